@@ -7,6 +7,7 @@ import type { AuditRow } from '../src/modules/audit/chain.ts';
 import { listAuditEvents } from './audit-log.ts';
 import { testKeys } from './new-db.ts';
 import type { Db } from '../src/foundation/database/db.ts';
+import { sql } from '../src/foundation/database/sql.ts';
 import { createSigningKey, type SigningKeyRow } from '../src/modules/signing-keys/store.ts';
 import { createSession, type NewSession } from '../src/modules/sessions/store.ts';
 
@@ -26,6 +27,32 @@ export async function addAccount(db: Db, name = 'ada', role: 'user' | 'admin' = 
     now,
   };
   assert.equal(await createAccount(db, operator, account), true);
+  return id;
+}
+
+const setService = sql(
+  'test_set_service_kind',
+  `update accounts set kind = 'service', email = id, email_key = id where id = $1`,
+);
+const insertService = sql(
+  'test_insert_service_account',
+  `insert into service_accounts (account_pk, name, created_at, updated_at)
+   select pk, $2, created_at, created_at from accounts where id = $1`,
+);
+const insertManager = sql(
+  'test_insert_service_account_manager',
+  `insert into service_account_managers (service_pk, manager_pk, created_at)
+   select s.pk, m.pk, s.created_at from accounts s, accounts m where s.id = $1 and m.id = $2`,
+);
+
+/** Without audit events. @param managers ids of accounts @returns the id of the service account */
+export async function addServiceAccount(db: Db, name: string, managers: readonly string[]): Promise<string> {
+  const id = await addAccount(db, name);
+  await db.transaction(async (tx) => {
+    await tx.run(setService, [id]);
+    await tx.run(insertService, [id, name]);
+    for (const manager of managers) await tx.run(insertManager, [id, manager]);
+  });
   return id;
 }
 

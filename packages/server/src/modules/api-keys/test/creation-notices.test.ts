@@ -5,16 +5,18 @@ import { newAccountClient } from '../../../../test-kit/account-client.ts';
 import { test } from '../../../../test-kit/app-on-each-database.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { operator } from '../../../../test-kit/new-app.ts';
-import { addAccount, keys, newKey, now } from '../../../../test-kit/rows.ts';
+import { addAccount, addServiceAccount, addSession, keys, newKey, now } from '../../../../test-kit/rows.ts';
 import { onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import { sql } from '../../../foundation/database/sql.ts';
 import { DomainError } from '../../../foundation/errors.ts';
 import type { Principal } from '../../../foundation/principal.ts';
+import { disableAccount } from '../../accounts/store.ts';
 import { Mailer } from '../../mail/mail.ts';
 import { Outbox } from '../../outbox/outbox.ts';
 import { claimJobs } from '../../outbox/store.ts';
 import { CreationNotices } from '../creation-notices.ts';
+import { listRecipients } from '../recipient-store.ts';
 import { createKey } from '../store.ts';
 
 test('the owner gets a mail when an operator creates a key, and none for an own key', async () => {
@@ -84,4 +86,34 @@ onEachDatabase('an account gets a bounded number of mails about created keys in 
     await recipients(db),
     Array.from({ length: max }, () => 'ada@Example.com'),
   );
+});
+
+onEachDatabase('the managers of a service account get a mail, except the one that created the key', async ({ db }) => {
+  const [ada, bob, eve] = [await addAccount(db), await addAccount(db, 'bob'), await addAccount(db, 'eve')];
+  await addAccount(db, 'stranger');
+  const backend = await addServiceAccount(db, 'backend', [ada]);
+  const service = await addServiceAccount(db, 'service', [ada, bob, eve, backend]);
+  await disableAccount(db, operator, eve, now);
+  await addSession(db, ada, 'one');
+  await create(db, { kind: 'account', accountId: ada, sessionId: 'ses_one' }, service, 'laptop');
+  assert.deepEqual(await recipients(db), ['bob@Example.com']);
+  await create(db, operator, service, 'build server');
+  assert.deepEqual(await recipients(db), ['ada@Example.com', 'bob@Example.com']);
+});
+
+test('a management key sends no mail about the keys that it creates', async () => {
+  await using client = await newAccountClient();
+  const notices = noticesOn(client.app.db);
+  assert.equal(notices.isNeeded({ kind: 'key', keyId: 1, accountId: 'acc_backend' }, 'acc_tenant'), false);
+});
+
+onEachDatabase('an account that manages more service accounts than a person gets no mail', async ({ db }) => {
+  const ada = await addAccount(db);
+  const max = limits.keyMailServiceAccountsMax;
+  for (let n = 0; n < max; n++) await addServiceAccount(db, `tenant${n}`, [ada]);
+  const [recipient, ...others] = await listRecipients(db, 'acc_tenant0');
+  const expected = { accountId: ada, email: 'ada@Example.com', owner: 'tenant0 (acc_tenant0)' };
+  assert.deepEqual([{ ...recipient }, others], [expected, []]);
+  await addServiceAccount(db, 'another', [ada]);
+  assert.deepEqual(await listRecipients(db, 'acc_tenant0'), []);
 });

@@ -7,7 +7,7 @@ import { test } from '../../../../test-kit/app-on-each-database.ts';
 import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { goodPassword, operator } from '../../../../test-kit/new-app.ts';
-import { addAccount, addKey, keys, now } from '../../../../test-kit/rows.ts';
+import { addAccount, addKey, addServiceAccount, keys, now } from '../../../../test-kit/rows.ts';
 import { onEachDatabase, raceToValues, rivalsMin } from '../../../../test-kit/store-on-each-database.ts';
 import type { Clock } from '../../../foundation/clock.ts';
 import { Secret } from '../../../foundation/crypto/secret.ts';
@@ -35,7 +35,12 @@ const noticedKeys = async (db: Db): Promise<number[]> =>
 interface QueuedMail {
   readonly to: string;
   readonly template: string;
-  readonly data: { readonly day: string; readonly count: number; readonly keys: readonly string[] };
+  readonly data: {
+    readonly day: string;
+    readonly owner: string;
+    readonly count: number;
+    readonly keys: readonly string[];
+  };
 }
 
 async function queuedMails(db: Db, clock: FakeClock): Promise<QueuedMail[]> {
@@ -171,6 +176,25 @@ onEachDatabase('many keys of an account that expire on one day are in one mail, 
     ],
   );
   for (const { data } of mails) assert.ok(data.keys.length >= 1 && data.keys.length <= limits.expiryNoticeKeysMax);
+});
+
+onEachDatabase('a service account has one mail to each of its managers that are persons', async ({ db }) => {
+  const clock = new FakeClock(now);
+  await noticesOn(db, clock).send();
+  const [ada, bob] = [await addAccount(db, 'ada'), await addAccount(db, 'bob')];
+  const backend = await addServiceAccount(db, 'backend', [ada]);
+  const service = await addServiceAccount(db, 'service', [ada, bob, backend]);
+  for (const id of [1, 2]) await addKey(db, service, `key ${id}`, { id, expiresAt: at(16) });
+  clock.advance({ days: 2 });
+  await noticesOn(db, clock, 1).send();
+  const mails = (await queuedMails(db, clock)).toSorted((a, b) => a.to.localeCompare(b.to));
+  assert.deepEqual(
+    mails.map(({ to, data }) => [to, data.owner, data.count]),
+    [
+      ['ada@Example.com', 'service (acc_service)', 2],
+      ['bob@Example.com', 'service (acc_service)', 2],
+    ],
+  );
 });
 
 onEachDatabase('several instances give each notice once', async (opened) => {
