@@ -62,7 +62,7 @@ function contradictions(config: Config): string[] {
   const ofFirst = [config.keyPrefix, ...config.keyPrefixesAccepted];
   for (const prefix of further.filter((known) => ofFirst.includes(known)))
     mistakes.push(
-      `KEYREEVE_ENVIRONMENTS gives the prefix ${prefix} to another environment than the first, but keys of the first have it: choose another prefix`,
+      `KEYREEVE_ENVIRONMENTS gives the prefix ${prefix} to a further environment, but KEYREEVE_KEY_PREFIX and KEYREEVE_KEY_PREFIXES_ACCEPTED belong to the first one: choose another prefix`,
     );
   if (config.forwardEnvironments === 'any' && config.environments.length === 0)
     mistakes.push('KEYREEVE_FORWARD_ENVIRONMENTS can be any only with KEYREEVE_ENVIRONMENTS');

@@ -1,5 +1,6 @@
 /** `keyreeve key show`, `change`, `rotate` and `end-previous`: one API key, for an operator. */
 import { Option } from 'commander';
+import { assertEnvironments } from '../app/environments-check.ts';
 import { limits, type KeyDetails } from '@keyreeve/contract';
 import { systemClock } from '../foundation/clock.ts';
 import { DomainError } from '../foundation/errors.ts';
@@ -122,6 +123,7 @@ function rowsOf(row: ShownKey, email: string, use: RecentUse): string[][] {
   return [
     ['nickname', key.nickname],
     ['account', `${email} (${row.accountId})`],
+    ...(key.environment === null ? [] : [['environment', key.environment]]),
     ['hint', key.hint ?? 'not known'],
     ['state', key.disabledAt === null ? state : `disabled at ${key.disabledAt} (${key.disabledReason})`],
     ['expires', key.expiresAt ?? 'never'],
@@ -178,11 +180,12 @@ async function rotate(text: string, options: RotateOptions): Promise<void> {
   const request: RotationRequest = options.endCurrent
     ? { endCurrent: true }
     : { overlapSeconds: parseOverlap(options.overlap), endPrevious: options.endPrevious === true };
-  const rotation = await withKey(text, async ({ keyChanges }, { id, owner }) =>
-    keyChanges.rotate(operator, owner, id, request).catch((error: unknown) => {
+  const rotation = await withKey(text, async ({ keyChanges, config, installation }, { id, owner }) => {
+    await assertEnvironments(installation.db, config);
+    return keyChanges.rotate(operator, owner, id, request).catch((error: unknown) => {
       throw withOptions(error, id);
-    }),
-  );
+    });
+  });
   const value = toRotatedKey(rotation);
   const { id, nickname, previousExpiresAt } = value;
   const previous = previousExpiresAt === null ? 'has ended' : `is valid until ${previousExpiresAt}`;

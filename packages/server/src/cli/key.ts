@@ -4,6 +4,7 @@ import { systemClock } from '../foundation/clock.ts';
 import { toFullKey, toKey } from '../modules/api-keys/key-view.ts';
 import { DomainError } from '../foundation/errors.ts';
 import { CliCommand } from './command.ts';
+import { assertEnvironments } from '../app/environments-check.ts';
 import { confirm, yesHelp } from './confirm.ts';
 import { UsageError } from './failure.ts';
 import { addChangeCommands } from './key-change.ts';
@@ -22,6 +23,7 @@ interface CreateOptions extends OutputOptions, LimitOptions {
   readonly expiresAt?: string;
   readonly address?: readonly string[];
   readonly metadata?: string;
+  readonly environment?: string;
 }
 
 interface DeleteOptions extends OutputOptions {
@@ -46,6 +48,7 @@ export function keyCommand(): Command {
       'keyreeve key create --account you@example.com --nickname gateway --scope keyreeve:verify',
       'keyreeve key create --account you@example.com --nickname ci --expires-at 2027-01-31T00:00:00Z --address 203.0.113.0/24',
       'keyreeve key create --account you@example.com --nickname trial --rate 600/minute --quota 10000/month',
+      'keyreeve key create --account you@example.com --nickname ci --environment test',
     )
     .action(create);
   key
@@ -81,11 +84,13 @@ const withCreation = (command: CliCommand): CliCommand =>
       .option('--scope <scope>', 'scope of the key (repeatable)', collect)
       .option('--expires-at <time>', 'time of expiry in RFC 3339 (default: never, or KEYREEVE_KEY_LIFETIME_DAYS_MAX)')
       .option('--address <range>', 'IP address or CIDR range of clients (repeatable; default: any)', collect)
-      .option('--metadata <json>', 'JSON object that POST /auth/verify returns'),
+      .option('--metadata <json>', 'JSON object that POST /auth/verify returns')
+      .option('--environment <name>', 'environment of the key, which never changes (default: the first one)'),
   );
 
 async function create(options: CreateOptions): Promise<void> {
   const { account: text, nickname, scope: scopes = [], expiresAt, address: addresses = null, metadata } = options;
+  const { environment } = options;
   const request = {
     nickname,
     scopes,
@@ -93,11 +98,13 @@ async function create(options: CreateOptions): Promise<void> {
     addresses,
     limits: parseLimits(options),
     metadata: metadata === undefined ? null : parseMetadata(metadata),
+    ...(environment === undefined ? {} : { environment }),
   };
-  const { secret, ...key } = await withInstallation({}, async ({ accounts, apiKeys }) =>
-    apiKeys.create(operator, (await accounts.find(text)).id, request),
-  );
-  const { id, createdAt, updatedAt, scopes: granted, expiresAt: ends } = toFullKey(key);
+  const { secret, ...key } = await withInstallation({}, async ({ accounts, apiKeys, config, installation }) => {
+    await assertEnvironments(installation.db, config);
+    return apiKeys.create(operator, (await accounts.find(text)).id, request);
+  });
+  const { id, createdAt, updatedAt, scopes: granted, expiresAt: ends, environment: shownEnvironment } = toFullKey(key);
   const value = {
     id,
     nickname: key.nickname,
@@ -106,6 +113,7 @@ async function create(options: CreateOptions): Promise<void> {
     updatedAt,
     scopes: granted,
     expiresAt: ends,
+    environment: shownEnvironment,
   };
   print(
     options,
@@ -120,15 +128,18 @@ async function list(options: OutputOptions & { account: string }): Promise<void>
   );
   const full = keys.map(toFullKey);
   const now = systemClock.now();
+  const hasEnvironments = full.some(({ environment }) => environment !== null);
   const rows = full.map((key) => [
     String(key.id).padEnd(idColumnChars),
     shorten(key.nickname, nicknameCharsMax),
+    ...(hasEnvironments ? [key.environment ?? ''] : []),
     key.hint ?? '',
     stateOf(key, now),
     key.lastUsedAt === null ? '' : dateOf(key.lastUsedAt),
     key.scopes.join(' '),
   ]);
-  const lines = table(['ID', 'NICKNAME', 'HINT', 'STATE', 'LAST USED', 'SCOPES'], rows).split('\n');
+  const environmentHead = hasEnvironments ? ['ENVIRONMENT'] : [];
+  const lines = table(['ID', 'NICKNAME', ...environmentHead, 'HINT', 'STATE', 'LAST USED', 'SCOPES'], rows).split('\n');
   const text = lines.map((line) => shorten(line, lineCharsMax)).join('\n');
   print(options, full, `${text}\n${plural(keys.length, 'key')}`);
 }

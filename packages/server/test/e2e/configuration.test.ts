@@ -214,6 +214,6 @@ test('serve warns about an earlier key prefix that is not accepted, also for key
   assert.deepEqual(await warningsWith({}), [], 'the current prefix is assumed');
   assert.deepEqual(await warningsWith({ ...acme, KEYREEVE_KEY_PREFIXES_ACCEPTED: 'krv' }), []);
   assert.deepEqual(await warningsWith(acme), [
-    'KEYREEVE_KEY_PREFIXES_ACCEPTED does not list krv, which was KEYREEVE_KEY_PREFIX earlier: keys that begin with krv_ are rejected; add krv to it',
+    'KEYREEVE_KEY_PREFIXES_ACCEPTED does not list krv, which was the prefix of new keys earlier: keys that begin with krv_ are rejected; add krv to it',
   ]);
 });

@@ -30,8 +30,8 @@ export interface Step {
 const kinds: Readonly<Record<string, string>> = {
   ACCOUNT: String.raw`acc_[0-9A-Za-z]{22}`,
   'KEY-ID': String.raw`[1-9]\d{0,15}`,
-  KEY: String.raw`krv_[0-9A-Za-z]{49}`,
-  HINT: String.raw`krv_…[0-9A-Za-z]{4}`,
+  KEY: String.raw`(?:krv|acme_live|acme_test)_[0-9A-Za-z]{49}`,
+  HINT: String.raw`(?:krv|acme_live|acme_test)_…[0-9A-Za-z]{4}`,
   KID: String.raw`[\w-]{22}`,
   PASSWORD: String.raw`[0-9A-Za-z]{30}`,
   CHECKPOINT: String.raw`kra1\.[0-9a-z-]+\.[\w-]{43}`,

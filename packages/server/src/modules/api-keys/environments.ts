@@ -72,13 +72,14 @@ export class Environments {
   prefixOf(stored: string | null): string {
     const prefix = stored === null ? this.#prefix : this.#furtherPrefixes.get(stored);
     if (prefix !== undefined) return prefix;
-    throw new DomainError('invalid_request', { detail: `The environment ${stored} is not configured.` });
+    throw new DomainError('invalid_request', { detail: `The environment ${stored} of the key is not configured.` });
   }
 
   /** @throws DomainError `invalid_request` */
   assertKnown(name: string, pointer: string): void {
     if (this.names.includes(name)) return;
-    const known = this.names.length === 0 ? 'This installation has none' : `Expected one of ${this.names.join(', ')}`;
+    const known =
+      this.names.length === 0 ? 'This installation has no environments' : `Expected one of ${this.names.join(', ')}`;
     throw new DomainError('invalid_request', { errors: [{ pointer, detail: `Unknown environment. ${known}.` }] });
   }
 }

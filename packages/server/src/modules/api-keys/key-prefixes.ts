@@ -2,7 +2,7 @@
 import type { Db } from '../../foundation/database/db.ts';
 import { findFirstEnvironment } from '../../foundation/database/installation.ts';
 import type { Environment } from './environments.ts';
-import { listKeyPrefixes, type RecordedPrefix } from './store.ts';
+import { listKeyPrefixes } from './store.ts';
 
 /** The settings that decide which prefixes are accepted, and which ones new keys have. */
 export interface PrefixSettings {
@@ -33,23 +33,22 @@ export async function environmentMistakes(db: Db, settings: PrefixSettings): Pro
   const { keyPrefix, environments } = settings;
   const [first, ...further] = environments;
   const recordedFirst = await findFirstEnvironment(db);
-  const mistakes: string[] = [];
   if (first && recordedFirst !== null && recordedFirst !== first.name)
-    mistakes.push(
-      `KEYREEVE_ENVIRONMENTS begins with ${first.name}, but the first environment of this installation is ${recordedFirst}, to which all keys without another environment belong: it must stay the first`,
-    );
+    return [
+      `KEYREEVE_ENVIRONMENTS must begin with ${recordedFirst}, not with ${first.name}: all keys without another environment belong to the first one`,
+    ];
   const recorded = await listKeyPrefixes(db);
-  const check = (prefix: string, environment: string | null): void => {
+  const conflictOf = (setting: string, prefix: string, environment: string | null): string[] => {
     const other = recorded.find((one) => one.prefix === prefix && one.environment !== environment);
-    if (other) mistakes.push(conflictOf(other, first === undefined));
+    if (!other) return [];
+    const owner = other.environment ?? recordedFirst ?? 'the first environment';
+    return [`${setting}, but keys of ${owner} have this prefix: choose another one`];
   };
-  check(first?.prefix ?? keyPrefix, null);
-  for (const { name, prefix } of further) check(prefix, name);
-  return mistakes;
-}
-
-function conflictOf({ prefix, environment }: RecordedPrefix, isPlain: boolean): string {
-  const owner = environment === null ? 'the first environment' : `the environment ${environment}`;
-  const setting = isPlain ? `KEYREEVE_KEY_PREFIX is ${prefix}` : `KEYREEVE_ENVIRONMENTS contains the prefix ${prefix}`;
-  return `${setting}, which belongs to ${owner}: keys of it were created with this prefix; choose another one`;
+  const ofFirst = first
+    ? conflictOf(`KEYREEVE_ENVIRONMENTS gives the prefix ${first.prefix} to ${first.name}`, first.prefix, null)
+    : conflictOf(`KEYREEVE_KEY_PREFIX is ${keyPrefix}`, keyPrefix, null);
+  const ofFurther = further.flatMap(({ name, prefix }) =>
+    conflictOf(`KEYREEVE_ENVIRONMENTS gives the prefix ${prefix} to ${name}`, prefix, name),
+  );
+  return [...ofFirst, ...ofFurther];
 }

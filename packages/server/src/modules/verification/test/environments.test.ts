@@ -168,7 +168,7 @@ test('another first environment stops the start, because it would make live keys
   const reversed = { KEYREEVE_ENVIRONMENTS: 'test:acme_test,live:acme_live' };
   await assert.rejects(newApp({ place, environment: reversed }), (error) => {
     assert.ok(error instanceof ConfigError);
-    assert.match(error.message, /the first environment of this installation is live/);
+    assert.match(error.message, /must begin with live, not with test/);
     return true;
   });
 });
