@@ -31,6 +31,8 @@ export interface RetriedChange<T> {
   readonly change: () => Promise<T>;
   /** Makes the change unless it has been made already. Retried until it succeeds. */
   readonly finish: () => Promise<unknown>;
+  /** Whether the attempt would have removed rights; only then it is retried. Default: it would. */
+  readonly removesRights?: () => boolean;
 }
 
 export class AccountRevocations {
@@ -91,14 +93,14 @@ export class AccountRevocations {
   }
 
   /**
-   * Makes a change that deletes keys or ends sessions of an account. When its outcome is unknown, the request fails, and
+   * Makes a change that deletes keys, ends sessions or removes rights of an account. When its outcome is unknown, the request fails, and
    * this instance answers 503 for the account's credentials until a retry has succeeded.
    * @throws DomainError what `change` throws, `unavailable`
    */
-  orFinish<T>(id: string, { kind, change, finish }: RetriedChange<T>): Promise<T> {
+  orFinish<T>(id: string, { kind, change, finish, removesRights = () => true }: RetriedChange<T>): Promise<T> {
     this.unfinished.assertRoom();
     return change().catch((error: unknown) => {
-      if (isOutcomeUnknown(error)) {
+      if (isOutcomeUnknown(error) && removesRights()) {
         const finishAndRecord = async (): Promise<void> => {
           await finish();
           this.#options.revocations?.catchUpSoon();

@@ -117,11 +117,17 @@ const findEntitlements = sql<FoundChange>(
   'find_removed_entitlements',
   foundIn(`a.entitlements is not null and not ${isRecorded(`'account.entitlements_set'`)}`),
 );
-// The audit log records the change itself, or a later one, which replaces all values of the scope.
-const scopesIn = onList(`select null as "accountId", given.id as target, given.id, given.at from {dated}
-    where not exists (select 1 from audit_events e where e.target = given.id and e.at >= given.at
-      and e.action in ('scope.set', 'scope.deleted'))`);
-const findScopes = sql<FoundChange>('find_narrowed_scopes', scopesIn);
+// Each change of a scope sets `updated_at` and replaces all values. The audit log does not show what was lost: a backup of
+// version 0.1.0 has the events, but no scopes. A deleted scope is in force on no key, so a mark does not matter.
+// Only repetitions of a mark and of a deletion may have the same time.
+const scopesUnless = (isNarrow: string) =>
+  onList(`select null as "accountId", given.id as target, given.id, given.at from {dated}
+    where not exists (select 1 from scopes s where s.name = given.id and (s.updated_at > given.at or ${isNarrow}))`);
+const findUnmarked = sql<FoundChange>(
+  'find_unmarked_scopes',
+  scopesUnless('s.deleted_at is not null or s.needs_entitlement = 1'),
+);
+const findUndeleted = sql<FoundChange>('find_undeleted_scopes', scopesUnless('s.deleted_at is not null'));
 const lost: Readonly<Record<ChangeKind, Statement<FoundChange>>> = {
   role_removed: findRoles,
   password_changed: findPasswords,
@@ -135,8 +141,8 @@ const lost: Readonly<Record<ChangeKind, Statement<FoundChange>>> = {
   api_key_narrowed: findWidenedKeys,
   api_key_disabled_by_administrator: findUnlockedKeys,
   entitlements_removed: findEntitlements,
-  scope_entitled: findScopes,
-  scope_deleted: findScopes,
+  scope_entitled: findUnmarked,
+  scope_deleted: findUndeleted,
 };
 /** A later change of these kinds does not replace an earlier one. */
 const independentKinds: readonly ChangeKind[] = ['api_key_narrowed', 'api_key_disabled_by_administrator'];

@@ -2,7 +2,6 @@
 import { limits, scopePattern } from '@keyreeve/contract';
 import type { Clock } from '../../foundation/clock.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
-import { isOutcomeUnknown } from '../../foundation/database/unavailable.ts';
 import { DomainError, type FieldError } from '../../foundation/errors.ts';
 import type { Principal } from '../../foundation/principal.ts';
 import type { AccountRevocations } from '../accounts/account-revocations.ts';
@@ -37,13 +36,13 @@ export class Entitlements {
   async list(accountId: string): Promise<string[]> {
     const row = await findEntitlements(this.#options.db, accountId);
     if (!row) throw new DomainError('account_not_found');
-    return toNames(row);
+    return toNames(row.entitlements);
   }
 
   /**
    * Replaces the entitlements of an account. Resolves when the change is durable: every verification that starts later
-   * applies it. If the outcome is unknown, it throws, and the change is retried in the background, unless a later change has
-   * replaced it.
+   * applies it. If the outcome is unknown, it throws; a change that removes entitlements is then retried in the background,
+   * unless a later change has replaced it.
    * @throws DomainError `invalid_request` for a name that is not a declared scope in need of an entitlement,
    *   `account_not_found`, `invalid_access_token`, `unavailable`
    */
@@ -51,38 +50,29 @@ export class Entitlements {
     const { db, clock, accounts, revocations } = this.#options;
     assertValid(names);
     const now = clock.now();
-    let seen = await findEntitlements(db, accountId);
-    if (!seen) throw new DomainError('account_not_found');
+    const read = await findEntitlements(db, accountId);
+    if (!read) throw new DomainError('account_not_found');
     const text = names.length === 0 ? null : names.toSorted().join(' ');
-    const { revision } = seen;
-    const change = (tx: Transaction, before: EntitlementsRow) =>
-      storeTx(tx, { principal, accountId, now, text, before });
-    const changed = await accounts
-      .orFinish(accountId, {
-        kind: `entitlements ${revision} ${text}`,
-        change: () =>
-          db.transaction(async (tx) => {
-            await assertSessionValidTx(tx, principal, now);
-            const before = await lockEntitlementsTx(tx, accountId);
-            if (!before) throw new DomainError('account_not_found');
-            seen = before;
-            await assertEntitleable(tx, names, toNames(before));
-            return change(tx, before);
-          }),
-        finish: () =>
-          db.transaction(async (tx) => {
-            const before = await lockEntitlementsTx(tx, accountId);
-            // A later change replaces all entitlements.
-            if (before?.revision === seen?.revision && before) await change(tx, before);
-          }),
-      })
-      .catch((error: unknown) => {
-        if (isOutcomeUnknown(error)) revocations?.catchUpSoon();
-        throw error;
-      });
-    if (!changed) await db.confirm();
-    else if (changed.removed.length > 0)
-      await revocations?.record([{ kind: 'entitlements_removed', id: accountId, at: changed.at }]);
+    const change = { principal, accountId, now, text };
+    let before = read;
+    const { at, removed } = await accounts.orFinish(accountId, {
+      kind: `entitlements ${read.revision} ${text}`,
+      removesRights: () => removedBy(text, before).length > 0,
+      change: () =>
+        db.transaction(async (tx) => {
+          await assertSessionValidTx(tx, principal, now);
+          before = await lockTx(tx, accountId);
+          await assertEntitleable(tx, names, toNames(before.entitlements));
+          return storeTx(tx, change, before);
+        }),
+      finish: () =>
+        db.transaction(async (tx) => {
+          const found = await lockEntitlementsTx(tx, accountId);
+          // A later change replaces all entitlements.
+          if (found?.revision === before.revision) await storeTx(tx, change, found);
+        }),
+    });
+    if (removed.length > 0) await revocations?.record([{ kind: 'entitlements_removed', id: accountId, at }]);
   }
 }
 
@@ -92,26 +82,39 @@ interface Change {
   readonly now: number;
   /** As stored. */
   readonly text: string | null;
-  readonly before: EntitlementsRow;
 }
 
-/** @returns undefined if nothing changes */
+/** @throws DomainError `account_not_found` */
+async function lockTx(tx: Transaction, accountId: string): Promise<EntitlementsRow> {
+  const row = await lockEntitlementsTx(tx, accountId);
+  if (!row) throw new DomainError('account_not_found');
+  return row;
+}
+
 async function storeTx(
   tx: Transaction,
-  { principal, accountId, now, text, before }: Change,
-): Promise<{ at: number; removed: readonly string[] } | undefined> {
-  if (text === before.entitlements) return undefined;
+  { principal, accountId, now, text }: Change,
+  before: EntitlementsRow,
+): Promise<{ readonly at: number; readonly removed: readonly string[] }> {
+  const isSame = text === before.entitlements;
   // The deletion journal identifies a change by its time.
-  const at = Math.max(now, before.updatedAt + 1);
-  const after = { entitlements: text, revision: before.revision + 1, updatedAt: at };
-  const entitlements = toNames(after);
-  const removed = toNames(before).filter((name) => !entitlements.includes(name));
-  await storeEntitlementsTx(tx, accountId, after);
-  await recordAccountEventTx(tx, principal, 'account.entitlements_set', accountId, at, { entitlements, removed });
+  const at = isSame ? before.updatedAt : Math.max(now, before.updatedAt + 1);
+  const removed = removedBy(text, before);
+  // The new revision ends repetitions of earlier changes of unknown outcome, which this one replaces.
+  await storeEntitlementsTx(tx, accountId, { entitlements: text, revision: before.revision + 1, updatedAt: at });
+  const details = { entitlements: toNames(text), removed };
+  if (!isSame) await recordAccountEventTx(tx, principal, 'account.entitlements_set', accountId, at, details);
   return { at, removed };
 }
 
-const toNames = ({ entitlements }: Pick<EntitlementsRow, 'entitlements'>): string[] => entitlements?.split(' ') ?? [];
+/** @param text the new entitlements, as stored */
+function removedBy(text: string | null, before: EntitlementsRow): readonly string[] {
+  const kept = toNames(text);
+  return toNames(before.entitlements).filter((name) => !kept.includes(name));
+}
+
+/** @param text as stored */
+const toNames = (text: string | null): string[] => text?.split(' ') ?? [];
 
 /** @throws DomainError `invalid_request` */
 function assertValid(names: readonly string[]): void {

@@ -38,14 +38,14 @@ export interface GrantableScope {
 /** A change of one scope. */
 interface Plan {
   readonly after: ScopeRow;
-  readonly action: AuditAction;
-  readonly details: AuditDetails;
+  /** Undefined if only the revision changes. */
+  readonly event: { readonly action: AuditAction; readonly details: AuditDetails } | undefined;
   /** Undefined if the change removes no rights. */
   readonly narrowing: Extract<ChangeKind, 'scope_entitled' | 'scope_deleted'> | undefined;
 }
 
-/** @returns undefined if nothing changes @throws DomainError */
-type MakePlan = (before: ScopeRow | undefined, scopesCount: number, now: number) => Plan | undefined;
+/** @throws DomainError */
+type MakePlan = (before: ScopeRow | undefined, scopesCount: number, now: number) => Plan;
 
 /** Prefix of the scopes of Keyreeve itself, which have their own rules. */
 const reservedPrefix = 'keyreeve:';
@@ -99,22 +99,19 @@ export class ScopeCatalogue {
         before?.deletedAt === null &&
         before.description === description &&
         before.needsEntitlement === needsEntitlement;
-      if (isSame) return undefined;
+      // The new revision ends repetitions of earlier changes of unknown outcome, which this one replaces.
+      if (isSame)
+        return { after: { ...before, revision: before.revision + 1 }, event: undefined, narrowing: undefined };
       // A deleted scope is in force on no key.
       const isNarrowing = entitled && before?.needsEntitlement !== 1 && (before?.deletedAt ?? null) === null;
+      const details = { entitled: needsEntitlement, narrowed: isNarrowing ? ['entitled'] : [] };
       return {
-        after: {
-          ...versionAfter(before, name, now),
-          description,
-          needsEntitlement,
-          deletedAt: null,
-        },
-        action: 'scope.set',
-        details: { entitled: needsEntitlement, narrowed: isNarrowing ? ['entitled'] : [] },
+        after: { ...versionAfter(before, name, now), description, needsEntitlement, deletedAt: null },
+        event: { action: 'scope.set', details },
         narrowing: isNarrowing ? 'scope_entitled' : undefined,
       };
     };
-    return this.#make(principal, name, plan, `set ${JSON.stringify([entitled, description])}`);
+    return this.#make({ principal, name, plan, kind: `set ${JSON.stringify([entitled, description])}` });
   }
 
   /**
@@ -127,59 +124,54 @@ export class ScopeCatalogue {
       const version = versionAfter(before, name, now);
       return {
         after: { ...before, ...version, deletedAt: version.updatedAt },
-        action: 'scope.deleted',
-        details: {},
+        event: { action: 'scope.deleted', details: {} },
         narrowing: 'scope_deleted',
       };
     };
     if (!isScopeName(name)) throw notFound(name);
-    await this.#make(principal, name, plan, 'delete');
+    await this.#make({ principal, name, plan, kind: 'delete' });
   }
 
   /** Makes a change in one transaction, with its entry in the deletion journal. @returns the changed scope */
-  async #make(principal: Principal, name: string, plan: MakePlan, kind: string): Promise<ScopeRow> {
+  async #make(operation: Operation): Promise<ScopeRow> {
     const { db, clock, revocations } = this.#options;
+    const { principal, name, plan } = operation;
     this.pending.assertRoom();
     const now = clock.now();
-    let seen = await store.findScope(db, name);
-    let made: Plan | undefined;
-    const changeTx = async (tx: Transaction): Promise<ScopeRow | undefined> => {
-      const [before, scopesCount] = await store.readScopeTx(tx, name);
-      seen = before;
-      made = plan(before, scopesCount, now);
-      if (made) await storeTx(tx, principal, made);
-      return made?.after ?? before;
-    };
+    const read = await store.findScope(db, name);
+    let tried: Attempt = { before: read, made: planned(() => plan(read, 0, now)) };
     try {
-      const after = await db.transaction(async (tx) => {
+      const { after, narrowing } = await db.transaction(async (tx) => {
         await assertSessionValidTx(tx, principal, now);
         await lockAdministrationTx(tx);
-        return changeTx(tx);
+        const [before, scopesCount] = await store.readScopeTx(tx, name);
+        const made = plan(before, scopesCount, now);
+        tried = { before, made };
+        await storeTx(tx, principal, made);
+        return made;
       });
-      if (!made) await db.confirm();
-      else if (made.narrowing)
-        await revocations?.record([{ kind: made.narrowing, id: name, at: made.after.updatedAt }]);
-      if (!after) throw notFound(name);
+      if (narrowing) await revocations?.record([{ kind: narrowing, id: name, at: after.updatedAt }]);
       return after;
     } catch (error) {
       // The deletion may not have reached the standby yet.
       if (error instanceof DomainError && error.code === 'scope_not_found') await db.confirm();
-      if (isOutcomeUnknown(error)) this.#finishLater({ principal, name, plan, kind, seen, now });
+      if (isOutcomeUnknown(error) && tried.made?.narrowing) this.#finishLater(operation, tried.before?.revision, now);
       throw error;
     }
   }
 
-  /** Repeats a change of unknown outcome until it is durable, unless the scope has changed since. */
-  #finishLater({ principal, name, plan, kind, seen, now }: Unfinished): void {
+  /**
+   * Repeats a change of unknown outcome until it is durable, unless the scope has changed since: a later change replaces all
+   * values of the scope.
+   * @param revision as the change found it; undefined if there was no such scope
+   */
+  #finishLater({ principal, name, plan, kind }: Operation, revision: number | undefined, now: number): void {
     const { db, revocations } = this.#options;
-    const revision = seen?.revision;
     const finish = async (): Promise<void> => {
       await db.transaction(async (tx) => {
         await lockAdministrationTx(tx);
         const [before, scopesCount] = await store.readScopeTx(tx, name);
-        // A later change replaces all values of the scope.
-        if (before?.revision !== revision) return;
-        const made = planned(() => plan(before, scopesCount, now));
+        const made = before?.revision === revision ? planned(() => plan(before, scopesCount, now)) : undefined;
         if (made) await storeTx(tx, principal, made);
       });
       revocations?.catchUpSoon();
@@ -188,14 +180,18 @@ export class ScopeCatalogue {
   }
 }
 
-interface Unfinished {
+interface Attempt {
+  readonly before: ScopeRow | undefined;
+  /** Undefined for a change that is rejected. */
+  readonly made: Plan | undefined;
+}
+
+interface Operation {
   readonly principal: Principal;
   readonly name: string;
   readonly plan: MakePlan;
+  /** Two changes of one scope and revision with the same text do the same. */
   readonly kind: string;
-  /** The scope as the change found it. */
-  readonly seen: ScopeRow | undefined;
-  readonly now: number;
 }
 
 /** A rejection is final: a repetition would be rejected forever. */
@@ -220,9 +216,9 @@ const versionAfter = (
   revision: (before?.revision ?? 0) + 1,
 });
 
-async function storeTx(tx: Transaction, principal: Principal, { after, action, details }: Plan): Promise<void> {
+async function storeTx(tx: Transaction, principal: Principal, { after, event }: Plan): Promise<void> {
   await store.storeScopeTx(tx, after);
-  await recordEventTx(tx, { at: after.updatedAt, principal, action, target: after.name, details });
+  if (event) await recordEventTx(tx, { at: after.updatedAt, principal, target: after.name, ...event });
 }
 
 const isScopeName = (name: string): boolean => scopePattern.test(name) && name.length <= limits.scopeCharsMax;

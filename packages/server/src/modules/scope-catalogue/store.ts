@@ -2,7 +2,7 @@
 import { allInOrder } from '../../foundation/all-in-order.ts';
 import type { Reader, Transaction } from '../../foundation/database/db.ts';
 import { onList, type DatedId } from '../../foundation/database/json-lists.ts';
-import { sql } from '../../foundation/database/sql.ts';
+import { sql, type Dialect } from '../../foundation/database/sql.ts';
 
 export interface ScopeRow {
   readonly name: string;
@@ -37,25 +37,15 @@ const isLimiting = sql<{ count: number }>(
   'count_limiting_scopes',
   `select count(*) as count from scopes where needs_entitlement = 1 or deleted_at is not null`,
 );
-// The rows of a restored database may lack the scope.
-const insertMissing = sql(
-  'replay_missing_scopes',
+// Repetitions of changes of the deletion journal. They store the time of the repeated change, so that a restore also finds a
+// later change of the same scope to be missing. The restored database may lack the scope.
+const replayText = (needsEntitlement: 0 | 1, deletedAt: string, column: string): Record<Dialect, string> =>
   onList(`insert into scopes (name, description, needs_entitlement, created_at, updated_at, deleted_at, revision)
-    select given.id, '', 0, $2, $2, null, 0 from {dated} where true on conflict (name) do nothing`),
-);
-const replayText = (assignment: string, greatest: string): string =>
-  `update scopes set ${assignment}, updated_at = ${greatest}(updated_at, given.at + 1, $2), revision = revision + 1
-   from {dated} where scopes.name = given.id`;
-const markText = 'needs_entitlement = 1';
-const mark = sql('replay_marked_scopes', {
-  sqlite: onList(replayText(markText, 'max')).sqlite,
-  postgres: onList(replayText(markText, 'greatest')).postgres,
-});
-const deleteText = 'deleted_at = coalesce(deleted_at, $2)';
-const remove = sql('replay_deleted_scopes', {
-  sqlite: onList(replayText(deleteText, 'max')).sqlite,
-  postgres: onList(replayText(deleteText, 'greatest')).postgres,
-});
+    select given.id, '', ${needsEntitlement}, given.at, given.at, ${deletedAt}, 1 from {dated} where true
+    on conflict (name) do update set ${column} = excluded.${column}, updated_at = excluded.updated_at,
+      revision = scopes.revision + 1`);
+const mark = sql('replay_marked_scopes', replayText(1, 'null', 'needs_entitlement'));
+const remove = sql('replay_deleted_scopes', replayText(0, 'given.at', 'deleted_at'));
 // The scopes that the account may not grant, by their positions in the list, from 0.
 const refused = (isEntitled: string): string => `(s.name is null or s.deleted_at is not null
     or s.needs_entitlement = 1 and not exists (select 1 from accounts a where a.id = $2 and ${isEntitled}))`;
@@ -106,13 +96,9 @@ export const countLimitingScopes = async (reader: Reader): Promise<number> =>
   (await reader.get(isLimiting))?.count ?? 0;
 
 /** Marks scopes as in need of an entitlement, for a replay of the deletion journal. The caller records the events. */
-export async function markScopesTx(tx: Transaction, changes: readonly DatedId[], now: number): Promise<void> {
-  await tx.run(insertMissing, [JSON.stringify(changes), now]);
-  await tx.run(mark, [JSON.stringify(changes), now]);
-}
+export const markScopesTx = async (tx: Transaction, changes: readonly DatedId[]): Promise<void> =>
+  void (await tx.run(mark, [JSON.stringify(changes)]));
 
 /** Deletes scopes, for a replay of the deletion journal. The caller records the events. */
-export async function deleteScopesTx(tx: Transaction, changes: readonly DatedId[], now: number): Promise<void> {
-  await tx.run(insertMissing, [JSON.stringify(changes), now]);
-  await tx.run(remove, [JSON.stringify(changes), now]);
-}
+export const deleteScopesTx = async (tx: Transaction, changes: readonly DatedId[]): Promise<void> =>
+  void (await tx.run(remove, [JSON.stringify(changes)]));

@@ -13,5 +13,3 @@ create table scopes (
 
 alter table accounts add column entitlements text;
 alter table accounts add column entitlements_revision bigint not null default 0;
-
-create index audit_events_scopes on audit_events (target, at) where action in ('scope.set', 'scope.deleted');

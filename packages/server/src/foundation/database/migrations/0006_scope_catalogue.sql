@@ -18,6 +18,3 @@ create table scopes (
 alter table accounts add column entitlements text;
 -- As in scopes.
 alter table accounts add column entitlements_revision integer not null default 0;
-
--- Finds a change of a scope by its time, for a restore.
-create index audit_events_scopes on audit_events (target, at) where action in ('scope.set', 'scope.deleted');

@@ -12,7 +12,8 @@ import { wire, type Services } from '../../../app/wiring.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import { findKeyStates } from '../../api-keys/state-store.ts';
 import { nothingReplayed } from '../replay.ts';
-import { backUp, journalIn, restore } from './backup-kit.ts';
+import { replayOnLive } from '../replay-on-live.ts';
+import { backUp, journalIn, later, restore } from './backup-kit.ts';
 
 const marked = { description: 'kept', entitled: true };
 const open = { description: 'kept', entitled: false };
@@ -28,10 +29,12 @@ const servicesOf = (db: Db, at = now): Services =>
 async function fill(db: Db): Promise<void> {
   const { scopeCatalogue, entitlements } = servicesOf(db);
   for (const name of ['held', 'taken']) await scopeCatalogue.set(operator, name, marked);
-  for (const name of ['later', 'gone', 'kept']) await scopeCatalogue.set(operator, name, open);
+  for (const name of ['later', 'gone', 'both', 'kept']) await scopeCatalogue.set(operator, name, open);
   for (const name of ['ada', 'eve']) {
     const id = await addAccount(db, name);
-    await addKey(db, id, `key of ${name}`, { scopes: ['held', 'taken', 'later', 'gone', 'kept', 'undeclared'] });
+    await addKey(db, id, `key of ${name}`, {
+      scopes: ['held', 'taken', 'later', 'gone', 'both', 'kept', 'undeclared'],
+    });
     await entitlements.set(operator, id, ['held', 'taken']);
   }
 }
@@ -43,6 +46,9 @@ async function change(db: Db): Promise<void> {
   await scopeCatalogue.set(operator, 'later', marked);
   await scopeCatalogue.set(operator, 'undeclared', marked);
   await scopeCatalogue.delete(operator, 'gone');
+  // Both changes are lost: the second one must also be found after the first one has been repeated.
+  await scopeCatalogue.set(operator, 'both', marked);
+  await scopeCatalogue.delete(operator, 'both');
   await scopeCatalogue.set(operator, 'new', open);
 }
 
@@ -62,7 +68,7 @@ onEachDatabase('a restore puts no scope in force again that was marked, deleted 
   await backUp(db, backup);
   assert.deepEqual(await withheldIn(db), { acc_ada: [], acc_eve: [] });
   await change(db);
-  const eve = ['gone', 'later', 'undeclared'];
+  const eve = ['both', 'gone', 'later', 'undeclared'];
   assert.deepEqual(await withheldIn(db), { acc_ada: [...eve, 'taken'].toSorted(), acc_eve: eve });
   // As after a crash: the entries come from the audit log.
   const journal = journalIn(db, folder);
@@ -70,7 +76,7 @@ onEachDatabase('a restore puts no scope in force again that was marked, deleted 
   for (const openTarget of Object.values(databases)) {
     await using target = await openTarget();
     const { replayed } = await restore(target.db, backup, { journal: journalIn(target.db, folder) });
-    const expected = { ...nothingReplayed, entitlementsRemoved: 1, scopesEntitled: 2, scopesDeleted: 1 };
+    const expected = { ...nothingReplayed, entitlementsRemoved: 1, scopesEntitled: 3, scopesDeleted: 2 };
     assert.deepEqual(replayed, expected);
     // The journal has no names of entitlements, so Ada lost both.
     const ada = [...eve, 'taken', 'held'].toSorted();
@@ -78,20 +84,36 @@ onEachDatabase('a restore puts no scope in force again that was marked, deleted 
     const events = (await listAuditEvents(target.db)).filter(({ details }) => details?.includes('deletion_journal'));
     assert.deepEqual(events.map(({ action, target: of }) => `${action} ${of}`).toSorted(), [
       'account.entitlements_set acc_ada',
+      'scope.deleted both',
       'scope.deleted gone',
+      'scope.set both',
       'scope.set later',
       'scope.set undeclared',
     ]);
     const scopes = await servicesOf(target.db).scopeCatalogue.list();
     assert.deepEqual(
       scopes.map(({ name, description }) => [name, description]),
-      ['gone', 'held', 'kept', 'later', 'taken', 'undeclared'].map((name) => [
+      ['both', 'gone', 'held', 'kept', 'later', 'taken', 'undeclared'].map((name) => [
         name,
         name === 'undeclared' ? '' : 'kept',
       ]),
     );
-    // A second restore finds nothing to repeat.
-    const again = await restore(target.db, backup, { journal: journalIn(target.db, folder), mayReplace: true });
-    assert.deepEqual(again.replayed, expected);
+    // The journal has the repetitions, too. Another replay finds nothing to repeat, also after an operator has decided anew.
+    await journalIn(target.db, folder).catchUp();
+    const again = () =>
+      replayOnLive(operator, {
+        db: target.db,
+        keys,
+        clock: new FakeClock(later),
+        journal: undefined,
+        journalFolders: [folder],
+        isDryRun: false,
+      });
+    assert.deepEqual((await again()).replayed, nothingReplayed);
+    const { scopeCatalogue, entitlements } = servicesOf(target.db, later + 10);
+    for (const name of ['both', 'gone', 'later', 'undeclared']) await scopeCatalogue.set(operator, name, open);
+    await entitlements.set(operator, 'acc_ada', ['held', 'taken']);
+    assert.deepEqual((await again()).replayed, nothingReplayed);
+    assert.deepEqual(await withheldIn(target.db), { acc_ada: [], acc_eve: [] });
   }
 });

@@ -85,12 +85,32 @@ onEachDatabase(
     line.state = 'cut before';
     await assert.rejects(one.scopeCatalogue.delete(operator, 'open'), isUnavailable);
     await assert.rejects(one.entitlements.set(operator, accountId, []), isUnavailable);
-    await other.scopeCatalogue.set(operator, 'open', { description: 'later', entitled: false });
-    await other.entitlements.set(operator, accountId, []);
+    // Both confirm what the database has, so they change nothing but the revision.
+    await other.scopeCatalogue.set(operator, 'open', { description: '', entitled: false });
     await other.entitlements.set(operator, accountId, ['marked']);
     line.state = 'whole';
     const before = line.commits;
     await until('both are finished', waitMsMax, async () => Promise.resolve(line.commits >= before + 2));
     assert.deepEqual([await outcomeOf(other, open), await outcomeOf(other, key)], ['open', 'marked']);
+  },
+);
+
+onEachDatabase(
+  'a change of unknown outcome that removes no rights is not repeated, and rejects no key',
+  async ({ db }) => {
+    const { line, accountId, one, other, open, marked: key } = await fixture(db);
+    await other.scopeCatalogue.set(operator, 'more', marked);
+    line.state = 'cut before';
+    await assert.rejects(
+      one.scopeCatalogue.set(operator, 'open', { description: 'new', entitled: false }),
+      isUnavailable,
+    );
+    await assert.rejects(
+      one.scopeCatalogue.set(operator, 'marked', { description: '', entitled: false }),
+      isUnavailable,
+    );
+    await assert.rejects(one.entitlements.set(operator, accountId, ['marked', 'more']), isUnavailable);
+    line.state = 'whole';
+    assert.deepEqual([await outcomeOf(one, open), await outcomeOf(one, key)], ['open', 'marked']);
   },
 );
