@@ -7,6 +7,8 @@ import { latestExpiry } from '../modules/api-keys/expiry.ts';
 import { environmentMistakes, keyPrefixWarnings } from '../modules/api-keys/key-prefixes.ts';
 import { catalogueWarnings } from '../modules/scope-catalogue/warnings.ts';
 import { countKeysBeyond } from '../modules/api-keys/store.ts';
+import { manageScope } from '../modules/service-accounts/acting-store.ts';
+import { listUnboundedManagementKeys } from '../modules/service-accounts/management-key-store.ts';
 import { dayMs, systemClock } from '../foundation/clock.ts';
 import { describeConfig, processEnvironment, readConfig, type Config } from '../app/config.ts';
 import { warningsOf } from '../app/config-warnings.ts';
@@ -31,7 +33,9 @@ interface Check {
 /** An older signing key should be rotated (ASVS 11.1.1). */
 const signingKeyAgeDaysMax = 180;
 const outboxAgeMsMax = 900_000;
-const unconfirmedShownMax = 10;
+/** Management keys without IP ranges should expire earlier. */
+const managementKeyDaysMax = 90;
+const idsShownMax = 10;
 
 export function doctorCommand(setStatus: SetStatus): Command {
   return new CliCommand('doctor')
@@ -102,6 +106,7 @@ async function checkInstallation(): Promise<Check[]> {
         })),
         ...(await catalogueWarnings(db, config)).map((detail): Check => ({ name: 'scopes', state: 'warning', detail })),
         ...(await checkLifetimes(db, config)),
+        ...(await checkManagementKeys(db)),
         {
           name: 'signing key',
           state: !active ? 'note' : isOld ? 'warning' : 'ok',
@@ -110,7 +115,7 @@ async function checkInstallation(): Promise<Check[]> {
             : 'none; `serve` creates the first',
         },
         ...(await checkDeletionJournal(journal)),
-        ...checkEmails(await listUnconfirmedEmails(db, unconfirmedShownMax + 1)),
+        ...checkEmails(await listUnconfirmedEmails(db, idsShownMax + 1)),
         ...checkOutbox(await outbox.waiting()),
       ];
     });
@@ -128,6 +133,19 @@ async function checkLifetimes(db: Db, { keyLifetimeDaysMax: daysMax }: Config): 
   return [{ name: 'key lifetimes', state: 'note', detail }];
 }
 
+/** A stolen management key can create keys of all service accounts of its backend. */
+async function checkManagementKeys(db: Db): Promise<Check[]> {
+  const latest = systemClock.now() + managementKeyDaysMax * dayMs;
+  const ids = await listUnboundedManagementKeys(db, latest, idsShownMax + 1);
+  if (ids.length === 0) return [];
+  const detail = `these keys have the scope ${manageScope}, no IP ranges, and no expiry within ${managementKeyDaysMax} days: ${shown(ids)}. Run \`keyreeve key change <id>\` with --address or --expires-at`;
+  return [{ name: 'management keys', state: 'warning', detail }];
+}
+
+/** @param ids at most {@link idsShownMax} + 1 */
+const shown = (ids: readonly (string | number)[]): string =>
+  `${ids.slice(0, idsShownMax).join(', ')}${ids.length > idsShownMax ? ' and more' : ''}`;
+
 /** A damaged file is a warning. A `position.json` of another installation is a failure, because `serve` rejects it. */
 async function checkDeletionJournal(journal: DeletionJournal | undefined): Promise<Check[]> {
   const name = 'deletion journal';
@@ -142,9 +160,7 @@ async function checkDeletionJournal(journal: DeletionJournal | undefined): Promi
 /** Reports accounts whose email address a restore has replaced by an earlier one. */
 function checkEmails(ids: readonly string[]): Check[] {
   if (ids.length === 0) return [];
-  const shown = ids.slice(0, unconfirmedShownMax).join(', ');
-  const more = ids.length > unconfirmedShownMax ? ' and more' : '';
-  const detail = `after a restore, these accounts have an earlier email address: ${shown}${more}. Password resets are not sent to it until the owner changes it or you run \`keyreeve account confirm-email\``;
+  const detail = `after a restore, these accounts have an earlier email address: ${shown(ids)}. Password resets are not sent to it until the owner changes it or you run \`keyreeve account confirm-email\``;
   return [{ name: 'email addresses', state: 'warning', detail }];
 }
 
