@@ -3,6 +3,7 @@ import { Argument, type Command } from 'commander';
 import type { KeyLimits, QuotaUse } from '@keyreeve/contract';
 import type { Account, Role } from '../modules/accounts/accounts.ts';
 import { toInstant } from '../foundation/clock.ts';
+import { isService, labelOf } from './account-text.ts';
 import { CliCommand } from './command.ts';
 import { confirm, yesHelp } from './confirm.ts';
 import { parseLimits, quotaText, rateText, withLimitChanges, type LimitChangeOptions } from './limit-options.ts';
@@ -185,7 +186,7 @@ async function entitlements(
     if (names) await service.set(operator, found.id, names);
     return { account: found, held: await service.list(found.id) };
   });
-  const line = `Account ${account.email} (${account.id}) has ${held.length === 0 ? 'no entitlements' : `the entitlements ${held.join(', ')}`}.`;
+  const line = `Account ${labelOf(account)} has ${held.length === 0 ? 'no entitlements' : `the entitlements ${held.join(', ')}`}.`;
   print(options, { id: account.id, entitlements: held }, line);
 }
 
@@ -206,9 +207,9 @@ async function removeSecondFactor(text: string, options: OutputOptions): Promise
 async function list(options: OutputOptions): Promise<void> {
   const all = await withInstallation({}, ({ accounts }) => Array.fromAsync(accounts.list()));
   const rows = all.map((account) => [
-    account.email,
+    isService(account) ? '' : account.email,
     account.id,
-    account.role,
+    kindOf(account),
     stateOf(account),
     toInstant(account.createdAt),
   ]);
@@ -258,13 +259,14 @@ function printAccount(options: OutputOptions, account: Account, done: string, pa
 }
 
 const lineOf = (account: Account, done: string): string =>
-  `${done === '' ? 'Account' : `${done} account`} ${account.email} (${account.id}), ${account.role}, ${stateOf(account)}${account.requiresSecondFactor === 1 ? ', second factor required' : ''}.`;
+  `${done === '' ? 'Account' : `${done} account`} ${labelOf(account)}, ${kindOf(account)}, ${stateOf(account)}${account.requiresSecondFactor === 1 ? ', second factor required' : ''}.`;
 
+const kindOf = (account: Account): string => (isService(account) ? 'service' : account.role);
 const stateOf = ({ disabledAt }: Account): string => (disabledAt === null ? 'enabled' : 'disabled');
 
 const toJson = ({ id, email, role, createdAt, updatedAt, disabledAt }: Account) => ({
   id,
-  email,
+  email: isService({ id, email }) ? null : email,
   role,
   createdAt: toInstant(createdAt),
   updatedAt: toInstant(updatedAt),

@@ -9,6 +9,7 @@ import type { ShownKey } from '../modules/api-keys/changes.ts';
 import type { RotationRequest } from '../modules/api-keys/rotation-plan.ts';
 import { toKeyDetails, toRotatedKey } from '../modules/api-keys/key-view.ts';
 import type { RecentUse } from '../modules/key-usage/key-usage.ts';
+import { labelOf } from './account-text.ts';
 import type { CliCommand } from './command.ts';
 import { UsageError } from './failure.ts';
 import { findKey, parseMetadata, type NamedKey } from './key-input.ts';
@@ -122,7 +123,7 @@ function rowsOf(row: ShownKey, email: string, use: RecentUse): string[][] {
   const { previous } = key;
   return [
     ['nickname', key.nickname],
-    ['account', `${email} (${row.accountId})`],
+    ['account', labelOf({ id: row.accountId, email })],
     ...(key.environment === null ? [] : [['environment', key.environment]]),
     ['hint', key.hint ?? 'not known'],
     ['state', key.disabledAt === null ? state : `disabled at ${key.disabledAt} (${key.disabledReason})`],

@@ -1,0 +1,13 @@
+/** An account in the output of commands. */
+
+interface NamedAccount {
+  readonly id: string;
+  /** The id for a service account, which has no email address. */
+  readonly email: string;
+}
+
+export const isService = ({ id, email }: NamedAccount): boolean => email === id;
+
+/** `you@example.com (acc_…)`, or only the id of a service account. */
+export const labelOf = (account: NamedAccount): string =>
+  isService(account) ? account.id : `${account.email} (${account.id})`;
