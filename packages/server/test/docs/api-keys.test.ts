@@ -4,13 +4,11 @@ import { test } from 'node:test';
 import { newProgram } from '../e2e/program.ts';
 import { hasCurl } from './curl-program.ts';
 import { outputsOf, readPage, shellBlocks } from './shell-blocks.ts';
+import { assertLike, shownJson } from './shown-json.ts';
 
 const page = readPage('docs/api-keys.md');
 const blocks = shellBlocks(page);
-/** The JSON that the page shows below a block. */
-const shown = [...page.matchAll(/^ *```sh\n((?:(?!```)[^])*)^ *```\n\n *```json\n([^]*?)^ *```$/gm)].map(
-  ([, block = '', json = '']) => [blocks.indexOf(block), JSON.parse(json) as unknown] as const,
-);
+const shown = shownJson(page, blocks);
 
 test('each block works as it stands, and prints what the page shows', async (t) => {
   if (!hasCurl(t)) return;
@@ -37,17 +35,3 @@ test('each block works as it stands, and prints what the page shows', async (t) 
 
 /** The wait is one second shorter on a slow machine. */
 const withoutSeconds = (text: string): string => text.replaceAll(/(?<=After: |t=)\d+/g, '');
-
-/** Asserts equal names and types, also of inner values. Null is like any value: the page shows values that come later. */
-function assertLike(printed: unknown, json: unknown, path: string): void {
-  if (printed === null || json === null) return;
-  if (Array.isArray(json)) {
-    assert.ok(Array.isArray(printed), path);
-    for (const item of printed) assertLike(item, json[0], `${path}[]`);
-  } else if (typeof json === 'object') {
-    assert.ok(typeof printed === 'object', path);
-    assert.deepEqual(Object.keys(printed), Object.keys(json), path);
-    const values = new Map<string, unknown>(Object.entries(printed));
-    for (const [name, value] of Object.entries(json)) assertLike(values.get(name), value, `${path}.${name}`);
-  } else assert.equal(typeof printed, typeof json, path);
-}

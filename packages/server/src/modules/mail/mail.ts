@@ -39,7 +39,7 @@ export interface MailData {
   suspicious_sign_in: { at: string; address: string; program: string; failures: number };
   /** Keys of the account `owner` that expire on one day: `count` of them, of which some are named. */
   keys_expiring: { day: string; owner: string; count: number; keys: readonly string[] };
-  /** To the owner, or the managers of a service account, when somebody else creates a key. */
+  /** To the owner, or the managers of a service account, when another account or an operator creates a key. */
   api_key_created: { at: string; owner: string; key: string; scopes: readonly string[] };
   account_deleted: { at: string };
 }
