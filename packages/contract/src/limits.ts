@@ -164,6 +164,15 @@ const signIns = {
   languageChangesPerHourMax: limit(20, 'Language changes per account in an hour.'),
   // Each costs a hash, a mail and audit events.
   passwordChangesPerHourMax: limit(20, 'Password changes per account in an hour.'),
+  managedCreationsPerHourMax: limit(
+    30_000,
+    'Keys of service accounts that the management keys of one account create or rotate in an hour. More: 429.',
+  ),
+  // Each writes an audit event, which is never deleted.
+  managedChangesPerHourMax: limit(
+    30_000,
+    'Changes of service accounts and their keys by the management keys of one account in an hour, except disabling. More: 429.',
+  ),
   creationWindowSeconds: limit(60, 'Window of `KEYREEVE_CREATIONS_PER_MINUTE_MAX`.'),
   throttleForgetDays: limit(30, 'An unchanged counter is deleted after this time.'),
 } as const satisfies Limits;
@@ -251,7 +260,10 @@ const queues = {
     2_000,
     'Time that a write on SQLite waits for its worker, in total. Longer: 503, with nothing changed.',
   ),
-  requestsPerCredentialMax: limit(128, 'Requests in progress per token, except verifications. More: 429.'),
+  requestsPerCredentialMax: limit(
+    128,
+    'Requests in progress per token or management key, except verifications. More: 429.',
+  ),
   requestsPerAccountMax: limit(256, 'The same per account. More: 429.'),
   requestsPerRangeMax: limit(512, 'The same per range. More: 429.'),
   // A client that ignores Retry-After sends one request a second on each connection.

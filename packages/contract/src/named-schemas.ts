@@ -13,6 +13,7 @@ import * as keyUsage from './key-usage.ts';
 import * as schemas from './schemas.ts';
 import * as scopes from './scopes.ts';
 import * as secondFactor from './second-factor.ts';
+import * as serviceAccountKeys from './service-account-keys.ts';
 import * as sessions from './sessions.ts';
 import * as tokens from './tokens.ts';
 import * as verification from './verification.ts';
@@ -26,6 +27,7 @@ export const requestSchemas: Readonly<Record<string, TSchema>> = {
   RateLimit: keyLimits.RateLimit,
   Quota: keyLimits.Quota,
   NewApiKey: apiKeys.NewKeyBody,
+  NewServiceAccountKey: serviceAccountKeys.NewServiceAccountKeyBody,
   ApiKeyChange: keyChanges.KeyChangeBody,
   ApiKeyRotation: keyChanges.RotationBody,
   PasswordConfirmation: secondFactor.CurrentPasswordBody,
@@ -67,6 +69,9 @@ export const responseSchemas: Readonly<Record<string, TSchema>> = {
   QuotaUse: keyLimits.QuotaUse,
   ApiKeyUsageEntry: keyUsage.UsageEntry,
   ApiKeyUsage: keyUsage.KeyUsage,
+  CreatedServiceAccountKey: serviceAccountKeys.CreatedServiceAccountKey,
+  ServiceAccountLimits: serviceAccountKeys.ServiceAccountLimits,
+  ServiceAccountEntitlements: serviceAccountKeys.ServiceAccountEntitlements,
   GrantableScope: scopes.GrantableScope,
   GrantableScopeList: scopes.GrantableScopes,
   DeclaredScope: scopes.DeclaredScope,

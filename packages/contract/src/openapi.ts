@@ -5,7 +5,7 @@ import { requirementsInWords, securityOf, securitySchemes } from './authenticati
 import { componentSchemas, schemaOf, type Json } from './json-schema.ts';
 import { headerObjects, problemComponents, problemResponses } from './problem-responses.ts';
 import type { RouteContract } from './route.ts';
-import { AccountId } from './schemas.ts';
+import { AccountId, KeyId } from './schemas.ts';
 import { WebhookId } from './webhooks.ts';
 import { webhookMessages, webhookMessageTable, type WebhookMessageType } from './webhook-events.ts';
 
@@ -80,6 +80,8 @@ function success({ success: { description, schema, contentType, headers } }: Rou
 /** `components.parameters`: parameters of several operations. */
 const sharedParameters: Readonly<Record<string, Json>> = {
   AccountId: parameter('path', 'id', AccountId, true),
+  ServiceAccountId: parameter('path', 'accountId', AccountId, true),
+  KeyId: parameter('path', 'id', KeyId, true),
   WebhookEndpointId: parameter('path', 'id', WebhookId, true),
   PageLimit: parameter('query', 'limit', pageFields.limit, false),
   PageCursor: parameter('query', 'cursor', pageFields.cursor, false),

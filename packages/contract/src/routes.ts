@@ -29,6 +29,7 @@ import { getDocs, getOpenApi, getProblem, getRoot, live, ready } from './health.
 import type { RouteContract } from './route.ts';
 import { listGrantableScopes, scopeAdminRoutes } from './scopes.ts';
 import { beginSecondFactor, confirmSecondFactor, removeSecondFactor, replaceRecoveryCodes } from './second-factor.ts';
+import { serviceAccountKeyRoutes } from './service-account-keys.ts';
 import { endOtherSessions, endSession, listSessions } from './sessions.ts';
 import { getJwks, getMetadata, issueTokens, refreshTokens, revokeTokens } from './tokens.ts';
 import { forward, introspect, verify, verifyBatch } from './verification.ts';
@@ -47,6 +48,7 @@ export const allRoutes: readonly RouteContract[] = [
   getKeyUsage,
   deleteKey,
   listGrantableScopes,
+  ...serviceAccountKeyRoutes,
   listSessions,
   endSession,
   endOtherSessions,

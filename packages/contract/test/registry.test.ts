@@ -25,7 +25,6 @@ const beyondRoutes: Readonly<Record<string, readonly ErrorCode[]>> = {
     'headers_too_large',
     'https_required',
   ],
-  'routes of service accounts return them': ['invalid_management_key', 'management_key_required', 'secret_taken'],
   'only the command line returns it': ['administrator_exists'],
 };
 

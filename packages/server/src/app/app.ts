@@ -5,7 +5,6 @@
  */
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { forward, isBounded, limits, verifyBatch, type RefreshTokenBody, type RouteContract } from '@keyreeve/contract';
-import type { AccountPrincipal } from '../foundation/principal.ts';
 import { monotonicMs } from '../foundation/clock.ts';
 import { accountShare, runInShare, rangeShare, type WorkClass } from '../foundation/database/share.ts';
 import { DomainError } from '../foundation/errors.ts';
@@ -21,7 +20,7 @@ import type { SecurityHeaders } from '../http/headers.ts';
 import { logProblem } from '../http/problem-log.ts';
 import type { RequestErrors } from '../http/request-errors.ts';
 import { delayRejection, RequestGate, type RequestSlots, type RequestBounds } from '../http/request-gate.ts';
-import type { Call } from '../http/route.ts';
+import type { Call, Caller } from '../http/route.ts';
 import { Router, type Match } from '../http/router.ts';
 import type { BareResponse } from '../http/short-path.ts';
 import { StartQueue } from '../http/start-queue.ts';
@@ -147,10 +146,10 @@ export class App {
    */
   async #answerService(match: Match, request: IncomingMessage): Promise<RouteResponse> {
     const { contract, handle } = match.route;
-    const { verifier, trustedProxies } = this.#options;
+    const { verifier } = this.#options;
     const presented = credentialOf(request.rawHeaders);
     const mayUseBasic = contract.body?.type === 'form';
-    const clientIp = (): string | undefined => certainIpOf(request, trustedProxies, this.#warnOfProxy);
+    const clientIp = this.#certainIpOf(request);
     const authenticate = (): Promise<void> => authenticateService(verifier, presented, clientIp, mayUseBasic);
     const isPlausible = 'text' in presented || (mayUseBasic && presented.kind === 'basic');
     const isShort = isPlausible && contract !== verifyBatch && hasShortBody(request, limits.sharedReadBodyBytesMax);
@@ -172,9 +171,9 @@ export class App {
     const { contract, handle } = match.route;
     const workClass = classOf(contract);
     const presented = credentialOf(request.rawHeaders);
-    if (presented.kind === 'bearer') slots.acquire('credential', presented.text);
+    if ('text' in presented) slots.acquire('credential', presented.text);
     // The caller is authenticated before the query and the body are parsed.
-    const principal = await callerOf(contract, this.#options.tokens, presented);
+    const principal = await callerOf(contract, this.#options, presented, this.#certainIpOf(request));
     if (principal) slots.acquire('account', principal.accountId);
     const call = await this.#call(match, request, principal);
     if (contract.auth === 'refresh_token')
@@ -186,12 +185,13 @@ export class App {
     return runInShare(share, () => handle(call));
   }
 
+  /** The client IP of a caller whose key may be limited to IP ranges. */
+  #certainIpOf(request: IncomingMessage): () => string | undefined {
+    return () => certainIpOf(request, this.#options.trustedProxies, this.#warnOfProxy);
+  }
+
   /** The values of the request that a handler receives. */
-  async #call(
-    { route, params }: Match,
-    request: IncomingMessage,
-    principal: AccountPrincipal | undefined,
-  ): Promise<Call> {
+  async #call({ route, params }: Match, request: IncomingMessage, principal: Caller | undefined): Promise<Call> {
     const parsers = this.#parsers.get(route.contract);
     const query = parsers?.checkQuery?.(toRecord(queryOf(request)));
     const body = await parsers?.readBody?.(request);
@@ -241,6 +241,7 @@ async function afterwards<T>(first: Promise<void>, second: Promise<T>): Promise<
 const classOf = ({ isNarrowing }: RouteContract): WorkClass => (isNarrowing ? 'narrowing' : 'ordinary');
 
 /** Distinguishes callers before they are authenticated. */
-const callerKey = ({ headers, socket }: IncomingMessage): string => headers.authorization ?? socket.remoteAddress ?? '';
+const callerKey = ({ headers, socket }: IncomingMessage): string =>
+  headers.authorization ?? String(headers['x-api-key'] ?? socket.remoteAddress ?? '');
 
 const elapsed = (startedMs: number): number => Math.round((monotonicMs() - startedMs) * 10) / 10;

@@ -1,12 +1,16 @@
-/** Authenticates callers: an account by its access token, or a service by an API key with the scope `keyreeve:verify`. */
+/**
+ * Authenticates callers: an account by its access token, a service by an API key with the scope `keyreeve:verify`, or a
+ * backend by a management key, which is an API key with the scope `keyreeve:keys`.
+ */
 import { limits, type RouteContract } from '@keyreeve/contract';
-import { verifyScope } from '../modules/api-keys/scopes.ts';
-import type { AccountPrincipal } from '../foundation/principal.ts';
+import { manageScope, verifyScope } from '../modules/api-keys/scopes.ts';
+import type { AccountPrincipal, KeyPrincipal } from '../foundation/principal.ts';
 import { DomainError } from '../foundation/errors.ts';
 import type { Tokens } from '../modules/tokens/tokens.ts';
-import type { Conditions, Verifier } from '../modules/verification/verify.ts';
+import type { AcceptedKey, Conditions, Verifier } from '../modules/verification/verify.ts';
 import { parseBasic } from '../http/basic-authentication.ts';
 import type { RequestCredential } from '../http/request-credential.ts';
+import type { Caller } from '../http/route.ts';
 
 /**
  * @param isOpenBeforeEnrolment whether an account may call before it has enrolled a required second factor
@@ -32,21 +36,53 @@ export async function authenticateAccount(
   }
 }
 
+export interface Authenticators {
+  readonly tokens: Tokens;
+  readonly verifier: Verifier;
+}
+
 /**
- * @returns the account that calls; undefined if the route does not require one
- * @throws DomainError as {@link authenticateAccount}, `administrator_required`, `reauth_required`
+ * @param clientIp of the caller, whose key may be limited to IP ranges
+ * @returns the account or the management key that calls; undefined if the route does not require one
+ * @throws DomainError as {@link authenticateAccount} and {@link authenticateManagementKey}, `missing_credential`,
+ *   `administrator_required`, `reauth_required`
  */
 export async function callerOf(
   contract: RouteContract,
-  tokens: Tokens,
+  { tokens, verifier }: Authenticators,
   presented: RequestCredential,
-): Promise<AccountPrincipal | undefined> {
-  const isAdministrative = contract.auth === 'administrator';
-  if (!isAdministrative && contract.auth !== 'access_token') return undefined;
+  clientIp: Conditions['clientIp'],
+): Promise<Caller | undefined> {
+  const { auth } = contract;
+  if (auth === 'manager' && presented.kind === 'none') throw new DomainError('missing_credential');
+  if (auth === 'management_key' || (auth === 'manager' && !isAccessToken(presented)))
+    return authenticateManagementKey(verifier, presented, clientIp);
+  const isAdministrative = auth === 'administrator';
+  if (!isAdministrative && auth !== 'access_token' && auth !== 'manager') return undefined;
   const caller = await authenticateAccount(tokens, presented, contract.isOpenBeforeEnrolment);
   if (isAdministrative && caller.role !== 'admin') throw new DomainError('administrator_required');
   if (contract.needsRecentSignIn) tokens.assertRecent(caller);
   return isAdministrative ? { ...caller, actsAs: 'administrator' } : caller;
+}
+
+/** An access token is a JWT, which begins with the base64url of `{"`. No API key of ours does. */
+const isAccessToken = (presented: RequestCredential): boolean =>
+  presented.kind === 'bearer' && presented.text.startsWith('eyJ');
+
+/**
+ * Every request of a management key verifies it. Limits of the key or its account do not apply.
+ * @throws DomainError `invalid_management_key`, `insufficient_scope`, `ambiguous_credentials`
+ */
+async function authenticateManagementKey(
+  verifier: Verifier,
+  presented: RequestCredential,
+  clientIp: Conditions['clientIp'],
+): Promise<KeyPrincipal> {
+  if (presented.kind === 'ambiguous') throw new DomainError('ambiguous_credentials');
+  const text = 'text' in presented ? presented.text : undefined;
+  const key = await verifiedKey(verifier, text, clientIp, manageScope, manageScopeMissing);
+  if (!key) throw new DomainError('invalid_management_key');
+  return { kind: 'key', keyId: key.keyId, accountId: key.accountId };
 }
 
 /**
@@ -63,16 +99,29 @@ export async function authenticateService(
   if (presented.kind === 'ambiguous') throw new DomainError('ambiguous_credentials');
   const basic = acceptsBasic && presented.kind === 'basic' ? parseBasic(presented.header) : undefined;
   const text = 'text' in presented ? presented.text : basic && formDecoded(basic.password.reveal());
-  // A limit of the key or its account must not stop the verifications of a service.
-  const conditions = { clientIp, scopes: [verifyScope], isUnlimited: true };
-  const result = text === undefined ? undefined : await verifier.verifyKey(text, conditions);
-  if (result?.valid === false && result.code === 'insufficient_scope')
-    throw new DomainError('insufficient_scope', { scopes: [verifyScope], detail: verifyScopeMissing });
-  if (!result?.valid || result.type !== 'api_key') throw new DomainError('invalid_service_key');
-  if (basic && formDecoded(basic.user) !== String(result.keyId)) throw new DomainError('invalid_service_key');
+  const key = await verifiedKey(verifier, text, clientIp, verifyScope, verifyScopeMissing);
+  if (!key || (basic && formDecoded(basic.user) !== String(key.keyId))) throw new DomainError('invalid_service_key');
+}
+
+/** @returns undefined for a key that is not valid @throws DomainError `insufficient_scope` */
+async function verifiedKey(
+  verifier: Verifier,
+  text: string | undefined,
+  clientIp: Conditions['clientIp'],
+  scope: string,
+  scopeMissing: string,
+): Promise<AcceptedKey | undefined> {
+  if (text === undefined) return undefined;
+  // A limit of the key or its account must not stop a service.
+  const result = await verifier.verifyKey(text, { clientIp, scopes: [scope], isUnlimited: true });
+  if (!result.valid && result.code === 'insufficient_scope')
+    throw new DomainError('insufficient_scope', { scopes: [scope], detail: scopeMissing });
+  return result.valid && result.type === 'api_key' ? result : undefined;
 }
 
 const verifyScopeMissing = `The key is valid but lacks the scope \`${verifyScope}\`. An administrator creates a key with it: POST /auth/api-keys with {"nickname":"…","scopes":["${verifyScope}"]}, within ${limits.recentSignInSeconds / 60} minutes of a sign-in. An operator creates one with \`keyreeve key create --scope ${verifyScope}\`.`;
+
+const manageScopeMissing = `The key is valid but is no management key: it lacks the scope \`${manageScope}\`. An operator creates a management key with \`keyreeve key create --scope ${manageScope}\`.`;
 
 /** Clients may form-encode both parts (RFC 6749 section 2.3.1). Decoding does not change an id or a key. */
 function formDecoded(text: string): string {

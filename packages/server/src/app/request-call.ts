@@ -4,13 +4,13 @@
  */
 import type { IncomingMessage } from 'node:http';
 import { limits, type Language } from '@keyreeve/contract';
-import type { AccountPrincipal } from '../foundation/principal.ts';
 import { preferredLanguage, prefersPage } from '../http/language.ts';
+import type { Caller } from '../http/route.ts';
 import { credentialOf, type RequestCredential } from '../http/request-credential.ts';
 
 /** The parts that were authenticated or validated. */
 interface Parsed {
-  readonly principal: AccountPrincipal | undefined;
+  readonly principal: Caller | undefined;
   readonly params: unknown;
   readonly query: unknown;
   readonly body: unknown;

@@ -2,11 +2,17 @@
  * All routes of the service, grouped by caller. With `ANY /auth/forward`, which `app.ts` answers, they are everything that a
  * client can reach.
  */
-import { adminRoutes, firstAdministratorRoutes, type AdminParts } from '../modules/administration/routes.ts';
+import {
+  adminRoutes,
+  firstAdministratorRoutes,
+  serviceAccountSettingRoutes,
+  type AdminParts,
+} from '../modules/administration/routes.ts';
 import { contractRoutes } from '../modules/api-reference/routes.ts';
 import type { ApiKeys } from '../modules/api-keys/api-keys.ts';
 import type { KeyChanges } from '../modules/api-keys/changes.ts';
-import { apiKeyRoutes } from '../modules/api-keys/routes.ts';
+import type { OwnerOf } from '../modules/api-keys/key-owner.ts';
+import { apiKeyRoutes, serviceAccountKeyRoutes } from '../modules/api-keys/routes.ts';
 import type { KeyUsage } from '../modules/key-usage/key-usage.ts';
 import { keyUsageRoutes } from '../modules/key-usage/routes.ts';
 import type { LinkPageOptions } from '../modules/link-pages/link-pages.ts';
@@ -34,6 +40,7 @@ export interface RouteOptions extends AdminParts {
   readonly apiKeys: ApiKeys;
   readonly keyChanges: KeyChanges;
   readonly keyUsage: KeyUsage;
+  readonly managedAccount: OwnerOf;
   readonly scopeCatalogue: ScopeCatalogue;
   readonly enrolment: Enrolment;
   readonly verifier: Verifier;
@@ -60,10 +67,14 @@ export function routesOf(options: RouteOptions): readonly Route[] {
     ...accountRoutes(selfService, options.linkPages),
     // An account with its access token
     ...apiKeyRoutes(apiKeys, options.keyChanges),
-    ...keyUsageRoutes(options.keyUsage),
     ...scopeRoutes(options.scopeCatalogue),
     ...sessionRoutes(tokens),
     ...enrolmentRoutes(enrolment),
+    // An account with its access token, or a management key, for the service accounts that it manages
+    ...serviceAccountKeyRoutes(options.managedAccount, apiKeys, options.keyChanges),
+    ...keyUsageRoutes(options.keyUsage, options.managedAccount),
+    // A management key
+    ...serviceAccountSettingRoutes(options, options.managedAccount),
     // An administrator with an access token
     ...adminRoutes(options),
     ...scopeAdminRoutes(options.scopeCatalogue),

@@ -10,6 +10,7 @@ import { CommonPasswords } from '../modules/accounts/common-passwords.ts';
 import { CurrentPassword } from '../modules/accounts/current-password.ts';
 import { parseEmail } from '../modules/accounts/email.ts';
 import { findLanguage } from '../modules/accounts/store.ts';
+import { managedAccount, type OwnerOf } from '../modules/api-keys/key-owner.ts';
 import { ApiKeys } from '../modules/api-keys/api-keys.ts';
 import { CreationNotices } from '../modules/api-keys/creation-notices.ts';
 import { QuotaNotices } from '../modules/api-keys/quota-notices.ts';
@@ -76,6 +77,7 @@ export interface Services {
   readonly limiter: KeyLimiter;
   readonly links: Links;
   readonly mailer: Mailer;
+  readonly managedAccount: OwnerOf;
   /** Only a service starts it. */
   readonly outbox: Outbox;
   readonly orphanedMeters: OrphanedMeters;
@@ -206,6 +208,9 @@ export function wire(options: WiringOptions): Services {
   const hasCatalogue = config.scopes === 'catalogue';
   const scopeCatalogue = new ScopeCatalogue({ db, clock, isEnforced: hasCatalogue, revocations: journal });
   const environments = new Environments(config.environments, config.keyPrefix, config.forwardEnvironments === 'any');
+  const creationLimits = enabled
+    ? { bucketHash: keys.throttleBucket, creationsPerMinuteMax: config.creationsPerMinuteMax }
+    : undefined;
   const keyOptions = {
     db,
     clock,
@@ -214,13 +219,12 @@ export function wire(options: WiringOptions): Services {
     environments,
     hasCatalogue,
     lifetimeDaysMax: config.keyLifetimeDaysMax,
-    creationLimits: enabled
-      ? { bucketHash: keys.throttleBucket, creationsPerMinuteMax: config.creationsPerMinuteMax }
-      : undefined,
+    creationLimits,
     revocations: journal,
   };
   const apiKeys = new ApiKeys({
     ...keyOptions,
+    onGivenHash: () => verifier.expectImportedKeys(),
     keysPerAccountMax: config.keysPerAccountMax,
     creationNotices: new CreationNotices({ mailer, bucketHash: keys.throttleBucket }),
   });
@@ -268,6 +272,7 @@ export function wire(options: WiringOptions): Services {
     environments,
   });
   const administration = new Administration({
+    managedChanges: creationLimits,
     db,
     clock,
     accounts,
@@ -295,7 +300,13 @@ export function wire(options: WiringOptions): Services {
     keyUsage,
     codes,
     enrolment,
-    entitlements: new Entitlements({ db, clock, accounts: accounts.revocations, revocations: journal }),
+    entitlements: new Entitlements({
+      db,
+      clock,
+      accounts: accounts.revocations,
+      managedChanges: creationLimits,
+      revocations: journal,
+    }),
     expiryNotices: new ExpiryNotices({ db, clock, mailer }),
     secondFactorLimits,
     hasher,
@@ -303,6 +314,7 @@ export function wire(options: WiringOptions): Services {
     limiter,
     links,
     mailer,
+    managedAccount: managedAccount(db),
     orphanedMeters: new OrphanedMeters(db),
     outbox,
     quotaNotices,

@@ -1,7 +1,7 @@
 /** A route of the service: its contract and its handler. Handlers use no types of `node:http`. */
 import type { Static, TSchema } from 'typebox';
 import type { Language, RouteContract } from '@keyreeve/contract';
-import type { AccountPrincipal } from '../foundation/principal.ts';
+import type { AccountPrincipal, KeyPrincipal } from '../foundation/principal.ts';
 import type { RouteResponse } from './response.ts';
 import type { RequestCredential } from './request-credential.ts';
 
@@ -14,7 +14,14 @@ type ParamsOf<C extends RouteContract> = C extends { params: infer S }
   : undefined;
 type PrincipalOf<C extends RouteContract> = C extends { auth: 'access_token' | 'administrator' }
   ? AccountPrincipal
-  : undefined;
+  : C extends { auth: 'manager' }
+    ? Caller
+    : C extends { auth: 'management_key' }
+      ? KeyPrincipal
+      : undefined;
+
+/** A principal that a request can have. */
+export type Caller = AccountPrincipal | KeyPrincipal;
 
 /** The validated parts of a request, which are all that a handler gets. */
 export interface Call<C extends RouteContract = RouteContract> {

@@ -20,6 +20,7 @@ import { DomainError } from '../../foundation/errors.ts';
 import type { Links } from '../mail/links.ts';
 import type { Mailer } from '../mail/mail.ts';
 import { findLiveSession } from '../sessions/store.ts';
+import type { ManagedChangeLimits } from '../rate-limits/key-change-limits.ts';
 import type { SignInLimits } from '../rate-limits/sign-in-limits.ts';
 import * as store from './store.ts';
 import { finishRecovery, recoverAccount, type ResetEmail } from './recover-account.ts';
@@ -35,6 +36,8 @@ export interface AdministrationOptions {
   readonly links: Links;
   readonly mailer: Mailer;
   readonly signInLimits: SignInLimits;
+  /** Undefined for load tests: the changes of management keys are not counted. */
+  readonly managedChanges: ManagedChangeLimits | undefined;
   /** Undefined without a deletion journal. */
   readonly revocations: Revocations | undefined;
 }
@@ -99,12 +102,13 @@ export class Administration {
 
   /**
    * Replaces the limits of the account. They apply to every verification that starts after the change.
-   * @throws DomainError `account_not_found`, `invalid_request` if the burst exceeds the limit, `invalid_access_token`
+   * @throws DomainError `account_not_found`, `invalid_request` if the burst exceeds the limit, `invalid_access_token`,
+   *   `invalid_management_key`, `too_many_changes`
    */
   async setLimits(principal: Principal, id: string, value: KeyLimits): Promise<void> {
-    const { db, clock } = this.#options;
+    const { db, clock, managedChanges } = this.#options;
     const text = toLimitsText(value, '');
-    await store.changeLimits(db, principal, id, () => text, clock.now());
+    await store.changeLimits(db, principal, id, () => text, clock.now(), managedChanges);
   }
 
   /**

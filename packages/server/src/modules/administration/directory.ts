@@ -9,6 +9,7 @@ import {
 import { emailChangesKeptSince } from '../self-service/email-change-tx.ts';
 import { parseEmail } from '../accounts/email.ts';
 import { listEvents, type RecordedEvent } from '../audit/audit.ts';
+import { isAccountId } from '../../foundation/account-id.ts';
 import { toInstant, type Clock } from '../../foundation/clock.ts';
 import { fromCursor, sizeOf, toCursor, type PageRequest } from '../../foundation/cursor.ts';
 import type { Db } from '../../foundation/database/db.ts';
@@ -71,7 +72,7 @@ export class Directory {
    */
   async confirmingAbsence<T>(id: string, operation: () => Promise<T>): Promise<T> {
     // Other texts may contain characters that PostgreSQL rejects.
-    if (!isId(id)) return this.#rejectAbsent();
+    if (!isAccountId(id)) return this.#rejectAbsent();
     try {
       return await operation();
     } catch (error) {
@@ -87,7 +88,7 @@ export class Directory {
 
   /** Returns accounts in the order of their canonical emails. @throws DomainError `invalid_request` for an invalid cursor */
   async search({ query = '', role, state, limit, cursor }: AccountSearch): Promise<AccountPage> {
-    if (isId(query)) return this.#searchId(query, role, state);
+    if (isAccountId(query)) return this.#searchId(query, role, state);
     const after = cursor === undefined ? '' : fromCursor(cursor, isCanonicalEmail);
     const text = parseEmail(query)?.canonicalEmail ?? query.normalize('NFC').toLowerCase();
     const filter = { text, role: role ?? '', state: state ?? '' } as const;
@@ -125,7 +126,6 @@ export class Directory {
   }
 }
 
-const isId = (text: string): boolean => /^acc_[0-9A-Za-z]{1,60}$/.test(text);
 const isCanonicalEmail = (text: string): boolean => parseEmail(text)?.canonicalEmail === text;
 const isEventId = (text: string): boolean => /^[1-9]\d{0,15}$/.test(text) && Number.isSafeInteger(Number(text));
 

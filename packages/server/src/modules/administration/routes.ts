@@ -1,7 +1,8 @@
-/** Routes for administrators, and the route that creates the first administrator. */
+/** Routes for administrators, the settings of service accounts, and the route that creates the first administrator. */
 import * as contract from '@keyreeve/contract';
 import type { Accounts } from '../accounts/accounts.ts';
 import type { ApiKeys } from '../api-keys/api-keys.ts';
+import type { OwnerOf } from '../api-keys/key-owner.ts';
 import { toChangeRequest } from '../api-keys/key-request.ts';
 import { toFullKey, toKeyDetails } from '../api-keys/key-view.ts';
 import { Secret } from '../../foundation/crypto/secret.ts';
@@ -58,6 +59,26 @@ export function adminRoutes(parts: AdminParts): readonly Route[] {
     route(contract.adminDeleteAccount, async ({ principal, params: { id } }) => {
       await directory.confirmingAbsence(id, () => accounts.delete(principal, id));
       return { status: 200, body: { message: `Account ${id} has been deleted.` } };
+    }),
+  ];
+}
+
+/** What a management key sets for a service account that its account manages. */
+export function serviceAccountSettingRoutes(
+  { administration, directory, entitlements }: AdminParts,
+  ownerOf: OwnerOf,
+): readonly Route[] {
+  return [
+    route(contract.setServiceAccountLimits, async (call) => {
+      const id = await ownerOf(call);
+      const change = () => administration.setLimits(call.principal, id, call.body);
+      const { limits, quotaUse } = await directory.change(id, change);
+      return { status: 200, body: { limits, quotaUse } };
+    }),
+    route(contract.setServiceAccountEntitlements, async (call) => {
+      const id = await ownerOf(call);
+      const change = () => entitlements.set(call.principal, id, call.body.entitlements);
+      return { status: 200, body: { entitlements: (await directory.change(id, change)).entitlements } };
     }),
   ];
 }

@@ -28,6 +28,8 @@ import { toLimits } from '../key-limits/definition.ts';
 import { joinQuotaUse, quotaUseColumns, type QuotaUseRow } from '../key-limits/quota-use.ts';
 import { queueMailTx } from '../mail/mail.ts';
 import { removeSecondFactorTx } from '../second-factors/store.ts';
+import { countManagedChangeTx, type ManagedChangeLimits } from '../rate-limits/key-change-limits.ts';
+import { assertMayActForTx } from '../service-accounts/acting.ts';
 import { assertSessionValidTx, endAccountSessionTx } from '../sessions/store.ts';
 
 export interface AdministeredRow {
@@ -171,16 +173,23 @@ export const sendReset = (db: Db, principal: Principal, id: string, codeTo: Code
     await queueMailTx(tx, mail);
   });
 
-/** @throws DomainError `account_not_found`, `invalid_access_token`, and the errors of `change` */
+/**
+ * @param managedChanges counts the changes of management keys; absent: they are not counted
+ * @throws DomainError `account_not_found`, `invalid_access_token`, `invalid_management_key`, `too_many_changes`, and the
+ *   errors of `change`
+ */
 export const changeLimits = (
   db: Db,
   principal: Principal,
   id: string,
   change: (before: LimitsText) => LimitsText,
   now: number,
+  managedChanges?: ManagedChangeLimits,
 ): Promise<void> =>
   db.transaction(async (tx) => {
-    await lock(tx, principal, id, now);
+    await assertMayActForTx(tx, principal, id, now);
+    await countManagedChangeTx(tx, managedChanges, principal, now);
+    if (!(await lockAccountTx(tx, id))) throw new DomainError('account_not_found');
     const { before, after } = await changeLimitsTx(tx, id, change, now);
     if (before === after) return;
     const details = { limitsBefore: toLimits(before), limits: toLimits(after) };

@@ -14,6 +14,7 @@ import { PendingChanges } from '../deletion-journal/pending-changes.ts';
 import { isOutcomeUnknown } from '../../foundation/database/unavailable.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { toLimitsText } from '../key-limits/definition.ts';
+import { isCounted } from '../rate-limits/key-change-limits.ts';
 import { assertCreationAllowed, type KeyCreationLimits } from '../rate-limits/key-creation-limits.ts';
 import { assertMayGrant, pointerIn } from '../scope-catalogue/grants.ts';
 import { withoutWithheld } from '../scope-catalogue/withheld.ts';
@@ -22,6 +23,8 @@ import type { CreationNotices } from './creation-notices.ts';
 import { assertRecentSignIn } from '../../foundation/recent-sign-in.ts';
 import { withoutEnvironments, type Environments } from './environments.ts';
 import { assertExpiry, latestExpiry } from './expiry.ts';
+import { assertHashFree } from './given-hash-store.ts';
+import { importedIdOf } from './imported-id.ts';
 import { hintOf, makeKey } from './key-format.ts';
 import { toMetadata } from './metadata.ts';
 import { validateNickname } from './nickname.ts';
@@ -48,6 +51,8 @@ export interface ApiKeysOptions {
   readonly creationNotices?: CreationNotices;
   /** Absent without a deletion journal. */
   readonly revocations?: Revocations | undefined;
+  /** Called when a key with a given hash has been created: its text does not have the format of our keys. */
+  readonly onGivenHash?: () => void;
 }
 
 export interface KeyRequest {
@@ -105,21 +110,56 @@ export class ApiKeys {
    * @returns the key and its secret, which cannot be retrieved later
    * @throws DomainError `nickname_invalid`, `scope_invalid`, `reserved_scope`, `scope_not_entitled`, `reauth_required`, `nickname_taken`,
    *   `key_limit_reached`, `too_many_creations`, `account_not_found`, `invalid_request` for an expiry in the past or too late,
-   *   bad IP ranges or metadata, `invalid_access_token` when the session has ended
+   *   bad IP ranges or metadata, `invalid_access_token` when the session has ended, `invalid_management_key`
    */
   async create(principal: Principal, accountId: string, request: KeyRequest): Promise<ApiKey & { secret: Secret }> {
+    const { hash } = this.#options;
+    const made = (prefix: string) => {
+      const secret = makeKey(prefix);
+      const isRecorded = this.#recordedPrefixes.has(prefix);
+      const stored = { hash: hash.stored(secret.reveal()), hint: hintOf(secret) };
+      return { id: randomKeyId(), ...stored, secret, prefix: isRecorded ? undefined : prefix };
+    };
     const {
-      db,
-      clock,
-      hash,
-      hasCatalogue = false,
-      keysPerAccountMax,
-      lifetimeDaysMax,
-      creationLimits,
-      creationNotices,
-    } = this.#options;
+      key,
+      made: { secret, prefix },
+    } = await this.#create(principal, accountId, request, made);
+    if (prefix !== undefined) this.#recordedPrefixes.add(prefix);
+    return { ...key, secret };
+  }
+
+  /**
+   * Creates a key whose secret exists already, for management keys and operators: a text that a person chose may be
+   * guessable. This instance accepts the key at once, others after at most `limits.importedKeysLookSeconds`.
+   * @param sha256 of the secret, 64 lower-case hexadecimal digits
+   * @throws DomainError as {@link create}; `management_key_required`, `secret_taken`, `invalid_request` for another hash
+   */
+  async createWithHash(principal: Principal, accountId: string, request: KeyRequest, sha256: string): Promise<ApiKey> {
+    const { hash, onGivenHash } = this.#options;
+    if (principal.kind !== 'key' && principal.kind !== 'operator') throw new DomainError('management_key_required');
+    if (!/^[0-9a-f]{64}$/.test(sha256))
+      throw new DomainError('invalid_request', {
+        errors: [{ pointer: '/sha256', detail: 'Expected 64 lower-case hexadecimal digits.' }],
+      });
+    // As in an import: the installation did not make the secret.
+    if (hasReservedScope(request.scopes ?? [])) throw new DomainError('reserved_scope');
+    const stored = hash.storedOfDigest(Buffer.from(sha256, 'hex'));
+    const given = { id: importedIdOf(hash, stored), hash: stored, hint: null, isGiven: true, prefix: undefined };
+    const { key } = await this.#create(principal, accountId, request, () => given);
+    onGivenHash?.();
+    return key;
+  }
+
+  async #create<Made extends Pick<store.NewKey, 'id' | 'hash' | 'hint' | 'isGiven' | 'prefix'>>(
+    principal: Principal,
+    accountId: string,
+    request: KeyRequest,
+    make: (prefix: string) => Made,
+  ): Promise<{ key: ApiKey; made: Made }> {
+    const { db, clock, hasCatalogue = false, keysPerAccountMax, lifetimeDaysMax } = this.#options;
+    const { creationLimits, creationNotices } = this.#options;
     const nickname = validateNickname(request.nickname);
-    const scopes = validateScopes(principal, request.scopes ?? []);
+    const scopes = validateScopes(principal, accountId, request.scopes ?? []);
     const now = clock.now();
     const needsRole = principal.kind === 'account' && hasReservedScope(scopes);
     if (needsRole) assertRecentSignIn(principal, now);
@@ -129,13 +169,9 @@ export class ApiKeys {
     const limitsText = toLimitsText(request.limits ?? null);
     assertExpiry(expiresAt, now, lifetimeDaysMax);
     const environment = this.#environments.toStored(request.environment);
-    const prefix = this.#environments.prefixOf(environment);
-    const secret = makeKey(prefix);
-    const id = randomKeyId();
-    const key = {
-      id,
-      hash: hash.stored(secret.reveal()),
-      hint: hintOf(secret),
+    const made = make(this.#environments.prefixOf(environment));
+    const key: store.NewKey = {
+      ...made,
       accountId,
       nickname,
       scopes,
@@ -147,33 +183,30 @@ export class ApiKeys {
       environment,
       now,
       grants: scopesToGrant(principal, scopes, hasCatalogue),
-      prefix: this.#recordedPrefixes.has(prefix) ? undefined : prefix,
     };
-    const countedIn = principal.kind === 'account' ? creationLimits : undefined;
-    await this.#assertCreatable(key, countedIn);
-    await store.createKey(db, creator, key, keysPerAccountMax, countedIn, creationNotices);
+    await this.#assertCreatable(principal, key);
+    await store.createKey(db, creator, key, keysPerAccountMax, creationLimits, creationNotices);
     creationNotices?.sendSoon();
-    this.#recordedPrefixes.add(prefix);
     const shownEnvironment = this.#environments.nameOf(environment) ?? null;
     const unused = { disabledAt: null, disabledReason: null, lastUsedAt: null, environment: shownEnvironment };
-    return { id, nickname, scopes, expiresAt, hint: key.hint, ...unused, createdAt: now, updatedAt: now, secret };
+    const times = { createdAt: now, updatedAt: now };
+    return { key: { id: key.id, nickname, scopes, expiresAt, hint: key.hint, ...unused, ...times }, made };
   }
 
   /**
    * Rejects by reads what {@link store.createKey} would reject, so that a rejected creation does not occupy the writer.
    * @throws DomainError as `createKey`
    */
-  async #assertCreatable(
-    { accountId, nickname, scopes, grants = [], now }: store.NewKey,
-    creationLimits: KeyCreationLimits | undefined,
-  ): Promise<void> {
-    const { db, keysPerAccountMax } = this.#options;
+  async #assertCreatable(principal: Principal, key: store.NewKey): Promise<void> {
+    const { db, keysPerAccountMax, creationLimits } = this.#options;
+    const { accountId, nickname, scopes, grants = [], now } = key;
     const state = this.#creations.read([accountId, nickname]);
     // The transaction distinguishes an unknown account from a session that has just ended.
     await allInOrder([
       state.then((found) => found && store.assertMayCreate(found)),
-      creationLimits && assertCreationAllowed(db, creationLimits, accountId, now),
+      creationLimits && isCounted(principal) && assertCreationAllowed(db, creationLimits, principal, now),
       assertMayGrant(db, accountId, grants, pointerIn(scopes)),
+      key.isGiven && assertHashFree(db, key),
       state.then((found) => found && assertFree(found, keysPerAccountMax)),
     ]);
   }

@@ -50,6 +50,7 @@ export function changeOfKey(
     ...(addresses === undefined ? {} : { addresses: addresses === null ? null : parseAddresses(addresses) }),
   };
   return (before) => {
+    if (!onlyDisables(request)) assertMayManage(principal, before);
     const after = {
       ...before,
       ...fixed,
@@ -71,11 +72,30 @@ export function changeOfKey(
 export const onlyDisables = (request: KeyChangeRequest): boolean =>
   request.disabled === true && Object.keys(request).length === 1;
 
-/** The principal whose session the transaction checks: whether an administrator who sets a reserved scope still is one. */
-export const checkedPrincipal = (principal: Principal, { scopes = [] }: KeyChangeRequest): Principal =>
-  principal.kind === 'account' && principal.role === 'admin' && hasReservedScope(scopes)
+/**
+ * The principal whose session the transaction checks: whether an administrator who sets a reserved scope on a key of the
+ * administrator's own account still is one.
+ */
+export const checkedPrincipal = (
+  principal: Principal,
+  accountId: string,
+  { scopes = [] }: KeyChangeRequest,
+): Principal =>
+  principal.kind === 'account' &&
+  principal.role === 'admin' &&
+  principal.accountId === accountId &&
+  hasReservedScope(scopes)
     ? { ...principal, actsAs: 'administrator' }
     : principal;
+
+/**
+ * A management key that leaks must not yield the rights of a service or of another management key: it can only disable or
+ * delete a key that has a reserved scope.
+ * @throws DomainError `reserved_scope`
+ */
+export function assertMayManage(principal: Principal, { scopes }: Pick<KeyDetailsRow, 'scopes'>): void {
+  if (principal.kind === 'key' && hasReservedScope(splitScopes(scopes))) throw new DomainError('reserved_scope');
+}
 
 /** @throws DomainError `scope_invalid`, `reserved_scope`, `reauth_required` */
 function scopesOf(
@@ -85,9 +105,10 @@ function scopesOf(
   now: number,
 ): Pick<KeyDetailsRow, 'scopes' | 'needsRole'> {
   const held = splitScopes(before.scopes);
-  const text = validateScopes(principal, scopes, held).join(' ');
+  const text = validateScopes(principal, before.accountId, scopes, held).join(' ');
   if (!hasReservedScope(scopes)) return { scopes: text, needsRole: 0 };
-  if (hasReservedScope(held)) return { scopes: text, needsRole: before.needsRole };
+  const added = scopes.filter((scope) => !held.includes(scope));
+  if (!hasReservedScope(added)) return { scopes: text, needsRole: before.needsRole };
   assertRecentSignIn(principal, now);
   return { scopes: text, needsRole: principal.kind === 'account' ? 1 : 0 };
 }
@@ -99,7 +120,7 @@ function abilityOf(
   isDisabled: boolean,
   now: number,
 ): Pick<KeyDetailsRow, 'disabledAt' | 'disabledReason'> {
-  const isOwner = principal.kind === 'account' && principal.actsAs !== 'administrator';
+  const isOwner = principal.kind === 'key' || (principal.kind === 'account' && principal.actsAs !== 'administrator');
   const reason: DisabledReason = isOwner ? 'owner' : 'administrator';
   const { disabledAt, disabledReason } = before;
   if (!isDisabled) {

@@ -11,14 +11,14 @@ import type { Principal } from '../../foundation/principal.ts';
 import { recordEventsTx } from '../audit/audit.ts';
 import type { PendingChanges } from '../deletion-journal/pending-changes.ts';
 import type { Revocations } from '../deletion-journal/revocation.ts';
-import { assertKeyChangeAllowed, countKeyChangeTx } from '../rate-limits/key-change-limits.ts';
+import { assertKeyChangeAllowed, countKeyChangeTx, isCounted } from '../rate-limits/key-change-limits.ts';
 import { assertCreationAllowed, countCreationTx, type KeyCreationLimits } from '../rate-limits/key-creation-limits.ts';
 import { assertMayGrant, pointerIn } from '../scope-catalogue/grants.ts';
-import { assertSessionValidTx } from '../sessions/store.ts';
+import { assertMayActForTx } from '../service-accounts/acting.ts';
 import { narrowing, planChange, versionOf, type Plan } from './change-plan.ts';
 import * as store from './change-store.ts';
 import type { KeyDetailsRow } from './change-store.ts';
-import { changeOfKey, checkedPrincipal, onlyDisables, type KeyChangeRequest } from './changed-key.ts';
+import { assertMayManage, changeOfKey, checkedPrincipal, onlyDisables, type KeyChangeRequest } from './changed-key.ts';
 import { withoutEnvironments, type Environments } from './environments.ts';
 import { hintOf, makeKey } from './key-format.ts';
 import { repeatNarrowing, type Attempt } from './narrowing.ts';
@@ -126,7 +126,7 @@ export class KeyChanges {
     const repetition = { kind: JSON.stringify(request), plansOf };
     const grants = scopesToGrant(principal, request.scopes ?? [], this.#options.hasCatalogue ?? false);
     const locksOwner = request.nickname !== undefined || grants.length > 0;
-    const checked = checkedPrincipal(principal, request);
+    const checked = checkedPrincipal(principal, accountId, request);
     const operation = { principal: checked, accountId, id, now, plan, repetition, locksOwner, grants };
     const after = await this.#make(onlyDisables(request) ? operation : { ...operation, countsAs: 'change' });
     return this.#shown(after);
@@ -159,6 +159,7 @@ export class KeyChanges {
     const { clock } = this.#options;
     const now = clock.now();
     const plan: MakePlan = (before, at) => {
+      assertMayManage(principal, before);
       if (!isOverlapping(before, clock)) throw new DomainError('no_previous_secret');
       return {
         after: { ...before, ...versionOf(before, at), previousExpiresAt: null, previousLastUsedAt: null },
@@ -246,10 +247,10 @@ export class KeyChanges {
   /** @throws DomainError `too_many_changes`, `too_many_creations` */
   async #assertCountAllowed({ principal, now, countsAs }: Operation): Promise<void> {
     const { db, creationLimits } = this.#options;
-    if (!creationLimits || !countsAs || principal.kind !== 'account') return;
+    if (!creationLimits || !countsAs || !isCounted(principal)) return;
     await allInOrder([
-      assertKeyChangeAllowed(db, creationLimits.bucketHash, principal.accountId, now),
-      countsAs === 'creation' && assertCreationAllowed(db, creationLimits, principal.accountId, now),
+      assertKeyChangeAllowed(db, creationLimits.bucketHash, principal, now),
+      countsAs === 'creation' && assertCreationAllowed(db, creationLimits, principal, now),
     ]);
   }
 
@@ -264,12 +265,11 @@ export class KeyChanges {
   async #admitTx(tx: Transaction, operation: Operation): Promise<KeyDetailsRow | undefined> {
     const { creationLimits } = this.#options;
     const { principal, accountId, id, now, locksOwner = false, countsAs } = operation;
-    const counted = countsAs && principal.kind === 'account' ? creationLimits : undefined;
-    const caller = principal.kind === 'account' ? principal.accountId : '';
+    const counted = creationLimits && countsAs && isCounted(principal) ? { principal, creationLimits } : undefined;
     const [, , , , row] = await allInOrder([
-      assertSessionValidTx(tx, principal, now),
-      counted && countKeyChangeTx(tx, counted.bucketHash, caller, now),
-      counted && countsAs === 'creation' && countCreationTx(tx, counted, caller, now),
+      assertMayActForTx(tx, principal, accountId, now),
+      counted && countKeyChangeTx(tx, counted.creationLimits.bucketHash, counted.principal, now),
+      counted && countsAs === 'creation' && countCreationTx(tx, counted.creationLimits, counted.principal, now),
       locksOwner && lockOwnerTx(tx, accountId),
       store.lockKeyTx(tx, id),
     ]);

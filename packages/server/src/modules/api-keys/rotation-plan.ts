@@ -3,6 +3,7 @@ import { expiryTime, type Clock } from '../../foundation/clock.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import type { Principal } from '../../foundation/principal.ts';
 import { narrowing, versionOf, type Plan } from './change-plan.ts';
+import { assertMayManage } from './changed-key.ts';
 import * as store from './change-store.ts';
 import type { KeyDetailsRow, NewSecret } from './change-store.ts';
 import { assertRecentSignIn } from '../../foundation/recent-sign-in.ts';
@@ -36,10 +37,12 @@ interface Rotation {
 
 /**
  * @param at the time of the change, in milliseconds
- * @throws DomainError `reauth_required` for a key with a reserved scope; `overlap_in_progress`; `no_overlap_in_progress`
+ * @throws DomainError `reauth_required` for a key with a reserved scope, for a management key `reserved_scope`;
+ *   `overlap_in_progress`; `no_overlap_in_progress`
  */
 export function planRotation(rotation: Rotation, before: KeyDetailsRow, at: number): Plan {
   const { principal, request, secret, now, clock } = rotation;
+  assertMayManage(principal, before);
   // A stolen access token must not yield a secret with the rights of a service.
   if (hasReservedScope(splitScopes(before.scopes))) assertRecentSignIn(principal, now);
   return 'endCurrent' in request

@@ -1,53 +1,102 @@
-/** HTTP routes of API keys. */
+/** HTTP routes of API keys: of an account's own keys, and of the keys of service accounts. */
 import * as contract from '@keyreeve/contract';
-import { route, type Route } from '../../http/route.ts';
+import { route, type Call, type Route } from '../../http/route.ts';
 import type { ApiKeys } from './api-keys.ts';
 import type { KeyChanges } from './changes.ts';
+import { ownAccount, type OwnerOf } from './key-owner.ts';
 import { keyIdOf, toChangeRequest, toRotationRequest, toTime } from './key-request.ts';
 import { toFullKey, toKey, toKeyDetails, toRotatedKey } from './key-view.ts';
 
-export function apiKeyRoutes(apiKeys: ApiKeys, changes: KeyChanges): readonly Route[] {
+const own = {
+  createKey: contract.createKey,
+  listKeys: contract.listKeys,
+  getKey: contract.getKey,
+  changeKey: contract.changeKey,
+  rotateKey: contract.rotateKey,
+  endPreviousSecret: contract.endPreviousSecret,
+  deleteKey: contract.deleteKey,
+} as const;
+
+const ofServiceAccounts = {
+  createKey: contract.createServiceAccountKey,
+  listKeys: contract.listServiceAccountKeys,
+  getKey: contract.getServiceAccountKey,
+  changeKey: contract.changeServiceAccountKey,
+  rotateKey: contract.rotateServiceAccountKey,
+  endPreviousSecret: contract.endServiceAccountPreviousSecret,
+  deleteKey: contract.deleteServiceAccountKey,
+} as const;
+
+export const apiKeyRoutes = (apiKeys: ApiKeys, changes: KeyChanges): readonly Route[] =>
+  routesOf(own, ownAccount, apiKeys, changes);
+
+/** @param ownerOf rejects callers that do not manage the service account */
+export const serviceAccountKeyRoutes = (ownerOf: OwnerOf, apiKeys: ApiKeys, changes: KeyChanges): readonly Route[] =>
+  routesOf(ofServiceAccounts, ownerOf, apiKeys, changes);
+
+function routesOf(
+  contracts: typeof own | typeof ofServiceAccounts,
+  ownerOf: OwnerOf,
+  apiKeys: ApiKeys,
+  changes: KeyChanges,
+): readonly Route[] {
   return [
-    route(contract.createKey, async ({ principal, body }) => {
-      const { expiresAt, ...others } = body;
-      const request = { ...others, expiresAt: toTime(expiresAt) };
-      const { secret, ...key } = await apiKeys.create(principal, principal.accountId, request);
-      const { id, createdAt, updatedAt } = toKey(key);
-      const created: contract.CreatedKey = { id, nickname: key.nickname, key: secret.reveal(), createdAt, updatedAt };
-      return { status: 201, headers: ['Location', `/auth/api-keys/${id}`], body: created };
+    route(contracts.createKey, async (call) => {
+      const accountId = await ownerOf(call);
+      const created = await create(apiKeys, call, accountId);
+      const path = contracts.createKey.path.replace(':accountId', accountId);
+      return { status: 201, headers: ['Location', `${path}/${created.id}`], body: created };
     }),
-    route(contract.listKeys, async ({ principal, query }) => {
-      const { view, limit, cursor } = query;
+    route(contracts.listKeys, async (call) => {
+      const accountId = await ownerOf(call);
+      const { view, limit, cursor } = call.query;
       const toView = view === 'full' ? toFullKey : toKey;
       if (limit === undefined && cursor === undefined) {
-        const keys = await apiKeys.list(principal.accountId);
+        const keys = await apiKeys.list(accountId);
         return { status: 200, body: { apiKeys: keys.map(toView) } };
       }
-      const { keys, nextCursor } = await apiKeys.page(principal.accountId, query);
+      const { keys, nextCursor } = await apiKeys.page(accountId, call.query);
       return { status: 200, body: { apiKeys: keys.map(toView), nextCursor } };
     }),
-    route(contract.getKey, async ({ principal, params }) => {
-      const row = await changes.read(principal.accountId, keyIdOf(params.id));
+    route(contracts.getKey, async (call) => {
+      const row = await changes.read(await ownerOf(call), keyIdOf(call.params.id));
       return { status: 200, body: toKeyDetails(row) };
     }),
-    route(contract.changeKey, async ({ principal, params, body }) => {
-      const row = await changes.change(principal, principal.accountId, keyIdOf(params.id), toChangeRequest(body));
+    route(contracts.changeKey, async (call) => {
+      const accountId = await ownerOf(call);
+      const row = await changes.change(call.principal, accountId, keyIdOf(call.params.id), toChangeRequest(call.body));
       return { status: 200, body: toKeyDetails(row) };
     }),
-    route(contract.rotateKey, async ({ principal, params, body }) => {
-      const id = keyIdOf(params.id);
-      const rotation = await changes.rotate(principal, principal.accountId, id, toRotationRequest(body));
+    route(contracts.rotateKey, async (call) => {
+      const accountId = await ownerOf(call);
+      const id = keyIdOf(call.params.id);
+      const rotation = await changes.rotate(call.principal, accountId, id, toRotationRequest(call.body));
       return { status: 200, body: toRotatedKey(rotation) };
     }),
-    route(contract.endPreviousSecret, async ({ principal, params }) => {
-      const id = keyIdOf(params.id);
-      await changes.endPrevious(principal, principal.accountId, id);
+    route(contracts.endPreviousSecret, async (call) => {
+      const accountId = await ownerOf(call);
+      const id = keyIdOf(call.params.id);
+      await changes.endPrevious(call.principal, accountId, id);
       return { status: 200, body: { message: `The previous secret of API key ${id} has ended.` } };
     }),
-    route(contract.deleteKey, async ({ principal, params }) => {
-      const id = keyIdOf(params.id);
-      await apiKeys.delete(principal, principal.accountId, id);
+    route(contracts.deleteKey, async (call) => {
+      const accountId = await ownerOf(call);
+      const id = keyIdOf(call.params.id);
+      await apiKeys.delete(call.principal, accountId, id);
       return { status: 200, body: { message: `API key ${id} has been deleted.` } };
     }),
   ];
+}
+
+async function create(
+  apiKeys: ApiKeys,
+  { principal, body }: Call<typeof contract.createKey | typeof contract.createServiceAccountKey>,
+  accountId: string,
+): Promise<contract.CreatedServiceAccountKey> {
+  const { expiresAt, sha256, ...others }: contract.NewServiceAccountKeyBody = body;
+  const request = { ...others, expiresAt: toTime(expiresAt) };
+  if (sha256 !== undefined) return toKey(await apiKeys.createWithHash(principal, accountId, request, sha256));
+  const { secret, ...key } = await apiKeys.create(principal, accountId, request);
+  const { id, nickname, createdAt, updatedAt } = toKey(key);
+  return { id, nickname, key: secret.reveal(), createdAt, updatedAt };
 }

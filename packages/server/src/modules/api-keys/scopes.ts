@@ -1,12 +1,14 @@
 /**
- * Scopes of API keys. Services choose their own names. A reserved scope (of Keyreeve itself) is granted by an operator, or
- * by an administrator to a key of the administrator's own account. The latter is in force only while the account has that
- * role.
+ * Scopes of API keys. Services choose their own names. A reserved scope (of Keyreeve itself) is granted by an operator. An
+ * administrator grants `keyreeve:verify` to a key of the administrator's own account, too: then it is in force only while
+ * the account has that role.
  */
 import { limits, scopePattern } from '@keyreeve/contract';
 import type { Principal } from '../../foundation/principal.ts';
 import { DomainError } from '../../foundation/errors.ts';
+import { manageScope } from '../service-accounts/acting-store.ts';
 
+export { manageScope };
 export const verifyScope = 'keyreeve:verify';
 export const reservedPrefix = 'keyreeve:';
 
@@ -28,11 +30,13 @@ export function scopesInForce(scopes: string, needsRole: boolean, role: string):
 }
 
 /**
+ * @param accountId the account that owns the key
  * @param held scopes that the key has already, which any principal may keep
  * @throws DomainError `scope_invalid`, `reserved_scope`
  */
 export function validateScopes(
   principal: Principal,
+  accountId: string,
   scopes: readonly string[],
   held: readonly string[] = [],
 ): readonly string[] {
@@ -44,11 +48,11 @@ export function validateScopes(
         errors: [{ pointer: `/scopes/${index}`, detail: 'Expected a scope (RFC 6749 section 3.3).' }],
       });
     }
-    if (scope.startsWith(reservedPrefix) && !held.includes(scope) && !mayGrantReserved(principal))
+    if (scope.startsWith(reservedPrefix) && !held.includes(scope) && !mayGrantReserved(principal, accountId, scope))
       throw new DomainError('reserved_scope');
-    if (scope.startsWith(reservedPrefix) && scope !== verifyScope) {
+    if (scope.startsWith(reservedPrefix) && scope !== verifyScope && scope !== manageScope) {
       throw new DomainError('scope_invalid', {
-        detail: `${scope} is not a scope of Keyreeve; its only scope is ${verifyScope}.`,
+        detail: `${scope} is not a scope of Keyreeve; its scopes are ${verifyScope} and ${manageScope}.`,
       });
     }
   }
@@ -56,7 +60,8 @@ export function validateScopes(
 }
 
 /**
- * The scopes that the catalogue decides on: an account can grant only declared scopes. Operators can grant any.
+ * The scopes that the catalogue decides on: accounts and management keys can grant only declared scopes. Operators can grant
+ * any.
  * @param hasCatalogue whether the scope catalogue is enforced
  */
 export const scopesToGrant = (
@@ -64,7 +69,12 @@ export const scopesToGrant = (
   scopes: readonly string[],
   hasCatalogue: boolean,
 ): readonly string[] =>
-  hasCatalogue && principal.kind === 'account' ? scopes.filter((scope) => !scope.startsWith(reservedPrefix)) : [];
+  hasCatalogue && principal.kind !== 'operator' ? scopes.filter((scope) => !scope.startsWith(reservedPrefix)) : [];
 
-const mayGrantReserved = (principal: Principal): boolean =>
-  principal.kind === 'operator' || (principal.kind === 'account' && principal.role === 'admin');
+/** A leaked access token must not yield a management key, so not even administrators grant `keyreeve:keys`. */
+const mayGrantReserved = (principal: Principal, accountId: string, scope: string): boolean =>
+  principal.kind === 'operator' ||
+  (principal.kind === 'account' &&
+    principal.role === 'admin' &&
+    principal.accountId === accountId &&
+    scope !== manageScope);

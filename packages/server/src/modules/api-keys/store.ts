@@ -8,9 +8,11 @@ import { sql, sqlMany, type Dialect } from '../../foundation/database/sql.ts';
 import { allInOrder } from '../../foundation/all-in-order.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { toLimits } from '../key-limits/definition.ts';
+import { isCounted } from '../rate-limits/key-change-limits.ts';
 import { countCreationTx, type KeyCreationLimits } from '../rate-limits/key-creation-limits.ts';
 import { assertMayGrant, pointerIn } from '../scope-catalogue/grants.ts';
-import { assertSessionValidTx } from '../sessions/store.ts';
+import { assertMayActForTx } from '../service-accounts/acting.ts';
+import { insertGivenTx } from './given-hash-store.ts';
 import type { CreationNotices } from './creation-notices.ts';
 import { disabledColumns, markedHash } from './stored-hash.ts';
 
@@ -36,8 +38,10 @@ export interface KeyRow {
 export interface NewKey {
   readonly id: number;
   readonly hash: Buffer;
-  /** The part of the secret that may be shown. */
-  readonly hint: string;
+  /** The part of the secret that may be shown; null if the secret is not known. */
+  readonly hint: string | null;
+  /** Whether the hash was in the request. */
+  readonly isGiven?: boolean;
   readonly accountId: string;
   readonly nickname: string;
   readonly scopes: readonly string[];
@@ -70,12 +74,13 @@ const countKeys = sql<{ count: number }>(
   `select count(*) as count from api_keys where account_pk = (select pk from accounts where id = $1)`,
 );
 // The unique index decides whether the nickname is free.
-const insertKey = sql(
-  'insert_api_key',
-  `insert into api_keys (lookup, key_hash, id, account_pk, nickname, scopes, expires_at, last_used_at, created_at, updated_at, scopes_need_role, hint, addresses, limits, metadata, environment)
+const insertText = (
+  conflict: string,
+): string => `insert into api_keys (lookup, key_hash, id, account_pk, nickname, scopes, expires_at, last_used_at, created_at, updated_at, scopes_need_role, hint, addresses, limits, metadata, environment)
    select $1, $2, $3, pk, $5, $6, $7, null, $8, $8, $9, $10, $11, $12, $13, $14 from accounts where id = $4
-   on conflict (account_pk, nickname) do nothing`,
-);
+   on conflict ${conflict} do nothing`;
+const insertKey = sql('insert_api_key', insertText('(account_pk, nickname)'));
+const insertGivenKey = sql('insert_api_key_with_given_hash', insertText(''));
 const insertPrefix = sql(
   'insert_key_prefix',
   `insert into key_prefixes (prefix, environment, first_used_at) values ($1, $2, $3) on conflict (prefix) do nothing`,
@@ -151,7 +156,7 @@ const selectForCreation = sqlMany<CreationState>('select_for_api_key_creation', 
 /**
  * Its statements are sent together, followed by the audit event and the commit.
  * @throws DomainError `invalid_access_token`, `account_not_found`, `email_unverified`, `too_many_creations`,
- *   `key_limit_reached`, `nickname_taken`, the first of them that applies; nothing is stored then
+ *   `key_limit_reached`, `secret_taken`, `nickname_taken`, the first of them that applies; nothing is stored then
  */
 export async function createKey(
   db: Db,
@@ -161,7 +166,7 @@ export async function createKey(
   creationLimits: KeyCreationLimits | undefined,
   notices?: CreationNotices,
 ): Promise<void> {
-  const { id, hash, hint, accountId, nickname, scopes, needsRole = false, expiresAt, now, prefix } = key;
+  const { id, hash, hint, accountId, nickname, scopes, needsRole = false, expiresAt, now, prefix, isGiven } = key;
   const { addresses = null, limits = null, metadata = null, environment = null, grants = [] } = key;
   const stored = markedHash(hash, { disabledAt: null, addresses, environment });
   const role = needsRole ? 1 : 0;
@@ -183,12 +188,12 @@ export async function createKey(
   const details = limits === null ? { nickname, scopes } : { nickname, scopes, limits: toLimits(limits) };
   await db.transaction(async (tx) => {
     await allInOrder([
-      assertSessionValidTx(tx, principal, now),
+      assertMayActForTx(tx, principal, accountId, now),
       tx.get(lockAccount, [accountId]).then(assertMayCreate),
-      creationLimits && countCreationTx(tx, creationLimits, accountId, now),
+      creationLimits && isCounted(principal) && countCreationTx(tx, creationLimits, principal, now),
       tx.get(countKeys, [accountId]).then((row) => assertBelowKeyLimit(row?.count ?? 0, keysMax)),
       assertMayGrant(tx, accountId, grants, pointerIn(scopes)),
-      tx.run(insertKey, values).then(assertInserted),
+      (isGiven ? insertGivenTx(tx, insertGivenKey, values, key) : tx.run(insertKey, values)).then(assertInserted),
       prefix !== undefined && recordPrefixTx(tx, { prefix, environment }, now),
       recordEventTx(tx, { at: now, principal, action: 'api_key.created', accountId, target: String(id), details }),
     ]);
@@ -274,7 +279,7 @@ export async function deleteKey(
   now: number,
 ): Promise<void> {
   const deleted = db.transaction(async (tx) => {
-    await allInOrder([assertSessionValidTx(tx, principal, now), deleteTx(tx, principal, accountId, id, now)]);
+    await allInOrder([assertMayActForTx(tx, principal, accountId, now), deleteTx(tx, principal, accountId, id, now)]);
   });
   await deleted.catch(async (error: unknown) => {
     await confirmAbsence(db, error);

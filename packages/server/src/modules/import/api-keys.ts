@@ -1,4 +1,5 @@
 /** Imports API keys of another system by their SHA-256. */
+import { importedIdOf } from '../api-keys/imported-id.ts';
 import { validateNickname } from '../api-keys/nickname.ts';
 import { validateScopes, reservedPrefix } from '../api-keys/scopes.ts';
 import { parseEmail } from '../accounts/email.ts';
@@ -58,12 +59,12 @@ function readKey(principal: Principal, bytes: Uint8Array, { clock, keyHash }: Ke
   if (scopes.some((scope) => scope.startsWith(reservedPrefix)))
     throw new LineRejectedError(`scopes that begin with ${reservedPrefix} are not imported`);
   return {
-    id: idOf(keyHash, stored),
+    id: importedIdOf(keyHash, stored),
     account: parseEmail(account)?.canonicalEmail ?? account,
     nickname: accepted(() => validateNickname(required('nickname', nickname))),
     storedHash: stored.toString('hex'),
     lookup: lookupOf(stored),
-    scopes: accepted(() => validateScopes(principal, scopes)),
+    scopes: accepted(() => validateScopes(principal, account, scopes)),
     expiresAt,
     createdAt: creationOf(createdAt, now),
   };
@@ -77,17 +78,6 @@ function digestOf(text: string): Buffer {
   if (digest.length !== 32 || !isWhole)
     throw new LineRejectedError('hash is not a SHA-256 in hexadecimal, base64url or base64');
   return digest;
-}
-
-/**
- * Derives the id of an imported key from its hash. A key that is imported again gets the same id, so the audit log
- * shows whether it was deleted here. Ids are unpredictable without the installation's key. The NUL keeps the MAC's
- * input apart from the text of any key, because a presented key never contains NUL.
- * @returns 1 to 2^53 - 1
- */
-function idOf(keyHash: KeyedHash, stored: Buffer): number {
-  const mac = keyHash.mac(Buffer.concat([Buffer.from('id of an imported key\0'), stored]));
-  return Math.max(1, mac.readUIntBE(0, 6) * 32 + ((mac[6] ?? 0) >> 3));
 }
 
 function accepted<T>(accept: () => T): T {

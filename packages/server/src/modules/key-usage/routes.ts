@@ -1,17 +1,19 @@
-/** HTTP route of the usage of API keys, and its response, which administrators get too. */
+/** HTTP routes of the usage of API keys, and their response, which administrators get too. */
 import * as contract from '@keyreeve/contract';
 import { toInstant } from '../../foundation/clock.ts';
 import { route, type Route } from '../../http/route.ts';
+import { ownAccount, type OwnerOf } from '../api-keys/key-owner.ts';
 import { keyIdOf } from '../api-keys/key-request.ts';
 import type { KeyUsage, UsageRow } from './key-usage.ts';
 
-export function keyUsageRoutes(keyUsage: KeyUsage): readonly Route[] {
-  return [
-    route(contract.getKeyUsage, async ({ principal, params, query }) => {
-      const rows = await keyUsage.list(principal.accountId, keyIdOf(params.id), query);
+/** @param ownerOf rejects callers that do not manage the service account */
+export function keyUsageRoutes(keyUsage: KeyUsage, ownerOf: OwnerOf): readonly Route[] {
+  const usageRoute = (of: typeof contract.getKeyUsage | typeof contract.getServiceAccountKeyUsage, owner: OwnerOf) =>
+    route(of, async (call) => {
+      const rows = await keyUsage.list(await owner(call), keyIdOf(call.params.id), call.query);
       return { status: 200, body: toUsage(rows) };
-    }),
-  ];
+    });
+  return [usageRoute(contract.getKeyUsage, ownAccount), usageRoute(contract.getServiceAccountKeyUsage, ownerOf)];
 }
 
 export const toUsage = (rows: readonly UsageRow[]): contract.KeyUsage => ({

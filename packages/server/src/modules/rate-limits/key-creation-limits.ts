@@ -1,8 +1,13 @@
-/** How many keys an account may create in a minute. Counted in the transaction that creates the key. */
+/**
+ * How many keys an account may create in a minute, and its management keys in an hour. Counted in the transaction that
+ * creates the key.
+ */
 import { limits } from '@keyreeve/contract';
 import type { KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { DomainError } from '../../foundation/errors.ts';
+import { hourMs } from '../../foundation/clock.ts';
+import type { CountedPrincipal } from './key-change-limits.ts';
 import { incrementTx, predictIncrement, readBuckets, type Bucket } from './store.ts';
 
 export interface KeyCreationLimits {
@@ -10,39 +15,49 @@ export interface KeyCreationLimits {
   readonly creationsPerMinuteMax: number;
 }
 
-const windowMs = limits.creationWindowSeconds * 1000;
-const bucketOf = ({ bucketHash }: KeyCreationLimits, accountId: string): Buffer =>
-  bucketHash.stored(JSON.stringify(['key creations', accountId]));
+interface Counter {
+  readonly bucket: Buffer;
+  readonly max: number;
+  readonly windowMs: number;
+}
+
+function counterOf(creationLimits: KeyCreationLimits, { kind, accountId }: CountedPrincipal): Counter {
+  const { bucketHash, creationsPerMinuteMax: perMinute } = creationLimits;
+  const bucketOf = (name: string): Buffer => bucketHash.stored(JSON.stringify([name, accountId]));
+  if (kind === 'account')
+    return { bucket: bucketOf('key creations'), max: perMinute, windowMs: limits.creationWindowSeconds * 1_000 };
+  // An operator who allows more in a minute allows it for management keys, too.
+  const max = Math.max(limits.managedCreationsPerHourMax, perMinute * 60);
+  return { bucket: bucketOf('managed key creations'), max, windowMs: hourMs };
+}
 
 /** @throws DomainError `too_many_creations`, which rolls the count back with the rest */
 export async function countCreationTx(
   tx: Transaction,
   creationLimits: KeyCreationLimits,
-  accountId: string,
+  principal: CountedPrincipal,
   now: number,
 ): Promise<void> {
-  assertBelow(creationLimits, await incrementTx(tx, bucketOf(creationLimits, accountId), now, { windowMs }), now);
+  const counter = counterOf(creationLimits, principal);
+  assertBelow(counter, await incrementTx(tx, counter.bucket, now, counter), now);
 }
 
 /** Rejects by a read what {@link countCreationTx} would reject. @throws DomainError `too_many_creations` */
 export async function assertCreationAllowed(
   db: Db,
   creationLimits: KeyCreationLimits,
-  accountId: string,
+  principal: CountedPrincipal,
   now: number,
 ): Promise<void> {
-  const [row] = await readBuckets(db, [bucketOf(creationLimits, accountId)]);
-  assertBelow(creationLimits, predictIncrement(row, now, { windowMs }), now);
+  const counter = counterOf(creationLimits, principal);
+  const [row] = await readBuckets(db, [counter.bucket]);
+  assertBelow(counter, predictIncrement(row, now, counter), now);
 }
 
-function assertBelow(
-  { creationsPerMinuteMax: quota }: KeyCreationLimits,
-  { count, windowStartedAt }: Bucket,
-  now: number,
-): void {
-  if (count <= quota) return;
+function assertBelow({ max, windowMs }: Counter, { count, windowStartedAt }: Bucket, now: number): void {
+  if (count <= max) return;
   throw new DomainError('too_many_creations', {
-    retryAfterSeconds: Math.max(1, Math.ceil((windowStartedAt + windowMs - now) / 1000)),
-    rate: { policy: 'creations', quota, windowSeconds: limits.creationWindowSeconds },
+    retryAfterSeconds: Math.max(1, Math.ceil((windowStartedAt + windowMs - now) / 1_000)),
+    rate: { policy: 'creations', quota: max, windowSeconds: windowMs / 1_000 },
   });
 }

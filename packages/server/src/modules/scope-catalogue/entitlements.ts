@@ -13,7 +13,8 @@ import {
 } from '../accounts/entitlement-store.ts';
 import { recordAccountEventTx } from '../audit/audit.ts';
 import type { Revocations } from '../deletion-journal/revocation.ts';
-import { assertSessionValidTx } from '../sessions/store.ts';
+import { countManagedChangeTx, type ManagedChangeLimits } from '../rate-limits/key-change-limits.ts';
+import { assertMayActForTx } from '../service-accounts/acting.ts';
 import { listNeedingEntitlement } from './store.ts';
 
 export interface EntitlementsOptions {
@@ -21,6 +22,8 @@ export interface EntitlementsOptions {
   readonly clock: Clock;
   /** Repeats a change of unknown outcome; meanwhile, this instance answers 503 for the keys of the account. */
   readonly accounts: AccountRevocations;
+  /** Absent for load tests: the changes of management keys are not counted. */
+  readonly managedChanges?: ManagedChangeLimits | undefined;
   /** Absent without a deletion journal. */
   readonly revocations?: Revocations | undefined;
 }
@@ -44,10 +47,11 @@ export class Entitlements {
    * applies it. If the outcome is unknown, it throws; a change that removes entitlements is then retried in the background,
    * unless a later change has replaced it.
    * @throws DomainError `invalid_request` for a name that is not a declared scope in need of an entitlement,
-   *   `account_not_found`, `invalid_access_token`, `unavailable`
+   *   `scope_not_entitled` for a management key whose account lacks an added one, `account_not_found`, `too_many_changes`,
+   *   `invalid_access_token`, `invalid_management_key`, `unavailable`
    */
   async set(principal: Principal, accountId: string, names: readonly string[]): Promise<void> {
-    const { db, clock, accounts, revocations } = this.#options;
+    const { db, clock, accounts, managedChanges, revocations } = this.#options;
     assertValid(names);
     const now = clock.now();
     const read = await findEntitlements(db, accountId);
@@ -60,9 +64,11 @@ export class Entitlements {
       removesRights: () => removedBy(text, before).length > 0,
       change: () =>
         db.transaction(async (tx) => {
-          await assertSessionValidTx(tx, principal, now);
+          await assertMayActForTx(tx, principal, accountId, now);
+          await countManagedChangeTx(tx, managedChanges, principal, now);
           before = await lockTx(tx, accountId);
           await assertEntitleable(tx, names, toNames(before.entitlements));
+          await assertMayEntitle(tx, principal, names, toNames(before.entitlements));
           return storeTx(tx, change, before);
         }),
       finish: () =>
@@ -136,4 +142,25 @@ async function assertEntitleable(tx: Transaction, names: readonly string[], held
       : [{ pointer: `/entitlements/${index}`, detail: `${name} is not a declared scope that needs an entitlement.` }],
   );
   if (errors.length > 0) throw new DomainError('invalid_request', { errors });
+}
+
+/**
+ * A management key that leaks grants no more than the account that owns it has.
+ * @throws DomainError `scope_not_entitled`
+ */
+async function assertMayEntitle(
+  tx: Transaction,
+  principal: Principal,
+  names: readonly string[],
+  held: readonly string[],
+): Promise<void> {
+  if (principal.kind !== 'key') return;
+  const own = await findEntitlements(tx, principal.accountId);
+  const grantable = toNames(own?.entitlements ?? null);
+  const errors = names.flatMap((name, index) =>
+    grantable.includes(name) || held.includes(name)
+      ? []
+      : [{ pointer: `/entitlements/${index}`, detail: `The account of the management key lacks ${name}.` }],
+  );
+  if (errors.length > 0) throw new DomainError('scope_not_entitled', { errors });
 }

@@ -21,9 +21,14 @@ export class ImportedKeys {
     this.#clock = clock;
   }
 
-  /** As of the last read. Once true, it stays true. */
+  /** As of the last read, or since {@link expect}. Once true, it stays true. */
   get exist(): boolean {
     return this.#exist;
+  }
+
+  /** Records that this instance has created such a key. */
+  expect(): void {
+    this.#exist = true;
   }
 
   /** Reads the database unless a recent read exists. @returns {@link exist} @throws DomainError `unavailable` */

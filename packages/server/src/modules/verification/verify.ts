@@ -170,6 +170,11 @@ export class Verifier {
     await this.#importedKeys.refresh();
   }
 
+  /** From now on, looks up texts that can be keys of other systems. */
+  expectImportedKeys(): void {
+    this.#importedKeys.expect();
+  }
+
   /** Verifies an API key or an access token. @throws DomainError `unavailable` */
   verify(text: string, conditions = unconditional): Promise<VerificationResult> {
     return new Promise((resolve, reject) => this.startVerification(text, conditions, resolve, reject));

@@ -8,7 +8,7 @@ import { lookupOf } from '../../../foundation/crypto/keyed-hash.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import type { KeyCreationLimits } from '../../rate-limits/key-creation-limits.ts';
 import { codeOf, onEachDatabase, outcomes, race, rivalsMin } from '../../../../test-kit/store-on-each-database.ts';
-import { addAccount, addKey, hashOf, keys, newKey, now, operator, withoutOrdinal } from '../../../../test-kit/rows.ts';
+import { addAccount, addKey, addSession, hashOf, keys, newKey, now, operator, withoutOrdinal } from '../../../../test-kit/rows.ts';
 
 const create = async (
   db: Db,
@@ -16,7 +16,9 @@ const create = async (
   keysMax = 100,
   creationLimits?: KeyCreationLimits,
 ): Promise<'created'> => {
-  await store.createKey(db, operator, key, keysMax, creationLimits);
+  const { accountId } = key;
+  const owner = { kind: 'account', accountId, sessionId: `ses_${accountId.slice(4)}` } as const;
+  await store.createKey(db, creationLimits ? owner : operator, key, keysMax, creationLimits);
   return 'created';
 };
 const creationLimits: KeyCreationLimits = { bucketHash: keys.throttleBucket, creationsPerMinuteMax: 10 };
@@ -110,6 +112,7 @@ onEachDatabase('concurrent creations never exceed the allowed rate', async (open
   const { db } = opened;
   const ada = await addAccount(db, 'ada');
   const bob = await addAccount(db, 'bob');
+  for (const name of ['ada', 'bob']) await addSession(db, `acc_${name}`, name);
   const settled = await race(opened, rivalsMin * 2, (connection, rival) =>
     create(connection, newKey(ada, `key ${rival}`, { id: rival + 1 }), 100, creationLimits),
   );
@@ -123,6 +126,7 @@ onEachDatabase('concurrent creations never exceed the allowed rate', async (open
 
 onEachDatabase('a rejected creation is not counted', async ({ db }) => {
   const ada = await addAccount(db);
+  await addSession(db, ada, 'ada');
   await addKey(db, ada, 'taken');
   for (let attempt = 0; attempt < 12; attempt++) {
     await assert.rejects(

@@ -8,9 +8,10 @@ import type { Db } from '../../../foundation/database/db.ts';
 
 const max = limits.keyChangesPerMinuteMax;
 const hash = keys.throttleBucket;
+const ada = { kind: 'account', accountId: 'acc_ada' } as const;
 
 const count = async (db: Db, at = now, accountId = 'acc_ada'): Promise<'counted'> => {
-  await db.transaction((tx) => countKeyChangeTx(tx, hash, accountId, at));
+  await db.transaction((tx) => countKeyChangeTx(tx, hash, { kind: 'account', accountId }, at));
   return 'counted';
 };
 
@@ -20,15 +21,15 @@ onEachDatabase(
   async (opened) => {
     const { db } = opened;
     for (let change = 0; change < max - 10; change++) await count(db);
-    await assertKeyChangeAllowed(db, hash, 'acc_ada', now);
+    await assertKeyChangeAllowed(db, hash, ada, now);
     const settled = await race(opened, rivalsMin * 2, (connection) => count(connection));
     assert.deepEqual(outcomes(settled), { counted: 10, too_many_changes: rivalsMin * 2 - 10 });
     assert.equal(await count(db, now, 'acc_bob'), 'counted');
 
     const isLimited = (error: unknown): boolean => codeOf(error) === 'too_many_changes';
     await assert.rejects(count(db, now + 59_999), isLimited);
-    await assert.rejects(assertKeyChangeAllowed(db, hash, 'acc_ada', now + 59_999), isLimited);
-    await assertKeyChangeAllowed(db, hash, 'acc_ada', now + 60_000);
+    await assert.rejects(assertKeyChangeAllowed(db, hash, ada, now + 59_999), isLimited);
+    await assertKeyChangeAllowed(db, hash, ada, now + 60_000);
     assert.equal(await count(db, now + 60_000), 'counted');
   },
 );

@@ -1,0 +1,137 @@
+/** API keys, limits and entitlements of service accounts. The routes of keys derive from those of an account's own keys. */
+import Type, { type Static } from 'typebox';
+import { changeKey, endPreviousSecret, getKey, rotateKey } from './api-key-changes.ts';
+import { CreatedKey, createKey, deleteKey, keyFields, keyTimes, listKeys, NewKeyBody } from './api-keys.ts';
+import { accessTokenErrors, managementKeyErrors, managerErrors } from './error-groups.ts';
+import type { ErrorCode } from './errors.ts';
+import { getKeyUsage } from './key-usage.ts';
+import { KeyLimits, shownLimits } from './key-limits.ts';
+import { limits } from './limits.ts';
+import type { RouteContract } from './route.ts';
+import { AccountId, Text } from './schemas.ts';
+import { EntitlementsBody } from './scopes.ts';
+
+const strict = { additionalProperties: false } as const;
+
+export const NewServiceAccountKeyBody = Type.Object(
+  {
+    ...NewKeyBody.properties,
+    sha256: Type.Optional(
+      Type.String({
+        pattern: '^[0-9a-f]{64}$',
+        description:
+          'The SHA-256 of an existing secret, in hexadecimal: the key keeps that secret, and the response contains none. For management keys only',
+        examples: ['9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08'],
+      }),
+    ),
+  },
+  { ...strict, examples: [{ nickname: 'tenant 182', scopes: ['orders:read'] }] },
+);
+export type NewServiceAccountKeyBody = Static<typeof NewServiceAccountKeyBody>;
+
+export const CreatedServiceAccountKey = Type.Object(
+  { ...keyFields, key: Type.Optional(CreatedKey.properties.key), ...keyTimes },
+  { ...strict, description: '`key` is absent if the request has `sha256`' },
+);
+export type CreatedServiceAccountKey = Static<typeof CreatedServiceAccountKey>;
+
+type Own = RouteContract & { readonly params?: Type.TObject };
+type Derived<C extends Own> = Omit<C, 'id' | 'path' | 'tag' | 'auth' | 'params' | 'errors'> & {
+  readonly id: string;
+  readonly path: string;
+  readonly tag: 'Service accounts';
+  readonly auth: 'manager';
+  readonly params: Type.TObject<
+    { accountId: typeof AccountId } & (C extends { readonly params: Type.TObject<infer Params> } ? Params : unknown)
+  >;
+  readonly errors: readonly ErrorCode[];
+};
+
+/** The route of an account's own keys, for the keys of a service account that the caller manages. */
+function ofServiceAccount<const C extends Own>(id: string, own: C, errors: readonly ErrorCode[] = []): Derived<C> {
+  const inherited = own.errors.filter((code) => !(accessTokenErrors as readonly ErrorCode[]).includes(code));
+  const params = { accountId: AccountId, ...own.params?.properties };
+  return {
+    ...own,
+    id,
+    path: own.path.replace('/auth/', '/auth/service-accounts/:accountId/'),
+    tag: 'Service accounts',
+    summary: own.summary.replace(/an API key|the account’s API keys/, (of) => of.replace(/an|the account’s/, owner)),
+    description: `Like \`${own.method} ${own.path.replace(':id', '{id}')}\`, for a service account that the caller manages.`,
+    auth: 'manager',
+    params: Type.Object(params) as Derived<C>['params'],
+    errors: [...managerErrors, ...inherited, 'account_not_found', ...errors],
+  };
+}
+const owner = 'a service account’s';
+
+const created = ofServiceAccount('createServiceAccountKey', createKey);
+export const createServiceAccountKey = {
+  ...created,
+  description: `${created.description} With \`sha256\`, a management key creates a key whose secret exists already. Other instances accept the first such key after at most ${limits.importedKeysLookSeconds} seconds.`,
+  body: { type: 'json', schema: NewServiceAccountKeyBody },
+  success: {
+    ...created.success,
+    schema: CreatedServiceAccountKey,
+    headers: { Location: '/auth/service-accounts/{accountId}/api-keys/{id}' },
+  },
+  errors: [...created.errors, 'management_key_required', 'secret_taken'],
+} as const satisfies RouteContract;
+
+export const listServiceAccountKeys = ofServiceAccount('listServiceAccountKeys', listKeys);
+export const getServiceAccountKey = ofServiceAccount('getServiceAccountKey', getKey);
+export const changeServiceAccountKey = ofServiceAccount('changeServiceAccountKey', changeKey);
+export const rotateServiceAccountKey = ofServiceAccount('rotateServiceAccountKey', rotateKey, ['reserved_scope']);
+export const endServiceAccountPreviousSecret = ofServiceAccount('endServiceAccountPreviousSecret', endPreviousSecret, [
+  'reserved_scope',
+]);
+export const getServiceAccountKeyUsage = ofServiceAccount('getServiceAccountKeyUsage', getKeyUsage);
+export const deleteServiceAccountKey = ofServiceAccount('deleteServiceAccountKey', deleteKey);
+
+export const ServiceAccountLimits = Type.Object(shownLimits, strict);
+export const ServiceAccountEntitlements = Type.Object({ entitlements: Type.Array(Text('reports:read')) }, strict);
+
+const byManagementKey = {
+  method: 'PUT',
+  tag: 'Service accounts',
+  auth: 'management_key',
+  isNarrowing: true,
+  params: Type.Object({ accountId: AccountId }),
+} as const;
+
+export const setServiceAccountLimits = {
+  ...byManagementKey,
+  id: 'setServiceAccountLimits',
+  path: '/auth/service-accounts/:accountId/limits',
+  summary: 'Set the limits of a service account',
+  description:
+    'All API keys of the service account share them. Replaces all of them: an absent member removes that limit. Applies to every verification that starts after the response.',
+  body: { type: 'json', schema: KeyLimits },
+  success: { status: 200, description: 'The limits', schema: ServiceAccountLimits },
+  errors: [...managementKeyErrors, 'account_not_found', 'too_many_changes'],
+} as const satisfies RouteContract;
+
+export const setServiceAccountEntitlements = {
+  ...byManagementKey,
+  id: 'setServiceAccountEntitlements',
+  path: '/auth/service-accounts/:accountId/entitlements',
+  summary: 'Set the entitlements of a service account',
+  description:
+    'An added entitlement must be one of the account that owns the management key. A removed one is in force on no key of the service account, for every verification that starts after the response.',
+  body: { type: 'json', schema: EntitlementsBody },
+  success: { status: 200, description: 'The entitlements', schema: ServiceAccountEntitlements },
+  errors: [...managementKeyErrors, 'scope_not_entitled', 'account_not_found', 'too_many_changes'],
+} as const satisfies RouteContract;
+
+export const serviceAccountKeyRoutes = [
+  createServiceAccountKey,
+  listServiceAccountKeys,
+  getServiceAccountKey,
+  changeServiceAccountKey,
+  rotateServiceAccountKey,
+  endServiceAccountPreviousSecret,
+  getServiceAccountKeyUsage,
+  deleteServiceAccountKey,
+  setServiceAccountLimits,
+  setServiceAccountEntitlements,
+] as const;
