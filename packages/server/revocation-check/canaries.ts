@@ -28,6 +28,13 @@ export interface CanaryKey {
   readonly asked?: AskedOfKey;
 }
 
+/** Changes of the scope catalogue. @throws DomainError; the outcome may be unknown */
+export interface CatalogueChanges {
+  readonly setEntitlements: (accountId: string, names: readonly string[]) => Promise<void>;
+  readonly setScope: (name: string, entitled: boolean) => Promise<void>;
+  readonly deleteScope: (name: string) => Promise<void>;
+}
+
 export interface CanariesOptions {
   readonly accounts: Accounts;
   readonly apiKeys: ApiKeys;
@@ -38,6 +45,8 @@ export interface CanariesOptions {
    * imported keys: then the service does not look up such keys, and the check must not change that.
    */
   readonly importKey: ((accountId: string, nickname: string, hash: string) => Promise<boolean>) | undefined;
+  /** Undefined if the service does not enforce the scope catalogue. */
+  readonly catalogue: CatalogueChanges | undefined;
 }
 
 const operator: Principal = { kind: 'operator' };
@@ -46,6 +55,8 @@ export class Canaries {
   readonly #options: CanariesOptions;
   /** Includes accounts whose creation failed: without a response they may exist. */
   readonly #emails = new Set<string>();
+  /** Names of the catalogue. */
+  readonly #scopes = new Set<string>();
   #nicknames = 0;
 
   constructor(options: CanariesOptions) {
@@ -54,6 +65,24 @@ export class Canaries {
 
   get importsKeys(): boolean {
     return this.#options.importKey !== undefined;
+  }
+
+  /** Undefined if the service does not enforce the scope catalogue. */
+  get catalogue(): CatalogueChanges | undefined {
+    return this.#options.catalogue;
+  }
+
+  /** Deletes the scope from the catalogue at the end. */
+  addScope(name: string): void {
+    this.#scopes.add(name);
+  }
+
+  /** Declares scopes that canary keys need. Nothing without an enforced catalogue. @throws DomainError */
+  async declareScopes(names: readonly string[]): Promise<void> {
+    for (const name of this.catalogue ? names : []) {
+      this.addScope(name);
+      await this.catalogue?.setScope(name, false);
+    }
   }
 
   async newAccount(): Promise<CanaryAccount> {
@@ -103,7 +132,7 @@ export class Canaries {
     }
   }
 
-  /** @returns the email addresses of the accounts that could not be removed */
+  /** @returns the email addresses of the accounts, and the names of the scopes, that could not be removed */
   async removeAll(): Promise<readonly string[]> {
     for (const email of this.#emails) {
       try {
@@ -114,6 +143,14 @@ export class Canaries {
         if (error instanceof DomainError && error.code === 'account_not_found') this.#emails.delete(email);
       }
     }
-    return [...this.#emails];
+    for (const name of this.#scopes) {
+      try {
+        await this.catalogue?.deleteScope(name);
+        this.#scopes.delete(name);
+      } catch (error) {
+        if (error instanceof DomainError && error.code === 'scope_not_found') this.#scopes.delete(name);
+      }
+    }
+    return [...this.#emails, ...this.#scopes];
   }
 }

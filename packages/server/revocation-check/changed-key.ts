@@ -14,11 +14,11 @@ import { pick } from './prober.ts';
 import { SecretRecord } from './secret-record.ts';
 
 /** A key keeps the first scope, and loses the second. */
-const otherScope = 'canary:kept';
-const scope = 'canary:changed';
+export const otherScope = 'canary:kept';
+export const scope = 'canary:changed';
 /** IP addresses and ranges for documentation (RFC 5737). */
 export const clientIpOfProbes = '203.0.113.7';
-const forgedAddress = '198.51.100.9';
+export const forgedAddress = '198.51.100.9';
 const rangesWith = ['203.0.113.0/24', '2001:db8::/32'] as const;
 /** Contains the IP address that a client forges, so that a service that believes the client accepts the key. */
 const rangesWithout = ['198.51.100.0/24'] as const;

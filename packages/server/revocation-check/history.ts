@@ -62,8 +62,18 @@ export interface Change {
   observedBy: number;
 }
 
-/** What a request changes of a key; `widened`: it only adds rights again. */
-export type KeyChangeKind = 'disabled' | 'scope' | 'addresses' | 'expiry' | 'rotated' | 'previousEnded' | 'widened';
+/** What a request changes of a key, or of all keys with a scope; `widened`: it only adds rights again. */
+export type KeyChangeKind =
+  | 'disabled'
+  | 'scope'
+  | 'addresses'
+  | 'expiry'
+  | 'rotated'
+  | 'previousEnded'
+  | 'entitlement'
+  | 'scopeMarked'
+  | 'scopeDeleted'
+  | 'widened';
 
 /** `rejected`: the request had no effect. `unknown`: it may take effect at any time after its start, or never. */
 export type ChangeOutcome = 'changed' | 'rejected' | 'unknown';

@@ -14,6 +14,9 @@ export const noKeyChanges: KeyChangeCounts = {
   expiry: 0,
   rotated: 0,
   previousEnded: 0,
+  entitlement: 0,
+  scopeMarked: 0,
+  scopeDeleted: 0,
   widened: 0,
 };
 

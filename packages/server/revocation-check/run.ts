@@ -29,7 +29,7 @@ export interface RunResult {
   readonly instances: readonly { readonly url: string; readonly verdicts: number }[];
   /** Null if the workload did not start. */
   readonly report: Report | null;
-  /** Email addresses of canary accounts that could not be removed. */
+  /** Email addresses of canary accounts, and names of scopes, that could not be removed. */
   readonly leftBehind: readonly string[];
 }
 
@@ -70,7 +70,7 @@ async function run(options: RunOptions): Promise<Omit<RunResult, 'leftBehind'>> 
     });
     const found = counts();
     const report = await workload.finish();
-    const reason = signal.aborted ? 'it was interrupted' : gapOf(report, found.instances, canaries.importsKeys);
+    const reason = signal.aborted ? 'it was interrupted' : gapOf(report, found.instances, canaries);
     return { isProven: reason === null, reason, report, ...found };
   } finally {
     workload.close();
@@ -80,7 +80,7 @@ async function run(options: RunOptions): Promise<Omit<RunResult, 'leftBehind'>> 
 const unproven = (reason: string) => ({ isProven: false, reason, report: null });
 
 /** A violation, or an observation that the run lacks: without it, the absence of violations proves nothing. */
-function gapOf(report: Report, instances: RunResult['instances'], importsKeys: boolean): string | null {
+function gapOf(report: Report, instances: RunResult['instances'], { importsKeys, catalogue }: Canaries): string | null {
   const { violations, verifications, deletions, keyChanges } = report;
   if (violations > 0) return `${violations} violation${violations === 1 ? '' : 's'}`;
   const silent = instances.filter(({ verdicts }) => verdicts === 0);
@@ -90,6 +90,8 @@ function gapOf(report: Report, instances: RunResult['instances'], importsKeys: b
   if (deletions.caller === 0) return 'no key of a caller was deleted';
   if (importsKeys && deletions.imported === 0) return 'no imported key was deleted';
   if (narrowingsIn(keyChanges) === 0) return 'no change that removes rights of a key was acknowledged';
+  if (catalogue && keyChanges.entitlement === 0) return 'no entitlement was removed';
+  if (catalogue && keyChanges.scopeMarked + keyChanges.scopeDeleted === 0) return 'no scope was marked or deleted';
   if (verifications.accepted === 0) return 'no verification was accepted';
   return verifications.afterRevocation === 0 ? 'no verification started after the response to a deletion' : null;
 }

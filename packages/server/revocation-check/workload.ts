@@ -9,7 +9,8 @@ import { monotonicMs } from '../src/foundation/clock.ts';
 import { AccountSession } from './account-session.ts';
 import { Prober } from './prober.ts';
 import type { Canaries, CanaryAccount, CanaryKey } from './canaries.ts';
-import { clientIpOfProbes } from './changed-key.ts';
+import { runDeclaredScopeScenario, runEntitlementScenario } from './catalogue-scenario.ts';
+import { clientIpOfProbes, otherScope, scope } from './changed-key.ts';
 import { Checker } from './checker.ts';
 import { DeletionScenario } from './deletion-scenario.ts';
 import { runDisablingScenario } from './disabling-scenario.ts';
@@ -116,6 +117,7 @@ export class Workload {
       ...(onDeleted ? { onDeleted } : {}),
     };
     await this.#findTrustingInstances();
+    await this.#canaries.declareScopes([otherScope, scope]);
     const scenarios: DeletionScenario[] = [];
     while (scenarios.length < this.#deletionScenarios && !options.isOver()) {
       scenarios.push(new DeletionScenario(await this.#canaries.newAccount(), options));
@@ -127,6 +129,9 @@ export class Workload {
       // Few verifications in progress, so that deletions are verified as often as without these scenarios.
       runNarrowingScenario({ ...options, loops: narrowingLoops, probesMax: narrowingProbesMax }),
       runEndingScenario({ ...options, loops: 1, probesMax: narrowingProbesMax }),
+      ...(this.#canaries.catalogue ? [runEntitlementScenario, runDeclaredScopeScenario] : []).map((run) =>
+        run({ ...options, loops: 1, probesMax: narrowingProbesMax }),
+      ),
       this.#verifyBatches(options.isOver),
     ];
     // All must end before the canaries are removed, even if one fails.

@@ -2,15 +2,28 @@
 import { countKeyDeletions } from '../modules/audit/audit.ts';
 import { systemClock } from '../foundation/clock.ts';
 import { keyImporter } from '../modules/import/api-keys.ts';
-import { Canaries } from '../../revocation-check/canaries.ts';
+import { Canaries, type CatalogueChanges } from '../../revocation-check/canaries.ts';
 import { operator, type CommandContext } from './session.ts';
 
-export type CanariesContext = Pick<CommandContext, 'accounts' | 'apiKeys' | 'config' | 'installation'>;
+export type CanariesContext = Pick<
+  CommandContext,
+  'accounts' | 'apiKeys' | 'config' | 'entitlements' | 'installation' | 'scopeCatalogue'
+>;
 
-/** @param importsKeys whether to import keys too; false for an installation that has never imported keys */
+const description = 'Of keyreeve prove-revocation';
+
+/**
+ * @param importsKeys whether to import keys too; false for an installation that has never imported keys
+ * @param catalogue how to change the scope catalogue. Default: by an operator
+ */
 export function canariesOf(
-  { accounts, apiKeys, config, installation: { db, keys } }: CanariesContext,
+  { accounts, apiKeys, config, entitlements, installation: { db, keys }, scopeCatalogue }: CanariesContext,
   importsKeys: boolean,
+  catalogue: CatalogueChanges = {
+    setEntitlements: (accountId, names) => entitlements.set(operator, accountId, names),
+    setScope: async (name, entitled) => void (await scopeCatalogue.set(operator, name, { description, entitled })),
+    deleteScope: (name) => scopeCatalogue.delete(operator, name),
+  },
 ): Canaries {
   const importKey = async (account: string, nickname: string, hash: string): Promise<boolean> => {
     const { keysPerAccountMax } = config;
@@ -25,5 +38,6 @@ export function canariesOf(
     apiKeys,
     deletionsRecorded: (accountId) => countKeyDeletions(db, accountId),
     importKey: importsKeys ? importKey : undefined,
+    catalogue: config.scopes === 'catalogue' ? catalogue : undefined,
   });
 }

@@ -128,6 +128,8 @@ function describe(result: RunResult, report: Report): string {
     ['  expiry shortened', number(report.keyChanges.expiry)],
     ['  rotated', number(report.keyChanges.rotated)],
     ['  previous secret ended', number(report.keyChanges.previousEnded)],
+    ['  entitlement removed', number(report.keyChanges.entitlement)],
+    ['  scope marked or deleted', number(report.keyChanges.scopeMarked + report.keyChanges.scopeDeleted)],
     ['changes of keys without a result', number(report.keyChanges.unknown)],
     ['lists compared', number(report.lists)],
     ['violations', violations === 0 ? 'none' : number(violations)],

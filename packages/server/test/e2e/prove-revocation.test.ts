@@ -64,6 +64,19 @@ for (const kind of databaseKinds) {
   });
 }
 
+test('where the scope catalogue is enforced, the check changes scopes and entitlements, and deletes its scopes', async () => {
+  await using program = await newProgram({ KEYREEVE_SCOPES: 'catalogue' });
+  const { status, result } = await prove(program, [program.url], '--deletions', '40');
+  assert.deepEqual([status, result.reason], [0, null], JSON.stringify(result, undefined, 1));
+  const { entitlement = 0, scopeMarked = 0, scopeDeleted = 0 } = result.report?.keyChanges ?? {};
+  assert.ok(entitlement > 0 && scopeMarked + scopeDeleted > 0, JSON.stringify(result.report?.keyChanges));
+  await assertNoCanaries(program, result);
+  const { stdout } = await program.command(['scope', 'list', '--json']);
+  const scopes = JSON.parse(stdout) as { name: string; deletedAt: string | null }[];
+  assert.ok(scopes.some(({ name }) => name === 'canary:entitled'));
+  assert.ok(scopes.every(({ name, deletedAt }) => name.startsWith('canary:') && deletedAt !== null));
+});
+
 test('the check detects an instance with a cache of 100 ms', async () => {
   await using program = await newProgram();
   await using caching = await startFaultyInstance(program.url, cachingFor(100));

@@ -8,6 +8,8 @@ import { once } from 'node:events';
 import { canariesOf } from '../../src/cli/canaries.ts';
 import { systemClock } from '../../src/foundation/clock.ts';
 import { readConfig } from '../../src/app/config.ts';
+import { generatePassword } from '../../src/modules/accounts/accounts.ts';
+import { operator } from '../../src/cli/session.ts';
 import { openInstallation } from '../../src/app/installation.ts';
 import type { Canaries } from '../../revocation-check/canaries.ts';
 import { freePort } from '../../test-kit/free-port.ts';
@@ -18,6 +20,7 @@ import { newTempFolder } from '../../test-kit/temp-folder.ts';
 import { wire } from '../../src/app/wiring.ts';
 import { databaseIn, environmentFor, keyreeveBin, type Environment } from '../e2e/program.ts';
 import { spawnQuietly } from '../e2e/proxy-kit.ts';
+import { HttpCatalogue } from './http-catalogue.ts';
 import { FaultProxy } from './fault-proxy.ts';
 import { until } from '../../test-kit/until.ts';
 
@@ -69,8 +72,11 @@ export class Cluster implements AsyncDisposable {
     if (database) stack.defer(() => dropIfPossible(database));
     const databaseUrl = database?.url ?? `sqlite:${databaseIn(folder.path)}`;
     const shared = { KEYREEVE_MASTER_KEY: randomBytes(32).toString('base64url'), KEYREEVE_PUBLIC_URL: publicUrl };
-    const { canaries, close } = await openCanaries({ KEYREEVE_DATABASE_URL: databaseUrl, ...shared });
-    stack.defer(close);
+    const { KEYREEVE_SCOPES = 'open' } = environment;
+    const opened = await openCanaries({ KEYREEVE_DATABASE_URL: databaseUrl, KEYREEVE_SCOPES, ...shared });
+    const { canaries, catalogue } = opened;
+    stack.defer(opened.close);
+    stack.use(catalogue);
 
     const instances: ClusterInstance[] = [];
     for (let number = 0; number < count; number++) {
@@ -91,6 +97,7 @@ export class Cluster implements AsyncDisposable {
       });
       stack.use(instance);
       instances.push(instance);
+      catalogue.addInstance(instance.url);
     }
     await Promise.all(instances.map((instance) => instance.start()));
     return new Cluster(options, { instances, canaries, databaseUrl }, stack.move());
@@ -208,18 +215,21 @@ export class ClusterInstance implements AsyncDisposable {
   }
 }
 
-async function openCanaries(environment: Environment): Promise<{ canaries: Canaries; close: () => Promise<void> }> {
+async function openCanaries(
+  environment: Environment,
+): Promise<{ canaries: Canaries; catalogue: HttpCatalogue; close: () => Promise<void> }> {
   const config = readConfig(environment);
   const clock = systemClock;
   const installation = await openInstallation(config, { clock, mayCreate: true, mayMigrate: true });
   const { db } = installation;
-  const canaries = canariesOf(
-    { config, installation, ...wire({ config, installation, clock, issuer: publicUrl }) },
-    true,
-  );
+  const services = wire({ config, installation, clock, issuer: publicUrl });
+  const administrator = { email: 'administrator@example.com', password: generatePassword() };
+  const { id } = await services.accounts.create(operator, administrator.email, administrator.password, 'admin');
+  const catalogue = new HttpCatalogue({ ...administrator, id, password: administrator.password.reveal() });
+  const canaries = canariesOf({ config, installation, ...services }, true, catalogue);
   // Before the instances start: a running instance may reject imported keys for some seconds after the first import.
   await canaries.importKey((await canaries.newAccount()).id);
-  return { canaries, close: () => db.close() };
+  return { canaries, catalogue, close: () => db.close() };
 }
 
 /** The server may have ended before, which removes the database. */

@@ -17,11 +17,16 @@ before(async () => {
 });
 after(() => postgres[Symbol.asyncDispose]());
 
-async function check(instances: number, isEmbedded: boolean, injected: readonly Fault[], workers = 1): Promise<void> {
+async function check(
+  instances: number,
+  isEmbedded: boolean,
+  injected: readonly Fault[],
+  { workers = 1, scopes = 'open' }: { readonly workers?: number; readonly scopes?: 'open' | 'catalogue' } = {},
+): Promise<void> {
   await using cluster = await Cluster.start({
     instances,
     postgres: isEmbedded ? undefined : postgres,
-    environment: { KEYREEVE_WORKERS: String(workers) },
+    environment: { KEYREEVE_WORKERS: String(workers), KEYREEVE_SCOPES: scopes },
   });
   const happened: Fault[] = [];
   const report = await runWithFaults(cluster, {
@@ -30,6 +35,7 @@ async function check(instances: number, isEmbedded: boolean, injected: readonly 
     onFault: (fault) => happened.push(fault),
   });
   assertPassed(report, happened.length);
+  if (scopes === 'catalogue') assertCatalogueChanged(report);
   assert.deepEqual(happened, injected);
 }
 
@@ -45,6 +51,11 @@ function assertPassed(report: Report, faultsHappened: number): void {
   assert.ok(narrowingsIn(keyChanges) >= (faultsHappened + 1) * narrowingsBetween, JSON.stringify(report));
   assert.ok(accountChanges > 0 && lists > 0, JSON.stringify(report));
   assert.ok(deletions.created > 0 && deletions.caller > 0, JSON.stringify(report));
+}
+
+function assertCatalogueChanged({ keyChanges }: Report): void {
+  const { entitlement, scopeMarked, scopeDeleted } = keyChanges;
+  assert.ok(entitlement > 0 && scopeMarked + scopeDeleted > 0, JSON.stringify(keyChanges));
 }
 
 test('one instance on PostgreSQL rejects deleted keys while connections are cut around commits, responses are slow and rows are locked', () =>
@@ -69,7 +80,10 @@ test('two processes on one embedded file reject deleted keys while they are kill
   check(2, true, [faults.killed, faults.paused]));
 
 test('two workers on PostgreSQL reject deleted keys while one is killed, one is paused, and commits are cut', () =>
-  check(1, false, [workerFaults.killed, workerFaults.paused, faults.cutBefore], 2));
+  check(1, false, [workerFaults.killed, workerFaults.paused, faults.cutBefore], { workers: 2 }));
 
 test('two workers on one embedded file reject deleted keys while one is killed and one is paused', () =>
-  check(1, true, [workerFaults.killed, workerFaults.paused], 2));
+  check(1, true, [workerFaults.killed, workerFaults.paused], { workers: 2 }));
+
+test('two instances on PostgreSQL apply the scope catalogue while connections are cut around commits and one is killed', () =>
+  check(2, false, [faults.cutAfter, faults.cutBefore, faults.killed], { scopes: 'catalogue' }));

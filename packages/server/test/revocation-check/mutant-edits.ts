@@ -1,4 +1,5 @@
 /** What a broken build is, and edits that several share: caches of several kinds, and the places in the sources where they are inserted. */
+import type { Environment } from '../e2e/program.ts';
 import type { Fault } from './faults.ts';
 
 export interface Edit {
@@ -14,11 +15,12 @@ export interface Mutant {
   /** The faults that reveal the mistake; empty if it shows without faults. */
   readonly faults: readonly Fault[];
   readonly database?: 'embedded';
+  readonly environment?: Environment;
   /** Workers of each instance. Default: 1. */
   readonly workers?: number;
 }
 
-const lookUpKey = `else this.#find(hash.stored(text), conditions, answer, fail);`;
+const lookUpKey = `else this.#find(hash.stored(text), this.#narrowed(conditions, text), answer, fail);`;
 export const beforeVerifier = `export class Verifier {`;
 export const deleteRow = `const deleted = tx.get(deleteOwnKey, [id, accountId]);`;
 export const recordDeletion = `    await revocations?.record([{ kind: 'api_key', id: String(id), at: now }]);`;

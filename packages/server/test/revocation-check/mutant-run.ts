@@ -55,7 +55,7 @@ export function makeCopy(folder: string, edits: readonly Edit[]): string {
 
 /** Runs until the first violation or the last fault. Without edits, it runs the program itself. */
 export async function runMutant(
-  { edits, faults, database, workers = 1 }: Mutant,
+  { edits, faults, database, environment, workers = 1 }: Mutant,
   postgres: PostgresServer,
 ): Promise<Report> {
   using folder = newTempFolder();
@@ -65,7 +65,7 @@ export async function runMutant(
     instances: 2,
     bin,
     postgres: embedded ? undefined : postgres,
-    environment: { KEYREEVE_WORKERS: String(workers) },
+    environment: { KEYREEVE_WORKERS: String(workers), ...environment },
   });
   return await runWithFaults(cluster, {
     ...ordinaryRun,

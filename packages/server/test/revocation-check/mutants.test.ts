@@ -14,7 +14,7 @@ import { mutants } from './mutants.ts';
 const source = new URL('../../src/', import.meta.url);
 /**
  * Mistakes in creation, authentication of callers, short path, reader, driver, deletion, the embedded database, workers, and
- * changes of keys.
+ * changes of keys, scope catalogue.
  */
 const selected = [
   'a cache of 2 s that the creation of a key over HTTP fills',
@@ -29,6 +29,8 @@ const selected = [
   'a change of a key whose response precedes a group commit of 100 ms (embedded)',
   'a cache of previous secrets, of 2 s, that a deletion of the key does not clear',
   'a client IP that is the leftmost entry of X-Forwarded-For',
+  'a cache of the scopes that the catalogue withholds from a key, of 2 s',
+  'a removal of an entitlement whose response precedes a group commit of 100 ms (embedded)',
 ];
 
 let postgres: PostgresServer;

@@ -1,4 +1,4 @@
-/** Broken builds with mistakes in changes of keys: rotations, overlaps, scopes, IP ranges, enabling. As `mutants.ts`. */
+/** Broken builds with mistakes in changes of keys: rotations, overlaps, scopes, IP ranges, enabling; and in the scope catalogue. */
 import { beforeVerifier, delayedCommit, type Edit, type Mutant } from './mutant-edits.ts';
 
 const verifier = 'modules/verification/verify.ts';
@@ -23,6 +23,7 @@ const keptOfKey = (expression: string): readonly Edit[] => [
   { file: verifier, find: expression, replace: `keep(key.id, ${expression})` },
 ];
 
+const catalogue = { KEYREEVE_SCOPES: 'catalogue' } as const;
 const readPrevious = `this.#previousReader.find(hash, answerTo, fail)`;
 
 export const narrowingMutants: readonly Mutant[] = [
@@ -205,5 +206,97 @@ export const narrowingMutants: readonly Mutant[] = [
       },
     ],
     faults: [],
+  },
+  {
+    name: 'a cache of the scopes that the catalogue withholds from a key, of 2 s',
+    edits: keptOfKey('key.withheld'),
+    faults: [],
+    environment: catalogue,
+  },
+  {
+    name: 'a verification that ignores entitlements',
+    edits: [
+      {
+        file: 'modules/scope-catalogue/withheld.ts',
+        find: `s.name <> all (string_to_array(coalesce(a.entitlements, ''), ' '))`,
+        replace: `false`,
+      },
+    ],
+    faults: [],
+    environment: catalogue,
+  },
+  {
+    name: 'a verification that ignores the deletion of a scope (embedded)',
+    edits: [
+      {
+        file: 'modules/scope-catalogue/withheld.ts',
+        find: `where s.deleted_at is not null or s.needs_entitlement = 1
+       and instr`,
+        replace: `where s.needs_entitlement = 1
+       and instr`,
+      },
+    ],
+    faults: [],
+    database: 'embedded',
+    environment: catalogue,
+  },
+  {
+    name: 'a removal of an entitlement whose response precedes a group commit of 100 ms (embedded)',
+    edits: [
+      {
+        file: 'modules/scope-catalogue/entitlements.ts',
+        find: `      change: () =>
+        db.transaction(async (tx) => {`,
+        replace: `      change: () => new Promise<Made>((resolve, reject) => void
+        db.transaction(async (tx) => {`,
+      },
+      {
+        file: 'modules/scope-catalogue/entitlements.ts',
+        find: `          return storeTx(tx, change, before);
+        }),
+      finish`,
+        replace: `          const made = await storeTx(tx, change, before);
+          resolve(made);
+          return made;
+        }).then(resolve, reject)),
+      finish`,
+      },
+      {
+        file: 'modules/scope-catalogue/entitlements.ts',
+        find: `interface Change {`,
+        replace: `type Made = Awaited<ReturnType<typeof storeTx>>;
+interface Change {`,
+      },
+      delayedCommit,
+    ],
+    faults: [],
+    database: 'embedded',
+    environment: catalogue,
+  },
+  {
+    name: 'a change of a scope whose response precedes a group commit of 100 ms (embedded)',
+    edits: [
+      {
+        file: 'modules/scope-catalogue/scope-catalogue.ts',
+        find: `await db.transaction(async (tx) => {
+        await assertSessionValidTx(tx, principal, now);`,
+        replace: `await new Promise<Plan>((resolve, reject) => void db.transaction(async (tx) => {
+        await assertSessionValidTx(tx, principal, now);`,
+      },
+      {
+        file: 'modules/scope-catalogue/scope-catalogue.ts',
+        find: `        await storeTx(tx, principal, made);
+        return made;
+      });`,
+        replace: `        await storeTx(tx, principal, made);
+        resolve(made);
+        return made;
+      }).then(resolve, reject));`,
+      },
+      delayedCommit,
+    ],
+    faults: [],
+    database: 'embedded',
+    environment: catalogue,
   },
 ];
