@@ -2,6 +2,7 @@
 import type { Command } from 'commander';
 import { systemClock } from '../foundation/clock.ts';
 import { toFullKey, toKey } from '../modules/api-keys/key-view.ts';
+import { hasReservedScope } from '../modules/api-keys/scopes.ts';
 import { DomainError } from '../foundation/errors.ts';
 import { CliCommand } from './command.ts';
 import { assertEnvironments } from '../app/environments-check.ts';
@@ -23,6 +24,7 @@ interface CreateOptions extends OutputOptions, LimitOptions {
   readonly expiresAt?: string;
   readonly address?: readonly string[];
   readonly metadata?: string;
+  readonly sha256?: string;
   readonly environment?: string;
 }
 
@@ -48,6 +50,7 @@ export function keyCommand(): Command {
       'keyreeve key create --account you@example.com --nickname gateway --scope keyreeve:verify',
       'keyreeve key create --account you@example.com --nickname ci --expires-at 2027-01-31T00:00:00Z --address 203.0.113.0/24',
       'keyreeve key create --account you@example.com --nickname trial --rate 600/minute --quota 10000/month',
+      'keyreeve key create --account acc_3K9vQm1ZyT4cW8nB6pXr2L --nickname backend --scope keyreeve:keys --address 203.0.113.7',
       'keyreeve key create --account you@example.com --nickname ci --environment test',
     )
     .action(create);
@@ -85,12 +88,15 @@ const withCreation = (command: CliCommand): CliCommand =>
       .option('--expires-at <time>', 'time of expiry in RFC 3339 (default: never, or KEYREEVE_KEY_LIFETIME_DAYS_MAX)')
       .option('--address <range>', 'IP address or CIDR range of clients (repeatable; default: any)', collect)
       .option('--metadata <json>', 'JSON object that POST /auth/verify returns')
+      .option('--sha256 <hex>', 'SHA-256 of a secret that exists already and has at least 128 random bits')
       .option('--environment <name>', 'environment of the key, which never changes (default: the first one)'),
   );
 
 async function create(options: CreateOptions): Promise<void> {
   const { account: text, nickname, scope: scopes = [], expiresAt, address: addresses = null, metadata } = options;
-  const { environment } = options;
+  const { environment, sha256 } = options;
+  if (sha256 !== undefined && hasReservedScope(scopes))
+    throw new UsageError('a key with --sha256 cannot have a scope keyreeve:…, because another system made its secret');
   const request = {
     nickname,
     scopes,
@@ -102,24 +108,23 @@ async function create(options: CreateOptions): Promise<void> {
   };
   const { secret, ...key } = await withInstallation({}, async ({ accounts, apiKeys, config, installation }) => {
     await assertEnvironments(installation.db, config);
-    return apiKeys.create(operator, (await accounts.find(text)).id, request);
+    const owner = (await accounts.find(text)).id;
+    if (sha256 === undefined) return apiKeys.create(operator, owner, request);
+    return { ...(await apiKeys.createWithHash(operator, owner, request, sha256)), secret: undefined };
   });
   const { id, createdAt, updatedAt, scopes: granted, expiresAt: ends, environment: shownEnvironment } = toFullKey(key);
   const value = {
     id,
     nickname: key.nickname,
-    key: secret.reveal(),
+    ...(secret === undefined ? {} : { key: secret.reveal() }),
     createdAt,
     updatedAt,
     scopes: granted,
     expiresAt: ends,
     environment: shownEnvironment,
   };
-  print(
-    options,
-    value,
-    `Created API key ${key.id} (${key.nickname}).\nKey: ${secret.reveal()}\nIt is shown only once.`,
-  );
+  const shownSecret = secret === undefined ? '' : `\nKey: ${secret.reveal()}\nIt is shown only once.`;
+  print(options, value, `Created API key ${key.id} (${key.nickname}).${shownSecret}`);
 }
 
 async function list(options: OutputOptions & { account: string }): Promise<void> {
