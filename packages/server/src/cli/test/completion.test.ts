@@ -34,7 +34,9 @@ _keyreeve
 printf '%s\n' "${'$'}{COMPREPLY[@]}"`;
 
 const optionsOfCreate =
-  '--account --nickname --scope --expires-at --address --metadata --environment --rate --burst --quota --json --help'.split(' ');
+  '--account --nickname --scope --expires-at --address --metadata --sha256 --environment --rate --burst --quota --json --help'.split(
+    ' ',
+  );
 const optionsToClear = ['scopes', 'expires-at', 'addresses', 'metadata', 'rate', 'quota'].map((it) => `--clear-${it}`);
 const cases: readonly (readonly [line: string, expected: readonly string[]])[] = [
   ['keyreeve ac', ['account']],
