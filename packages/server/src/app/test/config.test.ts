@@ -290,6 +290,12 @@ const contradictory: readonly (readonly [environment: Environment, reason: RegEx
   [{ KEYREEVE_SMTP_URL: mail.KEYREEVE_SMTP_URL }, /must both be set, or neither/],
   [{ KEYREEVE_MAIL_FROM: mail.KEYREEVE_MAIL_FROM }, /must both be set, or neither/],
   [{ KEYREEVE_SIGNUP: 'open' }, /KEYREEVE_SIGNUP can be open only with KEYREEVE_SMTP_URL/],
+  [{ KEYREEVE_ENVIRONMENTS: 'live:acme,test:krv' }, /gives the prefix krv to a further environment/],
+  [
+    { KEYREEVE_ENVIRONMENTS: 'live:acme,test:acme_test', KEYREEVE_KEY_PREFIXES_ACCEPTED: 'older,acme_test' },
+    /gives the prefix acme_test to a further environment/,
+  ],
+  [{ KEYREEVE_FORWARD_ENVIRONMENTS: 'any' }, /can be any only with KEYREEVE_ENVIRONMENTS/],
 ];
 
 for (const [environment, reason] of contradictory) {

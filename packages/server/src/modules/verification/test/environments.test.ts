@@ -4,57 +4,17 @@ import type { CreatedKey, KeyDetails, VerifyResult } from '@keyreeve/contract';
 import { test } from '../../../../test-kit/app-on-each-database.ts';
 import { assertRejected } from '../../../../test-kit/key-client.ts';
 import { newPlace } from '../../../../test-kit/new-db.ts';
-import { bearer, newApp, operator, type TestAppOptions } from '../../../../test-kit/new-app.ts';
+import { newApp } from '../../../../test-kit/new-app.ts';
 import { ConfigError } from '../../../app/config.ts';
 import { restrictedVersion } from '../../../foundation/crypto/keyed-hash.ts';
 import { sql } from '../../../foundation/database/sql.ts';
+import { liveAndTest, withEnvironments } from './environments-kit.ts';
 
-const liveAndTest = { KEYREEVE_ENVIRONMENTS: 'live:acme_live,test:acme_test' };
 const any = { ...liveAndTest, KEYREEVE_FORWARD_ENVIRONMENTS: 'any' };
 const selectHash = sql<{ hash: Uint8Array }>('test_hash', `select key_hash as hash from api_keys where nickname = $1`);
 
-let owners = 0;
-
-async function fixture(environment: Readonly<Record<string, string>>, place?: TestAppOptions['place']) {
-  const app = await newApp({ environment, ...(place ? { place } : {}) });
-  const { account, accessToken } = await app.signIn(`owner${++owners}@example.com`);
-  const verifier = { nickname: 'verifier', scopes: ['keyreeve:verify'] };
-  const { secret } = await app.service.services.apiKeys.create(operator, account.id, verifier);
-  const service = bearer(secret.reveal());
-  const headers = bearer(accessToken);
-  const tryCreate = (nickname: string, more: object = {}) =>
-    app.call('POST', '/auth/api-keys', { headers, json: { nickname, ...more } });
-  const create = async (nickname: string, more: object = {}): Promise<CreatedKey> => {
-    const answer = await tryCreate(nickname, more);
-    assert.equal(answer.status, 201, answer.text);
-    return answer.json as CreatedKey;
-  };
-  const verify = async (credential: string, more: object = {}): Promise<VerifyResult> => {
-    const answer = await app.call('POST', '/auth/verify', { headers: service, json: { credential, ...more } });
-    assert.equal(answer.status, 200, answer.text);
-    return answer.json as VerifyResult;
-  };
-  const outcomeOf = async (credential: string, more: object = {}): Promise<string> => {
-    const result = await verify(credential, more);
-    return result.valid ? `valid ${result.environment ?? ''}`.trim() : result.code;
-  };
-  /** The status, and the environment of an accepted credential. */
-  const forward = async (credential: string, query = ''): Promise<readonly [number, string | null]> => {
-    const answer = await app.call('GET', `/auth/forward${query}`, { headers: bearer(credential) });
-    if (answer.status === 403) assertRejected(answer, 'wrong_environment');
-    return [answer.status, answer.headers.get('x-keyreeve-environment')];
-  };
-  const introspect = async (token: string): Promise<boolean> => {
-    const form = { ...service, 'content-type': 'application/x-www-form-urlencoded' };
-    const answer = await app.call('POST', '/auth/introspect', { headers: form, body: `token=${token}` });
-    return (answer.json as { active: boolean }).active;
-  };
-  const made = { app, service, headers, accessToken, tryCreate, create, verify, outcomeOf, forward, introspect };
-  return { ...made, [Symbol.asyncDispose]: () => app[Symbol.asyncDispose]() };
-}
-
 test('a verification that names no environment accepts only keys of the first one', async () => {
-  await using at = await fixture(liveAndTest);
+  await using at = await withEnvironments(liveAndTest);
   const [live, inTest] = [await at.create('live'), await at.create('test', { environment: 'test' })];
   assert.match(live.key, /^acme_live_/);
   assert.match(inTest.key, /^acme_test_/);
@@ -79,7 +39,7 @@ test('a verification that names no environment accepts only keys of the first on
 });
 
 test('the parameter environment of /auth/forward can only narrow', async () => {
-  await using at = await fixture(liveAndTest);
+  await using at = await withEnvironments(liveAndTest);
   const [live, inTest] = [await at.create('live'), await at.create('test', { environment: 'test' })];
   const expected: Readonly<Record<string, readonly [live: number, test: number]>> = {
     '?environment=live': [200, 403],
@@ -98,7 +58,7 @@ test('the parameter environment of /auth/forward can only narrow', async () => {
 });
 
 test('with KEYREEVE_FORWARD_ENVIRONMENTS=any, /auth/forward accepts all and returns the environment', async () => {
-  await using at = await fixture(any);
+  await using at = await withEnvironments(any);
   const [live, inTest] = [await at.create('live'), await at.create('test', { environment: 'test' })];
   assert.deepEqual(await at.forward(live.key), [200, 'live']);
   assert.deepEqual(await at.forward(inTest.key), [200, 'test']);
@@ -111,7 +71,7 @@ test('with KEYREEVE_FORWARD_ENVIRONMENTS=any, /auth/forward accepts all and retu
 });
 
 test('a key keeps its environment in changes, rotations and while its previous secret is valid', async () => {
-  await using at = await fixture(liveAndTest);
+  await using at = await withEnvironments(liveAndTest);
   const { id, key } = await at.create('test', { environment: 'test', addresses: ['192.0.2.1'] });
   const path = `/auth/api-keys/${id}`;
   for (const json of [{ addresses: null }, { disabled: true }, { disabled: false }])
@@ -135,14 +95,14 @@ test('a key keeps its environment in changes, rotations and while its previous s
 
 test('without the setting, keys of further environments are rejected, and all other keys stay valid', async () => {
   await using place = await newPlace();
-  const before = await fixture({ KEYREEVE_KEY_PREFIX: 'krv' }, place);
+  const before = await withEnvironments({ KEYREEVE_KEY_PREFIX: 'krv' }, place);
   const old = await before.create('old');
   assert.equal(await before.outcomeOf(old.key), 'valid');
   assert.deepEqual(await before.forward(old.key, '?environment=test'), [200, null], 'ignored');
   assertRejected(await before.tryCreate('x', { environment: 'test' }), 'invalid_request');
   await before[Symbol.asyncDispose]();
 
-  const during = await fixture(liveAndTest, place);
+  const during = await withEnvironments(liveAndTest, place);
   const live = await during.create('live');
   const inTest = await during.create('test', { environment: 'test' });
   const restricted = await during.create('restricted', { environment: 'test', addresses: ['127.0.0.1'] });
@@ -155,7 +115,7 @@ test('without the setting, keys of further environments are rejected, and all ot
   await during[Symbol.asyncDispose]();
 
   const accepted = { KEYREEVE_KEY_PREFIXES_ACCEPTED: 'acme_live,acme_test' };
-  await using after = await fixture(accepted, place);
+  await using after = await withEnvironments(accepted, place);
   assert.equal(await after.outcomeOf(old.key), 'valid');
   assert.equal(await after.outcomeOf(live.key), 'valid');
   for (const key of [inTest.key, current]) assert.equal(await after.outcomeOf(key), 'not_found');
@@ -164,7 +124,7 @@ test('without the setting, keys of further environments are rejected, and all ot
 
 test('another first environment stops the start, because it would make live keys test keys', async () => {
   await using place = await newPlace();
-  await (await fixture(liveAndTest, place))[Symbol.asyncDispose]();
+  await (await withEnvironments(liveAndTest, place))[Symbol.asyncDispose]();
   const reversed = { KEYREEVE_ENVIRONMENTS: 'test:acme_test,live:acme_live' };
   await assert.rejects(newApp({ place, environment: reversed }), (error) => {
     assert.ok(error instanceof ConfigError);
@@ -174,7 +134,7 @@ test('another first environment stops the start, because it would make live keys
 });
 
 test('unknown environments are rejected with their place', async () => {
-  await using at = await fixture(liveAndTest);
+  await using at = await withEnvironments(liveAndTest);
   assert.deepEqual(assertRejected(await at.tryCreate('x', { environment: 'prod' }), 'invalid_request'), [
     '/environment',
   ]);
