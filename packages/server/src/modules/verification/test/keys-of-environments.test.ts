@@ -37,7 +37,7 @@ test('keys with an earlier prefix and imported keys belong to the first environm
   const line = {
     account: account.email,
     nickname: 'imported',
-    sha256: createHash('sha256').update(text).digest('hex'),
+    hash: createHash('sha256').update(text).digest('hex'),
   };
   const { db, clock } = at.app;
   const importer = keyImporter(operator, {
