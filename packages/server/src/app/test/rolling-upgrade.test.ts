@@ -117,3 +117,23 @@ onEachDatabase('release 0.1.0 accepts a key with limits, and its writes keep the
   const { lastUsedAt, limits: kept } = (await findKeyDetails(db, key.id)) ?? {};
   assert.deepEqual([lastUsedAt, kept], [since, limits]);
 });
+
+onEachDatabase(
+  'release 0.1.0 finds no key of a further environment, and its writes keep the environment',
+  async ({ db }) => {
+    const ada = await addAccount(db);
+    const live = await addKey(db, ada, 'live');
+    const inTest = await addKey(db, ada, 'test', { environment: 'test' });
+    const found = await db.getMany(
+      selectState,
+      [live, inTest].map(({ hash }) => [lookupOf(hash), hash]),
+    );
+    assert.deepEqual(
+      found.map((row) => row?.id),
+      [live.id, undefined],
+    );
+    await db.transaction((tx) => tx.run(touchKeys, [JSON.stringify({ [inTest.id]: since })]));
+    const { lastUsedAt, environment } = (await findKeyDetails(db, inTest.id)) ?? {};
+    assert.deepEqual([lastUsedAt, environment], [since, 'test']);
+  },
+);

@@ -1,5 +1,11 @@
 /** The table of key prefixes, on each database. */
 import assert from 'node:assert/strict';
+import {
+  claimFirstEnvironment,
+  claimInstallation,
+  findFirstEnvironment,
+} from '../../../foundation/database/installation.ts';
+import { keyPrefixWarnings } from '../key-prefixes.ts';
 import * as store from '../store.ts';
 import { codeOf, onEachDatabase, outcomes, race, rivalsMin } from '../../../../test-kit/store-on-each-database.ts';
 import type { Db } from '../../../foundation/database/db.ts';
@@ -39,4 +45,38 @@ onEachDatabase('the prefix of keys without a recorded prefix is recorded once', 
   await store.recordEarlierPrefix(db, 'krv', now);
   await store.recordEarlierPrefix(db, 'acme', now);
   assert.deepEqual(await prefixesIn(db), ['krv']);
+});
+
+onEachDatabase('instances that start simultaneously with different first environments record one', async (opened) => {
+  await claimInstallation(opened.db, Buffer.alloc(32), now);
+  const rivals = Math.max(rivalsMin, 16);
+  await race(opened, rivals, (connection, rival) => claimFirstEnvironment(connection, `env${rival}`));
+  const first = await findFirstEnvironment(opened.db);
+  assert.match(first ?? '', /^env\d+$/);
+  await claimFirstEnvironment(opened.db, 'other');
+  assert.equal(await findFirstEnvironment(opened.db), first);
+});
+
+onEachDatabase('a prefix is recorded with the environment that used it first', async ({ db }) => {
+  const ada = await addAccount(db);
+  await addKey(db, ada, 'live', { prefix: 'acme' });
+  await addKey(db, ada, 'test', { prefix: 'acme_test', environment: 'test' });
+  await addKey(db, ada, 'other', { prefix: 'acme', environment: 'other' });
+  const recorded = (await store.listKeyPrefixes(db)).map((row) => ({ ...row }));
+  assert.deepEqual(recorded, [
+    { prefix: 'acme', environment: null },
+    { prefix: 'acme_test', environment: 'test' },
+  ]);
+  const base = { keyPrefix: 'acme', keyPrefixesAccepted: ['acme_test'] };
+  const live = { name: 'live', prefix: 'acme' };
+  const inTest = { name: 'test', prefix: 'acme_test' };
+  assert.deepEqual(await keyPrefixWarnings(db, { ...base, keyPrefixesAccepted: [], environments: [live, inTest] }), []);
+  assert.deepEqual(await keyPrefixWarnings(db, { ...base, environments: [live] }), [
+    'KEYREEVE_ENVIRONMENTS does not list test: its keys, which begin with acme_test_, are rejected',
+  ]);
+  const renewed = [live, { name: 'test', prefix: 'sandbox' }];
+  assert.deepEqual(await keyPrefixWarnings(db, { ...base, environments: renewed }), []);
+  assert.deepEqual(await keyPrefixWarnings(db, { ...base, keyPrefixesAccepted: [], environments: renewed }), [
+    'KEYREEVE_KEY_PREFIXES_ACCEPTED does not list acme_test, which was the prefix of new keys earlier: keys that begin with acme_test_ are rejected; add acme_test to it',
+  ]);
 });

@@ -1,7 +1,14 @@
 /** Keys that a change of the settings, an earlier program or another path could give another environment. */
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
-import type { CreatedKey, ErrorCode, KeyDetails, KeyUsage, VerifyResult } from '@keyreeve/contract';
+import {
+  limits,
+  type CreatedKey,
+  type ErrorCode,
+  type KeyDetails,
+  type KeyUsage,
+  type VerifyResult,
+} from '@keyreeve/contract';
 import { test } from '../../../../test-kit/app-on-each-database.ts';
 import { assertRejected } from '../../../../test-kit/key-client.ts';
 import { KeptConnection } from '../../../../test-kit/kept-connection.ts';
@@ -49,6 +56,8 @@ test('keys with an earlier prefix and imported keys belong to the first environm
   };
   const refused = async (bad: object): Promise<void> => assert.fail(JSON.stringify(bad));
   await runImport(source(), importer, { refused, progress: () => undefined });
+  // A running service detects the first imported keys within seconds.
+  clock.advance({ seconds: limits.importedKeysLookSeconds });
   for (const key of [older.key, text]) {
     assert.equal(await at.outcomeOf(key), 'valid live');
     assert.equal(await at.outcomeOf(key, { environments: ['test'] }), 'wrong_environment');
@@ -164,8 +173,8 @@ test('a key of a further environment authenticates no request to Keyreeve', asyn
 
 test('a rejection for the environment spends no tokens, and counts as refused', async () => {
   await using at = await withEnvironments(liveAndTest);
-  const limits = { quota: { limit: 1, per: 'ever' } };
-  const { id, key } = await at.create('test', { environment: 'test', limits });
+  const oneEver = { quota: { limit: 1, per: 'ever' } };
+  const { id, key } = await at.create('test', { environment: 'test', limits: oneEver });
   for (let times = 0; times < 3; times++) assert.equal(await at.outcomeOf(key), 'wrong_environment');
   assert.equal(await at.outcomeOf(key, { environments: ['test'] }), 'valid test');
   assert.equal(await at.outcomeOf(key, { environments: ['test'] }), 'quota_exceeded');
