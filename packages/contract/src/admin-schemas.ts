@@ -14,7 +14,8 @@ const Email = Type.String({ minLength: 1, maxLength: limits.emailCharsMax, examp
 
 const accountFields = {
   id: AccountId,
-  email: Text('ada@example.com'),
+  kind: Type.Enum(['person', 'service']),
+  email: orNull(Text('ada@example.com', 'Null for a service account')),
   role: Role,
   verified: Type.Boolean({ description: 'Whether the email address is verified' }),
   hasPassword: Type.Boolean({ description: 'Whether it can sign in; false until an invitation or a reset is used' }),
@@ -22,6 +23,9 @@ const accountFields = {
   createdAt: Instant,
   updatedAt: Instant,
   disabledAt: orNull(Instant, null),
+  name: orNull(Text('billing', 'Of a service account'), null),
+  externalId: orNull(Text('tenant-7', 'Of a service account'), null),
+  creatorId: orNull(AccountId, null),
 };
 
 export const AdministeredAccount = Type.Object(accountFields, strict);

@@ -58,7 +58,7 @@ export const adminListAccounts = {
   method: 'GET',
   path: '/admin/accounts',
   summary: 'Search accounts',
-  description: `Ordered by email. The server reads at most ${limits.adminRowsPerPageMax} accounts for a page, so continue until \`nextCursor\` is null.`,
+  description: `Ordered by email; a service account has its id there. The server reads at most ${limits.adminRowsPerPageMax} accounts for a page, so continue until \`nextCursor\` is null.`,
   query: query({
     query: Type.Optional(
       Type.String({
@@ -68,6 +68,7 @@ export const adminListAccounts = {
         description: 'An id or part of an email, in any case; no wildcards',
       }),
     ),
+    kind: Type.Optional(Type.Enum(['person', 'service'])),
     role: Type.Optional(Role),
     state: Type.Optional(Type.Enum(['enabled', 'disabled', 'unverified'], { description: '`enabled`: not disabled' })),
   }),
@@ -108,7 +109,7 @@ export const adminInviteAgain = change(
   'invite',
   'Send an invitation again',
   'Sends a new link and voids the earlier ones. For an account without a password.',
-  ['account_has_password', 'mail_not_configured', 'email_unconfirmed'],
+  ['account_has_password', 'mail_not_configured', 'email_unconfirmed', 'service_account'],
 );
 
 export const adminDisableAccount = change(
@@ -132,7 +133,7 @@ export const adminEndSessions = change(
   'end-sessions',
   'End all sessions of an account',
   'Including the current session, if it belongs to the account.',
-  [],
+  ['service_account'],
 );
 
 export const adminRevokeKeys = change(
@@ -148,7 +149,7 @@ export const adminResetPassword = change(
   'reset-password',
   'Send a password reset',
   'Mails the owner a link to set a new password. The old one works until then.',
-  ['mail_not_configured', 'email_unconfirmed'],
+  ['mail_not_configured', 'email_unconfirmed', 'service_account'],
 );
 
 export const adminReportCompromised = {
@@ -157,7 +158,14 @@ export const adminReportCompromised = {
     'compromised',
     'Secure a compromised account',
     'In one commit: ends its sessions, deletes its API keys, voids its password, and mails its owner a link to set a new one. A second factor stays in force. Without mail, disable the account instead. If the email was changed within 30 days, the body must select the recipient of the link: the previous email address, which is restored, or the current one.',
-    ['mail_not_configured', 'last_administrator', 'email_changed_recently', 'email_unconfirmed', 'account_exists'],
+    [
+      'mail_not_configured',
+      'last_administrator',
+      'email_changed_recently',
+      'email_unconfirmed',
+      'account_exists',
+      'service_account',
+    ],
   ),
   body: { type: 'json', schema: CompromisedBody, isOptional: true },
 } as const satisfies RouteContract;
@@ -187,6 +195,7 @@ export const adminSetEmail = {
     'administrator_protected',
     'second_factor_not_enrolled',
     'mail_not_configured',
+    'service_account',
     'too_many_requests',
   ],
 } as const satisfies RouteContract;
@@ -196,7 +205,7 @@ export const adminRequireSecondFactor = change(
   'require-second-factor',
   'Require a second factor',
   'Until the account has one, its access tokens only allow enrolment, reading the account and signing out.',
-  [],
+  ['service_account'],
 );
 
 export const adminWaiveSecondFactor = change(
@@ -204,7 +213,7 @@ export const adminWaiveSecondFactor = change(
   'waive-second-factor',
   'No longer require a second factor',
   'An enrolled second factor stays in force.',
-  [],
+  ['service_account'],
 );
 
 export const adminRemoveSecondFactor = change(
@@ -212,7 +221,7 @@ export const adminRemoveSecondFactor = change(
   'remove-second-factor',
   'Remove a lost second factor',
   'Also removes its recovery codes, ends the account’s sessions and notifies the owner by mail. Rejected for the administrator’s own account. Verify the owner’s identity first: afterwards the password is enough.',
-  ['second_factor_not_enrolled', 'own_account'],
+  ['second_factor_not_enrolled', 'own_account', 'service_account'],
 );
 
 export const adminSetRole = {
@@ -225,7 +234,14 @@ export const adminSetRole = {
   ...ofAccount,
   body: { type: 'json', schema: RoleBody },
   success: account,
-  errors: [...administratorErrors, 'reauth_required', 'account_not_found', 'account_unverified', 'last_administrator'],
+  errors: [
+    ...administratorErrors,
+    'reauth_required',
+    'account_not_found',
+    'account_unverified',
+    'last_administrator',
+    'service_account',
+  ],
 } as const satisfies RouteContract;
 
 export const adminDeleteAccount = {
@@ -248,7 +264,7 @@ export const adminListSessions = {
   summary: 'List an account’s sessions',
   ...ofAccount,
   success: { status: 200, description: 'Active sessions, newest first', schema: AdministeredSessions },
-  errors: [...administratorErrors, 'account_not_found'],
+  errors: [...administratorErrors, 'account_not_found', 'service_account'],
 } as const satisfies RouteContract;
 
 export const adminEndSession = {
@@ -259,7 +275,7 @@ export const adminEndSession = {
   summary: 'End an account’s session',
   params: Type.Object({ id: AccountId, sessionId: SessionId }),
   success: message,
-  errors: [...administratorErrors, 'reauth_required', 'account_not_found', 'session_not_found'],
+  errors: [...administratorErrors, 'reauth_required', 'account_not_found', 'service_account', 'session_not_found'],
 } as const satisfies RouteContract;
 
 export const adminListAudit = {

@@ -222,6 +222,40 @@ export const errorHelp: Readonly<Record<ErrorCode, ErrorHelp>> = {
     cause: 'The headers or the body did not arrive in time.',
     fix: 'Send the request without pauses. If the network is slow, send it again.',
   },
+  manager_not_found: {
+    cause: 'The account of the path is not, or no longer, a manager of the service account.',
+    fix: 'List the managers with `GET /auth/service-accounts/{id}/managers`.',
+  },
+  service_account: {
+    cause:
+      'The operation concerns a password, an email address, a second factor, sessions or the role, and the account is a service account.',
+    fix: 'Use the routes of service accounts. To stop all its keys, disable or delete the account.',
+  },
+  name_taken: {
+    cause: 'Another service account of the same creator has the name.',
+    fix: 'Choose another name, or use the existing service account: `GET /auth/service-accounts`.',
+  },
+  external_id_taken: {
+    cause: 'Another service account of the same creator has the external id, perhaps from an earlier attempt.',
+    fix: 'Find it with `GET /auth/service-accounts?externalId=…` and use it.',
+  },
+  service_account_limit_reached: {
+    cause: 'The account has created as many service accounts as one account can have.',
+    fix: 'Delete service accounts that are not used any more. For one service account for each tenant, create them with a management key.',
+  },
+  manager_limit_reached: {
+    cause: 'The service account has as many managers as it can have.',
+    fix: 'Remove a manager first.',
+  },
+  manager_not_eligible: {
+    cause:
+      'The account of the path does not exist, is disabled, has not verified its email address, or is the service account itself.',
+    fix: 'Check the id. Ask the person to verify the email address, or an administrator to enable the account.',
+  },
+  last_manager: {
+    cause: 'The account is the only manager that is left.',
+    fix: 'Add another manager first, or delete the service account. An administrator can remove the last manager.',
+  },
   account_exists: {
     cause: 'Another account has this email; case does not matter.',
     fix: 'Use the existing account, or another email.',

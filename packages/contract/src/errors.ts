@@ -5,6 +5,7 @@
 import type { ErrorDefinition } from './error-definition.ts';
 import { keyErrors } from './key-errors.ts';
 import { limits } from './limits.ts';
+import { serviceAccountErrors } from './service-account-errors.ts';
 
 const grouped = (value: number): string => String(value).replaceAll(/\B(?=(?:\d{3})+$)/g, ',');
 const size = (bytes: number): string => (bytes < 2 ** 20 ? `${bytes / 2 ** 10} KiB` : `${bytes / 2 ** 20} MiB`);
@@ -347,6 +348,7 @@ export const errors = {
       'The database cannot be reached, or the instance is stopping. Keyreeve has no cache to answer from. Wait for the seconds in Retry-After.',
   },
   ...keyErrors,
+  ...serviceAccountErrors,
 } as const satisfies Record<string, ErrorDefinition>;
 
 export type ErrorCode = keyof typeof errors;

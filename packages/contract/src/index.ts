@@ -23,6 +23,7 @@ export * from './routes.ts';
 export * from './schemas.ts';
 export * from './scopes.ts';
 export * from './second-factor.ts';
+export * from './service-accounts.ts';
 export * from './service-account-keys.ts';
 export * from './sessions.ts';
 export * from './tokens.ts';

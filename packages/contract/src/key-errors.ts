@@ -6,7 +6,7 @@ export const keyErrors = {
   nickname_invalid: {
     status: 400,
     title: 'The nickname is not valid',
-    meaning: `A nickname has 1 to ${limits.nicknameCodePointsMax} visible characters in Unicode NFC, at most ${limits.nicknameBytesMax} bytes, without white space at its ends and without control, invisible or direction characters.`,
+    meaning: `A nickname, like the name of a service account, has 1 to ${limits.nicknameCodePointsMax} visible characters in Unicode NFC, at most ${limits.nicknameBytesMax} bytes, without white space at its ends and without control, invisible or direction characters.`,
   },
   scope_invalid: {
     status: 400,
@@ -113,12 +113,14 @@ export const keyErrors = {
   too_many_creations: {
     status: 429,
     title: 'Too many keys created',
-    meaning: 'The account created or rotated too many API keys in a short time. Wait for the seconds in Retry-After.',
+    meaning:
+      'The account created or rotated too many API keys, or created too many service accounts, in a short time. Wait for the seconds in Retry-After.',
   },
   too_many_changes: {
     status: 429,
     title: 'Too many changes of keys',
-    meaning: 'The account changed its API keys too often in a short time. Wait for the seconds in Retry-After.',
+    meaning:
+      'The account changed its API keys or service accounts too often in a short time. Wait for the seconds in Retry-After.',
   },
   rate_limited: {
     status: 429,

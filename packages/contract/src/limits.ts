@@ -166,7 +166,7 @@ const signIns = {
   passwordChangesPerHourMax: limit(20, 'Password changes per account in an hour.'),
   managedCreationsPerHourMax: limit(
     30_000,
-    'Keys of service accounts that the management keys of one account create or rotate in an hour. More: 429.',
+    'Service accounts that the management keys of one account create in an hour, and keys that they create or rotate. More: 429.',
   ),
   // Each writes an audit event, which is never deleted.
   managedChangesPerHourMax: limit(
@@ -200,6 +200,15 @@ const accounts = {
   emailUndoSeconds: limit(604_800, 'Time for the previous email address to undo a change.'),
   emailChangeKeptDays: limit(30, 'Time for an administrator to restore the previous email address.'),
   // Each stores an email address, and none replaces an older one.
+  serviceAccountsPerPersonMax: limit(100, 'Service accounts that a person has created. More: 409.'),
+  // A creation counts those of the account.
+  serviceAccountsPerBackendMax: limit(
+    100_000,
+    'Service accounts that an account has created, counted when a management key creates one. More: 409.',
+  ),
+  // A mail about a key goes to each of them.
+  managersPerServiceAccountMax: limit(20, 'Managers of a service account. More: 409.'),
+  externalIdCharsMax: limit(128, 'The external id of a service account.'),
   emailChangesMax: limit(10, 'Email changes per account in that time.'),
   invitationCodeSeconds: limit(3_600, 'Validity of an invitation.'),
   // Only the holder of the code can use this up.

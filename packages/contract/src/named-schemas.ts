@@ -13,6 +13,7 @@ import * as keyUsage from './key-usage.ts';
 import * as schemas from './schemas.ts';
 import * as scopes from './scopes.ts';
 import * as secondFactor from './second-factor.ts';
+import * as serviceAccounts from './service-accounts.ts';
 import * as serviceAccountKeys from './service-account-keys.ts';
 import * as sessions from './sessions.ts';
 import * as tokens from './tokens.ts';
@@ -48,6 +49,8 @@ export const requestSchemas: Readonly<Record<string, TSchema>> = {
   ApiKeyRestriction: administration.KeyRestrictionBody,
   ScopeDeclaration: scopes.ScopeBody,
   Entitlements: scopes.EntitlementsBody,
+  NewServiceAccount: serviceAccounts.NewServiceAccountBody,
+  ServiceAccountChange: serviceAccounts.ServiceAccountChangeBody,
   RoleChange: administration.RoleBody,
   FirstAdministrator: administration.FirstAdministratorBody,
   NewWebhook: webhooks.NewWebhookBody,
@@ -76,6 +79,10 @@ export const responseSchemas: Readonly<Record<string, TSchema>> = {
   GrantableScopeList: scopes.GrantableScopes,
   DeclaredScope: scopes.DeclaredScope,
   DeclaredScopeList: scopes.ScopeList,
+  ServiceAccount: serviceAccounts.ServiceAccount,
+  ServiceAccountPage: serviceAccounts.ServiceAccountPage,
+  Manager: serviceAccounts.Manager,
+  ManagerList: serviceAccounts.ManagerList,
   Message: schemas.Message,
   Session: sessions.ListedSession,
   SessionList: sessions.SessionList,
@@ -130,6 +137,8 @@ export const responseSchemas: Readonly<Record<string, TSchema>> = {
   ApiKeyQuotaEvent: events.KeyQuotaEvent,
   ApiKeyQuotaEventData: events.KeyQuotaEventData,
   DisabledReason: apiKeys.DisabledReasonName,
+  ServiceAccountManagerEvent: events.ManagerEvent,
+  ServiceAccountManagerEventData: events.ManagerEventData,
   ScopeEvent: events.ScopeEvent,
   ScopeEventData: events.ScopeEventData,
   SessionEvent: events.SessionEvent,

@@ -28,6 +28,7 @@ import { getKeyUsage } from './key-usage.ts';
 import { getDocs, getOpenApi, getProblem, getRoot, live, ready } from './health.ts';
 import type { RouteContract } from './route.ts';
 import { listGrantableScopes, scopeAdminRoutes } from './scopes.ts';
+import { serviceAccountAdminRoutes, serviceAccountRoutes } from './service-accounts.ts';
 import { beginSecondFactor, confirmSecondFactor, removeSecondFactor, replaceRecoveryCodes } from './second-factor.ts';
 import { serviceAccountKeyRoutes } from './service-account-keys.ts';
 import { endOtherSessions, endSession, listSessions } from './sessions.ts';
@@ -48,6 +49,7 @@ export const allRoutes: readonly RouteContract[] = [
   getKeyUsage,
   deleteKey,
   listGrantableScopes,
+  ...serviceAccountRoutes,
   ...serviceAccountKeyRoutes,
   listSessions,
   endSession,
@@ -71,6 +73,7 @@ export const allRoutes: readonly RouteContract[] = [
   acceptEmail,
   deleteAccount,
   ...adminRoutes,
+  ...serviceAccountAdminRoutes,
   ...scopeAdminRoutes,
   ...webhookAdminRoutes,
   forward,

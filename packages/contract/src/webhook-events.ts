@@ -37,6 +37,8 @@ const accountEvents = [
   'account.email_changed',
   'account.sessions_ended',
   'account.entitlements_set',
+  'service_account.created',
+  'service_account.updated',
   'second_factor.added',
   'second_factor.removed',
 ] as const;
@@ -47,6 +49,7 @@ const expiringKeyEvents = ['api_key.expiring'] as const;
 const rotatedKeyEvents = ['api_key.rotated'] as const;
 const accountQuotaEvents = ['account.quota_reached'] as const;
 const keyQuotaEvents = ['api_key.quota_reached'] as const;
+const managerEvents = ['service_account.manager_added', 'service_account.manager_removed'] as const;
 const scopeEvents = ['scope.set', 'scope.deleted'] as const;
 const sessionEvents = ['session.ended', 'session.reuse_detected'] as const;
 const testEvents = ['webhook.test'] as const;
@@ -81,6 +84,7 @@ const { limit, per } = Quota.properties;
 const quota = { limit, per, period: Text('2026-11', 'The day or month in UTC, or `ever`') };
 export const AccountQuotaEventData = Type.Object({ accountId: AccountId, ...quota }, strict);
 export const KeyQuotaEventData = Type.Object({ ...key, ...quota }, strict);
+export const ManagerEventData = Type.Object({ accountId: AccountId, managerId: AccountId }, strict);
 export const ScopeEventData = Type.Object({ scope: Text('reports:read') }, strict);
 export const SessionEventData = Type.Object({ accountId: AccountId, sessionId: SessionId }, strict);
 export const TestEventData = Type.Object({ endpointId: WebhookId }, strict);
@@ -93,6 +97,7 @@ export const ExpiringKeyEvent = message(expiringKeyEvents, ExpiringKeyEventData)
 export const RotatedKeyEvent = message(rotatedKeyEvents, RotatedKeyEventData);
 export const AccountQuotaEvent = message(accountQuotaEvents, AccountQuotaEventData);
 export const KeyQuotaEvent = message(keyQuotaEvents, KeyQuotaEventData);
+export const ManagerEvent = message(managerEvents, ManagerEventData);
 export const ScopeEvent = message(scopeEvents, ScopeEventData);
 export const SessionEvent = message(sessionEvents, SessionEventData);
 export const TestEvent = message(testEvents, TestEventData);
@@ -110,6 +115,7 @@ export const webhookMessages: Readonly<Record<WebhookMessageType, TSchema>> = {
   ...messagesOf(rotatedKeyEvents, RotatedKeyEvent),
   ...messagesOf(accountQuotaEvents, AccountQuotaEvent),
   ...messagesOf(keyQuotaEvents, KeyQuotaEvent),
+  ...messagesOf(managerEvents, ManagerEvent),
   ...messagesOf(scopeEvents, ScopeEvent),
   ...messagesOf(sessionEvents, SessionEvent),
   ...messagesOf(testEvents, TestEvent),

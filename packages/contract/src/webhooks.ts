@@ -13,7 +13,7 @@ export const webhookEventTable = {
   'account.disabled':
     'An account was disabled. Its sessions have ended, and its keys are rejected until it is enabled.',
   'account.enabled': 'A disabled account was enabled. Its keys are accepted again.',
-  'account.deleted': 'An account was deleted with its sessions and keys.',
+  'account.deleted': 'An account or service account was deleted with its sessions and keys.',
   'account.password_changed': 'An account has a new password. Its other sessions have ended.',
   'account.email_changed': 'An account has a new email address.',
   'account.quota_reached':
@@ -32,6 +32,11 @@ export const webhookEventTable = {
   'api_key.quota_reached':
     'The quota of an API key is used up, or has too few tokens for a verification. Sent once for each period and limit.',
   'api_key.deleted': 'An API key was deleted. Every verification already rejects it.',
+  'service_account.created': 'A service account was created.',
+  'service_account.updated': 'The name or the external id of a service account changed.',
+  'service_account.manager_added': 'A service account has another manager.',
+  'service_account.manager_removed':
+    'An account no longer manages a service account. The keys of the service account stay valid.',
   'scope.set': 'A scope of the catalogue was declared or changed. Every verification already applies it.',
   'scope.deleted': 'A scope of the catalogue was deleted. It is in force on no key.',
   'session.ended':

@@ -64,6 +64,7 @@ test(
     assert.deepEqual(others, [
       ['revokeTokens', 204],
       ['createKey', 201],
+      ['createServiceAccount', 201],
       ['createServiceAccountKey', 201],
       ['endSession', 204],
       ['beginSecondFactor', 201],

@@ -24,11 +24,13 @@ export async function newAdministrator(app: TestApp, email?: string): Promise<Si
   return { account, ...(pair.json as { accessToken: string; refreshToken: string }) };
 }
 
-/** An account with a session and a key. The catalogue has the scope `reports`. */
+/** An account with a session, a key and a service account. The catalogue has the scope `reports`. */
 export interface Target extends SignedIn {
   readonly keyId: number;
   readonly key: string;
   readonly sessionId: string;
+  /** A service account that the account manages. */
+  readonly serviceId: string;
 }
 
 export async function newTarget(app: TestApp, email?: string): Promise<Target> {
@@ -42,7 +44,8 @@ export async function newTarget(app: TestApp, email?: string): Promise<Target> {
   await app.service.services.scopeCatalogue.set(operator, 'reports', { description: '', entitled: false });
   const [, claims = ''] = user.accessToken.split('.');
   const { sid } = JSON.parse(Buffer.from(claims, 'base64url').toString()) as { sid: string };
-  return { ...user, keyId: id, key, sessionId: sid };
+  const service = await app.service.services.serviceAccounts.create(operator, user.account.id, { name: 'held' });
+  return { ...user, keyId: id, key, sessionId: sid, serviceId: service.id };
 }
 
 const webhook = { url: 'https://example.com/hook', events: ['account.created'] };
@@ -66,7 +69,9 @@ export function goodRequest(
 ): readonly [method: string, path: string, options: { json?: unknown }] {
   const filled = path
     .replace('/admin/webhooks/:id', '/admin/webhooks/whe_0000000000000000000000')
+    .replace('/accounts/:id/managers', `/accounts/${target.serviceId}/managers`)
     .replace(':id', target.account.id)
+    .replace(':accountId', target.account.id)
     .replace(':name', 'reports')
     .replace(':keyId', String(target.keyId))
     .replace(':sessionId', target.sessionId);

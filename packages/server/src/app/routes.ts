@@ -20,6 +20,9 @@ import { scopeAdminRoutes, scopeRoutes } from '../modules/scope-catalogue/routes
 import type { ScopeCatalogue } from '../modules/scope-catalogue/scope-catalogue.ts';
 import type { Enrolment } from '../modules/second-factors/enrolment.ts';
 import { enrolmentRoutes } from '../modules/second-factors/routes.ts';
+import type { Managers } from '../modules/service-accounts/managers.ts';
+import { managerAdminRoutes, serviceAccountRoutes } from '../modules/service-accounts/routes.ts';
+import type { ServiceAccounts } from '../modules/service-accounts/service-accounts.ts';
 import { accountRoutes } from '../modules/self-service/routes.ts';
 import type { SelfService } from '../modules/self-service/self-service.ts';
 import type { SigningKeys } from '../modules/signing-keys/signing-keys.ts';
@@ -40,8 +43,10 @@ export interface RouteOptions extends AdminParts {
   readonly apiKeys: ApiKeys;
   readonly keyChanges: KeyChanges;
   readonly keyUsage: KeyUsage;
+  readonly managers: Managers;
   readonly managedAccount: OwnerOf;
   readonly scopeCatalogue: ScopeCatalogue;
+  readonly serviceAccounts: ServiceAccounts;
   readonly enrolment: Enrolment;
   readonly verifier: Verifier;
   readonly signingKeys: SigningKeys;
@@ -70,6 +75,8 @@ export function routesOf(options: RouteOptions): readonly Route[] {
     ...scopeRoutes(options.scopeCatalogue),
     ...sessionRoutes(tokens),
     ...enrolmentRoutes(enrolment),
+    // A person with an access token, or a backend with a management key
+    ...serviceAccountRoutes(options.serviceAccounts, options.managers),
     // An account with its access token, or a management key, for the service accounts that it manages
     ...serviceAccountKeyRoutes(options.managedAccount, apiKeys, options.keyChanges),
     ...keyUsageRoutes(options.keyUsage, options.managedAccount),
@@ -77,6 +84,7 @@ export function routesOf(options: RouteOptions): readonly Route[] {
     ...serviceAccountSettingRoutes(options, options.managedAccount),
     // An administrator with an access token
     ...adminRoutes(options),
+    ...managerAdminRoutes(options.managers),
     ...scopeAdminRoutes(options.scopeCatalogue),
     ...webhookRoutes(webhooks.endpoints),
     // A service with an API key that has the scope keyreeve:verify

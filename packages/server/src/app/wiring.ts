@@ -50,6 +50,8 @@ import { SecondFactorLimits } from '../modules/rate-limits/second-factor-limits.
 import { PasswordChecks } from '../modules/rate-limits/password-checks.ts';
 import { AccessTokens } from '../modules/tokens/access-token.ts';
 import { RefreshTokens } from '../modules/tokens/refresh-token.ts';
+import { Managers } from '../modules/service-accounts/managers.ts';
+import { ServiceAccounts } from '../modules/service-accounts/service-accounts.ts';
 import { assertSessionValidTx } from '../modules/sessions/store.ts';
 import { Tokens } from '../modules/tokens/tokens.ts';
 import { Verifier } from '../modules/verification/verify.ts';
@@ -83,7 +85,9 @@ export interface Services {
   readonly orphanedMeters: OrphanedMeters;
   readonly quotaNotices: QuotaNotices;
   readonly requests: RequestLimits;
+  readonly managers: Managers;
   readonly scopeCatalogue: ScopeCatalogue;
+  readonly serviceAccounts: ServiceAccounts;
   readonly secondFactors: SecondFactors;
   readonly signingKeys: SigningKeys;
   readonly tokens: Tokens;
@@ -319,7 +323,9 @@ export function wire(options: WiringOptions): Services {
     outbox,
     quotaNotices,
     requests,
+    managers: new Managers({ db, clock, creationLimits, revocations: journal }),
     scopeCatalogue,
+    serviceAccounts: new ServiceAccounts({ db, clock, accounts: accounts.revocations, creationLimits }),
     secondFactors,
     signingKeys,
     tokens,

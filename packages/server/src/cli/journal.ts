@@ -55,7 +55,7 @@ export function describeReplayed({ replayed, unconfirmed }: ReplayResult): strin
   const { apiKeys, accounts, signingKeys, accountsDisabled } = replayed;
   const { rolesRemoved, secondFactorsRemoved, recoveryCodesUsed, recoveryCodesReplaced, passwordsVoided } = replayed;
   const { secondFactorsRequired, webhooksDeleted, webhooksDisabled, apiKeysDisabled } = replayed;
-  const { entitlementsRemoved, scopesEntitled, scopesDeleted } = replayed;
+  const { entitlementsRemoved, scopesEntitled, scopesDeleted, managersRemoved } = replayed;
   const deleted = `${plural(apiKeys, 'key')} and ${plural(accounts, 'account')} deleted again, ${plural(accountsDisabled, 'account')} disabled again, ${plural(signingKeys, 'signing key')} revoked again.`;
   const removed = [
     ...some(rolesRemoved, 'administrator role'),
@@ -63,6 +63,7 @@ export function describeReplayed({ replayed, unconfirmed }: ReplayResult): strin
     ...some(recoveryCodesUsed, 'used recovery code'),
     ...(recoveryCodesReplaced > 0 ? [`replaced recovery codes of ${plural(recoveryCodesReplaced, 'account')}`] : []),
     ...some(webhooksDeleted, 'webhook endpoint'),
+    ...some(managersRemoved, 'service account manager'),
   ];
   return [
     deleted,

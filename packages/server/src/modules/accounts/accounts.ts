@@ -82,6 +82,13 @@ export class Accounts {
     return account;
   }
 
+  /** By id, for operations that a service account does not have. @throws DomainError `account_not_found`, `service_account` */
+  async findPerson(id: string): Promise<Account> {
+    const account = await this.findById(id);
+    if (account.kind === 'service') throw new DomainError('service_account');
+    return account;
+  }
+
   /** All accounts, oldest first, in pages of bounded memory. */
   async *list(): AsyncGenerator<Account> {
     let last: Account | undefined;
@@ -96,7 +103,7 @@ export class Accounts {
   /** Ends every session and clears the email's trusted address ranges. @throws DomainError `account_not_found`, `password_…` */
   async setPassword(principal: Principal, id: string, password: Secret): Promise<void> {
     const { db, clock, hasher, signInLimits, revocations } = this.#options;
-    const { email, canonicalEmail } = await this.findById(id);
+    const { email, canonicalEmail } = await this.findPerson(id);
     const hash = await hasher.hash(this.#acceptPassword(password, { email, canonicalEmail }));
     const now = clock.now();
     const isSet = await recordingChanges(revocations, { accountId: id, at: now }, () =>
@@ -130,10 +137,11 @@ export class Accounts {
 
   /**
    * The role applies from the next request on.
-   * @throws DomainError `account_not_found`, `account_unverified`, `last_administrator`, `invalid_access_token`
+   * @throws DomainError `account_not_found`, `service_account`, `account_unverified`, `last_administrator`, `invalid_access_token`
    */
   async setRole(principal: Principal, id: string, role: store.Role): Promise<void> {
     const { db, clock, guard, revocations } = this.#options;
+    await this.findPerson(id);
     const now = clock.now();
     // A lost role takes scopes from keys. While the outcome is unknown, none of the keys is accepted.
     const isChanged = await recordingChanges(revocations, { accountId: id, at: now }, () =>
@@ -152,18 +160,21 @@ export class Accounts {
    */
   async confirmEmail(principal: Principal, id: string): Promise<void> {
     const { db, clock } = this.#options;
+    await this.findPerson(id);
     if (!(await confirmAccountEmail(db, principal, id, clock.now()))) await this.findById(id);
   }
 
   /** Ends all sessions. @throws DomainError `account_not_found`, `invalid_access_token` */
   async endSessions(principal: Principal, id: string): Promise<void> {
     const { db, clock, guard } = this.#options;
+    await this.findPerson(id);
     if (!(await store.endAccountSessions(db, principal, id, clock.now(), guard))) throw notFound(id);
   }
 
   /** The requirement applies from the account's next sign-in on. @throws DomainError `account_not_found`, `invalid_access_token` */
   async requireSecondFactor(principal: Principal, id: string, isRequired: boolean): Promise<void> {
     const { db, clock, guard, revocations } = this.#options;
+    await this.findPerson(id);
     const now = clock.now();
     const isChanged = await recordingChanges(revocations, { accountId: id, at: now }, () =>
       store.requireSecondFactor(db, principal, id, isRequired, now, guard),

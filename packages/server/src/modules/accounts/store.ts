@@ -24,6 +24,7 @@ export interface AccountRow {
   readonly unverifiedSince: number | null;
   /** 1 when every sign-in requires a second factor. */
   readonly requiresSecondFactor: number;
+  readonly kind: 'person' | 'service';
 }
 
 export interface CredentialsRow extends AccountRow {
@@ -37,7 +38,7 @@ export interface CredentialsRow extends AccountRow {
 
 const columns = `id, email, email_key as "canonicalEmail", role, created_at as "createdAt", updated_at as "updatedAt",
   disabled_at as "disabledAt", unverified_since as "unverifiedSince",
-  requires_second_factor as "requiresSecondFactor"`;
+  requires_second_factor as "requiresSecondFactor", kind`;
 /** The columns of a {@link CredentialsRow}. */
 export const credentialsColumns = `${columns}, language, password_hash as "passwordHash", session_epoch as "sessionEpoch",
   email_unconfirmed_since as "emailUnconfirmedSince"`;

@@ -163,9 +163,10 @@ export class Administration {
    * @throws DomainError `own_account`, `account_not_found`, `second_factor_not_enrolled`, `invalid_access_token`
    */
   async removeSecondFactor(principal: Principal, id: string, clientIp: string): Promise<void> {
-    const { db, clock, mailer, revocations } = this.#options;
+    const { db, clock, accounts, mailer, revocations } = this.#options;
     // For their own account, administrators use the route that also requires a code.
     if (principal.kind === 'account' && principal.accountId === id) throw new DomainError('own_account');
+    await accounts.findPerson(id);
     const now = clock.now();
     const data = { at: toInstant(now), address: clientIp };
     const mailTo = (to: string) => mailer.prepare({ to, template: 'second_factor_removed', data });
@@ -205,10 +206,10 @@ export class Administration {
     return withoutOwner(() => keyChanges.change(principal, id, keyIdOf(keyId), request));
   }
 
-  /** @throws DomainError `account_not_found`, `session_not_found`, `invalid_access_token` */
+  /** @throws DomainError `account_not_found`, `service_account`, `session_not_found`, `invalid_access_token` */
   async endSession(principal: AccountPrincipal, id: string, sessionId: string): Promise<void> {
     const { db, clock, accounts } = this.#options;
-    await accounts.findById(id);
+    await accounts.findPerson(id);
     const now = clock.now();
     if (!/^[\w-]{1,64}$/.test(sessionId)) throw new DomainError('session_not_found');
     const isOwn = (await findLiveSession(db, sessionId, now))?.accountId === id;
@@ -218,11 +219,10 @@ export class Administration {
       throw new DomainError('session_not_found');
   }
 
-  /** @throws DomainError `mail_not_configured`, `account_not_found` */
+  /** @throws DomainError `mail_not_configured`, `account_not_found`, `service_account` */
   async #assertMail(id: string): Promise<void> {
-    if (this.#options.mailer.isConfigured) return;
-    await this.#options.accounts.findById(id);
-    throw new DomainError('mail_not_configured');
+    await this.#options.accounts.findPerson(id);
+    if (!this.#options.mailer.isConfigured) throw new DomainError('mail_not_configured');
   }
 
   #invitation({ id, email: to }: Pick<Account, 'id' | 'email'>, now: number): store.CodeByMail {

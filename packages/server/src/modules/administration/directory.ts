@@ -21,8 +21,9 @@ import * as store from './store.ts';
 
 export interface AccountSearch extends PageRequest {
   readonly query?: string;
-  readonly role?: 'user' | 'admin';
-  readonly state?: 'enabled' | 'disabled' | 'unverified';
+  readonly role?: 'user' | 'admin' | undefined;
+  readonly kind?: 'person' | 'service' | undefined;
+  readonly state?: 'enabled' | 'disabled' | 'unverified' | undefined;
 }
 
 export interface AuditSearch extends PageRequest {
@@ -87,11 +88,11 @@ export class Directory {
   }
 
   /** Returns accounts in the order of their canonical emails. @throws DomainError `invalid_request` for an invalid cursor */
-  async search({ query = '', role, state, limit, cursor }: AccountSearch): Promise<AccountPage> {
-    if (isAccountId(query)) return this.#searchId(query, role, state);
-    const after = cursor === undefined ? '' : fromCursor(cursor, isCanonicalEmail);
+  async search({ query = '', role, kind, state, limit, cursor }: AccountSearch): Promise<AccountPage> {
+    if (isAccountId(query)) return this.#searchId(query, { role, kind, state });
+    const after = cursor === undefined ? '' : fromCursor(cursor, isPosition);
     const text = parseEmail(query)?.canonicalEmail ?? query.normalize('NFC').toLowerCase();
-    const filter = { text, role: role ?? '', state: state ?? '' } as const;
+    const filter = { text, role: role ?? '', kind: kind ?? '', state: state ?? '' } as const;
     const { rows, scannedUntil } = await store.findAccounts(
       this.#db,
       filter,
@@ -114,9 +115,13 @@ export class Directory {
     return { events: found.map(toEvent), nextCursor: last === undefined ? null : toCursor(String(last.id)) };
   }
 
-  async #searchId(id: string, role: AccountSearch['role'], state: AccountSearch['state']): Promise<AccountPage> {
+  async #searchId(
+    id: string,
+    { role, kind, state }: Pick<AccountSearch, 'role' | 'kind' | 'state'>,
+  ): Promise<AccountPage> {
     const row = await store.findDetail(this.#db, id, this.#clock.now());
-    if (!row || (role !== undefined && row.role !== role)) return { accounts: [], nextCursor: null };
+    const isOther = (role !== undefined && row?.role !== role) || (kind !== undefined && row?.kind !== kind);
+    if (!row || isOther) return { accounts: [], nextCursor: null };
     const isInState = {
       enabled: row.disabledAt === null,
       disabled: row.disabledAt !== null,
@@ -126,12 +131,14 @@ export class Directory {
   }
 }
 
-const isCanonicalEmail = (text: string): boolean => parseEmail(text)?.canonicalEmail === text;
+/** A service account has its id there. */
+const isPosition = (text: string): boolean => isAccountId(text) || parseEmail(text)?.canonicalEmail === text;
 const isEventId = (text: string): boolean => /^[1-9]\d{0,15}$/.test(text) && Number.isSafeInteger(Number(text));
 
 const toAccount = (row: store.AdministeredRow): AdministeredAccount => ({
   id: row.id,
-  email: row.email,
+  kind: row.kind,
+  email: row.kind === 'service' ? null : row.email,
   role: row.role,
   verified: row.unverifiedSince === null,
   hasPassword: row.hasPassword > 0,
@@ -139,6 +146,9 @@ const toAccount = (row: store.AdministeredRow): AdministeredAccount => ({
   createdAt: toInstant(row.createdAt),
   updatedAt: toInstant(row.updatedAt),
   disabledAt: row.disabledAt === null ? null : toInstant(row.disabledAt),
+  name: row.name,
+  externalId: row.externalId,
+  creatorId: row.creatorId,
 });
 
 const toEvent = ({

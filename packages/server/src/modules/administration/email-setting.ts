@@ -35,7 +35,7 @@ export class EmailSetting {
   /**
    * Sends a code to the new email address, which replaces an earlier one, and a notice to the current email address.
    * @returns when the code expires, in milliseconds
-   * @throws DomainError `mail_not_configured`, `email_invalid`, `account_exists`, `account_not_found`,
+   * @throws DomainError `mail_not_configured`, `email_invalid`, `account_exists`, `account_not_found`, `service_account`,
    *   `account_unverified`, `administrator_protected`, `second_factor_not_enrolled`, `reauth_required`, `invalid_access_token`
    */
   async request(principal: Principal, id: string, emailText: string): Promise<number> {
@@ -49,6 +49,7 @@ export class EmailSetting {
       await assertSessionValidTx(tx, principal, now);
       const account = await lockAccountTx(tx, id);
       if (!account) throw new DomainError('account_not_found');
+      if (account.kind === 'service') throw new DomainError('service_account');
       if (!mailer.isConfigured) throw new DomainError('mail_not_configured');
       await assertSecondFactorTx(tx, principal);
       if (principal.kind === 'account' && account.role === 'admin') throw new DomainError('administrator_protected');

@@ -107,7 +107,7 @@ function changeRoutes({ accounts, administration, directory }: AdminParts): read
 }
 
 /** Routes that change nothing, so they require no recent sign-in. */
-function readingRoutes({ apiKeys, tokens, directory }: AdminParts): readonly Route[] {
+function readingRoutes({ accounts, apiKeys, tokens, directory }: AdminParts): readonly Route[] {
   return [
     route(contract.adminListAccounts, async ({ query }) => ({ status: 200, body: await directory.search(query) })),
     route(contract.adminGetAccount, async ({ params }) => ({ status: 200, body: await directory.read(params.id) })),
@@ -116,7 +116,7 @@ function readingRoutes({ apiKeys, tokens, directory }: AdminParts): readonly Rou
       return { status: 200, body: { apiKeys: (await apiKeys.list(id)).map(toFullKey) } };
     }),
     route(contract.adminListSessions, async ({ principal, params }) => {
-      const { id } = await directory.read(params.id);
+      const { id } = await directory.confirmingAbsence(params.id, () => accounts.findPerson(params.id));
       return { status: 200, body: { sessions: await tokens.listSessions({ ...principal, accountId: id }) } };
     }),
     route(contract.adminListAudit, async ({ query }) => ({ status: 200, body: await directory.audit(query) })),

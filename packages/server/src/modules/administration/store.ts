@@ -34,6 +34,7 @@ import { assertSessionValidTx, endAccountSessionTx } from '../sessions/store.ts'
 
 export interface AdministeredRow {
   readonly id: string;
+  readonly kind: 'person' | 'service';
   readonly email: string;
   readonly canonicalEmail: string;
   readonly role: Role;
@@ -44,6 +45,10 @@ export interface AdministeredRow {
   readonly createdAt: number;
   readonly updatedAt: number;
   readonly disabledAt: number | null;
+  /** Of a service account; otherwise null. */
+  readonly name: string | null;
+  readonly externalId: string | null;
+  readonly creatorId: string | null;
 }
 
 export interface DetailRow extends AdministeredRow, QuotaUseRow {
@@ -66,16 +71,18 @@ export interface CodeByMail {
 /** Called with the email address as of the lock: a previous email address must get no code. */
 export type CodeTo = (email: string) => CodeByMail;
 
-const columns = `a.id, a.email, a.email_key as "canonicalEmail", a.role, a.unverified_since as "unverifiedSince",
+const columns = `a.id, a.kind, a.email, a.email_key as "canonicalEmail", a.role, a.unverified_since as "unverifiedSince",
   case when a.password_hash = '' then 0 else 1 end as "hasPassword", a.requires_second_factor as "requiresSecondFactor",
-  a.created_at as "createdAt", a.updated_at as "updatedAt", a.disabled_at as "disabledAt"`;
+  a.created_at as "createdAt", a.updated_at as "updatedAt", a.disabled_at as "disabledAt",
+  v.name, v.external_id as "externalId", c.id as "creatorId"`;
+const joinService = `left join service_accounts v on v.account_pk = a.pk left join accounts c on c.pk = v.creator_pk`;
 
 const detail = (dialect: Dialect): string => `select ${columns}, a.entitlements, a.limits, ${quotaUseColumns(dialect)},
      (select count(*) from second_factors f where f.account_pk = a.pk and f.confirmed_at is not null) as "secondFactors",
      (select count(*) from api_keys k where k.account_pk = a.pk) as "apiKeys",
      (select count(*) from sessions s where s.account_pk = a.pk and s.account_epoch = a.session_epoch
         and s.idle_expires_at > $2 and s.expires_at > $2 and a.disabled_at is null) as sessions
-   from accounts a ${joinQuotaUse('a')} where a.id = $1`;
+   from accounts a ${joinService} ${joinQuotaUse('a')} where a.id = $1`;
 const selectDetail = sql<DetailRow>('select_account_detail', {
   sqlite: detail('sqlite'),
   postgres: detail('postgres'),
@@ -87,8 +94,8 @@ const selectBound = sql<{ canonicalEmail: string }>(
 );
 // No character of the text is a wildcard.
 const pageText = (position: string): string =>
-  `select ${columns} from accounts a
-   where a.email_key > $1 and a.email_key <= $2 and ($3 = '' or ${position} > 0) and ($4 = '' or a.role = $4)
+  `select ${columns} from accounts a ${joinService}
+   where a.email_key > $1 and a.email_key <= $2 and ($3 = '' or ${position} > 0) and ($4 = '' or a.role = $4) and ($7 = '' or a.kind = $7)
      and ($5 = '' or ($5 = 'enabled' and a.disabled_at is null) or ($5 = 'disabled' and a.disabled_at is not null)
        or ($5 = 'unverified' and a.unverified_since is not null))
    order by a.email_key limit $6`;
@@ -104,6 +111,7 @@ export interface AccountFilter {
   /** Part of the canonical email; empty for any. */
   readonly text: string;
   readonly role: Role | '';
+  readonly kind: 'person' | 'service' | '';
   readonly state: 'enabled' | 'disabled' | 'unverified' | '';
 }
 
@@ -116,13 +124,13 @@ const last = '\u{10FFFF}';
  */
 export async function findAccounts(
   db: Db,
-  { text, role, state }: AccountFilter,
+  { text, role, kind, state }: AccountFilter,
   after: string,
   limit: number,
   rowsMax: number,
 ): Promise<{ rows: AdministeredRow[]; scannedUntil: string | undefined }> {
   const bound = (await db.get(selectBound, [after, rowsMax - 1]))?.canonicalEmail;
-  const rows = await db.all(selectPage, [after, bound ?? last, text, role, state, limit]);
+  const rows = await db.all(selectPage, [after, bound ?? last, text, role, state, limit, kind]);
   return { rows, scannedUntil: rows.length === limit ? rows.at(-1)?.canonicalEmail : bound };
 }
 

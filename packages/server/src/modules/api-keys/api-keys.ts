@@ -27,7 +27,7 @@ import { assertHashFree } from './given-hash-store.ts';
 import { importedIdOf } from './imported-id.ts';
 import { hintOf, makeKey } from './key-format.ts';
 import { toMetadata } from './metadata.ts';
-import { validateNickname } from './nickname.ts';
+import { validateNickname } from '../../foundation/nickname.ts';
 import { hasReservedScope, scopesInForce, scopesToGrant, splitScopes, validateScopes } from './scopes.ts';
 import * as store from './store.ts';
 import { findWithheldScopes } from './withheld-store.ts';

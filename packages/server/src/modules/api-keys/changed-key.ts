@@ -9,7 +9,7 @@ import { assertExpiry } from './expiry.ts';
 import { mergeMetadata } from './metadata.ts';
 import { isWidened } from './narrowing.ts';
 import { mergeLimits } from '../key-limits/definition.ts';
-import { validateNickname } from './nickname.ts';
+import { validateNickname } from '../../foundation/nickname.ts';
 import { hasReservedScope, splitScopes, validateScopes } from './scopes.ts';
 
 /** Absent members stay as they are; null removes the value. */

@@ -33,6 +33,11 @@ export type AuditAction =
   | 'account.email_confirmed'
   | 'account.compromised'
   | 'account.entitlements_set'
+  | 'service_account.created'
+  | 'service_account.updated'
+  /** Their target is `<id of the service account>/<id of the manager>`. */
+  | 'service_account.manager_added'
+  | 'service_account.manager_removed'
   | 'scope.set'
   | 'scope.deleted'
   | 'session.created'

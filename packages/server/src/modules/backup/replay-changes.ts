@@ -18,6 +18,7 @@ import { findListed, findLostChanges } from '../deletion-journal/store.ts';
 import { deleteCodesOfAccountsTx } from '../one-time-codes/store.ts';
 import { removeReplacedCodesTx, removeSecondFactorsTx, removeUsedCodesTx } from '../second-factors/replay-store.ts';
 import { deleteScopesTx, markScopesTx } from '../scope-catalogue/store.ts';
+import { removeManagersTx } from '../service-accounts/store.ts';
 import { revokeSigningKeysTx } from '../signing-keys/store.ts';
 import { deleteEndpointsTx, disableEndpointsTx } from '../webhooks/store.ts';
 import type { Transaction } from '../../foundation/database/db.ts';
@@ -124,6 +125,8 @@ const changes: Readonly<Record<ChangeKind, Change>> = {
   },
   scope_entitled: { action: 'scope.set', apply: markScopesTx, details: { entitled: 1 } },
   scope_deleted: { action: 'scope.deleted', apply: deleteScopesTx },
+  // Also the last one: administrators can add another.
+  manager_removed: { action: 'service_account.manager_removed', apply: removeManagersTx },
 };
 
 /** @returns the account of each repeated change, or its webhook endpoint, by their ids */

@@ -74,6 +74,8 @@ export interface Replayed {
   /** Scopes that need an entitlement again. */
   readonly scopesEntitled: number;
   readonly scopesDeleted: number;
+  /** Managers of service accounts. */
+  readonly managersRemoved: number;
 }
 
 export interface ReplayResult {
@@ -97,6 +99,7 @@ const countOf = {
   entitlements_removed: 'entitlementsRemoved',
   scope_entitled: 'scopesEntitled',
   scope_deleted: 'scopesDeleted',
+  manager_removed: 'managersRemoved',
 } as const satisfies Readonly<Record<ChangeKind, keyof Replayed>>;
 
 const countOfDeletions = { api_key: 'apiKeys', account: 'accounts', signing_key: 'signingKeys' } as const;
@@ -183,6 +186,7 @@ export const nothingReplayed: Replayed = {
   entitlementsRemoved: 0,
   scopesEntitled: 0,
   scopesDeleted: 0,
+  managersRemoved: 0,
 };
 
 async function* readAll({ folders, keys, onDamage }: JournalSources): AsyncGenerator<Revocation> {

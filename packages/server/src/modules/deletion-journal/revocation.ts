@@ -23,6 +23,7 @@ export const changeKinds = [
   'entitlements_removed',
   'scope_entitled',
   'scope_deleted',
+  'manager_removed',
 ] as const;
 const kinds = [...deletionKinds, ...changeKinds];
 
@@ -41,7 +42,8 @@ export interface Revocation {
   readonly kind: RevocationKind;
   /**
    * Id of the deleted or changed object. For `recovery_code_used`: the keyed hash of the
-   * recovery code, in hexadecimal.
+   * recovery code, in hexadecimal. For `manager_removed`: the ids of the service account and of the manager, with a
+   * slash between them.
    */
   readonly id: string;
   /** In milliseconds. */
@@ -96,6 +98,7 @@ const kindOfAction: Partial<Record<AuditAction, RevocationKind>> = {
   'api_key.rotated': 'api_key_narrowed',
   'api_key.previous_ended': 'api_key_narrowed',
   'scope.deleted': 'scope_deleted',
+  'service_account.manager_removed': 'manager_removed',
 };
 
 /** @returns the journal's entries for an audit event; none for an event that removes no rights */

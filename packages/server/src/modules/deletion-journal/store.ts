@@ -128,6 +128,17 @@ const findUnmarked = sql<FoundChange>(
   scopesUnless('s.deleted_at is not null or s.needs_entitlement = 1'),
 );
 const findUndeleted = sql<FoundChange>('find_undeleted_scopes', scopesUnless('s.deleted_at is not null'));
+// Each change of the managers has a later time than the previous one, so a manager with a later time was added again.
+const managersIn = (service: string, manager: string) =>
+  onList(`select s.id as "accountId", given.id as target, given.id, given.at from {dated}
+    join accounts s on s.id = ${service} join accounts a on a.id = ${manager}
+    join service_account_managers m on m.service_pk = s.pk and m.manager_pk = a.pk
+    where m.created_at < given.at`);
+const findManagers = sql<FoundChange>('find_removed_managers', {
+  sqlite: managersIn(`substr(given.id, 1, instr(given.id, '/') - 1)`, `substr(given.id, instr(given.id, '/') + 1)`)
+    .sqlite,
+  postgres: managersIn(`split_part(given.id, '/', 1)`, `split_part(given.id, '/', 2)`).postgres,
+});
 const lost: Readonly<Record<ChangeKind, Statement<FoundChange>>> = {
   role_removed: findRoles,
   password_changed: findPasswords,
@@ -143,6 +154,7 @@ const lost: Readonly<Record<ChangeKind, Statement<FoundChange>>> = {
   entitlements_removed: findEntitlements,
   scope_entitled: findUnmarked,
   scope_deleted: findUndeleted,
+  manager_removed: findManagers,
 };
 /** A later change of these kinds does not replace an earlier one. */
 const independentKinds: readonly ChangeKind[] = ['api_key_narrowed', 'api_key_disabled_by_administrator'];

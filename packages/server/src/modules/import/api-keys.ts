@@ -1,6 +1,6 @@
 /** Imports API keys of another system by their SHA-256. */
 import { importedIdOf } from '../api-keys/imported-id.ts';
-import { validateNickname } from '../api-keys/nickname.ts';
+import { validateNickname } from '../../foundation/nickname.ts';
 import { validateScopes, reservedPrefix } from '../api-keys/scopes.ts';
 import { parseEmail } from '../accounts/email.ts';
 import type { Principal } from '../../foundation/principal.ts';

@@ -3,6 +3,7 @@ import { allInOrder } from '../../foundation/all-in-order.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import type { Principal } from '../../foundation/principal.ts';
+import { isAccountId } from '../../foundation/account-id.ts';
 import { assertSessionValidTx } from '../sessions/store.ts';
 import { isManagedBy, lockAccountTx, lockManagementKeyTx } from './acting-store.ts';
 
@@ -39,7 +40,8 @@ export async function assertMayActForTx(
 export async function assertMayActFor(db: Db, principal: Principal, accountId: string): Promise<void> {
   const managerId = managerOf(principal, accountId);
   if (managerId === undefined) return;
-  const isManager = await isManagedBy(db, accountId, managerId);
+  // Other texts may contain characters that PostgreSQL rejects.
+  const isManager = isAccountId(accountId) && (await isManagedBy(db, accountId, managerId));
   // The manager may have been removed by a commit that has not reached the standby yet.
   if (!isManager) await db.confirm();
   assertManager(isManager);

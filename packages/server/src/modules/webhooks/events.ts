@@ -51,6 +51,10 @@ const quota = (details: Details): EventData => ({
 });
 const accountQuota: Describe = (event, details) => ({ ...account(event, details), ...quota(details) });
 const keyQuota: Describe = (event, details) => ({ ...key(event, details), ...quota(details) });
+const manager: Describe = (event, details) => ({
+  ...account(event, details),
+  managerId: event.target?.split('/')[1] ?? '',
+});
 const scope: Describe = ({ target }) => ({ scope: target ?? '' });
 
 const published: Readonly<Partial<Record<AuditAction, readonly [WebhookEvent, Describe]>>> = {
@@ -65,6 +69,10 @@ const published: Readonly<Partial<Record<AuditAction, readonly [WebhookEvent, De
   'account.quota_reached': ['account.quota_reached', accountQuota],
   'account.sessions_ended': ['account.sessions_ended', account],
   'account.entitlements_set': ['account.entitlements_set', account],
+  'service_account.created': ['service_account.created', account],
+  'service_account.updated': ['service_account.updated', account],
+  'service_account.manager_added': ['service_account.manager_added', manager],
+  'service_account.manager_removed': ['service_account.manager_removed', manager],
   'scope.set': ['scope.set', scope],
   'scope.deleted': ['scope.deleted', scope],
   'second_factor.added': ['second_factor.added', account],

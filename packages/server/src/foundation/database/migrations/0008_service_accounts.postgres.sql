@@ -12,7 +12,7 @@ create table service_accounts (
   updated_at bigint not null,
   unique (creator_pk, name)
 );
-create unique index service_accounts_external_id on service_accounts (creator_pk, external_id)
+create unique index service_accounts_external_id on service_accounts (external_id, creator_pk)
   where external_id is not null;
 
 create table service_account_managers (
@@ -22,7 +22,4 @@ create table service_account_managers (
   primary key (service_pk, manager_pk),
   check (service_pk <> manager_pk)
 );
-create index service_account_managers_manager on service_account_managers (manager_pk);
-
-create index audit_events_managers on audit_events (target, at)
-  where action in ('service_account.manager_added', 'service_account.manager_removed');
+create index service_account_managers_manager on service_account_managers (manager_pk, created_at);

@@ -27,6 +27,7 @@ const ada: store.AccountRow = {
   disabledAt: null,
   unverifiedSince: null,
   requiresSecondFactor: 0,
+  kind: 'person',
 };
 
 onEachDatabase('an account is found by its id or its canonical email, without its password', async ({ db }) => {

@@ -45,7 +45,7 @@ async function searchAll(app: TestApp, administrator: SignedIn, query: Record<st
   let pages = 0;
   for (let cursor: string | null = ''; cursor !== null; pages++) {
     const page: AccountPage = await search(app, administrator, { ...query, ...(cursor === '' ? {} : { cursor }) });
-    emails.push(...page.accounts.map(({ email }) => email));
+    emails.push(...page.accounts.map(({ email }) => email ?? ''));
     cursor = page.nextCursor;
     assert.ok(pages < 100, 'there are too many pages');
   }
@@ -59,6 +59,7 @@ test('the details of an account contain no secret', async () => {
   const now = new Date(app.clock.now()).toISOString();
   const shown = {
     id: account.id,
+    kind: 'person',
     email: 'Ada@Example.org',
     role: 'user',
     verified: true,
@@ -67,9 +68,12 @@ test('the details of an account contain no secret', async () => {
     createdAt: now,
     updatedAt: now,
     disabledAt: null,
+    name: null,
+    externalId: null,
+    creatorId: null,
   };
   const counts = { apiKeyCount: 1, sessionCount: 1 };
-  const detail = { ...shown, ...counts, secondFactor: false, limits: null, quotaUse: null, emailChanges: [] };
+  const detail = { ...shown, ...counts, secondFactor: false, limits: null, quotaUse: null, entitlements: [], emailChanges: [] };
   assert.deepEqual(await detailOf(app, administrator, account.id), detail);
   assert.deepEqual(await search(app, administrator, { query: 'ADA@' }), { accounts: [shown], nextCursor: null });
 });

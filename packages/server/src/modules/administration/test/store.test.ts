@@ -75,7 +75,7 @@ onEachDatabase(
   'a page of accounts reads a limited number of rows and returns where the next page starts',
   async ({ db }) => {
     for (const name of ['a1', 'b1', 'c1', 'd1', 'e2', 'f1', 'g2']) await addAccount(db, name);
-    const wanted = { text: '2@', role: '', state: '' } as const;
+    const wanted = { text: '2@', role: '', kind: '', state: '' } as const;
     const seen: string[] = [];
     const scanned: (string | undefined)[] = [];
     let after: string | undefined = '';
@@ -87,7 +87,7 @@ onEachDatabase(
     }
     assert.deepEqual(seen, ['acc_e2', 'acc_g2']);
     assert.deepEqual(scanned, ['c1@example.com', 'f1@example.com', undefined]);
-    const full = await findAccounts(db, { text: '', role: '', state: '' }, '', 2, 3);
+    const full = await findAccounts(db, { text: '', role: '', kind: '', state: '' }, '', 2, 3);
     assert.deepEqual([full.rows.length, full.scannedUntil], [2, 'b1@example.com']);
   },
 );

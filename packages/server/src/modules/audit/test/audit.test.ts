@@ -89,14 +89,20 @@ type OfItself =
 
 /**
  * By action, so that a new action does not compile without a test. `prepare` adds the initial rows. Actions on a whole
- * installation are in `backup.test.ts` and `move.test.ts`, those of an account on itself in `account-events.test.ts`, expiry
+ * installation are in `backup.test.ts` and `move.test.ts`, those of an account on itself in `account-events.test.ts`, those of service accounts in
+ * `service-accounts.test.ts`, expiry
  * notices in `expiry-notices.test.ts`, used-up quotas in `quota-notices.test.ts`.
  */
 const operations: Readonly<
   Record<
     Exclude<
       AuditAction,
-      `installation.${string}` | 'session.refreshed' | 'api_key.expiring' | `${string}.quota_reached` | OfItself
+      | `service_account.${string}`
+      | `installation.${string}`
+      | 'session.refreshed'
+      | 'api_key.expiring'
+      | `${string}.quota_reached`
+      | OfItself
     >,
     Operation
   >

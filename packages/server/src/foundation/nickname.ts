@@ -1,18 +1,18 @@
 /**
- * Nicknames. People read them, and headers contain them, so invisible and deceptive characters are rejected (Unicode
+ * Nicknames of keys and names of service accounts. People read them, and headers contain them, so invisible and deceptive characters are rejected (Unicode
  * UTS 39).
  */
 import { limits } from '@keyreeve/contract';
-import { DomainError } from '../../foundation/errors.ts';
+import { DomainError } from './errors.ts';
 
 /** Direction characters have the property Default_Ignorable_Code_Point. */
 const rejected = /\p{Cc}|\p{Cs}|\p{Noncharacter_Code_Point}|\p{Default_Ignorable_Code_Point}|\p{Zl}|\p{Zp}/u;
 const whiteSpaceAtEnds = /^\p{White_Space}|\p{White_Space}$/u;
 
-/** @returns the nickname in NFC @throws DomainError `nickname_invalid` */
-export function validateNickname(text: string): string {
+/** @param pointer the JSON pointer of the text @returns the nickname in NFC @throws DomainError `nickname_invalid` */
+export function validateNickname(text: string, pointer = '/nickname'): string {
   const problem = (detail: string): DomainError =>
-    new DomainError('nickname_invalid', { detail, errors: [{ pointer: '/nickname', detail }] });
+    new DomainError('nickname_invalid', { detail, errors: [{ pointer, detail }] });
   if (!text.isWellFormed()) throw problem('It contains half of a character (a lone surrogate).');
   const nickname = text.normalize('NFC');
   const codePoints = [...nickname].length;

@@ -1,0 +1,254 @@
+/** Service accounts: accounts of machines, whose managers create their keys. */
+import Type, { type Static, type TSchema } from 'typebox';
+import { changing, administrator } from './admin-parts.ts';
+import { administratorErrors, managerErrors } from './error-groups.ts';
+import { limits } from './limits.ts';
+import { nextCursor, pageFields } from './paging.ts';
+import type { RouteContract } from './route.ts';
+import { AccountId, Instant, Message, orNull, Text } from './schemas.ts';
+
+const strict = { additionalProperties: false } as const;
+
+// The rules of nicknames apply, which JSON Schema cannot express.
+const Name = Type.String({
+  minLength: 1,
+  maxLength: limits.nicknameBytesMax,
+  description: 'Unique among the service accounts of its creator; the rules of nicknames apply',
+  examples: ['billing'],
+});
+const ExternalId = Type.String({
+  minLength: 1,
+  maxLength: limits.externalIdCharsMax,
+  description:
+    'Your own id, for example of a tenant: printable characters, compared exactly, unique among the service accounts of its creator',
+  examples: ['tenant-7'],
+});
+
+export const NewServiceAccountBody = Type.Object({ name: Name, externalId: Type.Optional(ExternalId) }, strict);
+export type NewServiceAccount = Static<typeof NewServiceAccountBody>;
+
+export const ServiceAccountChangeBody = Type.Object(
+  { name: Type.Optional(Name), externalId: Type.Optional(orNull(ExternalId)) },
+  {
+    ...strict,
+    minProperties: 1,
+    description: 'Absent members keep their values; null removes the external id',
+    examples: [{ name: 'billing worker' }],
+  },
+);
+export type ServiceAccountChange = Static<typeof ServiceAccountChangeBody>;
+
+export const ServiceAccount = Type.Object(
+  {
+    id: AccountId,
+    name: Text('billing'),
+    externalId: orNull(Text('tenant-7')),
+    createdAt: Instant,
+    updatedAt: Instant,
+  },
+  { ...strict, description: '`updatedAt`: the last change of these members or of the managers' },
+);
+export type ServiceAccount = Static<typeof ServiceAccount>;
+
+export const ServiceAccountPage = Type.Object({ serviceAccounts: Type.Array(ServiceAccount), nextCursor }, strict);
+
+export const Manager = Type.Object({ accountId: AccountId, addedAt: Instant }, strict);
+export type Manager = Static<typeof Manager>;
+export const ManagerList = Type.Object({ managers: Type.Array(Manager) }, strict);
+
+const managing = { tag: 'Service accounts', auth: 'manager' } as const;
+const path = '/auth/service-accounts/:id';
+const ofAccount = { params: Type.Object({ id: AccountId }) } as const;
+const ofManager = { params: Type.Object({ id: AccountId, accountId: AccountId }) } as const;
+const shown = <Schema extends TSchema>(description: string, schema: Schema) =>
+  ({ status: 200, description, schema }) as const;
+
+export const createServiceAccount = {
+  ...managing,
+  id: 'createServiceAccount',
+  method: 'POST',
+  path: '/auth/service-accounts',
+  summary: 'Create a service account',
+  description:
+    'The account of the caller becomes its first manager. A service account never signs in; it has API keys, which stay valid when its managers leave.',
+  body: { type: 'json', schema: NewServiceAccountBody },
+  success: {
+    status: 201,
+    description: 'The new service account',
+    schema: ServiceAccount,
+    headers: { Location: '/auth/service-accounts/{id}' },
+  },
+  errors: [
+    ...managerErrors,
+    'nickname_invalid',
+    'email_unverified',
+    'external_id_taken',
+    'name_taken',
+    'service_account_limit_reached',
+    'too_many_creations',
+  ],
+} as const satisfies RouteContract;
+
+export const listServiceAccounts = {
+  ...managing,
+  id: 'listServiceAccounts',
+  method: 'GET',
+  path: '/auth/service-accounts',
+  summary: 'List the service accounts that the caller manages',
+  description: 'In the order in which the caller became a manager.',
+  query: Type.Object({ externalId: Type.Optional(ExternalId), ...pageFields }, strict),
+  success: shown('A page of service accounts', ServiceAccountPage),
+  errors: [...managerErrors, 'invalid_request'],
+} as const satisfies RouteContract;
+
+export const getServiceAccount = {
+  ...managing,
+  ...ofAccount,
+  id: 'getServiceAccount',
+  method: 'GET',
+  path,
+  summary: 'Get a service account',
+  success: shown('The service account', ServiceAccount),
+  errors: [...managerErrors, 'account_not_found'],
+} as const satisfies RouteContract;
+
+export const changeServiceAccount = {
+  ...managing,
+  ...ofAccount,
+  id: 'changeServiceAccount',
+  method: 'PATCH',
+  path,
+  summary: 'Change a service account',
+  body: { type: 'json', schema: ServiceAccountChangeBody },
+  success: shown('The service account', ServiceAccount),
+  errors: [
+    ...managerErrors,
+    'nickname_invalid',
+    'account_not_found',
+    'external_id_taken',
+    'name_taken',
+    'too_many_changes',
+  ],
+} as const satisfies RouteContract;
+
+export const deleteServiceAccount = {
+  ...managing,
+  ...ofAccount,
+  id: 'deleteServiceAccount',
+  method: 'DELETE',
+  path,
+  summary: 'Delete a service account',
+  description:
+    'Also deletes its keys: every verification that starts after the response rejects them, on every instance. Cannot be undone.',
+  needsRecentSignIn: true,
+  isNarrowing: true,
+  success: shown('It is deleted', Message),
+  errors: [...managerErrors, 'reauth_required', 'account_not_found'],
+} as const satisfies RouteContract;
+
+const managers = shown('The managers, in the order in which they were added', ManagerList);
+const added = shown('The manager', Manager);
+const removed = shown('The account is no longer a manager', Message);
+
+export const listManagers = {
+  ...managing,
+  ...ofAccount,
+  id: 'listManagers',
+  method: 'GET',
+  path: `${path}/managers`,
+  summary: 'List the managers of a service account',
+  success: managers,
+  errors: [...managerErrors, 'account_not_found'],
+} as const satisfies RouteContract;
+
+export const addManager = {
+  ...managing,
+  ...ofManager,
+  id: 'addManager',
+  method: 'PUT',
+  path: `${path}/managers/:accountId`,
+  summary: 'Add a manager',
+  description:
+    'A manager can do everything with the service account and its keys, and can add and remove managers. Nothing changes if the account is a manager already.',
+  needsRecentSignIn: true,
+  success: added,
+  errors: [
+    ...managerErrors,
+    'reauth_required',
+    'account_not_found',
+    'manager_not_eligible',
+    'manager_limit_reached',
+    'too_many_changes',
+  ],
+} as const satisfies RouteContract;
+
+export const removeManager = {
+  ...managing,
+  ...ofManager,
+  id: 'removeManager',
+  method: 'DELETE',
+  path: `${path}/managers/:accountId`,
+  summary: 'Remove a manager',
+  description:
+    'After the response, the account can do nothing with the service account. Keys that it created stay valid. The last manager cannot be removed.',
+  needsRecentSignIn: true,
+  isNarrowing: true,
+  success: removed,
+  errors: [...managerErrors, 'reauth_required', 'account_not_found', 'manager_not_found', 'last_manager'],
+} as const satisfies RouteContract;
+
+const adminPath = '/admin/accounts/:id/managers';
+
+export const adminListManagers = {
+  ...administrator,
+  ...ofAccount,
+  id: 'adminListManagers',
+  method: 'GET',
+  path: adminPath,
+  summary: 'List the managers of a service account',
+  success: managers,
+  errors: [...administratorErrors, 'account_not_found'],
+} as const satisfies RouteContract;
+
+export const adminAddManager = {
+  ...changing,
+  ...ofManager,
+  id: 'adminAddManager',
+  method: 'PUT',
+  path: `${adminPath}/:accountId`,
+  summary: 'Add a manager to a service account',
+  description: 'For a service account whose managers have left.',
+  success: added,
+  errors: [
+    ...administratorErrors,
+    'reauth_required',
+    'account_not_found',
+    'manager_not_eligible',
+    'manager_limit_reached',
+  ],
+} as const satisfies RouteContract;
+
+export const adminRemoveManager = {
+  ...changing,
+  ...ofManager,
+  id: 'adminRemoveManager',
+  method: 'DELETE',
+  path: `${adminPath}/:accountId`,
+  summary: 'Remove a manager of a service account',
+  description: 'An administrator can remove the last manager too.',
+  success: removed,
+  errors: [...administratorErrors, 'reauth_required', 'account_not_found', 'manager_not_found'],
+} as const satisfies RouteContract;
+
+export const serviceAccountRoutes = [
+  createServiceAccount,
+  listServiceAccounts,
+  getServiceAccount,
+  changeServiceAccount,
+  deleteServiceAccount,
+  listManagers,
+  addManager,
+  removeManager,
+] as const;
+
+export const serviceAccountAdminRoutes = [adminListManagers, adminAddManager, adminRemoveManager] as const;

@@ -1,0 +1,171 @@
+/** The managers of service accounts. */
+import { limits } from '@keyreeve/contract';
+import type { Clock } from '../../foundation/clock.ts';
+import type { Db, Transaction } from '../../foundation/database/db.ts';
+import { isOutcomeUnknown } from '../../foundation/database/unavailable.ts';
+import { DomainError } from '../../foundation/errors.ts';
+import type { Principal } from '../../foundation/principal.ts';
+import { isAccountId } from '../../foundation/account-id.ts';
+import { recordEventTx } from '../audit/audit.ts';
+import { PendingChanges } from '../deletion-journal/pending-changes.ts';
+import type { Revocations } from '../deletion-journal/revocation.ts';
+import type { KeyCreationLimits } from '../rate-limits/key-creation-limits.ts';
+import { assertMayActFor, assertMayActForTx } from './acting.ts';
+import { lockAccountTx } from './acting-store.ts';
+import { countChangeTx } from './counts.ts';
+import { confirmingAbsence, findExisting, notFound } from './service-accounts.ts';
+import * as store from './store.ts';
+import type { ManagerRow } from './store.ts';
+
+export type { ManagerRow } from './store.ts';
+
+export interface ManagersOptions {
+  readonly db: Db;
+  readonly clock: Clock;
+  /** Absent for load tests. */
+  readonly creationLimits: KeyCreationLimits | undefined;
+  /** Absent without a deletion journal. */
+  readonly revocations?: Revocations | undefined;
+}
+
+export class Managers {
+  /** Removals of unknown outcome, which are repeated until they are durable. */
+  readonly #pending = new PendingChanges<string>();
+  readonly #options: ManagersOptions;
+
+  constructor(options: ManagersOptions) {
+    this.#options = options;
+  }
+
+  /** @returns the managers in the order in which they were added @throws DomainError `account_not_found` */
+  async list(principal: Principal, id: string): Promise<ManagerRow[]> {
+    const { db } = this.#options;
+    await assertMayActFor(db, principal, id);
+    await findExisting(db, id);
+    return store.listManagers(db, id);
+  }
+
+  /**
+   * Nothing changes if the account is a manager already.
+   * @throws DomainError `account_not_found`, `manager_not_eligible`, `manager_limit_reached`, `too_many_changes`,
+   *   `invalid_access_token`, `invalid_management_key`
+   */
+  async add(principal: Principal, id: string, managerId: string): Promise<ManagerRow> {
+    const { db, clock, creationLimits } = this.#options;
+    await assertMayActFor(db, principal, id);
+    await findExisting(db, id);
+    if (managerId === id || !isAccountId(managerId)) throw new DomainError('manager_not_eligible');
+    const now = clock.now();
+    const added = db.transaction(async (tx) => {
+      const { at, managers } = await this.#lockTx(tx, principal, id, now);
+      const existing = managers.find((manager) => manager.id === managerId);
+      if (existing) return existing;
+      if (managers.length >= limits.managersPerServiceAccountMax) throw new DomainError('manager_limit_reached');
+      if (!(await store.isEligibleTx(tx, managerId))) throw new DomainError('manager_not_eligible');
+      await countChangeTx(tx, principal, creationLimits, now);
+      await store.addManagerTx(tx, id, managerId, at);
+      const target = store.managerTarget(id, managerId);
+      await recordEventTx(tx, { at, principal, action: 'service_account.manager_added', accountId: id, target });
+      return { id: managerId, addedAt: at };
+    });
+    return added.catch((error: unknown) => confirmingAbsence(db, error));
+  }
+
+  /**
+   * Resolves when the removal is durable and recorded: each later change by the removed manager is rejected. If the outcome
+   * is unknown, it throws, and the removal is repeated in the background, unless the account has been added again since.
+   * Only administrators and operators can remove the last manager.
+   * @throws DomainError `account_not_found`, `manager_not_found`, `last_manager`, `invalid_access_token`,
+   *   `invalid_management_key`, `unavailable`
+   */
+  async remove(principal: Principal, id: string, managerId: string): Promise<void> {
+    const { db, clock, revocations } = this.#options;
+    this.#pending.assertRoom();
+    await assertMayActFor(db, principal, id);
+    const removal = { principal, id, managerId, now: clock.now() };
+    const seen = isAccountId(id) && (await store.listManagers(db, id)).find((manager) => manager.id === managerId);
+    if (!seen) {
+      await findExisting(db, id);
+      await db.confirm();
+      throw new DomainError('manager_not_found');
+    }
+    const removed = db.transaction(async (tx) => {
+      const locked = await this.#lockTx(tx, principal, id, removal.now);
+      return removeTx(tx, removal, locked);
+    });
+    const at = await removed.catch(async (error: unknown) => {
+      if (isOutcomeUnknown(error)) this.#finishLater(removal, seen);
+      if (error instanceof DomainError && error.code === 'manager_not_found') await db.confirm();
+      return confirmingAbsence(db, error);
+    });
+    await revocations?.record([{ kind: 'manager_removed', id: store.managerTarget(id, managerId), at }]);
+  }
+
+  /** Checks the principal, and locks the service account. */
+  async #lockTx(tx: Transaction, principal: Principal, id: string, now: number): Promise<Locked> {
+    await assertMayActForTx(tx, principal, id, now);
+    // For administrators and operators, who manage without being managers.
+    await lockAccountTx(tx, id);
+    return readTx(tx, id, now);
+  }
+
+  #finishLater(removal: Removal, { addedAt }: ManagerRow): void {
+    const { db, revocations } = this.#options;
+    const { id, managerId, now } = removal;
+    const finish = async (): Promise<void> => {
+      await db.transaction(async (tx) => {
+        await lockAccountTx(tx, id);
+        const locked = await readTx(tx, id, now).catch(ifRejected);
+        const isSame = locked?.managers.some((manager) => manager.id === managerId && manager.addedAt === addedAt);
+        // A rejection is final: another manager may have been removed since.
+        if (locked && isSame) await removeTx(tx, removal, locked).catch(ifRejected);
+      });
+      revocations?.catchUpSoon();
+    };
+    const target = store.managerTarget(id, managerId);
+    this.#pending.add(target, { kind: `remove ${addedAt}`, finish });
+  }
+}
+
+interface Removal {
+  readonly principal: Principal;
+  readonly id: string;
+  readonly managerId: string;
+  readonly now: number;
+}
+
+interface Locked {
+  /** The time of the change: the deletion journal identifies a change of a service account by its time. */
+  readonly at: number;
+  readonly managers: readonly ManagerRow[];
+}
+
+/** @throws DomainError `account_not_found` */
+async function readTx(tx: Transaction, id: string, now: number): Promise<Locked> {
+  const row = await store.findServiceAccount(tx, id);
+  if (!row) throw notFound();
+  return { at: Math.max(now, row.updatedAt + 1), managers: await store.listManagers(tx, id) };
+}
+
+/** @returns the time of the removal @throws DomainError `manager_not_found`, `last_manager` */
+async function removeTx(
+  tx: Transaction,
+  { principal, id, managerId }: Removal,
+  { at, managers }: Locked,
+): Promise<number> {
+  if (!managers.some((manager) => manager.id === managerId)) throw new DomainError('manager_not_found');
+  if (managers.length === 1 && !mayRemoveLast(principal)) throw new DomainError('last_manager');
+  await store.removeManagerTx(tx, id, managerId, at);
+  const target = store.managerTarget(id, managerId);
+  await recordEventTx(tx, { at, principal, action: 'service_account.manager_removed', accountId: id, target });
+  return at;
+}
+
+/** They manage the service account afterwards. */
+const mayRemoveLast = (principal: Principal): boolean =>
+  principal.kind === 'operator' || (principal.kind === 'account' && principal.actsAs === 'administrator');
+
+const ifRejected = (error: unknown): undefined => {
+  if (error instanceof DomainError && error.code !== 'unavailable') return undefined;
+  throw error;
+};

@@ -1,0 +1,199 @@
+/** Service accounts: a person, or a backend with a management key, creates, reads, changes and deletes them. */
+import { limits } from '@keyreeve/contract';
+import { allInOrder } from '../../foundation/all-in-order.ts';
+import type { Clock } from '../../foundation/clock.ts';
+import { randomId } from '../../foundation/crypto/secret.ts';
+import { fromCursor, sizeOf, toCursor, type PageRequest } from '../../foundation/cursor.ts';
+import type { Db, Transaction } from '../../foundation/database/db.ts';
+import { DomainError } from '../../foundation/errors.ts';
+import { validateNickname } from '../../foundation/nickname.ts';
+import type { AccountPrincipal, KeyPrincipal, Principal } from '../../foundation/principal.ts';
+import { isAccountId } from '../../foundation/account-id.ts';
+import type { AccountRevocations } from '../accounts/account-revocations.ts';
+import { insertServiceAccountTx } from '../accounts/service-account-store.ts';
+import { recordAccountEventTx } from '../audit/audit.ts';
+import { isCounted } from '../rate-limits/key-change-limits.ts';
+import { assertCreationAllowed, type KeyCreationLimits } from '../rate-limits/key-creation-limits.ts';
+import { assertCredentialValidTx, assertMayActFor, assertMayActForTx } from './acting.ts';
+import { lockAccountTx } from './acting-store.ts';
+import { countChangeTx, countNewTx } from './counts.ts';
+import * as store from './store.ts';
+import type { ServiceAccountRow } from './store.ts';
+
+export type { ServiceAccountRow } from './store.ts';
+
+export interface ServiceAccountsOptions {
+  readonly db: Db;
+  readonly clock: Clock;
+  /** Deletes accounts, and repeats a deletion of unknown outcome. */
+  readonly accounts: AccountRevocations;
+  /** Absent for load tests. */
+  readonly creationLimits: KeyCreationLimits | undefined;
+}
+
+export interface ServiceAccountRequest {
+  readonly name: string;
+  readonly externalId?: string | null;
+}
+
+export interface ServiceAccountPageRequest extends PageRequest {
+  readonly externalId?: string;
+}
+
+export class ServiceAccounts {
+  readonly #options: ServiceAccountsOptions;
+
+  constructor(options: ServiceAccountsOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * @param creatorId becomes the creator and the first manager: the account of the principal, or any account for an operator
+   * @throws DomainError `nickname_invalid`, `invalid_request`, `external_id_taken`, `name_taken`, `email_unverified`,
+   *   `manager_not_eligible`, `service_account_limit_reached`, `too_many_creations`, `invalid_access_token`,
+   *   `invalid_management_key`
+   */
+  async create(principal: Principal, creatorId: string, request: ServiceAccountRequest): Promise<ServiceAccountRow> {
+    const { db, clock, creationLimits } = this.#options;
+    const now = clock.now();
+    const row = {
+      id: randomId('acc'),
+      name: validateNickname(request.name, '/name'),
+      externalId: checkedExternalId(request.externalId ?? null),
+      creatorId,
+      createdAt: now,
+      updatedAt: now,
+    };
+    // A rejected creation does not occupy the writer.
+    if (creationLimits && isCounted(principal)) await assertCreationAllowed(db, creationLimits, principal, now);
+    assertFree(await store.findTaken(db, creatorId, row, ''));
+    await db.transaction(async (tx) => {
+      // The creator's service accounts are counted, so it creates one after another.
+      await allInOrder([lockAccountTx(tx, creatorId), assertCredentialValidTx(tx, principal, now)]);
+      if (!(await store.isEligibleTx(tx, creatorId)))
+        throw new DomainError(principal.kind === 'operator' ? 'manager_not_eligible' : 'email_unverified');
+      await countNewTx(tx, principal, creatorId, creationLimits, now);
+      await insertServiceAccountTx(tx, row.id, now);
+      if (!(await store.storeNewTx(tx, row))) assertFree(await store.findTaken(tx, creatorId, row, ''));
+      await store.addManagerTx(tx, row.id, creatorId, now);
+      const { name, externalId } = row;
+      const details = { name, externalId, manager: creatorId };
+      await recordAccountEventTx(tx, principal, 'service_account.created', row.id, now, details);
+    });
+    return row;
+  }
+
+  /**
+   * One page of the service accounts that the principal manages, in the order in which it became a manager.
+   * @throws DomainError `invalid_request` for a cursor that is not from this list, or a bad external id
+   */
+  async page(
+    { accountId }: AccountPrincipal | KeyPrincipal,
+    { externalId, limit, cursor }: ServiceAccountPageRequest,
+  ): Promise<{ serviceAccounts: ServiceAccountRow[]; nextCursor: string | null }> {
+    const { db } = this.#options;
+    if (externalId !== undefined) checkedExternalId(externalId);
+    const after = cursor === undefined ? beforeAll : positionOf(fromCursor(cursor, isPosition));
+    const size = sizeOf(limit);
+    // One more than the page, to learn whether there is a next page.
+    const rows = await store.pageManagedBy(db, accountId, externalId, after, size + 1);
+    const shown = rows.slice(0, size);
+    const last = rows.length > size ? shown.at(-1) : undefined;
+    return { serviceAccounts: shown, nextCursor: last ? toCursor(`${last.addedAt}.${last.id}`) : null };
+  }
+
+  /** @throws DomainError `account_not_found` */
+  async find(principal: Principal, id: string): Promise<ServiceAccountRow> {
+    const { db } = this.#options;
+    await assertMayActFor(db, principal, id);
+    return findExisting(db, id);
+  }
+
+  /**
+   * @param change absent members keep their values; null removes the external id
+   * @throws DomainError `nickname_invalid`, `invalid_request`, `account_not_found`, `external_id_taken`, `name_taken`,
+   *   `too_many_changes`, `invalid_access_token`, `invalid_management_key`
+   */
+  async change(principal: Principal, id: string, change: Partial<ServiceAccountRequest>): Promise<ServiceAccountRow> {
+    const { db, clock, creationLimits } = this.#options;
+    const members = {
+      ...(change.name === undefined ? {} : { name: validateNickname(change.name, '/name') }),
+      ...(change.externalId === undefined ? {} : { externalId: checkedExternalId(change.externalId) }),
+    };
+    const { creatorId } = await this.find(principal, id);
+    const now = clock.now();
+    const changed = db.transaction(async (tx) => {
+      // Another service account of the creator may get the same name meanwhile.
+      await allInOrder([creatorId && lockAccountTx(tx, creatorId), assertMayActForTx(tx, principal, id, now)]);
+      const before = await store.findServiceAccount(tx, id);
+      if (!before) throw notFound();
+      const after = { ...before, ...members, updatedAt: Math.max(now, before.updatedAt + 1) };
+      if (after.name === before.name && after.externalId === before.externalId) return before;
+      await countChangeTx(tx, principal, creationLimits, now);
+      if (creatorId !== null) assertFree(await store.findTaken(tx, creatorId, after, id));
+      await store.storeChangeTx(tx, after);
+      await recordAccountEventTx(tx, principal, 'service_account.updated', id, after.updatedAt, members);
+      return after;
+    });
+    return changed.catch((error: unknown) => confirmingAbsence(db, error));
+  }
+
+  /**
+   * Deletes the service account with its keys. Resolves when the deletion is durable and recorded.
+   * @throws DomainError `account_not_found`, `invalid_access_token`, `invalid_management_key`, `unavailable`
+   */
+  async delete(principal: Principal, id: string): Promise<void> {
+    const { db, accounts } = this.#options;
+    await this.find(principal, id);
+    const mayAct = (tx: Transaction, who: Principal, now: number): Promise<void> => assertMayActForTx(tx, who, id, now);
+    const existed = await accounts
+      .delete(principal, id, mayAct)
+      .catch((error: unknown) => confirmingAbsence(db, error));
+    if (!existed) await confirmingAbsence(db, notFound());
+  }
+}
+
+/** @throws DomainError `account_not_found` */
+export async function findExisting(db: Db, id: string): Promise<ServiceAccountRow> {
+  const row = isAccountId(id) ? await store.findServiceAccount(db, id) : undefined;
+  return row ?? confirmingAbsence(db, notFound());
+}
+
+/** The deletion, or the removal of the manager, may not have reached the standby yet. @throws `error` */
+export async function confirmingAbsence(db: Db, error: unknown): Promise<never> {
+  if (error instanceof DomainError && error.code === 'account_not_found') await db.confirm();
+  throw error;
+}
+
+export const notFound = (): DomainError =>
+  new DomainError('account_not_found', { detail: 'No service account has this id.' });
+
+/** Control, format, private-use and unpaired characters, and line separators. */
+const unprintable = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}]/u;
+
+/** @throws DomainError `invalid_request` */
+function checkedExternalId(text: string | null): string | null {
+  if (text === null) return null;
+  const characters = [...text].length;
+  if (characters >= 1 && characters <= limits.externalIdCharsMax && !unprintable.test(text)) return text;
+  const detail = `Expected 1 to ${limits.externalIdCharsMax} printable characters.`;
+  throw new DomainError('invalid_request', { detail, errors: [{ pointer: '/externalId', detail }] });
+}
+
+/** A client that repeats a creation finds its result by the external id. @throws DomainError `external_id_taken`, `name_taken` */
+function assertFree({ externalIds, names }: store.Taken): void {
+  if (externalIds > 0) throw new DomainError('external_id_taken');
+  if (names > 0) throw new DomainError('name_taken');
+}
+
+const beforeAll = { addedAt: -1, id: '' } as const;
+
+const isPosition = (text: string): boolean => {
+  const [addedAt = '', id = ''] = text.split('.');
+  return /^(?:0|[1-9]\d{0,15})$/.test(addedAt) && Number.isSafeInteger(Number(addedAt)) && isAccountId(id);
+};
+
+function positionOf(text: string): { addedAt: number; id: string } {
+  const [addedAt, id = ''] = text.split('.');
+  return { addedAt: Number(addedAt), id };
+}

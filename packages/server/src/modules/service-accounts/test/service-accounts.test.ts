@@ -1,0 +1,237 @@
+/** Service accounts: who creates, reads, changes and deletes them, their bounds and their audit events. */
+import assert from 'node:assert/strict';
+import { limits } from '@keyreeve/contract';
+import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
+import { FakeClock } from '../../../../test-kit/fake-clock.ts';
+import { addAccount, addKey, addSession, keys, now, operator } from '../../../../test-kit/rows.ts';
+import { codeOf, onEachDatabase, outcomes, race, rivalsMin } from '../../../../test-kit/store-on-each-database.ts';
+import { testConfig } from '../../../../test-kit/test-config.ts';
+import { wire, type Services } from '../../../app/wiring.ts';
+import type { Db } from '../../../foundation/database/db.ts';
+import { sql } from '../../../foundation/database/sql.ts';
+import { disableAccount } from '../../accounts/store.ts';
+import { manageScope } from '../acting-store.ts';
+
+const setUnverified = sql('test_set_unverified', `update accounts set unverified_since = 1 where id = $1`);
+const insertMany = sql(
+  'test_insert_service_accounts',
+  `insert into service_accounts (account_pk, name, creator_pk, created_at, updated_at)
+   select s.pk, s.id, c.pk, s.created_at, s.created_at from accounts s, accounts c where s.id like 'acc_many%' and c.id = $1`,
+);
+
+const clock = new FakeClock();
+const start = clock.now();
+const servicesOf = (db: Db): Services =>
+  wire({ config: testConfig(), installation: { db, keys, migrated: [] }, clock, issuer: 'http://localhost' });
+const account = (id: string) => ({ kind: 'account', accountId: id, sessionId: `ses_${id}` }) as const;
+
+async function fixture(db: Db) {
+  const [ada, eve] = [await addAccount(db), await addAccount(db, 'eve')];
+  for (const id of [ada, eve]) await addSession(db, id, id);
+  const { id: keyId } = await addKey(db, ada, 'backend', { scopes: [manageScope] });
+  const key = { kind: 'key', keyId, accountId: ada } as const;
+  return { ada, eve, key, services: servicesOf(db), accounts: servicesOf(db).serviceAccounts };
+}
+
+const outcome = (done: Promise<unknown>): Promise<unknown> => done.then(() => 'done', codeOf);
+
+onEachDatabase('a service account is created, read, changed and deleted by its manager only', async ({ db }) => {
+  const { ada, eve, services, accounts } = await fixture(db);
+  const created = await accounts.create(account(ada), ada, { name: 'Billing', externalId: 'tenant 7' });
+  const { id } = created;
+  assert.deepEqual(created, {
+    id,
+    name: 'Billing',
+    externalId: 'tenant 7',
+    creatorId: ada,
+    createdAt: start,
+    updatedAt: start,
+  });
+  assert.match(id, /^acc_/);
+  assert.deepEqual({ ...(await accounts.find(account(ada), id)) }, created);
+  const attempts = {
+    find: () => accounts.find(account(eve), id),
+    change: () => accounts.change(account(eve), id, { name: 'mine' }),
+    delete: () => accounts.delete(account(eve), id),
+    managers: () => services.managers.list(account(eve), id),
+    add: () => services.managers.add(account(eve), id, eve),
+    remove: () => services.managers.remove(account(eve), id, ada),
+  };
+  for (const [what, attempt] of Object.entries(attempts))
+    assert.equal(await outcome(attempt()), 'account_not_found', what);
+  // A person is no service account, even to itself and to an operator.
+  for (const principal of [account(ada), operator])
+    assert.equal(await outcome(accounts.find(principal, ada)), 'account_not_found');
+  assert.equal(await outcome(accounts.delete(account(ada), ada)), 'account_not_found');
+  for (const bad of ['', '\0', 'acc_\0', 'acc_unknown', 'x'.repeat(5_000)])
+    assert.equal(await outcome(accounts.find(account(ada), bad)), 'account_not_found');
+
+  const changed = await accounts.change(account(ada), id, { name: 'Invoices', externalId: null });
+  assert.deepEqual(changed, { ...created, name: 'Invoices', externalId: null, updatedAt: start + 1 });
+  assert.deepEqual(await accounts.change(account(ada), id, { name: 'Invoices' }), changed);
+  const key = await services.apiKeys.create(operator, id, { nickname: 'laptop' });
+  await accounts.delete(account(ada), id);
+  assert.equal(await outcome(accounts.find(account(ada), id)), 'account_not_found');
+  assert.deepEqual(await services.verifier.verify(key.secret.reveal()), { valid: false, code: 'not_found' });
+  const events = (await listAuditEvents(db)).filter(({ accountId }) => accountId === id);
+  assert.deepEqual(
+    events.map(({ at, actor, action, target, details }) => [at, actor, action, target, details]),
+    [
+      [
+        start,
+        'account:acc_ada',
+        'service_account.created',
+        id,
+        '{"name":"Billing","externalId":"tenant 7","manager":"acc_ada"}',
+      ],
+      [start + 1, 'account:acc_ada', 'service_account.updated', id, '{"name":"Invoices","externalId":null}'],
+      [start, 'operator', 'api_key.created', String(key.id), '{"nickname":"laptop","scopes":[]}'],
+      [start, 'account:acc_ada', 'account.deleted', id, null],
+    ],
+  );
+});
+
+onEachDatabase(
+  'a management key manages the service accounts of its account, and its events name the key',
+  async ({ db }) => {
+    const { ada, key, accounts, services } = await fixture(db);
+    const { id } = await accounts.create(key, ada, { name: 'tenant', externalId: '7' });
+    assert.equal((await accounts.change(key, id, { externalId: '8' })).externalId, '8');
+    assert.equal((await accounts.find(account(ada), id)).externalId, '8');
+    assert.equal(await outcome(accounts.find(key, ada)), 'account_not_found');
+    await services.apiKeys.delete(operator, ada, key.keyId);
+    assert.equal(await outcome(accounts.create(key, ada, { name: 'more' })), 'invalid_management_key');
+    assert.equal(await outcome(accounts.change(key, id, { name: 'more' })), 'invalid_management_key');
+    assert.equal(await outcome(accounts.delete(key, id)), 'invalid_management_key');
+    const actors = (await listAuditEvents(db)).filter(({ accountId }) => accountId === id).map(({ actor }) => actor);
+    assert.deepEqual(actors, [`key:${key.keyId}`, `key:${key.keyId}`]);
+  },
+);
+
+onEachDatabase('names and external ids are unique among the service accounts of one creator', async ({ db }) => {
+  const { ada, eve, accounts } = await fixture(db);
+  const { id } = await accounts.create(account(ada), ada, { name: 'one', externalId: '1' });
+  await accounts.create(account(ada), ada, { name: 'two', externalId: '2' });
+  const refused = {
+    external_id_taken: { name: 'one', externalId: '1' },
+    name_taken: { name: 'one', externalId: '3' },
+  };
+  for (const [code, request] of Object.entries(refused)) {
+    assert.equal(await outcome(accounts.create(account(ada), ada, request)), code);
+    await accounts.create(account(eve), eve, { ...request, name: code });
+  }
+  assert.equal(await outcome(accounts.change(account(ada), id, { name: 'two' })), 'name_taken');
+  assert.equal(await outcome(accounts.change(account(ada), id, { externalId: '2' })), 'external_id_taken');
+  // NFC, and compared exactly.
+  await accounts.create(account(ada), ada, { name: 'Ame\u0301lie', externalId: 'A' });
+  assert.equal(await outcome(accounts.create(account(ada), ada, { name: 'Am\u00E9lie' })), 'name_taken');
+  await accounts.create(account(ada), ada, { name: 'ONE', externalId: 'a' });
+});
+
+onEachDatabase('an invalid name or external id is rejected, and nothing is stored', async ({ db }) => {
+  const { ada, accounts } = await fixture(db);
+  const { id } = await accounts.create(account(ada), ada, { name: 'one' });
+  const before = (await listAuditEvents(db)).length;
+  const names = ['', ' x', 'x\n', 'a\u202Eb', '\uD800', 'x'.repeat(65)];
+  for (const name of names)
+    for (const attempt of [
+      accounts.create(account(ada), ada, { name }),
+      accounts.change(account(ada), id, { name, externalId: 'new' }),
+    ])
+      assert.equal(await outcome(attempt), 'nickname_invalid', JSON.stringify(name));
+  for (const externalId of ['', 'a\u0000', 'a\u007F', 'a\u202E', 'a\u2028', '\uD800', 'x'.repeat(129)])
+    for (const attempt of [
+      accounts.create(account(ada), ada, { name: 'new', externalId }),
+      accounts.change(account(ada), id, { name: 'new', externalId }),
+      accounts.page(account(ada), { externalId }),
+    ])
+      assert.equal(await outcome(attempt), 'invalid_request', JSON.stringify(externalId));
+  assert.equal((await listAuditEvents(db)).length, before);
+  const widest = await accounts.create(account(ada), ada, {
+    name: 'x'.repeat(64),
+    externalId: '\u{1F600}'.repeat(128),
+  });
+  assert.deepEqual({ ...(await accounts.find(account(ada), widest.id)) }, widest);
+});
+
+onEachDatabase('a disabled or unverified account, and an ended session, create and change nothing', async ({ db }) => {
+  const { ada, eve, accounts } = await fixture(db);
+  const { id } = await accounts.create(account(ada), ada, { name: 'one' });
+  await db.transaction((tx) => tx.run(setUnverified, [eve]));
+  assert.equal(await outcome(accounts.create(account(eve), eve, { name: 'one' })), 'email_unverified');
+  assert.equal(await outcome(accounts.create(operator, eve, { name: 'one' })), 'manager_not_eligible');
+  assert.equal(await outcome(accounts.create(operator, 'acc_unknown', { name: 'one' })), 'manager_not_eligible');
+  await disableAccount(db, operator, ada, now);
+  assert.equal(await outcome(accounts.create(account(ada), ada, { name: 'two' })), 'invalid_access_token');
+  assert.equal(await outcome(accounts.change(account(ada), id, { name: 'two' })), 'invalid_access_token');
+  assert.equal(await outcome(accounts.delete(account(ada), id)), 'invalid_access_token');
+  // Its keys stay valid.
+  assert.equal((await accounts.find(operator, id)).name, 'one');
+});
+
+onEachDatabase('a person creates at most 100 service accounts, and a management key more', async ({ db }) => {
+  const { ada, key, accounts } = await fixture(db);
+  for (let index = 1; index < limits.serviceAccountsPerPersonMax; index++) await addAccount(db, `many${index}`);
+  await db.transaction((tx) => tx.run(insertMany, [ada]));
+  const attempt = (name: string): Promise<unknown> => outcome(accounts.create(account(ada), ada, { name }));
+  assert.equal(await attempt('last'), 'done');
+  assert.equal(await attempt('more'), 'service_account_limit_reached');
+  await accounts.create(key, ada, { name: 'more' });
+});
+
+onEachDatabase(
+  'pages list each managed service account once, also while others are created and deleted',
+  async ({ db }) => {
+    const { ada, eve, accounts, services } = await fixture(db);
+    const ids: string[] = [];
+    for (let index = 0; index < 5; index++)
+      ids.push((await accounts.create(account(ada), ada, { name: `n${index}`, externalId: `e${index}` })).id);
+    await accounts.create(account(eve), eve, { name: 'n0', externalId: 'e0' });
+    const first = await accounts.page(account(ada), { limit: '2' });
+    assert.ok(first.nextCursor);
+    const [kept, deleted] = first.serviceAccounts;
+    assert.ok(kept?.externalId && deleted);
+    await accounts.delete(account(ada), deleted.id);
+    clock.advance({ seconds: 1 });
+    const late = (await accounts.create(account(ada), ada, { name: 'late' })).id;
+    const seen = [...first.serviceAccounts];
+    for (let cursor: string | null = first.nextCursor; cursor !== null;) {
+      const page = await accounts.page(account(ada), { limit: '2', cursor });
+      seen.push(...page.serviceAccounts);
+      cursor = page.nextCursor;
+    }
+    assert.deepEqual(seen.map(({ id }) => id).toSorted(), [...ids, late].toSorted());
+    const found = await accounts.page(account(ada), { externalId: 'e3' });
+    assert.deepEqual([found.serviceAccounts.map(({ id }) => id), found.nextCursor], [[ids[3]], null]);
+    assert.deepEqual(
+      (await accounts.page(account(ada), { externalId: kept.externalId.toUpperCase() })).serviceAccounts,
+      [],
+    );
+    // A manager who did not create it sees it too.
+    await services.managers.add(account(ada), kept.id, eve);
+    assert.equal((await accounts.page(account(eve), {})).serviceAccounts.length, 2);
+    for (const cursor of ['x', Buffer.from('1').toString('base64url'), Buffer.from('1.acc_\0').toString('base64url')])
+      assert.equal(await outcome(accounts.page(account(ada), { cursor })), 'invalid_request');
+  },
+);
+
+onEachDatabase('of rivals that create or rename to one name or external id, one succeeds', async (opened) => {
+  const { db } = opened;
+  const { ada, key, accounts } = await fixture(db);
+  const create = await race(opened, rivalsMin, async (on, rival) => {
+    await servicesOf(on).serviceAccounts.create(rival % 4 < 2 ? key : account(ada), ada, {
+      name: `rival ${rival}`,
+      externalId: 'same',
+    });
+    return 'created';
+  });
+  assert.deepEqual(outcomes(create), { created: 1, external_id_taken: rivalsMin - 1 });
+  const ids: string[] = [];
+  for (let index = 0; index < rivalsMin; index++)
+    ids.push((await accounts.create(key, ada, { name: `other ${index}` })).id);
+  const rename = await race(opened, rivalsMin, async (on, rival) => {
+    await servicesOf(on).serviceAccounts.change(rival % 4 < 2 ? key : account(ada), ids[rival] ?? '', { name: 'same' });
+    return 'renamed';
+  });
+  assert.deepEqual(outcomes(rename), { renamed: 1, name_taken: rivalsMin - 1 });
+});
