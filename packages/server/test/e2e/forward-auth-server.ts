@@ -14,11 +14,11 @@ const ownMain = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
 /**
  * Creates accounts and scoped keys with commands, all else over HTTP.
  * @param main the program
- * @param more further settings
+ * @param settings further settings
  */
 export async function startKeyreeve(
   main = ownMain,
-  more: Readonly<Record<string, string>> = {},
+  settings: Readonly<Record<string, string>> = {},
 ): Promise<ForwardAuthServer> {
   const folder = newTempFolder();
   const directory = folder.path;
@@ -31,7 +31,7 @@ export async function startKeyreeve(
     KEYREEVE_DATABASE_URL: `sqlite:${join(directory, 'keyreeve.db')}`,
     KEYREEVE_DRAIN_SECONDS: '0',
     KEYREEVE_TRUSTED_PROXIES: '127.0.0.1',
-    ...more,
+    ...settings,
   };
   const email = 'operator@example.com';
   const password = randomBytes(24).toString('base64url');

@@ -122,7 +122,11 @@ async function withProxy(
     const { port } = running;
     try {
       await check({
-        ...{ proxy, keyreeve, tap, backend, url: `http://127.0.0.1:${port}` },
+        proxy,
+        keyreeve,
+        tap,
+        backend,
+        url: `http://127.0.0.1:${port}`,
         send: (request) => send(port, request),
         echo: (path, headers, text) => echo(port, path, headers, text),
       });

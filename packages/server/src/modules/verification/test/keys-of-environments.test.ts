@@ -48,8 +48,11 @@ test('keys with an earlier prefix and imported keys belong to the first environm
   };
   const { db, clock } = at.app;
   const importer = keyImporter(operator, {
-    ...{ db, clock, keyHash: deriveKeys(masterKey).apiKeyHash },
-    ...{ keysPerAccountMax: 100, isDryRun: false },
+    db,
+    clock,
+    keyHash: deriveKeys(masterKey).apiKeyHash,
+    keysPerAccountMax: 100,
+    isDryRun: false,
   });
   const source = async function* (): AsyncGenerator<Uint8Array> {
     yield Buffer.from(`${JSON.stringify(line)}\n`);
