@@ -81,8 +81,9 @@ async function authenticateManagementKey(
   if (presented.kind === 'ambiguous') throw new DomainError('ambiguous_credentials');
   const text = 'text' in presented ? presented.text : undefined;
   const key = await verifiedKey(verifier, text, clientIp, manageScope, manageScopeMissing);
-  if (!key) throw new DomainError('invalid_management_key');
-  return { kind: 'key', keyId: key.keyId, accountId: key.accountId };
+  if (!key || text === undefined) throw new DomainError('invalid_management_key');
+  const { keyId, accountId, addresses } = key;
+  return { kind: 'key', keyId, accountId, lookup: verifier.lookupOf(text), addresses };
 }
 
 /**

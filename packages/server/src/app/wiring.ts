@@ -228,7 +228,7 @@ export function wire(options: WiringOptions): Services {
   };
   const apiKeys = new ApiKeys({
     ...keyOptions,
-    onGivenHash: () => verifier.expectImportedKeys(),
+    onGivenHash: () => verifier.importedKeys.expect(),
     keysPerAccountMax: config.keysPerAccountMax,
     creationNotices: new CreationNotices({ mailer, bucketHash: keys.throttleBucket }),
   });

@@ -34,4 +34,8 @@ export interface KeyPrincipal {
   readonly keyId: number;
   /** The account that owns the key. */
   readonly accountId: string;
+  /** The lookup of the secret that was presented: a rotation can end it while the request is in progress. */
+  readonly lookup: number;
+  /** The key's IP ranges when it was verified, as stored. */
+  readonly addresses: string | null;
 }

@@ -21,7 +21,10 @@ const selectManaged = sql<{ id: string }>(
 const validKey = (now: string): string => `select a.id from accounts a join api_keys k on k.account_pk = a.pk
    where k.id = $1 and a.id = $2 and a.disabled_at is null and k.disabled_at is null
      and (k.expires_at is null or k.expires_at > ${now}) and ' ' || k.scopes || ' ' like '% ${manageScope} %'
-     and (k.scopes_need_role = 0 or a.role = 'admin')`;
+     and (k.scopes_need_role = 0 or a.role = 'admin')
+     and (k.lookup = $4 or exists (
+       select 1 from api_key_secrets s where s.key_id = k.id and s.lookup = $4 and s.expires_at > ${now}))
+     and k.addresses is not distinct from $5`;
 const lockKey = sql<{ id: string }>('lock_management_key', {
   sqlite: validKey('$3'),
   postgres: `${validKey(`greatest($3, ${databaseTime.postgres})`)} for share of a, k`,
@@ -41,9 +44,13 @@ export const isManagedBy = async (
   managerId: string,
 ): Promise<boolean> => (await reader.get(selectManaged, [accountId, managerId])) !== undefined;
 
-/** Locks a management key and its account, unless it is no longer valid. @returns whether it is valid */
+/**
+ * Locks a management key and its account, unless the key is no longer valid: also if the secret that was presented has ended,
+ * or if the key has other IP ranges than at its verification.
+ * @returns whether it is valid
+ */
 export const lockManagementKeyTx = async (
   tx: Transaction,
-  { keyId, accountId }: KeyPrincipal,
+  { keyId, accountId, lookup, addresses }: KeyPrincipal,
   now: number,
-): Promise<boolean> => (await tx.get(lockKey, [keyId, accountId, now])) !== undefined;
+): Promise<boolean> => (await tx.get(lockKey, [keyId, accountId, now, lookup, addresses])) !== undefined;

@@ -16,7 +16,7 @@ import {
 } from '../api-keys/state-store.ts';
 import { withoutWithheld } from '../scope-catalogue/withheld.ts';
 import { expiryTime, type Clock } from '../../foundation/clock.ts';
-import type { KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
+import { lookupOf, type KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
 import { CoalescingReader } from '../../foundation/database/coalescing-reader.ts';
 import type { Db } from '../../foundation/database/db.ts';
 import type { PendingChanges } from '../deletion-journal/pending-changes.ts';
@@ -33,6 +33,7 @@ export interface AcceptedKey {
   readonly accountId: string;
   readonly keyId: number;
   readonly nickname: string;
+  readonly addresses: string | null;
   /** JSON; null: none. */
   readonly metadata: string | null;
   /** Undefined if none is configured. */
@@ -70,7 +71,7 @@ export type VerificationResult = AcceptedKey | AcceptedToken | Refused;
 /** Of one credential in a batch. `unavailable`: the database did not answer, or a change of unknown outcome is pending. */
 export type BatchVerificationResult = VerificationResult | { readonly valid: false; readonly code: 'unavailable' };
 
-/** What the request that presents a credential requires of it. */
+/** What the request requires of the credential. */
 export interface Conditions {
   /**
    * The IP address of the client that presents the credential; undefined if it is not known. Called only for a key that is
@@ -140,10 +141,10 @@ export class Verifier {
     rate_limited: 0,
     quota_exceeded: 0,
   };
+  readonly importedKeys: ImportedKeys;
   readonly #options: VerifierOptions;
   readonly #reader: CoalescingReader<Buffer, KeyState>;
   readonly #previousReader: CoalescingReader<Buffer, KeyState>;
-  readonly #importedKeys: ImportedKeys;
   readonly #lastUsed: LastUsed;
   readonly #previousLastUsed: LastUsed;
   readonly #ranges = new AddressRanges();
@@ -156,7 +157,7 @@ export class Verifier {
     // The misses of one read arrive together, so they always share the next one.
     const together = { ...db.sharedReads, immediateBatchSize: limits.lookupBatchMax };
     this.#previousReader = new CoalescingReader((hashes) => findPreviousKeyStates(db, hashes, isExtended), together);
-    this.#importedKeys = new ImportedKeys(db, clock);
+    this.importedKeys = new ImportedKeys(db, clock);
     this.#lastUsed = new LastUsed((uses) => touchKeys(db, uses));
     this.#previousLastUsed = new LastUsed((uses) => touchPreviousSecrets(db, uses));
   }
@@ -167,13 +168,11 @@ export class Verifier {
 
   /** Reads whether imported keys exist, before the first verification. @throws DomainError `unavailable` */
   async prepare(): Promise<void> {
-    await this.#importedKeys.refresh();
+    await this.importedKeys.refresh();
   }
 
-  /** From now on, looks up texts that can be keys of other systems. */
-  expectImportedKeys(): void {
-    this.#importedKeys.expect();
-  }
+  /** The lookup of a key, by which a transaction finds its secret. */
+  readonly lookupOf = (text: string): number => lookupOf(this.#options.hash.stored(text));
 
   /** Verifies an API key or an access token. @throws DomainError `unavailable` */
   verify(text: string, conditions = unconditional): Promise<VerificationResult> {
@@ -246,8 +245,8 @@ export class Verifier {
   /** The text does not have the format of our keys: a key of another system, if such keys were imported. */
   #startImportedKeyVerification(text: string, conditions: Conditions, answer: Answer, fail: Fail): void {
     const find = (): void => this.#find(this.#options.hash.stored(text), conditions, answer, fail);
-    if (this.#importedKeys.exist) return find();
-    void this.#importedKeys
+    if (this.importedKeys.exist) return find();
+    void this.importedKeys
       .refresh()
       .then((exist) => (exist ? find() : answer(this.#refuse('malformed'))))
       .catch(fail);
@@ -332,6 +331,7 @@ export class Verifier {
       accountId: key.accountId,
       keyId: key.id,
       nickname: key.nickname,
+      addresses: key.addresses,
       metadata: key.metadata,
       environment,
       scopes,

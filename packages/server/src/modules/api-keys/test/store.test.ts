@@ -8,7 +8,17 @@ import { lookupOf } from '../../../foundation/crypto/keyed-hash.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import type { KeyCreationLimits } from '../../rate-limits/key-creation-limits.ts';
 import { codeOf, onEachDatabase, outcomes, race, rivalsMin } from '../../../../test-kit/store-on-each-database.ts';
-import { addAccount, addKey, addSession, hashOf, keys, newKey, now, operator, withoutOrdinal } from '../../../../test-kit/rows.ts';
+import {
+  addAccount,
+  addKey,
+  addSession,
+  hashOf,
+  keys,
+  newKey,
+  now,
+  operator,
+  withoutOrdinal,
+} from '../../../../test-kit/rows.ts';
 
 const create = async (
   db: Db,

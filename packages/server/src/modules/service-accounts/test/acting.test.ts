@@ -1,5 +1,6 @@
 /** Who may act for which account. */
 import assert from 'node:assert/strict';
+import { lookupOf } from '../../../foundation/crypto/keyed-hash.ts';
 import { disableAccount } from '../../accounts/store.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import { sql } from '../../../foundation/database/sql.ts';
@@ -26,6 +27,15 @@ const setScopes = sql('test_set_scopes', `update api_keys set scopes = $2 where 
 const setDisabled = sql('test_disable_key', `update api_keys set disabled_at = $2 where id = $1`);
 const deleteKey = sql('test_delete_key', `delete from api_keys where id = $1`);
 
+const setLookup = sql('test_set_lookup', `update api_keys set lookup = $2 where id = $1`);
+const setAddresses = sql('test_set_addresses', `update api_keys set addresses = $2 where id = $1`);
+const insertSecret = sql(
+  'test_insert_secret',
+  `insert into api_key_secrets (lookup, key_hash, key_id, expires_at)
+   select $2, key_hash, id, $3 from api_keys where id = $1`,
+);
+const endSecret = sql('test_end_secret', `update api_key_secrets set expires_at = 1 where key_id = $1`);
+
 const run = (db: Db, statement: typeof setService, ...values: (string | number)[]): Promise<number> =>
   db.transaction((tx) => tx.run(statement, values));
 const outcome = (done: Promise<unknown>): Promise<unknown> => done.then(() => 'allowed', codeOf);
@@ -36,9 +46,9 @@ async function fixture(db: Db) {
   await run(db, insertService, service);
   await run(db, insertManager, service, ada);
   for (const id of [ada, eve]) await addSession(db, id, id);
-  const { id: keyId } = await addKey(db, ada, 'backend', { scopes: ['reports:read', manageScope] });
+  const { id: keyId, hash } = await addKey(db, ada, 'backend', { scopes: ['reports:read', manageScope] });
   const account = (id: string) => ({ kind: 'account', accountId: id, sessionId: `ses_${id}` }) as const;
-  const key = { kind: 'key', keyId, accountId: ada } as const;
+  const key = { kind: 'key', keyId, accountId: ada, lookup: lookupOf(hash), addresses: null } as const;
   const mayActTx = (principal: Principal, accountId: string, at = now): Promise<unknown> =>
     outcome(db.transaction((tx) => assertMayActForTx(tx, principal, accountId, at)));
   const mayAct = async (principal: Principal, accountId: string): Promise<unknown[]> => [
@@ -93,4 +103,20 @@ onEachDatabase('a transaction rejects a disabled and a deleted management key', 
   assert.equal(await mayActTx(key, service), 'invalid_management_key');
   await run(db, deleteKey, keyId);
   assert.equal(await mayActTx(key, service), 'invalid_management_key');
+});
+
+onEachDatabase('a transaction rejects a management key whose secret or IP ranges have changed', async ({ db }) => {
+  const { service, key, keyId, mayActTx } = await fixture(db);
+  const { lookup } = key;
+  await run(db, setLookup, keyId, lookup - 1);
+  assert.equal(await mayActTx(key, service), 'invalid_management_key');
+  await run(db, insertSecret, keyId, lookup, now + 10 ** 12);
+  assert.equal(await mayActTx(key, service), 'allowed', 'the previous secret in its overlap');
+  await run(db, endSecret, keyId);
+  assert.equal(await mayActTx(key, service), 'invalid_management_key');
+  const current = { ...key, lookup: lookup - 1 };
+  assert.equal(await mayActTx(current, service), 'allowed');
+  await run(db, setAddresses, keyId, '192.0.2.0/24');
+  assert.equal(await mayActTx(current, service), 'invalid_management_key');
+  assert.equal(await mayActTx({ ...current, addresses: '192.0.2.0/24' }, service), 'allowed');
 });
