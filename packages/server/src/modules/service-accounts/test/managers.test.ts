@@ -1,5 +1,6 @@
 /** The managers of service accounts: their number, the last one, removals, and races between them. */
 import assert from 'node:assert/strict';
+import { lookupOf } from '../../../foundation/crypto/keyed-hash.ts';
 import { limits } from '@keyreeve/contract';
 import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { behind, Line } from '../../../../test-kit/broken-connection.ts';
@@ -98,8 +99,8 @@ onEachDatabase('a manager is a verified and enabled account, or another service 
   await managers.add(account(ada), id, other.id);
   assert.deepEqual(await list(), [ada, other.id].toSorted());
   // Its management key manages the first one, and not itself.
-  const { id: keyId } = await addKey(db, other.id, 'backend', { scopes: [manageScope] });
-  const key = { kind: 'key', keyId, accountId: other.id } as const;
+  const { id: keyId, hash } = await addKey(db, other.id, 'backend', { scopes: [manageScope] });
+  const key = { kind: 'key', keyId, accountId: other.id, lookup: lookupOf(hash), addresses: null } as const;
   assert.equal((await managers.list(key, id)).length, 2);
   assert.equal(await outcome(managers.list(key, other.id)), 'account_not_found');
 });

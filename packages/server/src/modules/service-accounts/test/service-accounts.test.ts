@@ -1,5 +1,6 @@
 /** Service accounts: who creates, reads, changes and deletes them, their bounds and their audit events. */
 import assert from 'node:assert/strict';
+import { lookupOf } from '../../../foundation/crypto/keyed-hash.ts';
 import { limits } from '@keyreeve/contract';
 import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
@@ -28,8 +29,8 @@ const account = (id: string) => ({ kind: 'account', accountId: id, sessionId: `s
 async function fixture(db: Db) {
   const [ada, eve] = [await addAccount(db), await addAccount(db, 'eve')];
   for (const id of [ada, eve]) await addSession(db, id, id);
-  const { id: keyId } = await addKey(db, ada, 'backend', { scopes: [manageScope] });
-  const key = { kind: 'key', keyId, accountId: ada } as const;
+  const { id: keyId, hash } = await addKey(db, ada, 'backend', { scopes: [manageScope] });
+  const key = { kind: 'key', keyId, accountId: ada, lookup: lookupOf(hash), addresses: null } as const;
   return { ada, eve, key, services: servicesOf(db), accounts: servicesOf(db).serviceAccounts };
 }
 
