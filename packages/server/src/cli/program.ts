@@ -17,6 +17,7 @@ import { proveRevocationCommand } from './prove-revocation.ts';
 import { restoreCommand } from './restore.ts';
 import { scopeCommand } from './scope.ts';
 import { serveCommand } from './serve.ts';
+import { serviceAccountCommand } from './service-account.ts';
 import { signingKeyCommand } from './signing-key.ts';
 import { webhookCommand } from './webhook.ts';
 
@@ -32,6 +33,7 @@ export function createProgram(setStatus: SetStatus): CliCommand {
     accountCommand(),
     adminCommand(),
     keyCommand(),
+    serviceAccountCommand(),
     scopeCommand(),
     signingKeyCommand(),
     webhookCommand(setStatus),
