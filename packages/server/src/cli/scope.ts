@@ -17,16 +17,17 @@ export function scopeCommand(): Command {
     .action(list);
   scope
     .command('set')
-    .description('Declare or change a scope.')
+    .description('Declare or change a scope. What the options do not name stays as it is.')
     .argument('<name>', 'name of the scope')
     .option('--description <text>', 'for people who create keys')
     .option('--entitled', 'in force only on keys of accounts that have it as an entitlement')
+    .option('--no-entitled', 'in force on all keys that have it (default for a new scope)')
     .json()
     .examples('keyreeve scope set orders:read --description orders', 'keyreeve scope set reports:read --entitled')
     .action(set);
   scope
     .command('delete')
-    .description('Delete a scope: no key has it any more, until it is declared again.')
+    .description('Delete a scope: it is in force on no key, until it is declared again.')
     .argument('<name>', 'name of the scope')
     .json()
     .examples('keyreeve scope delete reports:read')
@@ -46,12 +47,16 @@ async function list(options: OutputOptions): Promise<void> {
 
 async function set(
   name: string,
-  { description = '', entitled = false, ...options }: OutputOptions & { description?: string; entitled?: boolean },
+  { description, entitled, ...options }: OutputOptions & { description?: string; entitled?: boolean },
 ): Promise<void> {
-  const row = await withInstallation({}, ({ scopeCatalogue }) =>
-    scopeCatalogue.set(operator, name, { description, entitled }),
-  );
-  const needs = entitled ? 'It needs an entitlement.' : 'It needs no entitlement.';
+  const row = await withInstallation({}, async ({ scopeCatalogue }) => {
+    const before = (await scopeCatalogue.list()).find((scope) => scope.name === name);
+    return scopeCatalogue.set(operator, name, {
+      description: description ?? before?.description ?? '',
+      entitled: entitled ?? before?.needsEntitlement === 1,
+    });
+  });
+  const needs = row.needsEntitlement === 1 ? 'It needs an entitlement.' : 'It needs no entitlement.';
   print(options, toScope(row), `Declared the scope ${name}. ${needs}`);
 }
 

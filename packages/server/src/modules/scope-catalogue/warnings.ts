@@ -10,6 +10,6 @@ export async function catalogueWarnings(
   const count = scopes === 'open' ? await countLimitingScopes(db) : 0;
   if (count === 0) return [];
   return [
-    `KEYREEVE_SCOPES is open, so ${count} deleted scopes and scopes that need an entitlement are in force on every key that has them; set it to catalogue`,
+    `KEYREEVE_SCOPES is open, so deleted scopes and scopes that need an entitlement (${count}) are in force on every key that has them; set it to catalogue`,
   ];
 }
