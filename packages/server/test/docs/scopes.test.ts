@@ -14,7 +14,12 @@ test('each block works as it stands, and prints what the page shows', async (t) 
   await using program = await newProgram({ KEYREEVE_SCOPES: setting });
   const outputs = await outputsOf(blocks, program);
   assert.equal(outputs.length, blocks.length);
-  const printed = outputs.map((output) => output.trim().replaceAll(/\n+/g, '\n').replaceAll(/acc_\w+/g, 'acc_…'));
+  const printed = outputs.map((output) =>
+    output
+      .trim()
+      .replaceAll(/\n+/g, '\n')
+      .replaceAll(/acc_\w+/g, 'acc_…'),
+  );
   const shown = [...page.matchAll(/^```(?:json|text)\n([^]*?)^```$/gm)].map(([, text = '']) => text.trim());
   assert.equal(shown.length, 3);
   for (const text of shown) assert.ok(printed.includes(text), text);
