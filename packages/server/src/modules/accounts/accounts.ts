@@ -141,7 +141,6 @@ export class Accounts {
    */
   async setRole(principal: Principal, id: string, role: store.Role): Promise<void> {
     const { db, clock, guard, revocations } = this.#options;
-    await this.findPerson(id);
     const now = clock.now();
     // A lost role takes scopes from keys. While the outcome is unknown, none of the keys is accepted.
     const isChanged = await recordingChanges(revocations, { accountId: id, at: now }, () =>
@@ -167,14 +166,12 @@ export class Accounts {
   /** Ends all sessions. @throws DomainError `account_not_found`, `invalid_access_token` */
   async endSessions(principal: Principal, id: string): Promise<void> {
     const { db, clock, guard } = this.#options;
-    await this.findPerson(id);
     if (!(await store.endAccountSessions(db, principal, id, clock.now(), guard))) throw notFound(id);
   }
 
   /** The requirement applies from the account's next sign-in on. @throws DomainError `account_not_found`, `invalid_access_token` */
   async requireSecondFactor(principal: Principal, id: string, isRequired: boolean): Promise<void> {
     const { db, clock, guard, revocations } = this.#options;
-    await this.findPerson(id);
     const now = clock.now();
     const isChanged = await recordingChanges(revocations, { accountId: id, at: now }, () =>
       store.requireSecondFactor(db, principal, id, isRequired, now, guard),

@@ -254,6 +254,7 @@ export const setAccountRole = (
   guard?: Guard,
 ): Promise<boolean> =>
   change(db, principal, now, guard, async (tx) => {
+    await assertPersonTx(tx, id);
     if (role === 'admin') await prepareAdministratorTx(tx);
     // An administrator may not set the email address of another one.
     if (role === 'admin') await deleteCodesTx(tx, id, 'set_email');
@@ -281,7 +282,11 @@ export const endAccountSessions = (
   id: string,
   now: number,
   guard?: Guard,
-): Promise<boolean> => change(db, principal, now, guard, (tx) => endAccountSessionsTx(tx, principal, id, now));
+): Promise<boolean> =>
+  change(db, principal, now, guard, async (tx) => {
+    await assertPersonTx(tx, id);
+    return endAccountSessionsTx(tx, principal, id, now);
+  });
 
 export const requireSecondFactor = (
   db: Db,
@@ -292,10 +297,16 @@ export const requireSecondFactor = (
   guard?: Guard,
 ): Promise<boolean> => {
   const action = isRequired ? 'account.second_factor_required' : 'account.second_factor_waived';
-  return change(db, principal, now, guard, (tx) =>
-    changeTx(tx, principal, { action, id, now }, updateSecondFactor, [id, isRequired ? 1 : 0, now]),
-  );
+  return change(db, principal, now, guard, async (tx) => {
+    await assertPersonTx(tx, id);
+    return changeTx(tx, principal, { action, id, now }, updateSecondFactor, [id, isRequired ? 1 : 0, now]);
+  });
 };
+
+/** @throws DomainError `service_account` for an account that has no password, session, second factor and role */
+async function assertPersonTx(tx: Transaction, id: string): Promise<void> {
+  if ((await tx.get(selectByIdOrKey, [id, '']))?.kind === 'service') throw new DomainError('service_account');
+}
 
 /** First in a transaction in which one account changes another, or which creates the first administrator. */
 export const lockAdministrationTx = async (tx: Transaction): Promise<void> => void (await tx.get(lockInstallation));

@@ -17,7 +17,7 @@ import { listEmailChanges, voidUndoCodesTx, type EmailChangeRow } from '../accou
 import { DomainError } from '../../foundation/errors.ts';
 import { queueMailTx, type Mailer } from '../mail/mail.ts';
 import type { SignInLimits } from '../rate-limits/sign-in-limits.ts';
-import { assertConfirmed, lock, type CodeTo } from './store.ts';
+import { assertConfirmed, lockPerson, type CodeTo } from './store.ts';
 
 /** Selects the email address that gets the link. */
 export interface ResetEmail {
@@ -50,7 +50,7 @@ export const recoverAccount = (
   onEpoch: (epoch: number) => void,
 ): Promise<number[]> => {
   const work = db.transaction(async (tx) => {
-    const { sessionEpoch: epoch } = await lock(tx, principal, recovery.id, recovery.now);
+    const { sessionEpoch: epoch } = await lockPerson(tx, principal, recovery.id, recovery.now);
     onEpoch(epoch);
     // The account has no password until the owner uses the link, so it does not count as an administrator.
     return keepingAnAdministratorTx(tx, principal, recovery.id, () => recoverTx(tx, principal, recovery, epoch));

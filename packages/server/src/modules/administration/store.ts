@@ -156,7 +156,7 @@ export const inviteAccount = (
  */
 export const inviteAgain = (db: Db, principal: Principal, id: string, codeTo: CodeTo, now: number): Promise<void> =>
   db.transaction(async (tx) => {
-    const account = await lock(tx, principal, id, now);
+    const account = await lockPerson(tx, principal, id, now);
     if (account.passwordHash !== '') throw new DomainError('account_has_password');
     assertConfirmed(account);
     const { code, mail } = codeTo(account.email);
@@ -172,7 +172,7 @@ export const inviteAgain = (db: Db, principal: Principal, id: string, codeTo: Co
 /** Voids earlier codes. @throws DomainError `account_not_found`, `email_unconfirmed`, `invalid_access_token` */
 export const sendReset = (db: Db, principal: Principal, id: string, codeTo: CodeTo, now: number): Promise<void> =>
   db.transaction(async (tx) => {
-    const account = await lock(tx, principal, id, now);
+    const account = await lockPerson(tx, principal, id, now);
     assertConfirmed(account);
     const { code, mail } = codeTo(account.email);
     await deleteCodesTx(tx, id, 'reset_password');
@@ -223,7 +223,7 @@ export const removeSecondFactor = (
   now: number,
 ): Promise<void> =>
   db.transaction(async (tx) => {
-    const { email } = await lock(tx, principal, id, now);
+    const { email } = await lockPerson(tx, principal, id, now);
     if (!(await removeSecondFactorTx(tx, id))) throw new DomainError('second_factor_not_enrolled');
     await recordAccountEventTx(tx, principal, 'second_factor.removed', id, now);
     await endAccountSessionsTx(tx, principal, id, now);
@@ -239,7 +239,7 @@ export const endSession = (
   now: number,
 ): Promise<boolean> =>
   db.transaction(async (tx) => {
-    await lock(tx, principal, accountId, now);
+    await lockPerson(tx, principal, accountId, now);
     return endAccountSessionTx(tx, principal, accountId, sessionId, now);
   });
 
@@ -279,5 +279,17 @@ export async function lock(tx: Transaction, principal: Principal, id: string, no
   await assertSessionValidTx(tx, principal, now);
   const account = await lockAccountTx(tx, id);
   if (!account) throw new DomainError('account_not_found');
+  return account;
+}
+
+/** As {@link lock}. @throws DomainError `service_account` too */
+export async function lockPerson(
+  tx: Transaction,
+  principal: Principal,
+  id: string,
+  now: number,
+): Promise<CredentialsRow> {
+  const account = await lock(tx, principal, id, now);
+  if (account.kind === 'service') throw new DomainError('service_account');
   return account;
 }

@@ -125,7 +125,8 @@ const revocationActions = `'api_key.deleted', 'account.deleted', 'account.disabl
   'signing_key.revoked', 'account.role_changed', 'account.password_set', 'account.password_voided', 'account.compromised',
   'account.email_changed', 'account.email_change_undone', 'second_factor.removed', 'recovery_codes.replaced', 'recovery_code.used',
   'account.second_factor_required', 'webhook.disabled', 'webhook.deleted', 'api_key.disabled', 'api_key.rotated',
-  'api_key.previous_ended', 'api_key.updated', 'account.entitlements_set', 'scope.set', 'scope.deleted'`;
+  'api_key.previous_ended', 'api_key.updated', 'account.entitlements_set', 'scope.set', 'scope.deleted',
+  'service_account.manager_removed'`;
 // By ranges of ids, so that each read is short however few of its events are revocations.
 const listRevocations = sql<RevocationEvent>(
   'list_revocation_events',

@@ -73,7 +73,15 @@ test('the details of an account contain no secret', async () => {
     creatorId: null,
   };
   const counts = { apiKeyCount: 1, sessionCount: 1 };
-  const detail = { ...shown, ...counts, secondFactor: false, limits: null, quotaUse: null, entitlements: [], emailChanges: [] };
+  const detail = {
+    ...shown,
+    ...counts,
+    secondFactor: false,
+    limits: null,
+    quotaUse: null,
+    entitlements: [],
+    emailChanges: [],
+  };
   assert.deepEqual(await detailOf(app, administrator, account.id), detail);
   assert.deepEqual(await search(app, administrator, { query: 'ADA@' }), { accounts: [shown], nextCursor: null });
 });
@@ -214,7 +222,7 @@ test('an unknown id, or the id of another kind of object, gets 404 on every rout
   for (const route of administratorRoutes.filter(({ path }) => path.startsWith('/admin/accounts/:id'))) {
     const [method, path, options] = goodRequest(route, target);
     for (const id of ids) {
-      const requestedPath = path.replace(target.account.id, id);
+      const requestedPath = path.replace(path.includes('/managers') ? target.serviceId : target.account.id, id);
       const answer = await app.call(method, requestedPath, { ...options, headers: bearer(administrator.accessToken) });
       assert.deepEqual([answer.status, problemCode(answer)], [404, 'account_not_found'], `${method} ${requestedPath}`);
     }
