@@ -231,7 +231,10 @@ export const introspect = {
 /** The code of a rejection by a limit that has the status 403 (`limited=403`). */
 export const refusalHeader = 'X-Keyreeve-Refusal';
 
-/** The identity headers of `/auth/forward`. A 200 response has all of them, so a proxy overwrites headers of the client. */
+/**
+ * The identity headers of `/auth/forward`. A 200 response has all of them, so a proxy overwrites headers of the client; that of
+ * the environment only if the installation has environments.
+ */
 export const identityHeaders = {
   account: 'X-Keyreeve-Account',
   credential: 'X-Keyreeve-Credential',
@@ -248,17 +251,18 @@ export const forward = {
   tag: 'Verification',
   summary: 'Verify the credential of this request',
   description:
-    'For proxies: nginx auth_request, Caddy forward_auth, Traefik ForwardAuth, HAProxy, Envoy ext_authz. Accepts any method except TRACE and CONNECT, and any path below /auth/forward/; ignores bodies. `?scope=a` (repeatable, or separated by spaces) requires scopes. `?cost=5` spends 5 tokens from each limit of the key and its account; of several, the largest applies, and the default is 1. With `?limited=403`, a rejection by a limit has the status 403 instead of 429, and its code in `X-Keyreeve-Refusal`, for proxies that do not pass on a 429. For a key that is limited to IP ranges, the client IP is the entry of X-Forwarded-For that `KEYREEVE_TRUSTED_PROXIES` identifies; other headers with a client IP are ignored.',
+    'For proxies: nginx auth_request, Caddy forward_auth, Traefik ForwardAuth, HAProxy, Envoy ext_authz. Accepts any method except TRACE and CONNECT, and any path below /auth/forward/; ignores bodies. `?scope=a` (repeatable, or separated by spaces) requires scopes. `?cost=5` spends 5 tokens from each limit of the key and its account; of several, the largest applies, and the default is 1. `?environment=live` accepts only keys of this environment; of several different ones, none is accepted. With `?limited=403`, a rejection by a limit has the status 403 instead of 429, and its code in `X-Keyreeve-Refusal`, for proxies that do not pass on a 429. For a key that is limited to IP ranges, the client IP is the entry of X-Forwarded-For that `KEYREEVE_TRUSTED_PROXIES` identifies; other headers with a client IP are ignored.',
   auth: 'any_credential',
   query: Type.Object({
     scope: Type.Optional(Type.String({ examples: ['orders:read'] })),
     cost: Type.Optional(Type.Integer({ minimum: 1, maximum: limits.costMax, examples: [1] })),
+    environment: Type.Optional(Type.String({ examples: ['live'] })),
     limited: Type.Optional(Type.Literal('403')),
   }),
   success: {
     status: 200,
     description:
-      'The credential is valid. The body is empty. For a key with limits, the header `RateLimit` contains the remaining tokens',
+      'The credential is valid. The body is empty. For a key with limits, the header `RateLimit` contains the remaining tokens. If the installation has environments, `X-Keyreeve-Environment` contains the name',
     headers: {
       [identityHeaders.account]: 'The account’s id',
       [identityHeaders.credential]: '`api_key` or `access_token`',

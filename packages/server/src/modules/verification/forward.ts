@@ -41,8 +41,8 @@ export function answerForward(
 ): void {
   try {
     const presented = readCredential(request);
-    const { isForbiddenIfLimited, ...required } = requirementsOf(request, verifier.environments);
-    const { scopes: wanted, cost, environments } = required;
+    const requirements = requirementsOf(request, verifier.environments);
+    const { scopes: wanted, cost, environments, isForbiddenIfLimited } = requirements;
     const conditions = { clientIp: () => forwardedIpOf(request, trustedProxies), scopes: wanted, cost, environments };
     const answer = (result: VerificationResult): void => {
       if (!result.valid) refuse(errorOf(result, wanted, isForbiddenIfLimited));
@@ -96,7 +96,8 @@ function readCredential({ method, rawHeaders }: ForwardRequest): Extract<Request
 }
 
 /**
- * Always the same identity headers, the environment only if environments are configured: a proxy that copies them overwrites those that the client sent under the same names.
+ * Always the same identity headers, so that a proxy that copies them overwrites those that the client sent under the same names.
+ * The environment is one of them only if environments are configured, because the response is otherwise that of earlier versions.
  * The headers that protect browsers are absent: a proxy reads this response, and no proxy passes it on.
  */
 function identityOf(result: AcceptedKey | AcceptedToken): string[] {
