@@ -1,0 +1,150 @@
+/** The HTTP routes of service accounts: responses, invalid input, callers that are no managers. */
+import assert from 'node:assert/strict';
+import { limits } from '@keyreeve/contract';
+import { problemCode } from '../../../../test-kit/administrators.ts';
+import { test } from '../../../../test-kit/app-on-each-database.ts';
+import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
+import { bearer, newApp, type Answered, type SignedIn, type TestApp } from '../../../../test-kit/new-app.ts';
+import { newBackend } from '../../../../test-kit/service-accounts.ts';
+
+const root = '/auth/service-accounts';
+type Headers = Readonly<Record<string, string>>;
+const of = ({ accessToken }: SignedIn): Headers => bearer(accessToken);
+
+const send = (app: TestApp, headers: Headers, method: string, path: string, json?: unknown): Promise<Answered> =>
+  app.call(method, `${root}${path}`, { headers, ...(json === undefined ? {} : { json }) });
+
+async function create(app: TestApp, headers: Headers, json: object): Promise<string> {
+  const made = await send(app, headers, 'POST', '', json);
+  assert.equal(made.status, 201, made.text);
+  return (made.json as { id: string }).id;
+}
+
+test('each request has the documented response, for a person and for a management key', async () => {
+  await using app = await newApp();
+  const [ada, eve] = [await app.signIn(), await app.signIn()];
+  const backend = await newBackend(app);
+  const at = new Date(app.clock.now()).toISOString();
+  const later = new Date(app.clock.now() + 1).toISOString();
+  for (const [headers, managerId] of [
+    [of(ada), ada.account.id],
+    [backend.headers, backend.accountId],
+  ] as const) {
+    const made = await send(app, headers, 'POST', '', { name: 'Billing', externalId: 'tenant-7' });
+    const { id } = made.json as { id: string };
+    const shown = { id, name: 'Billing', externalId: 'tenant-7', createdAt: at, updatedAt: at };
+    assert.deepEqual([made.status, made.json, made.headers.get('location')], [201, shown, `${root}/${id}`]);
+    assert.deepEqual((await send(app, headers, 'GET', `/${id}`)).json, shown);
+    const page = { serviceAccounts: [shown], nextCursor: null };
+    for (const query of ['?externalId=tenant-7', '?limit=1&externalId=tenant-7'])
+      assert.deepEqual((await send(app, headers, 'GET', query)).json, page, query);
+    const changed = { ...shown, name: 'Invoices', externalId: null, updatedAt: later };
+    const patch = { name: 'Invoices', externalId: null };
+    assert.deepEqual((await send(app, headers, 'PATCH', `/${id}`, patch)).json, changed);
+    const added = await send(app, headers, 'PUT', `/${id}/managers/${eve.account.id}`);
+    assert.deepEqual(Object.keys(added.json as object), ['accountId', 'addedAt']);
+    const first = { accountId: managerId, addedAt: at };
+    assert.deepEqual((await send(app, headers, 'GET', `/${id}/managers`)).json, { managers: [first, added.json] });
+    assert.equal((await send(app, headers, 'DELETE', `/${id}/managers/${managerId}`)).status, 200);
+    assert.equal(problemCode(await send(app, headers, 'DELETE', `/${id}`)), 'account_not_found');
+    assert.equal(problemCode(await send(app, of(eve), 'DELETE', `/${id}/managers/${eve.account.id}`)), 'last_manager');
+    assert.equal((await send(app, of(eve), 'DELETE', `/${id}`)).status, 200);
+    assert.equal(problemCode(await send(app, of(eve), 'DELETE', `/${id}`)), 'account_not_found');
+  }
+});
+
+const invalid: Readonly<Record<string, unknown>> = {
+  'no object': [],
+  'an unknown member': { name: 'x', email: 'ada@example.com' },
+  'an id': { name: 'x', id: 'acc_x' },
+  'the creator': { name: 'x', creatorId: 'acc_x' },
+  'a name of another type': { name: 7 },
+  'a null name': { name: null },
+  'an external id of another type': { name: 'x', externalId: 7 },
+  'an empty external id': { name: 'x', externalId: '' },
+  'a long external id': { name: 'x', externalId: 'x'.repeat(limits.externalIdCharsMax + 1) },
+  'a control character': { name: 'x', externalId: 'a\u0000b' },
+};
+
+test('invalid input is rejected with its place, and nothing is stored', async () => {
+  await using app = await newApp();
+  const ada = await app.signIn();
+  const id = await create(app, of(ada), { name: 'one', externalId: '1' });
+  const before = await listAuditEvents(app.db);
+  for (const [what, body] of Object.entries(invalid))
+    for (const [method, path] of [
+      ['POST', ''],
+      ['PATCH', `/${id}`],
+    ] as const) {
+      const answer = await send(app, of(ada), method, path, body);
+      assert.deepEqual([answer.status, problemCode(answer)], [400, 'invalid_request'], `${method}: ${what}`);
+    }
+  for (const [method, path, body] of [
+    ['POST', '', {}],
+    ['POST', '', { externalId: '2' }],
+    ['POST', '', { name: 'two', externalId: null }],
+    ['PATCH', `/${id}`, {}],
+  ] as const)
+    assert.equal(problemCode(await send(app, of(ada), method, path, body)), 'invalid_request', JSON.stringify(body));
+  for (const name of ['', ' x', 'x '.repeat(40)]) {
+    const answer = await send(app, of(ada), 'POST', '', { name });
+    assert.equal(answer.status, 400, name);
+  }
+  for (const query of [
+    'limit=0',
+    'limit=101',
+    'cursor=x',
+    'externalId=',
+    'externalId=%00',
+    'name=one',
+    'limit=1&limit=2',
+  ])
+    assert.equal((await send(app, of(ada), 'GET', `?${query}`)).status, 400, query);
+  assert.deepEqual(await listAuditEvents(app.db), before);
+});
+
+test('for a caller that is no manager, a service account does not exist', async () => {
+  await using app = await newApp();
+  const [ada, eve] = [await app.signIn(), await app.signIn()];
+  const backend = await newBackend(app);
+  const id = await create(app, of(ada), { name: 'one', externalId: '1' });
+  const before = await listAuditEvents(app.db);
+  const requests = [
+    ['GET', ''],
+    ['PATCH', '', { name: 'two' }],
+    ['DELETE', ''],
+    ['GET', '/managers'],
+    ['PUT', `/managers/${eve.account.id}`],
+    ['DELETE', `/managers/${ada.account.id}`],
+  ] as const;
+  const others = [
+    [of(eve), id],
+    [backend.headers, id],
+    [of(ada), 'acc_0000000000000000000000'],
+    [of(ada), '%00'],
+    [of(ada), ada.account.id],
+    [of(ada), eve.account.id],
+    [backend.headers, backend.accountId],
+  ] as const;
+  for (const [headers, target] of others)
+    for (const [method, path, body] of requests) {
+      const answer = await send(app, headers, method, `/${target}${path}`, body);
+      assert.deepEqual([answer.status, problemCode(answer)], [404, 'account_not_found'], `${method} ${target}${path}`);
+    }
+  assert.deepEqual((await send(app, of(eve), 'GET', '?externalId=1')).json, { serviceAccounts: [], nextCursor: null });
+  assert.deepEqual(await listAuditEvents(app.db), before);
+});
+
+test('a person needs a recent sign-in to change managers and to delete a service account', async () => {
+  await using app = await newApp();
+  const [ada, eve] = [await app.signIn(), await app.signIn()];
+  const id = await create(app, of(ada), { name: 'one' });
+  app.clock.advance({ seconds: limits.recentSignInSeconds + 1 });
+  for (const [method, path] of [
+    ['PUT', `/managers/${eve.account.id}`],
+    ['DELETE', `/managers/${ada.account.id}`],
+    ['DELETE', ''],
+  ] as const)
+    assert.equal(problemCode(await send(app, of(ada), method, `/${id}${path}`)), 'reauth_required', method);
+  assert.equal((await send(app, of(ada), 'PATCH', `/${id}`, { name: 'two' })).status, 200);
+});
