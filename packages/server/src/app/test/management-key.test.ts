@@ -85,8 +85,8 @@ test('a management key of a further environment is not accepted', async () => {
   await using app = await newApp({ environment: { KEYREEVE_ENVIRONMENTS: 'live:krv_live,test:krv_test' } });
   const live = await newBackend(app);
   assert.equal((await app.call('GET', `${live.path}/api-keys`, { headers: live.headers })).status, 200);
-  const test = await newBackend(app, { environment: 'test' });
-  const answer = await app.call('GET', `${test.path}/api-keys`, { headers: test.headers });
+  const further = await newBackend(app, { environment: 'test' });
+  const answer = await app.call('GET', `${further.path}/api-keys`, { headers: further.headers });
   assertRejected(answer, 'invalid_management_key');
 });
 

@@ -1,0 +1,97 @@
+/** Limits of service accounts that a management key sets, and the bounds of its own requests. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { request, type IncomingMessage } from 'node:http';
+import { limits as contractLimits } from '@keyreeve/contract';
+import { sql } from '../../foundation/database/sql.ts';
+import { listAuditEvents } from '../../../test-kit/audit-log.ts';
+import { test } from '../../../test-kit/app-on-each-database.ts';
+import { countDatabaseReads } from '../../../test-kit/database-reads.ts';
+import { assertRejected } from '../../../test-kit/key-client.ts';
+import { bearer, newApp, operator } from '../../../test-kit/new-app.ts';
+import { newBackend } from '../../../test-kit/service-accounts.ts';
+import { until } from '../../../test-kit/until.ts';
+
+test('a management key sets the limits that all keys of a service account share', async () => {
+  await using app = await newApp();
+  const { headers, path, serviceId, accountId, keyId } = await newBackend(app);
+  const { secret } = await app.service.services.apiKeys.create(operator, serviceId, { nickname: 'worker' });
+  const set = (json: object, below = path) => app.call('PUT', `${below}/limits`, { headers, json });
+  const quota = { limit: 1, per: 'ever' };
+  const { json } = await set({ quota });
+  assert.deepEqual(json, { limits: { rate: null, quota }, quotaUse: { used: 0, resetsAt: null } });
+  const statuses = [];
+  for (let count = 0; count < 2; count++)
+    statuses.push((await app.call('GET', '/auth/forward', { headers: bearer(secret.reveal()) })).status);
+  assert.deepEqual(statuses, [200, 429]);
+  assert.deepEqual((await set({})).json, { limits: null, quotaUse: null });
+  const events = (await listAuditEvents(app.db)).filter(({ action }) => action === 'account.limits_set');
+  assert.deepEqual(
+    events.map(({ actor, accountId: of }) => [actor, of]),
+    [1, 2].map(() => [`key:${keyId}`, serviceId]),
+  );
+
+  const stranger = await app.createAccount();
+  for (const id of [accountId, stranger.id, 'acc_unknown'])
+    assertRejected(await set({}, `/auth/service-accounts/${id}`), 'account_not_found', id);
+  const tooLarge = { rate: { limit: 1, windowSeconds: 1, burst: 2 } };
+  assert.deepEqual(assertRejected(await set(tooLarge), 'invalid_request'), ['/rate/burst']);
+});
+
+const exhaust = sql('test_exhaust_buckets', `update throttle_buckets set count = 1000000`);
+
+test('the creations and changes of a management key are counted in an hour, except disabling and deleting', async () => {
+  await using app = await newApp();
+  const { headers, path } = await newBackend(app);
+  const create = (nickname: string) => app.call('POST', `${path}/api-keys`, { headers, json: { nickname } });
+  const { id } = (await create('first')).json as { id: number };
+  const at = `${path}/api-keys/${id}`;
+  assert.equal((await app.call('PATCH', at, { headers, json: { nickname: 'renamed' } })).status, 200);
+  await app.db.transaction((tx) => tx.run(exhaust));
+  const rejected = await create('second');
+  assertRejected(rejected, 'too_many_creations');
+  const quota = contractLimits.managedCreationsPerHourMax;
+  assert.equal(rejected.headers.get('ratelimit-policy'), `"creations";q=${quota};w=3600`);
+  for (const [method, target, json] of [
+    ['PATCH', at, { nickname: 'again' }],
+    ['POST', `${at}/rotate`, {}],
+    ['PUT', `${path}/limits`, { quota: { limit: 1, per: 'day' } }],
+    ['PUT', `${path}/entitlements`, { entitlements: [] }],
+  ] as const)
+    assertRejected(await app.call(method, target, { headers, json }), 'too_many_changes', target);
+  assert.equal((await app.call('PATCH', at, { headers, json: { disabled: true } })).status, 200);
+  assert.equal((await app.call('DELETE', at, { headers })).status, 200);
+});
+
+test('requests in progress are bounded per management key and per account that owns it', async () => {
+  await using app = await newApp({ requestBounds: { credential: 1, account: 2, range: 100 } });
+  const { headers, path, accountId, key } = await newBackend(app);
+  const { apiKeys } = app.service.services;
+  const other = async (nickname: string): Promise<{ authorization: string }> =>
+    bearer((await apiKeys.create(operator, accountId, { nickname, scopes: ['keyreeve:keys'] })).secret.reveal());
+  const [second, third] = [await other('second'), await other('third')];
+  /** A request whose body does not end before `finish` is called. */
+  const begin = async (of: { authorization: string }): Promise<{ finish: () => Promise<number | undefined> }> => {
+    using reads = countDatabaseReads();
+    const body = JSON.stringify({ nickname: of.authorization.slice(-8) });
+    const own = { ...of, 'content-type': 'application/json', 'content-length': body.length };
+    const sent = request(new URL(`${path}/api-keys`, app.url), { method: 'POST', headers: own });
+    const answered = once(sent, 'response') as Promise<[IncomingMessage]>;
+    sent.write(body.slice(0, 5));
+    await until('the key is verified', 10_000, () => reads.shared() > 0);
+    const finish = async (): Promise<number | undefined> => {
+      sent.end(body.slice(5));
+      const [response] = await answered;
+      response.resume();
+      return response.statusCode;
+    };
+    return { finish };
+  };
+  const list = (of: Readonly<Record<string, string>>) => app.call('GET', `${path}/api-keys`, { headers: of });
+  const first = await begin(headers);
+  assertRejected(await list({ 'x-api-key': key }), 'too_many_in_progress');
+  const next = await begin(second);
+  assertRejected(await list(third), 'too_many_in_progress');
+  assert.deepEqual([await first.finish(), await next.finish()], [201, 201]);
+  for (const caller of [headers, second, third]) assert.equal((await list(caller)).status, 200);
+});
