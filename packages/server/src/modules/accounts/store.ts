@@ -36,9 +36,10 @@ export interface CredentialsRow extends AccountRow {
   readonly emailUnconfirmedSince: number | null;
 }
 
+// `kind` is qualified, because `key_meters`, which some statements join, has such a column.
 const columns = `id, email, email_key as "canonicalEmail", role, created_at as "createdAt", updated_at as "updatedAt",
   disabled_at as "disabledAt", unverified_since as "unverifiedSince",
-  requires_second_factor as "requiresSecondFactor", kind`;
+  requires_second_factor as "requiresSecondFactor", accounts.kind`;
 /** The columns of a {@link CredentialsRow}. */
 export const credentialsColumns = `${columns}, language, password_hash as "passwordHash", session_epoch as "sessionEpoch",
   email_unconfirmed_since as "emailUnconfirmedSince"`;
