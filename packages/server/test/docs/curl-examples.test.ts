@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import { allRoutes, errors, type ErrorCode, type Problem, type RouteContract } from '@keyreeve/contract';
 import { bearer, goodPassword, newApp, type TestApp } from '../../test-kit/new-app.ts';
 import { newAdministrator } from '../../test-kit/administrators.ts';
+import { newBackend } from '../../test-kit/service-accounts.ts';
 import { hasCurl } from './curl-program.ts';
 
 const run = promisify(execFile);
@@ -26,7 +27,7 @@ function commandsOf(page: string): { readonly variables: string; readonly comman
 async function environmentOf(
   app: TestApp,
   { auth }: RouteContract,
-  SERVICE_KEY: string,
+  keys: { readonly SERVICE_KEY: string; readonly MANAGEMENT_KEY: string },
 ): Promise<Record<string, string>> {
   const caller = auth === 'administrator' ? await newAdministrator(app) : await app.signIn();
   const headers = bearer(caller.accessToken);
@@ -36,7 +37,7 @@ async function environmentOf(
     PASSWORD: goodPassword,
     ACCESS_TOKEN: caller.accessToken,
     API_KEY: (created.json as { key: string }).key,
-    SERVICE_KEY,
+    ...keys,
   };
 }
 
@@ -55,7 +56,7 @@ test('every curl command of the reference page runs as it stands, and its route 
   if (!hasCurl(t)) return;
   await using app = await newApp();
   await app.createAccount('ada@example.com');
-  const serviceKey = await app.serviceKey();
+  const keys = { SERVICE_KEY: await app.serviceKey(), MANAGEMENT_KEY: (await newBackend(app)).key };
   const { text: page } = await app.call('GET', '/docs');
   const { variables, commands } = commandsOf(page);
   const names = [...variables.matchAll(/^(\w+)=/gm)].map(([, name]) => name);
@@ -65,7 +66,7 @@ test('every curl command of the reference page runs as it stands, and its route 
   for (const route of allRoutes) {
     const command = commands.get(route.id.toLowerCase()) ?? '';
     for (const [, name] of command.matchAll(/\$(\w+)/g)) assert.ok(names.includes(name), `${route.id} $${name}`);
-    const env = { PATH: process.env['PATH'] ?? '', ...(await environmentOf(app, route, serviceKey)) };
+    const env = { PATH: process.env['PATH'] ?? '', ...(await environmentOf(app, route, keys)) };
     const { stdout } = await run('/bin/sh', ['-euc', `${command} -s -w '\\n%{http_code}'`], { env });
     const [, body = '', status = ''] = /^([^]*)\n(\d{3})$/.exec(stdout) ?? [];
     if (Number(status) === route.success.status) {
