@@ -66,6 +66,8 @@ for (const from of databaseKinds) {
         webhook_endpoints: 1,
         key_prefixes: 1,
         scopes: 1,
+        service_account_managers: 1,
+        service_accounts: 1,
         webhook_progress: 1,
         audit_events: 11,
       });
