@@ -23,3 +23,5 @@ create table service_account_managers (
   check (service_pk <> manager_pk)
 );
 create index service_account_managers_manager on service_account_managers (manager_pk, created_at);
+
+create index audit_events_deleted_keys on audit_events (target) where action = 'api_key.deleted';

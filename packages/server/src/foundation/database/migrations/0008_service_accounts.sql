@@ -29,3 +29,6 @@ create table service_account_managers (
   check (service_pk <> manager_pk)
 ) strict, without rowid;
 create index service_account_managers_manager on service_account_managers (manager_pk, created_at);
+
+-- Finds out whether a key was deleted: a secret that another system made is not accepted again.
+create index audit_events_deleted_keys on audit_events (target) where action = 'api_key.deleted';

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { dayMs } from '../../../foundation/clock.ts';
-import type { Db, Reader } from '../../../foundation/database/db.ts';
-import { sql, type Statement } from '../../../foundation/database/sql.ts';
+import { sql } from '../../../foundation/database/sql.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
+import { planOf } from '../../../../test-kit/plan-of.ts';
 import { addAccount, addKey, keys, now } from '../../../../test-kit/rows.ts';
 import { onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
 import { newTempFolder } from '../../../../test-kit/temp-folder.ts';
@@ -21,28 +21,6 @@ const insertEvents = sql('test_insert_events', {
     from json_to_recordset($1::json) as given (id text, at bigint)`,
 });
 const analyze = sql('test_analyze', 'analyze audit_events');
-
-/** The plan of the statement that a function executes. */
-async function planOf(db: Db, find: (reader: Reader) => Promise<unknown>): Promise<string> {
-  let seen: { statement: Statement<unknown>; values: readonly (string | number | Uint8Array | null)[] } | undefined;
-  const reader = {
-    all: (statement: Statement<unknown>, values: readonly (string | number | Uint8Array | null)[] = []) => {
-      seen = { statement, values };
-      return Promise.resolve([]);
-    },
-  } as unknown as Reader;
-  await find(reader);
-  const { statement, values } = seen!;
-  const explain = db.dialect === 'sqlite' ? 'explain query plan' : 'explain';
-  const rows = await db.all(
-    sql<Record<string, unknown>>('test_explain', {
-      sqlite: `${explain} ${statement.text.sqlite}`,
-      postgres: `${explain} ${statement.text.postgres}`,
-    }),
-    values,
-  );
-  return rows.map((row) => String(row['detail'] ?? row['QUERY PLAN'])).join('\n');
-}
 
 onEachDatabase('each change is looked up in an index of the changes of keys', async ({ db }) => {
   const accountId = await addAccount(db);
