@@ -1,7 +1,7 @@
 /** Service accounts: accounts of machines, whose managers create their keys. */
 import Type, { type Static, type TSchema } from 'typebox';
 import { changing, administrator } from './admin-parts.ts';
-import { administratorErrors, managerErrors } from './error-groups.ts';
+import { accessTokenErrors, administratorErrors, managerErrors } from './error-groups.ts';
 import { limits } from './limits.ts';
 import { nextCursor, pageFields } from './paging.ts';
 import type { RouteContract } from './route.ts';
@@ -57,6 +57,8 @@ export type Manager = Static<typeof Manager>;
 export const ManagerList = Type.Object({ managers: Type.Array(Manager) }, strict);
 
 const managing = { tag: 'Service accounts', auth: 'manager' } as const;
+// No management key: a thief of one would add an account of their own, which stays after the key was deleted.
+const managingAsPerson = { tag: 'Service accounts', auth: 'access_token' } as const;
 const path = '/auth/service-accounts/:id';
 const ofAccount = { params: Type.Object({ id: AccountId }) } as const;
 const ofManager = { params: Type.Object({ id: AccountId, accountId: AccountId }) } as const;
@@ -162,18 +164,18 @@ export const listManagers = {
 } as const satisfies RouteContract;
 
 export const addManager = {
-  ...managing,
+  ...managingAsPerson,
   ...ofManager,
   id: 'addManager',
   method: 'PUT',
   path: `${path}/managers/:accountId`,
   summary: 'Add a manager',
   description:
-    'A manager can do everything with the service account and its keys, and can add and remove managers. Nothing changes if the account is a manager already.',
+    'A manager can do everything with the service account and its keys, and can add and remove managers. Nothing changes if the account is a manager already. Management keys only read managers.',
   needsRecentSignIn: true,
   success: added,
   errors: [
-    ...managerErrors,
+    ...accessTokenErrors,
     'reauth_required',
     'account_not_found',
     'manager_not_eligible',
@@ -183,7 +185,7 @@ export const addManager = {
 } as const satisfies RouteContract;
 
 export const removeManager = {
-  ...managing,
+  ...managingAsPerson,
   ...ofManager,
   id: 'removeManager',
   method: 'DELETE',
@@ -194,7 +196,7 @@ export const removeManager = {
   needsRecentSignIn: true,
   isNarrowing: true,
   success: removed,
-  errors: [...managerErrors, 'reauth_required', 'account_not_found', 'manager_not_found', 'last_manager'],
+  errors: [...accessTokenErrors, 'reauth_required', 'account_not_found', 'manager_not_found', 'last_manager'],
 } as const satisfies RouteContract;
 
 const adminPath = '/admin/accounts/:id/managers';

@@ -6,7 +6,7 @@ import { wire, type Services } from '../app/wiring.ts';
 import type { Principal } from '../foundation/principal.ts';
 
 /** The principal of all commands. A user who can run them on the machine has every permission. */
-export const operator: Principal = { kind: 'operator' };
+export const operator = { kind: 'operator' } as const satisfies Principal;
 
 export interface CommandContext extends Services {
   readonly config: Config;

@@ -4,7 +4,7 @@ import type { Clock } from '../../foundation/clock.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { isOutcomeUnknown } from '../../foundation/database/unavailable.ts';
 import { DomainError } from '../../foundation/errors.ts';
-import type { Principal } from '../../foundation/principal.ts';
+import type { KeyPrincipal, Principal } from '../../foundation/principal.ts';
 import { isAccountId } from '../../foundation/account-id.ts';
 import { recordEventTx } from '../audit/audit.ts';
 import { PendingChanges } from '../deletion-journal/pending-changes.ts';
@@ -28,6 +28,9 @@ export interface ManagersOptions {
   readonly revocations?: Revocations | undefined;
 }
 
+/** No management key: a thief of one would add an account of their own, which stays after the key was deleted. */
+export type ManagerChanger = Exclude<Principal, KeyPrincipal>;
+
 export class Managers {
   /** Removals of unknown outcome, which are repeated until they are durable. */
   readonly #pending = new PendingChanges<string>();
@@ -48,9 +51,9 @@ export class Managers {
   /**
    * Nothing changes if the account is a manager already.
    * @throws DomainError `account_not_found`, `manager_not_eligible`, `manager_limit_reached`, `too_many_changes`,
-   *   `invalid_access_token`, `invalid_management_key`
+   *   `invalid_access_token`
    */
-  async add(principal: Principal, id: string, managerId: string): Promise<ManagerRow> {
+  async add(principal: ManagerChanger, id: string, managerId: string): Promise<ManagerRow> {
     const { db, clock, creationLimits } = this.#options;
     await assertMayActFor(db, principal, id);
     await findExisting(db, id);
@@ -76,9 +79,9 @@ export class Managers {
    * is unknown, it throws, and the removal is repeated in the background, unless the account has been added again since.
    * Only administrators and operators can remove the last manager.
    * @throws DomainError `account_not_found`, `manager_not_found`, `last_manager`, `invalid_access_token`,
-   *   `invalid_management_key`, `unavailable`
+   *   `unavailable`
    */
-  async remove(principal: Principal, id: string, managerId: string): Promise<void> {
+  async remove(principal: ManagerChanger, id: string, managerId: string): Promise<void> {
     const { db, clock, revocations } = this.#options;
     this.#pending.assertRoom();
     await assertMayActFor(db, principal, id);
@@ -102,7 +105,7 @@ export class Managers {
   }
 
   /** Checks the principal, and locks the service account. */
-  async #lockTx(tx: Transaction, principal: Principal, id: string, now: number): Promise<Locked> {
+  async #lockTx(tx: Transaction, principal: ManagerChanger, id: string, now: number): Promise<Locked> {
     await assertMayActForTx(tx, principal, id, now);
     // For administrators and operators, who manage without being managers.
     await lockAccountTx(tx, id);
@@ -128,7 +131,7 @@ export class Managers {
 }
 
 interface Removal {
-  readonly principal: Principal;
+  readonly principal: ManagerChanger;
   readonly id: string;
   readonly managerId: string;
   readonly now: number;
@@ -162,7 +165,7 @@ async function removeTx(
 }
 
 /** They manage the service account afterwards. */
-const mayRemoveLast = (principal: Principal): boolean =>
+const mayRemoveLast = (principal: ManagerChanger): boolean =>
   principal.kind === 'operator' || (principal.kind === 'account' && principal.actsAs === 'administrator');
 
 const ifRejected = (error: unknown): undefined => {

@@ -41,17 +41,48 @@ test('each request has the documented response, for a person and for a managemen
     const changed = { ...shown, name: 'Invoices', externalId: null, updatedAt: later };
     const patch = { name: 'Invoices', externalId: null };
     assert.deepEqual((await send(app, headers, 'PATCH', `/${id}`, patch)).json, changed);
-    const added = await send(app, headers, 'PUT', `/${id}/managers/${eve.account.id}`);
-    assert.deepEqual(Object.keys(added.json as object), ['accountId', 'addedAt']);
-    const first = { accountId: managerId, addedAt: at };
-    assert.deepEqual((await send(app, headers, 'GET', `/${id}/managers`)).json, { managers: [first, added.json] });
-    assert.equal((await send(app, headers, 'DELETE', `/${id}/managers/${managerId}`)).status, 200);
+    const managers = { managers: [{ accountId: managerId, addedAt: at }] };
+    assert.deepEqual((await send(app, headers, 'GET', `/${id}/managers`)).json, managers);
+    assert.equal((await send(app, headers, 'DELETE', `/${id}`)).status, 200);
     assert.equal(problemCode(await send(app, headers, 'DELETE', `/${id}`)), 'account_not_found');
-    assert.equal(problemCode(await send(app, of(eve), 'DELETE', `/${id}/managers/${eve.account.id}`)), 'last_manager');
-    assert.equal((await send(app, of(eve), 'DELETE', `/${id}`)).status, 200);
-    assert.equal(problemCode(await send(app, of(eve), 'DELETE', `/${id}`)), 'account_not_found');
   }
 });
+
+test('a manager adds and removes managers', async () => {
+  await using app = await newApp();
+  const [ada, eve] = [await app.signIn(), await app.signIn()];
+  const id = await create(app, of(ada), { name: 'one' });
+  const added = await send(app, of(ada), 'PUT', `/${id}/managers/${eve.account.id}`);
+  assert.deepEqual([added.status, Object.keys(added.json as object)], [200, ['accountId', 'addedAt']]);
+  const { managers } = (await send(app, of(eve), 'GET', `/${id}/managers`)).json as { managers: unknown[] };
+  assert.deepEqual([managers.length, managers[1]], [2, added.json]);
+  assert.equal((await send(app, of(ada), 'DELETE', `/${id}/managers/${ada.account.id}`)).status, 200);
+  assert.equal(problemCode(await send(app, of(ada), 'DELETE', `/${id}`)), 'account_not_found');
+  assert.equal(problemCode(await send(app, of(eve), 'DELETE', `/${id}/managers/${eve.account.id}`)), 'last_manager');
+  assert.equal((await send(app, of(eve), 'DELETE', `/${id}`)).status, 200);
+});
+
+test(
+  'a management key cannot add a manager, who would stay after its deletion, or remove one',
+  { tags: ['asvs:8.2.1'] },
+  async () => {
+    await using app = await newApp();
+    const eve = await app.signIn();
+    const backend = await newBackend(app);
+    const path = `/${backend.serviceId}/managers`;
+    const before = await send(app, backend.headers, 'GET', path);
+    for (const headers of [backend.headers, { 'x-api-key': backend.key }])
+      for (const [method, target] of [
+        ['PUT', eve.account.id],
+        ['DELETE', backend.accountId],
+      ] as const) {
+        const answer = await send(app, headers, method, `${path}/${target}`);
+        assert.deepEqual([answer.status, problemCode(answer)], [401, 'invalid_access_token'], method);
+      }
+    assert.deepEqual((await send(app, backend.headers, 'GET', path)).json, before.json);
+    assert.equal(problemCode(await send(app, of(eve), 'GET', path)), 'account_not_found');
+  },
+);
 
 const invalid: Readonly<Record<string, unknown>> = {
   'no object': [],
@@ -128,6 +159,8 @@ test('for a caller that is no manager, a service account does not exist', async 
   ] as const;
   for (const [headers, target] of others)
     for (const [method, path, body] of requests) {
+      // Management keys only read managers.
+      if (headers === backend.headers && path.startsWith('/managers/')) continue;
       const answer = await send(app, headers, method, `/${target}${path}`, body);
       assert.deepEqual([answer.status, problemCode(answer)], [404, 'account_not_found'], `${method} ${target}${path}`);
     }
