@@ -43,10 +43,15 @@ export const ServiceAccount = Type.Object(
     id: AccountId,
     name: Text('billing'),
     externalId: orNull(Text('tenant-7')),
+    creatorId: orNull(AccountId),
     createdAt: Instant,
     updatedAt: Instant,
   },
-  { ...strict, description: '`updatedAt`: the last change of these members or of the managers' },
+  {
+    ...strict,
+    description:
+      '`creatorId`: the account that created it, null after the deletion of that account; `updatedAt`: the last change of these members or of the managers',
+  },
 );
 export type ServiceAccount = Static<typeof ServiceAccount>;
 
@@ -97,7 +102,8 @@ export const listServiceAccounts = {
   method: 'GET',
   path: '/auth/service-accounts',
   summary: 'List the service accounts that the caller manages',
-  description: 'In the order in which the caller became a manager.',
+  description:
+    'In the order in which the caller became a manager. With `externalId`, only the one that the account of the caller has created.',
   query: Type.Object({ externalId: Type.Optional(ExternalId), ...pageFields }, strict),
   success: shown('A page of service accounts', ServiceAccountPage),
   errors: [...managerErrors, 'invalid_request'],

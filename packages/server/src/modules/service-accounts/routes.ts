@@ -66,6 +66,7 @@ export const toServiceAccount = (row: ServiceAccountRow): contract.ServiceAccoun
   id: row.id,
   name: row.name,
   externalId: row.externalId,
+  creatorId: row.creatorId,
   createdAt: toInstant(row.createdAt),
   updatedAt: toInstant(row.updatedAt),
 });

@@ -84,7 +84,8 @@ export class ServiceAccounts {
   }
 
   /**
-   * One page of the service accounts that the principal manages, in the order in which it became a manager.
+   * One page of the service accounts that the principal manages, in the order in which it became a manager. With an external
+   * id, only one that its own account has created.
    * @throws DomainError `invalid_request` for a cursor that is not from this list, or a bad external id
    */
   async page(

@@ -61,12 +61,13 @@ const countCreated = sql<{ count: number }>(
 const managed = `select ${columns}, m.created_at as "addedAt"
    from service_account_managers m join ${rows.replace('service_accounts s', 'service_accounts s on s.account_pk = m.service_pk')}
    where m.manager_pk = ${pkOf('$1')}`;
-// Two statements, because each follows another index.
+// Two statements, because each follows another index. Another account may have created one with the same external id, and
+// added this one as its manager.
 const after = `(m.created_at > $2 or m.created_at = $2 and a.id > $3) order by m.created_at, a.id limit $4`;
 const page = sql<ManagedRow>('page_service_accounts', `${managed} and m.created_at >= $2 and ${after}`);
 const pageByExternalId = sql<ManagedRow>(
   'page_service_accounts_by_external_id',
-  `${managed} and s.external_id = $5 and ${after}`,
+  `${managed} and s.external_id = $5 and s.creator_pk = m.manager_pk and ${after}`,
 );
 
 const insertManager = sql(
@@ -141,6 +142,7 @@ export const countCreatedBy = async (reader: Pick<Reader, 'get'>, creatorId: str
 
 /**
  * Service accounts that an account manages, in the order in which it became a manager.
+ * @param externalId only the one that it has created, with this external id; undefined: all
  * @param position the time and id of the last one of the previous page
  */
 export const pageManagedBy = (

@@ -32,7 +32,7 @@ test('each request has the documented response, for a person and for a managemen
   ] as const) {
     const made = await send(app, headers, 'POST', '', { name: 'Billing', externalId: 'tenant-7' });
     const { id } = made.json as { id: string };
-    const shown = { id, name: 'Billing', externalId: 'tenant-7', createdAt: at, updatedAt: at };
+    const shown = { id, name: 'Billing', externalId: 'tenant-7', creatorId: managerId, createdAt: at, updatedAt: at };
     assert.deepEqual([made.status, made.json, made.headers.get('location')], [201, shown, `${root}/${id}`]);
     assert.deepEqual((await send(app, headers, 'GET', `/${id}`)).json, shown);
     const page = { serviceAccounts: [shown], nextCursor: null };

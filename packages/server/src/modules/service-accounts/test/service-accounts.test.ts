@@ -202,8 +202,9 @@ onEachDatabase(
       cursor = page.nextCursor;
     }
     assert.deepEqual(seen.map(({ id }) => id).toSorted(), [...ids, late].toSorted());
-    const found = await accounts.page(account(ada), { externalId: 'e3' });
-    assert.deepEqual([found.serviceAccounts.map(({ id }) => id), found.nextCursor], [[ids[3]], null]);
+    // All have the same time, so the ids, which are random, decide on the order of the first five.
+    const found = await accounts.page(account(ada), { externalId: kept.externalId });
+    assert.deepEqual([found.serviceAccounts.map(({ id }) => id), found.nextCursor], [[kept.id], null]);
     assert.deepEqual(
       (await accounts.page(account(ada), { externalId: kept.externalId.toUpperCase() })).serviceAccounts,
       [],
@@ -215,6 +216,27 @@ onEachDatabase(
       assert.equal(await outcome(accounts.page(account(ada), { cursor })), 'invalid_request');
   },
 );
+
+onEachDatabase('an external id finds only what the account of the caller has created', async ({ db }) => {
+  const { ada, eve, key, accounts, services } = await fixture(db);
+  const find = async (principal: typeof key | ReturnType<typeof account>): Promise<string[]> =>
+    (await accounts.page(principal, { externalId: 'tenant 9' })).serviceAccounts.map(({ id }) => id);
+  const foreign = await accounts.create(account(eve), eve, { name: 'x', externalId: 'tenant 9' });
+  await services.managers.add(account(eve), foreign.id, ada);
+  for (const principal of [key, account(ada)]) assert.deepEqual(await find(principal), []);
+  const own = await accounts.create(key, ada, { name: 'x', externalId: 'tenant 9' });
+  await services.managers.add(account(ada), own.id, eve);
+  for (const principal of [key, account(ada)]) assert.deepEqual(await find(principal), [own.id]);
+  assert.deepEqual(await find(account(eve)), [foreign.id]);
+  const all = (await accounts.page(key, {})).serviceAccounts;
+  assert.deepEqual(
+    all.map(({ id, creatorId }) => [id, creatorId]).toSorted(),
+    [
+      [foreign.id, eve],
+      [own.id, ada],
+    ].toSorted(),
+  );
+});
 
 onEachDatabase('of rivals that create or rename to one name or external id, one succeeds', async (opened) => {
   const { db } = opened;
