@@ -113,9 +113,18 @@ const lostOfKeys = (reason: DisabledReason) =>
       and ${eventOfKey(`e.at > given.at and e.action = 'api_key.disabled' and e.details like '%"reason":"${reason}"%'`)}`);
 const findWidenedKeys = sql<FoundChange>('find_widened_api_keys', lostOfKeys('restore'));
 const findUnlockedKeys = sql<FoundChange>('find_unlocked_api_keys', lostOfKeys('administrator'));
+// Other changes of the account set its `updated_at` by the clock of their instance. A removal can therefore have an earlier
+// time than an older change, so only its own event, or a later replay, shows that the database has it. The events are read
+// once for all listed changes.
 const findEntitlements = sql<FoundChange>(
   'find_removed_entitlements',
-  foundIn(`a.entitlements is not null and not ${isRecorded(`'account.entitlements_set'`)}`),
+  onList(`with events as (select e.account_id, e.at, e.details from audit_events e
+      where e.account_id in (select given.id from {dated}) and e.action = 'account.entitlements_set')
+    select a.id as "accountId", a.id as target, given.id, given.at from {dated} join accounts a on a.id = given.id
+      left join (select account_id, max(at) as at from events where details like '%"by":"deletion_journal"%'
+        group by account_id) replayed on replayed.account_id = a.id
+    where a.entitlements is not null and coalesce(replayed.at, given.at) <= given.at
+      and (a.id, given.at) not in (select account_id, at from events where details not like '%"removed":[]%')`),
 );
 // Each change of a scope sets `updated_at` and replaces all values. The audit log does not show what was lost: a backup of
 // version 0.1.0 has the events, but no scopes. A deleted scope is in force on no key, so a mark does not matter.
@@ -156,8 +165,12 @@ const lost: Readonly<Record<ChangeKind, Statement<FoundChange>>> = {
   scope_deleted: findUndeleted,
   manager_removed: findManagers,
 };
-/** A later change of these kinds does not replace an earlier one. */
-const independentKinds: readonly ChangeKind[] = ['api_key_narrowed', 'api_key_disabled_by_administrator'];
+/** A change of these kinds with a later time does not replace one with an earlier time. */
+const independentKinds: readonly ChangeKind[] = [
+  'api_key_narrowed',
+  'api_key_disabled_by_administrator',
+  'entitlements_removed',
+];
 
 /** @returns the changes that the database has lost, each with its latest time */
 export async function findLostChanges(

@@ -117,3 +117,35 @@ onEachDatabase('a restore puts no scope in force again that was marked, deleted 
     assert.deepEqual(await withheldIn(target.db), { acc_ada: [], acc_eve: [] });
   }
 });
+
+onEachDatabase('a restore finds a removed entitlement whose time a slower clock has set', async ({ db }) => {
+  using temp = newTempFolder();
+  const [backup, folder] = [join(temp.path, 'backup'), join(temp.path, 'journal')];
+  const [fast, slow] = [servicesOf(db, now + 2_000), servicesOf(db)];
+  await fast.scopeCatalogue.set(operator, 'taken', marked);
+  const id = await addAccount(db);
+  await fast.entitlements.set(operator, id, ['taken']);
+  await backUp(db, backup);
+  // Sets the time of the account back.
+  await slow.administration.setLimits(operator, id, { rate: { limit: 5, windowSeconds: 60 } });
+  await slow.entitlements.set(operator, id, []);
+  const journal = journalIn(db, folder);
+  await journal.catchUp();
+  for (const openTarget of Object.values(databases)) {
+    await using target = await openTarget();
+    const { replayed } = await restore(target.db, backup, { journal: journalIn(target.db, folder) });
+    assert.deepEqual(replayed, { ...nothingReplayed, entitlementsRemoved: 1 });
+    const { entitlements } = servicesOf(target.db, later + 10);
+    assert.deepEqual(await entitlements.list(id), []);
+    await entitlements.set(operator, id, ['taken']);
+    const again = await replayOnLive(operator, {
+      db: target.db,
+      keys,
+      clock: new FakeClock(later),
+      journal: undefined,
+      journalFolders: [folder],
+      isDryRun: false,
+    });
+    assert.deepEqual(again.replayed, nothingReplayed, 'an operator has decided anew');
+  }
+});
