@@ -201,9 +201,9 @@ const accounts = {
   emailChangeKeptDays: limit(30, 'Time for an administrator to restore the previous email address.'),
   // Each stores an email address, and none replaces an older one.
   serviceAccountsPerPersonMax: limit(100, 'Service accounts that a person has created. More: 409.'),
-  // A creation counts those of the account.
+  // A creation counts those of the account, and its deletion changes their rows in one statement, within the time of one.
   serviceAccountsPerBackendMax: limit(
-    100_000,
+    20_000,
     'Service accounts that an account has created, counted when a management key creates one. More: 409.',
   ),
   // A mail about a key goes to each of them.

@@ -51,8 +51,8 @@ export interface Backend {
   readonly path: string;
 }
 
-export async function newBackend(app: TestApp, request: object = {}): Promise<Backend> {
-  const { id: accountId } = await app.createAccount();
+export async function newBackend(app: TestApp, request: object = {}, email?: string): Promise<Backend> {
+  const { id: accountId } = await app.createAccount(email);
   const { apiKeys } = app.service.services;
   const scopes = [manageScope];
   const created = await apiKeys.create(operator, accountId, { nickname: 'backend', scopes, ...request });

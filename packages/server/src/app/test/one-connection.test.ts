@@ -11,6 +11,7 @@ import { basic, bearer, goodPassword, operator, type Answered, type SignedIn } f
 import { currentKind } from '../../../test-kit/new-db.ts';
 import { newReceiver, type Receiver } from '../../../test-kit/webhook-receiver.ts';
 import { administer, newAdministrator, newTarget, type Target } from '../../../test-kit/administrators.ts';
+import { newBackend } from '../../../test-kit/service-accounts.ts';
 import { newAccountClient, otherPassword, type AccountClient } from '../../../test-kit/account-client.ts';
 import {
   as,
@@ -88,6 +89,50 @@ const verifying =
     return app.call('POST', path, { ...request, headers });
   };
 
+/** A request of a new account about a service account that it manages, and about a key of that service account. */
+const managed =
+  (method: string, path: (of: { service: string; key: string; manager: string }) => string, json?: object): Send =>
+  async ({ client: { app } }) => {
+    const user = await newTarget(app, newEmail());
+    const created = await as(app, user, 'POST', '/auth/service-accounts', { name: 'backend' });
+    const service = `/auth/service-accounts/${(created.json as { id: string }).id}`;
+    const key = await as(app, user, 'POST', `${service}/api-keys`, { nickname: 'first' });
+    assert.equal(key.status, 201, key.text);
+    const { account: manager } = await newTarget(app, newEmail());
+    assert.equal((await as(app, user, 'PUT', `${service}/managers/${manager.id}`)).status, 200);
+    const of = { service, key: `${service}/api-keys/${(key.json as { id: number }).id}`, manager: manager.id };
+    // The key has a previous secret.
+    assert.equal((await as(app, user, 'POST', `${of.key}/rotate`)).status, 200);
+    return as(app, user, method, path(of), json);
+  };
+
+/** A request with a management key about a service account that its account manages. */
+const byManagementKey =
+  (name: string, json: object): Send =>
+  async ({ client: { app } }) => {
+    const { path, headers } = await newBackend(app, {}, newEmail());
+    return app.call('PUT', `${path}/${name}`, { headers, json });
+  };
+
+/** A request of a new administrator about a new service account and a manager of it. */
+const ofManagers =
+  (method: string, path: (manager: string) => string): Send =>
+  async ({ client: { app } }) => {
+    const { accountId, serviceId } = await newBackend(app, {}, newEmail());
+    const administrator = await newAdministrator(app, newEmail());
+    return administer(app, administrator, method, `accounts/${serviceId}/managers${path(accountId)}`);
+  };
+
+/** A request of a new administrator about a declared scope. */
+const ofScope =
+  (method: string, path: string, json?: object): Send =>
+  async ({ client: { app } }) => {
+    const administrator = await newAdministrator(app, newEmail());
+    const scope = { description: `Reads orders ${newEmail()}`, entitled: false };
+    assert.equal((await administer(app, administrator, 'PUT', 'scopes/orders:read', scope)).status, 200);
+    return administer(app, administrator, method, path, json);
+  };
+
 const read =
   (path: string): Send =>
   ({ client: { app } }) =>
@@ -120,6 +165,25 @@ const requests: Readonly<Record<string, Send>> = {
     return as(app, user, 'DELETE', `${path}/previous`);
   },
   deleteKey: own('DELETE', ({ keyId }) => `/auth/api-keys/${keyId}`),
+  listGrantableScopes: own('GET', () => '/auth/scopes'),
+  createServiceAccount: own('POST', () => '/auth/service-accounts', { name: 'backend' }),
+  listServiceAccounts: managed('GET', () => '/auth/service-accounts'),
+  getServiceAccount: managed('GET', ({ service }) => service),
+  changeServiceAccount: managed('PATCH', ({ service }) => service, { externalId: 'tenant-1' }),
+  deleteServiceAccount: managed('DELETE', ({ service }) => service),
+  listManagers: managed('GET', ({ service }) => `${service}/managers`),
+  addManager: managed('PUT', ({ service, manager }) => `${service}/managers/${manager}`),
+  removeManager: managed('DELETE', ({ service, manager }) => `${service}/managers/${manager}`),
+  createServiceAccountKey: managed('POST', ({ service }) => `${service}/api-keys`, { nickname: 'second' }),
+  listServiceAccountKeys: managed('GET', ({ service }) => `${service}/api-keys`),
+  getServiceAccountKey: managed('GET', ({ key }) => key),
+  getServiceAccountKeyUsage: managed('GET', ({ key }) => `${key}/usage`),
+  changeServiceAccountKey: managed('PATCH', ({ key }) => key, { disabled: true }),
+  rotateServiceAccountKey: managed('POST', ({ key }) => `${key}/rotate`, { endPrevious: true }),
+  endServiceAccountPreviousSecret: managed('DELETE', ({ key }) => `${key}/previous`),
+  deleteServiceAccountKey: managed('DELETE', ({ key }) => key),
+  setServiceAccountLimits: byManagementKey('limits', { rate: { limit: 10, windowSeconds: 1 } }),
+  setServiceAccountEntitlements: byManagementKey('entitlements', { entitlements: [] }),
   listSessions: own('GET', () => '/auth/sessions'),
   endSession: own('DELETE', ({ sessionId }) => `/auth/sessions/${sessionId}`),
   endOtherSessions: own('DELETE', () => '/auth/sessions'),
@@ -199,6 +263,16 @@ const requests: Readonly<Record<string, Send>> = {
   adminSetLimits: administered('PUT', ({ account }) => `accounts/${account.id}/limits`, {
     rate: { limit: 10, windowSeconds: 1 },
   }),
+  adminSetEntitlements: administered('PUT', ({ account }) => `accounts/${account.id}/entitlements`, {
+    entitlements: [],
+  }),
+  adminListScopes: ofScope('GET', 'scopes'),
+  adminGetScope: ofScope('GET', 'scopes/orders:read'),
+  adminSetScope: ofScope('PUT', 'scopes/orders:read', { description: 'Reads orders', entitled: true }),
+  adminDeleteScope: ofScope('DELETE', 'scopes/orders:read'),
+  adminListManagers: ofManagers('GET', () => ''),
+  adminAddManager: ofManagers('PUT', (manager) => `/${manager}`),
+  adminRemoveManager: ofManagers('DELETE', (manager) => `/${manager}`),
   adminInviteAgain: async ({ client: { app } }) => {
     const administrator = await newAdministrator(app, newEmail());
     const invited = await administer(app, administrator, 'POST', 'accounts', { email: newEmail() });

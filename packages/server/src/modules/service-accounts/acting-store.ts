@@ -1,10 +1,15 @@
 /** The rows on which it depends whether a principal may act for an account. */
 import type { Reader, Transaction } from '../../foundation/database/db.ts';
-import { databaseTime, sql } from '../../foundation/database/sql.ts';
+import { databaseTime, sql, type Dialect } from '../../foundation/database/sql.ts';
 import type { KeyPrincipal } from '../../foundation/principal.ts';
 
 /** The scope of management keys. Only operators grant it. */
 export const manageScope = 'keyreeve:keys';
+
+const position = { sqlite: 'instr', postgres: 'strpos' } as const;
+/** SQL: whether a key has the scope. Case matters, which `like` ignores on SQLite. */
+export const hasManageScope = (dialect: Dialect, scopes: string): string =>
+  `${position[dialect]}(' ' || ${scopes} || ' ', ' ${manageScope} ') > 0`;
 
 const lockText = `select id from accounts where id = $1`;
 const lockAccount = sql<{ id: string }>('lock_managed_account', {
@@ -18,16 +23,19 @@ const selectManaged = sql<{ id: string }>(
 );
 // The later of two clocks decides on the expiry. The account is locked before its key, as by a deletion of the account.
 // The locks are shared: a backend changes the keys of several service accounts at the same time.
-const validKey = (now: string): string => `select a.id from accounts a join api_keys k on k.account_pk = a.pk
+const validKey = (
+  dialect: Dialect,
+  now: string,
+): string => `select a.id from accounts a join api_keys k on k.account_pk = a.pk
    where k.id = $1 and a.id = $2 and a.disabled_at is null and k.disabled_at is null
-     and (k.expires_at is null or k.expires_at > ${now}) and ' ' || k.scopes || ' ' like '% ${manageScope} %'
+     and (k.expires_at is null or k.expires_at > ${now}) and ${hasManageScope(dialect, 'k.scopes')}
      and (k.scopes_need_role = 0 or a.role = 'admin')
      and (k.lookup = $4 or exists (
        select 1 from api_key_secrets s where s.key_id = k.id and s.lookup = $4 and s.expires_at > ${now}))
      and k.addresses is not distinct from $5`;
 const lockKey = sql<{ id: string }>('lock_management_key', {
-  sqlite: validKey('$3'),
-  postgres: `${validKey(`greatest($3, ${databaseTime.postgres})`)} for share of a, k`,
+  sqlite: validKey('sqlite', '$3'),
+  postgres: `${validKey('postgres', `greatest($3, ${databaseTime.postgres})`)} for share of a, k`,
 });
 
 /**

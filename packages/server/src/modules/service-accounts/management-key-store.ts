@@ -1,15 +1,16 @@
 /** Management keys, for warnings to operators. */
 import type { Reader } from '../../foundation/database/db.ts';
-import { sql } from '../../foundation/database/sql.ts';
-import { manageScope } from './acting-store.ts';
+import { sql, type Dialect } from '../../foundation/database/sql.ts';
+import { hasManageScope } from './acting-store.ts';
 
-const selectUnbounded = sql<{ id: number }>(
-  'list_unbounded_management_keys',
-  `select id from api_keys
-   where ' ' || scopes || ' ' like '% ${manageScope} %' and addresses is null and disabled_at is null
+const unbounded = (dialect: Dialect): string => `select id from api_keys
+   where ${hasManageScope(dialect, 'scopes')} and addresses is null and disabled_at is null
      and (expires_at is null or expires_at > $1)
-   order by id limit $2`,
-);
+   order by id limit $2`;
+const selectUnbounded = sql<{ id: number }>('list_unbounded_management_keys', {
+  sqlite: unbounded('sqlite'),
+  postgres: unbounded('postgres'),
+});
 
 /**
  * Reads all keys, so it is not for requests.
