@@ -45,7 +45,11 @@ export const VerifyBody = Type.Object(
     address: Type.Optional(Address),
     cost: Type.Optional(Cost),
   },
-  { additionalProperties: false },
+  {
+    additionalProperties: false,
+    // Without `environments`: an installation without environments rejects all names.
+    examples: [{ credential: keyExample, scopes: ['orders:read'], address: '203.0.113.7', cost: 1 }],
+  },
 );
 export type VerifyBody = Static<typeof VerifyBody>;
 
