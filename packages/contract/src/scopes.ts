@@ -11,7 +11,7 @@ const strict = { additionalProperties: false } as const;
 const name = Text('orders:read');
 const Description = Type.String({
   maxLength: limits.scopeDescriptionCharsMax,
-  description: 'For people who create keys',
+  description: 'For people who create keys; printable characters',
   examples: ['Read orders and their lines'],
 });
 const Entitled = Type.Boolean({

@@ -8,6 +8,7 @@ import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { isOutcomeUnknown } from '../../foundation/database/unavailable.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import type { Principal } from '../../foundation/principal.ts';
+import { isPrintable } from '../../foundation/printable.ts';
 import { findEntitlements } from '../accounts/entitlement-store.ts';
 import { lockAdministrationTx } from '../accounts/store.ts';
 import { recordEventTx, type AuditAction, type AuditDetails } from '../audit/audit.ts';
@@ -88,10 +89,12 @@ export class ScopeCatalogue {
 
   /**
    * Declares or changes a scope. Resolves when the change is durable: every verification that starts later applies it.
-   * @throws DomainError `scope_invalid`, `catalogue_full`, `invalid_access_token`, `unavailable`
+   * @throws DomainError `scope_invalid`, `invalid_request` for a description with unprintable characters, `catalogue_full`,
+   *   `invalid_access_token`, `unavailable`
    */
   async set(principal: Principal, name: string, { description, entitled }: ScopeRequest): Promise<ScopeRow> {
     assertDeclarable(name);
+    assertPrintable(description);
     const needsEntitlement = entitled ? 1 : 0;
     const plan: MakePlan = (before, scopesCount, now) => {
       if (!before && scopesCount >= limits.catalogueScopesMax) throw new DomainError('catalogue_full');
@@ -228,6 +231,13 @@ function assertDeclarable(name: string): void {
   if (!isScopeName(name)) throw new DomainError('scope_invalid');
   if (name.startsWith(reservedPrefix))
     throw new DomainError('scope_invalid', { detail: `Scopes that begin with ${reservedPrefix} cannot be declared.` });
+}
+
+/** @throws DomainError `invalid_request` */
+function assertPrintable(description: string): void {
+  if (isPrintable(description)) return;
+  const detail = 'Expected printable characters.';
+  throw new DomainError('invalid_request', { detail, errors: [{ pointer: '/description', detail }] });
 }
 
 const notFound = (name: string): DomainError =>

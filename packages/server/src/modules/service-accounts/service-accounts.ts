@@ -7,6 +7,7 @@ import { fromCursor, sizeOf, toCursor, type PageRequest } from '../../foundation
 import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { validateNickname } from '../../foundation/nickname.ts';
+import { isPrintable } from '../../foundation/printable.ts';
 import type { AccountPrincipal, KeyPrincipal, Principal } from '../../foundation/principal.ts';
 import { isAccountId } from '../../foundation/account-id.ts';
 import type { AccountRevocations } from '../accounts/account-revocations.ts';
@@ -169,14 +170,11 @@ export async function confirmingAbsence(db: Db, error: unknown): Promise<never> 
 export const notFound = (): DomainError =>
   new DomainError('account_not_found', { detail: 'No service account has this id.' });
 
-/** Control, format, private-use and unpaired characters, and line separators. */
-const unprintable = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}]/u;
-
 /** @throws DomainError `invalid_request` */
 function checkedExternalId(text: string | null): string | null {
   if (text === null) return null;
   const characters = [...text].length;
-  if (characters >= 1 && characters <= limits.externalIdCharsMax && !unprintable.test(text)) return text;
+  if (characters >= 1 && characters <= limits.externalIdCharsMax && isPrintable(text)) return text;
   const detail = `Expected 1 to ${limits.externalIdCharsMax} printable characters.`;
   throw new DomainError('invalid_request', { detail, errors: [{ pointer: '/externalId', detail }] });
 }

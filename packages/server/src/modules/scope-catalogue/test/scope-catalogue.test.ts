@@ -212,25 +212,33 @@ test('the catalogue returns what was declared, and names with special characters
 });
 
 /** Requests of an administrator that are rejected: method, path, body, code and pointers. */
-const bad: readonly (readonly [string, string, object | undefined, Parameters<typeof assertRejected>[1], string[]])[] =
-  [
-    ['GET', 'scopes/unknown', undefined, 'scope_not_found', []],
-    ['DELETE', 'scopes/unknown', undefined, 'scope_not_found', []],
-    ['GET', 'scopes/a%20b', undefined, 'scope_not_found', []],
-    ['PUT', 'scopes/a%20b', { description: '', entitled: true }, 'scope_invalid', []],
-    ['PUT', `scopes/${'a'.repeat(65)}`, { description: '', entitled: true }, 'scope_invalid', []],
-    ['PUT', 'scopes/keyreeve%3Averify', { description: '', entitled: true }, 'scope_invalid', []],
-    ['PUT', 'scopes/a', { description: '' }, 'invalid_request', ['/entitled']],
-    ['PUT', 'scopes/a', { description: 'x'.repeat(257), entitled: true }, 'invalid_request', ['/description']],
-    ['PUT', 'scopes/a', { description: '', entitled: 1 }, 'invalid_request', ['/entitled']],
-    ['PUT', 'scopes/a', { description: '', entitled: true, more: 1 }, 'invalid_request', ['/more']],
-    ['PUT', 'accounts/:id/entitlements', { entitlements: ['open'] }, 'invalid_request', ['/entitlements/0']],
-    ['PUT', 'accounts/:id/entitlements', { entitlements: ['marked', 'x'] }, 'invalid_request', ['/entitlements/1']],
-    ['PUT', 'accounts/:id/entitlements', { entitlements: ['deleted'] }, 'invalid_request', ['/entitlements/0']],
-    ['PUT', 'accounts/:id/entitlements', { entitlements: ['a b'] }, 'invalid_request', ['/entitlements/0']],
-    ['PUT', 'accounts/:id/entitlements', { entitlements: null }, 'invalid_request', ['/entitlements']],
-    ['PUT', 'accounts/acc_unknown/entitlements', { entitlements: [] }, 'account_not_found', []],
-  ];
+const bad: readonly (readonly [
+  string,
+  string,
+  object | undefined,
+  Parameters<typeof assertRejected>[1],
+  readonly string[],
+])[] = [
+  ['GET', 'scopes/unknown', undefined, 'scope_not_found', []],
+  ['DELETE', 'scopes/unknown', undefined, 'scope_not_found', []],
+  ['GET', 'scopes/a%20b', undefined, 'scope_not_found', []],
+  ['PUT', 'scopes/a%20b', { description: '', entitled: true }, 'scope_invalid', []],
+  ['PUT', `scopes/${'a'.repeat(65)}`, { description: '', entitled: true }, 'scope_invalid', []],
+  ['PUT', 'scopes/keyreeve%3Averify', { description: '', entitled: true }, 'scope_invalid', []],
+  ['PUT', 'scopes/a', { description: '' }, 'invalid_request', ['/entitled']],
+  ['PUT', 'scopes/a', { description: 'x'.repeat(257), entitled: true }, 'invalid_request', ['/description']],
+  ...['\u0000', 'a\u001b[31m', '\u202egnp', '\ud800', 'a\nb'].map(
+    (description) => ['PUT', 'scopes/a', { description, entitled: true }, 'invalid_request', ['/description']] as const,
+  ),
+  ['PUT', 'scopes/a', { description: '', entitled: 1 }, 'invalid_request', ['/entitled']],
+  ['PUT', 'scopes/a', { description: '', entitled: true, more: 1 }, 'invalid_request', ['/more']],
+  ['PUT', 'accounts/:id/entitlements', { entitlements: ['open'] }, 'invalid_request', ['/entitlements/0']],
+  ['PUT', 'accounts/:id/entitlements', { entitlements: ['marked', 'x'] }, 'invalid_request', ['/entitlements/1']],
+  ['PUT', 'accounts/:id/entitlements', { entitlements: ['deleted'] }, 'invalid_request', ['/entitlements/0']],
+  ['PUT', 'accounts/:id/entitlements', { entitlements: ['a b'] }, 'invalid_request', ['/entitlements/0']],
+  ['PUT', 'accounts/:id/entitlements', { entitlements: null }, 'invalid_request', ['/entitlements']],
+  ['PUT', 'accounts/acc_unknown/entitlements', { entitlements: [] }, 'account_not_found', []],
+];
 
 test('bad changes of the catalogue and of entitlements are rejected and change nothing', async () => {
   await using at = await fixture();
