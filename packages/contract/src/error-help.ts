@@ -231,6 +231,11 @@ export const errorHelp: Readonly<Record<ErrorCode, ErrorHelp>> = {
       'The operation concerns a password, an email address, a second factor, sessions or the role, and the account is a service account.',
     fix: 'Use the routes of service accounts. To stop all its keys, disable or delete the account.',
   },
+  creator_required: {
+    cause:
+      'The caller manages the service account, but another account has created it: `creatorId` in the response of `GET`.',
+    fix: 'Ask the creator or an operator to change the name or the external id. Every manager can change the keys.',
+  },
   name_taken: {
     cause: 'Another service account of the same creator has the name.',
     fix: 'Choose another name, or use the existing service account: `GET /auth/service-accounts`.',

@@ -12,7 +12,13 @@ export const serviceAccountErrors = {
     status: 409,
     title: 'The account is a service account',
     meaning:
-      'A service account has no password, email address, second factor, session and role to change. Its managers change its name and its keys.',
+      'A service account has no password, email address, second factor, session and role to change. Its creator changes its name, and its managers change its keys.',
+  },
+  creator_required: {
+    status: 403,
+    title: 'Only the creator can change the service account',
+    meaning:
+      'Names and external ids are unique among the service accounts of one creator, so only its account changes them, with an access token or a management key. After the deletion of that account, every manager can.',
   },
   name_taken: {
     status: 409,

@@ -127,11 +127,14 @@ export const changeServiceAccount = {
   method: 'PATCH',
   path,
   summary: 'Change a service account',
+  description:
+    'Only the account that created it can do this, with an access token or a management key. After the deletion of that account, every manager can.',
   body: { type: 'json', schema: ServiceAccountChangeBody },
   success: shown('The service account', ServiceAccount),
   errors: [
     ...managerErrors,
     'nickname_invalid',
+    'creator_required',
     'account_not_found',
     'external_id_taken',
     'name_taken',
@@ -177,7 +180,7 @@ export const addManager = {
   path: `${path}/managers/:accountId`,
   summary: 'Add a manager',
   description:
-    'A manager can do everything with the service account and its keys, and can add and remove managers. Nothing changes if the account is a manager already. Management keys only read managers.',
+    'A manager can delete the service account, do everything with its keys, and add and remove managers. Nothing changes if the account is a manager already. Management keys only read managers.',
   needsRecentSignIn: true,
   success: added,
   errors: [

@@ -68,7 +68,7 @@ export function serviceAccountCommand(): Command {
     .examples('keyreeve service-account delete acc_3K9vQm1ZyT4cW8nB6pXr2L')
     .action(remove);
   withManager(service.command('add-manager'))
-    .description('Add a manager: an account that can do everything with the service account.')
+    .description('Add a manager: an account that can do everything with the keys of the service account.')
     .examples('keyreeve service-account add-manager acc_3K9vQm1ZyT4cW8nB6pXr2L you@example.com')
     .action(addManager);
   withManager(service.command('remove-manager'))

@@ -113,22 +113,24 @@ export class ServiceAccounts {
 
   /**
    * @param change absent members keep their values; null removes the external id
-   * @throws DomainError `nickname_invalid`, `invalid_request`, `account_not_found`, `external_id_taken`, `name_taken`,
-   *   `too_many_changes`, `invalid_access_token`, `invalid_management_key`
+   * @throws DomainError `account_not_found`, `creator_required`, `nickname_invalid`, `invalid_request`, `external_id_taken`,
+   *   `name_taken`, `too_many_changes`, `invalid_access_token`, `invalid_management_key`
    */
   async change(principal: Principal, id: string, change: Partial<ServiceAccountRequest>): Promise<ServiceAccountRow> {
     const { db, clock, creationLimits } = this.#options;
+    const { creatorId } = await this.find(principal, id);
+    assertMayChange(principal, creatorId);
     const members = {
       ...(change.name === undefined ? {} : { name: validateNickname(change.name, '/name') }),
       ...(change.externalId === undefined ? {} : { externalId: checkedExternalId(change.externalId) }),
     };
-    const { creatorId } = await this.find(principal, id);
     const now = clock.now();
     const changed = db.transaction(async (tx) => {
       // Another service account of the creator may get the same name meanwhile.
       await allInOrder([creatorId && lockAccountTx(tx, creatorId), assertMayActForTx(tx, principal, id, now)]);
       const before = await store.findServiceAccount(tx, id);
       if (!before) throw notFound();
+      assertMayChange(principal, before.creatorId);
       const after = { ...before, ...members, updatedAt: Math.max(now, before.updatedAt + 1) };
       if (after.name === before.name && after.externalId === before.externalId) return before;
       await countChangeTx(tx, principal, creationLimits, now);
@@ -177,6 +179,16 @@ function checkedExternalId(text: string | null): string | null {
   if (characters >= 1 && characters <= limits.externalIdCharsMax && isPrintable(text)) return text;
   const detail = `Expected 1 to ${limits.externalIdCharsMax} printable characters.`;
   throw new DomainError('invalid_request', { detail, errors: [{ pointer: '/externalId', detail }] });
+}
+
+/**
+ * Names and external ids are unique for each creator. Otherwise a manager that it added could occupy and test its names.
+ * @throws DomainError `creator_required`
+ */
+function assertMayChange(principal: Principal, creatorId: string | null): void {
+  if (creatorId === null || !isCounted(principal)) return;
+  if (principal.kind === 'account' && principal.actsAs === 'administrator') return;
+  if (principal.accountId !== creatorId) throw new DomainError('creator_required');
 }
 
 /** A client that repeats a creation finds its result by the external id. @throws DomainError `external_id_taken`, `name_taken` */

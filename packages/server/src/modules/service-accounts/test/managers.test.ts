@@ -170,11 +170,11 @@ onEachDatabase(
     const settled = await race(opened, rivalsMin, async (on, rival) => {
       const { serviceAccounts, managers: own } = servicesOf(on);
       if (rival === rivalsMin / 2) {
-        await own.remove(account(ada), id, eve);
+        await own.remove(account(eve), id, ada);
         removedAt = (await services.serviceAccounts.find(operator, id)).updatedAt;
         return 'removed';
       }
-      await serviceAccounts.change(account(eve), id, { name: `rival ${rival}` });
+      await serviceAccounts.change(account(ada), id, { name: `rival ${rival}` });
       return 'changed';
     });
     const { removed, changed = 0, account_not_found: rejected = 0 } = outcomes(settled);

@@ -129,6 +129,37 @@ onEachDatabase('names and external ids are unique among the service accounts of 
   await accounts.create(account(ada), ada, { name: 'ONE', externalId: 'a' });
 });
 
+onEachDatabase(
+  'only the creator changes a service account, and others learn no name and external id',
+  async ({ db }) => {
+    const { ada, eve, key, accounts, services } = await fixture(db);
+    const { id } = await accounts.create(key, ada, { name: 'one', externalId: '1' });
+    await accounts.create(key, ada, { name: 'two', externalId: '2' });
+    await services.managers.add(account(ada), id, eve);
+    const { id: eveKeyId, hash } = await addKey(db, eve, 'other', { scopes: [manageScope] });
+    const eveKey = { kind: 'key', keyId: eveKeyId, accountId: eve, lookup: lookupOf(hash), addresses: null } as const;
+    const before = (await listAuditEvents(db)).length;
+    for (const principal of [account(eve), eveKey])
+      for (const change of [
+        { name: 'two' },
+        { name: 'free' },
+        { name: 'one' },
+        { name: ' ' },
+        { externalId: '2' },
+        { externalId: '3' },
+        { externalId: '' },
+        { externalId: null },
+      ])
+        assert.equal(await outcome(accounts.change(principal, id, change)), 'creator_required', JSON.stringify(change));
+    assert.equal((await listAuditEvents(db)).length, before);
+    for (const principal of [account(ada), key, operator])
+      await accounts.change(principal, id, { name: `by ${principal.kind}` });
+    await services.accounts.delete(operator, ada);
+    assert.equal((await accounts.change(account(eve), id, { name: 'two' })).creatorId, null);
+    assert.equal((await accounts.change(eveKey, id, { externalId: '2' })).name, 'two');
+  },
+);
+
 onEachDatabase('an invalid name or external id is rejected, and nothing is stored', async ({ db }) => {
   const { ada, accounts } = await fixture(db);
   const { id } = await accounts.create(account(ada), ada, { name: 'one' });
@@ -136,17 +167,17 @@ onEachDatabase('an invalid name or external id is rejected, and nothing is store
   const names = ['', ' x', 'x\n', 'a\u202Eb', '\uD800', 'x'.repeat(65)];
   for (const name of names)
     for (const attempt of [
-      accounts.create(account(ada), ada, { name }),
-      accounts.change(account(ada), id, { name, externalId: 'new' }),
+      () => accounts.create(account(ada), ada, { name }),
+      () => accounts.change(account(ada), id, { name, externalId: 'new' }),
     ])
-      assert.equal(await outcome(attempt), 'nickname_invalid', JSON.stringify(name));
+      assert.equal(await outcome(attempt()), 'nickname_invalid', JSON.stringify(name));
   for (const externalId of ['', 'a\u0000', 'a\u007F', 'a\u202E', 'a\u2028', '\uD800', 'x'.repeat(129)])
     for (const attempt of [
-      accounts.create(account(ada), ada, { name: 'new', externalId }),
-      accounts.change(account(ada), id, { name: 'new', externalId }),
-      accounts.page(account(ada), { externalId }),
+      () => accounts.create(account(ada), ada, { name: 'new', externalId }),
+      () => accounts.change(account(ada), id, { name: 'new', externalId }),
+      () => accounts.page(account(ada), { externalId }),
     ])
-      assert.equal(await outcome(attempt), 'invalid_request', JSON.stringify(externalId));
+      assert.equal(await outcome(attempt()), 'invalid_request', JSON.stringify(externalId));
   assert.equal((await listAuditEvents(db)).length, before);
   const widest = await accounts.create(account(ada), ada, {
     name: 'x'.repeat(64),
