@@ -116,7 +116,7 @@ const credentials = {
   ),
   keyMailServiceAccountsMax: limit(
     100,
-    'Service accounts of a person who gets mail about their keys. A person who manages more gets none.',
+    'Service accounts that a person has created and gets mail about. A person who has created more gets none.',
   ),
   clockSkewSeconds: limit(30, 'Tolerated clock difference between instances.'),
   // So a session causes at most one write in this time. No client needs more: an access token lives for at least 30 s.

@@ -1,14 +1,16 @@
 /** Rows for store tests. The name of a row determines its other values. */
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { dayMs } from '../src/foundation/clock.ts';
+import { insertServiceAccountTx } from '../src/modules/accounts/service-account-store.ts';
 import { createAccount } from '../src/modules/accounts/store.ts';
 import { createKey, type NewKey } from '../src/modules/api-keys/store.ts';
 import type { AuditRow } from '../src/modules/audit/chain.ts';
 import { listAuditEvents } from './audit-log.ts';
 import { testKeys } from './new-db.ts';
 import type { Db } from '../src/foundation/database/db.ts';
-import { sql } from '../src/foundation/database/sql.ts';
 import { createSigningKey, type SigningKeyRow } from '../src/modules/signing-keys/store.ts';
+import { addManagerTx, storeNewTx } from '../src/modules/service-accounts/store.ts';
 import { createSession, type NewSession } from '../src/modules/sessions/store.ts';
 
 export const keys = testKeys;
@@ -30,28 +32,23 @@ export async function addAccount(db: Db, name = 'ada', role: 'user' | 'admin' = 
   return id;
 }
 
-const setService = sql(
-  'test_set_service_kind',
-  `update accounts set kind = 'service', email = id, email_key = id where id = $1`,
-);
-const insertService = sql(
-  'test_insert_service_account',
-  `insert into service_accounts (account_pk, name, created_at, updated_at)
-   select pk, $2, created_at, created_at from accounts where id = $1`,
-);
-const insertManager = sql(
-  'test_insert_service_account_manager',
-  `insert into service_account_managers (service_pk, manager_pk, created_at)
-   select s.pk, m.pk, s.created_at from accounts s, accounts m where s.id = $1 and m.id = $2`,
-);
-
-/** Without audit events. @param managers ids of accounts @returns the id of the service account */
-export async function addServiceAccount(db: Db, name: string, managers: readonly string[]): Promise<string> {
-  const id = await addAccount(db, name);
+/**
+ * Without audit events.
+ * @param managers ids of accounts; the first one is the creator
+ * @param name unique in the database
+ * @returns the id of the service account
+ */
+export async function addServiceAccount(
+  db: Db,
+  managers: readonly [creatorId: string, ...others: string[]],
+  name = randomBytes(11).toString('hex'),
+): Promise<string> {
+  const id = `acc_${name}`;
+  const row = { id, name, externalId: null, creatorId: managers[0], createdAt: now, updatedAt: now };
   await db.transaction(async (tx) => {
-    await tx.run(setService, [id]);
-    await tx.run(insertService, [id, name]);
-    for (const manager of managers) await tx.run(insertManager, [id, manager]);
+    await insertServiceAccountTx(tx, id, now);
+    assert.equal(await storeNewTx(tx, row), true);
+    for (const manager of managers) await addManagerTx(tx, id, manager, now);
   });
   return id;
 }

@@ -13,9 +13,10 @@ export interface Recipient {
 // A person whose email address is not verified, or is an earlier one after a restore, gets no mail.
 const verified = `r.kind = 'person' and r.unverified_since is null and r.email_unconfirmed_since is null`;
 const max = limits.keyMailServiceAccountsMax;
-// A person who manages more service accounts is the account of a backend, whose mailbox would get a mail for each tenant.
-const fewManaged = `(select count(*) from (select 1 from service_account_managers o where o.manager_pk = r.pk limit ${max + 1})
-     as managed) <= ${max}`;
+// A person who created more service accounts is the account of a backend, whose mailbox would get a mail for each tenant.
+// Not those that the person manages: another manager could add the person to more of them, and so end the mail.
+const fewCreated = `(select count(*) from (select 1 from service_accounts o where o.creator_pk = r.pk limit ${max + 1})
+     as created) <= ${max}`;
 const selectRecipients = sql<Recipient>(
   'list_key_mail_recipients',
   `select r.id as "accountId", r.email, r.email as owner from accounts r where r.id = $1 and ${verified}
@@ -23,7 +24,7 @@ const selectRecipients = sql<Recipient>(
    select r.id, r.email, s.name || ' (' || a.id || ')'
    from accounts a join service_accounts s on s.account_pk = a.pk
      join service_account_managers m on m.service_pk = a.pk join accounts r on r.pk = m.manager_pk
-   where a.id = $1 and r.disabled_at is null and ${verified} and ${fewManaged}
+   where a.id = $1 and r.disabled_at is null and ${verified} and ${fewCreated}
    order by 1`,
 );
 

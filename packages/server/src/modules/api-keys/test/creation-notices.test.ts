@@ -91,8 +91,8 @@ onEachDatabase('an account gets a bounded number of mails about created keys in 
 onEachDatabase('the managers of a service account get a mail, except the one that created the key', async ({ db }) => {
   const [ada, bob, eve] = [await addAccount(db), await addAccount(db, 'bob'), await addAccount(db, 'eve')];
   await addAccount(db, 'stranger');
-  const backend = await addServiceAccount(db, 'backend', [ada]);
-  const service = await addServiceAccount(db, 'service', [ada, bob, eve, backend]);
+  const backend = await addServiceAccount(db, [ada], 'backend');
+  const service = await addServiceAccount(db, [ada, bob, eve, backend], 'service');
   await disableAccount(db, operator, eve, now);
   await addSession(db, ada, 'one');
   await create(db, { kind: 'account', accountId: ada, sessionId: 'ses_one' }, service, 'laptop');
@@ -110,13 +110,15 @@ test('a management key sends no mail about the keys that it creates', async () =
   );
 });
 
-onEachDatabase('an account that manages more service accounts than a person gets no mail', async ({ db }) => {
-  const ada = await addAccount(db);
+onEachDatabase('an account that has created more service accounts than a person gets no mail', async ({ db }) => {
+  const [ada, eve] = [await addAccount(db), await addAccount(db, 'eve')];
   const max = limits.keyMailServiceAccountsMax;
-  for (let n = 0; n < max; n++) await addServiceAccount(db, `tenant${n}`, [ada]);
+  for (let n = 0; n < max; n++) await addServiceAccount(db, [ada], `tenant${n}`);
+  // Another account cannot end the mail by adding it as a manager.
+  await addServiceAccount(db, [eve, ada], 'junk');
   const [recipient, ...others] = await listRecipients(db, 'acc_tenant0');
   const expected = { accountId: ada, email: 'ada@Example.com', owner: 'tenant0 (acc_tenant0)' };
   assert.deepEqual([{ ...recipient }, others], [expected, []]);
-  await addServiceAccount(db, 'another', [ada]);
+  await addServiceAccount(db, [ada], 'another');
   assert.deepEqual(await listRecipients(db, 'acc_tenant0'), []);
 });

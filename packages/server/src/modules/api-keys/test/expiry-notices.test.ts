@@ -182,8 +182,8 @@ onEachDatabase('a service account has one mail to each of its managers that are 
   const clock = new FakeClock(now);
   await noticesOn(db, clock).send();
   const [ada, bob] = [await addAccount(db, 'ada'), await addAccount(db, 'bob')];
-  const backend = await addServiceAccount(db, 'backend', [ada]);
-  const service = await addServiceAccount(db, 'service', [ada, bob, backend]);
+  const backend = await addServiceAccount(db, [ada], 'backend');
+  const service = await addServiceAccount(db, [ada, bob, backend], 'service');
   for (const id of [1, 2]) await addKey(db, service, `key ${id}`, { id, expiresAt: at(16) });
   clock.advance({ days: 2 });
   await noticesOn(db, clock, 1).send();

@@ -6,7 +6,8 @@ import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { test } from '../../../../test-kit/app-on-each-database.ts';
 import { assertRejected } from '../../../../test-kit/key-client.ts';
 import { bearer, newApp, operator, type Answered, type TestApp } from '../../../../test-kit/new-app.ts';
-import { newBackend, newServiceAccount, type Backend } from '../../../../test-kit/service-accounts.ts';
+import { addServiceAccount } from '../../../../test-kit/rows.ts';
+import { newBackend, type Backend } from '../../../../test-kit/service-accounts.ts';
 
 const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');
 const verify = (app: TestApp, key: string): Promise<Answered> =>
@@ -89,7 +90,7 @@ test('a secret belongs to one key: a hash that a key has, had, or was deleted wi
 test('of concurrent creations with one hash, exactly one succeeds', async () => {
   await using app = await newApp();
   const backend = await newBackend(app);
-  const paths = [backend.path, `/auth/service-accounts/${await newServiceAccount(app.db, backend.accountId)}`];
+  const paths = [backend.path, `/auth/service-accounts/${await addServiceAccount(app.db, [backend.accountId])}`];
   const answers = await Promise.all(
     Array.from({ length: 16 }, (_, rival) =>
       create(app, { ...backend, path: paths[rival % 2] ?? '' }, { nickname: `key ${rival}`, sha256: hashOf('sk_one') }),
@@ -103,7 +104,7 @@ test('only a management key or an operator sets the hash of a key', async () => 
   await using app = await newApp();
   const user = await app.signIn();
   const headers = bearer(user.accessToken);
-  const path = `/auth/service-accounts/${await newServiceAccount(app.db, user.account.id)}`;
+  const path = `/auth/service-accounts/${await addServiceAccount(app.db, [user.account.id])}`;
   const sha256 = hashOf('sk_person');
   assertRejected(await create(app, { headers, path }, { nickname: 'a', sha256 }), 'management_key_required');
   const own = await app.call('POST', '/auth/api-keys', { headers, json: { nickname: 'a', sha256 } });

@@ -5,7 +5,8 @@ import { newAdministrator } from '../../../../test-kit/administrators.ts';
 import { test } from '../../../../test-kit/app-on-each-database.ts';
 import { assertRejected } from '../../../../test-kit/key-client.ts';
 import { bearer, newApp, operator, type TestApp } from '../../../../test-kit/new-app.ts';
-import { newBackend, newServiceAccount } from '../../../../test-kit/service-accounts.ts';
+import { addServiceAccount } from '../../../../test-kit/rows.ts';
+import { newBackend } from '../../../../test-kit/service-accounts.ts';
 
 const reserved = ['keyreeve:verify', 'keyreeve:keys'];
 
@@ -19,7 +20,7 @@ test('only operators grant keyreeve:keys, and nobody grants a reserved scope on 
   const administrator = await newAdministrator(app);
   const backend = await newBackend(app);
   const admin = bearer(administrator.accessToken);
-  const managed = `/auth/service-accounts/${await newServiceAccount(app.db, administrator.account.id)}/api-keys`;
+  const managed = `/auth/service-accounts/${await addServiceAccount(app.db, [administrator.account.id])}/api-keys`;
   const targets = [
     ['/auth/api-keys', admin, ['keyreeve:keys']],
     [managed, admin, reserved],
@@ -70,7 +71,7 @@ test('a manager needs a recent sign-in to rotate or widen a key with a reserved 
   await using app = await newApp();
   const user = await app.signIn();
   const headers = bearer(user.accessToken);
-  const serviceId = await newServiceAccount(app.db, user.account.id);
+  const serviceId = await addServiceAccount(app.db, [user.account.id]);
   const { id } = await makeKey(app, serviceId, ['keyreeve:verify']);
   const at = `/auth/service-accounts/${serviceId}/api-keys/${id}`;
   assert.equal((await app.call('POST', `${at}/rotate`, { headers })).status, 200);

@@ -5,7 +5,8 @@ import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { test } from '../../../../test-kit/app-on-each-database.ts';
 import { assertRejected } from '../../../../test-kit/key-client.ts';
 import { bearer, newApp, operator, type Answered, type TestApp } from '../../../../test-kit/new-app.ts';
-import { newBackend, newServiceAccount, removeManagers } from '../../../../test-kit/service-accounts.ts';
+import { addServiceAccount } from '../../../../test-kit/rows.ts';
+import { newBackend, removeManagers } from '../../../../test-kit/service-accounts.ts';
 
 type Headers = Readonly<Record<string, string>>;
 
@@ -40,11 +41,11 @@ test('a manager and a management key manage the keys of a service account like o
   await using app = await newApp();
   const user = await app.signIn();
   const backend = await newBackend(app);
-  const ofUser = await newServiceAccount(app.db, user.account.id);
+  const ofUser = await addServiceAccount(app.db, [user.account.id]);
   const callers = [
     [bearer(user.accessToken), ofUser, `account:${user.account.id}`],
     [backend.headers, backend.serviceId, `key:${backend.keyId}`],
-    [{ 'x-api-key': backend.key }, await newServiceAccount(app.db, backend.accountId), `key:${backend.keyId}`],
+    [{ 'x-api-key': backend.key }, await addServiceAccount(app.db, [backend.accountId]), `key:${backend.keyId}`],
   ] as const;
   for (const [headers, serviceId, actor] of callers) {
     const path = `/auth/service-accounts/${serviceId}`;
@@ -129,7 +130,7 @@ test('an account that does not manage a service account gets 404 for every reque
 test('a key of another account is 401 below a service account, also for its manager', async () => {
   await using app = await newApp();
   const backend = await newBackend(app);
-  const second = await newServiceAccount(app.db, backend.accountId);
+  const second = await addServiceAccount(app.db, [backend.accountId]);
   const { apiKeys } = app.service.services;
   const { id, secret } = await apiKeys.create(operator, second, { nickname: 'worker' });
   const events = await listAuditEvents(app.db);
@@ -167,7 +168,7 @@ test('the keys of a service account count towards its own limits, and the creati
   const headers = bearer(user.accessToken);
   const create = async (path: string) => app.call('POST', `${path}/api-keys`, { headers, json: { nickname: 'a' } });
   const services = [];
-  for (let count = 0; count < 3; count++) services.push(await newServiceAccount(app.db, user.account.id));
+  for (let count = 0; count < 3; count++) services.push(await addServiceAccount(app.db, [user.account.id]));
   const [first, second, third] = services.map((id) => `/auth/service-accounts/${id}`);
   assert.equal((await create(first ?? '')).status, 201);
   assertRejected(await create(first ?? ''), 'key_limit_reached');
@@ -176,7 +177,7 @@ test('the keys of a service account count towards its own limits, and the creati
 
   const backend = await newBackend(app);
   for (let count = 0; count < 3; count++) {
-    const path = `/auth/service-accounts/${await newServiceAccount(app.db, backend.accountId)}/api-keys`;
+    const path = `/auth/service-accounts/${await addServiceAccount(app.db, [backend.accountId])}/api-keys`;
     const answer = await app.call('POST', path, { headers: backend.headers, json: { nickname: 'a' } });
     assert.equal(answer.status, 201, answer.text);
   }

@@ -5,22 +5,11 @@ import { disableAccount } from '../../accounts/store.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import { sql } from '../../../foundation/database/sql.ts';
 import type { Principal } from '../../../foundation/principal.ts';
-import { addAccount, addKey, addSession, now, operator } from '../../../../test-kit/rows.ts';
+import { addAccount, addKey, addServiceAccount, addSession, now, operator } from '../../../../test-kit/rows.ts';
 import { codeOf, onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
 import { assertMayActFor, assertMayActForTx } from '../acting.ts';
 import { manageScope } from '../acting-store.ts';
 
-const setService = sql('test_set_service', `update accounts set kind = 'service' where id = $1`);
-const insertService = sql(
-  'test_insert_service',
-  `insert into service_accounts (account_pk, name, created_at, updated_at)
-   select pk, id, created_at, created_at from accounts where id = $1`,
-);
-const insertManager = sql(
-  'test_insert_manager',
-  `insert into service_account_managers (service_pk, manager_pk, created_at)
-   select s.pk, m.pk, s.created_at from accounts s, accounts m where s.id = $1 and m.id = $2`,
-);
 const removeManager = sql('test_remove_managers', `delete from service_account_managers`);
 const setExpiry = sql('test_expire_key', `update api_keys set expires_at = $2 where id = $1`);
 const setScopes = sql('test_set_scopes', `update api_keys set scopes = $2 where id = $1`);
@@ -36,15 +25,13 @@ const insertSecret = sql(
 );
 const endSecret = sql('test_end_secret', `update api_key_secrets set expires_at = 1 where key_id = $1`);
 
-const run = (db: Db, statement: typeof setService, ...values: (string | number)[]): Promise<number> =>
+const run = (db: Db, statement: typeof setExpiry, ...values: (string | number)[]): Promise<number> =>
   db.transaction((tx) => tx.run(statement, values));
 const outcome = (done: Promise<unknown>): Promise<unknown> => done.then(() => 'allowed', codeOf);
 
 async function fixture(db: Db) {
-  const [ada, eve, service] = [await addAccount(db), await addAccount(db, 'eve'), await addAccount(db, 'service')];
-  await run(db, setService, service);
-  await run(db, insertService, service);
-  await run(db, insertManager, service, ada);
+  const [ada, eve] = [await addAccount(db), await addAccount(db, 'eve')];
+  const service = await addServiceAccount(db, [ada]);
   for (const id of [ada, eve]) await addSession(db, id, id);
   const { id: keyId, hash } = await addKey(db, ada, 'backend', { scopes: ['reports:read', manageScope] });
   const account = (id: string) => ({ kind: 'account', accountId: id, sessionId: `ses_${id}` }) as const;
