@@ -174,8 +174,9 @@ export const errorHelp: Readonly<Record<ErrorCode, ErrorHelp>> = {
     fix: 'Omit the scope. Otherwise an administrator creates the key within 5 minutes of a sign-in, or an operator creates it with `keyreeve key create --scope keyreeve:verify`. A key with a reserved scope is changed and rotated by its owner or by an operator.',
   },
   management_key_required: {
-    cause: 'The body has `sha256`, and the caller is an account: a text that a person chose can be guessable.',
-    fix: 'Omit `sha256` and use the secret of the response. To keep an existing secret, send the request with a management key, or have an operator create the key with `keyreeve key create --sha256`.',
+    cause:
+      'The request has an access token, and its body has `sha256`, or it sets the limits or entitlements of a service account.',
+    fix: 'Send the request with a management key. Without one: omit `sha256` and use the secret of the response, or ask an operator to create the key with `keyreeve key create --sha256`. Administrators set limits with `PUT /admin/accounts/{id}/limits` and entitlements with `PUT /admin/accounts/{id}/entitlements`.',
   },
   secret_taken: {
     cause:

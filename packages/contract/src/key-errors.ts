@@ -31,9 +31,9 @@ export const keyErrors = {
   },
   management_key_required: {
     status: 403,
-    title: 'Only a management key can set the hash of a key',
+    title: 'A management key is required',
     meaning:
-      'The request has `sha256`, which a management key or an operator can send. Omit it, and the server makes the secret.',
+      'Only a management key or an operator can send `sha256`. Without it, the server generates the secret. Only a management key, an administrator or an operator sets limits and entitlements.',
   },
   scope_not_entitled: {
     status: 403,

@@ -108,7 +108,7 @@ export const setServiceAccountLimits = {
     'All API keys of the service account share them. Replaces all of them: an absent member removes that limit. Applies to every verification that starts after the response.',
   body: { type: 'json', schema: KeyLimits },
   success: { status: 200, description: 'The limits', schema: ServiceAccountLimits },
-  errors: [...managementKeyErrors, 'account_not_found', 'too_many_changes'],
+  errors: [...managementKeyErrors, 'management_key_required', 'account_not_found', 'too_many_changes'],
 } as const satisfies RouteContract;
 
 export const setServiceAccountEntitlements = {
@@ -120,7 +120,13 @@ export const setServiceAccountEntitlements = {
     'An added entitlement must be one of the account that owns the management key. A removed one is in force on no key of the service account, for every verification that starts after the response.',
   body: { type: 'json', schema: EntitlementsBody },
   success: { status: 200, description: 'The entitlements', schema: ServiceAccountEntitlements },
-  errors: [...managementKeyErrors, 'scope_not_entitled', 'account_not_found', 'too_many_changes'],
+  errors: [
+    ...managementKeyErrors,
+    'management_key_required',
+    'scope_not_entitled',
+    'account_not_found',
+    'too_many_changes',
+  ],
 } as const satisfies RouteContract;
 
 export const serviceAccountKeyRoutes = [

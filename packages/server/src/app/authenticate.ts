@@ -45,7 +45,7 @@ export interface Authenticators {
  * @param clientIp of the caller, whose key may be limited to IP ranges
  * @returns the account or the management key that calls; undefined if the route does not require one
  * @throws DomainError as {@link authenticateAccount} and {@link authenticateManagementKey}, `missing_credential`,
- *   `administrator_required`, `reauth_required`
+ *   `management_key_required`, `administrator_required`, `reauth_required`
  */
 export async function callerOf(
   contract: RouteContract,
@@ -55,6 +55,9 @@ export async function callerOf(
 ): Promise<Caller | undefined> {
   const { auth } = contract;
   if (auth === 'manager' && presented.kind === 'none') throw new DomainError('missing_credential');
+  // A 401 would make a web client sign the person out.
+  if (auth === 'management_key' && isAccessToken(presented))
+    throw new DomainError('management_key_required', { detail: settingRequiresManagementKey });
   if (auth === 'management_key' || (auth === 'manager' && !isAccessToken(presented)))
     return authenticateManagementKey(verifier, presented, clientIp);
   const isAdministrative = auth === 'administrator';
@@ -121,6 +124,9 @@ async function verifiedKey(
 }
 
 const verifyScopeMissing = `The key is valid but lacks the scope \`${verifyScope}\`. An administrator creates a key with it: POST /auth/api-keys with {"nickname":"…","scopes":["${verifyScope}"]}, within ${limits.recentSignInSeconds / 60} minutes of a sign-in. An operator creates one with \`keyreeve key create --scope ${verifyScope}\`.`;
+
+const settingRequiresManagementKey =
+  'Only a management key, an administrator or an operator sets limits and entitlements.';
 
 const manageScopeMissing = `The key is valid but is no management key: it lacks the scope \`${manageScope}\`. An operator creates a management key with \`keyreeve key create --scope ${manageScope}\`.`;
 

@@ -56,8 +56,8 @@ test(
       'the key with Basic': [basic(String(backend.keyId), key), invalid, invalid],
       'email and password': [basic(user.account.email, goodPassword), invalid, invalid],
       'the key as another scheme': [{ authorization: `Key ${key}` }, invalid, invalid],
-      'a text like a JWT': [bearer('eyJhbGciOiJub25lIn0.e30.'), 'invalid_access_token', invalid],
-      'a key that begins like a JWT': [bearer(`eyJ${key}`), 'invalid_access_token', invalid],
+      'a text like a JWT': [bearer('eyJhbGciOiJub25lIn0.e30.'), 'invalid_access_token', 'management_key_required'],
+      'a key that begins like a JWT': [bearer(`eyJ${key}`), 'invalid_access_token', 'management_key_required'],
       'an access token as X-API-Key': [{ 'x-api-key': user.accessToken }, invalid, invalid],
       'a refresh token': [bearer(user.refreshToken), invalid, invalid],
       'two headers': [{ ...bearer(key), 'x-api-key': key }, 'ambiguous_credentials', 'ambiguous_credentials'],
@@ -75,7 +75,7 @@ test(
       }
       if (auth !== 'management_key') continue;
       const answer = await app.call(method, target, { headers: bearer(user.accessToken), ...json });
-      assertRejected(answer, invalid, `an access token: ${method} ${target}`);
+      assertRejected(answer, 'management_key_required', `an access token: ${method} ${target}`);
     }
     assert.equal((await app.call('GET', `${backend.path}/api-keys`, { headers: backend.headers })).status, 200);
   },
