@@ -180,7 +180,7 @@ export const errorHelp: Readonly<Record<ErrorCode, ErrorHelp>> = {
   },
   secret_taken: {
     cause:
-      'Another key has the secret of this hash now or had it before its last rotation, or the account has deleted a key with it.',
+      'Another key has the secret of this hash now or had it before its last rotation, or a key that was created with this hash has been deleted.',
     fix: 'Check with the list of keys whether an earlier attempt created the key. Otherwise create a key without `sha256`.',
   },
   https_required: {

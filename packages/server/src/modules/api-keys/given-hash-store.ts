@@ -9,7 +9,6 @@ import { DomainError } from '../../foundation/errors.ts';
 export interface GivenHash {
   readonly id: number;
   readonly hash: Buffer;
-  readonly accountId: string;
   /** Milliseconds. */
   readonly now: number;
 }
@@ -18,7 +17,7 @@ interface Holders {
   /** Keys with the hash or with its id. */
   readonly keys: number;
   readonly previousSecrets: number;
-  /** Keys of the account with the id that were deleted. The audit log has an index on accounts. */
+  /** Deletions of keys with the id, in any account. */
   readonly deleted: number;
 }
 
@@ -26,16 +25,12 @@ const countHolders = sql<Holders>(
   'count_holders_of_hash',
   `select (select count(*) from api_keys where lookup = $1 or id = $2) as keys,
      (select count(*) from api_key_secrets where lookup = $1) as "previousSecrets",
-     (select count(*) from audit_events where account_id = $3 and action = 'api_key.deleted' and target = $4) as deleted`,
+     (select count(*) from audit_events where action = 'api_key.deleted' and target = $3) as deleted`,
 );
 
 /** Rejects by a read what {@link insertGivenTx} would reject. @throws DomainError `secret_taken` */
-export async function assertHashFree(
-  reader: Pick<Reader, 'get'>,
-  { id, hash, accountId }: GivenHash,
-  heldMax = 0,
-): Promise<void> {
-  const found = await reader.get(countHolders, [lookupOf(hash), id, accountId, String(id)]);
+export async function assertHashFree(reader: Pick<Reader, 'get'>, { id, hash }: GivenHash, heldMax = 0): Promise<void> {
+  const found = await reader.get(countHolders, [lookupOf(hash), id, String(id)]);
   const { keys = 0, previousSecrets = 0, deleted = 0 } = found ?? {};
   if (keys > heldMax || previousSecrets > 0 || deleted > 0) throw new DomainError('secret_taken');
 }

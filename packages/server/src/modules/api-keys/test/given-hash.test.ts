@@ -68,6 +68,10 @@ test('a secret belongs to one key: a hash that a key has, had, or was deleted wi
   await keyChanges.rotate(operator, backend.serviceId, id, { overlapSeconds: 0, endPrevious: false });
   const removed = await create(app, backend, { nickname: 'removed', sha256: hashOf('sk_removed') });
   await apiKeys.delete(operator, backend.serviceId, (removed.json as CreatedServiceAccountKey).id);
+  const sibling = `/auth/service-accounts/${await newServiceAccount(app.db, backend.accountId)}`;
+  const removedThere = await create(app, { ...backend, path: sibling }, { nickname: 'a', sha256: hashOf('sk_there') });
+  const { id: idThere } = removedThere.json as CreatedServiceAccountKey;
+  assert.equal((await app.call('DELETE', `${sibling}/api-keys/${idThere}`, { headers: backend.headers })).status, 200);
   const events = await listAuditEvents(app.db);
   const taken: Readonly<Record<string, string>> = {
     'a current secret': own.secret.reveal(),
@@ -76,6 +80,7 @@ test('a secret belongs to one key: a hash that a key has, had, or was deleted wi
     'a previous secret': rotated.secret.reveal(),
     'a given one that was replaced': 'sk_given',
     'one whose key was deleted': 'sk_removed',
+    'one whose key was deleted in another account': 'sk_there',
   };
   for (const [what, secret] of Object.entries(taken)) {
     const answer = await create(app, backend, { nickname: 'new', sha256: hashOf(secret) });
@@ -84,7 +89,7 @@ test('a secret belongs to one key: a hash that a key has, had, or was deleted wi
   }
   assertRejected(await create(app, backend, { nickname: 'own', sha256: hashOf('sk_new') }), 'nickname_taken');
   assert.deepEqual(await listAuditEvents(app.db), events);
-  assert.equal((await verify(app, 'sk_removed')).status, 401);
+  for (const secret of ['sk_removed', 'sk_there']) assert.equal((await verify(app, secret)).status, 401);
 });
 
 test('of concurrent creations with one hash, exactly one succeeds', async () => {
