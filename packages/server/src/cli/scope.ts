@@ -49,13 +49,11 @@ async function set(
   name: string,
   { description, entitled, ...options }: OutputOptions & { description?: string; entitled?: boolean },
 ): Promise<void> {
-  const row = await withInstallation({}, async ({ scopeCatalogue }) => {
-    const before = (await scopeCatalogue.list()).find((scope) => scope.name === name);
-    return scopeCatalogue.set(operator, name, {
-      description: description ?? before?.description ?? '',
-      entitled: entitled ?? before?.needsEntitlement === 1,
-    });
-  });
+  const given = {
+    ...(description === undefined ? {} : { description }),
+    ...(entitled === undefined ? {} : { entitled }),
+  };
+  const row = await withInstallation({}, ({ scopeCatalogue }) => scopeCatalogue.set(operator, name, given));
   const needs = row.needsEntitlement === 1 ? 'It needs an entitlement.' : 'It needs no entitlement.';
   print(options, toScope(row), `Declared the scope ${name}. ${needs}`);
 }

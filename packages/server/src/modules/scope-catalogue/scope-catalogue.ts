@@ -89,15 +89,17 @@ export class ScopeCatalogue {
 
   /**
    * Declares or changes a scope. Resolves when the change is durable: every verification that starts later applies it.
+   * @param given absent members keep their value; a new scope gets an empty description and needs no entitlement
    * @throws DomainError `scope_invalid`, `invalid_request` for a description with unprintable characters, `catalogue_full`,
    *   `invalid_access_token`, `unavailable`
    */
-  async set(principal: Principal, name: string, { description, entitled }: ScopeRequest): Promise<ScopeRow> {
+  async set(principal: Principal, name: string, given: Partial<ScopeRequest>): Promise<ScopeRow> {
     assertDeclarable(name);
-    assertPrintable(description);
-    const needsEntitlement = entitled ? 1 : 0;
+    assertPrintable(given.description ?? '');
     const plan: MakePlan = (before, scopesCount, now) => {
       if (!before && scopesCount >= limits.catalogueScopesMax) throw new DomainError('catalogue_full');
+      const { description = before?.description ?? '', entitled = before?.needsEntitlement === 1 } = given;
+      const needsEntitlement = entitled ? 1 : 0;
       const isSame =
         before?.deletedAt === null &&
         before.description === description &&
@@ -114,7 +116,7 @@ export class ScopeCatalogue {
         narrowing: isNarrowing ? 'scope_entitled' : undefined,
       };
     };
-    return this.#make({ principal, name, plan, kind: `set ${JSON.stringify([entitled, description])}` });
+    return this.#make({ principal, name, plan, kind: `set ${JSON.stringify([given.entitled, given.description])}` });
   }
 
   /**

@@ -1,4 +1,4 @@
-/** An entitlement is removed while the account creates and changes keys with its scope, through two instances. */
+/** Concurrent changes of scopes, entitlements and keys, through two instances. */
 import assert from 'node:assert/strict';
 import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
@@ -7,6 +7,8 @@ import { onEachDatabase, outcomes, race, rivalsMin } from '../../../../test-kit/
 import { testConfig } from '../../../../test-kit/test-config.ts';
 import { wire, type Services } from '../../../app/wiring.ts';
 import type { Db } from '../../../foundation/database/db.ts';
+import { claimInstallation } from '../../../foundation/database/installation.ts';
+import { ScopeCatalogue } from '../scope-catalogue.ts';
 
 const open = { description: '', entitled: false };
 const marked = { description: '', entitled: true };
@@ -61,3 +63,20 @@ onEachDatabase(
     });
   },
 );
+
+onEachDatabase('a change of the description of a scope keeps a mark that is set meanwhile', async (opened) => {
+  const on = (db: Db): ScopeCatalogue => new ScopeCatalogue({ db, clock: new FakeClock(now), isEnforced: true });
+  // The row of the installation is the lock.
+  await claimInstallation(opened.db, keys.check, now);
+  await on(opened.db).set(operator, 'paid', open);
+  const settled = await race(opened, rivalsMin + 1, (db, rival) => {
+    const change = rival === rivalsMin / 2 ? { entitled: true } : { description: `description ${rival}` };
+    return on(db)
+      .set(operator, 'paid', change)
+      .then(() => 'set');
+  });
+  assert.deepEqual(outcomes(settled), { set: rivalsMin + 1 });
+  const { needsEntitlement, description } = await on(opened.db).find('paid');
+  assert.equal(needsEntitlement, 1);
+  assert.match(description, /^description \d+$/, 'the mark kept the description');
+});
