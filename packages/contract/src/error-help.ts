@@ -204,8 +204,8 @@ export const errorHelp: Readonly<Record<ErrorCode, ErrorHelp>> = {
     fix: 'Copy the name from `GET /admin/scopes`. In the path, percent-encode it.',
   },
   catalogue_full: {
-    cause: 'The catalogue has the maximum number of scopes. Deleted scopes count, because keys may still have them.',
-    fix: 'Change the description of a scope that is no longer used instead of declaring another.',
+    cause: 'The catalogue has the maximum number of names. Names are never removed, because keys may still have them.',
+    fix: 'Use a scope that is declared, or declare a deleted one again: keys that still have it get it back.',
   },
   key_not_found: { cause: 'No API key has this id. It may be mistyped, or the key has been deleted.', fix: checkId },
   no_previous_secret: {
