@@ -69,6 +69,12 @@ export const adminListAccounts = {
       }),
     ),
     kind: Type.Optional(Type.Enum(['person', 'service'])),
+    creatorId: Type.Optional(
+      Type.String({
+        examples: ['acc_4mW1kq0ZbYp7sT2xUvN8Rd'],
+        description: 'Only service accounts that this account has created',
+      }),
+    ),
     role: Type.Optional(Role),
     state: Type.Optional(Type.Enum(['enabled', 'disabled', 'unverified'], { description: '`enabled`: not disabled' })),
   }),

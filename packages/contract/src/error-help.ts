@@ -232,6 +232,10 @@ export const errorHelp: Readonly<Record<ErrorCode, ErrorHelp>> = {
       'The operation concerns a password, an email address, a second factor, sessions or the role, and the account is a service account.',
     fix: 'Use the routes of service accounts. To stop all its keys, disable or delete the account.',
   },
+  account_limited: {
+    cause: 'An administrator or an operator has set limits of the account.',
+    fix: 'Ask an operator or an administrator to create the service account, or to remove the limits of the account.',
+  },
   creator_required: {
     cause:
       'The caller manages the service account, but another account has created it: `creatorId` in the response of `GET`.',

@@ -14,6 +14,12 @@ export const serviceAccountErrors = {
     meaning:
       'A service account has no password, email address, second factor, session and role to change. Its creator changes its name, and its managers change its keys.',
   },
+  account_limited: {
+    status: 403,
+    title: 'An account with limits cannot create service accounts',
+    meaning:
+      'Its service accounts would not share the limits. An operator or an administrator creates them, or a backend with a management key.',
+  },
   creator_required: {
     status: 403,
     title: 'Only the creator can change the service account',

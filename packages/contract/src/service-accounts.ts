@@ -89,6 +89,7 @@ export const createServiceAccount = {
     ...managerErrors,
     'nickname_invalid',
     'email_unverified',
+    'account_limited',
     'external_id_taken',
     'name_taken',
     'service_account_limit_reached',

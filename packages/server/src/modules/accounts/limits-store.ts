@@ -11,6 +11,10 @@ const updateLimits = sql('update_account_limits', `update accounts set limits = 
 /** Canonical JSON; null for none. */
 export type LimitsText = string | null;
 
+/** The limits of a locked account. */
+export const findLimitsTx = async (tx: Transaction, id: string): Promise<LimitsText> =>
+  (await tx.get(selectLimits, [id]))?.limits ?? null;
+
 /** Changes the limits of a locked account. Nothing is stored if they stay the same. */
 export async function changeLimitsTx(
   tx: Transaction,
@@ -18,7 +22,7 @@ export async function changeLimitsTx(
   change: (before: LimitsText) => LimitsText,
   now: number,
 ): Promise<{ before: LimitsText; after: LimitsText }> {
-  const before = (await tx.get(selectLimits, [id]))?.limits ?? null;
+  const before = await findLimitsTx(tx, id);
   const after = change(before);
   if (before !== after) await tx.run(updateLimits, [id, after, now]);
   return { before, after };

@@ -23,6 +23,8 @@ export interface AccountSearch extends PageRequest {
   readonly query?: string;
   readonly role?: 'user' | 'admin' | undefined;
   readonly kind?: 'person' | 'service' | undefined;
+  /** The id of the account that created a service account. */
+  readonly creatorId?: string | undefined;
   readonly state?: 'enabled' | 'disabled' | 'unverified' | undefined;
 }
 
@@ -88,11 +90,19 @@ export class Directory {
   }
 
   /** Returns accounts in the order of their canonical emails. @throws DomainError `invalid_request` for an invalid cursor */
-  async search({ query = '', role, kind, state, limit, cursor }: AccountSearch): Promise<AccountPage> {
-    if (isAccountId(query)) return this.#searchId(query, { role, kind, state });
+  async search({ query = '', role, kind, creatorId, state, limit, cursor }: AccountSearch): Promise<AccountPage> {
+    // Other texts may contain characters that PostgreSQL rejects.
+    if (creatorId !== undefined && !isAccountId(creatorId)) return { accounts: [], nextCursor: null };
+    if (isAccountId(query)) return this.#searchId(query, { role, kind, creatorId, state });
     const after = cursor === undefined ? '' : fromCursor(cursor, isPosition);
     const text = parseEmail(query)?.canonicalEmail ?? query.normalize('NFC').toLowerCase();
-    const filter = { text, role: role ?? '', kind: kind ?? '', state: state ?? '' } as const;
+    const filter = {
+      text,
+      role: role ?? '',
+      kind: kind ?? '',
+      creatorId: creatorId ?? '',
+      state: state ?? '',
+    } as const;
     const { rows, scannedUntil } = await store.findAccounts(
       this.#db,
       filter,
@@ -117,10 +127,13 @@ export class Directory {
 
   async #searchId(
     id: string,
-    { role, kind, state }: Pick<AccountSearch, 'role' | 'kind' | 'state'>,
+    { role, kind, creatorId, state }: Pick<AccountSearch, 'role' | 'kind' | 'creatorId' | 'state'>,
   ): Promise<AccountPage> {
     const row = await store.findDetail(this.#db, id, this.#clock.now());
-    const isOther = (role !== undefined && row?.role !== role) || (kind !== undefined && row?.kind !== kind);
+    const isOther =
+      (role !== undefined && row?.role !== role) ||
+      (kind !== undefined && row?.kind !== kind) ||
+      (creatorId !== undefined && row?.creatorId !== creatorId);
     if (!row || isOther) return { accounts: [], nextCursor: null };
     const isInState = {
       enabled: row.disabledAt === null,

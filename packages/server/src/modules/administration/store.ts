@@ -96,6 +96,7 @@ const selectBound = sql<{ canonicalEmail: string }>(
 const pageText = (position: string): string =>
   `select ${columns} from accounts a ${joinService}
    where a.email_key > $1 and a.email_key <= $2 and ($3 = '' or ${position} > 0) and ($4 = '' or a.role = $4) and ($7 = '' or a.kind = $7)
+     and ($8 = '' or c.id = $8)
      and ($5 = '' or ($5 = 'enabled' and a.disabled_at is null) or ($5 = 'disabled' and a.disabled_at is not null)
        or ($5 = 'unverified' and a.unverified_since is not null))
    order by a.email_key limit $6`;
@@ -112,6 +113,8 @@ export interface AccountFilter {
   readonly text: string;
   readonly role: Role | '';
   readonly kind: 'person' | 'service' | '';
+  /** Of a service account. */
+  readonly creatorId?: string;
   readonly state: 'enabled' | 'disabled' | 'unverified' | '';
 }
 
@@ -124,13 +127,13 @@ const last = '\u{10FFFF}';
  */
 export async function findAccounts(
   db: Db,
-  { text, role, kind, state }: AccountFilter,
+  { text, role, kind, creatorId = '', state }: AccountFilter,
   after: string,
   limit: number,
   rowsMax: number,
 ): Promise<{ rows: AdministeredRow[]; scannedUntil: string | undefined }> {
   const bound = (await db.get(selectBound, [after, rowsMax - 1]))?.canonicalEmail;
-  const rows = await db.all(selectPage, [after, bound ?? last, text, role, state, limit, kind]);
+  const rows = await db.all(selectPage, [after, bound ?? last, text, role, state, limit, kind, creatorId]);
   return { rows, scannedUntil: rows.length === limit ? rows.at(-1)?.canonicalEmail : bound };
 }
 

@@ -11,6 +11,7 @@ import { isPrintable } from '../../foundation/printable.ts';
 import type { AccountPrincipal, KeyPrincipal, Principal } from '../../foundation/principal.ts';
 import { isAccountId } from '../../foundation/account-id.ts';
 import type { AccountRevocations } from '../accounts/account-revocations.ts';
+import { findLimitsTx } from '../accounts/limits-store.ts';
 import { insertServiceAccountTx } from '../accounts/service-account-store.ts';
 import { recordAccountEventTx } from '../audit/audit.ts';
 import { isCounted } from '../rate-limits/key-change-limits.ts';
@@ -51,7 +52,7 @@ export class ServiceAccounts {
   /**
    * @param creatorId becomes the creator and the first manager: the account of the principal, or any account for an operator
    * @throws DomainError `nickname_invalid`, `invalid_request`, `external_id_taken`, `name_taken`, `email_unverified`,
-   *   `manager_not_eligible`, `service_account_limit_reached`, `too_many_creations`, `invalid_access_token`,
+   *   `account_limited`, `manager_not_eligible`, `service_account_limit_reached`, `too_many_creations`, `invalid_access_token`,
    *   `invalid_management_key`
    */
   async create(principal: Principal, creatorId: string, request: ServiceAccountRequest): Promise<ServiceAccountRow> {
@@ -73,6 +74,9 @@ export class ServiceAccounts {
       await allInOrder([lockAccountTx(tx, creatorId), assertCredentialValidTx(tx, principal, now)]);
       if (!(await store.isEligibleTx(tx, creatorId)))
         throw new DomainError(principal.kind === 'operator' ? 'manager_not_eligible' : 'email_unverified');
+      // An administrator limited what the keys of the person can use. A backend limits each tenant instead.
+      if (principal.kind === 'account' && (await findLimitsTx(tx, creatorId)) !== null)
+        throw new DomainError('account_limited');
       await countNewTx(tx, principal, creatorId, creationLimits, now);
       await insertServiceAccountTx(tx, row.id, now);
       if (!(await store.storeNewTx(tx, row))) assertFree(await store.findTaken(tx, creatorId, row, ''));

@@ -24,6 +24,18 @@ test('an administrator sees a service account without an email address, with its
     assert.deepEqual({ accounts: entries, nextCursor }, found, query);
   }
   assert.deepEqual(await list(`query=${target.serviceId}&kind=person`), { accounts: [], nextCursor: null });
+  const ofCreator = (await list(`creatorId=${target.account.id}`)) as typeof found;
+  assert.deepEqual(
+    ofCreator.accounts.map(({ id }) => id),
+    [target.serviceId],
+  );
+  const others = [
+    `creatorId=${administrator.account.id}`,
+    'creatorId=acc_0000000000000000000000',
+    'creatorId=%00',
+    `query=${target.serviceId}&creatorId=${administrator.account.id}`,
+  ];
+  for (const query of others) assert.deepEqual(await list(query), { accounts: [], nextCursor: null }, query);
   // A page can end with a service account.
   const first = (await list('limit=1')) as { accounts: { id: string }[]; nextCursor: string };
   assert.equal(first.accounts[0]?.id, target.serviceId);

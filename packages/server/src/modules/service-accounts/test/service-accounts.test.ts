@@ -201,6 +201,16 @@ onEachDatabase('a disabled or unverified account, and an ended session, create a
   assert.equal((await accounts.find(operator, id)).name, 'one');
 });
 
+onEachDatabase('an account with limits cannot create service accounts that do not share them', async ({ db }) => {
+  const { ada, key, accounts, services } = await fixture(db);
+  await services.administration.setLimits(operator, ada, { quota: { limit: 1, per: 'day' } });
+  assert.equal(await outcome(accounts.create(account(ada), ada, { name: 'one' })), 'account_limited');
+  await accounts.create(key, ada, { name: 'by the backend' });
+  await accounts.create(operator, ada, { name: 'by the operator' });
+  await services.administration.setLimits(operator, ada, {});
+  await accounts.create(account(ada), ada, { name: 'one' });
+});
+
 onEachDatabase('a person creates at most 100 service accounts, and a management key more', async ({ db }) => {
   const { ada, key, accounts } = await fixture(db);
   for (let index = 1; index < limits.serviceAccountsPerPersonMax; index++) await addAccount(db, `many${index}`);
