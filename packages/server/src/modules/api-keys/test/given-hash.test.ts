@@ -68,7 +68,7 @@ test('a secret belongs to one key: a hash that a key has, had, or was deleted wi
   await keyChanges.rotate(operator, backend.serviceId, id, { overlapSeconds: 0, endPrevious: false });
   const removed = await create(app, backend, { nickname: 'removed', sha256: hashOf('sk_removed') });
   await apiKeys.delete(operator, backend.serviceId, (removed.json as CreatedServiceAccountKey).id);
-  const sibling = `/auth/service-accounts/${await newServiceAccount(app.db, backend.accountId)}`;
+  const sibling = `/auth/service-accounts/${await addServiceAccount(app.db, [backend.accountId])}`;
   const removedThere = await create(app, { ...backend, path: sibling }, { nickname: 'a', sha256: hashOf('sk_there') });
   const { id: idThere } = removedThere.json as CreatedServiceAccountKey;
   assert.equal((await app.call('DELETE', `${sibling}/api-keys/${idThere}`, { headers: backend.headers })).status, 200);
