@@ -3,7 +3,7 @@ import Type, { type TSchema } from 'typebox';
 import { DisabledReasonName } from './api-keys.ts';
 import { Quota } from './key-limits.ts';
 import { limits } from './limits.ts';
-import { AccountId, Instant, KeyId, Text } from './schemas.ts';
+import { AccountId, Environment, Instant, KeyId, Text } from './schemas.ts';
 import { SessionId } from './sessions.ts';
 import { WebhookId, webhookEventTable, type WebhookEvent } from './webhooks.ts';
 
@@ -64,6 +64,9 @@ export const CreatedKeyEventData = Type.Object(
       description:
         '`account`: the owner, or a person who manages the service account; `operator`: the command line; `key`: a management key',
     }),
+    environment: Type.Optional(
+      Type.String({ ...Environment, description: 'Absent: the first environment, or there are none' }),
+    ),
   },
   strict,
 );

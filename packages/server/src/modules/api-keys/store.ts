@@ -185,7 +185,13 @@ export async function createKey(
     environment,
   ];
   const values = [lookupOf(hash), stored, ...own];
-  const details = limits === null ? { nickname, scopes } : { nickname, scopes, limits: toLimits(limits) };
+  const details = {
+    nickname,
+    scopes,
+    ...(limits === null ? {} : { limits: toLimits(limits) }),
+    ...(environment === null ? {} : { environment }),
+    ...(isGiven ? { given: true } : {}),
+  };
   await db.transaction(async (tx) => {
     await allInOrder([
       assertMayActForTx(tx, principal, accountId, now),

@@ -36,6 +36,7 @@ const key: Describe = (event, details) => ({
 const createdKey: Describe = (event, details) => ({
   ...key(event, details),
   createdBy: event.actor.split(':', 1)[0] ?? '',
+  ...(typeof details['environment'] === 'string' ? { environment: details['environment'] } : {}),
 });
 const disabledKey: Describe = (event, details) => ({ ...key(event, details), reason: String(details['reason']) });
 const expiringKey: Describe = (event, details) => ({ ...key(event, details), expiresAt: String(details['expiresAt']) });

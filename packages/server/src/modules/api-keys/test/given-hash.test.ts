@@ -118,6 +118,8 @@ test('only a management key or an operator sets the hash of a key', async () => 
   const { apiKeys } = app.service.services;
   await apiKeys.createWithHash(operator, user.account.id, { nickname: 'a' }, sha256);
   assert.equal((await verify(app, 'sk_person')).headers.get('x-keyreeve-account'), user.account.id);
+  const { details } = (await listAuditEvents(app.db)).findLast(({ action }) => action === 'api_key.created') ?? {};
+  assert.deepEqual(JSON.parse(details ?? ''), { nickname: 'a', scopes: [], given: true });
 });
 
 test('a hash that is not a SHA-256 in lower case is rejected, and so are reserved scopes', async () => {

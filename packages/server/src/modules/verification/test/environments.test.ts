@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import type { CreatedKey, KeyDetails, VerifyResult } from '@keyreeve/contract';
 import { test } from '../../../../test-kit/app-on-each-database.ts';
+import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { assertRejected } from '../../../../test-kit/key-client.ts';
 import { newPlace } from '../../../../test-kit/new-db.ts';
 import { newApp } from '../../../../test-kit/new-app.ts';
@@ -16,6 +17,14 @@ const selectHash = sql<{ hash: Uint8Array }>('test_hash', `select key_hash as ha
 test('a verification that names no environment accepts only keys of the first one', async () => {
   await using at = await withEnvironments(liveAndTest);
   const [live, inTest] = [await at.create('live'), await at.create('test', { environment: 'test' })];
+  const created = (await listAuditEvents(at.app.db)).filter(({ action }) => action === 'api_key.created').slice(-2);
+  assert.deepEqual(
+    created.map(({ details }) => JSON.parse(details ?? '') as unknown),
+    [
+      { nickname: 'live', scopes: [] },
+      { nickname: 'test', scopes: [], environment: 'test' },
+    ],
+  );
   assert.match(live.key, /^acme_live_/);
   assert.match(inTest.key, /^acme_test_/);
   assert.equal(await at.outcomeOf(live.key), 'valid live');

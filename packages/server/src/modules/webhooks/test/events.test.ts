@@ -101,4 +101,12 @@ test('the creation of a key is published with the kind of its creator, and witho
       data: { accountId: 'acc_1', keyId: 42, nickname: 'laptop', createdBy },
     });
   }
+  const inTest = '{"nickname":"laptop","environment":"test","given":true}';
+  assert.deepEqual(describe({ ...event, actor: 'operator', action: 'api_key.created', details: inTest })?.data, {
+    accountId: 'acc_1',
+    keyId: 42,
+    nickname: 'laptop',
+    createdBy: 'operator',
+    environment: 'test',
+  });
 });
