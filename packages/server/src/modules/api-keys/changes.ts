@@ -143,7 +143,7 @@ export class KeyChanges {
     const { clock, hash } = this.#options;
     const now = clock.now();
     // The environment of a key never changes.
-    const prefix = this.#environments.prefixOf((await this.#find(accountId, id)).environment);
+    const prefix = this.#environments.prefixOfNext(await this.#find(accountId, id));
     const secret = makeKey(prefix);
     const stored = { hash: hash.stored(secret.reveal()), hint: hintOf(secret), prefix };
     const plan: MakePlan = (before, at) => planRotation({ principal, request, secret: stored, now, clock }, before, at);

@@ -1,7 +1,7 @@
 /** Which environments the prefix of a key allows. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { makeKey } from '../key-format.ts';
+import { hintOf, makeKey } from '../key-format.ts';
 import { Environments } from '../environments.ts';
 
 test('a key with the prefix of a further environment is valid in no other', () => {
@@ -17,4 +17,19 @@ test('a key with the prefix of a further environment is valid in no other', () =
   assert.deepEqual(of.allowedBy(keyOf('acme_test'), accepted), ['test']);
   assert.deepEqual(of.allowedBy(keyOf('acme_test'), ['live']), []);
   for (const prefix of ['acme_live', 'krv', 'acme']) assert.equal(of.allowedBy(keyOf(prefix), accepted), accepted);
+});
+
+test('a key whose prefix belongs to a further environment gets no secret of the first one', () => {
+  const of = new Environments(
+    [
+      { name: 'live', prefix: 'acme_live' },
+      { name: 'test', prefix: 'acme_test' },
+    ],
+    'krv',
+  );
+  const hint = (prefix: string): string => hintOf(makeKey(prefix));
+  assert.throws(() => of.prefixOfNext({ environment: null, hint: hint('acme_test') }), { code: 'invalid_request' });
+  assert.equal(of.prefixOfNext({ environment: 'test', hint: hint('acme_test') }), 'acme_test');
+  for (const known of [hint('acme_live'), hint('krv'), hint('acme'), null])
+    assert.equal(of.prefixOfNext({ environment: null, hint: known }), 'acme_live');
 });
