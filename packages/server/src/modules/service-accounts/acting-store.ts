@@ -16,6 +16,17 @@ const lockAccount = sql<{ id: string }>('lock_managed_account', {
   sqlite: lockText,
   postgres: `${lockText} for update`,
 });
+// The order of all locks of several accounts, against deadlocks: persons first, then by id. Neither ever changes.
+const lockSeveralText = `select id from accounts where id in ($1, $2, $3)`;
+const lockSeveral = sql<{ id: string }>('lock_accounts_in_order', {
+  sqlite: lockSeveralText,
+  postgres: `${lockSeveralText} order by kind, id for update`,
+});
+const lockPersonText = `select id from accounts where id = $1 and kind = 'person'`;
+const lockPerson = sql<{ id: string }>('lock_person_shared', {
+  sqlite: lockPersonText,
+  postgres: `${lockPersonText} for share`,
+});
 const selectManaged = sql<{ id: string }>(
   'select_managed_account',
   `select s.id from service_account_managers m join accounts s on s.pk = m.service_pk join accounts a on a.pk = m.manager_pk
@@ -44,6 +55,19 @@ const lockKey = sql<{ id: string }>('lock_management_key', {
  */
 export const lockAccountTx = async (tx: Transaction, accountId: string): Promise<void> =>
   void (await tx.get(lockAccount, [accountId]));
+
+/**
+ * Locks up to three accounts in the order of all locks: persons first, then by id. Others are ignored. First in a transaction
+ * that locks more than {@link assertMayActForTx} does.
+ */
+export const lockAccountsTx = async (
+  tx: Transaction,
+  [first = '', second = '', third = '']: readonly string[],
+): Promise<void> => void (await tx.all(lockSeveral, [first, second, third]));
+
+/** Locks the account against changes if it is a person. */
+export const lockPersonTx = async (tx: Transaction, accountId: string): Promise<void> =>
+  void (await tx.get(lockPerson, [accountId]));
 
 /** @returns false also if there is no such account */
 export const isManagedBy = async (

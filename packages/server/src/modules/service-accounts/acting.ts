@@ -5,7 +5,7 @@ import { DomainError } from '../../foundation/errors.ts';
 import type { Principal } from '../../foundation/principal.ts';
 import { isAccountId } from '../../foundation/account-id.ts';
 import { assertSessionValidTx } from '../sessions/store.ts';
-import { isManagedBy, lockAccountTx, lockManagementKeyTx } from './acting-store.ts';
+import { isManagedBy, lockAccountTx, lockManagementKeyTx, lockPersonTx } from './acting-store.ts';
 
 /**
  * First in the transaction of every change that a principal makes to an account or its keys: the credential was verified
@@ -25,9 +25,10 @@ export async function assertMayActForTx(
   const credential = async (): Promise<void> => assertCredentialValidTx(tx, principal, now);
   if (managerId === undefined) return credential();
   const locks = [credential, async (): Promise<void> => lockAccountTx(tx, accountId)];
-  // Service accounts may manage each other. They are locked in the order of their ids, against deadlocks; people first.
+  // Service accounts may manage each other. All are locked in one order, against deadlocks: persons first, then by id.
   const isFirst = principal.kind === 'account' || managerId < accountId;
-  const ordered = (isFirst ? locks : locks.toReversed()).map((lock) => lock());
+  const ifPerson = isFirst ? [] : [lockPersonTx(tx, managerId)];
+  const ordered = [...ifPerson, ...(isFirst ? locks : locks.toReversed()).map((lock) => lock())];
   const isManager = isManagedBy(tx, accountId, managerId);
   await allInOrder([...ordered, isManager.then(assertManager)]);
 }

@@ -1,5 +1,6 @@
 /** The managers of service accounts. */
 import { limits } from '@keyreeve/contract';
+import { allInOrder } from '../../foundation/all-in-order.ts';
 import type { Clock } from '../../foundation/clock.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { isOutcomeUnknown } from '../../foundation/database/unavailable.ts';
@@ -11,7 +12,7 @@ import { PendingChanges } from '../deletion-journal/pending-changes.ts';
 import type { Revocations } from '../deletion-journal/revocation.ts';
 import type { KeyCreationLimits } from '../rate-limits/key-creation-limits.ts';
 import { assertMayActFor, assertMayActForTx } from './acting.ts';
-import { lockAccountTx } from './acting-store.ts';
+import { lockAccountsTx, lockAccountTx } from './acting-store.ts';
 import { countChangeTx } from './counts.ts';
 import { confirmingAbsence, findExisting, notFound } from './service-accounts.ts';
 import * as store from './store.ts';
@@ -60,7 +61,9 @@ export class Managers {
     if (managerId === id || !isAccountId(managerId)) throw new DomainError('manager_not_eligible');
     const now = clock.now();
     const added = db.transaction(async (tx) => {
-      const { at, managers } = await this.#lockTx(tx, principal, id, now);
+      const caller = principal.kind === 'account' ? [principal.accountId] : [];
+      const locked = lockAccountsTx(tx, [...caller, id, managerId]);
+      const [, { at, managers }] = await allInOrder([locked, this.#lockTx(tx, principal, id, now)]);
       const existing = managers.find((manager) => manager.id === managerId);
       if (existing) return existing;
       if (managers.length >= limits.managersPerServiceAccountMax) throw new DomainError('manager_limit_reached');

@@ -17,7 +17,7 @@ import { recordAccountEventTx } from '../audit/audit.ts';
 import { isCounted } from '../rate-limits/key-change-limits.ts';
 import { assertCreationAllowed, type KeyCreationLimits } from '../rate-limits/key-creation-limits.ts';
 import { assertCredentialValidTx, assertMayActFor, assertMayActForTx } from './acting.ts';
-import { lockAccountTx } from './acting-store.ts';
+import { lockAccountsTx, lockAccountTx } from './acting-store.ts';
 import { countChangeTx, countNewTx } from './counts.ts';
 import * as store from './store.ts';
 import type { ServiceAccountRow } from './store.ts';
@@ -131,7 +131,8 @@ export class ServiceAccounts {
     const now = clock.now();
     const changed = db.transaction(async (tx) => {
       // Another service account of the creator may get the same name meanwhile.
-      await allInOrder([creatorId && lockAccountTx(tx, creatorId), assertMayActForTx(tx, principal, id, now)]);
+      const first = creatorId && lockAccountsTx(tx, [creatorId, id]);
+      await allInOrder([first, assertMayActForTx(tx, principal, id, now)]);
       const before = await store.findServiceAccount(tx, id);
       if (!before) throw notFound();
       assertMayChange(principal, before.creatorId);

@@ -8,7 +8,7 @@ import { addAccount, addKey, addSession, keys, now, operator } from '../../../..
 import { codeOf, onEachDatabase, outcomes, race, rivalsMin } from '../../../../test-kit/store-on-each-database.ts';
 import { testConfig } from '../../../../test-kit/test-config.ts';
 import { wire, type Services } from '../../../app/wiring.ts';
-import type { Db } from '../../../foundation/database/db.ts';
+import type { Db, Transaction } from '../../../foundation/database/db.ts';
 import { sql } from '../../../foundation/database/sql.ts';
 import { disableAccount } from '../../accounts/store.ts';
 import { manageScope } from '../acting-store.ts';
@@ -298,4 +298,41 @@ onEachDatabase('of rivals that create or rename to one name or external id, one 
     return 'renamed';
   });
   assert.deepEqual(outcomes(rename), { renamed: 1, name_taken: rivalsMin - 1 });
+});
+
+onEachDatabase('changes of service accounts and of their keys wait for each other in one order', async (opened) => {
+  const { db } = opened;
+  const { ada, key, accounts } = await fixture(db);
+  const ids: string[] = [];
+  // Of random ids, those below the id of the creator: their order differs from `persons first`.
+  for (let index = 0; ids.length < 2; index++) {
+    const { id } = await accounts.create(key, ada, { name: `n${index}` });
+    if (id < ada) ids.push(id);
+  }
+  // The database repeats a transaction that a deadlock ended.
+  const runs = { transactions: 0, attempts: 0 };
+  const counting = (on: Db): Db =>
+    new Proxy(on, {
+      get: (target, name) => {
+        if (name === 'transaction')
+          return <T>(work: (tx: Transaction) => Promise<T>): Promise<T> => {
+            runs.transactions++;
+            return target.transaction((tx) => {
+              runs.attempts++;
+              return work(tx);
+            });
+          };
+        const value: unknown = Reflect.get(target, name, target);
+        return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+      },
+    });
+  const settled = await race(opened, rivalsMin * 2, async (on, rival) => {
+    const own = servicesOf(counting(on));
+    const id = ids[rival % 4 < 2 ? 0 : 1] ?? '';
+    if (rival % 2 === 0) await own.apiKeys.create(key, id, { nickname: `rival ${rival}` });
+    else await own.serviceAccounts.change(key, id, { name: `rival ${rival}` });
+    return 'done';
+  });
+  assert.deepEqual(outcomes(settled), { done: rivalsMin * 2 });
+  assert.equal(runs.attempts, runs.transactions);
 });
