@@ -4,7 +4,13 @@ import { allRoutes, exampleOf, type ErrorCode } from '@keyreeve/contract';
 import { test } from '../../../test-kit/app-on-each-database.ts';
 import { assertRejected } from '../../../test-kit/key-client.ts';
 import { basic, bearer, goodPassword, newApp, operator } from '../../../test-kit/new-app.ts';
+import { sql } from '../../foundation/database/sql.ts';
 import { newBackend } from '../../../test-kit/service-accounts.ts';
+
+const makeManagementKey = sql(
+  'test_make_management_key',
+  `update api_keys set scopes = 'keyreeve:keys' where nickname = $1`,
+);
 
 type Headers = Readonly<Record<string, string>>;
 type Cases = Readonly<Record<string, readonly [headers: Headers, manager: ErrorCode, managementKey: ErrorCode]>>;
@@ -85,8 +91,11 @@ test('a management key of a further environment is not accepted', async () => {
   await using app = await newApp({ environment: { KEYREEVE_ENVIRONMENTS: 'live:krv_live,test:krv_test' } });
   const live = await newBackend(app);
   assert.equal((await app.call('GET', `${live.path}/api-keys`, { headers: live.headers })).status, 200);
-  const further = await newBackend(app, { environment: 'test' });
-  const answer = await app.call('GET', `${further.path}/api-keys`, { headers: further.headers });
+  const request = { nickname: 'further', environment: 'test' };
+  const { secret } = await app.service.services.apiKeys.create(operator, live.accountId, request);
+  // No request makes such a key.
+  await app.db.transaction((tx) => tx.run(makeManagementKey, [request.nickname]));
+  const answer = await app.call('GET', `${live.path}/api-keys`, { headers: bearer(secret.reveal()) });
   assertRejected(answer, 'invalid_management_key');
 });
 

@@ -28,7 +28,14 @@ import { importedIdOf } from './imported-id.ts';
 import { hintOf, makeKey } from './key-format.ts';
 import { toMetadata } from './metadata.ts';
 import { validateNickname } from '../../foundation/nickname.ts';
-import { hasReservedScope, scopesInForce, scopesToGrant, splitScopes, validateScopes } from './scopes.ts';
+import {
+  assertFirstEnvironment,
+  hasReservedScope,
+  scopesInForce,
+  scopesToGrant,
+  splitScopes,
+  validateScopes,
+} from './scopes.ts';
 import * as store from './store.ts';
 import { findWithheldScopes } from './withheld-store.ts';
 
@@ -110,7 +117,7 @@ export class ApiKeys {
    * @returns the key and its secret, which cannot be retrieved later
    * @throws DomainError `nickname_invalid`, `scope_invalid`, `reserved_scope`, `scope_not_entitled`, `reauth_required`, `nickname_taken`,
    *   `key_limit_reached`, `too_many_creations`, `account_not_found`, `invalid_request` for an expiry in the past or too late,
-   *   bad IP ranges or metadata, `invalid_access_token` when the session has ended, `invalid_management_key`
+   *   bad IP ranges or metadata, an unknown environment, or a reserved scope in a further one, `invalid_access_token` when the session has ended, `invalid_management_key`
    */
   async create(principal: Principal, accountId: string, request: KeyRequest): Promise<ApiKey & { secret: Secret }> {
     const { hash } = this.#options;
@@ -169,6 +176,7 @@ export class ApiKeys {
     const limitsText = toLimitsText(request.limits ?? null);
     assertExpiry(expiresAt, now, lifetimeDaysMax);
     const environment = this.#environments.toStored(request.environment);
+    assertFirstEnvironment(scopes, environment);
     const made = make(this.#environments.prefixOf(environment));
     const key: store.NewKey = {
       ...made,

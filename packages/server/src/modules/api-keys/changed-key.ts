@@ -10,7 +10,7 @@ import { mergeMetadata } from './metadata.ts';
 import { isWidened } from './narrowing.ts';
 import { mergeLimits } from '../key-limits/definition.ts';
 import { validateNickname } from '../../foundation/nickname.ts';
-import { hasReservedScope, splitScopes, validateScopes } from './scopes.ts';
+import { assertFirstEnvironment, hasReservedScope, splitScopes, validateScopes } from './scopes.ts';
 
 /** Absent members stay as they are; null removes the value. */
 export interface KeyChangeRequest {
@@ -97,7 +97,7 @@ export function assertMayManage(principal: Principal, { scopes }: Pick<KeyDetail
   if (principal.kind === 'key' && hasReservedScope(splitScopes(scopes))) throw new DomainError('reserved_scope');
 }
 
-/** @throws DomainError `scope_invalid`, `reserved_scope`, `reauth_required` */
+/** @throws DomainError `scope_invalid`, `reserved_scope`, `invalid_request`, `reauth_required` */
 function scopesOf(
   principal: Principal,
   before: KeyDetailsRow,
@@ -109,6 +109,7 @@ function scopesOf(
   if (!hasReservedScope(scopes)) return { scopes: text, needsRole: 0 };
   const added = scopes.filter((scope) => !held.includes(scope));
   if (!hasReservedScope(added)) return { scopes: text, needsRole: before.needsRole };
+  assertFirstEnvironment(scopes, before.environment);
   assertRecentSignIn(principal, now);
   return { scopes: text, needsRole: principal.kind === 'account' ? 1 : 0 };
 }

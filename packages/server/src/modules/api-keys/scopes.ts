@@ -60,6 +60,23 @@ export function validateScopes(
 }
 
 /**
+ * Requests to Keyreeve accept only keys of the first environment, so a reserved scope would have no effect on another key.
+ * @param environment as stored in the key
+ * @throws DomainError `invalid_request`
+ */
+export function assertFirstEnvironment(scopes: readonly string[], environment: string | null): void {
+  if (environment === null || !hasReservedScope(scopes)) return;
+  throw new DomainError('invalid_request', {
+    detail: `Only keys of the first environment can have scopes that begin with ${reservedPrefix}, because Keyreeve accepts no other keys from its clients.`,
+    errors: scopes.flatMap((scope, index) =>
+      scope.startsWith(reservedPrefix)
+        ? [{ pointer: `/scopes/${index}`, detail: `Not possible for a key of the environment ${environment}.` }]
+        : [],
+    ),
+  });
+}
+
+/**
  * The scopes that the catalogue decides on: accounts and management keys can grant only declared scopes. Operators can grant
  * any.
  * @param hasCatalogue whether the scope catalogue is enforced

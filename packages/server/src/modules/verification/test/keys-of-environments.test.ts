@@ -18,6 +18,7 @@ import { head } from '../../../../test-kit/raw-http.ts';
 import { ConfigError } from '../../../app/config.ts';
 import { deriveKeys } from '../../../foundation/crypto/master-key.ts';
 import { sql } from '../../../foundation/database/sql.ts';
+import { DomainError } from '../../../foundation/errors.ts';
 import { keyImporter } from '../../import/api-keys.ts';
 import { runImport } from '../../import/run-import.ts';
 import { liveAndTest, withEnvironments } from './environments-kit.ts';
@@ -27,6 +28,10 @@ const any = { KEYREEVE_FORWARD_ENVIRONMENTS: 'any' };
 const loseColumns = sql(
   'test_lose_environments',
   `update api_keys set environment = null, addresses = null, disabled_at = null, disabled_reason = null where nickname = $1`,
+);
+const makeServiceKey = sql(
+  'test_make_service_key',
+  `update api_keys set scopes = 'keyreeve:verify' where nickname = $1`,
 );
 const both = { environments: ['live', 'test'] };
 
@@ -164,14 +169,46 @@ test('a prefix that keys of another environment have stops the start', async () 
 test('a key of a further environment authenticates no request to Keyreeve', async () => {
   await using at = await withEnvironments({ ...liveAndTest, ...any });
   const { account } = await at.app.signIn();
-  const request = { nickname: 'service', scopes: ['keyreeve:verify'], environment: 'test' };
+  const request = { nickname: 'service', environment: 'test' };
   const { secret } = await at.app.service.services.apiKeys.create(operator, account.id, request);
+  // No request makes such a key. This check holds also if the database has one.
+  await at.app.db.transaction((tx) => tx.run(makeServiceKey, ['service']));
   assert.equal(await at.outcomeOf(secret.reveal(), { ...both, scopes: ['keyreeve:verify'] }), 'valid test');
   const headers = bearer(secret.reveal());
   const json = { credential: 'x', environments: ['test'] };
   assertRejected(await at.app.call('POST', '/auth/verify', { headers, json }), 'invalid_service_key');
   const batch = { headers, json: { credentials: ['x'] } };
   assertRejected(await at.app.call('POST', '/auth/verify/batch', batch), 'invalid_service_key');
+});
+
+test('a key of a further environment never gets a scope of Keyreeve, which would have no effect', async () => {
+  await using at = await withEnvironments(liveAndTest);
+  const { account } = await at.app.signIn();
+  const { apiKeys, keyChanges } = at.app.service.services;
+  const isRejected = (error: unknown): boolean => {
+    assert.ok(error instanceof DomainError);
+    assert.deepEqual(
+      [error.code, error.options.errors?.map(({ pointer }) => pointer)],
+      ['invalid_request', ['/scopes/1']],
+    );
+    assert.match(
+      error.options.detail ?? '',
+      /^Only keys of the first environment can have scopes that begin with keyreeve:/,
+    );
+    return true;
+  };
+  for (const scope of ['keyreeve:verify', 'keyreeve:keys']) {
+    const scopes = ['orders:read', scope];
+    const request = { nickname: `refused ${scope}`, scopes, environment: 'test' };
+    await assert.rejects(apiKeys.create(operator, account.id, request), isRejected);
+    const sha256 = createHash('sha256').update(scope).digest('hex');
+    await assert.rejects(apiKeys.createWithHash(operator, account.id, request, sha256), { code: 'reserved_scope' });
+    const { id } = await apiKeys.create(operator, account.id, { nickname: scope, environment: 'test' });
+    await assert.rejects(keyChanges.change(operator, account.id, id, { scopes }), isRejected);
+    assert.equal((await keyChanges.read(account.id, id)).scopes, '');
+    const live = await apiKeys.create(operator, account.id, { nickname: `live ${scope}`, scopes, environment: 'live' });
+    assert.deepEqual(live.scopes, scopes);
+  }
 });
 
 test('a rejection for the environment spends no tokens, and counts as refused', async () => {
