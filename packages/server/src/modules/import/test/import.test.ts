@@ -79,6 +79,7 @@ onEachDatabase('an account is imported with its states and its audit events', as
     requiresSecondFactor: 0,
     sessionEpoch: 0,
     emailUnconfirmedSince: null,
+    kind: 'person',
     language: null,
   });
   assert.deepEqual([bob.passwordHash, bob.disabledAt, bob.unverifiedSince], ['', now, now]);
