@@ -51,7 +51,8 @@ export const errorHelp: Readonly<Record<ErrorCode, ErrorHelp>> = {
     fix: 'Send an email address such as `ada@example.com`: an ASCII local part, one @ and a domain name.',
   },
   nickname_invalid: {
-    cause: 'The nickname is empty or too long, or contains white space at its ends or invisible characters.',
+    cause:
+      'The nickname of a key, or the name of a service account, is empty or too long, or contains white space at its ends or invisible characters.',
     fix: 'Choose a short visible name, for example `billing worker`.',
   },
   scope_invalid: {
@@ -197,7 +198,7 @@ export const errorHelp: Readonly<Record<ErrorCode, ErrorHelp>> = {
   },
   scope_not_entitled: {
     cause: 'The request gives a key a scope that is not declared, or that needs an entitlement that the account lacks.',
-    fix: 'Choose scopes with `"mayGrant": true` from `GET /auth/scopes`, or ask an administrator for the entitlement.',
+    fix: 'Choose scopes with `"mayGrant": true` from `GET /auth/scopes`, or ask an administrator for the entitlement. With a management key, set the entitlements of the service account first. An operator gives the account of the key those that it may pass on: `keyreeve account entitlements <account> --set …`.',
   },
   scope_not_found: {
     cause: 'The name is not in the scope catalogue, or the scope has been deleted.',
@@ -230,7 +231,7 @@ export const errorHelp: Readonly<Record<ErrorCode, ErrorHelp>> = {
   service_account: {
     cause:
       'The operation concerns a password, an email address, a second factor, sessions or the role, and the account is a service account.',
-    fix: 'Use the routes of service accounts. To stop all its keys, disable or delete the account.',
+    fix: 'Change its name, keys and managers with the routes of service accounts, or with `keyreeve service-account`. To stop all its keys, disable or delete the account.',
   },
   account_limited: {
     cause: 'An administrator or an operator has set limits of the account.',

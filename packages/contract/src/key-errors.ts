@@ -5,7 +5,7 @@ import { limits } from './limits.ts';
 export const keyErrors = {
   nickname_invalid: {
     status: 400,
-    title: 'The nickname is not valid',
+    title: 'The nickname or name is not valid',
     meaning: `A nickname, like the name of a service account, has 1 to ${limits.nicknameCodePointsMax} visible characters in Unicode NFC, at most ${limits.nicknameBytesMax} bytes, without white space at its ends and without control, invisible or direction characters.`,
   },
   scope_invalid: {
@@ -39,7 +39,7 @@ export const keyErrors = {
     status: 403,
     title: 'The account cannot grant this scope',
     meaning:
-      'The scope is not in the catalogue of this installation, or it needs an entitlement that the account lacks. GET /auth/scopes lists the scopes that the account can grant.',
+      'The scope is not in the catalogue of this installation, or it needs an entitlement that the account lacks. A person lists the scopes that the account can grant with GET /auth/scopes.',
   },
   wrong_environment: {
     status: 403,

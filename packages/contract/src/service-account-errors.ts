@@ -12,7 +12,7 @@ export const serviceAccountErrors = {
     status: 409,
     title: 'The account is a service account',
     meaning:
-      'A service account has no password, email address, second factor, session and role to change. Its creator changes its name, and its managers change its keys.',
+      'A service account has no password, email address, second factor, session or role. Its creator changes its name, its managers change its keys, and an operator uses `keyreeve service-account`.',
   },
   account_limited: {
     status: 403,

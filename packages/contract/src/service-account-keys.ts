@@ -19,8 +19,7 @@ export const NewServiceAccountKeyBody = Type.Object(
     sha256: Type.Optional(
       Type.String({
         pattern: '^[0-9a-f]{64}$',
-        description:
-          'The SHA-256 of an existing secret, in hexadecimal: the key keeps that secret, and the response contains none. For management keys only',
+        description: `The SHA-256 of an existing secret, in lower-case hexadecimal: the key keeps that secret, and the response contains none. The secret has at most ${limits.importedKeyCharsMax} visible ASCII characters, no spaces and no commas, and is hashed without a line end. For management keys only`,
         examples: ['9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08'],
       }),
     ),

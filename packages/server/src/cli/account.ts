@@ -73,6 +73,7 @@ export function accountCommand(): Command {
     .description('List or set the entitlements of an account.')
     .option('--set <scopes>', 'replace them by these scopes, separated by commas')
     .option('--clear', 'remove all of them')
+    .documentedIn('docs/scopes.md')
     .examples(
       'keyreeve account entitlements you@example.com',
       'keyreeve account entitlements you@example.com --set reports:read,exports:create',
@@ -156,6 +157,8 @@ function printLimits(options: OutputOptions, { account, limits, quotaUse }: Limi
 }
 
 async function setPassword(text: string, options: PasswordCommandOptions): Promise<void> {
+  // Before it asks for a password.
+  await withInstallation({}, async ({ accounts }) => accounts.findPerson((await accounts.find(text)).id));
   const { password, isGenerated } = await obtainPassword(options);
   const account = await afterChange(text, ({ accounts }, { id }) => accounts.setPassword(operator, id, password));
   printAccount(options, account, 'Set the password of', isGenerated ? password.reveal() : undefined);
@@ -259,7 +262,12 @@ function printAccount(options: OutputOptions, account: Account, done: string, pa
 }
 
 const lineOf = (account: Account, done: string): string =>
-  `${done === '' ? 'Account' : `${done} account`} ${labelOf(account)}, ${kindOf(account)}, ${stateOf(account)}${account.requiresSecondFactor === 1 ? ', second factor required' : ''}.`;
+  isService(account)
+    ? serviceLineOf(account, done)
+    : `${done === '' ? 'Account' : `${done} account`} ${labelOf(account)}, ${kindOf(account)}, ${stateOf(account)}${account.requiresSecondFactor === 1 ? ', second factor required' : ''}.`;
+
+const serviceLineOf = (account: Account, done: string): string =>
+  done === '' ? `Service account ${account.id}, ${stateOf(account)}.` : `${done} service account ${account.id}.`;
 
 const kindOf = (account: Account): string => (isService(account) ? 'service' : account.role);
 const stateOf = ({ disabledAt }: Account): string => (disabledAt === null ? 'enabled' : 'disabled');

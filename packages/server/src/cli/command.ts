@@ -39,6 +39,12 @@ export class CliCommand extends Command {
     return this.addHelpText('after', `\nExamples:\n${lines.map((line) => `  $ ${line}`).join('\n')}`);
   }
 
+  /** Instead of the page of the group. */
+  documentedIn(page: string): this {
+    this.page = page;
+    return this;
+  }
+
   /** Also for the subcommands. */
   references(page: string, ...keys: readonly (keyof Config)[]): this {
     this.page = page;
@@ -49,7 +55,10 @@ export class CliCommand extends Command {
       return `  ${name.padEnd(width)}  ${firstSentence(doc)}${defaultText}`;
     });
     const variables = lines.length === 0 ? [] : ['', 'Environment variables (all: docs/configuration.md):', ...lines];
-    return this.addHelpText('afterAll', [...variables, '', `Documentation: ${page}`].join('\n'));
+    return this.addHelpText('afterAll', ({ command }) => {
+      const ownPage = command instanceof CliCommand ? command.page : undefined;
+      return [...variables, '', `Documentation: ${ownPage ?? page}`].join('\n');
+    });
   }
 }
 

@@ -11,20 +11,23 @@ const whiteSpaceAtEnds = /^\p{White_Space}|\p{White_Space}$/u;
 
 /** @param pointer the JSON pointer of the text @returns the nickname in NFC @throws DomainError `nickname_invalid` */
 export function validateNickname(text: string, pointer = '/nickname'): string {
-  const problem = (detail: string): DomainError =>
-    new DomainError('nickname_invalid', { detail, errors: [{ pointer, detail }] });
-  if (!text.isWellFormed()) throw problem('It contains half of a character (a lone surrogate).');
+  const subject = pointer === '/name' ? 'The name' : 'It';
+  const problem = (fault: string): DomainError => {
+    const detail = `${subject} ${fault}`;
+    return new DomainError('nickname_invalid', { detail, errors: [{ pointer, detail }] });
+  };
+  if (!text.isWellFormed()) throw problem('contains half of a character (a lone surrogate).');
   const nickname = text.normalize('NFC');
   const codePoints = [...nickname].length;
   if (codePoints < 1 || codePoints > limits.nicknameCodePointsMax) {
-    throw problem(`It has ${codePoints} characters; 1 to ${limits.nicknameCodePointsMax} are allowed.`);
+    throw problem(`has ${codePoints} characters; 1 to ${limits.nicknameCodePointsMax} are allowed.`);
   }
   if (Buffer.byteLength(nickname) > limits.nicknameBytesMax) {
-    throw problem(`It has more than ${limits.nicknameBytesMax} bytes in UTF-8.`);
+    throw problem(`has more than ${limits.nicknameBytesMax} bytes in UTF-8.`);
   }
-  if (whiteSpaceAtEnds.test(nickname)) throw problem('It starts or ends with white space.');
+  if (whiteSpaceAtEnds.test(nickname)) throw problem('starts or ends with white space.');
   if (rejected.test(nickname) && rejected.test(nickname.replaceAll(emoji(), ''))) {
-    throw problem('It contains a control, invisible, direction or reserved character.');
+    throw problem('contains a control, invisible, direction or reserved character.');
   }
   return nickname;
 }

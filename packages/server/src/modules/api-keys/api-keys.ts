@@ -1,5 +1,5 @@
 /** API keys: an account or an operator creates, lists and deletes them. */
-import { randomInt } from 'node:crypto';
+import { hash as digestOf, randomInt } from 'node:crypto';
 import type { DisabledReason, KeyLimits } from '@keyreeve/contract';
 import type { Principal } from '../../foundation/principal.ts';
 import { allInOrder } from '../../foundation/all-in-order.ts';
@@ -61,6 +61,9 @@ export interface ApiKeysOptions {
   /** Called when a key with a given hash has been created: its text does not have the format of our keys. */
   readonly onGivenHash?: () => void;
 }
+
+/** A script that reads no secret sends it. */
+const emptyTextSha256 = digestOf('sha256', '');
 
 export interface KeyRequest {
   readonly nickname: string;
@@ -139,7 +142,8 @@ export class ApiKeys {
    * Creates a key whose secret exists already, for management keys and operators: a text that a person chose may be
    * guessable. This instance accepts the key at once, others after at most `limits.importedKeysLookSeconds`.
    * @param sha256 of the secret, 64 lower-case hexadecimal digits
-   * @throws DomainError as {@link create}; `management_key_required`, `secret_taken`, `invalid_request` for another hash
+   * @throws DomainError as {@link create}; `management_key_required`, `secret_taken`, `invalid_request` for another text or the
+   *   hash of the empty text
    */
   async createWithHash(principal: Principal, accountId: string, request: KeyRequest, sha256: string): Promise<ApiKey> {
     const { hash, onGivenHash } = this.#options;
@@ -147,6 +151,10 @@ export class ApiKeys {
     if (!/^[0-9a-f]{64}$/.test(sha256))
       throw new DomainError('invalid_request', {
         errors: [{ pointer: '/sha256', detail: 'Expected 64 lower-case hexadecimal digits.' }],
+      });
+    if (sha256 === emptyTextSha256)
+      throw new DomainError('invalid_request', {
+        errors: [{ pointer: '/sha256', detail: 'This is the hash of the empty text.' }],
       });
     // As in an import: the installation did not make the secret.
     if (hasReservedScope(request.scopes ?? [])) throw new DomainError('reserved_scope');

@@ -1,9 +1,8 @@
 /** The account whose keys a request concerns: that of the caller, or a service account that the caller manages. */
 import { isAccountId } from '../../foundation/account-id.ts';
 import type { Db } from '../../foundation/database/db.ts';
-import { DomainError } from '../../foundation/errors.ts';
 import type { Caller } from '../../http/route.ts';
-import { assertMayActFor } from '../service-accounts/acting.ts';
+import { assertMayActFor, notManaged } from '../service-accounts/acting.ts';
 
 interface Request {
   readonly principal: Caller;
@@ -21,7 +20,7 @@ export const managedAccount =
   (db: Db): OwnerOf =>
   async ({ principal, params: { accountId = '' } = {} }) => {
     // An account does not manage itself. In particular, a management key cannot change itself.
-    if (!isAccountId(accountId) || accountId === principal.accountId) throw new DomainError('account_not_found');
+    if (!isAccountId(accountId) || accountId === principal.accountId) throw notManaged();
     await assertMayActFor(db, principal, accountId);
     return accountId;
   };

@@ -162,5 +162,6 @@ async function assertMayEntitle(
       ? []
       : [{ pointer: `/entitlements/${index}`, detail: `The account of the management key lacks ${name}.` }],
   );
-  if (errors.length > 0) throw new DomainError('scope_not_entitled', { errors });
+  const detail = `The account of the management key lacks an entitlement. An operator gives this account the entitlement: \`keyreeve account entitlements ${principal.accountId} --set …\`, with all entitlements of the account.`;
+  if (errors.length > 0) throw new DomainError('scope_not_entitled', { detail, errors });
 }

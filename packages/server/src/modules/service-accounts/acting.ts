@@ -66,5 +66,9 @@ function managerOf(principal: Principal, accountId: string): string | undefined 
 
 /** @throws DomainError `account_not_found` */
 function assertManager(isManager: boolean): void {
-  if (!isManager) throw new DomainError('account_not_found');
+  if (!isManager) throw notManaged();
 }
+
+/** The same for an id that does not exist, so that ids cannot be tested. */
+export const notManaged = (): DomainError =>
+  new DomainError('account_not_found', { detail: 'You manage no service account with this id.' });

@@ -132,6 +132,7 @@ test('a hash that is not a SHA-256 in lower case is rejected, and so are reserve
     `${sha256}0`,
     `${sha256.slice(1)}g`,
     '',
+    hashOf(''),
     `${sha256}\n`,
     1,
     null,

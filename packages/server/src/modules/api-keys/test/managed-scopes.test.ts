@@ -112,7 +112,9 @@ test('with the catalogue, a management key grants what the service account may g
   for (const scope of ['undeclared', 'reports:read'])
     assertRejected(await create([scope]), 'scope_not_entitled', scope);
 
-  assertRejected(await entitle(['reports:read']), 'scope_not_entitled');
+  const lacking = await entitle(['reports:read']);
+  assertRejected(lacking, 'scope_not_entitled');
+  assert.match(lacking.text, new RegExp(`account entitlements ${accountId} --set`));
   await entitlements.set(operator, accountId, ['reports:read']);
   assertRejected(await create(['reports:read']), 'scope_not_entitled', 'its own entitlement is not the tenant’s');
   assert.deepEqual(assertRejected(await entitle(['reports:read', 'reports:write']), 'scope_not_entitled'), [
