@@ -88,7 +88,8 @@ export function ipRangeLimit(text: string): IpRangeLimit {
 
 export function keyPrefix(text: string): string {
   if (!keyPrefixPattern.test(text)) throw new Error(`must match ${keyPrefixPattern.source}, unlike “${text}”`);
-  if (reservedPrefixes.includes(text)) throw new Error(`can't be ${text}: other credentials begin with it`);
+  if (reservedPrefixes.includes(text))
+    throw new Error(`must not use the prefix ${text}: other credentials begin with it`);
   return text;
 }
 
@@ -103,7 +104,8 @@ export function environments(text: string): readonly { readonly name: string; re
   const isRepeated = (values: readonly string[]): boolean => new Set(values).size < values.length;
   if (isRepeated(found.map(({ name }) => name)) || isRepeated(found.map(({ prefix }) => prefix)))
     throw new Error('must not repeat a name or a prefix');
-  if (found.length > limits.environmentsMax) throw new Error(`has at most ${limits.environmentsMax}`);
+  if (found.length > limits.environmentsMax)
+    throw new Error(`must have at most ${limits.environmentsMax} environments`);
   return found;
 }
 

@@ -90,12 +90,12 @@ export class ScopeCatalogue {
   /**
    * Declares or changes a scope. Resolves when the change is durable: every verification that starts later applies it.
    * @param given absent members keep their value; a new scope gets an empty description and needs no entitlement
-   * @throws DomainError `scope_invalid`, `invalid_request` for a description with unprintable characters, `catalogue_full`,
-   *   `invalid_access_token`, `unavailable`
+   * @throws DomainError `scope_invalid`, `invalid_request` for a description that is too long or has unprintable characters,
+   *   `catalogue_full`, `invalid_access_token`, `unavailable`
    */
   async set(principal: Principal, name: string, given: Partial<ScopeRequest>): Promise<ScopeRow> {
     assertDeclarable(name);
-    assertPrintable(given.description ?? '');
+    assertDescription(given.description ?? '');
     const plan: MakePlan = (before, scopesCount, now) => {
       if (!before && scopesCount >= limits.catalogueScopesMax) throw new DomainError('catalogue_full');
       const { description = before?.description ?? '', entitled = before?.needsEntitlement === 1 } = given;
@@ -236,9 +236,11 @@ function assertDeclarable(name: string): void {
 }
 
 /** @throws DomainError `invalid_request` */
-function assertPrintable(description: string): void {
-  if (isPrintable(description)) return;
-  const detail = 'Expected printable characters.';
+function assertDescription(description: string): void {
+  const charsMax = limits.scopeDescriptionCharsMax;
+  // As JSON Schema counts: code points.
+  if ([...description].length <= charsMax && isPrintable(description)) return;
+  const detail = `Expected at most ${charsMax} printable characters.`;
   throw new DomainError('invalid_request', { detail, errors: [{ pointer: '/description', detail }] });
 }
 

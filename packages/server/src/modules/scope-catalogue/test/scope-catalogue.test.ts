@@ -267,3 +267,11 @@ test('an account that is not an administrator cannot change the catalogue or its
     assertRejected(await at.app.call(method, path, options), 'administrator_required', path);
   }
 });
+
+test('a description that is too long is rejected on the command line, too', async () => {
+  await using app = await newApp();
+  const { scopeCatalogue } = app.service.services;
+  const set = (length: number) => scopeCatalogue.set(operator, 'a', { description: 'é'.repeat(length) });
+  await assert.rejects(set(257), { code: 'invalid_request' });
+  assert.equal((await set(256)).description.length, 256);
+});
