@@ -1,6 +1,6 @@
 /** The plan of a statement, as the database explains it. */
 import type { Db, Reader } from '../src/foundation/database/db.ts';
-import { sql, type ManyStatement, type SqlValue, type Statement } from '../src/foundation/database/sql.ts';
+import type { ManyStatement, SqlValue, Statement } from '../src/foundation/database/sql.ts';
 
 type Find = (reader: Reader & Pick<Db, 'getMany'>) => Promise<unknown>;
 
@@ -25,11 +25,14 @@ export async function planOf(db: Db, find: Find): Promise<string> {
   } as unknown as Parameters<Find>[0]);
   const { statement, values } = seen!;
   const requested = `values (1, ${values.map((_, index) => `?${index + 1}`).join(', ')})`;
+  const text = {
+    sqlite: `explain query plan ${statement.text.sqlite.replace('$requested', requested)}`,
+    postgres: `explain ${statement.text.postgres}`,
+  };
   const rows = await db.all(
-    sql<Record<string, unknown>>('test_explain', {
-      sqlite: `explain query plan ${statement.text.sqlite.replace('$requested', requested)}`,
-      postgres: `explain ${statement.text.postgres}`,
-    }),
+    { ...statement, name: 'test_explain', preparedName: `explain_${statement.preparedName}`, text } as Statement<
+      Record<string, unknown>
+    >,
     values,
   );
   return rows.map((row) => String(row['detail'] ?? row['QUERY PLAN'])).join('\n');

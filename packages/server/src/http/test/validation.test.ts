@@ -116,7 +116,8 @@ test('one response has several errors, in the order of the fields', () => {
     { pointer: '/expiresAt', detail: table.format[3] },
     {
       pointer: '/owner',
-      detail: 'This field is unknown. Known fields are: nickname, scopes, expiresAt, addresses, limits, metadata, environment.',
+      detail:
+        'This field is unknown. Known fields are: nickname, scopes, expiresAt, addresses, limits, metadata, environment.',
     },
   ]);
 });

@@ -270,12 +270,13 @@ onEachDatabase('an external id finds only what the account of the caller has cre
   for (const principal of [key, account(ada)]) assert.deepEqual(await find(principal), [own.id]);
   assert.deepEqual(await find(account(eve)), [foreign.id]);
   const all = (await accounts.page(key, {})).serviceAccounts;
+  const creators = new Map(all.map(({ id, creatorId }) => [id, creatorId]));
   assert.deepEqual(
-    all.map(({ id, creatorId }) => [id, creatorId]).toSorted(),
-    [
+    creators,
+    new Map([
       [foreign.id, eve],
       [own.id, ada],
-    ].toSorted(),
+    ]),
   );
 });
 
