@@ -31,7 +31,7 @@ const wrongValues: readonly (readonly [name: string, value: string, mistake: str
     'must be like sqlite:data/keyreeve.db or postgres://user:password@host:5432/database',
   ],
   ['KEYREEVE_MASTER_KEY', someMasterKey.slice(1), 'must be 32 bytes in base64url: 43 characters'],
-  ['KEYREEVE_KEY_PREFIX', 'krvr', "must not use the prefix krvr: other credentials begin with it"],
+  ['KEYREEVE_KEY_PREFIX', 'krvr', 'must not use the prefix krvr: other credentials begin with it'],
   ['KEYREEVE_KEY_PREFIXES_ACCEPTED', 'old,Older', 'must match ^[a-z][a-z0-9_]{1,20}$, unlike “Older”'],
   ['KEYREEVE_JWT_ALG', 'HS256', 'must be one of ES256, EdDSA, RS256, not “HS256”'],
   ['KEYREEVE_ACCESS_TOKEN_TTL_SECONDS', '3601', 'must be a whole number from 30 to 3600, not “3601”'],

@@ -52,7 +52,11 @@ export const invalidValues: readonly (readonly [name: string, value: string, rea
   ['KEYREEVE_ENVIRONMENTS', 'live:krvr', /must not use the prefix krvr/],
   ['KEYREEVE_ENVIRONMENTS', 'live:acme_live,live:acme_test', /must not repeat/],
   ['KEYREEVE_ENVIRONMENTS', 'live:acme,test:acme', /must not repeat/],
-  ['KEYREEVE_ENVIRONMENTS', Array.from({ length: 9 }, (_, n) => `e${n}:acme${n}`).join(','), /must have at most 8 environments/],
+  [
+    'KEYREEVE_ENVIRONMENTS',
+    Array.from({ length: 9 }, (_, n) => `e${n}:acme${n}`).join(','),
+    /must have at most 8 environments/,
+  ],
   ['KEYREEVE_FORWARD_ENVIRONMENTS', 'all', /must be one of first, any/],
   ['KEYREEVE_SCOPES', 'closed', /must be one of open, catalogue/],
   ['KEYREEVE_JWT_ALG', 'HS256', /must be one of ES256, EdDSA, RS256, not “HS256”/],
