@@ -55,7 +55,7 @@ async function set(
   };
   const row = await withInstallation({}, ({ scopeCatalogue }) => scopeCatalogue.set(operator, name, given));
   const needs = row.needsEntitlement === 1 ? 'It needs an entitlement.' : 'It needs no entitlement.';
-  print(options, toScope(row), `Declared the scope ${name}. ${needs}`);
+  print(options, toScope(row), `The scope ${name} is declared. ${needs}`);
 }
 
 async function remove(name: string, options: OutputOptions): Promise<void> {

@@ -8,6 +8,6 @@ test('an installation has at most the maximum number of environments', () => {
   const list = (count: number): string => Array.from({ length: count }, (_, n) => `e${n}:prefix_${n}`).join();
   assert.equal(environments(list(limits.environmentsMax)).length, limits.environmentsMax);
   assert.throws(() => environments(list(limits.environmentsMax + 1)), {
-    message: `has at most ${limits.environmentsMax}`,
+    message: `must have at most ${limits.environmentsMax} environments`,
   });
 });

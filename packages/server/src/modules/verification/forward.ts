@@ -155,7 +155,9 @@ function environmentsOf(query: URLSearchParams, { names, forwarded }: Environmen
   if (names.length === 0) return forwarded;
   const wanted = query.getAll('environment');
   if (!wanted.every((name) => names.includes(name)))
-    throw new DomainError('invalid_request', { detail: `The parameter environment is one of ${names.join(', ')}.` });
+    throw new DomainError('invalid_request', {
+      detail: `The parameter environment must be one of ${names.join(', ')}.`,
+    });
   return forwarded.filter((name) => wanted.every((other) => other === name));
 }
 
