@@ -158,7 +158,7 @@ test('the lists of API keys and sessions contain no secrets', async () => {
   const target = await newTarget(app);
   const path = `accounts/${target.account.id}`;
   const now = new Date(app.clock.now()).toISOString();
-  const unchanged = { disabledAt: null, disabledReason: null, lastUsedAt: null };
+  const unchanged = { disabledAt: null, disabledReason: null, lastUsedAt: null, environment: null };
   const keys = await administer(app, administrator, 'GET', `${path}/api-keys`);
   assert.deepEqual(keys.json, {
     apiKeys: [
