@@ -57,7 +57,7 @@ async function useAllSecrets(program: Program, mailbox: Mailbox, canaries: Canar
   // By mail, through the outbox.
   const requested = await call('POST', '/auth/password-resets', {}, { email });
   assert.equal(requested.status, 202, requested.text);
-  remember('code of a reset', codeIn(await mailbox.next({ to: email })));
+  remember('code of a reset', codeIn(await mailbox.next({ to: email, subject: 'Set a new password' })));
 
   const signedIn = await call('POST', '/auth/token', basic(email, password));
   const { accessToken, refreshToken } = signedIn.json as { accessToken: string; refreshToken: string };

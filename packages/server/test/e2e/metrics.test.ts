@@ -44,6 +44,7 @@ test('metrics count verifications and sign-ins by result, and the time of databa
       'not_found',
       'quota_exceeded',
       'rate_limited',
+      'wrong_environment',
       'wrong_kind',
     ].map((it) => `keyreeve_verifications_total{result="${it}"}`),
     ...['delivered', 'failed', 'refused'].map((it) => `keyreeve_webhook_deliveries_total{result="${it}"}`),
