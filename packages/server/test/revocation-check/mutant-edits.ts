@@ -103,18 +103,18 @@ export const repeatedResponses: readonly Edit[] = [
   },
 ];
 
-const verifyCaller = `const result = text === undefined ? undefined : await verifier.verifyKey(text, conditions);`;
+const verifyCaller = `const key = await verifiedKey(verifier, text, clientIp, verifyScope, verifyScopeMissing);`;
 
 /** In `authenticate.ts`: a cache of callers, of 5 s. @param which an expression that is true for requests that use it */
 export const rememberedCallers = (which: string): readonly Edit[] => [
   {
     file: 'app/authenticate.ts',
     find: verifyCaller,
-    replace: `const callers: Map<string, { result: any; until: number }> = ((globalThis as any).callers ??= new Map());
+    replace: `const callers: Map<string, { key: any; until: number }> = ((globalThis as any).callers ??= new Map());
   const found = ${which} && text !== undefined ? callers.get(text) : undefined;
   const isFresh = found !== undefined && Date.now() < found.until;
-  const result: VerificationResult | undefined = isFresh ? found.result : text === undefined ? undefined : await verifier.verifyKey(text, conditions);
-  if (${which} && text !== undefined && result?.valid && !isFresh) callers.set(text, { result, until: Date.now() + 5000 });`,
+  const key = isFresh ? found.key : await verifiedKey(verifier, text, clientIp, verifyScope, verifyScopeMissing);
+  if (${which} && text !== undefined && key && !isFresh) callers.set(text, { key, until: Date.now() + 5000 });`,
   },
 ];
 

@@ -37,13 +37,14 @@ export const mutants: readonly Mutant[] = [
       ...remembered,
       {
         file: 'modules/api-keys/api-keys.ts',
-        find: `    return { id, nickname, scopes, expiresAt, hint: key.hint, ...unused, createdAt: now, updatedAt: now, secret };`,
-        replace: `    if (principal.kind === 'account')
+        find: `    return { ...key, secret };`,
+        replace: `    const { id: keyId, nickname, scopes, expiresAt, createdAt: issuedAt } = key;
+    if (principal.kind === 'account')
       (globalThis as any).remembered?.set(secret.reveal(), {
-        result: { valid: true, type: 'api_key', accountId, keyId: id, nickname, scopes: scopes.join(' '), expiresAt, issuedAt: now },
+        result: { valid: true, type: 'api_key', accountId, keyId, nickname, scopes: scopes.join(' '), expiresAt, issuedAt },
         until: Date.now() + 2000,
       });
-    return { id, nickname, scopes, expiresAt, hint: key.hint, ...unused, createdAt: now, updatedAt: now, secret };`,
+    return { ...key, secret };`,
       },
     ],
     faults: [],
@@ -199,12 +200,12 @@ export const mutants: readonly Mutant[] = [
       {
         file: 'modules/api-keys/store.ts',
         find: `  const deleted = db.transaction(async (tx) => {
-    await allInOrder([assertSessionValidTx(tx, principal, now), deleteTx(tx, principal, accountId, id, now)]);
+    await allInOrder([assertMayActForTx(tx, principal, accountId, now), deleteTx(tx, principal, accountId, id, now)]);
   });
   await`,
         replace: `  const deleted = new Promise<void>((resolve, reject) => {
     db.transaction(async (tx) => {
-      await allInOrder([assertSessionValidTx(tx, principal, now), deleteTx(tx, principal, accountId, id, now)]);
+      await allInOrder([assertMayActForTx(tx, principal, accountId, now), deleteTx(tx, principal, accountId, id, now)]);
       resolve();
     }).catch(reject);
   });
