@@ -15,7 +15,7 @@ const makeKey = (app: TestApp, accountId: string, scopes: readonly string[], nic
 const statusOf = async (app: TestApp, key: string): Promise<number> =>
   (await app.call('GET', '/auth/forward', { headers: bearer(key) })).status;
 
-test('only operators grant keyreeve:keys, and nobody grants a reserved scope on a service account over HTTP', async () => {
+test('only operators grant keyreeve:keys, and no request grants reserved scopes to a service account', async () => {
   await using app = await newApp();
   const administrator = await newAdministrator(app);
   const backend = await newBackend(app);

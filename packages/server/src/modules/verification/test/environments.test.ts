@@ -1,4 +1,4 @@
-/** Keys of several environments: no key of a further environment is accepted unless a request or the operator says so. */
+/** Keys of several environments: no key of a further environment is accepted unless a request or a setting accepts it. */
 import assert from 'node:assert/strict';
 import type { CreatedKey, KeyDetails, VerifyResult } from '@keyreeve/contract';
 import { test } from '../../../../test-kit/app-on-each-database.ts';
