@@ -140,6 +140,8 @@ export const tables: readonly Table[] = [
       last_used_from: 'text',
       revision: 'integer',
       environment: 'text',
+      leaked_at: 'integer',
+      public_key: 'text',
     },
     defaults: { scopes_need_role: 0, revision: 0 },
     isInBackup: true,
@@ -153,8 +155,23 @@ export const tables: readonly Table[] = [
       key_id: 'integer',
       expires_at: 'integer',
       last_used_at: 'integer',
+      public_key: 'text',
     },
     isInBackup: true,
+  },
+  {
+    name: 'short_lived_secrets',
+    key: 'lookup',
+    columns: {
+      lookup: 'integer',
+      key_hash: 'bytes',
+      key_id: 'integer',
+      issued_by: 'integer',
+      assertion_id: 'text',
+      created_at: 'integer',
+      expires_at: 'integer',
+    },
+    isInBackup: false,
   },
   // A restore continues after the last notice of the backup; older ones are not repeated.
   {
