@@ -11,6 +11,8 @@ export const keyPrefixDefault = 'krv';
 /** Prefixes of refresh tokens and one-time codes, which API keys cannot have. */
 export const refreshTokenPrefix = 'krvr';
 export const oneTimeCodePrefix = 'krvc';
+/** The prefix of short-lived secrets, which have the format of API keys. */
+export const shortLivedSecretPrefix = 'krvt';
 export const reservedPrefixes: readonly string[] = [refreshTokenPrefix, oneTimeCodePrefix];
 
 /** Prefixes that an operator can choose for API keys. */

@@ -7,8 +7,18 @@ export type Principal =
   | { readonly kind: 'operator' }
   /** A user with a one-time code that was sent to the account's email address. */
   | { readonly kind: 'mailbox' }
+  /** A client without a credential that reports a leaked secret, which it sends. */
+  | PossessorPrincipal
+  /** GitHub, which reports secrets that it found in repositories. */
+  | { readonly kind: 'github' }
   /** The service, for example when it ends a session whose refresh token was used twice. */
   | { readonly kind: 'system' };
+
+export interface PossessorPrincipal {
+  readonly kind: 'possessor';
+  /** The client IP range: /24 of IPv4, /48 of IPv6. Null if the client IP is not known. */
+  readonly from: string | null;
+}
 
 /** An account that is authenticated by an access token of one of its sessions. */
 export interface AccountPrincipal {
