@@ -2,18 +2,19 @@
  * The text formats of credentials. The prefix states the kind.
  *
  * API key:       `<prefix>_` + 43 base62 characters (256 random bits) + 6 of CRC-32 over all before them
+ * short-lived secret: `krvt_`, then as in an API key
  * refresh token: `krvr_`     + 92 base62 characters (544 bits)        + 6 of CRC-32 over all before them
  */
 
 /** The default prefix of API keys. */
 export const keyPrefixDefault = 'krv';
 
-/** Prefixes of refresh tokens and one-time codes, which API keys cannot have. */
+/** Prefixes of refresh tokens, one-time codes and short-lived secrets, which API keys cannot have. */
 export const refreshTokenPrefix = 'krvr';
 export const oneTimeCodePrefix = 'krvc';
 /** The prefix of short-lived secrets, which have the format of API keys. */
 export const shortLivedSecretPrefix = 'krvt';
-export const reservedPrefixes: readonly string[] = [refreshTokenPrefix, oneTimeCodePrefix];
+export const reservedPrefixes: readonly string[] = [refreshTokenPrefix, oneTimeCodePrefix, shortLivedSecretPrefix];
 
 /** Prefixes that an operator can choose for API keys. */
 export const keyPrefixPattern = /^[a-z][a-z0-9_]{1,20}$/;

@@ -94,6 +94,23 @@ const credentials = {
     30,
     'Days for which an ended previous secret of a key is refused as `expired`. Later: as `not_found`.',
   ),
+  shortLivedSecretSeconds: limit(600, 'Lifetime of a short-lived secret of a public-key key.'),
+  shortLivedSecretsMax: limit(20, 'Valid short-lived secrets of a key. One more ends the oldest.'),
+  // Longer than any assertion and any short-lived secret is valid.
+  shortLivedSecretKeptSeconds: limit(
+    900,
+    'Time after its issue for which an ended short-lived secret is refused as `expired`. Later: as `not_found`.',
+  ),
+  assertionSecondsMax: limit(120, 'Lifetime of an assertion: `exp` − `iat`.'),
+  assertionSkewSeconds: limit(60, 'Difference of `iat` of an assertion from the server’s time.'),
+  assertionIdCharsMin: limit(16, 'The claim `jti` of an assertion: the shortest.'),
+  assertionIdCharsMax: limit(128, 'The claim `jti` of an assertion: the longest.'),
+  exchangeBodyBytesMax: limit(8_192, 'Body of `POST /auth/oauth/token`. More: 413.'),
+  exchangesPerMinuteMax: limit(120, 'Assertions that one key exchanges in a minute. More: 429.'),
+  failedExchangesPerMinuteMax: limit(
+    300,
+    'Rejected assertions per IPv4 /24 or IPv6 /48 in a minute. Then all further ones from there: 429.',
+  ),
   unusedKeysPerHourMax: limit(
     1_000,
     'Keys that are disabled in an hour because they are unused. More: in the next hours.',

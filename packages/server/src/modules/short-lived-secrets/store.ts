@@ -1,0 +1,111 @@
+/** The table of short-lived secrets, which the clients of public-key keys get for their assertions. */
+import { limits } from '@keyreeve/contract';
+import { allInOrder } from '../../foundation/all-in-order.ts';
+import { lookupOf } from '../../foundation/crypto/keyed-hash.ts';
+import type { Db, Transaction } from '../../foundation/database/db.ts';
+import { sql, sqlMany } from '../../foundation/database/sql.ts';
+
+export interface NewShortLivedSecret {
+  /** The stored hash. */
+  readonly hash: Buffer;
+  readonly keyId: number;
+  /** The lookup of the public key that verified the assertion. */
+  readonly issuedBy: number;
+  /** The claim `jti` of the assertion. */
+  readonly assertionId: string;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+  readonly expiresAt: number;
+}
+
+/** The key of a short-lived secret. */
+export interface OwnerOfShortLived {
+  readonly keyId: number;
+  readonly nickname: string;
+  readonly accountId: string;
+}
+
+const lockText = 'select 1 as locked from api_keys where id = $1';
+// On PostgreSQL, the exchanges of a key run in turn, so that their number of valid secrets is exact. A change, rotation or
+// deletion of the key is visible to the statements after this one. SQLite has one writer.
+const lockKey = sql<{ locked: number }>('lock_api_key_for_exchange', {
+  sqlite: lockText,
+  postgres: `${lockText} for no key update`,
+});
+// Inserts nothing for an assertion that was used, and for a key, account or public key that is no longer valid.
+const insertSecret = sql(
+  'insert_short_lived_secret',
+  `insert into short_lived_secrets (lookup, key_hash, key_id, issued_by, assertion_id, created_at, expires_at)
+   select $1, $2, k.id, $4, $5, $6, $7 from api_keys k join accounts a on a.pk = k.account_pk
+   where k.id = $3 and k.disabled_at is null and a.disabled_at is null and k.public_key is not null
+     and (k.lookup = $4 or exists (select 1 from api_key_secrets p where p.lookup = $4 and p.key_id = k.id))
+   on conflict (key_id, assertion_id) do nothing`,
+);
+// $3: the new secret, which may have the same time as older ones. Ends nothing if it was not inserted.
+const endOldest = sql(
+  'end_oldest_short_lived_secrets',
+  `update short_lived_secrets set expires_at = $2
+   where key_id = $1 and expires_at > $2 and lookup <> $3 and lookup not in (
+     select lookup from short_lived_secrets where key_id = $1 and expires_at > $2 and lookup <> $3
+     order by created_at desc, lookup desc limit $4)
+   and exists (select 1 from short_lived_secrets where lookup = $3)`,
+);
+const endSecret = sql<{ keyId: number }>(
+  'end_short_lived_secret',
+  `update short_lived_secrets set expires_at = $3 where lookup = $1 and key_hash = $2 and expires_at > $3
+   returning key_id as "keyId"`,
+);
+const owner = 's.key_id as "keyId", k.nickname, a.id as "accountId"';
+const joined = 'join api_keys k on k.id = s.key_id join accounts a on a.pk = k.account_pk';
+const selectOwners = sqlMany<OwnerOfShortLived>('select_short_lived_secret_owners', {
+  sqlite: `select ${owner} from short_lived_secrets s ${joined} where s.lookup = $1 and s.key_hash = $2`,
+  postgres: `select requested.ordinal, ${owner}
+   from unnest($1::bigint[], $2::bytea[]) with ordinality as requested (lookup, key_hash, ordinal)
+     join short_lived_secrets s on s.lookup = requested.lookup and s.key_hash = requested.key_hash ${joined}`,
+});
+const oldText = 'select lookup from short_lived_secrets where created_at < $1 limit $2';
+const deleteOld = sql('delete_old_short_lived_secrets', {
+  sqlite: `delete from short_lived_secrets where lookup in (${oldText})`,
+  postgres: `delete from short_lived_secrets where lookup in (${oldText} for update skip locked)`,
+});
+
+/**
+ * Stores a secret and ends the oldest ones beyond `limits.shortLivedSecretsMax`. Locks the key.
+ * @returns false, and stores nothing, if the assertion was used, or the key, its account or its public key is not valid
+ */
+export async function insertShortLivedTx(tx: Transaction, secret: NewShortLivedSecret): Promise<boolean> {
+  const { hash, keyId, issuedBy, assertionId, now, expiresAt } = secret;
+  const lookup = lookupOf(hash);
+  const locked = tx.get(lockKey, [keyId]);
+  const inserted = tx.run(insertSecret, [lookup, hash, keyId, issuedBy, assertionId, now, expiresAt]);
+  const ended = tx.run(endOldest, [keyId, now, lookup, limits.shortLivedSecretsMax - 1]);
+  const [, rows] = await allInOrder([locked, inserted, ended]);
+  return rows === 1;
+}
+
+/**
+ * Ends one short-lived secret, such as a leaked one. Its row stays, so that its assertion cannot be used again. The caller
+ * takes no lock of a key or an account afterwards.
+ * @param hash the stored hash of the secret
+ * @returns the id of its key; undefined if there is no such secret or it has ended
+ */
+export const endShortLivedTx = async (tx: Transaction, hash: Buffer, now: number): Promise<number | undefined> =>
+  (await tx.get(endSecret, [lookupOf(hash), hash, now]))?.keyId;
+
+/** The keys of short-lived secrets, also of those that have ended, in the order of their stored hashes. Waits for no write. */
+export const findShortLivedOwners = (
+  db: Pick<Db, 'getMany'>,
+  hashes: readonly Buffer[],
+): Promise<(OwnerOfShortLived | undefined)[]> =>
+  db.getMany(
+    selectOwners,
+    hashes.map((hash) => [lookupOf(hash), hash]),
+  );
+
+/**
+ * Deletes secrets whose assertions have expired.
+ * @param before the time of their creation, in milliseconds
+ * @returns the number of deleted secrets
+ */
+export const deleteOldShortLived = (db: Db, before: number, rowsMax: number): Promise<number> =>
+  db.transaction((tx) => tx.run(deleteOld, [before, rowsMax]));
