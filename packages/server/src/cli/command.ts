@@ -34,6 +34,17 @@ export class CliCommand extends Command {
     return this.option('--json', 'print JSON');
   }
 
+  /** Rejects `--<name>` together with `--no-<name>`: the parser would let the later one win. */
+  exclusive(name: string): this {
+    const given = new Set<string>();
+    for (const one of [name, `no-${name}`])
+      this.on(`option:${one}`, () => {
+        given.add(one);
+        if (given.size > 1) this.error(`error: option '--${name}' cannot be used with option '--no-${name}'`);
+      });
+    return this;
+  }
+
   examples(...lines: readonly string[]): this {
     this.exampleLines.push(...lines);
     return this.addHelpText('after', `\nExamples:\n${lines.map((line) => `  $ ${line}`).join('\n')}`);

@@ -22,6 +22,7 @@ export function scopeCommand(): Command {
     .option('--description <text>', 'for people who create keys')
     .option('--entitled', 'in force only on keys of accounts that have it as an entitlement')
     .option('--no-entitled', 'in force on all keys that have it (default for a new scope)')
+    .exclusive('entitled')
     .json()
     .examples('keyreeve scope set orders:read --description orders', 'keyreeve scope set reports:read --entitled')
     .action(set);

@@ -11,17 +11,27 @@ export interface PrefixSettings {
   readonly environments: readonly Environment[];
 }
 
-/** One sentence for each prefix whose keys are rejected, for the log of `serve` and for `doctor`. */
+/**
+ * One sentence for each prefix whose keys are rejected, for the log of `serve` and for `doctor`. If KEYREEVE_ENVIRONMENTS is
+ * missing, the first sentence names it.
+ */
 export async function keyPrefixWarnings(db: Db, settings: PrefixSettings): Promise<readonly string[]> {
   const { keyPrefix, keyPrefixesAccepted, environments } = settings;
   const accepted = [keyPrefix, ...keyPrefixesAccepted, ...environments.map(({ prefix }) => prefix)];
   const further = environments.slice(1).map(({ name }) => name);
-  return (await listKeyPrefixes(db)).flatMap(({ prefix, environment }) => {
+  const recordedFirst = environments.length === 0 ? await findFirstEnvironment(db) : null;
+  // If it was removed by mistake, setting it again removes the warnings that follow.
+  const missing =
+    recordedFirst === null
+      ? []
+      : [`KEYREEVE_ENVIRONMENTS is not set, but keys were created with it; its first environment was ${recordedFirst}`];
+  const ofPrefixes = (await listKeyPrefixes(db)).flatMap(({ prefix, environment }) => {
     if (environment !== null && !further.includes(environment))
       return `KEYREEVE_ENVIRONMENTS does not list ${environment}: its keys, which begin with ${prefix}_, are rejected`;
     if (accepted.includes(prefix)) return [];
     return `KEYREEVE_KEY_PREFIXES_ACCEPTED does not list ${prefix}, which was the prefix of new keys earlier: keys that begin with ${prefix}_ are rejected; add ${prefix} to it`;
   });
+  return ofPrefixes.length === 0 ? [] : [...missing, ...ofPrefixes];
 }
 
 /**
@@ -46,7 +56,11 @@ export async function environmentMistakes(db: Db, settings: PrefixSettings): Pro
   };
   const ofFirst = first
     ? conflictOf(`KEYREEVE_ENVIRONMENTS gives the prefix ${first.prefix} to ${first.name}`, first.prefix, null)
-    : conflictOf(`KEYREEVE_KEY_PREFIX is ${keyPrefix}`, keyPrefix, null);
+    : conflictOf(
+        `${recordedFirst === null ? '' : 'KEYREEVE_ENVIRONMENTS is not set, and '}KEYREEVE_KEY_PREFIX is ${keyPrefix}`,
+        keyPrefix,
+        null,
+      );
   const ofFurther = further.flatMap(({ name, prefix }) =>
     conflictOf(`KEYREEVE_ENVIRONMENTS gives the prefix ${prefix} to ${name}`, prefix, name),
   );

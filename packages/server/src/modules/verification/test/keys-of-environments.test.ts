@@ -155,7 +155,7 @@ test('a prefix that keys of another environment have stops the start', async () 
     ],
     [
       { KEYREEVE_KEY_PREFIX: 'acme_test' },
-      'KEYREEVE_KEY_PREFIX is acme_test, but keys of test have this prefix: choose another one',
+      'KEYREEVE_ENVIRONMENTS is not set, and KEYREEVE_KEY_PREFIX is acme_test, but keys of test have this prefix: choose another one',
     ],
   ];
   for (const [environment, message] of mistaken)
