@@ -1,5 +1,12 @@
 /** The format of API keys: `<prefix>_`, 43 random characters, 6 characters of checksum. */
-import { checksumChars, keyRandomChars, limits, oneTimeCodePrefix, refreshTokenPrefix } from '@keyreeve/contract';
+import {
+  checksumChars,
+  keyRandomChars,
+  limits,
+  oneTimeCodePrefix,
+  refreshTokenPrefix,
+  shortLivedSecretPrefix,
+} from '@keyreeve/contract';
 import { checksum, randomBase62, Secret } from '../../foundation/crypto/secret.ts';
 
 /** The kind of a credential by its format. Only `key` needs a database read. */
@@ -39,16 +46,25 @@ export function formOf(text: string, prefixes: readonly string[]): KeyForm {
     : 'malformed';
 }
 
+const shortLivedPrefixes = [shortLivedSecretPrefix];
+
+/** Whether a text has the prefix and the length of a short-lived secret. Its prefix is reserved, so no key has it. */
+export const hasShortLivedShape = (text: string): boolean => hasKeyShape(text, shortLivedPrefixes);
+
+/** {@link formOf} for a short-lived secret, which has the format of a key. */
+export const shortLivedFormOf = (text: string): KeyForm => formOf(text, shortLivedPrefixes);
+
 /**
  * Whether a text can be an imported key of another system. A JWT cannot, nor can a text with the prefix and length of our
- * own keys.
+ * own keys or of short-lived secrets.
  */
 export const mayBeImported = (text: string, prefixes: readonly string[]): boolean =>
   text !== '' &&
   text.length <= limits.importedKeyCharsMax &&
   !text.startsWith('eyJ') &&
   formOf(text, prefixes) === 'malformed' &&
-  !hasKeyShape(text, prefixes);
+  !hasKeyShape(text, prefixes) &&
+  !hasShortLivedShape(text);
 
 /** Has the length of a key and one of the prefixes. */
 function hasKeyShape(text: string, prefixes: readonly string[]): boolean {

@@ -95,3 +95,18 @@ const mayGrantReserved = (principal: Principal, accountId: string, scope: string
     principal.role === 'admin' &&
     principal.accountId === accountId &&
     scope !== manageScope);
+
+/** @param held separated by spaces */
+export function hasScopes(held: string, wanted: readonly string[]): boolean {
+  if (wanted.length > 1) return isSubset(wanted, held.split(' '));
+  const [scope] = wanted;
+  return scope === undefined || hasScope(held, scope);
+}
+
+const isSubset = (some: readonly string[], all: readonly string[]): boolean =>
+  some.every((element) => all.includes(element));
+
+/** @param scopes separated by spaces */
+function hasScope(scopes: string, wanted: string): boolean {
+  return scopes === wanted || (scopes !== '' && scopes.split(' ').includes(wanted));
+}

@@ -3,6 +3,7 @@ import { lookupOf } from '../../foundation/crypto/keyed-hash.ts';
 import type { Db } from '../../foundation/database/db.ts';
 import { databaseTime, sql, sqlMany, type Dialect } from '../../foundation/database/sql.ts';
 import { withheldColumn } from '../scope-catalogue/withheld.ts';
+import { endOfPrevious } from './expiry.ts';
 import { disabledAtColumn } from './stored-hash.ts';
 
 /** The state of a key and its account, for verification. */
@@ -36,10 +37,13 @@ export interface KeyState {
   readonly environment?: string | null;
   /** The time of the database at the read, for a secret that expires; null on SQLite, which has the clock of the process. */
   readonly readAt: number | null;
+  /** Of a short-lived secret, in milliseconds. */
+  readonly secretIssuedAt?: number;
+  readonly secretEndsAt?: number;
 }
 
 /** A row of SQLite, which has no `readAt`. */
-type StateColumns = readonly [
+export type StateColumns = readonly [
   ordinal: number,
   id: number,
   accountId: string,
@@ -68,7 +72,8 @@ const limitsColumn = {
   sqlite: 'case when k.limits is not null or a.limits is not null then json_array(k.limits, a.limits) end',
   postgres: 'k.limits, a.limits as "accountLimits"',
 };
-const stateColumns = (
+/** `disabledAt`: {@link disabledAtColumn}. The statement joins `requested`, the key `k` and its account `a`. */
+export const stateColumns = (
   dialect: Dialect,
   disabledAt: string,
 ): string => `requested.ordinal, k.id, a.id as "accountId", k.nickname, k.scopes, k.scopes_need_role as "needsRole", a.role as "ownerRole", k.expires_at as "expiresAt",
@@ -81,8 +86,8 @@ const currentColumns = {
   postgres: `${stateColumns('postgres', plainDisabledAt)}, null::bigint as "overlapEndsAt", null::bigint as "secretLastUsedAt",
      case when k.expires_at is not null then ${databaseTime.postgres} end as "readAt"`,
 };
-// For installations with a scope catalogue or environments.
-const extension = {
+/** For installations with a scope catalogue or environments. */
+export const extension = {
   sqlite: `${withheldColumn('sqlite')}, k.environment`,
   postgres: `${withheldColumn('postgres')}, k.environment`,
 };
@@ -100,7 +105,8 @@ const previousColumnsExtended = {
   sqlite: `${previousColumns.sqlite}, ${extension.sqlite}`,
   postgres: `${previousColumns.postgres}, ${extension.postgres}`,
 };
-const withRequested = {
+/** The statement of a read: its columns, and the joins of the tables up to the key `k`. */
+export const withRequested = {
   // `cross join` keeps the order of the tables.
   sqlite: (columns: string, joins: string) => `with requested (ordinal, lookup, key_hash) as ($requested)
    select ${columns} from requested cross ${joins} cross join accounts a on a.pk = k.account_pk`,
@@ -121,7 +127,7 @@ const byCurrentHashExtended = byHash(
 );
 type TwoLimits = readonly [ofKey: string | null, ofAccount: string | null];
 const noLimits: TwoLimits = [null, null];
-const toState = ([
+export const toState = ([
   ,
   id,
   accountId,
@@ -223,17 +229,27 @@ const touchPreviousStatement = sql('touch_previous_api_key_secrets', {
 });
 
 /** @param isExtended whether the installation has a scope catalogue or environments, which only then are read */
-type Find = (db: Db, hashes: readonly Buffer[], isExtended?: boolean) => Promise<(KeyState | undefined)[]>;
+export type FindKeyStates = (
+  db: Db,
+  hashes: readonly Buffer[],
+  isExtended?: boolean,
+) => Promise<(KeyState | undefined)[]>;
 
-const toLookups = (hashes: readonly Buffer[]) => hashes.map((hash) => [lookupOf(hash), hash]);
+export const toLookups = (hashes: readonly Buffer[]) => hashes.map((hash) => [lookupOf(hash), hash]);
 
 /** States of keys, in the order of their stored hashes, from one snapshot taken after the call. */
-export const findKeyStates: Find = (db, hashes, isExtended) =>
+export const findKeyStates: FindKeyStates = (db, hashes, isExtended) =>
   db.getMany(isExtended ? selectStateExtended : selectState, toLookups(hashes));
 
 /** The same by previous secrets, also those whose overlap has ended. */
-export const findPreviousKeyStates: Find = (db, hashes, isExtended) =>
+export const findPreviousKeyStates: FindKeyStates = (db, hashes, isExtended) =>
   db.getMany(isExtended ? selectPreviousStateExtended : selectPreviousState, toLookups(hashes));
+
+/** When the presented secret ends. */
+export function endOf({ expiresAt, overlapEndsAt, secretEndsAt }: KeyState): number | null {
+  const end = overlapEndsAt === null ? expiresAt : endOfPrevious(overlapEndsAt, expiresAt);
+  return secretEndsAt === undefined ? end : Math.min(secretEndsAt, end ?? Infinity);
+}
 
 /** The last use of a key. */
 export interface KeyUse {

@@ -3,17 +3,19 @@
  * rejected without a database read. A rejection is a value, not an error, because it is as frequent as an acceptance.
  */
 import { limits, refusals, type Refusal } from '@keyreeve/contract';
+import { AddressRanges } from '../api-keys/address-ranges.ts';
 import type { Environments } from '../api-keys/environments.ts';
-import { endOfPrevious } from '../api-keys/expiry.ts';
-import { formOf, mayBeImported } from '../api-keys/key-format.ts';
-import { scopesInForce } from '../api-keys/scopes.ts';
+import { formOf, hasShortLivedShape, mayBeImported, shortLivedFormOf } from '../api-keys/key-format.ts';
+import { hasScopes, scopesInForce } from '../api-keys/scopes.ts';
 import {
+  endOf,
   findKeyStates,
   findPreviousKeyStates,
   touchKeys,
   touchPreviousSecrets,
   type KeyState,
 } from '../api-keys/state-store.ts';
+import { findShortLivedKeyStates } from '../short-lived-secrets/state-store.ts';
 import { withoutWithheld } from '../scope-catalogue/withheld.ts';
 import { expiryTime, type Clock } from '../../foundation/clock.ts';
 import { lookupOf, type KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
@@ -23,7 +25,6 @@ import type { PendingChanges } from '../deletion-journal/pending-changes.ts';
 import type { UsageCounter } from '../key-usage/usage-counter.ts';
 import type { KeyLimiter, LimitOutcome } from '../key-limits/key-limits.ts';
 import type { Tokens } from '../tokens/tokens.ts';
-import { AddressRanges } from './address-ranges.ts';
 import { ImportedKeys } from './imported-keys.ts';
 import { LastUsed } from './last-used.ts';
 
@@ -145,6 +146,7 @@ export class Verifier {
   readonly #options: VerifierOptions;
   readonly #reader: CoalescingReader<Buffer, KeyState>;
   readonly #previousReader: CoalescingReader<Buffer, KeyState>;
+  readonly #shortLivedReader: CoalescingReader<Buffer, KeyState>;
   readonly #lastUsed: LastUsed;
   readonly #previousLastUsed: LastUsed;
   readonly #ranges = new AddressRanges();
@@ -157,6 +159,8 @@ export class Verifier {
     // The misses of one read arrive together, so they always share the next one.
     const together = { ...db.sharedReads, immediateBatchSize: limits.lookupBatchMax };
     this.#previousReader = new CoalescingReader((hashes) => findPreviousKeyStates(db, hashes, isExtended), together);
+    const findShortLived = (hashes: readonly Buffer[]) => findShortLivedKeyStates(db, hashes, isExtended);
+    this.#shortLivedReader = new CoalescingReader(findShortLived, db.sharedReads);
     this.importedKeys = new ImportedKeys(db, clock);
     this.#lastUsed = new LastUsed((uses) => touchKeys(db, uses));
     this.#previousLastUsed = new LastUsed((uses) => touchPreviousSecrets(db, uses));
@@ -229,7 +233,9 @@ export class Verifier {
   startKeyVerification(text: string, conditions: Conditions, answer: Answer, fail: Fail): void {
     const { keyPrefixes, hash } = this.#options;
     const form = formOf(text, keyPrefixes);
-    if (form === 'malformed' && mayBeImported(text, keyPrefixes))
+    if (form === 'malformed' && hasShortLivedShape(text))
+      this.#startShortLivedVerification(text, conditions, answer, fail);
+    else if (form === 'malformed' && mayBeImported(text, keyPrefixes))
       this.#startImportedKeyVerification(text, conditions, answer, fail);
     else if (form !== 'key') answer(this.#refuse(form));
     else this.#find(hash.stored(text), this.#narrowed(conditions, text), answer, fail);
@@ -240,6 +246,14 @@ export class Verifier {
     const { environments: accepted = this.environments.byDefault } = conditions;
     const environments = this.environments.allowedBy(text, accepted);
     return environments === accepted ? conditions : { ...conditions, environments };
+  }
+
+  /** A short-lived secret, which is in no other table. Its environment is that of its key. */
+  #startShortLivedVerification(text: string, conditions: Conditions, answer: Answer, fail: Fail): void {
+    const form = shortLivedFormOf(text);
+    if (form !== 'key') return answer(this.#refuse(form));
+    const answerTo = (key: KeyState | undefined): void => this.#answerFor(key, conditions, answer, fail);
+    this.#shortLivedReader.find(this.#options.hash.stored(text), answerTo, fail);
   }
 
   /** The text does not have the format of our keys: a key of another system, if such keys were imported. */
@@ -336,7 +350,7 @@ export class Verifier {
       environment,
       scopes,
       expiresAt,
-      issuedAt: key.createdAt,
+      issuedAt: key.secretIssuedAt ?? key.createdAt,
     };
   }
 
@@ -379,21 +393,3 @@ export class Verifier {
 }
 
 const unconditional: Conditions = { clientIp: () => undefined, scopes: [] };
-
-/** When the presented secret ends. */
-const endOf = ({ expiresAt, overlapEndsAt }: KeyState): number | null =>
-  overlapEndsAt === null ? expiresAt : endOfPrevious(overlapEndsAt, expiresAt);
-
-function hasScopes(held: string, wanted: readonly string[]): boolean {
-  if (wanted.length > 1) return isSubset(wanted, held.split(' '));
-  const [scope] = wanted;
-  return scope === undefined || hasScope(held, scope);
-}
-
-const isSubset = (some: readonly string[], all: readonly string[]): boolean =>
-  some.every((element) => all.includes(element));
-
-/** @param scopes separated by spaces */
-function hasScope(scopes: string, wanted: string): boolean {
-  return scopes === wanted || (scopes !== '' && scopes.split(' ').includes(wanted));
-}
