@@ -3,6 +3,7 @@ import Type, { type Static } from 'typebox';
 import { Addresses, CreatedKey, keyFields, keyState, keyTimes, KeyMetadata, NewKeyBody } from './api-keys.ts';
 import { accessTokenErrors } from './error-groups.ts';
 import { exampleOf } from './examples.ts';
+import { PublicKeyBody } from './jwk.ts';
 import { shownLimits } from './key-limits.ts';
 import { limits } from './limits.ts';
 import type { RouteContract } from './route.ts';
@@ -59,6 +60,9 @@ export type KeyChangeBody = Static<typeof KeyChangeBody>;
 
 export const RotationBody = Type.Object(
   {
+    publicKey: Type.Optional(
+      Type.Object({}, { ...PublicKeyBody, description: 'Required for a key with a public key: the new one' }),
+    ),
     overlapSeconds: Type.Optional(
       Type.Integer({
         minimum: 0,
@@ -86,12 +90,21 @@ export type RotationBody = Static<typeof RotationBody>;
 
 export const RotatedKey = Type.Object(
   {
-    ...CreatedKey.properties,
+    ...keyFields,
+    key: Type.Optional(CreatedKey.properties.key),
+    ...keyTimes,
     previousExpiresAt: orNull(Type.String({ ...Instant, examples: ['2026-11-22T09:30:00.000Z'] })),
   },
-  { ...strict, description: '`previousExpiresAt`: the end of the overlap; null without an overlap' },
+  {
+    ...strict,
+    description:
+      '`previousExpiresAt`: the end of the overlap; null without an overlap. `key` is absent for a key with a public key',
+  },
 );
-export type RotatedKey = Static<typeof RotatedKey>;
+/** Of a key with a public key. */
+export type RotatedPublicKey = Omit<Static<typeof RotatedKey>, 'key'>;
+/** Of a key with a secret. */
+export type RotatedKey = RotatedPublicKey & Pick<CreatedKey, 'key'>;
 
 const ofKey = { params: Type.Object({ id: KeyId }), tag: 'API keys', auth: 'access_token' } as const;
 const ownKeyErrors = [...accessTokenErrors, 'not_key_owner', 'key_not_found'] as const;
@@ -137,7 +150,7 @@ export const rotateKey = {
   path: '/auth/api-keys/:id/rotate',
   summary: 'Replace the secret of an API key',
   description:
-    'The key keeps its id, nickname, scopes and usage. The previous secret is valid until the end of the overlap, so that clients can change to the new one. Only this response contains the new secret. A secret that ends is rejected by every verification that starts after the response.',
+    'The key keeps its id, nickname, scopes and usage. The previous secret is valid until the end of the overlap, so that clients can change to the new one. Only this response contains the new secret. A key with a public key gets a new public key instead. A secret that ends is rejected by every verification that starts after the response.',
   isNarrowing: true,
   body: { type: 'json', schema: RotationBody, isOptional: true },
   success: { status: 200, description: 'The key with its new secret', schema: RotatedKey },

@@ -2,6 +2,7 @@
 import Type, { type Static } from 'typebox';
 import { accessTokenErrors } from './error-groups.ts';
 import { KeyLimits } from './key-limits.ts';
+import { PublicKey } from './jwk.ts';
 import { limits } from './limits.ts';
 import { exampleOf } from './examples.ts';
 import { nextCursor, pageFields } from './paging.ts';
@@ -31,12 +32,13 @@ export const DisabledReasonName = Type.Enum(Object.keys(disabledReasons) as Disa
     .join(' '),
 });
 
-/** Which secret a key has, and whether the key is disabled. */
+/** Which secret or public key a key has, and whether the key is disabled. */
 export const keyState = {
   disabledAt: orNull(Instant, null),
   disabledReason: orNull(DisabledReasonName, null),
   environment: orNull(Text('live', 'null if the installation has no environments'), null),
   hint: orNull(Text('krv_…x7Qa', 'The prefix and the last four characters of the secret; null if they are not known')),
+  publicKey: orNull(PublicKey, null),
 };
 
 export const KeyMetadata = Type.Object(
@@ -172,7 +174,7 @@ export const listKeys = {
   query: Type.Object({
     view: Type.Optional(
       Type.Literal('full', {
-        description: 'Adds scopes, expiresAt, disabledAt, disabledReason, environment, hint and lastUsedAt',
+        description: 'Adds scopes, expiresAt, disabledAt, disabledReason, environment, hint, publicKey and lastUsedAt',
       }),
     ),
     ...pageFields,

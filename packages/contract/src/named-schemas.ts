@@ -10,6 +10,8 @@ import * as apiKeys from './api-keys.ts';
 import * as keyLimits from './key-limits.ts';
 import * as health from './health.ts';
 import * as keyUsage from './key-usage.ts';
+import * as publicKeys from './public-key-registration.ts';
+import * as jwk from './jwk.ts';
 import * as schemas from './schemas.ts';
 import * as scopes from './scopes.ts';
 import * as secondFactor from './second-factor.ts';
@@ -29,6 +31,7 @@ export const requestSchemas: Readonly<Record<string, TSchema>> = {
   Quota: keyLimits.Quota,
   NewApiKey: apiKeys.NewKeyBody,
   NewServiceAccountKey: serviceAccountKeys.NewServiceAccountKeyBody,
+  NewPublicKey: publicKeys.NewPublicKeyBody,
   ApiKeyChange: keyChanges.KeyChangeBody,
   ApiKeyRotation: keyChanges.RotationBody,
   PasswordConfirmation: secondFactor.CurrentPasswordBody,
@@ -67,6 +70,7 @@ export const responseSchemas: Readonly<Record<string, TSchema>> = {
   ApiKeyDetails: apiKeys.ListedKeyFull,
   ApiKeyList: apiKeys.KeyList,
   ApiKeyWithRestrictions: keyChanges.KeyDetails,
+  PublicKey: jwk.PublicKey,
   PreviousSecret: keyChanges.PreviousSecret,
   RotatedApiKey: keyChanges.RotatedKey,
   QuotaUse: keyLimits.QuotaUse,

@@ -24,6 +24,7 @@ import {
 import { adminRoutes } from './admin.ts';
 import { changeKey, endPreviousSecret, getKey, rotateKey } from './api-key-changes.ts';
 import { createKey, deleteKey, listKeys } from './api-keys.ts';
+import { registerPublicKey } from './public-key-registration.ts';
 import { getKeyUsage } from './key-usage.ts';
 import { getDocs, getOpenApi, getProblem, getRoot, live, ready } from './health.ts';
 import type { RouteContract } from './route.ts';
@@ -41,6 +42,7 @@ export const allRoutes: readonly RouteContract[] = [
   refreshTokens,
   revokeTokens,
   createKey,
+  registerPublicKey,
   listKeys,
   getKey,
   changeKey,

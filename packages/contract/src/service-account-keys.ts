@@ -7,6 +7,7 @@ import type { ErrorCode } from './errors.ts';
 import { getKeyUsage } from './key-usage.ts';
 import { KeyLimits, shownLimits } from './key-limits.ts';
 import { limits } from './limits.ts';
+import { registerPublicKey } from './public-key-registration.ts';
 import type { RouteContract } from './route.ts';
 import { AccountId, Text } from './schemas.ts';
 import { EntitlementsBody } from './scopes.ts';
@@ -77,6 +78,12 @@ export const createServiceAccountKey = {
   errors: [...created.errors, 'management_key_required', 'secret_taken'],
 } as const satisfies RouteContract;
 
+const registered = ofServiceAccount('registerServiceAccountPublicKey', registerPublicKey);
+export const registerServiceAccountPublicKey = {
+  ...registered,
+  success: { ...registered.success, headers: createServiceAccountKey.success.headers },
+} as const satisfies RouteContract;
+
 export const listServiceAccountKeys = ofServiceAccount('listServiceAccountKeys', listKeys);
 export const getServiceAccountKey = ofServiceAccount('getServiceAccountKey', getKey);
 export const changeServiceAccountKey = ofServiceAccount('changeServiceAccountKey', changeKey);
@@ -130,6 +137,7 @@ export const setServiceAccountEntitlements = {
 
 export const serviceAccountKeyRoutes = [
   createServiceAccountKey,
+  registerServiceAccountPublicKey,
   listServiceAccountKeys,
   getServiceAccountKey,
   changeServiceAccountKey,

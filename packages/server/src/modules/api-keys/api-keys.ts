@@ -28,14 +28,17 @@ import { importedIdOf } from './imported-id.ts';
 import { hintOf, makeKey } from './key-format.ts';
 import { toMetadata } from './metadata.ts';
 import { validateNickname } from '../../foundation/nickname.ts';
+import { parsePublicKey } from './public-key.ts';
 import {
   assertFirstEnvironment,
+  assertNoReservedScope,
   hasReservedScope,
   scopesInForce,
   scopesToGrant,
   splitScopes,
   validateScopes,
 } from './scopes.ts';
+import { randomHash } from './stored-hash.ts';
 import * as store from './store.ts';
 import { findWithheldScopes } from './withheld-store.ts';
 
@@ -86,6 +89,8 @@ export interface ApiKey {
   readonly disabledAt: number | null;
   readonly disabledReason: DisabledReason | null;
   readonly hint: string | null;
+  /** The stored form; null for a key with a secret. */
+  readonly publicKey: string | null;
   /** The name of the environment; null if none is configured. */
   readonly environment: string | null;
   readonly lastUsedAt: number | null;
@@ -165,7 +170,25 @@ export class ApiKeys {
     return key;
   }
 
-  async #create<Made extends Pick<store.NewKey, 'id' | 'hash' | 'hint' | 'isGiven' | 'prefix'>>(
+  /**
+   * Creates a key with a public key instead of a secret.
+   * @param jwk a JWK
+   * @throws DomainError as {@link create}, and as `parsePublicKey`; `reserved_scope` for any reserved scope
+   */
+  async createWithPublicKey(
+    principal: Principal,
+    accountId: string,
+    request: KeyRequest,
+    jwk: unknown,
+  ): Promise<ApiKey> {
+    assertNoReservedScope(request.scopes ?? []);
+    const publicKey = parsePublicKey(jwk);
+    const made = { id: randomKeyId(), hash: randomHash(), hint: null, prefix: undefined, publicKey };
+    const { key } = await this.#create(principal, accountId, request, () => made);
+    return key;
+  }
+
+  async #create<Made extends Pick<store.NewKey, 'id' | 'hash' | 'hint' | 'isGiven' | 'publicKey' | 'prefix'>>(
     principal: Principal,
     accountId: string,
     request: KeyRequest,
@@ -206,7 +229,8 @@ export class ApiKeys {
     const shownEnvironment = this.#environments.nameOf(environment) ?? null;
     const unused = { disabledAt: null, disabledReason: null, lastUsedAt: null, environment: shownEnvironment };
     const times = { createdAt: now, updatedAt: now };
-    return { key: { id: key.id, nickname, scopes, expiresAt, hint: key.hint, ...unused, ...times }, made };
+    const { id, hint, publicKey = null } = key;
+    return { key: { id, nickname, scopes, expiresAt, hint, publicKey, ...unused, ...times }, made };
   }
 
   /**
@@ -324,6 +348,7 @@ const toApiKey = (row: store.KeyRow, withheld: string | undefined): Omit<ApiKey,
   disabledAt: row.disabledAt,
   disabledReason: row.disabledReason,
   hint: row.hint,
+  publicKey: row.publicKey,
   lastUsedAt: row.lastUsedAt,
   createdAt: row.createdAt,
   updatedAt: row.updatedAt,

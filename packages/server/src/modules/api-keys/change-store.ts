@@ -30,7 +30,7 @@ const details = (
   dialect: Dialect,
 ): string => `select k.id, a.id as "accountId", k.nickname, k.scopes, k.scopes_need_role as "needsRole", a.role as "ownerRole",
      k.expires_at as "expiresAt", ${disabledColumns(dialect)}, k.addresses, k.limits, k.metadata, k.environment,
-     k.hint, k.last_used_at as "lastUsedAt", k.last_used_from as "lastUsedFrom", k.created_at as "createdAt",
+     k.hint, k.public_key as "publicKey", k.last_used_at as "lastUsedAt", k.last_used_from as "lastUsedFrom", k.created_at as "createdAt",
      k.updated_at as "updatedAt", k.revision, k.key_hash as "keyHash", s.expires_at as "previousExpiresAt",
      s.last_used_at as "previousLastUsedAt", case when s.key_id is not null then ${databaseTime[dialect]} end as "readAt",
      ${quotaUseColumns(dialect)}
@@ -53,11 +53,11 @@ const update = sql(
 );
 const replaceSecret = sql(
   'replace_api_key_secret',
-  `update api_keys set lookup = $2, key_hash = $3, hint = $4, updated_at = $5, revision = revision + 1 where id = $1`,
+  `update api_keys set lookup = $2, key_hash = $3, hint = $4, public_key = $5, updated_at = $6, revision = revision + 1 where id = $1`,
 );
 const insertPrevious = sql(
   'insert_previous_api_key_secret',
-  `insert into api_key_secrets (lookup, key_hash, key_id, expires_at, last_used_at) values ($1, $2, $3, $4, $5)`,
+  `insert into api_key_secrets (lookup, key_hash, key_id, expires_at, last_used_at, public_key) values ($1, $2, $3, $4, $5, $6)`,
 );
 const deletePrevious = sql('delete_previous_api_key_secret', `delete from api_key_secrets where key_id = $1`);
 const endedText = `select lookup from api_key_secrets where expires_at < $1 limit $2`;
@@ -90,25 +90,30 @@ export async function storeChangeTx(tx: Transaction, key: KeyDetailsRow): Promis
   return (await tx.run(update, [id, ...state, markedHash(key.keyHash, key), key.updatedAt])) > 0;
 }
 
+/** The next secret or public key of a key. */
 export interface NewSecret {
   readonly hash: Buffer;
-  readonly hint: string;
-  readonly prefix: string;
+  /** Null for a public key. */
+  readonly hint: string | null;
+  /** Null for a public key. */
+  readonly prefix: string | null;
+  /** The stored form; null for a secret. */
+  readonly publicKey: string | null;
 }
 
-/** Replaces the current secret of a locked key, which ends. */
+/** Replaces the current secret or public key of a locked key, which ends. */
 export function replaceSecretTx(
   tx: Transaction,
   before: KeyDetailsRow,
-  { hash, hint, prefix }: NewSecret,
+  { hash, hint, prefix, publicKey }: NewSecret,
   at: number,
 ): void {
-  recordPrefixTx(tx, { prefix, environment: before.environment }, at);
-  tx.enqueue(replaceSecret, [before.id, lookupOf(hash), markedHash(hash, before), hint, at]);
+  if (prefix !== null) recordPrefixTx(tx, { prefix, environment: before.environment }, at);
+  tx.enqueue(replaceSecret, [before.id, lookupOf(hash), markedHash(hash, before), hint, publicKey, at]);
 }
 
 /**
- * Replaces the current secret of a locked key. It becomes the previous secret, instead of an earlier one.
+ * Replaces the current secret or public key of a locked key. It becomes the previous one, instead of an earlier one.
  * @param previousExpiresAt the end of the overlap; null without one
  */
 export function storeRotationTx(
@@ -118,12 +123,12 @@ export function storeRotationTx(
   previousExpiresAt: number | null,
   at: number,
 ): void {
-  const { id, keyHash, lastUsedAt } = before;
+  const { id, keyHash, lastUsedAt, publicKey } = before;
   tx.enqueue(deletePrevious, [id]);
   replaceSecretTx(tx, before, secret, at);
   if (previousExpiresAt !== null) {
     const previous = unmarkedHash(keyHash);
-    tx.enqueue(insertPrevious, [lookupOf(previous), previous, id, previousExpiresAt, lastUsedAt]);
+    tx.enqueue(insertPrevious, [lookupOf(previous), previous, id, previousExpiresAt, lastUsedAt, publicKey]);
   }
 }
 

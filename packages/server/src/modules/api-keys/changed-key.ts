@@ -10,7 +10,13 @@ import { mergeMetadata } from './metadata.ts';
 import { isWidened } from './narrowing.ts';
 import { mergeLimits } from '../key-limits/definition.ts';
 import { validateNickname } from '../../foundation/nickname.ts';
-import { assertFirstEnvironment, hasReservedScope, splitScopes, validateScopes } from './scopes.ts';
+import {
+  assertFirstEnvironment,
+  assertNoReservedScope,
+  hasReservedScope,
+  splitScopes,
+  validateScopes,
+} from './scopes.ts';
 
 /** Absent members stay as they are; null removes the value. */
 export interface KeyChangeRequest {
@@ -104,6 +110,7 @@ function scopesOf(
   scopes: readonly string[],
   now: number,
 ): Pick<KeyDetailsRow, 'scopes' | 'needsRole'> {
+  if (before.publicKey !== null) assertNoReservedScope(scopes);
   const held = splitScopes(before.scopes);
   const text = validateScopes(principal, before.accountId, scopes, held).join(' ');
   if (!hasReservedScope(scopes)) return { scopes: text, needsRole: 0 };

@@ -23,9 +23,10 @@ import { withoutEnvironments, type Environments } from './environments.ts';
 import { hintOf, makeKey } from './key-format.ts';
 import { repeatNarrowing, type Attempt } from './narrowing.ts';
 import { toQuotaUse } from '../key-limits/quota-use.ts';
+import { invalidPublicKey, parsePublicKey } from './public-key.ts';
 import { isOverlapping, planRotation, type RotationRequest } from './rotation-plan.ts';
 import { scopesToGrant, splitScopes } from './scopes.ts';
-import { isSameSecret } from './stored-hash.ts';
+import { isSameSecret, randomHash } from './stored-hash.ts';
 import { confirmAbsence, findForCreation, lockOwnerTx } from './store.ts';
 import { findWithheldScopes } from './withheld-store.ts';
 
@@ -137,18 +138,50 @@ export class KeyChanges {
    * later than the expiry of the key. If the outcome of the commit is unknown, it throws and does not retry, because the
    * caller would never receive the new secret.
    * @throws DomainError `reauth_required` for a key with a reserved scope, `overlap_in_progress`, `no_overlap_in_progress`,
-   *   `not_key_owner`, `key_not_found`, `too_many_changes`, `too_many_creations`, `invalid_access_token`, `unavailable`
+   *   `invalid_request` for a key with a public key, `not_key_owner`, `key_not_found`, `too_many_changes`,
+   *   `too_many_creations`, `invalid_access_token`, `unavailable`
    */
   async rotate(principal: Principal, accountId: string, id: number, request: RotationRequest): Promise<Rotation> {
-    const { clock, hash } = this.#options;
-    const now = clock.now();
+    const before = await this.#find(accountId, id);
+    if (before.publicKey !== null)
+      throw invalidPublicKey('This field is required, because the key has a public key and no secret.');
     // The environment of a key never changes.
-    const prefix = this.#environments.prefixOfNext(await this.#find(accountId, id));
+    const prefix = this.#environments.prefixOfNext(before);
     const secret = makeKey(prefix);
-    const stored = { hash: hash.stored(secret.reveal()), hint: hintOf(secret), prefix };
-    const plan: MakePlan = (before, at) => planRotation({ principal, request, secret: stored, now, clock }, before, at);
-    const key = await this.#make({ principal, accountId, id, now, plan, countsAs: 'creation' });
-    return { key, secret };
+    const stored = { hash: this.#options.hash.stored(secret.reveal()), hint: hintOf(secret), prefix, publicKey: null };
+    return { key: await this.#replace(principal, accountId, id, request, stored), secret };
+  }
+
+  /**
+   * Replaces the public key of a key that has one, like {@link rotate}.
+   * @param jwk the new one, a JWK
+   * @throws DomainError as `rotate`; `invalid_request` for a key with a secret, for the current public key, and as
+   *   `parsePublicKey`
+   */
+  async rotatePublicKey(
+    principal: Principal,
+    accountId: string,
+    id: number,
+    request: RotationRequest,
+    jwk: unknown,
+  ): Promise<KeyDetailsRow> {
+    const before = await this.#find(accountId, id);
+    if (before.publicKey === null) throw invalidPublicKey('The key has a secret. Create another key for a public key.');
+    const stored = { hash: randomHash(), hint: null, prefix: null, publicKey: parsePublicKey(jwk) };
+    return this.#replace(principal, accountId, id, request, stored);
+  }
+
+  #replace(
+    principal: Principal,
+    accountId: string,
+    id: number,
+    request: RotationRequest,
+    secret: store.NewSecret,
+  ): Promise<KeyDetailsRow> {
+    const { clock } = this.#options;
+    const now = clock.now();
+    const plan: MakePlan = (before, at) => planRotation({ principal, request, secret, now, clock }, before, at);
+    return this.#make({ principal, accountId, id, now, plan, countsAs: 'creation' });
   }
 
   /**

@@ -25,9 +25,13 @@ export function toChangeRequest({ expiresAt: text, ...others }: KeyChangeBody): 
  * The rotation that a body requests.
  * @throws DomainError `invalid_request` if it ends the current secret and also sets an overlap or ends the previous one
  */
-export function toRotationRequest({ overlapSeconds, endPrevious, endCurrent = false }: RotationBody): RotationRequest {
+export function toRotationRequest(body: RotationBody): RotationRequest {
+  const { overlapSeconds, endPrevious, endCurrent = false } = body;
   if (!endCurrent)
-    return { overlapSeconds: overlapSeconds ?? limits.rotationOverlapSeconds, endPrevious: endPrevious ?? false };
+    return {
+      overlapSeconds: overlapSeconds ?? limits.rotationOverlapSeconds,
+      endPrevious: endPrevious ?? false,
+    };
   const others = Object.entries({ overlapSeconds, endPrevious }).filter(([, value]) => value !== undefined);
   if (others.length === 0) return { endCurrent };
   throw new DomainError('invalid_request', {

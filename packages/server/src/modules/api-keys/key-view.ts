@@ -1,5 +1,5 @@
 /** API keys in responses and in the output of the command line. */
-import type { KeyDetails, ListedKey, ListedKeyFull, RotatedKey } from '@keyreeve/contract';
+import type { KeyDetails, ListedKey, ListedKeyFull, PublicKey, RotatedKey, RotatedPublicKey } from '@keyreeve/contract';
 import { toInstant } from '../../foundation/clock.ts';
 import type { ApiKey } from './api-keys.ts';
 import type { KeyDetailsRow } from './change-store.ts';
@@ -7,6 +7,7 @@ import type { Rotation, ShownKey } from './changes.ts';
 import { endOfPrevious } from './expiry.ts';
 import { toLimits } from '../key-limits/definition.ts';
 import { withoutWithheld } from '../scope-catalogue/withheld.ts';
+import { toPublicKey } from './public-key.ts';
 import { scopesInForce, splitScopes } from './scopes.ts';
 
 export const toKey = ({ id, nickname, createdAt, updatedAt }: ApiKey): ListedKey => ({
@@ -24,6 +25,7 @@ export const toFullKey = (key: ApiKey): ListedKeyFull => ({
   disabledReason: key.disabledReason,
   environment: key.environment,
   hint: key.hint,
+  publicKey: toPublicKeyOrNull(key.publicKey),
   lastUsedAt: toInstantOrNull(key.lastUsedAt),
 });
 
@@ -38,6 +40,7 @@ export const toKeyDetails = (row: ShownKey): KeyDetails => ({
   disabledReason: row.disabledReason,
   environment: row.environment,
   hint: row.hint,
+  publicKey: toPublicKeyOrNull(row.publicKey),
   addresses: row.addresses === null ? null : row.addresses.split(' '),
   limits: toLimits(row.limits),
   quotaUse: row.quotaUse,
@@ -54,13 +57,20 @@ function toPrevious({ expiresAt, previousExpiresAt, previousLastUsedAt }: KeyDet
 }
 
 /** The response to a rotation, the only one with the new secret. */
-export const toRotatedKey = ({ key, secret }: Rotation): RotatedKey => ({
+export const toRotatedKey = ({ key, secret }: Rotation): RotatedKey => {
+  const { id, nickname, ...times } = toRotatedPublicKey(key);
+  return { id, nickname, key: secret.reveal(), ...times };
+};
+
+/** The response to the rotation of a public key. */
+export const toRotatedPublicKey = (key: KeyDetailsRow): RotatedPublicKey => ({
   id: key.id,
   nickname: key.nickname,
-  key: secret.reveal(),
   createdAt: toInstant(key.createdAt),
   updatedAt: toInstant(key.updatedAt),
   previousExpiresAt: toInstantOrNull(key.previousExpiresAt),
 });
+
+const toPublicKeyOrNull = (stored: string | null): PublicKey | null => (stored === null ? null : toPublicKey(stored));
 
 const toInstantOrNull = (ms: number | null): string | null => (ms === null ? null : toInstant(ms));

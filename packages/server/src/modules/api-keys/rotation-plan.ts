@@ -7,6 +7,7 @@ import { assertMayManage } from './changed-key.ts';
 import * as store from './change-store.ts';
 import type { KeyDetailsRow, NewSecret } from './change-store.ts';
 import { assertRecentSignIn } from '../../foundation/recent-sign-in.ts';
+import { invalidPublicKey, thumbprintOf } from './public-key.ts';
 import { hasReservedScope, splitScopes } from './scopes.ts';
 
 /** The current secret becomes the previous one, until the end of the overlap. */
@@ -38,11 +39,13 @@ interface Rotation {
 /**
  * @param at the time of the change, in milliseconds
  * @throws DomainError `reauth_required` for a key with a reserved scope, for a management key `reserved_scope`;
- *   `overlap_in_progress`; `no_overlap_in_progress`
+ *   `overlap_in_progress`; `no_overlap_in_progress`; `invalid_request` for the current public key
  */
 export function planRotation(rotation: Rotation, before: KeyDetailsRow, at: number): Plan {
   const { principal, request, secret, now, clock } = rotation;
   assertMayManage(principal, before);
+  if (secret.publicKey !== null && secret.publicKey === before.publicKey)
+    throw invalidPublicKey('This is the current public key.');
   // A stolen access token must not yield a secret with the rights of a service.
   if (hasReservedScope(splitScopes(before.scopes))) assertRecentSignIn(principal, now);
   return 'endCurrent' in request
@@ -60,10 +63,14 @@ function planReplacement(
   // From the time of the request: `at` may be later, after a clock was set back.
   const overlapEnd = Math.min(now + overlapSeconds * 1000, before.expiresAt ?? Infinity);
   const previousExpiresAt = overlapEnd > now ? overlapEnd : null;
-  const details = { nickname: before.nickname, overlapSeconds: secondsUntil(previousExpiresAt, now) };
+  const details = {
+    nickname: before.nickname,
+    overlapSeconds: secondsUntil(previousExpiresAt, now),
+    ...detailsOf(secret),
+  };
   const previous = { previousExpiresAt, previousLastUsedAt: before.lastUsedAt };
   return {
-    after: { ...before, ...versionOf(before, at), hint: secret.hint, ...previous },
+    after: { ...before, ...versionOf(before, at), hint: secret.hint, publicKey: secret.publicKey, ...previous },
     narrowing,
     events: [{ action: 'api_key.rotated', details }],
     storeTx: (tx) => {
@@ -77,9 +84,9 @@ function planCurrentEnd(before: KeyDetailsRow, secret: NewSecret, clock: Clock, 
   // Without a previous secret, the only secret that clients can have would end.
   if (!isOverlapping(before, clock)) throw new DomainError('no_overlap_in_progress');
   const overlapSeconds = secondsUntil(before.previousExpiresAt, expiryTime(clock, before.readAt));
-  const details = { nickname: before.nickname, overlapSeconds, ended: 'current' };
+  const details = { nickname: before.nickname, overlapSeconds, ended: 'current', ...detailsOf(secret) };
   return {
-    after: { ...before, ...versionOf(before, at), hint: secret.hint },
+    after: { ...before, ...versionOf(before, at), hint: secret.hint, publicKey: secret.publicKey },
     narrowing,
     events: [{ action: 'api_key.rotated', details }],
     storeTx: (tx) => {
@@ -88,6 +95,9 @@ function planCurrentEnd(before: KeyDetailsRow, secret: NewSecret, clock: Clock, 
     },
   };
 }
+
+const detailsOf = ({ publicKey }: NewSecret): { readonly publicKey?: string } =>
+  publicKey === null ? {} : { publicKey: thumbprintOf(publicKey) };
 
 const secondsUntil = (end: number | null, now: number): number => (end === null ? 0 : Math.ceil((end - now) / 1000));
 

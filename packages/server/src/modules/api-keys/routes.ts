@@ -5,10 +5,11 @@ import type { ApiKeys } from './api-keys.ts';
 import type { KeyChanges } from './changes.ts';
 import { ownAccount, type OwnerOf } from './key-owner.ts';
 import { keyIdOf, toChangeRequest, toRotationRequest, toTime } from './key-request.ts';
-import { toFullKey, toKey, toKeyDetails, toRotatedKey } from './key-view.ts';
+import { toFullKey, toKey, toKeyDetails, toRotatedKey, toRotatedPublicKey } from './key-view.ts';
 
 const own = {
   createKey: contract.createKey,
+  registerPublicKey: contract.registerPublicKey,
   listKeys: contract.listKeys,
   getKey: contract.getKey,
   changeKey: contract.changeKey,
@@ -19,6 +20,7 @@ const own = {
 
 const ofServiceAccounts = {
   createKey: contract.createServiceAccountKey,
+  registerPublicKey: contract.registerServiceAccountPublicKey,
   listKeys: contract.listServiceAccountKeys,
   getKey: contract.getServiceAccountKey,
   changeKey: contract.changeServiceAccountKey,
@@ -47,6 +49,14 @@ function routesOf(
       const path = contracts.createKey.path.replace(':accountId', accountId);
       return { status: 201, headers: ['Location', `${path}/${created.id}`], body: created };
     }),
+    route(contracts.registerPublicKey, async (call) => {
+      const accountId = await ownerOf(call);
+      const { expiresAt, publicKey, ...others } = call.body;
+      const request = { ...others, expiresAt: toTime(expiresAt) };
+      const created = toKey(await apiKeys.createWithPublicKey(call.principal, accountId, request, publicKey));
+      const path = contracts.createKey.path.replace(':accountId', accountId);
+      return { status: 201, headers: ['Location', `${path}/${created.id}`], body: created };
+    }),
     route(contracts.listKeys, async (call) => {
       const accountId = await ownerOf(call);
       const { view, limit, cursor } = call.query;
@@ -70,7 +80,13 @@ function routesOf(
     route(contracts.rotateKey, async (call) => {
       const accountId = await ownerOf(call);
       const id = keyIdOf(call.params.id);
-      const rotation = await changes.rotate(call.principal, accountId, id, toRotationRequest(call.body));
+      const { publicKey, ...body } = call.body;
+      const request = toRotationRequest(body);
+      if (publicKey !== undefined) {
+        const key = await changes.rotatePublicKey(call.principal, accountId, id, request, publicKey);
+        return { status: 200, body: toRotatedPublicKey(key) };
+      }
+      const rotation = await changes.rotate(call.principal, accountId, id, request);
       return { status: 200, body: toRotatedKey(rotation) };
     }),
     route(contracts.endPreviousSecret, async (call) => {

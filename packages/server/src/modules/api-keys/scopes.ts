@@ -77,6 +77,17 @@ export function assertFirstEnvironment(scopes: readonly string[], environment: s
 }
 
 /**
+ * Clients of a key with a public key hold short-lived secrets, which the transactions of a management key do not find.
+ * @throws DomainError `reserved_scope`
+ */
+export function assertNoReservedScope(scopes: readonly string[]): void {
+  if (hasReservedScope(scopes))
+    throw new DomainError('reserved_scope', {
+      detail: `A key with a public key cannot have scopes that begin with ${reservedPrefix}.`,
+    });
+}
+
+/**
  * The scopes that the catalogue decides on: accounts and management keys can grant only declared scopes. Operators can grant
  * any.
  * @param hasCatalogue whether the scope catalogue is enforced

@@ -14,6 +14,7 @@ import { assertMayGrant, pointerIn } from '../scope-catalogue/grants.ts';
 import { assertMayActForTx } from '../service-accounts/acting.ts';
 import { insertGivenTx } from './given-hash-store.ts';
 import type { CreationNotices } from './creation-notices.ts';
+import { thumbprintOf } from './public-key.ts';
 import { disabledColumns, markedHash } from './stored-hash.ts';
 
 export interface KeyRow {
@@ -28,6 +29,8 @@ export interface KeyRow {
   readonly disabledAt: number | null;
   readonly disabledReason: DisabledReason | null;
   readonly hint: string | null;
+  /** The stored form; null for a key with a secret. */
+  readonly publicKey: string | null;
   /** The name of a further environment; null for the first one. */
   readonly environment: string | null;
   readonly lastUsedAt: number | null;
@@ -42,6 +45,8 @@ export interface NewKey {
   readonly hint: string | null;
   /** Whether the hash was in the request. */
   readonly isGiven?: boolean;
+  /** The stored form. The hash is then random. */
+  readonly publicKey?: string;
   readonly accountId: string;
   readonly nickname: string;
   readonly scopes: readonly string[];
@@ -76,8 +81,8 @@ const countKeys = sql<{ count: number }>(
 // The unique index decides whether the nickname is free.
 const insertText = (
   conflict: string,
-): string => `insert into api_keys (lookup, key_hash, id, account_pk, nickname, scopes, expires_at, last_used_at, created_at, updated_at, scopes_need_role, hint, addresses, limits, metadata, environment)
-   select $1, $2, $3, pk, $5, $6, $7, null, $8, $8, $9, $10, $11, $12, $13, $14 from accounts where id = $4
+): string => `insert into api_keys (lookup, key_hash, id, account_pk, nickname, scopes, expires_at, last_used_at, created_at, updated_at, scopes_need_role, hint, addresses, limits, metadata, environment, public_key)
+   select $1, $2, $3, pk, $5, $6, $7, null, $8, $8, $9, $10, $11, $12, $13, $14, $15 from accounts where id = $4
    on conflict ${conflict} do nothing`;
 const insertKey = sql('insert_api_key', insertText('(account_pk, nickname)'));
 const insertGivenKey = sql('insert_api_key_with_given_hash', insertText(''));
@@ -99,7 +104,7 @@ const listPrefixes = sql<RecordedPrefix>(
 const shownColumns = (
   dialect: Dialect,
 ): string => `k.id, k.nickname, k.scopes, k.scopes_need_role as "needsRole", a.role as "ownerRole",
-     k.expires_at as "expiresAt", ${disabledColumns(dialect)}, k.hint, k.environment,
+     k.expires_at as "expiresAt", ${disabledColumns(dialect)}, k.hint, k.environment, k.public_key as "publicKey",
      k.last_used_at as "lastUsedAt", k.created_at as "createdAt", k.updated_at as "updatedAt"`;
 const list = (dialect: Dialect, rest: string): string => `select ${shownColumns(dialect)}
    from api_keys k join accounts a on a.pk = k.account_pk where a.id = $1 ${rest}`;
@@ -167,7 +172,7 @@ export async function createKey(
   notices?: CreationNotices,
 ): Promise<void> {
   const { id, hash, hint, accountId, nickname, scopes, needsRole = false, expiresAt, now, prefix, isGiven } = key;
-  const { addresses = null, limits = null, metadata = null, environment = null, grants = [] } = key;
+  const { addresses = null, limits = null, metadata = null, environment = null, publicKey = null, grants = [] } = key;
   const stored = markedHash(hash, { disabledAt: null, addresses, environment });
   const role = needsRole ? 1 : 0;
   const own = [
@@ -183,6 +188,7 @@ export async function createKey(
     limits,
     metadata,
     environment,
+    publicKey,
   ];
   const values = [lookupOf(hash), stored, ...own];
   const details = {
@@ -191,6 +197,7 @@ export async function createKey(
     ...(limits === null ? {} : { limits: toLimits(limits) }),
     ...(environment === null ? {} : { environment }),
     ...(isGiven ? { given: true } : {}),
+    ...(publicKey === null ? {} : { publicKey: thumbprintOf(publicKey) }),
   };
   await db.transaction(async (tx) => {
     await allInOrder([

@@ -1,5 +1,6 @@
 /** The stored hash of a key, whose first byte shows whether the key is disabled or restricted. */
-import { restrictedVersion, storedVersion } from '../../foundation/crypto/keyed-hash.ts';
+import { randomBytes } from 'node:crypto';
+import { digestBytes, restrictedVersion, storedVersion } from '../../foundation/crypto/keyed-hash.ts';
 import type { Dialect } from '../../foundation/database/sql.ts';
 
 /** The restrictions of a key, which an earlier program does not evaluate. */
@@ -43,6 +44,9 @@ export const disabledColumns = (dialect: Dialect): string => `${disabledAtColumn
 
 /** The stored hash of a previous secret, which earlier programs do not read. */
 export const unmarkedHash = (hash: Uint8Array): Buffer => withVersion(hash, storedVersion);
+
+/** The stored hash of a public key: it belongs to no text, so no credential has it. */
+export const randomHash = (): Buffer => Buffer.concat([Buffer.of(storedVersion), randomBytes(digestBytes)]);
 
 /** @returns whether two stored hashes are of the same secret, with or without restrictions */
 export const isSameSecret = (one: Uint8Array, other: Uint8Array): boolean =>

@@ -1,0 +1,26 @@
+/** Creation of an account's API key that has a public key instead of a secret. */
+import Type, { type Static } from 'typebox';
+import { createKey, ListedKey, NewKeyBody } from './api-keys.ts';
+import { PublicKeyBody, publicKeyExample } from './jwk.ts';
+import type { RouteContract } from './route.ts';
+
+export const NewPublicKeyBody = Type.Object(
+  { ...NewKeyBody.properties, publicKey: PublicKeyBody },
+  {
+    additionalProperties: false,
+    examples: [{ nickname: 'payroll', publicKey: publicKeyExample }],
+  },
+);
+export type NewPublicKeyBody = Static<typeof NewPublicKeyBody>;
+
+export const registerPublicKey = {
+  ...createKey,
+  id: 'registerPublicKey',
+  path: '/auth/api-keys/public',
+  summary: 'Create an API key with a public key',
+  description:
+    'The client keeps the private key, and exchanges assertions that it signs for secrets that are valid for a few minutes. The key has no secret of its own, and no scopes that begin with `keyreeve:`.',
+  body: { type: 'json', schema: NewPublicKeyBody },
+  success: { ...createKey.success, schema: ListedKey },
+  errors: createKey.errors.filter((code) => code !== 'reauth_required'),
+} as const satisfies RouteContract;
