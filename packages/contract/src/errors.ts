@@ -82,6 +82,12 @@ export const errors = {
     meaning:
       'No enabled account has this email and this password. Send both as `Authorization: Basic base64("<email>:<password>")` in UTF-8; with a code from a mail, send the matching password in the body.',
   },
+  invalid_signature: {
+    status: 401,
+    title: 'The signature is not valid',
+    meaning:
+      'The header `Github-Public-Key-Signature` does not have a signature of the body by the key that `Github-Public-Key-Identifier` names, or that key is not one of GitHub’s.',
+  },
   missing_access_token: {
     status: 401,
     title: 'An access token is required',

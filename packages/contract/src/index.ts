@@ -10,6 +10,7 @@ export * from './credentials.ts';
 export { errorHelp } from './error-help.ts';
 export * from './errors.ts';
 export * from './examples.ts';
+export * from './github-leaks.ts';
 export * from './health.ts';
 export * from './key-usage.ts';
 export * from './key-limits.ts';

@@ -2,16 +2,8 @@
  * The fixed bounds that a caller or an operator can reach, by subject: the value, its unit (in the name) and its meaning.
  * `npm run docs` writes `docs/limits.md` from these tables. The operator's settings are in the server's `settings.ts`.
  */
-
-interface Limit {
-  readonly value: number;
-  /** Sentences for the page. The page explains "More: 429." */
-  readonly why: string;
-}
-
-type Limits = Readonly<Record<string, Limit>>;
-
-const limit = (value: number, why: string): Limit => ({ value, why });
+import { leakLimits } from './leak-limits.ts';
+import { limit, type Limits } from './limit-definition.ts';
 
 const authorizationChars = 4_096;
 const credentialsPerBatch = 256;
@@ -357,6 +349,7 @@ export const limitGroups = {
   'Sign-ins': signIns,
   Accounts: accounts,
   'Queues of a worker': queues,
+  Leaks: leakLimits,
   'Mail and webhooks': deliveries,
   'Import and administration': operations,
   PostgreSQL: postgres,
@@ -369,6 +362,7 @@ export const limitTable = {
   ...signIns,
   ...accounts,
   ...queues,
+  ...leakLimits,
   ...deliveries,
   ...operations,
   ...postgres,

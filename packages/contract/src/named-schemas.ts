@@ -8,6 +8,7 @@ import * as administration from './admin-schemas.ts';
 import * as keyChanges from './api-key-changes.ts';
 import * as apiKeys from './api-keys.ts';
 import * as keyLimits from './key-limits.ts';
+import * as githubLeaks from './github-leaks.ts';
 import * as health from './health.ts';
 import * as keyUsage from './key-usage.ts';
 import * as publicKeys from './public-key-registration.ts';
@@ -57,6 +58,7 @@ export const requestSchemas: Readonly<Record<string, TSchema>> = {
   RoleChange: administration.RoleBody,
   FirstAdministrator: administration.FirstAdministratorBody,
   NewWebhook: webhooks.NewWebhookBody,
+  GithubSecretMatch: githubLeaks.GithubMatch,
   VerificationRequest: verification.VerifyBody,
   VerificationBatchRequest: verification.VerifyBatchBody,
   IntrospectionRequest: verification.IntrospectBody,
@@ -130,6 +132,7 @@ export const responseSchemas: Readonly<Record<string, TSchema>> = {
   ApiKeyEventData: events.KeyEventData,
   CreatedApiKeyEvent: events.CreatedKeyEvent,
   CreatedApiKeyEventData: events.CreatedKeyEventData,
+  GithubSecretLabel: githubLeaks.GithubLabel,
   DisabledApiKeyEvent: events.DisabledKeyEvent,
   DisabledApiKeyEventData: events.DisabledKeyEventData,
   ExpiringApiKeyEvent: events.ExpiringKeyEvent,

@@ -56,7 +56,7 @@ function operation(route: RouteContract): Json {
 
 function requestBody({ body }: RouteContract): Json {
   if (!body) return {};
-  const mediaType = body.type === 'json' ? 'application/json' : 'application/x-www-form-urlencoded';
+  const mediaType = body.type === 'form' ? 'application/x-www-form-urlencoded' : 'application/json';
   return {
     requestBody: {
       required: body.isOptional !== true,

@@ -17,6 +17,7 @@ const urlErrors: readonly ErrorCode[] = ['https_required', 'url_too_long'];
 const bodyErrors = {
   json: ['invalid_request', 'malformed_json', 'body_too_large', 'unsupported_media_type'],
   form: ['invalid_request', 'body_too_large', 'unsupported_media_type'],
+  raw: ['body_too_large', 'unsupported_media_type'],
 } as const satisfies Record<string, readonly ErrorCode[]>;
 
 /** Authentication by an access token of an account. */

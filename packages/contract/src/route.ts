@@ -47,10 +47,11 @@ export interface RouteContract {
   /** For the document. Handlers receive text. */
   readonly params?: TSchema;
   readonly query?: TSchema;
-  /** Request headers other than those of the credential. */
+  /** Request headers other than those of the credential. Handlers receive text. */
   readonly headers?: TSchema;
   readonly body?: {
-    readonly type: 'json' | 'form';
+    /** `raw`: JSON that the handler gets as bytes, because it verifies a signature over them before it parses them. */
+    readonly type: 'json' | 'form' | 'raw';
     readonly schema: TSchema;
     readonly bytesMax?: number;
     /** Whether a request without a body counts as one with an empty object. */

@@ -25,6 +25,7 @@ import { adminRoutes } from './admin.ts';
 import { changeKey, endPreviousSecret, getKey, rotateKey } from './api-key-changes.ts';
 import { createKey, deleteKey, listKeys } from './api-keys.ts';
 import { registerPublicKey } from './public-key-registration.ts';
+import { reportGithubLeaks } from './github-leaks.ts';
 import { getKeyUsage } from './key-usage.ts';
 import { getDocs, getOpenApi, getProblem, getRoot, live, ready } from './health.ts';
 import type { RouteContract } from './route.ts';
@@ -78,6 +79,7 @@ export const allRoutes: readonly RouteContract[] = [
   ...serviceAccountAdminRoutes,
   ...scopeAdminRoutes,
   ...webhookAdminRoutes,
+  reportGithubLeaks,
   forward,
   verify,
   verifyBatch,

@@ -1,4 +1,5 @@
 /** Parsers of settings. Each takes the text of a value and throws an Error whose message completes "NAME …". */
+import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { keyPrefixPattern, limits, reservedPrefixes } from '@keyreeve/contract';
@@ -7,6 +8,7 @@ import { masterKeyBytes } from '../foundation/crypto/master-key.ts';
 import type { DatabaseLocation } from '../foundation/database/database.ts';
 import { sslModes, type SslMode } from '../foundation/database/postgres-url.ts';
 import { isLoopback, toCidr } from '../foundation/ip-address.ts';
+import { parsePublicKeys, type PublicKeys } from '../modules/leaks/github-keys.ts';
 import type { IpRangeLimit } from '../modules/rate-limits/sign-in-limits.ts';
 import type { WebhookTarget } from '../modules/webhooks/address-guard.ts';
 
@@ -69,6 +71,23 @@ export function cidr(text: string): string {
   const network = toCidr(text);
   if (network === undefined) throw new Error(`must be like 10.0.0.0/8 or 192.0.2.7, not “${text}”`);
   return network;
+}
+
+/** @param path of a file with the public keys of GitHub */
+export function githubKeysFile(path: string): PublicKeys {
+  let bytes: Buffer;
+  try {
+    bytes = readFileSync(path);
+  } catch {
+    throw new Error(`is the file ${path}, which can't be read`);
+  }
+  try {
+    return parsePublicKeys(bytes);
+  } catch (error) {
+    throw new Error(`is the file ${path}, which ${error instanceof Error ? error.message : String(error)}`, {
+      cause: error,
+    });
+  }
 }
 
 /** An IP network, or one port of a host. */

@@ -56,6 +56,11 @@ export class RequestCall {
     return preferredLanguage(this.#request.headers['accept-language']);
   }
 
+  readonly header = (name: string): string | undefined => {
+    const text = this.#request.headers[name.toLowerCase()];
+    return typeof text === 'string' ? text : undefined;
+  };
+
   get oneTimePassword(): string | undefined {
     const otp = this.#request.headers['x-keyreeve-otp'];
     return typeof otp === 'string' ? otp : undefined;

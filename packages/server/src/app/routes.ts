@@ -15,6 +15,8 @@ import type { OwnerOf } from '../modules/api-keys/key-owner.ts';
 import { apiKeyRoutes, serviceAccountKeyRoutes } from '../modules/api-keys/routes.ts';
 import type { KeyUsage } from '../modules/key-usage/key-usage.ts';
 import { keyUsageRoutes } from '../modules/key-usage/routes.ts';
+import type { GithubReports } from '../modules/leaks/github-reports.ts';
+import { githubLeakRoutes } from '../modules/leaks/github-routes.ts';
 import type { LinkPageOptions } from '../modules/link-pages/link-pages.ts';
 import { scopeAdminRoutes, scopeRoutes } from '../modules/scope-catalogue/routes.ts';
 import type { ScopeCatalogue } from '../modules/scope-catalogue/scope-catalogue.ts';
@@ -48,6 +50,8 @@ export interface RouteOptions extends AdminParts {
   readonly scopeCatalogue: ScopeCatalogue;
   readonly serviceAccounts: ServiceAccounts;
   readonly enrolment: Enrolment;
+  /** Undefined if GitHub secret scanning is off. */
+  readonly githubReports: GithubReports | undefined;
   readonly verifier: Verifier;
   readonly signingKeys: SigningKeys;
   readonly webhooks: Webhooks;
@@ -65,6 +69,8 @@ export function routesOf(options: RouteOptions): readonly Route[] {
     ...healthRoutes(health),
     ...discoveryRoutes(signingKeys, publicUrl),
     ...contractRoutes(publicUrl),
+    // GitHub, which signs its requests
+    ...githubLeakRoutes(options.githubReports),
     // A client with a password, a refresh token or the code for the first administrator
     ...tokenRoutes(tokens),
     ...firstAdministratorRoutes(options.firstAdministrator),

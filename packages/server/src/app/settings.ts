@@ -10,6 +10,7 @@ import {
   environments,
   flag,
   folder,
+  githubKeysFile,
   hostName,
   integer,
   keyPrefix,
@@ -273,6 +274,18 @@ export const settings = {
     '',
     'Internal receivers that [webhooks](webhooks.md#where-deliveries-may-go) can reach, also over http: `hooks.internal:8080` for one port of a host, `10.1.0.0/16` for all ports of a network. An administrator can then make Keyreeve send requests there.',
     list(webhookTarget),
+  ),
+  hasGithubScanning: setting(
+    'KEYREEVE_GITHUB_SCANNING',
+    'off',
+    '`on` accepts reports of [GitHub secret scanning](leaks.md#github-secret-scanning) at `POST /auth/leaks/github`.',
+    flag('on', ['off', 'on']),
+  ),
+  githubKeys: setting(
+    'KEYREEVE_GITHUB_SCANNING_KEYS',
+    '',
+    'File with the public keys of GitHub, as `https://api.github.com/meta/public_keys/secret_scanning` returns them. Without it, the service requests that URL when a report names an unknown key.',
+    optional(githubKeysFile),
   ),
   workers: setting(
     'KEYREEVE_WORKERS',

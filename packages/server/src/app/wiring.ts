@@ -22,6 +22,7 @@ import { Entitlements } from '../modules/scope-catalogue/entitlements.ts';
 import { ScopeCatalogue } from '../modules/scope-catalogue/scope-catalogue.ts';
 import type { Clock } from '../foundation/clock.ts';
 import { ConfigError, type Config } from './config.ts';
+import { newGithubReports } from './github-reports.ts';
 import { KeyLimiter } from '../modules/key-limits/key-limits.ts';
 import { OrphanedMeters } from '../modules/key-limits/orphaned-meters.ts';
 import { PasswordHasher, type Argon2Parameters } from '../foundation/crypto/password.ts';
@@ -34,6 +35,8 @@ import { DeletionJournal } from '../modules/deletion-journal/deletion-journal.ts
 import { Enrolment } from '../modules/second-factors/enrolment.ts';
 import type { Db } from '../foundation/database/db.ts';
 import type { Installation } from './installation.ts';
+import type { GithubReports } from '../modules/leaks/github-reports.ts';
+import { Leaks } from '../modules/leaks/leaks.ts';
 import type { Log } from '../foundation/log.ts';
 import { deliverMail, renderDecoy } from '../modules/mail/delivery.ts';
 import { Links } from '../modules/mail/links.ts';
@@ -73,9 +76,12 @@ export interface Services {
   readonly expiryNotices: ExpiryNotices;
   readonly firstAdministrator: FirstAdministrator;
   readonly secondFactorLimits: SecondFactorLimits;
+  /** Undefined if GitHub secret scanning is off. */
+  readonly githubReports: GithubReports | undefined;
   readonly hasher: PasswordHasher;
   /** Undefined if none is configured. */
   readonly journal: DeletionJournal | undefined;
+  readonly leaks: Leaks;
   readonly limiter: KeyLimiter;
   readonly links: Links;
   readonly mailer: Mailer;
@@ -262,6 +268,14 @@ export function wire(options: WiringOptions): Services {
     config.keyPrefix,
     ...config.keyPrefixesAccepted,
   ];
+  const leaks = new Leaks({
+    db,
+    clock,
+    hash: keys.apiKeyHash,
+    keyPrefixes,
+    pending: apiKeys.pending,
+    revocations: journal,
+  });
   const verifier = new Verifier({
     db,
     clock,
@@ -313,8 +327,10 @@ export function wire(options: WiringOptions): Services {
     }),
     expiryNotices: new ExpiryNotices({ db, clock, mailer }),
     secondFactorLimits,
+    githubReports: newGithubReports(config, leaks, log),
     hasher,
     journal,
+    leaks,
     limiter,
     links,
     mailer,

@@ -1,15 +1,21 @@
 /** Request bodies: size, media type, parsing, and validation by the contract's schemas. */
 import type { IncomingMessage } from 'node:http';
 import { limits, type RouteContract } from '@keyreeve/contract';
+import { tooMany } from '../foundation/database/fair-queue.ts';
 import { DomainError } from '../foundation/errors.ts';
 import { parseJson } from '../foundation/json.ts';
 import { onBrokenBody } from './broken-body.ts';
+import { RawBodies } from './raw-bodies.ts';
 import { validator } from './validation.ts';
 
 type BodyContract = NonNullable<RouteContract['body']>;
 export type ReadBody = (request: IncomingMessage) => Promise<unknown>;
 
-const mediaTypes = { json: 'application/json', form: 'application/x-www-form-urlencoded' } as const;
+const mediaTypes = {
+  json: 'application/json',
+  form: 'application/x-www-form-urlencoded',
+  raw: 'application/json',
+} as const;
 
 /**
  * @returns a function that reads, parses and validates the body of a route's request. It throws DomainError
@@ -18,10 +24,12 @@ const mediaTypes = { json: 'application/json', form: 'application/x-www-form-url
  */
 export function bodyReader({ type, schema, bytesMax = limits.bodyBytesMax, isOptional }: BodyContract): ReadBody {
   const validate = validator(schema);
+  const rawBodies = type === 'raw' ? new RawBodies() : undefined;
   return async (request) => {
     if (isOptional && isWithoutBody(request)) return validate({});
     assertMediaType(request, mediaTypes[type]);
-    const bytes = await readBytes(request, bytesMax);
+    const bytes = await readBytes(request, bytesMax, rawBodies);
+    if (type === 'raw') return bytes;
     return validate(type === 'json' ? parseJson(bytes) : parseForm(bytes));
   };
 }
@@ -44,7 +52,7 @@ function assertMediaType(request: IncomingMessage, expected: string): void {
   }
 }
 
-function readBytes(request: IncomingMessage, bytesMax: number): Promise<Buffer> {
+function readBytes(request: IncomingMessage, bytesMax: number, rawBodies?: RawBodies): Promise<Buffer> {
   const tooLarge = (): DomainError =>
     new DomainError('body_too_large', { detail: `The body has more than ${bytesMax} bytes.` });
   if (Number(request.headers['content-length'] ?? 0) > bytesMax) return Promise.reject(tooLarge());
@@ -53,10 +61,12 @@ function readBytes(request: IncomingMessage, bytesMax: number): Promise<Buffer> 
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let bytes = 0;
+    const mayKeep = rawBodies?.begin(request);
     request.on('data', (chunk: Buffer) => {
       bytes += chunk.length;
-      if (bytes <= bytesMax) chunks.push(chunk);
-      else reject(tooLarge());
+      if (bytes > bytesMax) reject(tooLarge());
+      else if (mayKeep?.(chunk.length) === false) reject(tooMany());
+      else chunks.push(chunk);
     });
     request.on('end', () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)));
     onBrokenBody(request, (code) => reject(new DomainError(code)));

@@ -17,6 +17,7 @@ const challenges: Partial<Record<ErrorCode, string>> = {
   second_factor_required: 'Basic realm="keyreeve", charset="UTF-8"',
   second_factor_invalid: 'Basic realm="keyreeve", charset="UTF-8"',
   invalid_credentials: 'Basic realm="keyreeve", charset="UTF-8"',
+  invalid_signature: 'Github-Public-Key-Signature realm="keyreeve"',
   missing_access_token: bearer,
   invalid_access_token: `${bearer}, error="invalid_token"`,
   // Without error="invalid_token": the token is valid, and a client that refreshes it would retry forever.

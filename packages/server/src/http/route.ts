@@ -6,12 +6,17 @@ import type { RouteResponse } from './response.ts';
 import type { RequestCredential } from './request-credential.ts';
 
 type Value<S> = S extends TSchema ? Static<S> : undefined;
-type BodyOf<C extends RouteContract> = C extends { body: { schema: infer S } } ? Value<S> : undefined;
+type BodyOf<C extends RouteContract> = C extends { body: { type: 'raw' } }
+  ? Uint8Array
+  : C extends { body: { schema: infer S } }
+    ? Value<S>
+    : undefined;
 type QueryOf<C extends RouteContract> = C extends { query: infer S } ? Value<S> : undefined;
 /** Text from the path. The handler parses it, and a malformed id is not found (404). */
 type ParamsOf<C extends RouteContract> = C extends { params: infer S }
   ? Readonly<Record<keyof Value<S>, string>>
   : undefined;
+type HeaderNameOf<C extends RouteContract> = C extends { headers: infer S } ? keyof Value<S> & string : never;
 type PrincipalOf<C extends RouteContract> = C extends { auth: 'access_token' | 'administrator' }
   ? AccountPrincipal
   : C extends { auth: 'manager' }
@@ -39,6 +44,8 @@ export interface Call<C extends RouteContract = RouteContract> {
   readonly language: Language | undefined;
   /** Whether the client names text/html before JSON in Accept, as a browser does. */
   readonly prefersPage: boolean;
+  /** @returns the text of a header of the contract, undefined if the request does not have it */
+  readonly header: (name: HeaderNameOf<C>) => string | undefined;
   /** The header X-Keyreeve-OTP. */
   readonly oneTimePassword: string | undefined;
 }

@@ -74,6 +74,8 @@ const defaults: Config = {
   webhookTargets: [],
   workers: 1,
   drainSeconds: 8,
+  hasGithubScanning: false,
+  githubKeys: undefined,
   logLevel: 'info',
 };
 

@@ -21,6 +21,7 @@ export function curlOf(route: RouteContract): string {
   const parts = [
     `curl${method === 'GET' ? '' : ` -X ${method}`} "$BASE_URL${pathOf(route)}"`,
     ...credentials[auth],
+    ...headersOf(route),
     ...(body ? bodyOf(body) : []),
   ];
   return parts.join(' \\\n  ');
@@ -31,9 +32,16 @@ function pathOf({ path, params }: RouteContract): string {
   return path.replaceAll(/:(\w+)/g, (_, name: string) => encodeURIComponent(String(examples[name])));
 }
 
-function bodyOf({ type, schema }: { readonly type: 'json' | 'form'; readonly schema: TSchema }): string[] {
+/** Those that the route requires. */
+function headersOf({ headers }: RouteContract): string[] {
+  const { required = [] } = (headers ?? {}) as { readonly required?: readonly string[] };
+  const examples = (headers ? exampleOf(headers) : {}) as Readonly<Record<string, string>>;
+  return required.map((name) => `-H ${quoted(`${name}: ${examples[name]}`)}`);
+}
+
+function bodyOf({ type, schema }: NonNullable<RouteContract['body']>): string[] {
   const example = exampleOf(schema) as Readonly<Record<string, unknown>>;
-  if (type === 'json')
+  if (type !== 'form')
     return [`-H ${quoted('Content-Type: application/json')}`, `-d ${quoted(JSON.stringify(example))}`];
   return Object.entries(example).map(([name, value]) => `--data-urlencode ${quoted(`${name}=${String(value)}`)}`);
 }

@@ -58,7 +58,7 @@ function operation(route: RouteContract, publicUrl: string): Html {
       ...(params ? tableOf('Path parameters', params) : []),
       ...(query ? tableOf('Query parameters', query) : []),
       ...(headers ? tableOf('Headers', headers) : []),
-      ...(body ? tableOf(body.type === 'json' ? 'Body (JSON)' : 'Body (form)', body.schema) : []),
+      ...(body ? tableOf(body.type === 'form' ? 'Body (form)' : 'Body (JSON)', body.schema) : []),
     ],
     curl: curlOf(route),
     status: success.status,

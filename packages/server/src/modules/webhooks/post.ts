@@ -1,6 +1,6 @@
 /**
- * Sends one request to an endpoint: only to an allowed IP address, without redirects and proxies, within a time limit.
- * Only the status of the response is used.
+ * Sends one request: only to an allowed IP address, without redirects and proxies, within a time limit. Of the response to a
+ * delivery, only the status is used.
  */
 import * as http from 'node:http';
 import * as https from 'node:https';
@@ -23,6 +23,37 @@ export class TimedOut extends Error {}
  * @throws RefusedTarget, TimedOut, or the error of the connection
  */
 export async function post(guard: AddressGuard, request: Post, msMax: number = limits.webhookMsMax): Promise<number> {
+  const { status } = await send(guard, request, { msMax, bytesMax: limits.webhookAnswerBytesMax });
+  return status;
+}
+
+/**
+ * @param bounds as in {@link post}; `bytesMax` bounds the body of the response
+ * @returns the body of a 200 response
+ * @throws as {@link post}; Error for another status and for an incomplete or larger body
+ */
+export async function get(guard: AddressGuard, url: URL, bounds: Bounds): Promise<Buffer> {
+  const { status, body } = await send(guard, { url, headers: { accept: 'application/json' } }, bounds);
+  if (status !== 200) throw new Error(`it answered ${status}`);
+  if (!body) throw new Error(`its response is not complete within ${bounds.bytesMax} bytes`);
+  return body;
+}
+
+interface Bounds {
+  readonly msMax: number;
+  readonly bytesMax: number;
+}
+
+/** A POST request with a body, or a GET request. */
+type Sent = Omit<Post, 'body'> & { readonly body?: string };
+
+interface Answer {
+  readonly status: number;
+  /** Undefined if it is incomplete or too large. */
+  readonly body: Buffer | undefined;
+}
+
+async function send(guard: AddressGuard, request: Sent, { msMax, bytesMax }: Bounds): Promise<Answer> {
   const controller = new AbortController();
   const { signal } = controller;
   let timer: NodeJS.Timeout | undefined;
@@ -35,21 +66,23 @@ export async function post(guard: AddressGuard, request: Post, msMax: number = l
   });
   try {
     const addresses = await Promise.race([guard.resolveAllowed(request.url), late]);
-    return await Promise.race([exchange(request, addresses, signal), late]);
+    return await Promise.race([exchange(request, { addresses, signal, bytesMax }), late]);
   } finally {
     clearTimeout(timer);
     controller.abort();
   }
 }
 
-function exchange({ url, headers, body }: Post, addresses: readonly string[], signal: AbortSignal): Promise<number> {
+function exchange(
+  { url, headers, body }: Sent,
+  { addresses, signal, bytesMax }: { addresses: readonly string[]; signal: AbortSignal; bytesMax: number },
+): Promise<Answer> {
   const { request, Agent } = url.protocol === 'https:' ? https : http;
-  const { promise, resolve, reject } = Promise.withResolvers<number>();
+  const { promise, resolve, reject } = Promise.withResolvers<Answer>();
   const sent = request(url, {
-    method: 'POST',
+    method: body === undefined ? 'GET' : 'POST',
     headers: {
-      'content-type': 'application/json',
-      'content-length': Buffer.byteLength(body),
+      ...(body === undefined ? {} : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }),
       'user-agent': 'Keyreeve',
       ...headers,
     },
@@ -66,16 +99,19 @@ function exchange({ url, headers, body }: Post, addresses: readonly string[], si
   });
   sent.on('error', reject);
   sent.on('response', (response) => {
+    const status = response.statusCode ?? 0;
+    const chunks: Buffer[] = [];
     let bytes = 0;
     // The body is read, so that the receiver can finish its response, up to a bound.
     response.on('data', (chunk: Buffer) => {
       bytes += chunk.length;
-      if (bytes > limits.webhookAnswerBytesMax) response.destroy();
+      if (bytes > bytesMax) response.destroy();
+      else chunks.push(chunk);
     });
     response.on('error', () => undefined);
-    // The status is known, so a failure of the rest does not matter.
-    response.on('close', () => resolve(response.statusCode ?? 0));
-    signal.addEventListener('abort', () => resolve(response.statusCode ?? 0));
+    // The status is known, so a failure of the rest does not matter to a delivery.
+    response.on('close', () => resolve({ status, body: response.complete ? Buffer.concat(chunks) : undefined }));
+    signal.addEventListener('abort', () => resolve({ status, body: undefined }));
   });
   sent.end(body);
   return promise;
