@@ -119,9 +119,13 @@ const credentials = {
     20,
     'Keys that one mail about expiring keys lists. The mail also states their total number.',
   ),
-  createdKeyMailsPerHourMax: limit(
+  keyMailsPerHourMax: limit(
     20,
-    'Mails to an account in an hour about keys that another account or an operator created. More: not sent.',
+    'Mails to an account in an hour about keys that another account or an operator created, about leaked keys, and about leaked secrets that have ended: as many of each. More: not sent.',
+  ),
+  leakNoticeKeysMax: limit(
+    20,
+    'Keys in each list of one mail about leaked secrets. The mail also states their total number.',
   ),
   keyMailServiceAccountsMax: limit(
     100,

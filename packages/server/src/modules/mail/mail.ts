@@ -41,6 +41,10 @@ export interface MailData {
   keys_expiring: { day: string; owner: string; count: number; keys: readonly string[] };
   /** To the owner, or the managers of a service account, when another account or an operator creates a key. */
   api_key_created: { at: string; owner: string; key: string; scopes: readonly string[] };
+  /** Keys of the account `owner` that a leak has disabled: `count`, of which some are named; `others`: as `key_secrets_ended`. */
+  keys_leaked: { at: string; owner: string; count: number; keys: readonly string[]; others: readonly string[] };
+  /** Keys of the account `owner` of which a previous or short-lived secret has leaked and ended. */
+  key_secrets_ended: { at: string; owner: string; count: number; keys: readonly string[] };
   account_deleted: { at: string };
 }
 

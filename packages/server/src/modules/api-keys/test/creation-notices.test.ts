@@ -80,7 +80,7 @@ onEachDatabase('a rejected creation and a service without a mail server send no 
 
 onEachDatabase('an account gets a bounded number of mails about created keys in an hour', async ({ db }) => {
   const ada = await addAccount(db);
-  const max = limits.createdKeyMailsPerHourMax;
+  const max = limits.keyMailsPerHourMax;
   for (let n = 0; n <= max; n++) await create(db, operator, ada, `key ${n}`);
   assert.deepEqual(
     await recipients(db),

@@ -167,6 +167,28 @@ Er gilt ab sofort. Seine Berechtigungen (Scopes):
 
 Falls Sie diesen Schlüssel nicht erwarten, löschen Sie ihn und wenden Sie sich an den Betreiber von {{product}}. Andernfalls müssen Sie nichts tun.`,
   },
+  keys_leaked: {
+    subject: 'API-Schlüssel bei {{product}} sind bekannt geworden und gesperrt',
+    text: `Am {{at}} enthielt eine Meldung an {{product}} Geheimnisse von API-Schlüsseln für {{owner}}. Ein Geheimnis ist bekannt geworden, wenn Unbefugte es lesen können, zum Beispiel in einem öffentlichen Repository. Diese Schlüssel sind gesperrt, und ihre Geheimnisse werden nie wieder gültig. Anzahl der Schlüssel: {{count}}. Die Liste enthält alle oder die ersten 20, jeweils mit Kennung sowie Anfang und Ende des Geheimnisses (soweit bekannt):
+
+{{keys}}
+
+Anfragen mit diesen Schlüsseln werden jetzt abgewiesen. Um einen Schlüssel weiter zu verwenden, rotieren Sie ihn: Er erhält ein neues Geheimnis und behält Namen, Berechtigungen (Scopes) und Limits. Andernfalls löschen Sie ihn.
+
+Von diesen anderen Schlüsseln ist ein vorheriges oder kurzlebiges Geheimnis bekannt geworden und beendet. Die Schlüssel selbst bleiben gültig:
+
+{{others}}
+
+Stellen Sie fest, wo die Geheimnisse veröffentlicht wurden, entfernen Sie sie dort und prüfen Sie die Nutzung der Schlüssel auf Anfragen, die nicht von Ihnen stammen.`,
+  },
+  key_secrets_ended: {
+    subject: 'Geheimnisse von API-Schlüsseln bei {{product}} sind bekannt geworden und beendet',
+    text: `Am {{at}} enthielt eine Meldung an {{product}} vorherige oder kurzlebige Geheimnisse von API-Schlüsseln für {{owner}}. Diese Geheimnisse sind beendet und werden nie wieder gültig. Die Schlüssel und ihre aktuellen Geheimnisse bleiben gültig. Anzahl der Schlüssel: {{count}}. Die Liste enthält alle oder die ersten 20, jeweils mit Kennung:
+
+{{keys}}
+
+Stellen Sie fest, wo die Geheimnisse veröffentlicht wurden. Wenn dort auch das aktuelle Geheimnis eines Schlüssels oder der private Schlüssel eines Clients veröffentlicht worden sein kann, rotieren Sie den Schlüssel.`,
+  },
   account_deleted: {
     subject: 'Ihr Konto bei {{product}} wurde gelöscht',
     text: `Am {{at}} wurde Ihr Konto bei {{product}} mit seinen Sitzungen und API-Schlüsseln gelöscht. Die E-Mail-Adresse ist wieder frei.

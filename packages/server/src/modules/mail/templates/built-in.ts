@@ -176,6 +176,28 @@ It can be used from now on. Its scopes:
 
 If you do not expect this key, delete it and contact the operator of {{product}}. Otherwise you need not do anything.`,
   },
+  keys_leaked: {
+    subject: 'API keys at {{product}} have leaked and are disabled',
+    text: `At {{at}}, a report to {{product}} contained secrets of API keys of {{owner}}. A secret has leaked if anyone other than its owner can read it, for example in a public repository. These keys are disabled, and their secrets never become valid again. Number of keys: {{count}}. The list contains all of them or the first 20, each with its id and the start and end of its secret (if known):
+
+{{keys}}
+
+Requests with these keys are rejected now. To continue to use a key, rotate it: it gets a new secret and keeps its name, scopes and limits. Otherwise delete it.
+
+Of these other keys, a previous or short-lived secret has leaked and has ended. The keys themselves stay valid:
+
+{{others}}
+
+Find out where the secrets were published, remove them there, and check the usage of the keys for requests that are not yours.`,
+  },
+  key_secrets_ended: {
+    subject: 'Secrets of API keys at {{product}} have leaked and have ended',
+    text: `At {{at}}, a report to {{product}} contained previous or short-lived secrets of API keys of {{owner}}. These secrets have ended and never become valid again. The keys and their current secrets stay valid. Number of keys: {{count}}. The list contains all of them or the first 20, each with its id:
+
+{{keys}}
+
+Find out where the secrets were published. If the current secret of a key or the private key of a client may have been published there too, rotate the key.`,
+  },
   account_deleted: {
     subject: 'Your account with {{product}} was deleted',
     text: `At {{at}}, your account with {{product}} was deleted with its sessions and API keys. The email address can be used for a new account.

@@ -48,5 +48,13 @@ export const samples: { readonly [Template in keyof MailData]: MailData[Template
     key: 'build server (4830184710273911, krv_…x7Qa)',
     scopes: ['orders:read', 'orders:write'],
   },
+  keys_leaked: {
+    at,
+    owner: 'ada@example.com',
+    count: 1,
+    keys: ['build server (4830184710273911, krv_…x7Qa)'],
+    others: ['laptop (5519022846103377)'],
+  },
+  key_secrets_ended: { at, owner: 'ada@example.com', count: 1, keys: ['laptop (5519022846103377)'] },
   account_deleted: { at },
 };
