@@ -139,6 +139,7 @@ export const changeKey = {
     'reauth_required',
     'administrator_required',
     'nickname_taken',
+    'key_leaked',
     'too_many_changes',
   ],
 } as const satisfies RouteContract;

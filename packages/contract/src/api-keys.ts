@@ -22,6 +22,7 @@ export const disabledReasons = {
   owner: 'The account disabled it.',
   administrator: 'An administrator or an operator disabled it.',
   dormant: 'It was not used for longer than the operator allows.',
+  leaked: 'Its secret was reported as leaked. A rotation enables it.',
   restore: 'A restore undid a change that had removed rights from it.',
 } as const;
 export type DisabledReason = keyof typeof disabledReasons;
@@ -36,6 +37,7 @@ export const DisabledReasonName = Type.Enum(Object.keys(disabledReasons) as Disa
 export const keyState = {
   disabledAt: orNull(Instant, null),
   disabledReason: orNull(DisabledReasonName, null),
+  leakedAt: orNull(Instant, null),
   environment: orNull(Text('live', 'null if the installation has no environments'), null),
   hint: orNull(Text('krv_…x7Qa', 'The prefix and the last four characters of the secret; null if they are not known')),
   publicKey: orNull(PublicKey, null),
@@ -174,7 +176,8 @@ export const listKeys = {
   query: Type.Object({
     view: Type.Optional(
       Type.Literal('full', {
-        description: 'Adds scopes, expiresAt, disabledAt, disabledReason, environment, hint, publicKey and lastUsedAt',
+        description:
+          'Adds scopes, expiresAt, disabledAt, disabledReason, leakedAt, environment, hint, publicKey and lastUsedAt',
       }),
     ),
     ...pageFields,

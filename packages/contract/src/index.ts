@@ -13,6 +13,7 @@ export * from './examples.ts';
 export * from './github-leaks.ts';
 export * from './health.ts';
 export * from './key-usage.ts';
+export * from './leaks.ts';
 export * from './key-limits.ts';
 export * from './jwk.ts';
 export * from './language.ts';

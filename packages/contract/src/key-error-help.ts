@@ -57,6 +57,10 @@ export const keyErrorHelp: Readonly<Record<keyof typeof keyErrors, ErrorHelp>> =
     cause: 'The name is not in the scope catalogue, or the scope has been deleted.',
     fix: 'Copy the name from `GET /admin/scopes`. In the path, percent-encode it.',
   },
+  key_leaked: {
+    cause: 'The request enables a key whose current secret was reported as leaked. No secret would be valid.',
+    fix: 'Rotate the key with `POST /auth/api-keys/{id}/rotate`. This enables it, unless the key was disabled for another reason; then enable it afterwards.',
+  },
   no_previous_secret: {
     cause: 'The key has only one secret: it was not rotated, or the overlap has ended.',
     fix: 'No action is necessary. To replace the current secret, rotate the key.',

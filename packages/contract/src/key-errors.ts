@@ -98,6 +98,12 @@ export const keyErrors = {
     title: 'This installation keeps no usage',
     meaning: 'Verifications are not counted. An operator sets KEYREEVE_USAGE_DAYS to the number of days to keep.',
   },
+  key_leaked: {
+    status: 409,
+    title: 'The key has no secret, because it leaked',
+    meaning:
+      'The current secret was reported as leaked and has ended. Replace it with POST /auth/api-keys/{id}/rotate, which also enables the key.',
+  },
   overlap_in_progress: {
     status: 409,
     title: 'The previous secret is still valid',

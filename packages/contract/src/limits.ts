@@ -186,6 +186,16 @@ const signIns = {
     30_000,
     'Changes of service accounts and their keys by the management keys of one account in an hour, except disabling. More: 429.',
   ),
+  leakReportsPerHourMax: limit(
+    60,
+    'Reports of leaked secrets per client IP range in an hour (`POST /auth/leaks`). More: 429.',
+  ),
+  leakReportsInProgressMax: limit(
+    2,
+    'Reports of leaked secrets in progress in one process, and 1 per client IP range.',
+  ),
+  reportedKeysMax: limit(100, 'Secrets in one report of leaked secrets.'),
+  reportedKeyCharsMax: limit(512, 'Characters of one of these.'),
   creationWindowSeconds: limit(60, 'Window of `KEYREEVE_CREATIONS_PER_MINUTE_MAX`.'),
   throttleForgetDays: limit(30, 'An unchanged counter is deleted after this time.'),
 } as const satisfies Limits;

@@ -13,6 +13,7 @@ import * as health from './health.ts';
 import * as keyUsage from './key-usage.ts';
 import * as publicKeys from './public-key-registration.ts';
 import * as jwk from './jwk.ts';
+import * as leaks from './leaks.ts';
 import * as schemas from './schemas.ts';
 import * as scopes from './scopes.ts';
 import * as secondFactor from './second-factor.ts';
@@ -35,6 +36,7 @@ export const requestSchemas: Readonly<Record<string, TSchema>> = {
   NewPublicKey: publicKeys.NewPublicKeyBody,
   ApiKeyChange: keyChanges.KeyChangeBody,
   ApiKeyRotation: keyChanges.RotationBody,
+  LeakReport: leaks.LeaksBody,
   PasswordConfirmation: secondFactor.CurrentPasswordBody,
   SecondFactorProof: secondFactor.FactorProofBody,
   SecondFactorCode: secondFactor.FactorCodeBody,

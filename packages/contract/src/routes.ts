@@ -28,6 +28,7 @@ import { registerPublicKey } from './public-key-registration.ts';
 import { reportGithubLeaks } from './github-leaks.ts';
 import { getKeyUsage } from './key-usage.ts';
 import { getDocs, getOpenApi, getProblem, getRoot, live, ready } from './health.ts';
+import { reportLeaks } from './leaks.ts';
 import type { RouteContract } from './route.ts';
 import { listGrantableScopes, scopeAdminRoutes } from './scopes.ts';
 import { serviceAccountAdminRoutes, serviceAccountRoutes } from './service-accounts.ts';
@@ -52,6 +53,7 @@ export const allRoutes: readonly RouteContract[] = [
   getKeyUsage,
   deleteKey,
   listGrantableScopes,
+  reportLeaks,
   ...serviceAccountRoutes,
   ...serviceAccountKeyRoutes,
   listSessions,

@@ -17,6 +17,8 @@ import type { KeyUsage } from '../modules/key-usage/key-usage.ts';
 import { keyUsageRoutes } from '../modules/key-usage/routes.ts';
 import type { GithubReports } from '../modules/leaks/github-reports.ts';
 import { githubLeakRoutes } from '../modules/leaks/github-routes.ts';
+import type { LeakReports } from '../modules/leaks/leak-reports.ts';
+import { leakRoutes } from '../modules/leaks/routes.ts';
 import type { LinkPageOptions } from '../modules/link-pages/link-pages.ts';
 import { scopeAdminRoutes, scopeRoutes } from '../modules/scope-catalogue/routes.ts';
 import type { ScopeCatalogue } from '../modules/scope-catalogue/scope-catalogue.ts';
@@ -45,6 +47,8 @@ export interface RouteOptions extends AdminParts {
   readonly apiKeys: ApiKeys;
   readonly keyChanges: KeyChanges;
   readonly keyUsage: KeyUsage;
+  /** Undefined unless the operator accepts reports: their path is then unknown. */
+  readonly leakReports: LeakReports | undefined;
   readonly managers: Managers;
   readonly managedAccount: OwnerOf;
   readonly scopeCatalogue: ScopeCatalogue;
@@ -71,6 +75,8 @@ export function routesOf(options: RouteOptions): readonly Route[] {
     ...contractRoutes(publicUrl),
     // GitHub, which signs its requests
     ...githubLeakRoutes(options.githubReports),
+    // Any client that has a leaked secret of an API key
+    ...(options.leakReports ? leakRoutes(options.leakReports) : []),
     // A client with a password, a refresh token or the code for the first administrator
     ...tokenRoutes(tokens),
     ...firstAdministratorRoutes(options.firstAdministrator),

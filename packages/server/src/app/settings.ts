@@ -135,6 +135,12 @@ export const settings = {
     '`catalogue`: accounts can give their keys only scopes of the [scope catalogue](scopes.md), and every verification applies it. All instances need the same value.',
     oneOf(['open', 'catalogue'] as const),
   ),
+  acceptsLeakReports: setting(
+    'KEYREEVE_LEAK_REPORTS',
+    'off',
+    '`on`: a client that has a [leaked secret](leaks.md) of an API key can end it with `POST /auth/leaks`, without another credential.',
+    flag('on', ['off', 'on']),
+  ),
   jwtAlg: setting(
     'KEYREEVE_JWT_ALG',
     'ES256',

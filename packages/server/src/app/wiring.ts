@@ -36,8 +36,9 @@ import { Enrolment } from '../modules/second-factors/enrolment.ts';
 import type { Db } from '../foundation/database/db.ts';
 import type { Installation } from './installation.ts';
 import type { GithubReports } from '../modules/leaks/github-reports.ts';
-import { Leaks } from '../modules/leaks/leaks.ts';
 import type { Log } from '../foundation/log.ts';
+import { Leaks } from '../modules/leaks/leaks.ts';
+import { LeakReports } from '../modules/leaks/leak-reports.ts';
 import { deliverMail, renderDecoy } from '../modules/mail/delivery.ts';
 import { Links } from '../modules/mail/links.ts';
 import { Mailer } from '../modules/mail/mail.ts';
@@ -82,6 +83,8 @@ export interface Services {
   /** Undefined if none is configured. */
   readonly journal: DeletionJournal | undefined;
   readonly leaks: Leaks;
+  /** Undefined unless KEYREEVE_LEAK_REPORTS is on. */
+  readonly leakReports: LeakReports | undefined;
   readonly limiter: KeyLimiter;
   readonly links: Links;
   readonly mailer: Mailer;
@@ -331,6 +334,7 @@ export function wire(options: WiringOptions): Services {
     hasher,
     journal,
     leaks,
+    leakReports: config.acceptsLeakReports ? new LeakReports({ leaks, requests }) : undefined,
     limiter,
     links,
     mailer,

@@ -55,7 +55,7 @@ export function describeReplayed({ replayed, unconfirmed }: ReplayResult): strin
   const { apiKeys, accounts, signingKeys, accountsDisabled } = replayed;
   const { rolesRemoved, secondFactorsRemoved, recoveryCodesUsed, recoveryCodesReplaced, passwordsVoided } = replayed;
   const { secondFactorsRequired, webhooksDeleted, webhooksDisabled, apiKeysDisabled } = replayed;
-  const { entitlementsRemoved, scopesEntitled, scopesDeleted, managersRemoved } = replayed;
+  const { entitlementsRemoved, scopesEntitled, scopesDeleted, managersRemoved, secretsLeaked } = replayed;
   const deleted = `${plural(apiKeys, 'key')} and ${plural(accounts, 'account')} deleted again, ${plural(accountsDisabled, 'account')} disabled again, ${plural(signingKeys, 'signing key')} revoked again.`;
   const removed = [
     ...some(rolesRemoved, 'administrator role'),
@@ -64,6 +64,7 @@ export function describeReplayed({ replayed, unconfirmed }: ReplayResult): strin
     ...(recoveryCodesReplaced > 0 ? [`replaced recovery codes of ${plural(recoveryCodesReplaced, 'account')}`] : []),
     ...some(webhooksDeleted, 'webhook endpoint'),
     ...some(managersRemoved, 'service account manager'),
+    ...some(secretsLeaked, 'leaked secret'),
   ];
   return [
     deleted,

@@ -76,6 +76,7 @@ const defaults: Config = {
   drainSeconds: 8,
   hasGithubScanning: false,
   githubKeys: undefined,
+  acceptsLeakReports: false,
   logLevel: 'info',
 };
 

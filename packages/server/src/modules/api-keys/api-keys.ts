@@ -88,6 +88,7 @@ export interface ApiKey {
   readonly expiresAt: number | null;
   readonly disabledAt: number | null;
   readonly disabledReason: DisabledReason | null;
+  readonly leakedAt: number | null;
   readonly hint: string | null;
   /** The stored form; null for a key with a secret. */
   readonly publicKey: string | null;
@@ -227,10 +228,10 @@ export class ApiKeys {
     await store.createKey(db, creator, key, keysPerAccountMax, creationLimits, creationNotices);
     creationNotices?.sendSoon();
     const shownEnvironment = this.#environments.nameOf(environment) ?? null;
-    const unused = { disabledAt: null, disabledReason: null, lastUsedAt: null, environment: shownEnvironment };
-    const times = { createdAt: now, updatedAt: now };
+    const noState = { disabledAt: null, disabledReason: null, leakedAt: null, lastUsedAt: null };
+    const others = { environment: shownEnvironment, createdAt: now, updatedAt: now };
     const { id, hint, publicKey = null } = key;
-    return { key: { id, nickname, scopes, expiresAt, hint, publicKey, ...unused, ...times }, made };
+    return { key: { id, nickname, scopes, expiresAt, hint, publicKey, ...noState, ...others }, made };
   }
 
   /**
@@ -347,6 +348,7 @@ const toApiKey = (row: store.KeyRow, withheld: string | undefined): Omit<ApiKey,
   expiresAt: row.expiresAt,
   disabledAt: row.disabledAt,
   disabledReason: row.disabledReason,
+  leakedAt: row.leakedAt,
   hint: row.hint,
   publicKey: row.publicKey,
   lastUsedAt: row.lastUsedAt,

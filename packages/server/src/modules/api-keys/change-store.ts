@@ -29,7 +29,7 @@ export interface KeyDetailsRow extends KeyRow, QuotaUseRow {
 const details = (
   dialect: Dialect,
 ): string => `select k.id, a.id as "accountId", k.nickname, k.scopes, k.scopes_need_role as "needsRole", a.role as "ownerRole",
-     k.expires_at as "expiresAt", ${disabledColumns(dialect)}, k.addresses, k.limits, k.metadata, k.environment,
+     k.expires_at as "expiresAt", ${disabledColumns(dialect)}, k.leaked_at as "leakedAt", k.addresses, k.limits, k.metadata, k.environment,
      k.hint, k.public_key as "publicKey", k.last_used_at as "lastUsedAt", k.last_used_from as "lastUsedFrom", k.created_at as "createdAt",
      k.updated_at as "updatedAt", k.revision, k.key_hash as "keyHash", s.expires_at as "previousExpiresAt",
      s.last_used_at as "previousLastUsedAt", case when s.key_id is not null then ${databaseTime[dialect]} end as "readAt",
@@ -53,7 +53,11 @@ const update = sql(
 );
 const replaceSecret = sql(
   'replace_api_key_secret',
-  `update api_keys set lookup = $2, key_hash = $3, hint = $4, public_key = $5, updated_at = $6, revision = revision + 1 where id = $1`,
+  // A rotation enables a key that is disabled because its secret leaked. Another reason stays.
+  `update api_keys set lookup = $2, key_hash = $3, hint = $4, public_key = $5, updated_at = $6, revision = revision + 1, leaked_at = null,
+     disabled_at = case when disabled_reason = 'leaked' then null else disabled_at end,
+     disabled_reason = case when disabled_reason = 'leaked' then null else disabled_reason end
+   where id = $1`,
 );
 const insertPrevious = sql(
   'insert_previous_api_key_secret',
@@ -101,7 +105,14 @@ export interface NewSecret {
   readonly publicKey: string | null;
 }
 
-/** Replaces the current secret or public key of a locked key, which ends. */
+/** What a rotation makes of a key whose secret has leaked: {@link replaceSecretTx}. */
+export const withoutLeak = (before: KeyDetailsRow): KeyDetailsRow => ({
+  ...before,
+  leakedAt: null,
+  ...(before.disabledReason === 'leaked' ? { disabledAt: null, disabledReason: null } : {}),
+});
+
+/** Replaces the current secret or public key of a locked key, which ends. The key becomes {@link withoutLeak}. */
 export function replaceSecretTx(
   tx: Transaction,
   before: KeyDetailsRow,
@@ -109,7 +120,7 @@ export function replaceSecretTx(
   at: number,
 ): void {
   if (prefix !== null) recordPrefixTx(tx, { prefix, environment: before.environment }, at);
-  tx.enqueue(replaceSecret, [before.id, lookupOf(hash), markedHash(hash, before), hint, publicKey, at]);
+  tx.enqueue(replaceSecret, [before.id, lookupOf(hash), markedHash(hash, withoutLeak(before)), hint, publicKey, at]);
 }
 
 /**

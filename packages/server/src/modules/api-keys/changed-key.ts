@@ -39,7 +39,7 @@ export type ChangeOfKey = (before: KeyDetailsRow) => KeyDetailsRow;
  * Checks what does not depend on the key.
  * @param lifetimeDaysMax KEYREEVE_KEY_LIFETIME_DAYS_MAX; 0 for no limit
  * @returns the change, which throws DomainError `scope_invalid`, `reserved_scope`, `reauth_required`,
- *   `administrator_required`, `invalid_request`
+ *   `administrator_required`, `key_leaked`, `invalid_request`
  * @throws DomainError `nickname_invalid`, `invalid_request`
  */
 export function changeOfKey(
@@ -121,7 +121,7 @@ function scopesOf(
   return { scopes: text, needsRole: principal.kind === 'account' ? 1 : 0 };
 }
 
-/** @throws DomainError `administrator_required` */
+/** @throws DomainError `key_leaked`, `administrator_required` */
 function abilityOf(
   principal: Principal,
   before: KeyDetailsRow,
@@ -132,6 +132,8 @@ function abilityOf(
   const reason: DisabledReason = isOwner ? 'owner' : 'administrator';
   const { disabledAt, disabledReason } = before;
   if (!isDisabled) {
+    // No secret is valid until a rotation.
+    if (before.leakedAt !== null) throw new DomainError('key_leaked');
     if (isOwner && disabledReason === 'administrator')
       throw new DomainError('administrator_required', {
         detail: 'An administrator disabled the key; only an administrator or an operator enables it.',

@@ -109,7 +109,7 @@ export class KeyChanges {
    * unknown, it throws; a change that removes rights is then retried in the background until it is durable. If the key has
    * changed since, the retry only removes the rights, except where a later change has replaced the earlier one.
    * @throws DomainError `nickname_invalid`, `scope_invalid`, `reserved_scope`, `scope_not_entitled`, `reauth_required`, `nickname_taken`,
-   *   `invalid_request`, `administrator_required` when an administrator has disabled the key, `not_key_owner`,
+   *   `invalid_request`, `administrator_required` when an administrator has disabled the key, `key_leaked`, `not_key_owner`,
    *   `key_not_found`, `too_many_changes`, `invalid_access_token`, `unavailable`
    */
   async change(principal: Principal, accountId: string, id: number, request: KeyChangeRequest): Promise<ShownKey> {
@@ -204,10 +204,11 @@ export class KeyChanges {
         },
       };
     };
-    // A later rotation has another previous secret.
+    // A later rotation has another previous secret. A leak replaces only the hash of the current one.
     const plansOf = ({ before: { keyHash, previousExpiresAt } }: Attempt): readonly MakePlan[] => [
       (before, at) =>
-        isSameSecret(before.keyHash, keyHash) && before.previousExpiresAt === previousExpiresAt
+        (isSameSecret(before.keyHash, keyHash) || before.leakedAt !== null) &&
+        before.previousExpiresAt === previousExpiresAt
           ? plan(before, at)
           : undefined,
     ];

@@ -1,6 +1,7 @@
 /** Plans a rotation: which of a key's secrets ends, which stays valid for the overlap, and until when. */
 import { expiryTime, type Clock } from '../../foundation/clock.ts';
 import { DomainError } from '../../foundation/errors.ts';
+import type { AuditDetails } from '../audit/audit.ts';
 import type { Principal } from '../../foundation/principal.ts';
 import { narrowing, versionOf, type Plan } from './change-plan.ts';
 import { assertMayManage } from './changed-key.ts';
@@ -48,10 +49,35 @@ export function planRotation(rotation: Rotation, before: KeyDetailsRow, at: numb
     throw invalidPublicKey('This is the current public key.');
   // A stolen access token must not yield a secret with the rights of a service.
   if (hasReservedScope(splitScopes(before.scopes))) assertRecentSignIn(principal, now);
-  return 'endCurrent' in request
-    ? planCurrentEnd(before, secret, clock, at)
-    : planReplacement(before, request, rotation, at);
+  if ('endCurrent' in request) return planCurrentEnd(before, secret, clock, at);
+  return before.leakedAt === null
+    ? planReplacement(before, request, rotation, at)
+    : planAfterLeak(before, request, rotation, at);
 }
+
+/** The current secret has ended already, so it does not become the previous one. An overlap continues. */
+function planAfterLeak(before: KeyDetailsRow, { endPrevious }: Replacement, rotation: Rotation, at: number): Plan {
+  const { secret, clock } = rotation;
+  const isKept = isOverlapping(before, clock) && !endPrevious;
+  const previous = isKept ? {} : { previousExpiresAt: null, previousLastUsedAt: null };
+  const overlapSeconds = isKept ? secondsUntil(before.previousExpiresAt, expiryTime(clock, before.readAt)) : 0;
+  return {
+    after: { ...store.withoutLeak(before), ...versionOf(before, at), hint: secret.hint, ...previous },
+    narrowing,
+    events: eventsOf(before, { overlapSeconds }),
+    storeTx: (tx) => {
+      if (isKept) store.replaceSecretTx(tx, before, secret, at);
+      else store.storeRotationTx(tx, before, secret, null, at);
+      return undefined;
+    },
+  };
+}
+
+/** A rotation enables a key that was disabled because its secret leaked. */
+const eventsOf = ({ nickname, disabledReason }: KeyDetailsRow, details: AuditDetails): Plan['events'] => [
+  { action: 'api_key.rotated', details: { nickname, ...details } },
+  ...(disabledReason === 'leaked' ? [{ action: 'api_key.enabled', details: { nickname } } as const] : []),
+];
 
 function planReplacement(
   before: KeyDetailsRow,
@@ -84,11 +110,10 @@ function planCurrentEnd(before: KeyDetailsRow, secret: NewSecret, clock: Clock, 
   // Without a previous secret, the only secret that clients can have would end.
   if (!isOverlapping(before, clock)) throw new DomainError('no_overlap_in_progress');
   const overlapSeconds = secondsUntil(before.previousExpiresAt, expiryTime(clock, before.readAt));
-  const details = { nickname: before.nickname, overlapSeconds, ended: 'current', ...detailsOf(secret) };
   return {
-    after: { ...before, ...versionOf(before, at), hint: secret.hint, publicKey: secret.publicKey },
+    after: { ...store.withoutLeak(before), ...versionOf(before, at), hint: secret.hint, publicKey: secret.publicKey },
     narrowing,
-    events: [{ action: 'api_key.rotated', details }],
+    events: eventsOf(before, { overlapSeconds, ended: 'current', ...detailsOf(secret) }),
     storeTx: (tx) => {
       store.replaceSecretTx(tx, before, secret, at);
       return undefined;

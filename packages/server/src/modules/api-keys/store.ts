@@ -28,6 +28,8 @@ export interface KeyRow {
   readonly expiresAt: number | null;
   readonly disabledAt: number | null;
   readonly disabledReason: DisabledReason | null;
+  /** When the current secret was reported as leaked; it has ended. Null: not since the last rotation. */
+  readonly leakedAt: number | null;
   readonly hint: string | null;
   /** The stored form; null for a key with a secret. */
   readonly publicKey: string | null;
@@ -104,7 +106,7 @@ const listPrefixes = sql<RecordedPrefix>(
 const shownColumns = (
   dialect: Dialect,
 ): string => `k.id, k.nickname, k.scopes, k.scopes_need_role as "needsRole", a.role as "ownerRole",
-     k.expires_at as "expiresAt", ${disabledColumns(dialect)}, k.hint, k.environment, k.public_key as "publicKey",
+     k.expires_at as "expiresAt", ${disabledColumns(dialect)}, k.leaked_at as "leakedAt", k.hint, k.environment, k.public_key as "publicKey",
      k.last_used_at as "lastUsedAt", k.created_at as "createdAt", k.updated_at as "updatedAt"`;
 const list = (dialect: Dialect, rest: string): string => `select ${shownColumns(dialect)}
    from api_keys k join accounts a on a.pk = k.account_pk where a.id = $1 ${rest}`;

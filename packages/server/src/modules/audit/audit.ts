@@ -58,6 +58,7 @@ export type AuditAction =
   | 'api_key.enabled'
   | 'api_key.rotated'
   | 'api_key.previous_ended'
+  | 'api_key.leaked'
   | 'api_key.expiring'
   | 'api_key.quota_reached'
   | 'signing_key.created'

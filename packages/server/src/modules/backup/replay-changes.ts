@@ -12,9 +12,10 @@ import {
   voidPasswordsTx,
 } from '../accounts/replay-store.ts';
 import { deleteKeysTx, disableKeysTx, endPreviousOfKeysTx } from '../api-keys/bulk-store.ts';
+import { endLeakedSecretsTx } from '../leaks/replay.ts';
 import { recordEventsTx, type AuditAction, type AuditDetails } from '../audit/audit.ts';
 import type { ChangeKind, FinalKind } from '../deletion-journal/revocation.ts';
-import { findListed, findLostChanges } from '../deletion-journal/store.ts';
+import { findListed, findLostChanges, type FoundChange } from '../deletion-journal/store.ts';
 import { deleteCodesOfAccountsTx } from '../one-time-codes/store.ts';
 import { removeReplacedCodesTx, removeSecondFactorsTx, removeUsedCodesTx } from '../second-factors/replay-store.ts';
 import { deleteScopesTx, markScopesTx } from '../scope-catalogue/store.ts';
@@ -127,6 +128,7 @@ const changes: Readonly<Record<ChangeKind, Change>> = {
   scope_deleted: { action: 'scope.deleted', apply: deleteScopesTx },
   // Also the last one: administrators can add another.
   manager_removed: { action: 'service_account.manager_removed', apply: removeManagersTx },
+  secret_leaked: { action: 'api_key.leaked', apply: endLeakedSecretsTx },
 };
 
 /** @returns the account of each repeated change, or its webhook endpoint, by their ids */
@@ -146,15 +148,21 @@ export async function repeatChangesTx(
   );
   await recordEventsTx(
     tx,
-    found.map(({ accountId, target, id, at }) => ({
+    found.map(({ accountId, target, id, at, secret }) => ({
       // Later than the repeated change, whatever this machine's clock: the event shows that it has been repeated.
       at: Math.max(now, at + 1),
       principal: system,
       action,
       ...(accountId === null ? {} : { accountId }),
       ...(target === null ? {} : { target }),
-      details: { by, ...(kind === 'recovery_code_used' ? { code: id } : {}), ...details },
+      details: { by, ...identifying(kind, id, secret), ...details },
     })),
   );
   return found.flatMap(({ accountId, target }) => accountId ?? target ?? []);
+}
+
+/** What the event says about an entry whose id is not the one of a row. */
+function identifying(kind: ChangeKind, id: string, secret: FoundChange['secret']): AuditDetails {
+  if (kind === 'recovery_code_used') return { code: id };
+  return kind === 'secret_leaked' ? { secret, hash: id } : {};
 }

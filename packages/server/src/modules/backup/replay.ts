@@ -76,6 +76,8 @@ export interface Replayed {
   readonly scopesDeleted: number;
   /** Managers of service accounts. */
   readonly managersRemoved: number;
+  /** Secrets of API keys that had leaked. */
+  readonly secretsLeaked: number;
 }
 
 export interface ReplayResult {
@@ -100,6 +102,7 @@ const countOf = {
   scope_entitled: 'scopesEntitled',
   scope_deleted: 'scopesDeleted',
   manager_removed: 'managersRemoved',
+  secret_leaked: 'secretsLeaked',
 } as const satisfies Readonly<Record<ChangeKind, keyof Replayed>>;
 
 const countOfDeletions = { api_key: 'apiKeys', account: 'accounts', signing_key: 'signingKeys' } as const;
@@ -187,6 +190,7 @@ export const nothingReplayed: Replayed = {
   scopesEntitled: 0,
   scopesDeleted: 0,
   managersRemoved: 0,
+  secretsLeaked: 0,
 };
 
 async function* readAll({ folders, keys, onDamage }: JournalSources): AsyncGenerator<Revocation> {

@@ -24,6 +24,7 @@ export const changeKinds = [
   'scope_entitled',
   'scope_deleted',
   'manager_removed',
+  'secret_leaked',
 ] as const;
 const kinds = [...deletionKinds, ...changeKinds];
 
@@ -43,7 +44,7 @@ export interface Revocation {
   /**
    * Id of the deleted or changed object. For `recovery_code_used`: the keyed hash of the
    * recovery code, in hexadecimal. For `manager_removed`: the ids of the service account and of the manager, with a
-   * slash between them.
+   * slash between them. For `secret_leaked`: the stored hash of the secret, in lower-case hexadecimal.
    */
   readonly id: string;
   /** In milliseconds. */
@@ -97,6 +98,7 @@ const kindOfAction: Partial<Record<AuditAction, RevocationKind>> = {
   'api_key.disabled': 'api_key_narrowed',
   'api_key.rotated': 'api_key_narrowed',
   'api_key.previous_ended': 'api_key_narrowed',
+  'api_key.leaked': 'secret_leaked',
   'scope.deleted': 'scope_deleted',
   'service_account.manager_removed': 'manager_removed',
 };
@@ -113,6 +115,7 @@ export function revocationsOf(event: RevocationEvent): Revocation[] {
   if (event.action === 'api_key.disabled' && detailOf(event, 'reason') === 'administrator')
     return [{ kind: 'api_key_disabled_by_administrator', id: target, at }];
   if (kind === 'recovery_code_used') return [{ kind, id: String(detailOf(event, 'code')), at }];
+  if (kind === 'secret_leaked') return [{ kind, id: String(detailOf(event, 'hash')), at }];
   return [isAbility(kind) ? { kind, id: target, at, event: id } : { kind, id: target, at }];
 }
 

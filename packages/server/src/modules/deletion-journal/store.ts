@@ -3,6 +3,7 @@
  * lost changes (`backup/replay-changes.ts`).
  */
 import type { DisabledReason } from '@keyreeve/contract';
+import { lookupOf } from '../../foundation/crypto/keyed-hash.ts';
 import type { Reader } from '../../foundation/database/db.ts';
 import { onList, type DatedId } from '../../foundation/database/json-lists.ts';
 import { sql, type Statement } from '../../foundation/database/sql.ts';
@@ -46,6 +47,8 @@ export const findListed = (reader: Reader, kind: keyof typeof listed, ids: reado
 /** A change of an account or endpoint that the database has lost. */
 export interface FoundChange extends Omit<Found, 'target'>, DatedId {
   readonly target: string | null;
+  /** For `secret_leaked`: which secret of the key it is. */
+  readonly secret?: 'current' | 'previous' | 'short_lived';
 }
 
 const foundIn = (where: string) =>
@@ -148,6 +151,30 @@ const findManagers = sql<FoundChange>('find_removed_managers', {
     .sqlite,
   postgres: managersIn(`split_part(given.id, '/', 1)`, `split_part(given.id, '/', 2)`).postgres,
 });
+// A key that has the secret although it was created after the leak has it on purpose. The lookup is that of the hash.
+const leakedOf = (secret: NonNullable<FoundChange['secret']>, isSame: string, joins: string, where = 'true'): string =>
+  `select a.id as "accountId", cast(k.id as text) as target, leaked.id, leaked.at, '${secret}' as secret
+    from leaked ${joins.replace('{same}', isSame)} join accounts a on a.pk = k.account_pk
+    where k.created_at <= leaked.at and ${where}`;
+const leakedIn = (isSame: (row: string) => string): string =>
+  [
+    leakedOf('current', isSame('k'), 'join api_keys k on {same}'),
+    leakedOf('previous', isSame('s'), 'join api_key_secrets s on {same} join api_keys k on k.id = s.key_id'),
+    leakedOf(
+      'short_lived',
+      isSame('s'),
+      'join short_lived_secrets s on {same} join api_keys k on k.id = s.key_id',
+      's.expires_at > 0',
+    ),
+  ].join(' union all ');
+const isLeaked = (row: string): string =>
+  `${row}.lookup = leaked.lookup and substr(${row}.key_hash, 2) = substr(leaked.hash, 2)`;
+const findLeaked = sql<FoundChange>('find_leaked_api_key_secrets', {
+  sqlite: `with leaked as materialized (select value ->> '$.id' as id, value ->> '$.at' as at, unhex(value ->> '$.id') as hash,
+     value ->> '$.lookup' as lookup from json_each($1)) ${leakedIn(isLeaked)}`,
+  postgres: `with leaked as materialized (select id, at, decode(id, 'hex') as hash, lookup
+     from json_to_recordset($1::json) as listed (id text, at bigint, lookup bigint)) ${leakedIn(isLeaked)}`,
+});
 const lost: Readonly<Record<ChangeKind, Statement<FoundChange>>> = {
   role_removed: findRoles,
   password_changed: findPasswords,
@@ -164,6 +191,7 @@ const lost: Readonly<Record<ChangeKind, Statement<FoundChange>>> = {
   scope_entitled: findUnmarked,
   scope_deleted: findUndeleted,
   manager_removed: findManagers,
+  secret_leaked: findLeaked,
 };
 /** A change of these kinds with a later time does not replace one with an earlier time. */
 const independentKinds: readonly ChangeKind[] = [
@@ -179,8 +207,11 @@ export async function findLostChanges(
   changes: readonly DatedId[],
 ): Promise<FoundChange[]> {
   const given = independentKinds.includes(kind) ? changes : latestOfEach(changes);
-  return latestOfEach(await reader.all(lost[kind], [JSON.stringify(given)]));
+  const listed = kind === 'secret_leaked' ? given.map(withLookup) : given;
+  return latestOfEach(await reader.all(lost[kind], [JSON.stringify(listed)]));
 }
+
+const withLookup = (change: DatedId) => ({ ...change, lookup: lookupOf(Buffer.from(change.id, 'hex')) });
 
 /** An id may occur several times, with different times. */
 function latestOfEach<T extends DatedId>(changes: readonly T[]): T[] {

@@ -5,51 +5,18 @@
 import { shortLivedSecretPrefix } from '@keyreeve/contract';
 import type { Clock } from '../../foundation/clock.ts';
 import type { KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
-import type { Db, Transaction } from '../../foundation/database/db.ts';
-import type { Principal } from '../../foundation/principal.ts';
+import type { Db } from '../../foundation/database/db.ts';
+import { isOutcomeUnknown } from '../../foundation/database/unavailable.ts';
 import { formOf } from '../api-keys/key-format.ts';
 import type { PendingChanges } from '../deletion-journal/pending-changes.ts';
 import type { Revocations } from '../deletion-journal/revocation.ts';
+import { endReportedTx, findReported, type EndedSecret, type HeldSecret, type Reported } from './ending.ts';
+import type { LeakNotices, LeakResult, ReportedText, Reporter, SecretKind } from './leak.ts';
 
-/** The principals that report leaks. */
-export type Reporter = Extract<Principal, { readonly kind: 'possessor' | 'github' | 'operator' }>;
+export type { LeakedSecret, LeakNotices, LeakResult, LeakSource, ReportedText, Reporter, SecretKind } from './leak.ts';
 
-/** Where a secret was found. The audit event has it. */
-export interface LeakSource {
-  readonly host: string;
-  /** As in `owner/name`. */
-  readonly repository?: string;
-}
-
-export interface ReportedText {
-  readonly text: string;
-  readonly source?: LeakSource;
-}
-
-/** Which secret of a key a text was. */
-export type SecretKind = 'current' | 'previous' | 'short_lived';
-
-/** A secret that a report has ended. */
-export interface LeakedSecret {
-  readonly secret: SecretKind;
-  readonly keyId: number;
-  readonly accountId: string;
-  readonly nickname: string;
-  /** Of the current secret of the key; null if it is not known. */
-  readonly hint: string | null;
-  readonly source?: LeakSource;
-}
-
-/** `unknown`: no key has the secret now. It may have been ended earlier, for example by the same report. */
-export type LeakResult = SecretKind | 'unknown';
-
-/** Mail about leaks. */
-export interface LeakNotices {
-  /** Called at the end of the transaction, before the audit events. @param at the time of the report, in milliseconds */
-  queueTx(tx: Transaction, leaked: readonly LeakedSecret[], at: number): Promise<void>;
-  /** Called after the commit. */
-  sendSoon(): void;
-}
+/** Texts of one transaction, so that other commits do not wait long. */
+const textsPerBatch = 256;
 
 export interface LeaksOptions {
   readonly db: Db;
@@ -93,8 +60,55 @@ export class Leaks {
    * @throws DomainError `unavailable`; earlier batches stay in force, and the caller may repeat the whole report
    */
   async report(principal: Reporter, reported: readonly ReportedText[]): Promise<readonly LeakResult[]> {
-    void principal;
-    await this.#options.db.confirm();
-    return reported.map(() => 'unknown');
+    const { db, hash, pending } = this.#options;
+    pending.assertRoom();
+    const hashes = reported.map(({ text }) => (this.hasFormat(text) ? hash.stored(text).toString('hex') : undefined));
+    const distinct = new Map<string, Reported>();
+    for (const [index, { text, source }] of reported.entries()) {
+      const hex = hashes[index];
+      if (hex === undefined || distinct.has(hex)) continue;
+      const isShortLived = text.startsWith(`${shortLivedSecretPrefix}_`);
+      distinct.set(hex, { hash: Buffer.from(hex, 'hex'), isShortLived, source });
+    }
+    const results = new Map<string, SecretKind>();
+    for (const batch of batchesOf([...distinct.values()])) {
+      for (const { hash: ended, secret } of await this.#endAll(principal, batch)) results.set(ended, secret);
+    }
+    // Another commit, which may not have reached the standby yet, may have ended a secret that no key has now.
+    if (results.size < distinct.size) await db.confirm();
+    return hashes.map((hex) => results.get(hex ?? '') ?? 'unknown');
   }
+
+  /** Ends the secrets of one batch in one transaction. */
+  async #endAll(principal: Reporter, batch: readonly Reported[]): Promise<readonly EndedSecret[]> {
+    const { db, clock, pending, notices, revocations } = this.#options;
+    const found = await findReported(db, batch);
+    if (found.length === 0) return [];
+    const now = clock.now();
+    const end = (secrets: readonly HeldSecret[]): Promise<EndedSecret[]> =>
+      db.transaction((tx) => endReportedTx(tx, principal, secrets, now, notices));
+    const ended = await end(found).catch((error: unknown) => {
+      if (isOutcomeUnknown(error)) {
+        for (const [keyId, secrets] of Map.groupBy(found, (secret) => secret.keyId)) {
+          const finish = async (): Promise<void> => {
+            await end(secrets);
+            revocations?.catchUpSoon();
+          };
+          pending.add(keyId, {
+            kind: `leak ${secrets.map((secret) => secret.hash.toString('hex')).join(' ')}`,
+            finish,
+          });
+        }
+      }
+      throw error;
+    });
+    if (ended.length === 0) return [];
+    notices?.sendSoon();
+    await revocations?.record(ended.map(({ hash, at }) => ({ kind: 'secret_leaked', id: hash, at })));
+    return ended;
+  }
+}
+
+function* batchesOf<T>(items: readonly T[]): Generator<readonly T[]> {
+  for (let from = 0; from < items.length; from += textsPerBatch) yield items.slice(from, from + textsPerBatch);
 }

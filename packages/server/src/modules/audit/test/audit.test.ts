@@ -18,7 +18,7 @@ import { administration } from './audited-administration.ts';
 import { addEndpoints, webhookOperations } from './audited-webhooks.ts';
 import { codeOf, onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
 import { factorOperations } from './audited-factors.ts';
-import { keyOperations } from './audited-keys.ts';
+import { heldText, keyOperations } from './audited-keys.ts';
 import { addScopes, scopeOperations } from './audited-scopes.ts';
 import {
   addAccount,
@@ -197,7 +197,7 @@ const operations: Readonly<
 async function prepare(db: Db): Promise<void> {
   await addAccount(db, 'ada');
   await addSession(db, 'acc_ada', 'one');
-  await addKey(db, 'acc_ada', 'held', { id: 42 });
+  await addKey(db, 'acc_ada', 'held', { id: 42, hash: keys.apiKeyHash.stored(heldText) });
   await addAccount(db, 'off');
   await accounts.disableAccount(db, operator, 'acc_off', now);
   await addSigningKey(db, 'kid');

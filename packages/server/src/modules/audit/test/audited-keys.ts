@@ -1,7 +1,9 @@
 /** Changes and rotations of API keys, for `audit.test.ts`. */
 import type { AuditAction } from '../audit.ts';
 import { KeyChanges } from '../../api-keys/changes.ts';
+import { makeKey } from '../../api-keys/key-format.ts';
 import { PendingChanges } from '../../deletion-journal/pending-changes.ts';
+import { Leaks } from '../../leaks/leaks.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import type { Principal } from '../../../foundation/principal.ts';
 import { keys, now } from '../../../../test-kit/rows.ts';
@@ -17,6 +19,18 @@ const on = (db: Db): KeyChanges =>
     pending: new PendingChanges<number>(),
     lifetimeDaysMax: 0,
     creationLimits: undefined,
+  });
+
+/** The secret of the key 42. */
+export const heldText = makeKey('krv').reveal();
+
+const leaksOn = (db: Db): Leaks =>
+  new Leaks({
+    db,
+    clock: { now: () => now },
+    hash: keys.apiKeyHash,
+    keyPrefixes: ['krv'],
+    pending: new PendingChanges<number>(),
   });
 
 const row = (action: AuditAction, details: object) => ({
@@ -60,6 +74,21 @@ export const keyOperations = {
     change: (db: Db) => on(db).rotate(ada, 'acc_ada', 42, overlap),
     rows: [row('api_key.rotated', { overlapSeconds: 60 })],
     refused: (db: Db) => on(db).rotate(ada, 'acc_off', 42, overlap),
+  },
+  'api_key.leaked': {
+    change: (db: Db) => leaksOn(db).report({ kind: 'possessor', from: '192.0.2.0/24' }, [{ text: heldText }]),
+    rows: [
+      {
+        ...row('api_key.leaked', {
+          secret: 'current',
+          by: 'possessor',
+          from: '192.0.2.0/24',
+          hash: keys.apiKeyHash.stored(heldText).toString('hex'),
+        }),
+        actor: 'possessor',
+      },
+    ],
+    refused: (db: Db) => leaksOn(db).report({ kind: 'possessor', from: null }, [{ text: makeKey('krv').reveal() }]),
   },
   'api_key.previous_ended': {
     change: async (db: Db) => {

@@ -1,0 +1,34 @@
+/** Reports of leaked secrets of API keys. */
+import Type from 'typebox';
+import { limits } from './limits.ts';
+import type { RouteContract } from './route.ts';
+import { keyExample, Message } from './schemas.ts';
+
+export const LeaksBody = Type.Object(
+  {
+    keys: Type.Array(Type.String({ maxLength: limits.reportedKeyCharsMax, examples: [keyExample] }), {
+      minItems: 1,
+      maxItems: limits.reportedKeysMax,
+      description: 'The leaked secrets. Other texts are ignored',
+    }),
+  },
+  { additionalProperties: false },
+);
+
+export const reportLeaks = {
+  id: 'reportLeaks',
+  method: 'POST',
+  path: '/auth/leaks',
+  tag: 'API keys',
+  auth: 'none',
+  summary: 'Report leaked secrets of API keys',
+  description:
+    'Needs no credential, because the caller has the secrets. A current secret ends, and its key is disabled until it is rotated. A previous or short-lived secret ends alone. Imported secrets stay valid. The response is the same for every text. Only if the operator has set `KEYREEVE_LEAK_REPORTS=on`; otherwise 404.',
+  body: { type: 'json', schema: LeaksBody },
+  success: {
+    status: 202,
+    description: 'Every verification that starts after the response rejects the reported secrets',
+    schema: Message,
+  },
+  errors: ['not_found', 'too_many_requests'],
+} as const satisfies RouteContract;

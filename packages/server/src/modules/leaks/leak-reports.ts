@@ -1,0 +1,41 @@
+/** Reports of clients without a credential: bounds, and who reports. */
+import { limits } from '@keyreeve/contract';
+import { tooMany } from '../../foundation/database/fair-queue.ts';
+import { coarseRange, ipRange } from '../../foundation/ip-address.ts';
+import type { RequestLimits } from '../rate-limits/request-limits.ts';
+import type { Leaks } from './leaks.ts';
+
+export interface LeakReportsOptions {
+  readonly leaks: Leaks;
+  readonly requests: RequestLimits;
+}
+
+export class LeakReports {
+  readonly #options: LeakReportsOptions;
+  /** Client IP ranges with a report in progress. */
+  readonly #inProgress = new Set<string>();
+
+  constructor(options: LeakReportsOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Ends the secrets among the texts. The result does not depend on them.
+   * @throws DomainError `too_many_in_progress`, `too_many_requests`, `unavailable`
+   */
+  async report(clientIp: string, texts: readonly string[]): Promise<void> {
+    const { leaks, requests } = this.#options;
+    const range = ipRange(clientIp);
+    if (this.#inProgress.has(range) || this.#inProgress.size >= limits.leakReportsInProgressMax) throw tooMany();
+    this.#inProgress.add(range);
+    try {
+      await requests.countLeakReport(clientIp);
+      await leaks.report(
+        { kind: 'possessor', from: coarseRange(clientIp) },
+        texts.map((text) => ({ text })),
+      );
+    } finally {
+      this.#inProgress.delete(range);
+    }
+  }
+}
