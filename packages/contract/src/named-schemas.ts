@@ -159,6 +159,10 @@ export const responseSchemas: Readonly<Record<string, TSchema>> = {
 /** Values without members, in requests and responses. */
 export const valueSchemas: Readonly<Record<string, TSchema>> = {
   ApiKeyId: schemas.KeyId,
+  ApiKeyScopes: apiKeys.NewKeyBody.properties.scopes,
+  ApiKeyAddresses: apiKeys.NewKeyBody.properties.addresses,
+  ApiKeyExpiry: apiKeys.NewKeyBody.properties.expiresAt,
+  ApiKeyMetadata: apiKeys.NewKeyBody.properties.metadata,
   Role: schemas.Role,
   CredentialType: verification.CredentialType,
   VerificationRefusal: verification.Refusals,

@@ -56,6 +56,7 @@ export const defaultErrors: readonly ErrorCode[] = [...commonErrors, ...urlError
 const groups: Readonly<Record<string, readonly ErrorCode[]>> = {
   InvalidBody: ['invalid_request', 'malformed_json'],
   InvalidBodyOrEmail: ['email_invalid', 'invalid_request', 'malformed_json'],
+  InvalidBodyOfKey: ['nickname_invalid', 'scope_invalid', 'invalid_request', 'malformed_json'],
   InvalidRequest: ['invalid_request'],
   AccessTokenRejected: accessTokenErrors,
   ServiceKeyRejected: ['invalid_service_key', 'ambiguous_credentials'],
@@ -74,6 +75,7 @@ const groups: Readonly<Record<string, readonly ErrorCode[]>> = {
   MailNotConfigured: ['mail_not_configured'],
   TooManyInProgress: ['too_many_in_progress'],
   TooManyChangesOrInProgress: ['too_many_changes', 'too_many_in_progress'],
+  TooManyCreationsOrInProgress: ['too_many_creations', 'too_many_in_progress'],
   TooManyAttempts: ['too_many_attempts'],
   TooManyAttemptsOrInProgress: ['too_many_attempts', 'too_many_in_progress'],
   TooManyRequests: ['too_many_requests'],

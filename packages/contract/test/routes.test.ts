@@ -64,8 +64,10 @@ test(
     assert.deepEqual(others, [
       ['revokeTokens', 204],
       ['createKey', 201],
+      ['registerPublicKey', 201],
       ['createServiceAccount', 201],
       ['createServiceAccountKey', 201],
+      ['registerServiceAccountPublicKey', 201],
       ['endSession', 204],
       ['beginSecondFactor', 201],
       ['removeSecondFactor', 204],

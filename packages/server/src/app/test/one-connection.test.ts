@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { Pool } from 'pg';
-import { allRoutes, type RouteContract } from '@keyreeve/contract';
+import { allRoutes, publicKeyExample, type RouteContract } from '@keyreeve/contract';
 import { sql } from '../../foundation/database/sql.ts';
 import { basic, bearer, goodPassword, operator, type Answered, type SignedIn } from '../../../test-kit/new-app.ts';
 import { currentKind } from '../../../test-kit/new-db.ts';
@@ -153,6 +153,7 @@ const requests: Readonly<Record<string, Send>> = {
     return client.post('/auth/token/revoke', { refreshToken });
   },
   createKey: own('POST', () => '/auth/api-keys', { nickname: 'second' }),
+  registerPublicKey: own('POST', () => '/auth/api-keys/public', { nickname: 'second', publicKey: publicKeyExample }),
   listKeys: own('GET', () => '/auth/api-keys'),
   getKeyUsage: own('GET', ({ keyId }) => `/auth/api-keys/${keyId}/usage?step=day`),
   getKey: own('GET', ({ keyId }) => `/auth/api-keys/${keyId}`),
@@ -175,6 +176,10 @@ const requests: Readonly<Record<string, Send>> = {
   addManager: managed('PUT', ({ service, manager }) => `${service}/managers/${manager}`),
   removeManager: managed('DELETE', ({ service, manager }) => `${service}/managers/${manager}`),
   createServiceAccountKey: managed('POST', ({ service }) => `${service}/api-keys`, { nickname: 'second' }),
+  registerServiceAccountPublicKey: managed('POST', ({ service }) => `${service}/api-keys/public`, {
+    nickname: 'second',
+    publicKey: publicKeyExample,
+  }),
   listServiceAccountKeys: managed('GET', ({ service }) => `${service}/api-keys`),
   getServiceAccountKey: managed('GET', ({ key }) => key),
   getServiceAccountKeyUsage: managed('GET', ({ key }) => `${key}/usage`),
