@@ -2,7 +2,7 @@
  * Bounds the bytes of the raw bodies that clients without a credential are sending. A body counts until it was received:
  * slow clients cannot hold more memory than this together, however many connections they open.
  */
-import type { IncomingMessage } from 'node:http';
+import type { EventEmitter } from 'node:events';
 import { limits } from '@keyreeve/contract';
 
 export class RawBodies {
@@ -14,7 +14,7 @@ export class RawBodies {
   }
 
   /** @returns a function that counts a chunk of the body; false if the body may not keep it */
-  begin(request: Pick<IncomingMessage, 'once'>): (bytes: number) => boolean {
+  begin(request: EventEmitter): (bytes: number) => boolean {
     let own = 0;
     let isOpen = true;
     // Node emits it after the last byte, and when the connection ends before that.

@@ -107,6 +107,13 @@ export const invalidValues: readonly (readonly [name: string, value: string, rea
   ['KEYREEVE_LINKS_URL', 'javascript:alert(1)', /must be like/],
   ['KEYREEVE_LANGUAGE', 'fr', /must be one of en, de/],
   ['KEYREEVE_SIGN_IN_URL', 'example.com/sign-in', /must be like/],
+  ['KEYREEVE_GITHUB_SCANNING', 'yes', /must be one of off, on/],
+  [
+    'KEYREEVE_GITHUB_SCANNING_KEYS',
+    '/nonexistent/keys.json',
+    /is the file \/nonexistent\/keys\.json, which can't be read/,
+  ],
+  ['KEYREEVE_GITHUB_SCANNING_KEYS', import.meta.filename, /which is not JSON/],
   ['KEYREEVE_WEBHOOK_TARGETS', 'hooks.internal', /must be like hooks\.internal:8080/],
   ['KEYREEVE_WEBHOOK_TARGETS', 'http://hooks.internal:8080', /must be like/],
   ['KEYREEVE_WEBHOOK_TARGETS', 'hooks.internal:8080/path', /must be like/],

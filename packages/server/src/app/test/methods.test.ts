@@ -4,6 +4,7 @@ import { allRoutes, forward } from '@keyreeve/contract';
 import { newApp } from '../../../test-kit/new-app.ts';
 import { assertProblem, assertSecurityHeaders, fromFetch, fromWire } from '../../../test-kit/assert-problem.ts';
 import { ask, head } from '../../../test-kit/raw-http.ts';
+import { optionalRoutes } from '../../../test-kit/optional-routes.ts';
 import { test } from '../../../test-kit/app-on-each-database.ts';
 
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'CONNECT', 'PROPFIND', 'QUERY', 'PURGE'];
@@ -64,7 +65,7 @@ test(
   'a method that a path does not have gets 405, with the methods of the path in Allow',
   { tags: ['asvs:3.5.3', 'asvs:7.6.2'] },
   async () => {
-    await using app = await newApp();
+    await using app = await newApp({ environment: optionalRoutes });
     assert.equal(declared.size, new Set(allRoutes.map(({ path }) => path)).size - 1);
     for (const [path, allowed] of declared) {
       for (const method of methods.filter((name) => !allowed.includes(name))) {
@@ -82,14 +83,14 @@ test(
 );
 
 test('a method of the contract never gets 405', async () => {
-  await using app = await newApp();
+  await using app = await newApp({ environment: optionalRoutes });
   for (const [path, allowed] of declared) {
     for (const method of allowed) assert.notEqual((await app.call(method, path)).status, 405, `${method} ${path}`);
   }
 });
 
 test('HEAD gets the response of GET without the body', async () => {
-  await using app = await newApp();
+  await using app = await newApp({ environment: optionalRoutes });
   for (const [path, allowed] of declared) {
     if (!allowed.includes('HEAD')) continue;
     const [got, only] = [await app.call('GET', path), await app.call('HEAD', path)];

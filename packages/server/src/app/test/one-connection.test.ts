@@ -12,6 +12,9 @@ import { currentKind } from '../../../test-kit/new-db.ts';
 import { newReceiver, type Receiver } from '../../../test-kit/webhook-receiver.ts';
 import { administer, newAdministrator, newTarget, type Target } from '../../../test-kit/administrators.ts';
 import { newBackend } from '../../../test-kit/service-accounts.ts';
+import { githubSettings, GithubSigner } from '../../../test-kit/github.ts';
+import { optionalRoutes } from '../../../test-kit/optional-routes.ts';
+import { newTempFolder } from '../../../test-kit/temp-folder.ts';
 import { newAccountClient, otherPassword, type AccountClient } from '../../../test-kit/account-client.ts';
 import {
   as,
@@ -30,6 +33,7 @@ interface Stage {
 /** Prepares what the route needs and sends a request that succeeds. */
 type Send = (stage: Stage) => Promise<Answered>;
 
+const github = new GithubSigner();
 let emails = 0;
 const newEmail = (): string => `one${++emails}@example.com`;
 const password = goodPassword;
@@ -336,6 +340,11 @@ const requests: Readonly<Record<string, Send>> = {
   verify: verifying('/auth/verify', (credential) => ({ json: { credential } })),
   verifyBatch: verifying('/auth/verify/batch', (credential) => ({ json: { credentials: [credential] } })),
   introspect: verifying('/auth/introspect', (token) => ({ body: new URLSearchParams({ token }).toString() })),
+  reportGithubLeaks: async ({ client: { app } }) => {
+    const { key } = await newTarget(app, newEmail());
+    const body = JSON.stringify([{ token: key, type: 'key', url: '' }]);
+    return app.call('POST', '/auth/leaks/github', { headers: github.headers(body), body });
+  },
   getJwks: read('/.well-known/jwks.json'),
   getMetadata: read('/.well-known/oauth-authorization-server'),
   verifyEmailPage: read('/account/verify-email'),
@@ -363,7 +372,13 @@ function limitPools({ mock }: TestContext): void {
 
 async function sendAll(routes: readonly RouteContract[]): Promise<void> {
   await using receiver = await newReceiver();
-  await using client = await newAccountClient({ KEYREEVE_THROTTLE: 'on', KEYREEVE_WEBHOOK_TARGETS: '127.0.0.0/8' });
+  using folder = newTempFolder();
+  await using client = await newAccountClient({
+    KEYREEVE_THROTTLE: 'on',
+    KEYREEVE_WEBHOOK_TARGETS: '127.0.0.0/8',
+    ...optionalRoutes,
+    ...githubSettings(folder.path, github),
+  });
   for (const { id } of routes) {
     const send = requests[id];
     assert.ok(send, `${id}: a request is missing in one-connection.test.ts`);

@@ -110,7 +110,9 @@ function exchange(
     });
     response.on('error', () => undefined);
     // The status is known, so a failure of the rest does not matter to a delivery.
-    response.on('close', () => resolve({ status, body: response.complete ? Buffer.concat(chunks) : undefined }));
+    response.on('close', () =>
+      resolve({ status, body: response.complete && bytes <= bytesMax ? Buffer.concat(chunks) : undefined }),
+    );
     signal.addEventListener('abort', () => resolve({ status, body: undefined }));
   });
   sent.end(body);

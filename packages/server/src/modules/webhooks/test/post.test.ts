@@ -6,7 +6,7 @@ import { createServer as createTcpServer, type AddressInfo, type Socket } from '
 import { test } from 'node:test';
 import { newReceiver, type Receiver } from '../../../../test-kit/webhook-receiver.ts';
 import { AddressGuard, RefusedTarget } from '../address-guard.ts';
-import { post, TimedOut } from '../post.ts';
+import { get, post, TimedOut } from '../post.ts';
 
 const body = '{"type":"account.created"}';
 const headers = { 'webhook-id': 'msg_1' };
@@ -174,4 +174,32 @@ test('a proxy in the environment is not used', { tags: ['asvs:13.2.4'] }, async 
     ['http://proxied.test/'],
   );
   assert.equal(receiver.received.length, 1);
+});
+
+test('a GET request returns the complete body of a 200 response, and fails for any other response', async () => {
+  await using receiver = await newReceiver();
+  const guard = guardFor('keys.test', receiver.port, () => Promise.resolve(['127.0.0.1']));
+  const url = new URL(`http://keys.test:${receiver.port}/meta`);
+  const bytesMax = 1_000;
+  const fetched = (): Promise<Buffer> => get(guard, url, { msMax: patientMs, bytesMax });
+  receiver.answer = (_, response) => void response.end('x'.repeat(bytesMax));
+  assert.equal((await fetched()).toString(), 'x'.repeat(bytesMax));
+  const [{ method, path, headers: sent, body: text }] = receiver.received as [Receiver['received'][number]];
+  assert.deepEqual([method, path, text], ['GET', '/meta', '']);
+  assert.deepEqual(
+    { ...sent },
+    { host: url.host, accept: 'application/json', 'user-agent': 'Keyreeve', connection: 'close' },
+  );
+  receiver.answer = (_, response) => void response.end('x'.repeat(bytesMax + 1));
+  await assert.rejects(fetched(), /not complete within 1000 bytes/);
+  receiver.answer = (_, response) => {
+    response.writeHead(200, { 'content-length': '10' }).write('x');
+    response.destroy();
+  };
+  await assert.rejects(fetched());
+  for (const status of [204, 301, 404, 500]) {
+    receiver.answer = (_, response) => void response.writeHead(status, { location: url.href }).end();
+    await assert.rejects(fetched(), new RegExp(`it answered ${status}`));
+  }
+  await assert.rejects(get(new AddressGuard([]), url, { msMax: patientMs, bytesMax }), RefusedTarget);
 });
