@@ -201,5 +201,7 @@ test('a GET request returns the complete body of a 200 response, and fails for a
     receiver.answer = (_, response) => void response.writeHead(status, { location: url.href }).end();
     await assert.rejects(fetched(), new RegExp(`it answered ${status}`));
   }
-  await assert.rejects(get(new AddressGuard([]), url, { msMax: patientMs, bytesMax }), RefusedTarget);
+  const inside = new AddressGuard([], () => Promise.resolve(['127.0.0.1']));
+  const outside = new URL('https://keys.example/');
+  await assert.rejects(get(inside, outside, { msMax: patientMs, bytesMax }), RefusedTarget);
 });
