@@ -1,0 +1,235 @@
+/** Ending leaked secrets: short-lived secrets, concurrent changes of the keys, and unknown outcomes. */
+import assert from 'node:assert/strict';
+import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
+import { behind, Line } from '../../../../test-kit/broken-connection.ts';
+import { FakeClock } from '../../../../test-kit/fake-clock.ts';
+import type { TestDb } from '../../../../test-kit/new-db.ts';
+import { addAccount, addKey, keys, operator } from '../../../../test-kit/rows.ts';
+import { codeOf, onEachDatabase, race, rivalsMin } from '../../../../test-kit/store-on-each-database.ts';
+import { testConfig } from '../../../../test-kit/test-config.ts';
+import { until } from '../../../../test-kit/until.ts';
+import { wire, type Services } from '../../../app/wiring.ts';
+import { lookupOf } from '../../../foundation/crypto/keyed-hash.ts';
+import type { Db } from '../../../foundation/database/db.ts';
+import { makeKey } from '../../api-keys/key-format.ts';
+import { readJournal } from '../../deletion-journal/files.ts';
+import { deleteAccount } from '../../accounts/store.ts';
+import { insertShortLivedTx } from '../../short-lived-secrets/store.ts';
+
+const waitMsMax = 10_000;
+const possessor = { kind: 'possessor', from: null } as const;
+const overlap = { overlapSeconds: 60, endPrevious: true } as const;
+
+const wireTo = (db: Db, clock = new FakeClock()): Services =>
+  wire({ config: testConfig(), installation: { db, keys, migrated: [] }, clock, issuer: 'http://localhost' });
+
+const outcomeOf = ({ verifier }: Services, key: string): Promise<unknown> =>
+  verifier.verify(key).then((result) => (result.valid ? 'valid' : result.code), codeOf);
+
+const textsOf = (texts: readonly string[]) => texts.map((text) => ({ text }));
+
+const leaksIn = async (db: Db) => (await listAuditEvents(db)).filter(({ action }) => action === 'api_key.leaked');
+
+onEachDatabase('a reported short-lived secret ends alone, and only once', async ({ db }) => {
+  const services = wireTo(db);
+  await addAccount(db);
+  const { id, hash } = await addKey(db, 'acc_ada', 'public', { publicKey: '{}', hint: null });
+  const now = new FakeClock().now();
+  const texts = [makeKey('krvt').reveal(), makeKey('krvt').reveal()];
+  await db.transaction(async (tx) => {
+    for (const text of texts)
+      assert.ok(
+        await insertShortLivedTx(tx, {
+          hash: keys.apiKeyHash.stored(text),
+          keyId: id,
+          issuedBy: lookupOf(hash),
+          assertionId: text,
+          now,
+          expiresAt: now + 600_000,
+        }),
+      );
+  });
+  for (const text of texts) assert.equal(await outcomeOf(services, text), 'valid');
+  const before = await services.keyChanges.read('acc_ada', id);
+  assert.deepEqual(await services.leaks.report(operator, textsOf([texts[0]!, 'x', texts[0]!])), [
+    'short_lived',
+    'unknown',
+    'short_lived',
+  ]);
+  assert.notEqual(await outcomeOf(services, texts[0]!), 'valid');
+  assert.equal(await outcomeOf(services, texts[1]!), 'valid');
+  assert.deepEqual(await services.keyChanges.read('acc_ada', id), before, 'the key does not change');
+  assert.deepEqual(await services.leaks.report(operator, textsOf([texts[0]!])), ['unknown']);
+  const [event, ...others] = await leaksIn(db);
+  assert.deepEqual([event?.actor, event?.target, others], ['operator', String(id), []]);
+  assert.match(
+    event?.details ?? '',
+    /^\{"nickname":"public","secret":"short_lived","by":"operator","hash":"01[0-9a-f]{64}"\}$/,
+  );
+});
+
+onEachDatabase('reports of more texts than one transaction has end all of them', async ({ db }) => {
+  const services = wireTo(db);
+  await addAccount(db);
+  const { secret } = await services.apiKeys.create(operator, 'acc_ada', { nickname: 'last' });
+  const misses = Array.from({ length: 300 }, () => makeKey('krv').reveal());
+  const results = await services.leaks.report(operator, textsOf([...misses, secret.reveal()]));
+  assert.deepEqual(new Set(results.slice(0, -1)), new Set(['unknown']));
+  assert.equal(results.at(-1), 'current');
+});
+
+onEachDatabase('an event has where the secret was found', async ({ db }) => {
+  const { leaks, apiKeys } = wireTo(db);
+  await addAccount(db);
+  const { secret } = await apiKeys.create(operator, 'acc_ada', { nickname: 'a' });
+  const source = { host: 'github.com', repository: 'octo/cat' };
+  await leaks.report({ kind: 'github' }, [{ text: secret.reveal(), source }]);
+  const [event] = await leaksIn(db);
+  assert.equal(event?.actor, 'github');
+  assert.match(event?.details ?? '', /"by":"github","host":"github\.com","repository":"octo\/cat","hash"/);
+});
+
+/** Instances on two connections. */
+function instances(): (db: Db) => Services {
+  const wired = new Map<Db, Services>();
+  return (db) => {
+    const services = wired.get(db) ?? wireTo(db);
+    wired.set(db, services);
+    return services;
+  };
+}
+
+async function fixture({ db }: TestDb) {
+  const on = instances();
+  await addAccount(db);
+  const { id, secret } = await on(db).apiKeys.create(operator, 'acc_ada', { nickname: 'a', scopes: ['a'] });
+  return { on, id, text: secret.reveal() };
+}
+
+onEachDatabase('concurrent reports of one secret end it once', async (opened) => {
+  const { on, id, text } = await fixture(opened);
+  const settled = await race(
+    opened,
+    rivalsMin,
+    async (db) => (await on(db).leaks.report(possessor, textsOf([text])))[0],
+  );
+  const results = settled.map((result) => (result.status === 'fulfilled' ? result.value : codeOf(result.reason)));
+  assert.deepEqual(results.toSorted(), ['current', ...results.slice(1).map(() => 'unknown')]);
+  assert.equal((await leaksIn(opened.db)).length, 1);
+  assert.equal((await on(opened.db).keyChanges.read('acc_ada', id)).revision, 1);
+});
+
+onEachDatabase('a report during rotations ends its secret, current or previous, and no other', async (opened) => {
+  const { on, id, text } = await fixture(opened);
+  const texts: string[] = [];
+  const settled = await race(opened, rivalsMin, async (db, rival) => {
+    if (rival === rivalsMin / 2) return on(db).leaks.report(possessor, textsOf([text]));
+    const { secret } = await on(db).keyChanges.rotate(operator, 'acc_ada', id, overlap);
+    return void texts.push(secret.reveal());
+  });
+  for (const result of settled) assert.equal(result.status, 'fulfilled');
+  assert.notEqual(await outcomeOf(on(opened.db), text), 'valid');
+  const valid = await Promise.all(texts.map((other) => outcomeOf(on(opened.db), other)));
+  assert.equal(valid.filter((outcome) => outcome === 'valid').length, 2, 'the last secret and the one before');
+  assert.equal((await on(opened.db).keyChanges.read('acc_ada', id)).leakedAt, null);
+});
+
+onEachDatabase('concurrent changes never make a leaked secret valid again', async (opened) => {
+  const { on, id, text } = await fixture(opened);
+  const settled = await race(opened, rivalsMin, async (db, rival): Promise<unknown> => {
+    const { keyChanges, leaks } = on(db);
+    if (rival === rivalsMin / 2) return leaks.report(possessor, textsOf([text]));
+    if (rival % 3 === 0) return keyChanges.change(operator, 'acc_ada', id, { disabled: rival % 2 === 0 });
+    return keyChanges.change(operator, 'acc_ada', id, { metadata: { rival } });
+  });
+  for (const result of settled) if (result.status === 'rejected') assert.equal(codeOf(result.reason), 'key_leaked');
+  assert.equal(await outcomeOf(on(opened.db), text), 'not_found');
+  const { leakedAt, disabledAt } = await on(opened.db).keyChanges.read('acc_ada', id);
+  assert.ok(leakedAt !== null && disabledAt !== null);
+});
+
+onEachDatabase('reports of all keys of an account while it is deleted cause no deadlock', async (opened) => {
+  const on = instances();
+  const { db } = opened;
+  for (let round = 0; round < 3; round++) {
+    const accountId = await addAccount(db, `user${round}`);
+    const texts: string[] = [];
+    for (let count = 0; count < 20; count++)
+      texts.push((await on(db).apiKeys.create(operator, accountId, { nickname: `k${count}` })).secret.reveal());
+    const settled = await race(opened, 8, async (by, rival): Promise<unknown> => {
+      if (rival === 4) return deleteAccount(by, operator, accountId, new FakeClock().now());
+      return on(by).leaks.report(possessor, textsOf(rival % 2 === 0 ? texts : texts.toReversed()));
+    });
+    for (const result of settled) assert.equal(result.status, 'fulfilled');
+    for (const text of texts) assert.equal(await outcomeOf(on(db), text), 'not_found');
+  }
+});
+
+for (const state of ['cut before', 'cut after'] as const) {
+  onEachDatabase(
+    `a report whose connection was ${state} its commit is finished before the key is verified again`,
+    async ({ db }) => {
+      const line = new Line();
+      const [one, other] = [wireTo(behind(db, line)), wireTo(db)];
+      await addAccount(db);
+      const created = await one.apiKeys.create(operator, 'acc_ada', { nickname: 'a' });
+      const untouched = await one.apiKeys.create(operator, 'acc_ada', { nickname: 'b' });
+      const text = created.secret.reveal();
+      line.state = state;
+      const isUnavailable = (error: unknown): boolean => codeOf(error) === 'unavailable';
+      await assert.rejects(one.leaks.report(possessor, textsOf([text])), isUnavailable);
+      for (let round = 0; round < 5; round++) {
+        assert.equal(await outcomeOf(one, text), state === 'cut after' ? 'not_found' : 'unavailable');
+        assert.equal(await outcomeOf(one, untouched.secret.reveal()), 'valid');
+      }
+      line.state = 'whole';
+      const isEnded = async (): Promise<boolean> => (await outcomeOf(other, text)) === 'not_found';
+      await until('the report is finished', waitMsMax, isEnded);
+      await until('it is recorded', waitMsMax, async () => (await leaksIn(db)).length > 0);
+      assert.equal((await leaksIn(db)).length, 1);
+    },
+  );
+}
+
+onEachDatabase('a change of unknown outcome that is finished after a report does not undo it', async ({ db }) => {
+  const line = new Line();
+  const [one, other] = [wireTo(behind(db, line)), wireTo(db)];
+  await addAccount(db);
+  const { id, secret } = await one.apiKeys.create(operator, 'acc_ada', { nickname: 'a', scopes: ['a', 'b'] });
+  const previous = secret.reveal();
+  const current = (await one.keyChanges.rotate(operator, 'acc_ada', id, overlap)).secret.reveal();
+  line.state = 'cut before';
+  await assert.rejects(one.keyChanges.change(operator, 'acc_ada', id, { scopes: ['a'], addresses: ['192.0.2.1'] }));
+  await assert.rejects(one.keyChanges.endPrevious(operator, 'acc_ada', id));
+  assert.deepEqual(await other.leaks.report(possessor, textsOf([current])), ['current']);
+  line.state = 'whole';
+  await until('the changes are finished', waitMsMax, async () => {
+    const { scopes, previousExpiresAt } = await other.keyChanges.read('acc_ada', id);
+    return scopes === 'a' && previousExpiresAt === null;
+  });
+  const { leakedAt, disabledReason } = await other.keyChanges.read('acc_ada', id);
+  assert.deepEqual([leakedAt !== null, disabledReason], [true, 'leaked']);
+  const next = await other.keyChanges.rotate(operator, 'acc_ada', id, overlap);
+  assert.equal(await outcomeOf(other, current), 'not_found');
+  assert.equal(await outcomeOf(other, previous), 'not_found', 'the overlap was ended');
+  assert.notEqual(await outcomeOf(other, next.secret.reveal()), 'not_found');
+});
+
+onEachDatabase('the deletion journal has an entry for each ended secret before the response', async ({ db }) => {
+  const config = testConfig();
+  const services = wire({
+    config,
+    installation: { db, keys, migrated: [] },
+    clock: new FakeClock(),
+    issuer: 'http://localhost',
+  });
+  await addAccount(db);
+  const { secret } = await services.apiKeys.create(operator, 'acc_ada', { nickname: 'a' });
+  await services.leaks.report(possessor, textsOf([secret.reveal()]));
+  const [event] = await leaksIn(db);
+  const entries = (await Array.fromAsync(readJournal(config.deletionJournal!, keys))).filter(
+    ({ kind }) => kind === 'secret_leaked',
+  );
+  const hash = keys.apiKeyHash.stored(secret.reveal()).toString('hex');
+  assert.deepEqual(entries, [{ kind: 'secret_leaked', id: hash, at: event?.at }]);
+});
