@@ -139,6 +139,8 @@ export const responseSchemas: Readonly<Record<string, TSchema>> = {
   DisabledApiKeyEventData: events.DisabledKeyEventData,
   ExpiringApiKeyEvent: events.ExpiringKeyEvent,
   ExpiringApiKeyEventData: events.ExpiringKeyEventData,
+  LeakedApiKeyEvent: events.LeakedKeyEvent,
+  LeakedApiKeyEventData: events.LeakedKeyEventData,
   RotatedApiKeyEvent: events.RotatedKeyEvent,
   RotatedApiKeyEventData: events.RotatedKeyEventData,
   AccountQuotaEvent: events.AccountQuotaEvent,

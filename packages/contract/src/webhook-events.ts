@@ -46,6 +46,7 @@ const keyEvents = ['api_key.enabled', 'api_key.previous_ended', 'api_key.deleted
 const createdKeyEvents = ['api_key.created'] as const;
 const disabledKeyEvents = ['api_key.disabled'] as const;
 const expiringKeyEvents = ['api_key.expiring'] as const;
+const leakedKeyEvents = ['api_key.leaked'] as const;
 const rotatedKeyEvents = ['api_key.rotated'] as const;
 const accountQuotaEvents = ['account.quota_reached'] as const;
 const keyQuotaEvents = ['api_key.quota_reached'] as const;
@@ -72,6 +73,16 @@ export const CreatedKeyEventData = Type.Object(
 );
 export const DisabledKeyEventData = Type.Object({ ...key, reason: DisabledReasonName }, strict);
 export const ExpiringKeyEventData = Type.Object({ ...key, expiresAt: Instant }, strict);
+export const LeakedKeyEventData = Type.Object(
+  {
+    ...key,
+    secret: Type.Enum(['current', 'previous', 'short_lived'], { description: '`current`: the key is disabled' }),
+    reportedBy: Type.Enum(['possessor', 'github', 'operator'], {
+      description: '`possessor`: a client that sent the secret',
+    }),
+  },
+  strict,
+);
 export const RotatedKeyEventData = Type.Object(
   {
     ...key,
@@ -97,6 +108,7 @@ export const KeyEvent = message(keyEvents, KeyEventData);
 export const CreatedKeyEvent = message(createdKeyEvents, CreatedKeyEventData);
 export const DisabledKeyEvent = message(disabledKeyEvents, DisabledKeyEventData);
 export const ExpiringKeyEvent = message(expiringKeyEvents, ExpiringKeyEventData);
+export const LeakedKeyEvent = message(leakedKeyEvents, LeakedKeyEventData);
 export const RotatedKeyEvent = message(rotatedKeyEvents, RotatedKeyEventData);
 export const AccountQuotaEvent = message(accountQuotaEvents, AccountQuotaEventData);
 export const KeyQuotaEvent = message(keyQuotaEvents, KeyQuotaEventData);
@@ -115,6 +127,7 @@ export const webhookMessages: Readonly<Record<WebhookMessageType, TSchema>> = {
   ...messagesOf(createdKeyEvents, CreatedKeyEvent),
   ...messagesOf(disabledKeyEvents, DisabledKeyEvent),
   ...messagesOf(expiringKeyEvents, ExpiringKeyEvent),
+  ...messagesOf(leakedKeyEvents, LeakedKeyEvent),
   ...messagesOf(rotatedKeyEvents, RotatedKeyEvent),
   ...messagesOf(accountQuotaEvents, AccountQuotaEvent),
   ...messagesOf(keyQuotaEvents, KeyQuotaEvent),

@@ -28,6 +28,8 @@ export const webhookEventTable = {
   'api_key.rotated': 'An API key has a new secret. The previous one is valid for `overlapSeconds`.',
   'api_key.previous_ended':
     'The previous secret of a rotated API key was ended. Every verification already rejects it.',
+  'api_key.leaked':
+    'A leaked secret of an API key was reported and has ended. If it was the current one, the key is disabled until it is rotated.',
   'api_key.expiring': `An API key expires in ${limits.firstExpiryNoticeDays} or ${limits.lastExpiryNoticeDays} days.`,
   'api_key.quota_reached':
     'The quota of an API key is used up, or has too few tokens for a verification. Sent once for each period and limit.',

@@ -38,6 +38,7 @@ import type { Installation } from './installation.ts';
 import type { GithubReports } from '../modules/leaks/github-reports.ts';
 import type { Log } from '../foundation/log.ts';
 import { Leaks } from '../modules/leaks/leaks.ts';
+import { LeakMail } from '../modules/leaks/notices.ts';
 import { LeakReports } from '../modules/leaks/leak-reports.ts';
 import { deliverMail, renderDecoy } from '../modules/mail/delivery.ts';
 import { Links } from '../modules/mail/links.ts';
@@ -277,6 +278,7 @@ export function wire(options: WiringOptions): Services {
     hash: keys.apiKeyHash,
     keyPrefixes,
     pending: apiKeys.pending,
+    notices: new LeakMail({ mailer, bucketHash: keys.throttleBucket }),
     revocations: journal,
   });
   const verifier = new Verifier({

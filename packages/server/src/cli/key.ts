@@ -10,6 +10,7 @@ import { confirm, yesHelp } from './confirm.ts';
 import { UsageError } from './failure.ts';
 import { addChangeCommands } from './key-change.ts';
 import { findKey, parseMetadata, type NamedKey } from './key-input.ts';
+import { addLeakedCommand } from './key-leaked.ts';
 import { addUsageCommand } from './key-usage.ts';
 import { dateOf, describeUse, stateOf } from './key-text.ts';
 import { parseLimits, withLimits, type LimitOptions } from './limit-options.ts';
@@ -63,6 +64,7 @@ export function keyCommand(): Command {
     .action(list);
   addChangeCommands(key);
   addUsageCommand(key);
+  addLeakedCommand(key);
   key
     .command('delete')
     .description('Delete an API key, named by its id or by account and nickname. This cannot be undone.')

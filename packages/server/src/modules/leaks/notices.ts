@@ -8,7 +8,7 @@ import { describeKey } from '../api-keys/key-text.ts';
 import { listRecipients } from '../api-keys/recipient-store.ts';
 import { queueMailTx, type MailData, type Mailer } from '../mail/mail.ts';
 import { countKeyMailTx } from '../rate-limits/key-mail-limits.ts';
-import type { LeakedSecret, LeakNotices } from './leaks.ts';
+import type { LeakedSecret, LeakNotices } from './leak.ts';
 
 export interface LeakMailOptions {
   readonly mailer: Mailer;

@@ -40,6 +40,12 @@ const createdKey: Describe = (event, details) => ({
 });
 const disabledKey: Describe = (event, details) => ({ ...key(event, details), reason: String(details['reason']) });
 const expiringKey: Describe = (event, details) => ({ ...key(event, details), expiresAt: String(details['expiresAt']) });
+/** Without the client IP range, the place where it was found, and the hash of the secret. */
+const leakedKey: Describe = (event, details) => ({
+  ...key(event, details),
+  secret: String(details['secret']),
+  reportedBy: String(details['by']),
+});
 const rotatedKey: Describe = (event, details) => ({
   ...key(event, details),
   overlapSeconds: Number(details['overlapSeconds']),
@@ -82,6 +88,7 @@ const published: Readonly<Partial<Record<AuditAction, readonly [WebhookEvent, De
   'api_key.disabled': ['api_key.disabled', disabledKey],
   'api_key.enabled': ['api_key.enabled', key],
   'api_key.rotated': ['api_key.rotated', rotatedKey],
+  'api_key.leaked': ['api_key.leaked', leakedKey],
   'api_key.expiring': ['api_key.expiring', expiringKey],
   'api_key.quota_reached': ['api_key.quota_reached', keyQuota],
   'api_key.previous_ended': ['api_key.previous_ended', key],
