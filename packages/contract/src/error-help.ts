@@ -279,6 +279,23 @@ export const errorHelp: Readonly<Record<ErrorCode, ErrorHelp>> = {
       'Too many requests that send mail were made for this email or from this client IP range, or the account changed its language too often.',
     fix: waitAndRetry,
   },
+  invalid_grant: {
+    cause:
+      'The assertion was rejected, for example because of a wrong clock, `aud` or `kid`, or because it was used before. Or the API key is unknown, disabled, expired or limited to other IP ranges. The log of the server contains the cause.',
+    fix: 'Make a new assertion for each request, with the time and a random `jti`. Compare `aud` with the `issuer` of /.well-known/oauth-authorization-server, and `kid`, `iss` and `sub` with the id of the key.',
+  },
+  unsupported_grant_type: {
+    cause: 'The form has another `grant_type` than `urn:ietf:params:oauth:grant-type:jwt-bearer`.',
+    fix: 'Send this value. For tokens of an account, call `POST /auth/token`.',
+  },
+  invalid_scope: {
+    cause: 'The form has a parameter `scope`.',
+    fix: 'Remove it. The short-lived secret has the scopes of its API key.',
+  },
+  too_many_exchanges: {
+    cause: 'A client exchanged an assertion for each request instead of using the short-lived secret until it expires.',
+    fix: waitAndRetry,
+  },
   too_many_in_progress: {
     cause: 'Too many requests of this token, account or client IP range are in progress. Nothing was changed.',
     fix: `${waitAndRetry} Send fewer concurrent requests.`,

@@ -5,6 +5,7 @@
 import type { ErrorDefinition } from './error-definition.ts';
 import { keyErrors } from './key-errors.ts';
 import { limits } from './limits.ts';
+import { oauthErrors } from './oauth-errors.ts';
 import { serviceAccountErrors } from './service-account-errors.ts';
 
 const grouped = (value: number): string => String(value).replaceAll(/\B(?=(?:\d{3})+$)/g, ',');
@@ -354,6 +355,7 @@ export const errors = {
       'The database cannot be reached, or the instance is stopping. Keyreeve has no cache to answer from. Wait for the seconds in Retry-After.',
   },
   ...keyErrors,
+  ...oauthErrors,
   ...serviceAccountErrors,
 } as const satisfies Record<string, ErrorDefinition>;
 

@@ -99,10 +99,6 @@ const credentials = {
   assertionIdCharsMax: limit(128, 'The claim `jti` of an assertion: the longest.'),
   exchangeBodyBytesMax: limit(8_192, 'Body of `POST /auth/oauth/token`. More: 413.'),
   exchangesPerMinuteMax: limit(120, 'Assertions that one key exchanges in a minute. More: 429.'),
-  failedExchangesPerMinuteMax: limit(
-    300,
-    'Rejected assertions per IPv4 /24 or IPv6 /48 in a minute. Then all further ones from there: 429.',
-  ),
   unusedKeysPerHourMax: limit(
     1_000,
     'Keys that are disabled in an hour because they are unused. More: in the next hours.',

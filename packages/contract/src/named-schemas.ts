@@ -20,6 +20,7 @@ import * as secondFactor from './second-factor.ts';
 import * as serviceAccounts from './service-accounts.ts';
 import * as serviceAccountKeys from './service-account-keys.ts';
 import * as sessions from './sessions.ts';
+import * as tokenExchange from './token-exchange.ts';
 import * as tokens from './tokens.ts';
 import * as verification from './verification.ts';
 import * as events from './webhook-events.ts';
@@ -64,11 +65,14 @@ export const requestSchemas: Readonly<Record<string, TSchema>> = {
   VerificationRequest: verification.VerifyBody,
   VerificationBatchRequest: verification.VerifyBatchBody,
   IntrospectionRequest: verification.IntrospectBody,
+  AssertionExchange: tokenExchange.ExchangeBody,
 };
 
 /** A later version may add members to these, so the document does not forbid unknown ones. */
 export const responseSchemas: Readonly<Record<string, TSchema>> = {
   TokenPair: tokens.TokenPair,
+  ShortLivedSecret: tokenExchange.ExchangedSecret,
+  OAuthError: tokenExchange.OAuthError,
   CreatedApiKey: apiKeys.CreatedKey,
   ApiKey: apiKeys.ListedKey,
   ApiKeyDetails: apiKeys.ListedKeyFull,

@@ -128,10 +128,18 @@ export function problemResponses(route: RouteContract): Json {
   const responses = referencesOf(route).map(({ status, name, codes }) => [
     String(status),
     // OpenAPI 3.1: a description beside a reference replaces the one of the response that is referred to.
-    { $ref: `#/components/responses/${name}`, ...(name in groups ? {} : { description: inWords(codes) }) },
+    route.errorFormat === 'oauth' && status === 400
+      ? oauthResponse(codes)
+      : { $ref: `#/components/responses/${name}`, ...(name in groups ? {} : { description: inWords(codes) }) },
   ]);
   return { ...Object.fromEntries(responses), default: { $ref: '#/components/responses/Default' } };
 }
+
+/** RFC 6749 section 5.2: the member `error` has the code. */
+const oauthResponse = (codes: readonly ErrorCode[]): Json => ({
+  description: inWords(codes),
+  content: { 'application/json': { schema: { $ref: '#/components/schemas/OAuthError' } } },
+});
 
 interface Reference {
   readonly status: number;

@@ -66,6 +66,8 @@ export interface RouteContract {
     /** For content other than JSON. */
     readonly contentType?: string;
   };
+  /** `oauth`: responses with the status 400 have the format of RFC 6749 section 5.2. Default: problem documents. */
+  readonly errorFormat?: 'oauth';
   /** Codes of this route in addition to those that `errorsOf` adds. */
   readonly errors: readonly ErrorCode[];
 }

@@ -35,6 +35,7 @@ import { serviceAccountAdminRoutes, serviceAccountRoutes } from './service-accou
 import { beginSecondFactor, confirmSecondFactor, removeSecondFactor, replaceRecoveryCodes } from './second-factor.ts';
 import { serviceAccountKeyRoutes } from './service-account-keys.ts';
 import { endOtherSessions, endSession, listSessions } from './sessions.ts';
+import { exchangeAssertion } from './token-exchange.ts';
 import { getJwks, getMetadata, issueTokens, refreshTokens, revokeTokens } from './tokens.ts';
 import { forward, introspect, verify, verifyBatch } from './verification.ts';
 import { webhookAdminRoutes } from './webhooks.ts';
@@ -52,6 +53,7 @@ export const allRoutes: readonly RouteContract[] = [
   endPreviousSecret,
   getKeyUsage,
   deleteKey,
+  exchangeAssertion,
   listGrantableScopes,
   reportLeaks,
   ...serviceAccountRoutes,

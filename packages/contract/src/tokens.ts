@@ -3,6 +3,7 @@ import Type, { type Static } from 'typebox';
 import { limits } from './limits.ts';
 import type { RouteContract } from './route.ts';
 import { Text } from './schemas.ts';
+import { jwtBearerGrant } from './token-exchange.ts';
 import { oneTimePasswordHeader } from './second-factor.ts';
 
 /** For the responses with public keys and discovery. */
@@ -112,11 +113,13 @@ export const getJwks = {
 export const Metadata = Type.Object(
   {
     issuer: Text('https://auth.example.com'),
+    token_endpoint: Text('https://auth.example.com/auth/oauth/token'),
+    token_endpoint_auth_methods_supported: Type.Array(Text('none')),
     jwks_uri: Text('https://auth.example.com/.well-known/jwks.json'),
     introspection_endpoint: Text('https://auth.example.com/auth/introspect'),
     introspection_endpoint_auth_methods_supported: Type.Array(Text('client_secret_basic')),
     response_types_supported: Type.Array(Type.String(), { examples: [[]] }),
-    grant_types_supported: Type.Array(Type.String(), { examples: [[]] }),
+    grant_types_supported: Type.Array(Text(jwtBearerGrant)),
     service_documentation: Text('https://auth.example.com/docs'),
   },
   { additionalProperties: false },
@@ -129,7 +132,8 @@ export const getMetadata = {
   path: '/.well-known/oauth-authorization-server',
   tag: 'Tokens',
   summary: 'Get the server metadata',
-  description: 'RFC 8414: issuer, public keys and introspection. No OAuth grant is offered.',
+  description:
+    'RFC 8414: issuer, token endpoint, public keys and introspection. The only grant is that of RFC 7523, for API keys with a public key.',
   auth: 'none',
   success: {
     status: 200,

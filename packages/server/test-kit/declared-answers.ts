@@ -6,6 +6,7 @@ import {
   allRoutes,
   errorsOf,
   forward,
+  OAuthError,
   Problem,
   webhookMessages,
   type ErrorCode,
@@ -38,9 +39,10 @@ export function assertDeclared(method: string, target: string, answer: Answered)
   const codes = route ? errorsOf(route) : withoutRoute;
   // The response to a HEAD request has no body, and so no code.
   if (method === 'HEAD') return;
-  const { code } = answer.json as Problem;
-  assert.ok(codes.includes(code), `${method} ${path} answers ${code}, which it doesn’t name`);
-  assertFits(Problem, answer.json, code);
+  const isOAuth = route?.errorFormat === 'oauth' && answer.status === 400;
+  const code = isOAuth ? (answer.json as OAuthError).error : (answer.json as Problem).code;
+  assert.ok(codes.includes(code as ErrorCode), `${method} ${path} answers ${code}, which it doesn’t name`);
+  assertFits(isOAuth ? OAuthError : Problem, answer.json, code);
 }
 
 /** Asserts that a successful response has the status, headers and schema of its route. */

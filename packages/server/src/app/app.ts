@@ -10,13 +10,14 @@ import { accountShare, runInShare, rangeShare, type WorkClass } from '../foundat
 import { DomainError } from '../foundation/errors.ts';
 import { ipRange } from '../foundation/ip-address.ts';
 import { answerForward, isForwardTarget, type ForwardRequest } from '../modules/verification/forward.ts';
-import { pathOf, queryOf, write, writeProblem, type RouteResponse } from '../http/response.ts';
+import { pathOf, queryOf, send, write, writeProblem, type RouteResponse } from '../http/response.ts';
 import { authenticateService, callerOf } from './authenticate.ts';
 import { bodyReader, hasShortBody, toRecord, type ReadBody } from '../http/body.ts';
 import { certainIpOf, clientIpOf, usedPlainHttp } from '../http/client-ip.ts';
 import { Cors } from '../http/cors.ts';
 import { credentialOf } from '../http/request-credential.ts';
 import type { SecurityHeaders } from '../http/headers.ts';
+import { toOAuthError } from '../http/oauth-error.ts';
 import { logProblem } from '../http/problem-log.ts';
 import type { RequestErrors } from '../http/request-errors.ts';
 import { delayRejection, RequestGate, type RequestSlots, type RequestBounds } from '../http/request-gate.ts';
@@ -41,6 +42,14 @@ export interface AppOptions extends RouteOptions {
 const proxyWarningMs = 60_000;
 const forwardedForHint =
   'the trusted proxy sent an X-Forwarded-For entry that is not an IP address, so its own address counts as the client IP; configure it to send the bare IP address, without port or brackets';
+
+/** A request that gets an error response. */
+interface Refusal {
+  readonly route?: string | undefined;
+  readonly errorFormat?: RouteContract['errorFormat'];
+  readonly cors?: readonly string[];
+  readonly ms?: number;
+}
 
 /** Made once for each route. */
 interface RequestParsers {
@@ -100,6 +109,7 @@ export class App {
     const { method = 'GET' } = request;
     const cors = this.#cors.headers(request);
     let route: string | undefined;
+    let errorFormat: RouteContract['errorFormat'];
     try {
       this.#assertLimits(request);
       const match = this.#router.find(method, pathOf(request));
@@ -110,7 +120,7 @@ export class App {
         write(response, this.#security, { ...preflight, headers: [...cors, ...(preflight.headers ?? [])] });
         return;
       }
-      route = match.route.contract.path;
+      ({ path: route, errorFormat } = match.route.contract);
       const answer = await this.#answer(match, request);
       write(response, this.#security, { ...answer, headers: [...cors, ...(answer.headers ?? [])] });
       // Verifications are too many to be logged one by one; housekeeping.ts logs their counts.
@@ -118,7 +128,7 @@ export class App {
         this.#options.log.info({ event: 'request', method, route, status: answer.status, ms: elapsed(startedMs) });
       }
     } catch (error) {
-      this.#refuse(request, response, error, { route, cors, ms: elapsed(startedMs) });
+      this.#refuse(request, response, error, { route, errorFormat, cors, ms: elapsed(startedMs) });
     }
   }
 
@@ -218,7 +228,7 @@ export class App {
     request: Pick<IncomingMessage, 'method'>,
     response: BareResponse,
     error: unknown,
-    { route, cors = [], ms }: { route?: string | undefined; cors?: readonly string[]; ms?: number },
+    { route, errorFormat, cors = [], ms }: Refusal,
   ): void {
     const problem = logProblem(this.#options.log, error, { method: request.method, route, ms });
     this.#options.errors.count(route, problem.status);
@@ -226,7 +236,10 @@ export class App {
       response.destroy();
       return;
     }
-    writeProblem(response, this.#security, problem, cors);
+    if (errorFormat === 'oauth' && problem.status === 400) {
+      const answer = toOAuthError(problem);
+      send(response, this.#security, { ...answer, headers: [...(answer.headers ?? []), ...cors] });
+    } else writeProblem(response, this.#security, problem, cors);
   }
 }
 

@@ -21,6 +21,7 @@ import type { QuotaNotices } from '../modules/api-keys/quota-notices.ts';
 import type { UnusedKeys } from '../modules/api-keys/unused-keys.ts';
 import type { OrphanedMeters } from '../modules/key-limits/orphaned-meters.ts';
 import type { UsageRetention } from '../modules/key-usage/retention.ts';
+import { deleteOldShortLived } from '../modules/short-lived-secrets/store.ts';
 import type { Verifier } from '../modules/verification/verify.ts';
 
 const flushEveryMs = 10_000;
@@ -124,6 +125,8 @@ export class Housekeeping {
     while ((await deleteExpiredSignUps(db, signedUpBefore, now, rowsPerDeleteMax)) === rowsPerDeleteMax);
     const endedBefore = now - limits.endedSecretKeptDays * dayMs;
     while ((await deleteEndedSecrets(db, endedBefore, rowsPerDeleteMax)) === rowsPerDeleteMax);
+    const exchangedBefore = now - limits.shortLivedSecretKeptSeconds * 1_000;
+    while ((await deleteOldShortLived(db, exchangedBefore, rowsPerDeleteMax)) === rowsPerDeleteMax);
     while (
       (await deleteUntouchedBuckets(db, now - limits.throttleForgetDays * dayMs, rowsPerDeleteMax)) === rowsPerDeleteMax
     );

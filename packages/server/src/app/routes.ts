@@ -31,6 +31,8 @@ import { accountRoutes } from '../modules/self-service/routes.ts';
 import type { SelfService } from '../modules/self-service/self-service.ts';
 import type { SigningKeys } from '../modules/signing-keys/signing-keys.ts';
 import { discoveryRoutes, sessionRoutes, tokenRoutes } from '../modules/tokens/routes.ts';
+import type { Exchange } from '../modules/short-lived-secrets/exchange.ts';
+import { exchangeRoutes } from '../modules/short-lived-secrets/routes.ts';
 import type { Tokens } from '../modules/tokens/tokens.ts';
 import { verificationRoutes } from '../modules/verification/routes.ts';
 import type { Verifier } from '../modules/verification/verify.ts';
@@ -53,6 +55,7 @@ export interface RouteOptions extends AdminParts {
   readonly managedAccount: OwnerOf;
   readonly scopeCatalogue: ScopeCatalogue;
   readonly serviceAccounts: ServiceAccounts;
+  readonly exchange: Exchange;
   readonly enrolment: Enrolment;
   /** Undefined if GitHub secret scanning is off. */
   readonly githubReports: GithubReports | undefined;
@@ -80,6 +83,8 @@ export function routesOf(options: RouteOptions): readonly Route[] {
     // A client with a password, a refresh token or the code for the first administrator
     ...tokenRoutes(tokens),
     ...firstAdministratorRoutes(options.firstAdministrator),
+    // A client with an assertion, which it signed with the private key of an API key
+    ...exchangeRoutes(options.exchange),
     // Any client, a client with a one-time code from a mail, or an account with its access token
     ...accountRoutes(selfService, options.linkPages),
     // An account with its access token

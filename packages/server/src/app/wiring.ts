@@ -57,6 +57,7 @@ import { AccessTokens } from '../modules/tokens/access-token.ts';
 import { RefreshTokens } from '../modules/tokens/refresh-token.ts';
 import { Managers } from '../modules/service-accounts/managers.ts';
 import { ServiceAccounts } from '../modules/service-accounts/service-accounts.ts';
+import { Exchange } from '../modules/short-lived-secrets/exchange.ts';
 import { assertSessionValidTx } from '../modules/sessions/store.ts';
 import { Tokens } from '../modules/tokens/tokens.ts';
 import { Verifier } from '../modules/verification/verify.ts';
@@ -75,6 +76,7 @@ export interface Services {
   readonly emailSetting: EmailSetting;
   readonly enrolment: Enrolment;
   readonly entitlements: Entitlements;
+  readonly exchange: Exchange;
   readonly expiryNotices: ExpiryNotices;
   readonly firstAdministrator: FirstAdministrator;
   readonly secondFactorLimits: SecondFactorLimits;
@@ -294,6 +296,14 @@ export function wire(options: WiringOptions): Services {
     keyPrefixes,
     environments,
   });
+  const exchange = new Exchange({
+    db,
+    clock,
+    hash: keys.apiKeyHash,
+    bucketHash: enabled ? keys.throttleBucket : undefined,
+    audience: issuer,
+    onRejected: ({ reason, keyId }) => log?.info({ event: 'assertion_rejected', reason, keyId }),
+  });
   const administration = new Administration({
     managedChanges: creationLimits,
     db,
@@ -323,6 +333,7 @@ export function wire(options: WiringOptions): Services {
     keyUsage,
     codes,
     enrolment,
+    exchange,
     entitlements: new Entitlements({
       db,
       clock,

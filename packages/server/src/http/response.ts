@@ -26,7 +26,7 @@ export function write(response: ServerResponse, security: SecurityHeaders, resul
   send(response, security, result);
 }
 
-function send(response: BareResponse, security: SecurityHeaders, result: RouteResponse): void {
+export function send(response: BareResponse, security: SecurityHeaders, result: RouteResponse): void {
   const { status, body, contentType = 'application/json; charset=utf-8', headers = [] } = result;
   const isData = result.cacheControl === undefined && result.policy === undefined;
   const pairs = [...(isData ? security.data : security.with(result)), ...headers];

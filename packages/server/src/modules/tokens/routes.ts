@@ -57,12 +57,15 @@ export function discoveryRoutes(signingKeys: SigningKeys, issuer: string): reado
   const cacheControl = contract.discoveryCacheControl;
   const metadata: contract.Metadata = {
     issuer,
+    token_endpoint: `${issuer}${contract.exchangeAssertion.path}`,
+    // A client has no credential besides the assertion.
+    token_endpoint_auth_methods_supported: ['none'],
     jwks_uri: `${issuer}${contract.getJwks.path}`,
     introspection_endpoint: `${issuer}${contract.introspect.path}`,
     introspection_endpoint_auth_methods_supported: ['client_secret_basic'],
-    // Empty, because there are no grants. RFC 8414 requires the fields.
+    // Empty, because there is no authorization endpoint. RFC 8414 requires the field.
     response_types_supported: [],
-    grant_types_supported: [],
+    grant_types_supported: [contract.jwtBearerGrant],
     service_documentation: `${issuer}${contract.getDocs.path}`,
   };
   return [

@@ -1,0 +1,57 @@
+/** The exchange of a signed assertion for a short-lived secret of a public-key key (RFC 7523, RFC 6749). */
+import Type, { type Static } from 'typebox';
+import { shortLivedSecretPrefix } from './credentials.ts';
+import { limits } from './limits.ts';
+import type { RouteContract } from './route.ts';
+import { Text } from './schemas.ts';
+
+export const jwtBearerGrant = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
+
+/** Further parameters are ignored (RFC 6749 section 3.2). */
+export const ExchangeBody = Type.Object({
+  grant_type: Text(jwtBearerGrant),
+  assertion: Type.Optional(Text('eyJhbGciOiJFZERTQSIsImtpZCI6IjE4…', 'A JWT, signed with the private key')),
+  scope: Type.Optional(Text('', 'Must be empty or absent')),
+});
+
+export const ExchangedSecret = Type.Object(
+  {
+    access_token: Text(`${shortLivedSecretPrefix}_8sT2xUvN…`, 'The short-lived secret, for use like an API key'),
+    token_type: Type.Literal('Bearer'),
+    expires_in: Type.Integer({
+      description: 'Seconds; fewer if the key or the overlap of its public key ends earlier',
+      examples: [limits.shortLivedSecretSeconds],
+    }),
+  },
+  { additionalProperties: false },
+);
+export type ExchangedSecret = Static<typeof ExchangedSecret>;
+
+/** RFC 6749 section 5.2. */
+export const OAuthError = Type.Object(
+  {
+    error: Type.Enum(['invalid_request', 'invalid_grant', 'unsupported_grant_type', 'invalid_scope']),
+    error_description: Text('The assertion is malformed, expired, …'),
+  },
+  { additionalProperties: false },
+);
+export type OAuthError = Static<typeof OAuthError>;
+
+export const exchangeAssertion = {
+  id: 'exchangeAssertion',
+  method: 'POST',
+  path: '/auth/oauth/token',
+  tag: 'API keys',
+  summary: 'Exchange an assertion for a short-lived secret',
+  description: `For API keys with a public key (RFC 7523 section 2.1). The assertion is a JWT: header \`alg\` of the key and \`kid\`, the id of the key; claims \`iss\` and \`sub\`, the id of the key, \`aud\`, the public URL of this server, \`iat\`, \`exp\`, at most ${limits.assertionSecondsMax} seconds later, and \`jti\`, ${limits.assertionIdCharsMin} to ${limits.assertionIdCharsMax} random characters. Each assertion works once. A response with status 400 has the format of RFC 6749 section 5.2.`,
+  auth: 'none',
+  body: { type: 'form', schema: ExchangeBody, bytesMax: limits.exchangeBodyBytesMax },
+  success: {
+    status: 200,
+    description: 'A short-lived secret, which is in no other response',
+    schema: ExchangedSecret,
+    headers: { 'Cache-Control': '`no-store`', Pragma: '`no-cache`' },
+  },
+  errorFormat: 'oauth',
+  errors: ['invalid_request', 'invalid_grant', 'unsupported_grant_type', 'invalid_scope', 'too_many_exchanges'],
+} as const satisfies RouteContract;

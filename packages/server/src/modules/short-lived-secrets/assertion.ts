@@ -1,0 +1,126 @@
+/**
+ * Assertions: JWTs that a client signs with the private key of its API key (RFC 7523 section 3). The API key determines the
+ * algorithm, and each assertion has exactly one accepted encoding (RFC 8725).
+ */
+import { createPublicKey, verify, type KeyObject, type webcrypto } from 'node:crypto';
+import { limits } from '@keyreeve/contract';
+import { DomainError } from '../../foundation/errors.ts';
+import { parseJson } from '../../foundation/json.ts';
+
+export interface Assertion {
+  readonly keyId: number;
+  /** The claim `jti`. */
+  readonly id: string;
+  readonly keyType: KeyType;
+  readonly audience: unknown;
+  /** Seconds since 1970. */
+  readonly issuedAt: number;
+  readonly expiresAt: number;
+  readonly notBefore: number;
+  /** Header and payload as they were signed. */
+  readonly signed: Buffer;
+  readonly signature: Buffer;
+}
+
+type JsonWebKey = webcrypto.JsonWebKey;
+/** The member `kty` of a public key. */
+type KeyType = 'OKP' | 'EC';
+
+/** RFC 8037 and RFC 9864 name Ed25519 differently. */
+const keyTypes: ReadonlyMap<unknown, KeyType> = new Map([
+  ['EdDSA', 'OKP'],
+  ['Ed25519', 'OKP'],
+  ['ES256', 'EC'],
+]);
+/** Other headers select a key or change the encoding (jku, jwk, x5c, crit, b64, zip). */
+const headerNames = new Set(['alg', 'kid', 'typ']);
+const types = new Set<unknown>([undefined, 'JWT', 'jwt', 'authorization-grant+jwt']);
+const keyIdPattern = /^[1-9]\d{0,15}$/;
+const idPattern = new RegExp(`^[\\x21-\\x7E]{${limits.assertionIdCharsMin},${limits.assertionIdCharsMax}}$`);
+/** Both algorithms have signatures of this length. */
+const signatureBytes = 64;
+
+/**
+ * Reads an assertion without verifying its signature, audience and times.
+ * @returns undefined unless its format is that of an assertion
+ */
+export function parseAssertion(text: string): Assertion | undefined {
+  try {
+    const [header, payload, signature, ...rest] = text.split('.', 4).map(fromCanonicalBase64url);
+    if (!header || !payload || signature?.length !== signatureBytes || rest.length > 0) return undefined;
+    const { alg, kid, typ, ...others } = objectOf(header);
+    const { iss, sub, aud, exp, iat, nbf = iat, jti } = objectOf(payload);
+    const keyType = keyTypes.get(alg);
+    if (keyType === undefined || !types.has(typ) || Object.keys(others).length > 0) return undefined;
+    if (typeof kid !== 'string' || !keyIdPattern.test(kid) || iss !== kid || sub !== kid) return undefined;
+    if (typeof jti !== 'string' || !idPattern.test(jti)) return undefined;
+    if (!isNumericDate(iat) || !isNumericDate(exp) || !isNumericDate(nbf)) return undefined;
+    const times = { issuedAt: iat, expiresAt: exp, notBefore: nbf };
+    const signed = Buffer.from(text.slice(0, text.lastIndexOf('.')));
+    return { keyId: Number(kid), id: jti, keyType, audience: aud, ...times, signed, signature };
+  } catch (error) {
+    if (error instanceof DomainError && error.code === 'malformed_json') return undefined;
+    throw error;
+  }
+}
+
+/** @param audience the public URL of this server */
+export const isFor = ({ audience: claimed }: Assertion, audience: string): boolean =>
+  claimed === audience || (Array.isArray(claimed) && claimed.length === 1 && claimed[0] === audience);
+
+/** Whether an assertion is valid now and not for longer than allowed. @param now milliseconds since 1970 */
+export function isTimely({ issuedAt, expiresAt, notBefore }: Assertion, now: number): boolean {
+  const skewSeconds = limits.assertionSkewSeconds;
+  const seconds = now / 1_000;
+  return (
+    expiresAt > seconds &&
+    expiresAt > issuedAt &&
+    expiresAt - issuedAt <= limits.assertionSecondsMax &&
+    Math.abs(issuedAt - seconds) <= skewSeconds &&
+    notBefore <= seconds + skewSeconds
+  );
+}
+
+/** @param publicKey a stored public key */
+export function isSignedBy(assertion: Assertion, publicKey: string): boolean {
+  const jwk = JSON.parse(publicKey) as JsonWebKey;
+  return jwk.kty === assertion.keyType && hasSignature(assertion, createPublicKey({ key: jwk, format: 'jwk' }));
+}
+
+/** Takes as long as {@link isSignedBy}, so that the time of a response does not show whether a key exists. */
+export function verifyInVain(assertion: Assertion): false {
+  hasSignature(assertion, createPublicKey({ key: publishedKeys[assertion.keyType], format: 'jwk' }));
+  return false;
+}
+
+/** RFC 8037 appendix A.2, RFC 7517 appendix A.1. */
+const publishedKeys: Readonly<Record<KeyType, JsonWebKey>> = {
+  OKP: { kty: 'OKP', crv: 'Ed25519', x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo' },
+  EC: {
+    kty: 'EC',
+    crv: 'P-256',
+    x: 'MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4',
+    y: '4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM',
+  },
+};
+
+const hasSignature = ({ keyType, signed, signature }: Assertion, key: KeyObject): boolean =>
+  keyType === 'OKP'
+    ? verify(null, signed, key, signature)
+    : verify('sha256', signed, { key, dsaEncoding: 'ieee-p1363' }, signature);
+
+/** @throws DomainError `malformed_json`, also for repeated members, which two parsers may read differently */
+function objectOf(bytes: Buffer): Record<string, unknown> {
+  const value = parseJson(bytes);
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new DomainError('malformed_json');
+  return value as Record<string, unknown>;
+}
+
+/** The unused bits of the last character would otherwise give one text several encodings (RFC 4648 section 3.5). */
+function fromCanonicalBase64url(text: string): Buffer | undefined {
+  const bytes = Buffer.from(text, 'base64url');
+  return bytes.toString('base64url') === text ? bytes : undefined;
+}
+
+/** RFC 7519 allows fractions of seconds. */
+const isNumericDate = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value);
