@@ -1,8 +1,7 @@
 /** An API key with a public key, and the assertions of its client. */
 import assert from 'node:assert/strict';
 import { generateKeyPairSync, randomBytes, sign, type KeyObject } from 'node:crypto';
-import { jwtBearerGrant, type CreatedKey, type ExchangedSecret } from '@keyreeve/contract';
-import { sql } from '../src/foundation/database/sql.ts';
+import { jwtBearerGrant, type ExchangedSecret } from '@keyreeve/contract';
 import { bearer, type Answered, type TestApp } from './new-app.ts';
 
 export type KeyAlgorithm = 'EdDSA' | 'ES256';
@@ -21,26 +20,17 @@ export function newKeyPair(alg: KeyAlgorithm = 'EdDSA'): KeyPair {
   return { alg, privateKey, publicKey: { crv, kty, x, ...(y === undefined ? {} : { y }) } };
 }
 
-const setPublicKey = sql(
-  'test_set_public_key',
-  'update api_keys set public_key = $2, lookup = $3, key_hash = $4 where id = $1',
-);
-
-/** @param creation members of the creation, besides the nickname */
+/** @param creation members of the creation, besides the nickname @returns the id of the key */
 export async function newPublicKeyKey(
   app: TestApp,
   accessToken: string,
-  pair: KeyPair,
+  { publicKey }: KeyPair,
   creation: object = {},
 ): Promise<number> {
-  const json = { nickname: `public ${randomBytes(6).toString('hex')}`, ...creation };
-  const created = await app.call('POST', '/auth/api-keys', { headers: bearer(accessToken), json });
+  const json = { nickname: `public ${randomBytes(6).toString('hex')}`, publicKey, ...creation };
+  const created = await app.call('POST', '/auth/api-keys/public', { headers: bearer(accessToken), json });
   assert.equal(created.status, 201, created.text);
-  const { id } = created.json as CreatedKey;
-  const hash = Buffer.concat([Buffer.of(1), randomBytes(32)]);
-  const values = [id, JSON.stringify(pair.publicKey), randomBytes(6).readUIntBE(0, 6), hash];
-  await app.db.transaction((tx) => tx.run(setPublicKey, values));
-  return id;
+  return (created.json as { id: number }).id;
 }
 
 const base64url = (value: object | string): string =>

@@ -297,9 +297,7 @@ export function wire(options: WiringOptions): Services {
     environments,
   });
   const exchange = new Exchange({
-    db,
-    clock,
-    hash: keys.apiKeyHash,
+    ...keyOptions,
     bucketHash: enabled ? keys.throttleBucket : undefined,
     audience: issuer,
     onRejected: ({ reason, keyId }) => log?.info({ event: 'assertion_rejected', reason, keyId }),

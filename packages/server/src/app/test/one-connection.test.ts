@@ -11,6 +11,7 @@ import { basic, bearer, goodPassword, operator, type Answered, type SignedIn } f
 import { currentKind } from '../../../test-kit/new-db.ts';
 import { newReceiver, type Receiver } from '../../../test-kit/webhook-receiver.ts';
 import { administer, newAdministrator, newTarget, type Target } from '../../../test-kit/administrators.ts';
+import { exchange, newAssertion, newKeyPair, newPublicKeyKey } from '../../../test-kit/public-key-client.ts';
 import { newBackend } from '../../../test-kit/service-accounts.ts';
 import { githubSettings, GithubSigner } from '../../../test-kit/github.ts';
 import { optionalRoutes } from '../../../test-kit/optional-routes.ts';
@@ -333,6 +334,11 @@ const requests: Readonly<Record<string, Send>> = {
   enableWebhook: ofWebhook('POST', (id) => `webhooks/${id}/enable`),
   rotateWebhookSecret: ofWebhook('POST', (id) => `webhooks/${id}/rotate-secret`),
   testWebhook: ofWebhook('POST', (id) => `webhooks/${id}/test`),
+  exchangeAssertion: async ({ client: { app } }) => {
+    const { accessToken } = await app.signIn(newEmail());
+    const pair = newKeyPair();
+    return exchange(app, newAssertion(app, pair, await newPublicKeyKey(app, accessToken, pair)));
+  },
   forward: async ({ client: { app } }) => {
     const { key } = await newTarget(app, newEmail());
     return app.call('GET', '/auth/forward', { headers: bearer(key) });

@@ -2,10 +2,11 @@
  * Assertions: JWTs that a client signs with the private key of its API key (RFC 7523 section 3). The API key determines the
  * algorithm, and each assertion has exactly one accepted encoding (RFC 8725).
  */
-import { createPublicKey, verify, type KeyObject, type webcrypto } from 'node:crypto';
+import { verify, type KeyObject } from 'node:crypto';
 import { limits } from '@keyreeve/contract';
 import { DomainError } from '../../foundation/errors.ts';
 import { parseJson } from '../../foundation/json.ts';
+import { publicKeyOf, toPublicKey } from '../api-keys/public-key.ts';
 
 export interface Assertion {
   readonly keyId: number;
@@ -22,7 +23,6 @@ export interface Assertion {
   readonly signature: Buffer;
 }
 
-type JsonWebKey = webcrypto.JsonWebKey;
 /** The member `kty` of a public key. */
 type KeyType = 'OKP' | 'EC';
 
@@ -82,26 +82,19 @@ export function isTimely({ issuedAt, expiresAt, notBefore }: Assertion, now: num
 }
 
 /** @param publicKey a stored public key */
-export function isSignedBy(assertion: Assertion, publicKey: string): boolean {
-  const jwk = JSON.parse(publicKey) as JsonWebKey;
-  return jwk.kty === assertion.keyType && hasSignature(assertion, createPublicKey({ key: jwk, format: 'jwk' }));
-}
+export const isSignedBy = (assertion: Assertion, publicKey: string): boolean =>
+  toPublicKey(publicKey).kty === assertion.keyType && hasSignature(assertion, publicKeyOf(publicKey));
 
 /** Takes as long as {@link isSignedBy}, so that the time of a response does not show whether a key exists. */
 export function verifyInVain(assertion: Assertion): false {
-  hasSignature(assertion, createPublicKey({ key: publishedKeys[assertion.keyType], format: 'jwk' }));
+  hasSignature(assertion, publicKeyOf(publishedKeys[assertion.keyType]));
   return false;
 }
 
 /** RFC 8037 appendix A.2, RFC 7517 appendix A.1. */
-const publishedKeys: Readonly<Record<KeyType, JsonWebKey>> = {
-  OKP: { kty: 'OKP', crv: 'Ed25519', x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo' },
-  EC: {
-    kty: 'EC',
-    crv: 'P-256',
-    x: 'MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4',
-    y: '4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM',
-  },
+const publishedKeys: Readonly<Record<KeyType, string>> = {
+  OKP: '{"crv":"Ed25519","kty":"OKP","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}',
+  EC: '{"crv":"P-256","kty":"EC","x":"MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4","y":"4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM"}',
 };
 
 const hasSignature = ({ keyType, signed, signature }: Assertion, key: KeyObject): boolean =>
