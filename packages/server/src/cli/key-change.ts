@@ -5,9 +5,9 @@ import { limits, type KeyDetails } from '@keyreeve/contract';
 import { systemClock } from '../foundation/clock.ts';
 import { DomainError } from '../foundation/errors.ts';
 import type { KeyChangeRequest } from '../modules/api-keys/changed-key.ts';
-import type { ShownKey } from '../modules/api-keys/changes.ts';
+import type { Rotation, ShownKey } from '../modules/api-keys/changes.ts';
 import type { RotationRequest } from '../modules/api-keys/rotation-plan.ts';
-import { toKeyDetails, toRotatedKey } from '../modules/api-keys/key-view.ts';
+import { toKeyDetails, toRotatedKey, toRotatedPublicKey } from '../modules/api-keys/key-view.ts';
 import type { RecentUse } from '../modules/key-usage/key-usage.ts';
 import { labelOf } from './account-text.ts';
 import type { CliCommand } from './command.ts';
@@ -16,6 +16,7 @@ import { findKey, parseMetadata, type NamedKey } from './key-input.ts';
 import { lastUseOf, stateOf } from './key-text.ts';
 import { parseLimits, quotaText, rateText, withLimitChanges, type LimitChangeOptions } from './limit-options.ts';
 import { collect, print, table, type OutputOptions } from './output.ts';
+import { publicKeyOption, readPublicKey } from './public-key-file.ts';
 import { operator, withInstallation, type CommandContext } from './session.ts';
 import { parseTime } from './time.ts';
 
@@ -33,10 +34,14 @@ interface ChangeOptions extends OutputOptions, LimitChangeOptions {
   readonly enable?: true;
 }
 
+/** The secret is absent for a key with a public key. */
+type RotatedTo = Pick<Rotation, 'key'> & Partial<Rotation>;
+
 interface RotateOptions extends OutputOptions {
   readonly overlap?: string;
   readonly endPrevious?: true;
   readonly endCurrent?: true;
+  readonly publicKey?: string;
 }
 
 /** Adds the commands that read or change one key. */
@@ -60,7 +65,7 @@ export function addChangeCommands(key: CliCommand): void {
     )
     .action(change);
   forOne('rotate')
-    .description('Replace the secret of an API key. The new secret is printed only once.')
+    .description('Replace the secret or the public key of an API key. A new secret is printed only once.')
     .option(
       '--overlap <seconds>',
       `how long the previous secret stays valid, up to ${limits.rotationOverlapSecondsMax} (default: ${limits.rotationOverlapSeconds}, one day)`,
@@ -75,11 +80,13 @@ export function addChangeCommands(key: CliCommand): void {
         'end the current secret, which was lost, and keep the previous one until its overlap ends',
       ).conflicts(['overlap', 'endPrevious']),
     )
+    .addOption(publicKeyOption('file with the new public key, for a key that has one'))
     .json()
     .examples(
       'keyreeve key rotate 3920480220219155',
       'keyreeve key rotate 3920480220219155 --overlap 0 --end-previous',
       'keyreeve key rotate 3920480220219155 --end-current',
+      'keyreeve key rotate 3920480220219155 --public-key payroll-2.pem',
     )
     .action(rotate);
   forOne('end-previous')
@@ -125,7 +132,7 @@ function rowsOf(row: ShownKey, email: string, use: RecentUse): string[][] {
     ['nickname', key.nickname],
     ['account', labelOf({ id: row.accountId, email })],
     ...(key.environment === null ? [] : [['environment', key.environment]]),
-    ['hint', key.hint ?? 'not known'],
+    key.publicKey === null ? ['hint', key.hint ?? 'not known'] : ['public key', JSON.stringify(key.publicKey)],
     ['state', key.disabledAt === null ? state : `disabled at ${key.disabledAt} (${key.disabledReason})`],
     ['expires', key.expiresAt ?? 'never'],
     ['scopes', key.scopes.join(' ') || 'none'],
@@ -137,7 +144,10 @@ function rowsOf(row: ShownKey, email: string, use: RecentUse): string[][] {
     ['changed', key.updatedAt],
     ['last used', lastUseOf(row)],
     ...(use.lastDay ? [['last 24 hours', `${use.lastDay.accepted} accepted, ${use.lastDay.refused} refused`]] : []),
-    ['previous secret', previous === null ? 'none' : stateOfPrevious(previous)],
+    [
+      key.publicKey === null ? 'previous secret' : 'previous public key',
+      previous === null ? 'none' : stateOfPrevious(previous),
+    ],
   ];
 }
 
@@ -181,22 +191,26 @@ async function rotate(text: string, options: RotateOptions): Promise<void> {
   const request: RotationRequest = options.endCurrent
     ? { endCurrent: true }
     : { overlapSeconds: parseOverlap(options.overlap), endPrevious: options.endPrevious === true };
-  const rotation = await withKey(text, async ({ keyChanges, config, installation }, { id, owner }) => {
+  const jwk = options.publicKey === undefined ? undefined : readPublicKey(options.publicKey);
+  const { key, secret } = await withKey(text, async ({ keyChanges, config, installation }, { id, owner }) => {
     await assertEnvironments(installation.db, config);
-    return keyChanges.rotate(operator, owner, id, request).catch((error: unknown) => {
+    const rotated: Promise<RotatedTo> =
+      jwk === undefined
+        ? keyChanges.rotate(operator, owner, id, request)
+        : keyChanges.rotatePublicKey(operator, owner, id, request, jwk).then((row) => ({ key: row }));
+    return rotated.catch((error: unknown) => {
       throw withOptions(error, id);
     });
   });
-  const value = toRotatedKey(rotation);
+  const value = secret === undefined ? toRotatedPublicKey(key) : toRotatedKey({ key, secret });
   const { id, nickname, previousExpiresAt } = value;
   const previous = previousExpiresAt === null ? 'has ended' : `is valid until ${previousExpiresAt}`;
   const lines = [
     `Rotated API key ${id} (${nickname}).`,
-    `Key: ${value.key}`,
-    `It is shown only once. The previous secret ${previous}.`,
-    ...(rotation.key.disabledAt === null
-      ? []
-      : [`The key is still disabled. To enable it: keyreeve key change ${id} --enable`]),
+    ...(secret === undefined
+      ? [`The previous public key ${previous}.`]
+      : [`Key: ${secret.reveal()}`, `It is shown only once. The previous secret ${previous}.`]),
+    ...(key.disabledAt === null ? [] : [`The key is still disabled. To enable it: keyreeve key change ${id} --enable`]),
   ];
   print(options, value, lines.join('\n'));
 }

@@ -14,6 +14,7 @@ import { addLeakedCommand } from './key-leaked.ts';
 import { addUsageCommand } from './key-usage.ts';
 import { dateOf, describeUse, stateOf } from './key-text.ts';
 import { parseLimits, withLimits, type LimitOptions } from './limit-options.ts';
+import { publicKeyOption, readPublicKey } from './public-key-file.ts';
 import { collect, plural, print, shorten, table, type OutputOptions } from './output.ts';
 import { operator, withInstallation, type CommandContext } from './session.ts';
 import { parseTime } from './time.ts';
@@ -26,6 +27,7 @@ interface CreateOptions extends OutputOptions, LimitOptions {
   readonly address?: readonly string[];
   readonly metadata?: string;
   readonly sha256?: string;
+  readonly publicKey?: string;
   readonly environment?: string;
 }
 
@@ -53,6 +55,7 @@ export function keyCommand(): Command {
       'keyreeve key create --account you@example.com --nickname trial --rate 600/minute --quota 10000/month',
       'keyreeve key create --account acc_3K9vQm1ZyT4cW8nB6pXr2L --nickname backend --scope keyreeve:keys --address 203.0.113.7',
       'keyreeve key create --account you@example.com --nickname ci --environment test',
+      'keyreeve key create --account you@example.com --nickname payroll --public-key payroll.pem',
     )
     .action(create);
   key
@@ -91,12 +94,18 @@ const withCreation = (command: CliCommand): CliCommand =>
       .option('--address <range>', 'IP address or CIDR range of clients (repeatable; default: any)', collect)
       .option('--metadata <json>', 'JSON object that POST /auth/verify returns')
       .option('--sha256 <hex>', 'SHA-256 of a secret that exists already and has at least 128 random bits')
+      .addOption(
+        publicKeyOption('file with the public key of the client, which the key has instead of a secret').conflicts(
+          'sha256',
+        ),
+      )
       .option('--environment <name>', 'environment of the key, which never changes (default: the first one)'),
   );
 
 async function create(options: CreateOptions): Promise<void> {
   const { account: text, nickname, scope: scopes = [], expiresAt, address: addresses = null, metadata } = options;
-  const { environment, sha256 } = options;
+  const { environment, sha256, publicKey } = options;
+  const jwk = publicKey === undefined ? undefined : readPublicKey(publicKey);
   if (sha256 !== undefined && hasReservedScope(scopes))
     throw new UsageError('a key with --sha256 cannot have a scope keyreeve:…, because another system made its secret');
   const request = {
@@ -111,6 +120,8 @@ async function create(options: CreateOptions): Promise<void> {
   const { secret, ...key } = await withInstallation({}, async ({ accounts, apiKeys, config, installation }) => {
     await assertEnvironments(installation.db, config);
     const owner = (await accounts.find(text)).id;
+    if (jwk !== undefined)
+      return { ...(await apiKeys.createWithPublicKey(operator, owner, request, jwk)), secret: undefined };
     if (sha256 === undefined) return apiKeys.create(operator, owner, request);
     return { ...(await apiKeys.createWithHash(operator, owner, request, sha256)), secret: undefined };
   });
