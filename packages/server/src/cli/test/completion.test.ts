@@ -34,7 +34,7 @@ _keyreeve
 printf '%s\n' "${'$'}{COMPREPLY[@]}"`;
 
 const optionsOfCreate =
-  '--account --nickname --scope --expires-at --address --metadata --sha256 --environment --rate --burst --quota --json --help'.split(
+  '--account --nickname --scope --expires-at --address --metadata --sha256 --public-key --environment --rate --burst --quota --json --help'.split(
     ' ',
   );
 const optionsToClear = ['scopes', 'expires-at', 'addresses', 'metadata', 'rate', 'quota'].map((it) => `--clear-${it}`);
@@ -48,7 +48,7 @@ const cases: readonly (readonly [line: string, expected: readonly string[]])[] =
   ['keyreeve key create --nickname ci --', optionsOfCreate],
   ['keyreeve key create --nickname ', []],
   ['keyreeve key change 1 --clear-', optionsToClear],
-  ['keyreeve key rotate 1 --', ['--overlap', '--end-previous', '--end-current', '--json', '--help']],
+  ['keyreeve key rotate 1 --', ['--overlap', '--end-previous', '--end-current', '--public-key', '--json', '--help']],
   ['keyreeve audit export --format ', ['jsonl', 'csv']],
   ['keyreeve account set-role you@example.com ad', ['admin']],
   ['keyreeve completion f', ['fish']],
