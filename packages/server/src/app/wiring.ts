@@ -15,6 +15,7 @@ import { ApiKeys } from '../modules/api-keys/api-keys.ts';
 import { CreationNotices } from '../modules/api-keys/creation-notices.ts';
 import { QuotaNotices } from '../modules/api-keys/quota-notices.ts';
 import { Environments } from '../modules/api-keys/environments.ts';
+import { acceptedPrefixes } from '../modules/api-keys/key-prefixes.ts';
 import { UnusedKeys } from '../modules/api-keys/unused-keys.ts';
 import { KeyChanges } from '../modules/api-keys/changes.ts';
 import { ExpiryNotices } from '../modules/api-keys/expiry-notices.ts';
@@ -269,11 +270,7 @@ export function wire(options: WiringOptions): Services {
     onDropped: (count) => log?.warn({ event: 'quota_notices_dropped', count }),
   });
   const limiter = new KeyLimiter({ db, clock, onQuotaReached: (quota) => quotaNotices.add(quota) });
-  const keyPrefixes = [
-    ...config.environments.map(({ prefix }) => prefix),
-    config.keyPrefix,
-    ...config.keyPrefixesAccepted,
-  ];
+  const keyPrefixes = acceptedPrefixes(config);
   const leaks = new Leaks({
     db,
     clock,

@@ -11,6 +11,7 @@ import { UsageError } from './failure.ts';
 import { addChangeCommands } from './key-change.ts';
 import { findKey, parseMetadata, type NamedKey } from './key-input.ts';
 import { addLeakedCommand } from './key-leaked.ts';
+import { addScanRulesCommand } from './key-scan-rules.ts';
 import { addUsageCommand } from './key-usage.ts';
 import { dateOf, describeUse, stateOf } from './key-text.ts';
 import { parseLimits, withLimits, type LimitOptions } from './limit-options.ts';
@@ -68,6 +69,7 @@ export function keyCommand(): Command {
   addChangeCommands(key);
   addUsageCommand(key);
   addLeakedCommand(key);
+  addScanRulesCommand(key);
   key
     .command('delete')
     .description('Delete an API key, named by its id or by account and nickname. This cannot be undone.')

@@ -11,13 +11,22 @@ export interface PrefixSettings {
   readonly environments: readonly Environment[];
 }
 
+/** All prefixes of keys that verification accepts, each once. The prefixes of environments are first. */
+export const acceptedPrefixes = ({
+  keyPrefix,
+  keyPrefixesAccepted,
+  environments,
+}: PrefixSettings): readonly string[] => [
+  ...new Set([...environments.map(({ prefix }) => prefix), keyPrefix, ...keyPrefixesAccepted]),
+];
+
 /**
  * One sentence for each prefix whose keys are rejected, for the log of `serve` and for `doctor`. If KEYREEVE_ENVIRONMENTS is
  * missing, the first sentence names it.
  */
 export async function keyPrefixWarnings(db: Db, settings: PrefixSettings): Promise<readonly string[]> {
-  const { keyPrefix, keyPrefixesAccepted, environments } = settings;
-  const accepted = [keyPrefix, ...keyPrefixesAccepted, ...environments.map(({ prefix }) => prefix)];
+  const { environments } = settings;
+  const accepted = acceptedPrefixes(settings);
   const further = environments.slice(1).map(({ name }) => name);
   const recordedFirst = environments.length === 0 ? await findFirstEnvironment(db) : null;
   // If it was removed by mistake, setting it again removes the warnings that follow.
