@@ -1,4 +1,5 @@
 /** The prefixes and the first environment that the database records, compared with the configuration. */
+import { reservedPrefixes } from '@keyreeve/contract';
 import type { Db } from '../../foundation/database/db.ts';
 import { findFirstEnvironment } from '../../foundation/database/installation.ts';
 import type { Environment } from './environments.ts';
@@ -38,6 +39,8 @@ export async function keyPrefixWarnings(db: Db, settings: PrefixSettings): Promi
     if (environment !== null && !further.includes(environment))
       return `KEYREEVE_ENVIRONMENTS does not list ${environment}: its keys, which begin with ${prefix}_, are rejected`;
     if (accepted.includes(prefix)) return [];
+    if (reservedPrefixes.includes(prefix))
+      return `${prefix} was the prefix of new keys earlier, but this version reserves it for other credentials: keys that begin with ${prefix}_ are rejected; replace them`;
     return `KEYREEVE_KEY_PREFIXES_ACCEPTED does not list ${prefix}, which was the prefix of new keys earlier: keys that begin with ${prefix}_ are rejected; add ${prefix} to it`;
   });
   return ofPrefixes.length === 0 ? [] : [...missing, ...ofPrefixes];

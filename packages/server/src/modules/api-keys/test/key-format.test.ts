@@ -95,6 +95,7 @@ test('a text can be an imported key unless it has our formats, is a JWT or is to
     key.slice(1),
     'é',
     'x'.repeat(limits.importedKeyCharsMax),
+    `krvt_${'a'.repeat(48)}`,
   ];
   for (const text of foreign) assert.equal(mayBeImported(text, prefixes), true, text);
   const own = [
@@ -103,6 +104,7 @@ test('a text can be an imported key unless it has our formats, is a JWT or is to
     `acme_${'a'.repeat(49)}`,
     'krvr_',
     'krvc_123456',
+    `krvt_${'a'.repeat(49)}`,
     'eyJ',
     'eyJhbGciOiJub25lIn0.e30.',
     '',

@@ -70,7 +70,7 @@ test(
 );
 
 test(
-  'discovery returns the URLs of the issuer, keys and introspection, and no grant types',
+  'discovery returns the URLs of the issuer, token endpoint, keys and introspection, and the only grant type',
   { tags: ['asvs:10.4.4'] },
   async () => {
     await using app = await newApp({
@@ -87,7 +87,9 @@ test(
       introspection_endpoint: 'https://auth.example.com/auth/introspect',
       introspection_endpoint_auth_methods_supported: ['client_secret_basic'],
       response_types_supported: [],
-      grant_types_supported: [],
+      grant_types_supported: ['urn:ietf:params:oauth:grant-type:jwt-bearer'],
+      token_endpoint: 'https://auth.example.com/auth/oauth/token',
+      token_endpoint_auth_methods_supported: ['none'],
       service_documentation: 'https://auth.example.com/docs',
     });
   },
