@@ -46,6 +46,8 @@ function asOfFirstSchema(text: string): string {
     'last_used_from',
     'revision',
     'environment',
+    'public_key',
+    'leaked_at',
     'first_environment',
     'entitlements',
     'entitlements_revision',
