@@ -99,8 +99,10 @@ test('only view=full adds scopes, expiry, state, hint and last use', async () =>
     expiresAt: '2027-01-31T00:00:00.000Z',
     disabledAt: null,
     disabledReason: null,
+    leakedAt: null,
     environment: null,
     hint: `krv_…${created.key.slice(-4)}`,
+    publicKey: null,
     lastUsedAt: null,
   };
   assert.deepEqual(await list(app, headers), [plain]);

@@ -53,7 +53,18 @@ onEachDatabase(
     const listed = await store.listAccountKeys(db, ada);
     assert.deepEqual(
       listed.map((row) => ({ ...row })),
-      [{ ...shown, disabledAt: null, disabledReason: null, hint: 'krv_…x7Qa', environment: null, updatedAt: now }],
+      [
+        {
+          ...shown,
+          disabledAt: null,
+          disabledReason: null,
+          leakedAt: null,
+          hint: 'krv_…x7Qa',
+          publicKey: null,
+          environment: null,
+          updatedAt: now,
+        },
+      ],
     );
     const [found] = await findKeyStates(db, [key.hash]);
     assert.ok(found);
