@@ -1,0 +1,65 @@
+/** The code blocks of docs/public-keys.md work: the shell blocks after those of the README, and the programs of clients. */
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { promisify } from 'node:util';
+import { bearer, newApp } from '../../test-kit/new-app.ts';
+import { newKeyPair, newPublicKeyKey, type KeyAlgorithm } from '../../test-kit/public-key-client.ts';
+import { newTempFolder } from '../../test-kit/temp-folder.ts';
+import { FakeClock } from '../../test-kit/fake-clock.ts';
+import { newProgram } from '../e2e/program.ts';
+import { hasCurl } from './curl-program.ts';
+import { outputsOf, readPage, shellBlocks } from './shell-blocks.ts';
+import { assertLike, shownJson } from './shown-json.ts';
+
+const page = readPage('docs/public-keys.md');
+const blocks = shellBlocks(page);
+const run = promisify(execFile);
+const program = (language: string): string => new RegExp(`\`\`\`${language}\n([^]*?)\`\`\``).exec(page)?.[1] ?? '';
+
+test('each shell block works as it stands, and prints what the page shows', async (t) => {
+  if (!hasCurl(t) || !(await hasProgram(t, 'openssl', ['pkeyutl', '-help']))) return;
+  await using running = await newProgram();
+  const outputs = await outputsOf(blocks, running);
+  assert.equal(outputs.length, blocks.length);
+  const shown = shownJson(page, blocks);
+  assert.equal(shown.length, 2);
+  for (const [index, json] of shown) assertLike(JSON.parse(outputs[index]?.trim() ?? ''), json, blocks[index] ?? '');
+  assert.match(outputs.at(-1) ?? '', /^X-Keyreeve-Key-Id: \d+/im);
+});
+
+const clients: readonly (readonly [string, string, string, string, KeyAlgorithm])[] = [
+  ['Node.js', process.execPath, 'js', 'client.mjs', 'EdDSA'],
+  ['Node.js', process.execPath, 'js', 'client.mjs', 'ES256'],
+  ['Python', 'python3', 'py', 'client.py', 'EdDSA'],
+];
+for (const [name, command, language, file, alg] of clients)
+  test(`the program for ${name} gets a short-lived secret with ${alg}`, async (t) => {
+    if (!(await hasProgram(t, command, ['--version']))) return;
+    using folder = newTempFolder();
+    // The programs use the time of the machine.
+    await using app = await newApp({ clock: new FakeClock(Date.now()) });
+    const { accessToken } = await app.signIn();
+    const pair = newKeyPair(alg);
+    const keyId = await newPublicKeyKey(app, accessToken, pair);
+    const privateKey = join(folder.path, 'private.pem');
+    writeFileSync(privateKey, pair.privateKey.export({ format: 'pem', type: 'pkcs8' }));
+    writeFileSync(join(folder.path, file), program(language));
+    const env = { PATH: process.env['PATH'], BASE_URL: app.url, KEY_ID: String(keyId), PRIVATE_KEY: privateKey };
+    const { stdout } = await run(command, [join(folder.path, file)], { env, timeout: 60_000 });
+    assert.match(stdout, /^krvt_[0-9A-Za-z]{49}\n$/);
+    assert.equal((await app.call('GET', '/auth/forward', { headers: bearer(stdout.trim()) })).status, 200);
+  });
+
+/** @returns false where the machine has none: then the test is named as not tried, and fails in CI */
+async function hasProgram(t: TestContext, command: string, args: readonly string[]): Promise<boolean> {
+  const isInstalled = await run(command, args).then(
+    () => true,
+    () => false,
+  );
+  assert.ok(isInstalled || process.env['CI'] !== 'true', `${command} is not installed, and CI must try it`);
+  if (!isInstalled) t.skip(`not tried: ${command} is not installed`);
+  return isInstalled;
+}
