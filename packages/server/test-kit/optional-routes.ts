@@ -1,2 +1,2 @@
 /** Settings with which the service has every route of the contract. */
-export const optionalRoutes = { KEYREEVE_GITHUB_SCANNING: 'on' } as const;
+export const optionalRoutes = { KEYREEVE_GITHUB_SCANNING: 'on', KEYREEVE_LEAK_REPORTS: 'on' } as const;

@@ -19,5 +19,8 @@ test('each block works as it stands, and prints what the page shows', async (t) 
   }
   const outputOf = (text: string): string => outputs[blocks.findIndex((block) => block.includes(text))] ?? '';
   assert.match(outputOf('/auth/leaks"'), /^\{"message":"[^"]+"\}\n+$/);
+  const shownRules = /```toml\n([^]*?)```/.exec(page)?.[1] ?? '';
+  assert.equal(outputOf('scan-rules\n').trimEnd(), shownRules.trimEnd());
+  assert.match(outputOf('--format trufflehog'), /^detectors:\n[^]* {6}key: '\(krv_/);
   assert.match(outputOf('key leaked'), /^LINE +HINT +RESULT\n1 +krv_….{4} +current secret: [^]*\n1 secret ended\n$/);
 });
