@@ -346,6 +346,10 @@ const requests: Readonly<Record<string, Send>> = {
   verify: verifying('/auth/verify', (credential) => ({ json: { credential } })),
   verifyBatch: verifying('/auth/verify/batch', (credential) => ({ json: { credentials: [credential] } })),
   introspect: verifying('/auth/introspect', (token) => ({ body: new URLSearchParams({ token }).toString() })),
+  reportLeaks: async ({ client: { app } }) => {
+    const { key } = await newTarget(app, newEmail());
+    return app.call('POST', '/auth/leaks', { json: { keys: [key] } });
+  },
   reportGithubLeaks: async ({ client: { app } }) => {
     const { key } = await newTarget(app, newEmail());
     const body = JSON.stringify([{ token: key, type: 'key', url: '' }]);
