@@ -8,6 +8,7 @@ import type { AskedOfKey, KeyConditions } from './condition.ts';
 import type { ScenarioOptions } from './scenario-options.ts';
 import type { Change, ChangeOutcome, KeyChangeKind, KeyKind } from './history.ts';
 import type { HttpRequest, HttpResponse } from './instance.ts';
+import { reportLeak } from './leak-report.ts';
 import { deleteKey } from './key-deletion.ts';
 import type { KeySource } from './key-source.ts';
 import { pick } from './prober.ts';
@@ -144,9 +145,9 @@ export class ChangedKey {
   }
 
   /** @param body of the rotation @returns when delayed effects have begun everywhere */
-  async #replaceSecret(body: object, effects: readonly Effect[]): Promise<number> {
+  async #replaceSecret(body: object, effects: readonly Effect[], kind: KeyChangeKind = 'rotated'): Promise<number> {
     const replaced = this.#current;
-    const { response, until } = await this.#send('rotated', { method: 'POST', path: '/rotate', body }, effects);
+    const { response, until } = await this.#send(kind, { method: 'POST', path: '/rotate', body }, effects);
     const { key: secret } = JSON.parse(response.text) as { key: string };
     const number = ++this.#secrets;
     this.#current = {
@@ -166,6 +167,35 @@ export class ChangedKey {
     if (!previous) return;
     await this.#send('previousEnded', { method: 'DELETE', path: '/previous' }, [endOf(previous)]);
     this.#forget(previous);
+  }
+
+  /**
+   * Reports the current secret as leaked, which ends it and disables the key, and rotates the key, which enables it again.
+   * The previous secret keeps its overlap. Nothing if no instance accepts reports.
+   * @throws KeyAbandoned
+   */
+  async leakCurrent(): Promise<void> {
+    const replaced = this.#current;
+    if (!(await this.#reportLeak(replaced, [endOf(replaced), this.#toggle('enabled', false)]))) return;
+    await this.#replaceSecret({}, [this.#toggle('enabled', true)], 'widened');
+    this.#forget(replaced);
+    await this.probeEverywhere();
+  }
+
+  /** Reports the previous secret as leaked, which ends it alone. @throws KeyAbandoned */
+  async leakPrevious(): Promise<void> {
+    const previous = this.#previous;
+    if (previous && (await this.#reportLeak(previous, [endOf(previous)]))) this.#forget(previous);
+  }
+
+  /** @returns whether an instance accepted the report @throws KeyAbandoned */
+  async #reportLeak({ secret }: CanaryKey, effects: readonly Effect[]): Promise<boolean> {
+    const accepting = this.#options.instances.filter(({ acceptsLeakReports }) => acceptsLeakReports);
+    if (accepting.length === 0) return false;
+    const instance = pick(accepting);
+    const send = (): Promise<HttpResponse | undefined> => reportLeak(instance, secret).catch(() => undefined);
+    await this.#record('leaked', `POST /auth/leaks at ${instance.url}`, effects, send);
+    return true;
   }
 
   /** After the end of an overlap. */
@@ -213,15 +243,27 @@ export class ChangedKey {
     effects: readonly Effect[],
     endsAt?: number,
   ): Promise<{ readonly response: HttpResponse; readonly until: number }> {
-    const { checker, instances } = this.#options;
     const { session } = this.#source;
-    const instance = pick(instances);
+    const instance = pick(this.#options.instances);
     if (!(await session.ensureSignedIn(instance))) throw new KeyAbandoned();
+    const source = `${method} /auth/api-keys/:id${path} ${describe(body)} at ${instance.url}`;
+    const target = `/auth/api-keys/${this.#current.id}${path}`;
+    return this.#record(kind, source, effects, () => session.send(instance, method, target, body), endsAt);
+  }
+
+  /** As {@link #send}. @param send resolves to undefined without a response */
+  async #record(
+    kind: KeyChangeKind,
+    source: string,
+    effects: readonly Effect[],
+    send: () => Promise<HttpResponse | undefined>,
+    endsAt?: number,
+  ): Promise<{ readonly response: HttpResponse; readonly until: number }> {
+    const { checker } = this.#options;
     // Fills any cache of acceptances just before the change; sometimes the change comes first.
     const before = randomInt(4) > 0 ? this.probeEverywhere() : Promise.resolve();
-    const source = `${method} /auth/api-keys/:id${path} ${describe(body)} at ${instance.url}`;
     const change = checker.beginKeyChange(kind, effects, source, monotonicMs());
-    const response = await session.send(instance, method, `/auth/api-keys/${this.#current.id}${path}`, body);
+    const response = await send();
     const endedAt = monotonicMs();
     const outcome = outcomeOf(response);
     const delayMs = response && outcome === 'changed' ? delayOf(response, endsAt) : 0;
@@ -240,7 +282,7 @@ const endOf = ({ asked }: CanaryKey): Effect => {
 };
 
 function outcomeOf(response: HttpResponse | undefined): ChangeOutcome {
-  if (response?.status === 200) return 'changed';
+  if (response?.status === 200 || response?.status === 202) return 'changed';
   return response && response.status >= 400 && response.status < 500 ? 'rejected' : 'unknown';
 }
 

@@ -70,6 +70,7 @@ export type KeyChangeKind =
   | 'expiry'
   | 'rotated'
   | 'previousEnded'
+  | 'leaked'
   | 'entitlement'
   | 'scopeMarked'
   | 'scopeDeleted'

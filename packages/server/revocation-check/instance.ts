@@ -23,6 +23,8 @@ export class Instance {
   verifications = 0;
   /** Whether X-Forwarded-For of this process counts, because its IP address belongs to a trusted proxy. */
   trustsForwardedFor = false;
+  /** Whether it ends leaked secrets that a client reports. */
+  acceptsLeakReports = false;
   readonly #base: URL;
   readonly #agent: Agent;
   /** Its connections carry only requests to `/auth/forward`, as those of a proxy do, so the short path answers them. */

@@ -1,6 +1,6 @@
 /**
  * Changes keys while they are verified: disables and enables them, removes scopes and adds them again, changes IP ranges,
- * rotates secrets, ends the previous secret and deletes keys during an overlap. A second scenario waits for times: the end
+ * rotates secrets, ends the previous secret, reports secrets as leaked and deletes keys during an overlap. A second scenario waits for times: the end
  * of an overlap and the expiry of a key.
  */
 import { randomInt } from 'node:crypto';
@@ -48,6 +48,13 @@ const steps: readonly Step[] = [
   async (key) => {
     await key.rotate(longOverlapSeconds, true);
     await key.endPrevious();
+  },
+  async (key) => {
+    await key.leakCurrent();
+  },
+  async (key) => {
+    await key.rotate(longOverlapSeconds, true);
+    await (randomInt(2) === 0 ? key.leakPrevious() : key.leakCurrent());
   },
   async (key) => {
     await key.rotate(longOverlapSeconds, true);

@@ -15,6 +15,7 @@ import { Checker } from './checker.ts';
 import { DeletionScenario } from './deletion-scenario.ts';
 import { runDisablingScenario } from './disabling-scenario.ts';
 import { Instance } from './instance.ts';
+import { reportLeak } from './leak-report.ts';
 import { runEndingScenario, runNarrowingScenario } from './narrowing-scenario.ts';
 import type { Report } from './report.ts';
 import type { ScenarioOptions } from './scenario-options.ts';
@@ -117,6 +118,7 @@ export class Workload {
       ...(onDeleted ? { onDeleted } : {}),
     };
     await this.#findTrustingInstances();
+    await this.#findReportedInstances();
     await this.#canaries.declareScopes([otherScope, scope]);
     const scenarios: DeletionScenario[] = [];
     while (scenarios.length < this.#deletionScenarios && !options.isOver()) {
@@ -192,6 +194,15 @@ export class Workload {
       const response = await instance.send({ method: 'GET', path: '/auth/forward', headers }).catch(() => undefined);
       instance.trustsForwardedFor = response?.status === 200;
     }
+  }
+
+  /** A report without a secret has no effect. */
+  async #findReportedInstances(): Promise<void> {
+    const finding = this.instances.map(async (instance) => {
+      const response = await reportLeak(instance, 'no secret').catch(() => undefined);
+      instance.acceptsLeakReports = response?.status === 202;
+    });
+    await Promise.all(finding);
   }
 
   /** Instances with different public URLs reject each other’s access tokens. */

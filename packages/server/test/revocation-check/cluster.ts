@@ -90,6 +90,7 @@ export class Cluster implements AsyncDisposable {
           ...shared,
           // The client IP of a verification is what the check sends in X-Forwarded-For.
           KEYREEVE_TRUSTED_PROXIES: '127.0.0.1',
+          KEYREEVE_LEAK_REPORTS: 'on',
           KEYREEVE_DATABASE_URL: proxy?.through(databaseUrl) ?? databaseUrl,
           ...environment,
           ...environmentOf(number),

@@ -27,6 +27,7 @@ const selected = [
   'a deletion whose response precedes a group commit of 100 ms (embedded)',
   'a worker whose response to a deletion precedes the commit of its supervisor (embedded)',
   'a change of a key whose response precedes a group commit of 100 ms (embedded)',
+  'a report of a leak whose response precedes a group commit of 100 ms (embedded)',
   'a cache of previous secrets, of 2 s, that a deletion of the key does not clear',
   'a client IP that is the leftmost entry of X-Forwarded-For',
   'a cache of the scopes that the catalogue withholds from a key, of 2 s',

@@ -174,6 +174,34 @@ export const narrowingMutants: readonly Mutant[] = [
     faults: [],
   },
   {
+    name: 'a report of a leak whose response precedes a group commit of 100 ms (embedded)',
+    edits: [
+      {
+        file: 'modules/leaks/leaks.ts',
+        find: `      db.transaction((tx) => endReportedTx(tx, principal, secrets, now, notices));`,
+        replace: `      new Promise<EndedSecret[]>((resolve, reject) => void db.transaction(async (tx) => {
+        const made = await endReportedTx(tx, principal, secrets, now, notices);
+        resolve(made);
+        return made;
+      }).then(resolve, reject));`,
+      },
+      delayedCommit,
+    ],
+    faults: [],
+    database: 'embedded',
+  },
+  {
+    name: 'a report of a leak that does not end a previous secret',
+    edits: [
+      {
+        file: 'modules/api-keys/leak-store.ts',
+        find: `    tx.enqueue(endPrevious, [keyId, lookupOf(Buffer.from(leaked.hash, 'hex'))]);\n`,
+        replace: ``,
+      },
+    ],
+    faults: [],
+  },
+  {
     name: 'a verification that ignores a disabled key',
     edits: [
       {
