@@ -25,9 +25,12 @@ test('each shell block works as it stands, and prints what the page shows', asyn
   const outputs = await outputsOf(blocks, running);
   assert.equal(outputs.length, blocks.length);
   const shown = shownJson(page, blocks);
-  assert.equal(shown.length, 2);
+  assert.equal(shown.length, 3);
   for (const [index, json] of shown) assertLike(JSON.parse(outputs[index]?.trim() ?? ''), json, blocks[index] ?? '');
-  assert.match(outputs.at(-1) ?? '', /^X-Keyreeve-Key-Id: \d+/im);
+  const outputOf = (text: string): string => outputs[blocks.findIndex((block) => block.includes(text))] ?? '';
+  assert.match(outputOf('--public-key'), /^Created API key \d+ \(reports\)\.$/m);
+  assert.match(outputOf('/auth/forward'), /^X-Keyreeve-Key-Id: \d+/im);
+  assert.match(outputOf('/previous"'), /has ended/);
 });
 
 const clients: readonly (readonly [string, string, string, string, KeyAlgorithm])[] = [
