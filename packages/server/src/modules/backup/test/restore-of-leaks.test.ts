@@ -1,0 +1,170 @@
+/** A restore or a failover never makes a leaked secret valid again. */
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
+import { FakeClock } from '../../../../test-kit/fake-clock.ts';
+import { databases } from '../../../../test-kit/new-db.ts';
+import { addAccount, keys, now, operator } from '../../../../test-kit/rows.ts';
+import { codeOf, onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
+import { newTempFolder } from '../../../../test-kit/temp-folder.ts';
+import { testConfig } from '../../../../test-kit/test-config.ts';
+import { wire, type Services } from '../../../app/wiring.ts';
+import type { Db } from '../../../foundation/database/db.ts';
+import { claimInstallation } from '../../../foundation/database/installation.ts';
+import { DeletionJournal } from '../../deletion-journal/deletion-journal.ts';
+import { readJournal } from '../../deletion-journal/files.ts';
+import { identityOf } from '../../deletion-journal/revocation.ts';
+import { moveInstallation } from '../move.ts';
+import { replayOnLive } from '../replay-on-live.ts';
+import { nothingReplayed } from '../replay.ts';
+import { backUp, journalIn, later, restore } from './backup-kit.ts';
+
+const overlap = { overlapSeconds: 86_400, endPrevious: false } as const;
+const report = (services: Services, ...texts: string[]) =>
+  services.leaks.report(
+    operator,
+    texts.map((text) => ({ text })),
+  );
+
+const wireTo = (db: Db, folder: string, at = now + 20_000): Services =>
+  wire({
+    config: { ...testConfig(), deletionJournal: folder },
+    installation: { db, keys, migrated: [] },
+    clock: new FakeClock(at),
+    issuer: 'http://localhost',
+  });
+
+const outcomeOf = ({ verifier }: Services, key: string): Promise<unknown> =>
+  verifier.verify(key).then((result) => (result.valid ? 'valid' : result.code), codeOf);
+
+/** Keys before a backup: all valid. */
+async function newKeys(services: Services) {
+  const { apiKeys, keyChanges } = services;
+  const ids: number[] = [];
+  const texts: string[] = [];
+  for (const nickname of ['leaked', 'kept', 'disabled', 'rotated']) {
+    const { id, secret } = await apiKeys.create(operator, 'acc_ada', { nickname });
+    ids.push(id);
+    texts.push(secret.reveal());
+  }
+  const [leaked, kept, disabled, old] = texts as [string, string, string, string];
+  await keyChanges.change(operator, 'acc_ada', ids[2]!, { disabled: true });
+  const current = (await keyChanges.rotate(operator, 'acc_ada', ids[3]!, overlap)).secret.reveal();
+  return { ids, leaked, kept, disabled, old, current };
+}
+
+onEachDatabase('a restore ends the secrets that leaked since the backup, and only these', async ({ db }) => {
+  using temp = newTempFolder();
+  const [backup, folder, caughtUp] = ['backup', 'journal', 'caught-up'].map((name) => join(temp.path, name));
+  const services = wireTo(db, folder!);
+  await addAccount(db, 'ada');
+  const made = await newKeys(services);
+  await backUp(db, backup!);
+  const afterBackup = await services.apiKeys.create(operator, 'acc_ada', { nickname: 'later' });
+  const results = await report(services, made.leaked, made.disabled, made.old, afterBackup.secret.reveal());
+  assert.deepEqual(results, ['current', 'current', 'previous', 'current']);
+
+  // The audit log yields the same entries, after a crash between a commit and its entry.
+  const entriesOf = async (path: string): Promise<string[]> =>
+    (await Array.fromAsync(readJournal(path, keys))).map(identityOf).filter((text) => text.startsWith('secret_leaked'));
+  await journalIn(db, caughtUp!).catchUp();
+  assert.deepEqual((await entriesOf(caughtUp!)).toSorted(), (await entriesOf(folder!)).toSorted());
+  assert.deepEqual(await journalIn(db, folder!).catchUp(), { working: 0, isBehind: false });
+
+  await using fresh = await databases[db.dialect]!();
+  const restored = await restore(fresh.db, backup!, { journalFolders: [folder!], acceptsRevival: true });
+  assert.deepEqual(restored.replayed, { ...nothingReplayed, secretsLeaked: 3 });
+  const again = wireTo(fresh.db, folder!, later);
+  const outcomes = await Promise.all(
+    [made.leaked, made.kept, made.disabled, made.old, made.current].map((text) => outcomeOf(again, text)),
+  );
+  assert.deepEqual(outcomes, ['not_found', 'valid', 'not_found', 'not_found', 'valid']);
+  const shown = await Promise.all(made.ids.map((id) => again.keyChanges.read('acc_ada', id)));
+  assert.deepEqual(
+    shown.map(({ disabledReason, leakedAt, previousExpiresAt }) => [
+      disabledReason,
+      leakedAt !== null,
+      previousExpiresAt,
+    ]),
+    [
+      ['leaked', true, null],
+      [null, false, null],
+      ['administrator', true, null],
+      [null, false, null],
+    ],
+  );
+  const events = (await listAuditEvents(fresh.db)).filter(({ action }) => action === 'api_key.leaked');
+  const secrets = events.map(({ actor, details }) => [actor, (JSON.parse(details ?? '') as { secret: string }).secret]);
+  assert.deepEqual(secrets.toSorted(), [
+    ['system', 'current'],
+    ['system', 'current'],
+    ['system', 'previous'],
+  ]);
+  assert.match(events[0]?.details ?? '', /^\{"by":"deletion_journal","secret":"\w+","hash":"01[0-9a-f]{64}"\}$/);
+
+  // The owner enables the key by a rotation. Neither a report nor a replay questions it.
+  const enabling = again.keyChanges.change(operator, 'acc_ada', made.ids[0]!, { disabled: false });
+  await assert.rejects(enabling, (error) => codeOf(error) === 'key_leaked');
+  const next = (await again.keyChanges.rotate(operator, 'acc_ada', made.ids[0]!, overlap)).secret.reveal();
+  assert.deepEqual(await journalIn(fresh.db, folder!).catchUp(), { working: 0, isBehind: false });
+  const replayed = await replayOnLive(operator, {
+    db: fresh.db,
+    keys,
+    clock: new FakeClock(later + 2),
+    journal: new DeletionJournal({ folder: folder!, db: fresh.db, clock: new FakeClock(later + 2), keys }),
+    journalFolders: [],
+    isDryRun: false,
+  });
+  assert.deepEqual(replayed.replayed, nothingReplayed);
+  assert.equal(await outcomeOf(again, next), 'valid');
+});
+
+onEachDatabase('a database that has lost a leak is found and repaired', async ({ db }) => {
+  using temp = newTempFolder();
+  const [backup, folder] = [join(temp.path, 'backup'), join(temp.path, 'journal')];
+  const services = wireTo(db, folder);
+  await addAccount(db, 'ada');
+  const { leaked, old } = await newKeys(services);
+  await backUp(db, backup);
+  await report(services, leaked, old);
+  // As after a failover: the state before the leak, without a replay.
+  await using fresh = await databases[db.dialect]!();
+  await restore(fresh.db, backup, { acceptsRevival: true });
+  const again = wireTo(fresh.db, folder, later);
+  assert.equal(await outcomeOf(again, leaked), 'valid');
+  assert.equal((await journalIn(fresh.db, folder).catchUp()).working, 2);
+  const journal = new DeletionJournal({ folder, db: fresh.db, clock: new FakeClock(later), keys });
+  const clock = new FakeClock(later);
+  const { replayed } = await replayOnLive(operator, {
+    db: fresh.db,
+    keys,
+    clock,
+    journal,
+    journalFolders: [],
+    isDryRun: false,
+  });
+  assert.equal(replayed.secretsLeaked, 2);
+  assert.deepEqual([await outcomeOf(again, leaked), await outcomeOf(again, old)], ['not_found', 'not_found']);
+});
+
+onEachDatabase('a backup or a move of a leaked key keeps its state', async ({ db }) => {
+  using temp = newTempFolder();
+  const [backup, folder] = [join(temp.path, 'backup'), join(temp.path, 'journal')];
+  const services = wireTo(db, folder);
+  await addAccount(db, 'ada');
+  const { ids, leaked } = await newKeys(services);
+  await report(services, leaked);
+  const stateIn = async (of: Db) => {
+    const { disabledReason, disabledAt, leakedAt, hint } = await wireTo(of, folder).keyChanges.read('acc_ada', ids[0]!);
+    return { disabledReason, disabledAt, leakedAt, hint };
+  };
+  const state = await stateIn(db);
+  await backUp(db, backup);
+  await using restored = await databases[db.dialect]!();
+  const { replayed } = await restore(restored.db, backup, { journalFolders: [folder], acceptsRevival: true });
+  assert.deepEqual([replayed, await stateIn(restored.db)], [nothingReplayed, state]);
+  await using moved = await databases[db.dialect]!();
+  await claimInstallation(db, keys.check, now);
+  await moveInstallation(operator, db, moved.db, keys.check, new FakeClock(later));
+  assert.deepEqual(await stateIn(moved.db), state);
+});
