@@ -65,6 +65,7 @@ test(
       ['revokeTokens', 204],
       ['createKey', 201],
       ['registerPublicKey', 201],
+      ['reportLeaks', 202],
       ['createServiceAccount', 201],
       ['createServiceAccountKey', 201],
       ['registerServiceAccountPublicKey', 201],
