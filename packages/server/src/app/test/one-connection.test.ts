@@ -170,10 +170,6 @@ const requests: Readonly<Record<string, Send>> = {
     assert.equal((await as(app, user, 'POST', `${path}/rotate`)).status, 200);
     return as(app, user, 'DELETE', `${path}/previous`);
   },
-  reportLeaks: async ({ client: { app } }) => {
-    const { key } = await newTarget(app, newEmail());
-    return app.call('POST', '/auth/leaks', { json: { keys: [key, key] } });
-  },
   deleteKey: own('DELETE', ({ keyId }) => `/auth/api-keys/${keyId}`),
   listGrantableScopes: own('GET', () => '/auth/scopes'),
   createServiceAccount: own('POST', () => '/auth/service-accounts', { name: 'backend' }),

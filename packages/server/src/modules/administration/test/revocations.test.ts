@@ -158,7 +158,8 @@ test('the lists of API keys and sessions contain no secrets', async () => {
   const target = await newTarget(app);
   const path = `accounts/${target.account.id}`;
   const now = new Date(app.clock.now()).toISOString();
-  const unchanged = { disabledAt: null, disabledReason: null, lastUsedAt: null, environment: null };
+  const noState = { disabledAt: null, disabledReason: null, leakedAt: null, publicKey: null };
+  const unchanged = { ...noState, lastUsedAt: null, environment: null };
   const keys = await administer(app, administrator, 'GET', `${path}/api-keys`);
   assert.deepEqual(keys.json, {
     apiKeys: [
