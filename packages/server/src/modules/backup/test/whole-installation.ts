@@ -74,12 +74,18 @@ const insertRest = [
   sql(
     'test_fill_key',
     `update api_keys set disabled_at = $1, disabled_reason = 'owner', addresses = '192.0.2.0/24', metadata = '{"team":7}',
-       limits = '{}', last_used_from = '192.0.2.0/24', revision = 3, environment = 'test' where nickname = 'server'`,
+       limits = '{}', last_used_from = '192.0.2.0/24', revision = 3, environment = 'test',
+       leaked_at = $1, public_key = '{"kty":"OKP"}' where nickname = 'server'`,
   ),
   sql(
     'test_insert_previous_secret',
-    `insert into api_key_secrets (lookup, key_hash, key_id, expires_at, last_used_at)
-     values (7, $2, (select max(id) from api_keys), $1, $1)`,
+    `insert into api_key_secrets (lookup, key_hash, key_id, expires_at, last_used_at, public_key)
+     values (7, $2, (select max(id) from api_keys), $1, $1, '{"kty":"EC"}')`,
+  ),
+  sql(
+    'test_insert_short_lived_secret',
+    `insert into short_lived_secrets (lookup, key_hash, key_id, issued_by, assertion_id, created_at, expires_at)
+     values (9, $2, (select max(id) from api_keys), 7, 'assertion-0123456789', $1, $1 + 1)`,
   ),
   sql(
     'test_insert_key_prefix',
