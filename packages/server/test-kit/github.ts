@@ -21,7 +21,7 @@ export class GithubSigner {
   constructor(keyId = 'a'.repeat(64)) {
     const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     this.keyId = keyId;
-    this.publicKey = publicKey.export({ type: 'spki', format: 'pem' }) as string;
+    this.publicKey = publicKey.export({ type: 'spki', format: 'pem' });
     this.#privateKey = privateKey;
   }
 

@@ -7,11 +7,11 @@ import { test, type TestContext } from 'node:test';
 import { Pool } from 'pg';
 import { allRoutes, publicKeyExample, type RouteContract } from '@keyreeve/contract';
 import { sql } from '../../foundation/database/sql.ts';
+import { requestsWithoutCredential } from './requests-without-credential.ts';
 import { basic, bearer, goodPassword, operator, type Answered, type SignedIn } from '../../../test-kit/new-app.ts';
 import { currentKind } from '../../../test-kit/new-db.ts';
 import { newReceiver, type Receiver } from '../../../test-kit/webhook-receiver.ts';
 import { administer, newAdministrator, newTarget, type Target } from '../../../test-kit/administrators.ts';
-import { exchange, newAssertion, newKeyPair, newPublicKeyKey } from '../../../test-kit/public-key-client.ts';
 import { newBackend } from '../../../test-kit/service-accounts.ts';
 import { githubSettings, GithubSigner } from '../../../test-kit/github.ts';
 import { optionalRoutes } from '../../../test-kit/optional-routes.ts';
@@ -334,11 +334,6 @@ const requests: Readonly<Record<string, Send>> = {
   enableWebhook: ofWebhook('POST', (id) => `webhooks/${id}/enable`),
   rotateWebhookSecret: ofWebhook('POST', (id) => `webhooks/${id}/rotate-secret`),
   testWebhook: ofWebhook('POST', (id) => `webhooks/${id}/test`),
-  exchangeAssertion: async ({ client: { app } }) => {
-    const { accessToken } = await app.signIn(newEmail());
-    const pair = newKeyPair();
-    return exchange(app, newAssertion(app, pair, await newPublicKeyKey(app, accessToken, pair)));
-  },
   forward: async ({ client: { app } }) => {
     const { key } = await newTarget(app, newEmail());
     return app.call('GET', '/auth/forward', { headers: bearer(key) });
@@ -346,15 +341,7 @@ const requests: Readonly<Record<string, Send>> = {
   verify: verifying('/auth/verify', (credential) => ({ json: { credential } })),
   verifyBatch: verifying('/auth/verify/batch', (credential) => ({ json: { credentials: [credential] } })),
   introspect: verifying('/auth/introspect', (token) => ({ body: new URLSearchParams({ token }).toString() })),
-  reportLeaks: async ({ client: { app } }) => {
-    const { key } = await newTarget(app, newEmail());
-    return app.call('POST', '/auth/leaks', { json: { keys: [key] } });
-  },
-  reportGithubLeaks: async ({ client: { app } }) => {
-    const { key } = await newTarget(app, newEmail());
-    const body = JSON.stringify([{ token: key, type: 'key', url: '' }]);
-    return app.call('POST', '/auth/leaks/github', { headers: github.headers(body), body });
-  },
+  ...requestsWithoutCredential(github),
   getJwks: read('/.well-known/jwks.json'),
   getMetadata: read('/.well-known/oauth-authorization-server'),
   verifyEmailPage: read('/account/verify-email'),

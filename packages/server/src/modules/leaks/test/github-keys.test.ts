@@ -88,7 +88,7 @@ test('only EC P-256 keys of the list are accepted, and a list without one is an 
       type === 'ed25519'
         ? generateKeyPairSync('ed25519')
         : generateKeyPairSync('ec', { namedCurve: type === 'ec' ? 'P-256' : 'P-384' });
-    return publicKey.export({ type: 'spki', format: 'pem' }) as string;
+    return publicKey.export({ type: 'spki', format: 'pem' });
   };
   const list = listOf(
     { keyId: 'a', publicKey: pem('ec') },
