@@ -1,6 +1,13 @@
 /** Keys of service accounts: the requests of own keys, sent by a manager or a management key. */
 import assert from 'node:assert/strict';
-import type { CreatedKey, ErrorCode, KeyDetails, RotatedKey } from '@keyreeve/contract';
+import {
+  publicKeyExample,
+  type CreatedKey,
+  type ErrorCode,
+  type KeyDetails,
+  type ListedKey,
+  type RotatedKey,
+} from '@keyreeve/contract';
 import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { test } from '../../../../test-kit/app-on-each-database.ts';
 import { assertRejected } from '../../../../test-kit/key-client.ts';
@@ -16,6 +23,7 @@ const statusOf = async (app: TestApp, key: string): Promise<number> =>
 /** All requests of keys below `path`, with the id of a key. */
 const requests = (id: number): readonly (readonly [method: string, path: string, json?: unknown])[] => [
   ['POST', '/api-keys', { nickname: 'another' }],
+  ['POST', '/api-keys/public', { nickname: 'with a public key', publicKey: publicKeyExample }],
   ['GET', '/api-keys'],
   ['GET', `/api-keys/${id}`],
   ['PATCH', `/api-keys/${id}`, { disabled: true }],
@@ -135,9 +143,9 @@ test('a key of another account is 401 below a service account, also for its mana
   const { id, secret } = await apiKeys.create(operator, second, { nickname: 'worker' });
   const events = await listAuditEvents(app.db);
   for (const keyId of [id, backend.keyId])
-    for (const request of requests(keyId).slice(2))
+    for (const request of requests(keyId).slice(3))
       assertRejected(await send(app, backend.headers, backend.path, request), 'not_key_owner', request.join(' '));
-  for (const request of requests(1).slice(2))
+  for (const request of requests(1).slice(3))
     assertRejected(await send(app, backend.headers, backend.path, request), 'key_not_found', request.join(' '));
   assert.deepEqual(await listAuditEvents(app.db), events);
   assert.equal(await statusOf(app, secret.reveal()), 200);
@@ -191,4 +199,29 @@ test('a management key cannot enable a key that an administrator disabled', asyn
   await keyChanges.change(operator, serviceId, id, { disabled: true });
   const answer = await send(app, headers, path, ['PATCH', `/api-keys/${id}`, { disabled: false }]);
   assertRejected(answer, 'administrator_required');
+});
+
+test('a manager and a management key register public keys for a service account', async () => {
+  await using app = await newApp();
+  const user = await app.signIn();
+  const backend = await newBackend(app);
+  const ofUser = await addServiceAccount(app.db, [user.account.id]);
+  for (const [headers, path, actor] of [
+    [bearer(user.accessToken), `/auth/service-accounts/${ofUser}`, `account:${user.account.id}`],
+    [backend.headers, backend.path, `key:${backend.keyId}`],
+  ] as const) {
+    const body = { nickname: 'tenant', publicKey: publicKeyExample };
+    const created = await send(app, headers, path, ['POST', '/api-keys/public', body]);
+    assert.equal(created.status, 201, created.text);
+    const { id, ...others } = created.json as ListedKey;
+    assert.deepEqual(Object.keys(others), ['nickname', 'createdAt', 'updatedAt']);
+    assert.equal(created.headers.get('location'), `${path}/api-keys/${id}`);
+    const { publicKey } = (await send(app, headers, path, ['GET', `/api-keys/${id}`])).json as KeyDetails;
+    assert.deepEqual(publicKey, publicKeyExample);
+    assert.equal((await listAuditEvents(app.db)).at(-1)?.actor, actor);
+    const withScope = { ...body, nickname: 'service', scopes: ['keyreeve:verify'] };
+    assertRejected(await send(app, headers, path, ['POST', '/api-keys/public', withScope]), 'reserved_scope');
+    const rotation = await send(app, headers, path, ['POST', `/api-keys/${id}/rotate`, {}]);
+    assert.deepEqual(assertRejected(rotation, 'invalid_request'), ['/publicKey']);
+  }
 });
