@@ -6,3 +6,11 @@ export interface ErrorDefinition {
   /** What is wrong and what to do next. */
   readonly meaning: string;
 }
+
+/** The texts of its page. */
+export interface ErrorHelp {
+  /** Why the server returns it. */
+  readonly cause: string;
+  /** What the caller or the operator does about it. */
+  readonly fix: string;
+}

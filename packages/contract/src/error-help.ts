@@ -1,14 +1,8 @@
 /** Cause and fix of each error, in plain English, for its page at `/problems/<code>`. */
+import type { ErrorHelp } from './error-definition.ts';
 import type { ErrorCode } from './errors.ts';
 import { keyErrorHelp } from './key-error-help.ts';
 import { limits } from './limits.ts';
-
-export interface ErrorHelp {
-  /** Why the server returns it. */
-  readonly cause: string;
-  /** What the caller or the operator does about it. */
-  readonly fix: string;
-}
 
 const signInAgain = 'Refresh the token with `POST /auth/token/refresh`, or sign in again with `POST /auth/token`.';
 const waitAndRetry = 'Wait for the seconds in the `Retry-After` header, then send the request again.';

@@ -1,5 +1,5 @@
 /** Cause and fix of the errors of API keys. Part of the texts in error-help.ts. */
-import type { ErrorHelp } from './error-help.ts';
+import type { ErrorHelp } from './error-definition.ts';
 import type { keyErrors } from './key-errors.ts';
 import { limits } from './limits.ts';
 
