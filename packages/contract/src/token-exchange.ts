@@ -43,7 +43,8 @@ export const exchangeAssertion = {
   path: '/auth/oauth/token',
   tag: 'API keys',
   summary: 'Exchange an assertion for a short-lived secret',
-  description: `For API keys with a public key (RFC 7523 section 2.1). The assertion is a JWT: header \`alg\` of the key and \`kid\`, the id of the key; claims \`iss\` and \`sub\`, the id of the key, \`aud\`, the public URL of this server, \`iat\`, \`exp\`, at most ${limits.assertionSecondsMax} seconds later, and \`jti\`, ${limits.assertionIdCharsMin} to ${limits.assertionIdCharsMax} random characters. Each assertion works once. A response with status 400 has the format of RFC 6749 section 5.2.`,
+  description:
+    'RFC 7523 section 2.1, for API keys with a public key. The JWT has the header `kid` and the claims `iss`, `sub`, `aud`, `iat`, `exp` and `jti`. Each works once. A response with status 400 has the format of RFC 6749 section 5.2.',
   auth: 'none',
   body: { type: 'form', schema: ExchangeBody, bytesMax: limits.exchangeBodyBytesMax },
   success: {

@@ -96,8 +96,11 @@ test('every operation lists each code that it can return, under its status or in
       assert.ok(names.length > 0, `${route.id} ${code}`);
       // A code of the route itself must be under its status.
       if (route.errors.includes(code)) assert.ok(names.includes(own), `${route.id} ${code}`);
-      for (const response of names)
-        assert.deepEqual(Object.keys(resolved(response as Response).content ?? {}), ['application/problem+json']);
+      for (const response of names) {
+        const isOAuth = route.errorFormat === 'oauth' && errors[code].status === 400 && response === own;
+        const expected = isOAuth ? 'application/json' : 'application/problem+json';
+        assert.deepEqual(Object.keys(resolved(response as Response).content ?? {}), [expected]);
+      }
     }
     assert.ok(responses[route.success.status], `${route.id} ${route.success.status}`);
     const failures = Object.keys(responses).filter((status) => Number(status) >= 400);

@@ -32,8 +32,6 @@ const keyTypes: ReadonlyMap<unknown, KeyType> = new Map([
   ['Ed25519', 'OKP'],
   ['ES256', 'EC'],
 ]);
-/** Other headers select a key or change the encoding (jku, jwk, x5c, crit, b64, zip). */
-const headerNames = new Set(['alg', 'kid', 'typ']);
 const types = new Set<unknown>([undefined, 'JWT', 'jwt', 'authorization-grant+jwt']);
 const keyIdPattern = /^[1-9]\d{0,15}$/;
 const idPattern = new RegExp(`^[\\x21-\\x7E]{${limits.assertionIdCharsMin},${limits.assertionIdCharsMax}}$`);
@@ -48,6 +46,7 @@ export function parseAssertion(text: string): Assertion | undefined {
   try {
     const [header, payload, signature, ...rest] = text.split('.', 4).map(fromCanonicalBase64url);
     if (!header || !payload || signature?.length !== signatureBytes || rest.length > 0) return undefined;
+    // Other headers select a key or change the encoding (jku, jwk, x5c, crit, b64, zip).
     const { alg, kid, typ, ...others } = objectOf(header);
     const { iss, sub, aud, exp, iat, nbf = iat, jti } = objectOf(payload);
     const keyType = keyTypes.get(alg);
