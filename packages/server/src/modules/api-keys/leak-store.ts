@@ -107,8 +107,8 @@ export const findLeakedSecretsTx = (tx: Transaction, hashes: readonly Buffer[]):
  * @param at the time of the change, in milliseconds
  */
 export function endLeakedSecretTx(tx: Transaction, leaked: FoundSecret, at: number): void {
-  const { keyId, secret, disabledAt, disabledReason } = leaked;
-  if (secret === 'previous') {
+  const { keyId, secret: kind, disabledAt, disabledReason } = leaked;
+  if (kind === 'previous') {
     tx.enqueue(endPrevious, [keyId, lookupOf(Buffer.from(leaked.hash, 'hex'))]);
     tx.enqueue(touch, [keyId, at]);
     return;

@@ -207,8 +207,8 @@ export async function findLostChanges(
   changes: readonly DatedId[],
 ): Promise<FoundChange[]> {
   const given = independentKinds.includes(kind) ? changes : latestOfEach(changes);
-  const listed = kind === 'secret_leaked' ? given.map(withLookup) : given;
-  return latestOfEach(await reader.all(lost[kind], [JSON.stringify(listed)]));
+  const items = kind === 'secret_leaked' ? given.map(withLookup) : given;
+  return latestOfEach(await reader.all(lost[kind], [JSON.stringify(items)]));
 }
 
 const withLookup = (change: DatedId) => ({ ...change, lookup: lookupOf(Buffer.from(change.id, 'hex')) });

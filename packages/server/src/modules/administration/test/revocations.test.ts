@@ -159,7 +159,6 @@ test('the lists of API keys and sessions contain no secrets', async () => {
   const path = `accounts/${target.account.id}`;
   const now = new Date(app.clock.now()).toISOString();
   const noState = { disabledAt: null, disabledReason: null, leakedAt: null, publicKey: null };
-  const unchanged = { ...noState, lastUsedAt: null, environment: null };
   const keys = await administer(app, administrator, 'GET', `${path}/api-keys`);
   assert.deepEqual(keys.json, {
     apiKeys: [
@@ -171,7 +170,7 @@ test('the lists of API keys and sessions contain no secrets', async () => {
         scopes: [],
         expiresAt: null,
         hint: `krv_…${target.key.slice(-4)}`,
-        ...unchanged,
+        ...{ ...noState, lastUsedAt: null, environment: null },
       },
     ],
   });
