@@ -36,6 +36,8 @@ export const GithubLabel = Type.Object(
 );
 export type GithubLabel = Static<typeof GithubLabel>;
 
+export const GithubLabels = Type.Array(GithubLabel);
+
 export const reportGithubLeaks = {
   id: 'reportGithubLeaks',
   method: 'POST',
@@ -55,6 +57,6 @@ export const reportGithubLeaks = {
     ),
   }),
   body: { type: 'raw', schema: GithubMatches, bytesMax: limits.githubReportBytesMax },
-  success: { status: 200, description: 'The secrets are ended', schema: Type.Array(GithubLabel) },
+  success: { status: 200, description: 'The secrets are ended', schema: GithubLabels },
   errors: ['invalid_signature', 'invalid_request', 'malformed_json', 'not_found', 'unavailable'],
 } as const satisfies RouteContract;
