@@ -109,6 +109,7 @@ export const invalidValues: readonly (readonly [name: string, value: string, rea
   ['KEYREEVE_LINKS_URL', 'javascript:alert(1)', /must be like/],
   ['KEYREEVE_LANGUAGE', 'fr', /must be one of en, de/],
   ['KEYREEVE_SIGN_IN_URL', 'example.com/sign-in', /must be like/],
+  ['KEYREEVE_LEAK_REPORTS', 'yes', /must be one of off, on/],
   ['KEYREEVE_GITHUB_SCANNING', 'yes', /must be one of off, on/],
   [
     'KEYREEVE_GITHUB_SCANNING_KEYS',
