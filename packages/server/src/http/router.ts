@@ -26,27 +26,32 @@ export class Router {
     for (const route of routes) this.#methodsOf(route.contract.path).set(route.contract.method, route);
   }
 
-  /** HEAD is handled like GET; Node omits the content (RFC 9110 section 9.3.2). */
+  /**
+   * HEAD is handled like GET; Node omits the content (RFC 9110 section 9.3.2). A path of several routes, such as `/keys/public`
+   * and `/keys/:id`, has the methods of all of them.
+   */
   find(method: string, path: string): Match | WrongMethod | undefined {
-    const { routes, params } = this.#lookUp(path) ?? {};
-    if (!routes || !params) return undefined;
-    const route = routes.get(method === 'HEAD' ? 'GET' : method);
-    if (route) return { route, params };
-    return { allowed: [...routes.keys()].flatMap((allowed) => (allowed === 'GET' ? ['GET', 'HEAD'] : [allowed])) };
+    const allowed = new Set<string>();
+    for (const { routes, params } of this.#lookUp(path)) {
+      const route = routes.get(method === 'HEAD' ? 'GET' : method);
+      if (route) return { route, params };
+      for (const other of routes.keys()) allowed.add(other);
+    }
+    if (allowed.size === 0) return undefined;
+    return { allowed: [...allowed].flatMap((other) => (other === 'GET' ? ['GET', 'HEAD'] : [other])) };
   }
 
-  #lookUp(path: string): { routes: Map<string, Route>; params: Record<string, string> } | undefined {
+  *#lookUp(path: string): Generator<{ routes: Map<string, Route>; params: Record<string, string> }> {
     const routes = this.#fixed.get(path);
-    if (routes) return { routes, params: {} };
+    if (routes) yield { routes, params: {} };
     const segments = path.split('/');
     for (const { fixed, names, routes: found } of this.#patterns) {
       if (fixed.length !== segments.length) continue;
       if (!fixed.every((text, index) => text === undefined || text === segments[index])) continue;
       const values = segments.filter((_, index) => fixed[index] === undefined).map(decode);
-      if (values.some((value) => !value)) return undefined;
-      return { routes: found, params: Object.fromEntries(names.map((name, index) => [name, values[index] ?? ''])) };
+      if (values.some((value) => !value)) continue;
+      yield { routes: found, params: Object.fromEntries(names.map((name, index) => [name, values[index] ?? ''])) };
     }
-    return undefined;
   }
 
   #methodsOf(path: string): Map<string, Route> {

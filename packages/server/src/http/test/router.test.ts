@@ -47,3 +47,17 @@ test('fixed paths take precedence, and paths of the same shape name their parame
     /names the same parameters differently/,
   );
 });
+
+test('a fixed path and a pattern that match the same path have the methods of both', () => {
+  const [remove, register] = [toRoute('DELETE', '/keys/:id'), toRoute('POST', '/keys/public')];
+  const router = new Router([register, remove]);
+  assert.deepEqual(router.find('POST', '/keys/public'), { route: register, params: {} });
+  assert.deepEqual(router.find('DELETE', '/keys/public'), { route: remove, params: { id: 'public' } });
+  assert.deepEqual(router.find('GET', '/keys/public'), { allowed: ['POST', 'DELETE'] });
+  const [nested, other] = [toRoute('POST', '/owners/:owner/keys/public'), toRoute('GET', '/owners/:owner/keys/:id')];
+  const patterns = new Router([nested, other]);
+  assert.deepEqual(patterns.find('GET', '/owners/a/keys/public'), {
+    route: other,
+    params: { owner: 'a', id: 'public' },
+  });
+});
