@@ -57,7 +57,7 @@ export class LeakMail implements LeakNotices {
 
 /** A key of which the current secret has leaked is listed once, whatever else of it has leaked. */
 function partition(secrets: readonly LeakedSecret[]): { disabled: string[]; others: string[] } {
-  const current = secrets.filter(({ secret }) => secret === 'current');
+  const current = secrets.filter(({ secret: kind }) => kind === 'current');
   const others = secrets.filter(({ keyId }) => current.every((one) => one.keyId !== keyId));
   return {
     disabled: current.map((key) => describeKey({ ...key, id: key.keyId })),
