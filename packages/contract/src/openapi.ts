@@ -1,9 +1,11 @@
 /** The OpenAPI 3.1 document, generated from the routes and schemas that the service uses. */
 import type { TSchema } from 'typebox';
+import { account } from './admin-parts.ts';
 import { pageFields } from './paging.ts';
 import { requirementsInWords, securityOf, securitySchemes } from './authentication.ts';
 import { componentSchemas, schemaOf, type Json } from './json-schema.ts';
-import { headerObjects, problemComponents, problemResponses } from './problem-responses.ts';
+import { UsageQuery } from './key-usage.ts';
+import { headerObjects, problemComponents, problemResponses, sharedHeaders } from './problem-responses.ts';
 import type { RouteContract } from './route.ts';
 import { AccountId, KeyId } from './schemas.ts';
 import { WebhookId } from './webhooks.ts';
@@ -33,7 +35,12 @@ export function openApiDocument(routes: readonly RouteContract[]): Json {
     webhooks: webhooks(),
     components: {
       schemas: componentSchemas(),
-      responses: { ...problemComponents(routes), WebhookReceived: { description: 'Received. The body is ignored' } },
+      responses: {
+        ...problemComponents(routes),
+        ...sharedSuccesses,
+        WebhookReceived: { description: 'Received. The body is ignored' },
+      },
+      headers: sharedHeaders,
       parameters: sharedParameters,
       securitySchemes,
     },
@@ -50,7 +57,10 @@ function operation(route: RouteContract): Json {
     security: securityOf(route),
     ...parameters(route),
     ...requestBody(route),
-    responses: { [route.success.status]: success(route), ...problemResponses(route) },
+    responses: {
+      [route.success.status]: sharedOr(sharedSuccesses, 'responses', success(route)),
+      ...problemResponses(route),
+    },
   };
 }
 
@@ -65,7 +75,7 @@ function requestBody({ body }: RouteContract): Json {
   };
 }
 
-function success({ success: { description, schema, contentType, headers } }: RouteContract): Json {
+function success({ success: { description, schema, contentType, headers } }: Pick<RouteContract, 'success'>): Json {
   return {
     description,
     ...(headers ? { headers: headerObjects(headers) } : {}),
@@ -77,6 +87,9 @@ function success({ success: { description, schema, contentType, headers } }: Rou
   };
 }
 
+/** `components.responses` beside the errors: successes of several operations. */
+const sharedSuccesses: Readonly<Record<string, Json>> = { Account: success({ success: account }) };
+
 /** `components.parameters`: parameters of several operations. */
 const sharedParameters: Readonly<Record<string, Json>> = {
   AccountId: parameter('path', 'id', AccountId, true),
@@ -85,6 +98,9 @@ const sharedParameters: Readonly<Record<string, Json>> = {
   WebhookEndpointId: parameter('path', 'id', WebhookId, true),
   PageLimit: parameter('query', 'limit', pageFields.limit, false),
   PageCursor: parameter('query', 'cursor', pageFields.cursor, false),
+  UsageStep: parameter('query', 'step', UsageQuery.properties.step, false),
+  UsageFrom: parameter('query', 'from', UsageQuery.properties.from, false),
+  UsageTo: parameter('query', 'to', UsageQuery.properties.to, false),
   WebhookId: webhookHeader('webhook-id', 'The same in every attempt', 'msg_3K9vQm1ZyT4cW8nB6pXr2L'),
   WebhookTimestamp: webhookHeader('webhook-timestamp', 'Seconds since 1970 of this attempt', '1795253400'),
   WebhookSignature: webhookHeader(
@@ -101,16 +117,17 @@ function parameters(route: RouteContract): Json {
       required?: readonly string[];
     };
     return Object.entries(properties).map(([name, property]) =>
-      shared(parameter(place, name, property, required.includes(name))),
+      sharedOr(sharedParameters, 'parameters', parameter(place, name, property, required.includes(name))),
     );
   };
   const all = [...of('path', route.params), ...of('query', route.query), ...of('header', route.headers)];
   return all.length > 0 ? { parameters: all } : {};
 }
 
-function shared(one: Json): Json {
-  const found = Object.entries(sharedParameters).find(([, other]) => JSON.stringify(other) === JSON.stringify(one));
-  return found ? { $ref: `#/components/parameters/${found[0]}` } : one;
+/** @returns a reference to the equal component, if there is one; otherwise the object itself */
+function sharedOr(components: Readonly<Record<string, Json>>, kind: 'parameters' | 'responses', one: Json): Json {
+  const found = Object.entries(components).find(([, other]) => JSON.stringify(other) === JSON.stringify(one));
+  return found ? { $ref: `#/components/${kind}/${found[0]}` } : one;
 }
 
 function parameter(place: string, name: string, schema: TSchema, required: boolean): Json {

@@ -98,6 +98,8 @@ const byStatus: Readonly<Record<number, string>> = {
   503: 'ServiceUnavailable',
 };
 
+const wwwAuthenticate = 'The schemes that the endpoint accepts, and the error (RFC 6750 section 3)';
+const allow = 'The methods of the resource';
 const retryAfter = { 'Retry-After': 'Seconds until a retry can succeed' };
 /** draft-ietf-httpapi-ratelimit-headers-11. */
 const rateLimit = {
@@ -107,10 +109,20 @@ const rateLimit = {
   'RateLimit-Policy': 'The limits and their windows; absent with `too_many_in_progress`',
 };
 const headersByStatus: Readonly<Record<number, Readonly<Record<string, string>>>> = {
-  401: { 'WWW-Authenticate': 'The schemes that the endpoint accepts, and the error (RFC 6750 section 3)' },
-  405: { Allow: 'The methods of the resource' },
+  401: { 'WWW-Authenticate': wwwAuthenticate },
+  405: { Allow: allow },
   429: rateLimit,
   503: retryAfter,
+};
+
+/** `components.headers`: those of error responses. */
+export const sharedHeaders: Readonly<Record<string, Json>> = {
+  RetryAfter: headerObject(retryAfter['Retry-After']),
+  RetryAfterOfLimits: headerObject(rateLimit['Retry-After']),
+  RateLimit: headerObject(rateLimit.RateLimit),
+  RateLimitPolicy: headerObject(rateLimit['RateLimit-Policy']),
+  Allow: headerObject(allow),
+  WwwAuthenticate: headerObject(wwwAuthenticate),
 };
 
 /** `components.responses`: those that the routes refer to. */
@@ -164,13 +176,25 @@ function component(description: string, codes: readonly ErrorCode[]): Json {
   const headers = codes.join() === 'too_many_in_progress' ? retryAfter : headersByStatus[errors[first].status];
   return {
     description,
-    ...(headers ? { headers: headerObjects(headers) } : {}),
+    ...(headers ? { headers: headerReferences(headers) } : {}),
     content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
   };
 }
 
-export function headerObjects(headers: Readonly<Record<string, string>>): Json {
+export const headerObjects = (headers: Readonly<Record<string, string>>): Json =>
+  Object.fromEntries(Object.entries(headers).map(([name, description]) => [name, headerObject(description)]));
+
+function headerObject(description: string): Json {
+  return { description, schema: { type: 'string' } };
+}
+
+function headerReferences(headers: Readonly<Record<string, string>>): Json {
+  const nameOf = (description: string) =>
+    Object.entries(sharedHeaders).find(([, header]) => header['description'] === description)?.[0];
   return Object.fromEntries(
-    Object.entries(headers).map(([name, description]) => [name, { description, schema: { type: 'string' } }]),
+    Object.entries(headers).map(([name, description]) => [
+      name,
+      { $ref: `#/components/headers/${nameOf(description)}` },
+    ]),
   );
 }

@@ -3,7 +3,14 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
-import { allRoutes, errors, type ErrorCode, type Problem, type RouteContract } from '@keyreeve/contract';
+import {
+  allRoutes,
+  errors,
+  type ErrorCode,
+  type OAuthError,
+  type Problem,
+  type RouteContract,
+} from '@keyreeve/contract';
 import { bearer, goodPassword, newApp, type TestApp } from '../../test-kit/new-app.ts';
 import { githubSettings, publishedVector } from '../../test-kit/github.ts';
 import { optionalRoutes } from '../../test-kit/optional-routes.ts';
@@ -50,6 +57,7 @@ const isUnderstood = (route: RouteContract, code: ErrorCode): boolean => {
   const isExampleCredential =
     (route.auth === 'refresh_token' && code === 'invalid_refresh_token') ||
     (route.auth === 'one_time_code' && code === 'code_invalid') ||
+    code === 'invalid_grant' ||
     code === 'invalid_signature';
   return (
     route.errors.includes(code) && (status === 404 || status === 409 || code === 'signup_closed' || isExampleCredential)
@@ -79,7 +87,8 @@ test('every curl command of the reference page runs as it stands, and its route 
       succeeded.add(route.id);
       continue;
     }
-    const { code } = JSON.parse(body) as Problem;
+    const problem = JSON.parse(body) as Problem | OAuthError;
+    const code = 'code' in problem ? problem.code : problem.error;
     if (!isUnderstood(route, code)) misunderstood.push(`${route.id} ${status} ${body}\n${command}`);
   }
   assert.deepEqual(misunderstood, []);

@@ -1,6 +1,5 @@
 /** A curl command for each operation. It uses the shell variables that the reference page defines. */
 import { exampleOf, type RouteAuth, type RouteContract } from '@keyreeve/contract';
-import type { TSchema } from 'typebox';
 
 const credentials: Readonly<Record<RouteAuth, readonly string[]>> = {
   none: [],

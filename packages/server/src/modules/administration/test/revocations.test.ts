@@ -158,7 +158,8 @@ test('the lists of API keys and sessions contain no secrets', async () => {
   const target = await newTarget(app);
   const path = `accounts/${target.account.id}`;
   const now = new Date(app.clock.now()).toISOString();
-  const noState = { disabledAt: null, disabledReason: null, leakedAt: null, publicKey: null };
+  const ofState = { disabledAt: null, disabledReason: null, leakedAt: null, publicKey: null };
+  const noState = { ...ofState, lastUsedAt: null, environment: null };
   const keys = await administer(app, administrator, 'GET', `${path}/api-keys`);
   assert.deepEqual(keys.json, {
     apiKeys: [
@@ -170,7 +171,7 @@ test('the lists of API keys and sessions contain no secrets', async () => {
         scopes: [],
         expiresAt: null,
         hint: `krv_…${target.key.slice(-4)}`,
-        ...{ ...noState, lastUsedAt: null, environment: null },
+        ...noState,
       },
     ],
   });
@@ -388,7 +389,6 @@ test('the audit log lists events newest first, filtered by account and action, w
   const disablings = (await read('action=account.disabled')).events.map(({ accountId }) => accountId);
   assert.deepEqual(disablings, [other.account.id, one.account.id]);
   assert.deepEqual(await read('account=acc_unknown'), { events: [], nextCursor: null });
-
   const all = (await read('')).events;
   const paged: unknown[] = [];
   for (let cursor: string | null = ''; cursor !== null;) {
