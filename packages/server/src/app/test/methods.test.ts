@@ -51,13 +51,19 @@ const unknownPaths = [
   '/.well-known/security.txt',
 ];
 
+/** Whether a path of the contract has the other one as an instance, such as `/keys/:id` and `/keys/public`. */
+const includes = (pattern: string, path: string): boolean =>
+  new RegExp(`^${pattern.replaceAll(/:\w+/g, '[^/]+')}$`).test(path);
+
 /** The methods of the contract by path, with sample parameters. */
 const declared = new Map(
-  [...Map.groupBy(allRoutes, (route) => route.path)]
-    .filter(([path]) => path !== forward.path)
-    .map(([path, routes]) => [
+  [...new Set(allRoutes.map(({ path }) => path))]
+    .filter((path) => path !== forward.path)
+    .map((path) => [
       path.replace(':id', '4711').replace(':code', 'not_found'),
-      routes.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method])),
+      allRoutes
+        .filter((route) => route.path === path || includes(route.path, path.replaceAll(':', '')))
+        .flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method])),
     ]),
 );
 
