@@ -43,10 +43,7 @@ const cases: readonly (readonly [line: string, expected: readonly string[]])[] =
   ['keyreeve --v', ['--version']],
   ['keyreeve account set-', ['set-email', 'set-role', 'set-limits', 'set-password']],
   ['keyreeve help signing', ['signing-key']],
-  [
-    'keyreeve key help ',
-    'create list show change rotate end-previous usage leaked scan-rules delete help'.split(' '),
-  ],
+  ['keyreeve key help ', 'create list show change rotate end-previous usage leaked scan-rules delete help'.split(' ')],
   ['keyreeve key create ', optionsOfCreate],
   ['keyreeve key create --nickname ci --', optionsOfCreate],
   ['keyreeve key create --nickname ', []],
