@@ -85,7 +85,7 @@ const insertRest = [
   sql(
     'test_insert_short_lived_secret',
     `insert into short_lived_secrets (lookup, key_hash, key_id, issued_by, assertion_id, created_at, expires_at)
-     values (9, $2, (select max(id) from api_keys), 7, 'assertion-0123456789', $1, $1 + 1)`,
+     values (9, $2, (select max(id) from api_keys), 7, 'assertion-0123456789', $1, $1)`,
   ),
   sql(
     'test_insert_key_prefix',
