@@ -125,8 +125,7 @@ export class Housekeeping {
     while ((await deleteExpiredSignUps(db, signedUpBefore, now, rowsPerDeleteMax)) === rowsPerDeleteMax);
     const endedBefore = now - limits.endedSecretKeptDays * dayMs;
     while ((await deleteEndedSecrets(db, endedBefore, rowsPerDeleteMax)) === rowsPerDeleteMax);
-    const exchangedBefore = now - limits.shortLivedSecretKeptSeconds * 1_000;
-    while ((await deleteOldShortLived(db, exchangedBefore, rowsPerDeleteMax)) === rowsPerDeleteMax);
+    while ((await deleteOldShortLived(db, clock, rowsPerDeleteMax)) === rowsPerDeleteMax);
     while (
       (await deleteUntouchedBuckets(db, now - limits.throttleForgetDays * dayMs, rowsPerDeleteMax)) === rowsPerDeleteMax
     );

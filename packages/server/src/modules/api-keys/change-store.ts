@@ -20,6 +20,7 @@ export interface KeyDetailsRow extends KeyRow, QuotaUseRow {
   /** Of the previous secret, even if it has expired; null without one. */
   readonly previousExpiresAt: number | null;
   readonly previousLastUsedAt: number | null;
+  readonly previousPublicKey: string | null;
   /** Scopes that the catalogue withholds, separated by spaces. Set only for a response. */
   readonly withheld?: string | undefined;
   /** The time of the database at the read, for a key with a previous secret; null on SQLite. */
@@ -32,7 +33,8 @@ const details = (
      k.expires_at as "expiresAt", ${disabledColumns(dialect)}, k.leaked_at as "leakedAt", k.addresses, k.limits, k.metadata, k.environment,
      k.hint, k.public_key as "publicKey", k.last_used_at as "lastUsedAt", k.last_used_from as "lastUsedFrom", k.created_at as "createdAt",
      k.updated_at as "updatedAt", k.revision, k.key_hash as "keyHash", s.expires_at as "previousExpiresAt",
-     s.last_used_at as "previousLastUsedAt", case when s.key_id is not null then ${databaseTime[dialect]} end as "readAt",
+     s.last_used_at as "previousLastUsedAt", s.public_key as "previousPublicKey",
+     case when s.key_id is not null then ${databaseTime[dialect]} end as "readAt",
      ${quotaUseColumns(dialect)}
    from api_keys k join accounts a on a.pk = k.account_pk left join api_key_secrets s on s.key_id = k.id ${joinQuotaUse('k')}
    where k.id = $1`;

@@ -40,19 +40,27 @@ interface Rotation {
 /**
  * @param at the time of the change, in milliseconds
  * @throws DomainError `reauth_required` for a key with a reserved scope, for a management key `reserved_scope`;
- *   `overlap_in_progress`; `no_overlap_in_progress`; `invalid_request` for the current public key
+ *   `overlap_in_progress`; `no_overlap_in_progress`; `invalid_request` for the current public key, and that of an
+ *   overlap
  */
 export function planRotation(rotation: Rotation, before: KeyDetailsRow, at: number): Plan {
   const { principal, request, secret, now, clock } = rotation;
   assertMayManage(principal, before);
-  if (secret.publicKey !== null && secret.publicKey === before.publicKey)
-    throw invalidPublicKey('This is the current public key.');
+  assertNewPublicKey(secret, before, clock);
   // A stolen access token must not yield a secret with the rights of a service.
   if (hasReservedScope(splitScopes(before.scopes))) assertRecentSignIn(principal, now);
   if ('endCurrent' in request) return planCurrentEnd(before, secret, clock, at);
   return before.leakedAt === null
     ? planReplacement(before, request, rotation, at)
     : planAfterLeak(before, request, rotation, at);
+}
+
+/** One public key that is both current and previous would stay valid after the end of the overlap. */
+function assertNewPublicKey({ publicKey }: NewSecret, before: KeyDetailsRow, clock: Clock): void {
+  if (publicKey === null) return;
+  if (publicKey === before.publicKey) throw invalidPublicKey('This is the current public key.');
+  if (publicKey === before.previousPublicKey && isOverlapping(before, clock))
+    throw invalidPublicKey('This is the previous public key, which is valid until the overlap ends.');
 }
 
 /** The current secret has ended already, so it does not become the previous one. An overlap continues. */

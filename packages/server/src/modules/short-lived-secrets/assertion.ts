@@ -80,14 +80,31 @@ export function isTimely({ issuedAt, expiresAt, notBefore }: Assertion, now: num
   );
 }
 
-/** @param publicKey a stored public key */
-export const isSignedBy = (assertion: Assertion, publicKey: string): boolean =>
-  toPublicKey(publicKey).kty === assertion.keyType && hasSignature(assertion, publicKeyOf(publicKey));
+/** The stored public keys of an API key; null: none. */
+export interface StoredPublicKeys {
+  readonly current: string | null;
+  readonly previous: string | null;
+}
 
-/** Takes as long as {@link isSignedBy}, so that the time of a response does not show whether a key exists. */
-export function verifyInVain(assertion: Assertion): false {
-  hasSignature(assertion, publicKeyOf(publishedKeys[assertion.keyType]));
-  return false;
+/**
+ * The public key that signed an assertion; undefined if none did. Always verifies two signatures with the algorithm of the
+ * assertion, and makes their keys anew: the time shows neither whether a key exists, nor its type, nor a rotation.
+ */
+export function signerOf(
+  assertion: Assertion,
+  { current, previous }: StoredPublicKeys,
+  hasSignature = verifySignature,
+): keyof StoredPublicKeys | undefined {
+  const isBy = (stored: string | null): boolean => {
+    const isCandidate = stored !== null && toPublicKey(stored).kty === assertion.keyType;
+    const isValid = hasSignature(assertion, publicKeyOf(isCandidate ? stored : publishedKeys[assertion.keyType]));
+    // The private keys of the published ones are published too.
+    return isValid && isCandidate;
+  };
+  const isByCurrent = isBy(current);
+  const isByPrevious = isBy(previous);
+  if (isByCurrent) return 'current';
+  return isByPrevious ? 'previous' : undefined;
 }
 
 /** RFC 8037 appendix A.2, RFC 7517 appendix A.1. */
@@ -96,7 +113,7 @@ const publishedKeys: Readonly<Record<KeyType, string>> = {
   EC: '{"crv":"P-256","kty":"EC","x":"MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4","y":"4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM"}',
 };
 
-const hasSignature = ({ keyType, signed, signature }: Assertion, key: KeyObject): boolean =>
+const verifySignature = ({ keyType, signed, signature }: Assertion, key: KeyObject): boolean =>
   keyType === 'OKP'
     ? verify(null, signed, key, signature)
     : verify('sha256', signed, { key, dsaEncoding: 'ieee-p1363' }, signature);

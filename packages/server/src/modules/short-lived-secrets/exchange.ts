@@ -1,6 +1,6 @@
 /**
  * Exchanges assertions for short-lived secrets of public-key keys (RFC 7523). A rejected assertion writes nothing: it costs
- * a shared read and the verification of a signature.
+ * a shared read and two verifications of signatures.
  */
 import { limits, shortLivedSecretPrefix } from '@keyreeve/contract';
 import { allInOrder } from '../../foundation/all-in-order.ts';
@@ -13,7 +13,7 @@ import { DomainError } from '../../foundation/errors.ts';
 import { AddressRanges } from '../api-keys/address-ranges.ts';
 import { makeKey } from '../api-keys/key-format.ts';
 import { countExchangeTx } from '../rate-limits/exchange-limits.ts';
-import { isFor, isSignedBy, isTimely, parseAssertion, verifyInVain, type Assertion } from './assertion.ts';
+import { isFor, isTimely, parseAssertion, signerOf, type Assertion } from './assertion.ts';
 import { findExchangeStates, type ExchangeState } from './exchange-store.ts';
 import { insertShortLivedTx } from './store.ts';
 
@@ -118,15 +118,12 @@ export class Exchange {
 }
 
 function issuerOf(assertion: Assertion, state: ExchangeState | undefined): Issuer | undefined {
-  if (!state) {
-    verifyInVain(assertion);
-    return undefined;
-  }
-  const { lookup, publicKey, previousLookup, previousPublicKey, previousEndsAt } = state;
-  if (isSignedBy(assertion, publicKey)) return { lookup, endsAt: null };
-  return previousLookup !== null && previousPublicKey !== null && isSignedBy(assertion, previousPublicKey)
-    ? { lookup: previousLookup, endsAt: previousEndsAt }
-    : undefined;
+  const publicKeys = { current: state?.publicKey ?? null, previous: state?.previousPublicKey ?? null };
+  const signer = signerOf(assertion, publicKeys);
+  if (!state || !signer) return undefined;
+  const { lookup, previousLookup, previousEndsAt } = state;
+  if (signer === 'current') return { lookup, endsAt: null };
+  return previousLookup === null ? undefined : { lookup: previousLookup, endsAt: previousEndsAt };
 }
 
 /** When a secret that is issued now ends: a short-lived secret does not outlive its key or its public key. */

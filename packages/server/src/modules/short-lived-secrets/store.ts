@@ -1,9 +1,10 @@
 /** The table of short-lived secrets, which the clients of public-key keys get for their assertions. */
 import { limits } from '@keyreeve/contract';
 import { allInOrder } from '../../foundation/all-in-order.ts';
+import type { Clock } from '../../foundation/clock.ts';
 import { lookupOf } from '../../foundation/crypto/keyed-hash.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
-import { sql, sqlMany } from '../../foundation/database/sql.ts';
+import { databaseTime, sql, sqlMany, type Dialect } from '../../foundation/database/sql.ts';
 
 export interface NewShortLivedSecret {
   /** The stored hash. */
@@ -63,10 +64,13 @@ const selectOwners = sqlMany<OwnerOfShortLived>('select_short_lived_secret_owner
    from unnest($1::bigint[], $2::bytea[]) with ordinality as requested (lookup, key_hash, ordinal)
      join short_lived_secrets s on s.lookup = requested.lookup and s.key_hash = requested.key_hash ${joined}`,
 });
-const oldText = 'select lookup from short_lived_secrets where created_at < $1 limit $2';
+// $1: the time of the process; $3: 1 if the time of a PostgreSQL database decides. The subquery is evaluated once, so that
+// the index is used.
+const oldText = (dialect: Dialect): string => `select lookup from short_lived_secrets where created_at <
+     (select case when $3 = 1 then coalesce(${databaseTime[dialect]}, $1) else $1 end) - ${limits.shortLivedSecretKeptSeconds * 1_000} limit $2`;
 const deleteOld = sql('delete_old_short_lived_secrets', {
-  sqlite: `delete from short_lived_secrets where lookup in (${oldText})`,
-  postgres: `delete from short_lived_secrets where lookup in (${oldText} for update skip locked)`,
+  sqlite: `delete from short_lived_secrets where lookup in (${oldText('sqlite')})`,
+  postgres: `delete from short_lived_secrets where lookup in (${oldText('postgres')} for update skip locked)`,
 });
 
 /**
@@ -103,9 +107,9 @@ export const findShortLivedOwners = (
   );
 
 /**
- * Deletes secrets whose assertions have expired.
- * @param before the time of their creation, in milliseconds
+ * Deletes secrets that were issued more than `limits.shortLivedSecretKeptSeconds` ago: their assertions have expired. Their
+ * times are of the database on PostgreSQL. An instance whose clock is ahead would otherwise let assertions be used again.
  * @returns the number of deleted secrets
  */
-export const deleteOldShortLived = (db: Db, before: number, rowsMax: number): Promise<number> =>
-  db.transaction((tx) => tx.run(deleteOld, [before, rowsMax]));
+export const deleteOldShortLived = (db: Db, clock: Clock, rowsMax: number): Promise<number> =>
+  db.transaction((tx) => tx.run(deleteOld, [clock.now(), rowsMax, clock.isSystem === true ? 1 : 0]));

@@ -166,9 +166,12 @@ test('a rotation replaces the public key, and the previous one is kept until the
   assert.deepEqual(event, { nickname, overlapSeconds: 600, publicKey: thumbprintOf(JSON.stringify(second)) });
 
   assertRejected(await rotate({ publicKey: third }), 'overlap_in_progress');
-  assert.deepEqual(assertRejected(await rotate({ publicKey: second, endPrevious: true }), 'invalid_request'), [
-    '/publicKey',
-  ]);
+  for (const body of [
+    { publicKey: second, endPrevious: true },
+    { publicKey: first, endPrevious: true },
+    { publicKey: first, endCurrent: true },
+  ])
+    assert.deepEqual(assertRejected(await rotate(body), 'invalid_request'), ['/publicKey']);
   assert.equal((await rotate({ publicKey: third, endCurrent: true })).status, 200);
   assert.deepEqual(await stored(), [third, first], 'the previous one keeps its overlap');
   assert.equal((await client.send('DELETE', `${path}/${id}/previous`)).status, 200);
@@ -204,8 +207,10 @@ test('the stored hashes of public keys are random, also after a rotation to an e
   const [first, second] = [newJwk(), newJwk()];
   const { id } = await client.register(first);
   await client.register(first, { nickname: 'the same public key' });
-  for (const publicKey of [second, first])
-    assert.equal((await client.send('POST', `${path}/${id}/rotate`, { publicKey, endPrevious: true })).status, 200);
+  const rotate = (body: object) => client.send('POST', `${path}/${id}/rotate`, body);
+  assert.equal((await rotate({ publicKey: second, overlapSeconds: 60 })).status, 200);
+  client.app.clock.advance({ seconds: 60 });
+  assert.equal((await rotate({ publicKey: first })).status, 200, 'the overlap has ended');
   const rows = await client.app.db.all(selectStored);
   assert.equal(rows.length, 3);
   assert.equal(new Set(rows.map(({ lookup }) => lookup)).size, 3);

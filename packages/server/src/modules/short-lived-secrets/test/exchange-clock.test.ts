@@ -1,11 +1,13 @@
 /** Which clock decides on the times of assertions: on PostgreSQL that of the database, so that all instances agree. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { limits } from '@keyreeve/contract';
 import { hourMs } from '../../../foundation/clock.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { newApp, operator } from '../../../../test-kit/new-app.ts';
 import type { Dialect } from '../../../foundation/database/sql.ts';
 import { currentKind } from '../../../../test-kit/new-db.ts';
+import { deleteOldShortLived } from '../store.ts';
 import { exchange, newAssertion, newKeyPair } from '../../../../test-kit/public-key-client.ts';
 
 /** Stands for the clock of a machine. */
@@ -13,9 +15,11 @@ class MachineClock extends FakeClock {
   readonly isSystem = true;
 }
 
-const statusOn = (kind: Dialect): Promise<number> =>
-  currentKind.run(kind, async () => {
-    await using app = await newApp({ clock: new MachineClock(Date.now() + hourMs) });
+/** The status of an exchange at the real time, and the number of secrets that housekeeping deletes afterwards. */
+const exchangeOn = (kind: Dialect, iat: number): Promise<readonly [status: number, deleted: number]> =>
+  currentKind.run(kind, async (): Promise<readonly [number, number]> => {
+    const clock = new MachineClock(Date.now() + hourMs);
+    await using app = await newApp({ clock });
     const { id: accountId } = await app.createAccount();
     const pair = newKeyPair();
     const { id } = await app.service.services.apiKeys.createWithPublicKey(
@@ -24,14 +28,19 @@ const statusOn = (kind: Dialect): Promise<number> =>
       { nickname: 'a' },
       pair.publicKey,
     );
-    const iat = Math.floor(Date.now() / 1_000);
-    return (await exchange(app, newAssertion(app, pair, id, { claims: { iat, exp: iat + 60 } }))).status;
+    const { status } = await exchange(app, newAssertion(app, pair, id, { claims: { iat, exp: iat + 60 } }));
+    // More than 15 minutes by the clock of the process, also if its secret has the time of this clock.
+    clock.advance({ seconds: limits.shortLivedSecretKeptSeconds + 1 });
+    return [status, await deleteOldShortLived(app.db, clock, 10)];
   });
 
-test('on PostgreSQL, an instance whose clock is an hour ahead accepts an assertion of now', async () => {
-  assert.equal(await statusOn('postgres'), 200);
+const nowSeconds = (): number => Math.floor(Date.now() / 1_000);
+
+test('on PostgreSQL, an instance whose clock is an hour ahead accepts an assertion of now, and keeps its use', async () => {
+  assert.deepEqual(await exchangeOn('postgres', nowSeconds()), [200, 0]);
 });
 
 test('on SQLite, the clock of the process decides', async () => {
-  assert.equal(await statusOn('sqlite'), 400);
+  assert.deepEqual(await exchangeOn('sqlite', nowSeconds()), [400, 0]);
+  assert.deepEqual(await exchangeOn('sqlite', nowSeconds() + hourMs / 1_000), [200, 1]);
 });
