@@ -12,8 +12,14 @@ export const GithubMatch = Type.Object(
   {
     token: Type.String({ description: 'The text that GitHub found', examples: [keyExample] }),
     type: Text('keyreeve_api_key', 'The name of the pattern'),
-    url: Type.Optional(Text('https://github.com/octocat/hello/blob/main/.env', 'Where GitHub found it; may be empty')),
-    source: Type.Optional(Text('content', 'Ignored')),
+    // Of any type: a report with an unusual place still ends its secrets.
+    url: Type.Optional(
+      Type.Unknown({
+        description: 'Where GitHub found it: a URL, or empty',
+        examples: ['https://github.com/octocat/hello/blob/main/.env'],
+      }),
+    ),
+    source: Type.Optional(Type.Unknown({ description: 'Ignored', examples: ['content'] })),
   },
   { additionalProperties: true },
 );

@@ -25,11 +25,11 @@ export function parseMatches(body: Uint8Array): readonly GithubMatch[] {
 
 /**
  * Where a secret was found, for the audit log. The rest of the URL is dropped: it may contain anything.
- * @param url may be empty or malformed
+ * @param url may be empty, malformed or of another type
  * @returns undefined without a valid host
  */
-export function sourceOf(url: string): LeakSource | undefined {
-  const parsed = URL.canParse(url) ? new URL(url) : undefined;
+export function sourceOf(url: unknown): LeakSource | undefined {
+  const parsed = typeof url === 'string' && URL.canParse(url) ? new URL(url) : undefined;
   const host = parsed?.hostname ?? '';
   if (parsed?.protocol !== 'https:' || host.length > hostCharsMax || !hostPattern.test(host)) return undefined;
   const repository = host === githubHost ? repositoryPattern.exec(parsed.pathname)?.[1] : undefined;

@@ -47,7 +47,7 @@ export class GithubReports {
   }
 }
 
-function toReported({ token, url = '' }: GithubMatch): Parameters<Leaks['report']>[1][number] {
+function toReported({ token, url }: GithubMatch): Parameters<Leaks['report']>[1][number] {
   const source = sourceOf(url);
   return { text: token, ...(source ? { source } : {}) };
 }

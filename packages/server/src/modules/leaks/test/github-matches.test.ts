@@ -16,10 +16,11 @@ test('the source of a match is the host of its URL, and on github.com also the r
     ['https://registry.example/package/a', { host: 'registry.example' }],
     ['', undefined],
     ['some_url', undefined],
+    [null, undefined],
     ['http://github.com/octocat/hello', undefined],
     ['javascript:alert(1)', undefined],
     ['https://[::1]/octocat/hello', undefined],
     [`https://${'a.'.repeat(127)}example/`, undefined],
   ] as const)
-    assert.deepEqual(sourceOf(url), source, url);
+    assert.deepEqual(sourceOf(url), source, String(url));
 });
