@@ -7,7 +7,7 @@ import type { Clock } from '../../foundation/clock.ts';
 import type { KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
 import type { Db } from '../../foundation/database/db.ts';
 import { isOutcomeUnknown } from '../../foundation/database/unavailable.ts';
-import { formOf } from '../api-keys/key-format.ts';
+import { formOf, shortLivedFormOf } from '../api-keys/key-format.ts';
 import type { PendingChanges } from '../deletion-journal/pending-changes.ts';
 import type { Revocations } from '../deletion-journal/revocation.ts';
 import { endReportedTx, findReported, type EndedSecret, type HeldSecret, type Reported } from './ending.ts';
@@ -67,7 +67,8 @@ export class Leaks {
     for (const [index, { text, source }] of reported.entries()) {
       const hex = hashes[index];
       if (hex === undefined || distinct.has(hex)) continue;
-      const isShortLived = text.startsWith(`${shortLivedSecretPrefix}_`);
+      // A prefix of keys may begin with `krvt_`, as in `krvt_live`.
+      const isShortLived = shortLivedFormOf(text) === 'key';
       distinct.set(hex, { hash: Buffer.from(hex, 'hex'), isShortLived, source });
     }
     const results = new Map<string, SecretKind>();

@@ -136,6 +136,22 @@ test('one report ends the secrets of several accounts, and ignores other texts',
   assert.equal(refreshed.status, 200, refreshed.text);
 });
 
+test('a key whose prefix begins with that of short-lived secrets ends', async () => {
+  const settings: Record<string, string>[] = [
+    { KEYREEVE_KEY_PREFIX: 'krvt_live' },
+    { KEYREEVE_KEY_PREFIX: 'krvt_x' },
+    { KEYREEVE_ENVIRONMENTS: 'live:krvt_live,test:krvt_x' },
+  ];
+  for (const environment of settings) {
+    await using client = await newKeyClient({ environment: { ...on.environment, ...environment } });
+    assert.match(client.key, /^krvt_(live|x)_/);
+    assert.equal(await client.statusOf(client.key), 200);
+    await accept(client.app, client.key);
+    assert.equal(await client.statusOf(client.key), 401, JSON.stringify(environment));
+    assert.deepEqual(await secretsOf(client.app), ['current']);
+  }
+});
+
 test('an imported secret is not ended', async () => {
   await using app = await newApp(on);
   const { account } = await app.signIn();
