@@ -162,7 +162,9 @@ async function change(text: string, options: ChangeOptions): Promise<void> {
   if (Object.keys(request).length === 0) throw new UsageError('name a change, for example --disable; see --help');
   const { before, after } = await withKey(text, async ({ keyChanges }, { id, owner }) => ({
     before: await keyChanges.read(owner, id),
-    after: await keyChanges.change(operator, owner, id, request),
+    after: await keyChanges.change(operator, owner, id, request).catch((error: unknown) => {
+      throw withOptions(error, id);
+    }),
   }));
   const isChanged = before.revision !== after.revision;
   const name = `API key ${after.id} (${after.nickname})`;
@@ -226,6 +228,10 @@ function withOptions(error: unknown, id: number): unknown {
   if (code === 'no_overlap_in_progress')
     return new DomainError(code, {
       detail: `API key ${id} has no previous secret that is valid. To end the current secret, use --overlap 0.`,
+    });
+  if (code === 'key_leaked')
+    return new DomainError(code, {
+      detail: `The current secret of API key ${id} was reported as leaked and has ended. Give the key a new one with: keyreeve key rotate ${id}`,
     });
   return error;
 }
