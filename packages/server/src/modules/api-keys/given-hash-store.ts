@@ -17,6 +17,8 @@ interface Holders {
   /** Keys with the hash or with its id. */
   readonly keys: number;
   readonly previousSecrets: number;
+  /** 1 if the secret has leaked. */
+  readonly leaked: number;
   /** Deletions of keys with the id, in any account. */
   readonly deleted: number;
 }
@@ -25,14 +27,15 @@ const countHolders = sql<Holders>(
   'count_holders_of_hash',
   `select (select count(*) from api_keys where lookup = $1 or id = $2) as keys,
      (select count(*) from api_key_secrets where lookup = $1) as "previousSecrets",
+     (select count(*) from leaked_secrets where lookup = $1) as leaked,
      (select count(*) from audit_events where action = 'api_key.deleted' and target = $3) as deleted`,
 );
 
 /** Rejects by a read what {@link insertGivenTx} would reject. @throws DomainError `secret_taken` */
 export async function assertHashFree(reader: Pick<Reader, 'get'>, { id, hash }: GivenHash, heldMax = 0): Promise<void> {
   const found = await reader.get(countHolders, [lookupOf(hash), id, String(id)]);
-  const { keys = 0, previousSecrets = 0, deleted = 0 } = found ?? {};
-  if (keys > heldMax || previousSecrets > 0 || deleted > 0) throw new DomainError('secret_taken');
+  const { keys = 0, previousSecrets = 0, leaked = 0, deleted = 0 } = found ?? {};
+  if (keys > heldMax || previousSecrets > 0 || leaked > 0 || deleted > 0) throw new DomainError('secret_taken');
 }
 
 /**

@@ -73,6 +73,10 @@ const endCurrent = sql(
      revision = revision + 1 where id = $1`,
 );
 const endPrevious = sql('end_leaked_previous_secret', 'delete from api_key_secrets where key_id = $1 and lookup = $2');
+const insertLeaked = sql(
+  'insert_leaked_secret',
+  'insert into leaked_secrets (lookup, leaked_at) values ($1, $2) on conflict (lookup) do nothing',
+);
 const touch = sql(
   'touch_key_of_leaked_secret',
   'update api_keys set updated_at = $2, revision = revision + 1 where id = $1',
@@ -108,6 +112,7 @@ export const findLeakedSecretsTx = (tx: Transaction, hashes: readonly Buffer[]):
  */
 export function endLeakedSecretTx(tx: Transaction, leaked: FoundSecret, at: number): void {
   const { keyId, secret: kind, disabledAt, disabledReason } = leaked;
+  rememberLeakedTx(tx, Buffer.from(leaked.hash, 'hex'), at);
   if (kind === 'previous') {
     tx.enqueue(endPrevious, [keyId, lookupOf(Buffer.from(leaked.hash, 'hex'))]);
     tx.enqueue(touch, [keyId, at]);
@@ -116,4 +121,9 @@ export function endLeakedSecretTx(tx: Transaction, leaked: FoundSecret, at: numb
   const replacement = Buffer.concat([Buffer.of(restrictedVersion), randomBytes(digestBytes)]);
   const reason: DisabledReason = disabledAt === null ? 'leaked' : (disabledReason ?? 'administrator');
   tx.enqueue(endCurrent, [keyId, lookupOf(replacement), replacement, at, disabledAt ?? at, reason]);
+}
+
+/** Prevents that a key gets the secret again: by an import, or by a creation with its hash. @param at milliseconds */
+export function rememberLeakedTx(tx: Transaction, hash: Buffer, at: number): void {
+  tx.enqueue(insertLeaked, [lookupOf(hash), at]);
 }

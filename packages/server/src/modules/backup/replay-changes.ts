@@ -12,7 +12,7 @@ import {
   voidPasswordsTx,
 } from '../accounts/replay-store.ts';
 import { deleteKeysTx, disableKeysTx, endPreviousOfKeysTx } from '../api-keys/bulk-store.ts';
-import { endLeakedSecretsTx } from '../leaks/replay.ts';
+import { endLeakedSecretsTx, rememberLeakedSecretsTx } from '../leaks/replay.ts';
 import { recordEventsTx, type AuditAction, type AuditDetails } from '../audit/audit.ts';
 import type { ChangeKind, FinalKind } from '../deletion-journal/revocation.ts';
 import { findListed, findLostChanges, type FoundChange } from '../deletion-journal/store.ts';
@@ -73,6 +73,8 @@ interface Change {
   readonly action: AuditAction;
   readonly apply: (tx: Transaction, changes: readonly DatedId[], now: number) => Promise<void>;
   readonly details?: AuditDetails;
+  /** Applies to all recorded changes, also to those that the database has. */
+  readonly always?: (tx: Transaction, recorded: readonly DatedId[]) => void;
 }
 
 const idsOf = (changes: readonly DatedId[]): string[] => changes.map(({ id }) => id);
@@ -128,7 +130,7 @@ const changes: Readonly<Record<ChangeKind, Change>> = {
   scope_deleted: { action: 'scope.deleted', apply: deleteScopesTx },
   // Also the last one: administrators can add another.
   manager_removed: { action: 'service_account.manager_removed', apply: removeManagersTx },
-  secret_leaked: { action: 'api_key.leaked', apply: endLeakedSecretsTx },
+  secret_leaked: { action: 'api_key.leaked', apply: endLeakedSecretsTx, always: rememberLeakedSecretsTx },
 };
 
 /** @returns the account of each repeated change, or its webhook endpoint, by their ids */
@@ -138,9 +140,10 @@ export async function repeatChangesTx(
   recorded: readonly DatedId[],
   now: number,
 ): Promise<string[]> {
+  const { action, apply, details, always } = changes[kind];
+  always?.(tx, recorded);
   const found = await findLostChanges(tx, kind, recorded);
   if (found.length === 0) return [];
-  const { action, apply, details } = changes[kind];
   await apply(
     tx,
     found.map(({ id, at }) => ({ id, at })),

@@ -160,6 +160,12 @@ export const tables: readonly Table[] = [
     isInBackup: true,
   },
   {
+    name: 'leaked_secrets',
+    key: 'lookup',
+    columns: { lookup: 'integer', leaked_at: 'integer' },
+    isInBackup: true,
+  },
+  {
     name: 'short_lived_secrets',
     key: 'lookup',
     columns: {

@@ -151,11 +151,11 @@ const findManagers = sql<FoundChange>('find_removed_managers', {
     .sqlite,
   postgres: managersIn(`split_part(given.id, '/', 1)`, `split_part(given.id, '/', 2)`).postgres,
 });
-// A key that has the secret although it was created after the leak has it on purpose. The lookup is that of the hash.
+// The lookup is that of the hash.
 const leakedOf = (secret: NonNullable<FoundChange['secret']>, isSame: string, joins: string, where = 'true'): string =>
   `select a.id as "accountId", cast(k.id as text) as target, leaked.id, leaked.at, '${secret}' as secret
     from leaked ${joins.replace('{same}', isSame)} join accounts a on a.pk = k.account_pk
-    where k.created_at <= leaked.at and ${where}`;
+    where ${where}`;
 const leakedIn = (isSame: (row: string) => string): string =>
   [
     leakedOf('current', isSame('k'), 'join api_keys k on {same}'),

@@ -110,6 +110,7 @@ class KeyRules {
       return holder === owner.pk ? 'existing' : new LineRejectedError('another account has a key with this hash');
     if (context.deletedIds.has(key.id))
       return new LineRejectedError('the key was deleted here; a deletion can’t be undone');
+    if (context.hasLeaked(key)) return new LineRejectedError('the secret was reported as leaked; replace it');
     if (owner.unverifiedSince !== null) return new LineRejectedError('the account’s email is not verified');
     const nickname = `${owner.id} ${key.nickname}`;
     if (context.nicknames.has(nickname) || this.#nicknames.has(nickname))

@@ -101,6 +101,11 @@ const selectDeleted = sql<{ target: string }>('select_deleted_imports', {
   postgres: `select target from audit_events where account_id = any(array(select json_array_elements_text($1::json)))
     and action = 'api_key.deleted' and target = any(array(select json_array_elements_text($2::json)))`,
 });
+const selectLeaked = sql<{ lookup: number }>('select_leaked_imports', {
+  sqlite: 'select lookup from leaked_secrets where lookup in (select value from json_each($1))',
+  postgres: `select lookup from leaked_secrets
+    where lookup = any(array(select json_array_elements_text($1::json)::bigint))`,
+});
 /** The accounts and keys in the database that concern a batch of keys. */
 export interface BatchContext {
   /** By id and by canonical email. */
@@ -109,6 +114,7 @@ export interface BatchContext {
   readonly nicknames: ReadonlySet<string>;
   /** Ids of keys that were imported and deleted before. */
   readonly deletedIds: ReadonlySet<number>;
+  readonly hasLeaked: (key: ImportedKey) => boolean;
   /** @returns the number of keys of an account, with those of {@link addKey} */
   readonly keyCountOf: (accountPk: number) => number;
   /** @returns the account that has a key with the hash, or the key that was imported with the hash */
@@ -127,14 +133,14 @@ async function readContext(
 ): Promise<BatchContext> {
   const found = await reader.all(owned, [listOf(new Set(keys.map(({ account }) => account)))]);
   const idOf = new Map(found.map(({ pk, id }) => [pk, id]));
-  const holders = await reader.all(selectHolders, [
-    listOf(keys.map(({ lookup }) => lookup)),
-    listOf(keys.map(({ id }) => id)),
-  ]);
+  const lookups = listOf(keys.map(({ lookup }) => lookup));
+  const holders = await reader.all(selectHolders, [lookups, listOf(keys.map(({ id }) => id))]);
   const holderOfHash = new Map(holders.map(({ lookup, accountPk }) => [lookup, accountPk]));
   const holderOfId = new Map(holders.map(({ id, accountPk }) => [id, accountPk]));
   const ids = listOf(keys.map(({ id }) => String(id)));
   const deleted = await reader.all(selectDeleted, [listOf(found.map(({ id }) => id)), ids]);
+  // After the holders: a report removes the hash of a holder and adds a row here in one transaction.
+  const leaked = new Set((await reader.all(selectLeaked, [lookups])).map(({ lookup }) => lookup));
   const nicknames = new Set<string>();
   const counts = new Map<number, number>();
   const addKey = (accountPk: number, nickname: string): void => {
@@ -147,6 +153,7 @@ async function readContext(
     owners: new Map(found.flatMap((owner) => [[owner.id, owner] as const, [owner.canonicalEmail, owner] as const])),
     nicknames,
     deletedIds: new Set(deleted.map(({ target }) => Number(target))),
+    hasLeaked: ({ lookup }) => leaked.has(lookup),
     keyCountOf: (accountPk) => counts.get(accountPk) ?? 0,
     holderOf: ({ lookup, id }) => holderOfHash.get(lookup) ?? holderOfId.get(id),
     addKey,

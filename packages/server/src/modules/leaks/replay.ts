@@ -1,7 +1,7 @@
 /** Ends leaked secrets again that a restored database has, although the deletion journal records their leaks. */
 import type { Transaction } from '../../foundation/database/db.ts';
 import type { DatedId } from '../../foundation/database/json-lists.ts';
-import { endLeakedSecretTx, findLeakedSecretsTx } from '../api-keys/leak-store.ts';
+import { endLeakedSecretTx, findLeakedSecretsTx, rememberLeakedTx } from '../api-keys/leak-store.ts';
 import { endShortLivedTx } from '../short-lived-secrets/store.ts';
 import { longAgo } from './ending.ts';
 
@@ -18,4 +18,12 @@ export async function endLeakedSecretsTx(tx: Transaction, leaks: readonly DatedI
     ended.add(secret.hash);
   }
   for (const hash of hashes) if (!ended.has(hash.toString('hex'))) await endShortLivedTx(tx, hash, longAgo);
+}
+
+/**
+ * Prevents that a key gets one of the secrets again, also one that the backup lacks.
+ * @param leaks ids: stored hashes in hexadecimal
+ */
+export function rememberLeakedSecretsTx(tx: Transaction, leaks: readonly DatedId[]): void {
+  for (const { id, at } of leaks) rememberLeakedTx(tx, Buffer.from(id, 'hex'), at);
 }

@@ -70,6 +70,12 @@ test('a secret belongs to one key: a hash that a key has, had, or was deleted wi
   await apiKeys.delete(operator, backend.serviceId, (removed.json as CreatedServiceAccountKey).id);
   const sibling = `/auth/service-accounts/${await addServiceAccount(app.db, [backend.accountId])}`;
   const removedThere = await create(app, { ...backend, path: sibling }, { nickname: 'a', sha256: hashOf('sk_there') });
+  const leaked = await apiKeys.create(operator, backend.accountId, { nickname: 'leaked' });
+  const leakedPrevious = await apiKeys.create(operator, backend.accountId, { nickname: 'leaked previous' });
+  await keyChanges.rotate(operator, backend.accountId, leakedPrevious.id, { overlapSeconds: 60, endPrevious: false });
+  const ended = [leaked, leakedPrevious].map(({ secret }) => ({ text: secret.reveal() }));
+  assert.deepEqual(await app.service.services.leaks.report(operator, ended), ['current', 'previous']);
+  await apiKeys.delete(operator, backend.accountId, leaked.id);
   const { id: idThere } = removedThere.json as CreatedServiceAccountKey;
   assert.equal((await app.call('DELETE', `${sibling}/api-keys/${idThere}`, { headers: backend.headers })).status, 200);
   const events = await listAuditEvents(app.db);
@@ -79,6 +85,8 @@ test('a secret belongs to one key: a hash that a key has, had, or was deleted wi
     'the management key': backend.key,
     'a previous secret': rotated.secret.reveal(),
     'a given one that was replaced': 'sk_given',
+    'one that leaked before its key was deleted': leaked.secret.reveal(),
+    'a previous one that leaked': leakedPrevious.secret.reveal(),
     'one whose key was deleted': 'sk_removed',
     'one whose key was deleted in another account': 'sk_there',
   };

@@ -1,5 +1,6 @@
 /** A restore or a failover never makes a leaked secret valid again. */
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
@@ -93,6 +94,12 @@ onEachDatabase('a restore ends the secrets that leaked since the backup, and onl
       [null, false, null],
     ],
   );
+  // No key gets one of the secrets again, not even the one that the backup lacks.
+  for (const text of [made.leaked, made.old, afterBackup.secret.reveal()]) {
+    const sha256 = createHash('sha256').update(text).digest('hex');
+    const creating = again.apiKeys.createWithHash(operator, 'acc_ada', { nickname: 'again' }, sha256);
+    await assert.rejects(creating, (error) => codeOf(error) === 'secret_taken');
+  }
   const events = (await listAuditEvents(fresh.db)).filter(({ action }) => action === 'api_key.leaked');
   const secrets = events.map(
     ({ actor, details }) => `${actor} ${(JSON.parse(details ?? '') as { secret: string }).secret}`,

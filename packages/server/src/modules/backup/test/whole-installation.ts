@@ -82,6 +82,7 @@ const insertRest = [
     `insert into api_key_secrets (lookup, key_hash, key_id, expires_at, last_used_at, public_key)
      values (7, $2, (select max(id) from api_keys), $1, $1, '{"kty":"EC"}')`,
   ),
+  sql('test_insert_leaked_secret', 'insert into leaked_secrets (lookup, leaked_at) values (8, $1)'),
   sql(
     'test_insert_short_lived_secret',
     `insert into short_lived_secrets (lookup, key_hash, key_id, issued_by, assertion_id, created_at, expires_at)

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { limits } from '@keyreeve/contract';
 import * as accountStore from '../../accounts/store.ts';
+import { rememberLeakedTx } from '../../api-keys/leak-store.ts';
 import { findKeyStates } from '../../api-keys/state-store.ts';
 import { changesIn } from '../../backup/test/narrowed-keys.ts';
 import { deleteKey, listAccountKeys } from '../../api-keys/store.ts';
@@ -269,6 +270,25 @@ onEachDatabase('the replaced secret of an imported key cannot be imported again'
   for (const isDryRun of [true, false])
     assert.deepEqual(await importKeys(db, lines, { isDryRun }), { ...counts(1, 0, 1), refusedLines: {} });
   assert.deepEqual(await findKeyStates(db, [keys.apiKeyHash.stored('sk_old')]), [undefined]);
+});
+
+onEachDatabase('a leaked secret cannot be imported', async ({ db }) => {
+  await claimInstallation(db, keys.check, now);
+  const ada = await addAccount(db, 'ada');
+  await db.transaction(async (tx) => rememberLeakedTx(tx, keys.apiKeyHash.stored('sk_old'), now));
+  const lines = ['sk_old', 'sk_new'].map((secret) => ({
+    account: ada,
+    nickname: secret,
+    hash: sha256(secret).toString('hex'),
+  }));
+  for (const isDryRun of [true, false]) {
+    const { refusedLines } = await importKeys(db, lines, { isDryRun });
+    assert.deepEqual(refusedLines, { 1: 'the secret was reported as leaked; replace it' });
+  }
+  assert.deepEqual(
+    (await listAccountKeys(db, ada)).map(({ nickname }) => nickname),
+    ['sk_new'],
+  );
 });
 
 onEachDatabase('an invalid key is rejected with the same reason in an import and a dry run', async ({ db }) => {
