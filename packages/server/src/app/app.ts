@@ -26,7 +26,7 @@ import { Router, type Match } from '../http/router.ts';
 import type { BareResponse } from '../http/short-path.ts';
 import { StartQueue } from '../http/start-queue.ts';
 import { validator } from '../http/validation.ts';
-import { RequestCall } from './request-call.ts';
+import { headerOf, RequestCall } from './request-call.ts';
 import { routesOf, type RouteOptions } from './routes.ts';
 
 export interface AppOptions extends RouteOptions {
@@ -204,10 +204,10 @@ export class App {
   async #call({ route, params }: Match, request: IncomingMessage, principal: Caller | undefined): Promise<Call> {
     const parsers = this.#parsers.get(route.contract);
     const query = parsers?.checkQuery?.(toRecord(queryOf(request)));
-    const body = await parsers?.readBody?.(request);
-    return new RequestCall(request, { principal, params, query, body }, (of) =>
-      clientIpOf(of, this.#options.trustedProxies, this.#warnOfProxy),
-    ) as unknown as Call;
+    route.checkHeaders?.((name) => headerOf(request, name));
+    const ipOf = (of: IncomingMessage): string => clientIpOf(of, this.#options.trustedProxies, this.#warnOfProxy);
+    const body = await parsers?.readBody?.(request, () => ipOf(request));
+    return new RequestCall(request, { principal, params, query, body }, ipOf) as unknown as Call;
   }
 
   /** The value is not logged: a header may contain anything. */

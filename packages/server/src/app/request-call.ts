@@ -56,13 +56,16 @@ export class RequestCall {
     return preferredLanguage(this.#request.headers['accept-language']);
   }
 
-  readonly header = (name: string): string | undefined => {
-    const text = this.#request.headers[name.toLowerCase()];
-    return typeof text === 'string' ? text : undefined;
-  };
+  readonly header = (name: string): string | undefined => headerOf(this.#request, name);
 
   get oneTimePassword(): string | undefined {
     const otp = this.#request.headers['x-keyreeve-otp'];
     return typeof otp === 'string' ? otp : undefined;
   }
+}
+
+/** @returns undefined without the header */
+export function headerOf({ headers }: IncomingMessage, name: string): string | undefined {
+  const text = headers[name.toLowerCase()];
+  return typeof text === 'string' ? text : undefined;
 }

@@ -290,7 +290,7 @@ export const settings = {
   githubKeys: setting(
     'KEYREEVE_GITHUB_SCANNING_KEYS',
     '',
-    'File with the public keys of GitHub, as `https://api.github.com/meta/public_keys/secret_scanning` returns them. Without it, the service requests that URL when a report names an unknown key.',
+    'File with the public keys of GitHub, as `https://api.github.com/meta/public_keys/secret_scanning` returns them. Without it, the service requests that URL when a report names an unknown key or the keys are older than 24 hours.',
     optional(githubKeysFile),
   ),
   workers: setting(

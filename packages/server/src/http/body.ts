@@ -3,13 +3,15 @@ import type { IncomingMessage } from 'node:http';
 import { limits, type RouteContract } from '@keyreeve/contract';
 import { tooMany } from '../foundation/database/fair-queue.ts';
 import { DomainError } from '../foundation/errors.ts';
+import { coarseRange } from '../foundation/ip-address.ts';
 import { parseJson } from '../foundation/json.ts';
 import { onBrokenBody } from './broken-body.ts';
-import { RawBodies } from './raw-bodies.ts';
+import { RawBodies, type RawBody } from './raw-bodies.ts';
 import { validator } from './validation.ts';
 
 type BodyContract = NonNullable<RouteContract['body']>;
-export type ReadBody = (request: IncomingMessage) => Promise<unknown>;
+/** @param clientIpOf is called for raw bodies only */
+export type ReadBody = (request: IncomingMessage, clientIpOf: () => string) => Promise<unknown>;
 
 const mediaTypes = {
   json: 'application/json',
@@ -25,11 +27,11 @@ const mediaTypes = {
 export function bodyReader({ type, schema, bytesMax = limits.bodyBytesMax, isOptional }: BodyContract): ReadBody {
   const validate = validator(schema);
   const rawBodies = type === 'raw' ? new RawBodies() : undefined;
-  return async (request) => {
+  return async (request, clientIpOf) => {
     if (isOptional && isWithoutBody(request)) return validate({});
     assertMediaType(request, mediaTypes[type]);
-    const bytes = await readBytes(request, bytesMax, rawBodies);
-    if (type === 'raw') return bytes;
+    if (rawBodies) return readRaw(request, bytesMax, rawBodies.begin(coarseRange(clientIpOf()) ?? 'unknown'));
+    const bytes = await readBytes(request, bytesMax);
     return validate(type === 'json' ? parseJson(bytes) : parseForm(bytes));
   };
 }
@@ -52,7 +54,19 @@ function assertMediaType(request: IncomingMessage, expected: string): void {
   }
 }
 
-function readBytes(request: IncomingMessage, bytesMax: number, rawBodies?: RawBodies): Promise<Buffer> {
+async function readRaw(request: IncomingMessage, bytesMax: number, { mayKeep, release }: RawBody): Promise<Buffer> {
+  try {
+    return await readBytes(request, bytesMax, mayKeep);
+  } finally {
+    release();
+  }
+}
+
+function readBytes(
+  request: IncomingMessage,
+  bytesMax: number,
+  mayKeep: (bytes: number) => boolean = () => true,
+): Promise<Buffer> {
   const tooLarge = (): DomainError =>
     new DomainError('body_too_large', { detail: `The body has more than ${bytesMax} bytes.` });
   if (Number(request.headers['content-length'] ?? 0) > bytesMax) return Promise.reject(tooLarge());
@@ -61,17 +75,24 @@ function readBytes(request: IncomingMessage, bytesMax: number, rawBodies?: RawBo
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let bytes = 0;
-    const mayKeep = rawBodies?.begin(request);
+    let hasFailed = false;
+    // The request keeps its listeners, and they must not keep the chunks of a rejected body.
+    const fail = (error: DomainError): void => {
+      hasFailed = true;
+      chunks.length = 0;
+      reject(error);
+    };
     request.on('data', (chunk: Buffer) => {
       bytes += chunk.length;
-      if (bytes > bytesMax) reject(tooLarge());
-      else if (mayKeep?.(chunk.length) === false) reject(tooMany());
+      if (hasFailed) return;
+      if (bytes > bytesMax) fail(tooLarge());
+      else if (!mayKeep(chunk.length)) fail(tooMany());
       else chunks.push(chunk);
     });
     request.on('end', () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)));
-    onBrokenBody(request, (code) => reject(new DomainError(code)));
+    onBrokenBody(request, (code) => fail(new DomainError(code)));
     // The client disconnected: no error of the service.
-    request.on('error', (cause) => reject(new DomainError('malformed_request', { cause })));
+    request.on('error', (cause) => fail(new DomainError('malformed_request', { cause })));
   });
 }
 

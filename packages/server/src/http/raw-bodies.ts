@@ -1,32 +1,64 @@
 /**
- * Bounds the bytes of the raw bodies that clients without a credential are sending. A body counts until it was received:
- * slow clients cannot hold more memory than this together, however many connections they open.
+ * Bounds the bytes of the raw bodies that clients without a credential are sending, together and for each client IP range. A
+ * body counts until it was received: slow clients cannot hold more memory than this, however many connections they open, and
+ * those of one range leave room for the others.
  */
-import type { EventEmitter } from 'node:events';
 import { limits } from '@keyreeve/contract';
 
+export interface RawBodyBounds {
+  readonly bytesMax: number;
+  readonly bytesPerRangeMax: number;
+}
+
+/** The bytes of one body. */
+export interface RawBody {
+  /** @returns false if the body may not keep a chunk of so many bytes */
+  readonly mayKeep: (bytes: number) => boolean;
+  /** For the end of the body, whatever ends it. Not the event `close`: Node does not emit it for every broken body. */
+  readonly release: () => void;
+}
+
+const defaultBounds: RawBodyBounds = {
+  bytesMax: limits.rawBodyBytesMax,
+  bytesPerRangeMax: limits.rawBodyBytesPerRangeMax,
+};
+
 export class RawBodies {
-  readonly #bytesMax: number;
+  readonly #bounds: RawBodyBounds;
+  readonly #bytesOfRanges = new Map<string, number>();
   #bytes = 0;
 
-  constructor(bytesMax: number = limits.rawBodyBytesMax) {
-    this.#bytesMax = bytesMax;
+  constructor(bounds = defaultBounds) {
+    this.#bounds = bounds;
   }
 
-  /** @returns a function that counts a chunk of the body; false if the body may not keep it */
-  begin(request: EventEmitter): (bytes: number) => boolean {
+  /** @param range of the client IP */
+  begin(range: string): RawBody {
+    const { bytesMax, bytesPerRangeMax } = this.#bounds;
     let own = 0;
     let isOpen = true;
-    // Node emits it after the last byte, and when the connection ends before that.
-    request.once('close', () => {
+    const release = (): void => {
+      if (isOpen) this.#add(range, -own);
       isOpen = false;
-      this.#bytes -= own;
-    });
-    return (bytes) => {
-      if (!isOpen || this.#bytes + bytes > this.#bytesMax) return false;
+    };
+    const mayKeep = (bytes: number): boolean => {
+      const isOver = this.#bytes + bytes > bytesMax || this.#bytesOf(range) + bytes > bytesPerRangeMax;
+      if (!isOpen || isOver) return false;
       own += bytes;
-      this.#bytes += bytes;
+      this.#add(range, bytes);
       return true;
     };
+    return { mayKeep, release };
+  }
+
+  #bytesOf(range: string): number {
+    return this.#bytesOfRanges.get(range) ?? 0;
+  }
+
+  #add(range: string, bytes: number): void {
+    this.#bytes += bytes;
+    const left = this.#bytesOf(range) + bytes;
+    if (left > 0) this.#bytesOfRanges.set(range, left);
+    else this.#bytesOfRanges.delete(range);
   }
 }

@@ -53,9 +53,17 @@ export interface Call<C extends RouteContract = RouteContract> {
 export interface Route {
   readonly contract: RouteContract;
   readonly handle: (call: Call) => Promise<RouteResponse>;
+  /** Checks headers before the server reads the body. Throws DomainError. */
+  readonly checkHeaders?: CheckHeaders | undefined;
 }
 
+type CheckHeaders = (header: Call['header']) => void;
+
 /** Gives a handler the types of its contract. The server validates the call before the handler runs. */
-export function route<C extends RouteContract>(contract: C, handle: (call: Call<C>) => Promise<RouteResponse>): Route {
-  return { contract, handle };
+export function route<C extends RouteContract>(
+  contract: C,
+  handle: (call: Call<C>) => Promise<RouteResponse>,
+  checkHeaders?: (header: Call<C>['header']) => void,
+): Route {
+  return { contract, handle, checkHeaders };
 }

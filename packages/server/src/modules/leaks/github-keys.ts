@@ -1,6 +1,6 @@
 /**
- * The public keys with which GitHub signs its reports. They are fetched when a report names an unknown one, at most once a
- * minute, or they come from a file (KEYREEVE_GITHUB_SCANNING_KEYS).
+ * The public keys with which GitHub signs its reports. They are fetched when a report names an unknown one or they are older
+ * than a day, at most once a minute, or they come from a file (KEYREEVE_GITHUB_SCANNING_KEYS).
  */
 import { createPublicKey, type KeyObject } from 'node:crypto';
 import { limits } from '@keyreeve/contract';
@@ -14,6 +14,7 @@ export const githubKeysUrl = 'https://api.github.com/meta/public_keys/secret_sca
 export type PublicKeys = ReadonlyMap<string, KeyObject>;
 
 const refreshMs = limits.githubKeysRefreshSeconds * 1_000;
+const ageMsMax = limits.githubKeysAgeSecondsMax * 1_000;
 
 /**
  * Reads the response of {@link githubKeysUrl}: `{"public_keys": [{"key_identifier": "…", "key": "<PEM>"}, …]}`. Keys that
@@ -52,7 +53,7 @@ function publicKeyOf(pem: string): KeyObject | undefined {
 export interface FindPublicKey {
   /**
    * @returns undefined if GitHub has no such key
-   * @throws DomainError `unavailable` if the keys cannot be fetched
+   * @throws DomainError `unavailable` if the keys cannot be fetched, or too many reports wait for them
    */
   find(id: string): Promise<KeyObject | undefined>;
 }
@@ -75,6 +76,11 @@ export class FetchedKeys implements FindPublicKey {
   /** The latest attempt to fetch the keys; false after a failure. */
   #attempt: Promise<boolean> = Promise.resolve(true);
   #attemptedMs = -Infinity;
+  /** The start of the latest attempt that succeeded. */
+  #fetchedMs = -Infinity;
+  #isFetching = false;
+  /** Reports that wait for the attempt. Each holds a body of up to 1 MiB, and no signature of it was verified. */
+  #waiting = 0;
 
   constructor(options: FetchedKeysOptions) {
     this.#options = options;
@@ -83,28 +89,52 @@ export class FetchedKeys implements FindPublicKey {
 
   async find(id: string): Promise<KeyObject | undefined> {
     const known = this.#keys.get(id);
-    if (known) return known;
-    const now = this.#now();
-    if (now - this.#attemptedMs >= refreshMs) {
-      this.#attemptedMs = now;
-      this.#attempt = this.#fetch();
+    if (known) {
+      // In the background: a report by a known key does not depend on GitHub's availability.
+      if (this.#now() - this.#fetchedMs >= ageMsMax) this.#fetchIfDue();
+      return known;
     }
-    const hasFetched = await this.#attempt;
+    this.#fetchIfDue();
+    const hasFetched = await this.#wait();
     const found = this.#keys.get(id);
     if (found || hasFetched) return found;
-    throw new DomainError('unavailable', {
-      detail: 'The public keys of GitHub cannot be fetched.',
-      retryAfterSeconds: Math.max(1, Math.ceil((this.#attemptedMs + refreshMs - this.#now()) / 1_000)),
-    });
+    const untilDueMs = this.#attemptedMs + refreshMs - this.#now();
+    throw unavailable('The public keys of GitHub cannot be fetched.', untilDueMs);
   }
 
-  async #fetch(): Promise<boolean> {
+  async #wait(): Promise<boolean> {
+    if (this.#isFetching && this.#waiting >= limits.githubKeysWaitingMax)
+      throw unavailable('Too many reports wait for the public keys of GitHub.', limits.githubKeysMsMax);
+    this.#waiting++;
+    try {
+      return await this.#attempt;
+    } finally {
+      this.#waiting--;
+    }
+  }
+
+  #fetchIfDue(): void {
+    const now = this.#now();
+    if (now - this.#attemptedMs < refreshMs) return;
+    this.#attemptedMs = now;
+    this.#attempt = this.#fetch(now);
+  }
+
+  /** @returns false after a failure, which keeps the earlier keys */
+  async #fetch(startedMs: number): Promise<boolean> {
+    this.#isFetching = true;
     try {
       this.#keys = parsePublicKeys(await this.#options.fetch());
+      this.#fetchedMs = startedMs;
       return true;
     } catch (error) {
       this.#options.onFailure(error);
       return false;
+    } finally {
+      this.#isFetching = false;
     }
   }
 }
+
+const unavailable = (detail: string, retryAfterMs: number): DomainError =>
+  new DomainError('unavailable', { detail, retryAfterSeconds: Math.max(1, Math.ceil(retryAfterMs / 1_000)) });

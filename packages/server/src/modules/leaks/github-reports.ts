@@ -7,7 +7,7 @@ import { limits, type GithubLabel, type GithubMatch } from '@keyreeve/contract';
 import { tooMany } from '../../foundation/database/fair-queue.ts';
 import type { FindPublicKey } from './github-keys.ts';
 import { parseMatches, sourceOf } from './github-matches.ts';
-import { verifySignature, type GithubSignature } from './github-signature.ts';
+import { parseSignature, verifySignature, type GithubSignature } from './github-signature.ts';
 import type { Leaks } from './leaks.ts';
 
 export interface GithubReportsOptions {
@@ -32,11 +32,12 @@ export class GithubReports {
    */
   async report(body: Uint8Array, signature: GithubSignature): Promise<readonly GithubLabel[]> {
     const { leaks, keys, inProgressMax = limits.githubReportsInProgressMax } = this.#options;
-    // Each holds a body of up to 1 MiB.
+    const { keyId, der } = parseSignature(signature);
+    verifySignature(await keys.find(keyId), body, der);
+    // Each holds a body of up to 1 MiB. Only GitHub occupies a slot, because the signature was verified.
     if (this.#inProgress >= inProgressMax) throw tooMany();
     this.#inProgress++;
     try {
-      await verifySignature(keys, body, signature);
       const matches = parseMatches(body).map((match) => ({ match, isKey: leaks.hasFormat(match.token) }));
       const found = matches.filter(({ isKey }) => isKey).map(({ match }) => toReported(match));
       if (found.length > 0) await leaks.report({ kind: 'github' }, found);
