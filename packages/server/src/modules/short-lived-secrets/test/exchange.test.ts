@@ -4,6 +4,7 @@ import { jwtBearerGrant, limits, type ExchangedSecret } from '@keyreeve/contract
 import { test } from '../../../../test-kit/app-on-each-database.ts';
 import { assertProblem, fromFetch } from '../../../../test-kit/assert-problem.ts';
 import { basic, bearer, newApp, type Answered } from '../../../../test-kit/new-app.ts';
+import { newBackend } from '../../../../test-kit/service-accounts.ts';
 import {
   exchange,
   newAssertion,
@@ -175,6 +176,24 @@ test('a key of a disabled account gets no secret', async () => {
   await at.app.service.services.accounts.disable({ kind: 'operator' }, at.account.id);
   assertGrantRejected(await exchange(at.app, at.assertion()));
   assert.equal(await statusOf(at, secret), 401);
+});
+
+test('a service account exchanges with its public key, and its deletion ends the secrets', async () => {
+  await using app = await newApp();
+  const { headers, path, serviceId } = await newBackend(app);
+  const pair = newKeyPair();
+  const json = { nickname: 'payroll', publicKey: pair.publicKey };
+  const created = await app.call('POST', `${path}/api-keys/public`, { headers, json });
+  assert.equal(created.status, 201, created.text);
+  const { id } = created.json as { id: number };
+  const secret = await newShortLived(app, pair, id);
+  const forward = () => app.call('GET', '/auth/forward', { headers: bearer(secret) });
+  const accepted = await forward();
+  assert.equal(accepted.status, 200);
+  assert.equal(accepted.headers.get('x-keyreeve-account'), serviceId);
+  assert.equal((await app.call('DELETE', path, { headers })).status, 200);
+  assert.equal((await forward()).status, 401);
+  assertGrantRejected(await exchange(app, newAssertion(app, pair, id)));
 });
 
 test('an assertion yields one secret, also when 16 clients exchange it at once', async () => {

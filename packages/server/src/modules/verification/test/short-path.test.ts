@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import type { KeyLimits } from '@keyreeve/contract';
 import { KeptConnection } from '../../../../test-kit/kept-connection.ts';
 import { newApp, operator, type TestApp } from '../../../../test-kit/new-app.ts';
+import { newKeyPair, newPublicKeyKey, newShortLived } from '../../../../test-kit/public-key-client.ts';
 import { head } from '../../../../test-kit/raw-http.ts';
 import { test } from '../../../../test-kit/app-on-each-database.ts';
 
@@ -69,6 +70,18 @@ test('a deleted key is rejected on a connection on which it was accepted before'
   assert.equal(statusOf(await connection.ask(proxied(at.key))), 401);
 });
 
+test('a short-lived secret of a deleted key is rejected on a connection on which it was accepted before', async () => {
+  await using at = await fixture();
+  using connection = await shortConnection(at.app);
+  const pair = newKeyPair();
+  const keyId = await newPublicKeyKey(at.app, at.accessToken, pair);
+  const request = proxied(await newShortLived(at.app, pair, keyId));
+  for (let n = 0; n < 3; n++) assert.equal(statusOf(await connection.ask(request)), 200);
+  const headers = { authorization: `Bearer ${at.accessToken}` };
+  assert.equal((await at.app.call('DELETE', `/auth/api-keys/${keyId}`, { headers })).status, 200);
+  assert.equal(statusOf(await connection.ask(request)), 401);
+});
+
 test('every response on a connection that stays open has the bytes of a response on a new one', async () => {
   await using at = await fixture();
   using connection = await shortConnection(at.app);
@@ -76,6 +89,11 @@ test('every response on a connection that stays open has the bytes of a response
   const hops = (...lines: readonly string[]): string =>
     proxied(limited, ...lines.map((line) => `X-Forwarded-For: ${line}`));
   const [previous, ended] = [await at.previous(600), await at.previous(0)];
+  const pair = newKeyPair();
+  const publicKeyId = await newPublicKeyKey(at.app, at.accessToken, pair, { scopes: ['a'] });
+  const shortLived = await newShortLived(at.app, pair, publicKeyId);
+  const leaked = await newShortLived(at.app, pair, publicKeyId);
+  await at.app.service.services.leaks.report(operator, [{ text: leaked }]);
   const requests: Readonly<Record<string, readonly [request: string, status: number]>> = {
     'a key': [proxied(at.key), 200],
     'a key with IP ranges': [hops('203.0.113.7'), 200],
@@ -88,6 +106,13 @@ test('every response on a connection that stays open has the bytes of a response
     'a disabled key': [proxied(await at.disabled()), 401],
     'a previous secret': [proxied(previous), 200],
     'a previous secret after its end': [proxied(ended), 401],
+    'a short-lived secret': [proxied(shortLived), 200],
+    'a scope of a short-lived secret': [proxied(shortLived).replace('forward ', 'forward?scope=a '), 200],
+    'another scope than that of a short-lived secret': [
+      proxied(shortLived).replace('forward ', 'forward?scope=b '),
+      403,
+    ],
+    'a short-lived secret after its end': [proxied(leaked), 401],
     'an access token': [proxied(at.accessToken), 200],
     'a scope of the key': [proxied(at.key).replace('forward ', 'forward?scope=a '), 200],
     'another scope': [proxied(at.key).replace('forward ', 'forward?scope=b '), 403],
