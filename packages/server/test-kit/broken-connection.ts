@@ -24,5 +24,5 @@ export function behind(db: Db, line: Line): Db {
     line.commits++;
     return value;
   };
-  return { ...withTransaction(db, transaction), confirm: () => across(() => db.confirm()) };
+  return { ...withTransaction(db, transaction), confirm: (workClass) => across(() => db.confirm(workClass)) };
 }

@@ -9,7 +9,7 @@ export const withTransaction = (db: Db, transaction: Db['transaction']): Db => (
   all: (...args) => db.all(...args),
   get: (...args) => db.get(...args),
   getMany: (...args) => db.getMany(...args),
-  confirm: () => db.confirm(),
+  confirm: (workClass) => db.confirm(workClass),
   snapshot: (...args) => db.snapshot(...args),
   transaction,
   close: () => db.close(),

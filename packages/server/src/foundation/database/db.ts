@@ -1,8 +1,12 @@
 /** The database interface of stores. `sqlite.ts` is the embedded driver, `postgres.ts` the driver for many instances. */
 import type { DatabaseFile } from './file-identity.ts';
 import type { OperationPart, RemoteResponse } from './remote-messages.ts';
+import type { WorkClass } from './share.ts';
 import type { WriteHealth } from './write-health.ts';
 import type { Dialect, ManyStatement, SqlValue, Statement } from './sql.ts';
+
+/** The capacity that a confirmation uses. */
+export type ConfirmationClass = Exclude<WorkClass, 'draw'>;
 
 /** Receives the duration of reads and commits. `observe` does nothing until it is replaced. */
 export interface DbTimes {
@@ -93,8 +97,9 @@ export interface Db {
   /**
    * Resolves when everything that was visible before the call is as durable as an acknowledged commit. Needed before a
    * response that a plain read decided: a deletion that the read saw may not have reached the standby yet.
+   * @param workClass `narrowing` by default; `ordinary` for requests of clients without a credential
    */
-  confirm(): Promise<void>;
+  confirm(workClass?: ConfirmationClass): Promise<void>;
   /**
    * All reads of `body` see one snapshot that is taken after the call. Writes continue meanwhile. Each call opens its own
    * connection, so it is not for frequent operations.

@@ -6,7 +6,16 @@
 import type pg from 'pg';
 import { limits } from '@keyreeve/contract';
 import { monotonicMs } from '../clock.ts';
-import type { AuditKey, Db, DbTimes, ReadOptions, Reader, Transaction, TransactionOptions } from './db.ts';
+import type {
+  ConfirmationClass,
+  AuditKey,
+  Db,
+  DbTimes,
+  ReadOptions,
+  Reader,
+  Transaction,
+  TransactionOptions,
+} from './db.ts';
 import { CoalescedCall } from './coalesced-call.ts';
 import type { PostgresLocation } from './postgres-url.ts';
 import { Batch, BatchItem } from './postgres-batch.ts';
@@ -32,7 +41,7 @@ export class PostgresDb implements Db {
   readonly #readers: pg.Pool;
   readonly #writers: pg.Pool;
   readonly #slots = new WriterSlots();
-  readonly #confirmations: CoalescedCall;
+  readonly #confirmations: Readonly<Record<ConfirmationClass, CoalescedCall>>;
   readonly #auditKey: AuditKey;
   readonly #inProgress = new Set<Promise<unknown>>();
   #isClosing = false;
@@ -53,7 +62,11 @@ export class PostgresDb implements Db {
     this.#auditKey = auditKey;
     this.#readers = newPool(location, this.sharedReads.concurrentReadsMax, 'reader');
     this.#writers = newPool(location, writersMax, 'writer');
-    this.#confirmations = new CoalescedCall(() => runInShare(confirmationShare, () => this.transaction(changeNothing)));
+    const inClass = (workClass: ConfirmationClass): CoalescedCall =>
+      new CoalescedCall(() =>
+        runInShare({ workClass, owner: 'confirmation', isOneAtATime: true }, () => this.transaction(changeNothing)),
+      );
+    this.#confirmations = { narrowing: inClass('narrowing'), ordinary: inClass('ordinary') };
   }
 
   all<Row>(
@@ -105,8 +118,8 @@ export class PostgresDb implements Db {
     return this.#tracked(() => this.#slots.run(currentShare(), run));
   }
 
-  confirm(): Promise<void> {
-    return this.#confirmations.call();
+  confirm(workClass: ConfirmationClass = 'narrowing'): Promise<void> {
+    return this.#confirmations[workClass].call();
   }
 
   snapshot<T>(body: (reader: Reader) => Promise<T>): Promise<T> {
@@ -174,7 +187,6 @@ export class PostgresDb implements Db {
 }
 
 /** For a commit that waits for the standby, and so for everything that was visible when it began. */
-const confirmationShare: Share = { workClass: 'narrowing', owner: 'confirmation', isOneAtATime: true };
 const changeNothing = async (): Promise<void> => undefined;
 /** Reads lock nothing, so they have their own turns: they neither wait for their owner's changes nor delay them. */
 const readShare = (share: Share): Share => ({ ...share, owner: `${share.owner}, reads`, isOneAtATime: false });
