@@ -184,8 +184,10 @@ const signIns = {
   ),
   leakReportsPerHourMax: limit(
     60,
-    'Reports of leaked secrets per client IP range in an hour (`POST /auth/leaks`). More: 429.',
+    'Reports of leaked secrets per client IP range and process in an hour (`POST /auth/leaks`). More: 429.',
   ),
+  leakReportsPerNetworkMax: limit(240, 'The same per /48 network of IPv6 or /24 network of IPv4.'),
+  leakReportRangesMax: limit(10_000, 'Client IP ranges and networks whose reports a process counts in memory.'),
   leakReportsInProgressMax: limit(
     2,
     'Reports of leaked secrets in progress in one process, and 1 per client IP range.',

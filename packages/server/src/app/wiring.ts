@@ -41,6 +41,7 @@ import type { Log } from '../foundation/log.ts';
 import { Leaks } from '../modules/leaks/leaks.ts';
 import { LeakMail } from '../modules/leaks/notices.ts';
 import { LeakReports } from '../modules/leaks/leak-reports.ts';
+import { ReportCounts } from '../modules/leaks/report-counts.ts';
 import { deliverMail, renderDecoy } from '../modules/mail/delivery.ts';
 import { Links } from '../modules/mail/links.ts';
 import { Mailer } from '../modules/mail/mail.ts';
@@ -342,7 +343,9 @@ export function wire(options: WiringOptions): Services {
     hasher,
     journal,
     leaks,
-    leakReports: config.acceptsLeakReports ? new LeakReports({ leaks, requests }) : undefined,
+    leakReports: config.acceptsLeakReports
+      ? new LeakReports({ leaks, counts: areRequestsLimited ? new ReportCounts(clock) : undefined })
+      : undefined,
     limiter,
     links,
     mailer,

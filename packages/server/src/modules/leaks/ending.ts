@@ -97,7 +97,7 @@ export async function endReportedTx(
     ended.push({ secret: 'short_lived', ...shortLived, hint: null, hash: hash.toString('hex'), at: now, source });
   }
   if (ended.length === 0) return ended;
-  await notices?.queueTx(tx, ended, now);
+  await notices?.queueTx(tx, principal, ended, now);
   await recordEventsTx(
     tx,
     ended.map((secret) => ({

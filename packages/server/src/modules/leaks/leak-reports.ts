@@ -2,12 +2,13 @@
 import { limits } from '@keyreeve/contract';
 import { tooMany } from '../../foundation/database/fair-queue.ts';
 import { coarseRange, ipRange } from '../../foundation/ip-address.ts';
-import type { RequestLimits } from '../rate-limits/request-limits.ts';
 import type { Leaks } from './leaks.ts';
+import type { ReportCounts } from './report-counts.ts';
 
 export interface LeakReportsOptions {
   readonly leaks: Leaks;
-  readonly requests: RequestLimits;
+  /** Absent only in measurements and race tests. */
+  readonly counts?: ReportCounts | undefined;
 }
 
 export class LeakReports {
@@ -24,12 +25,12 @@ export class LeakReports {
    * @throws DomainError `too_many_in_progress`, `too_many_requests`, `unavailable`
    */
   async report(clientIp: string, texts: readonly string[]): Promise<void> {
-    const { leaks, requests } = this.#options;
+    const { leaks, counts } = this.#options;
     const range = ipRange(clientIp);
     if (this.#inProgress.has(range) || this.#inProgress.size >= limits.leakReportsInProgressMax) throw tooMany();
     this.#inProgress.add(range);
     try {
-      await requests.countLeakReport(clientIp);
+      counts?.count(clientIp);
       await leaks.report(
         { kind: 'possessor', from: coarseRange(clientIp) },
         texts.map((text) => ({ text })),

@@ -37,7 +37,7 @@ export type LeakResult = SecretKind | 'unknown';
 /** Mail about leaks. */
 export interface LeakNotices {
   /** Called at the end of the transaction, before the audit events. @param at the time of the report, in milliseconds */
-  queueTx(tx: Transaction, leaked: readonly LeakedSecret[], at: number): Promise<void>;
+  queueTx(tx: Transaction, reporter: Reporter, leaked: readonly LeakedSecret[], at: number): Promise<void>;
   /** Called after the commit. */
   sendSoon(): void;
 }

@@ -15,7 +15,7 @@ import type { LeakNotices, LeakResult, ReportedText, Reporter, SecretKind } from
 
 export type { LeakedSecret, LeakNotices, LeakResult, LeakSource, ReportedText, Reporter, SecretKind } from './leak.ts';
 
-/** Texts of one transaction, so that other commits do not wait long. */
+/** Texts of one read. A transaction ends as many secrets, or all of one account. So other commits do not wait long. */
 const textsPerBatch = 256;
 
 export interface LeaksOptions {
@@ -55,7 +55,7 @@ export class Leaks {
    * throws, and the change is retried in the background until it is durable.
    * - A current secret: the key is disabled until it is rotated. A key that was disabled before keeps its reason.
    * - A previous or short-lived secret ends alone.
-   * @param reported of any number and length; each batch of 256 texts is one transaction
+   * @param reported of any number and length; the secrets of an account end in one transaction, so it gets one mail
    * @returns for each text, in order, what it was; equal texts get the same result
    * @throws DomainError `unavailable`; earlier batches stay in force, and the caller may repeat the whole report
    */
@@ -72,19 +72,21 @@ export class Leaks {
       distinct.set(hex, { hash: Buffer.from(hex, 'hex'), isShortLived, source });
     }
     const results = new Map<string, SecretKind>();
-    for (const batch of batchesOf([...distinct.values()])) {
+    // The reads come first: texts that no key has do not separate the secrets of an account.
+    const held: HeldSecret[] = [];
+    for (const batch of batchesOf([...distinct.values()])) held.push(...(await findReported(db, batch)));
+    for (const batch of byAccount(held)) {
       for (const { hash: ended, secret } of await this.#endAll(principal, batch)) results.set(ended, secret);
     }
     // Another commit, which may not have reached the standby yet, may have ended a secret that no key has now.
-    if (results.size < distinct.size) await db.confirm();
+    // The reporter may have no credential, so this does not use the capacity of deletions.
+    if (results.size < distinct.size) await db.confirm('ordinary');
     return hashes.map((hex) => results.get(hex ?? '') ?? 'unknown');
   }
 
-  /** Ends the secrets of one batch in one transaction. */
-  async #endAll(principal: Reporter, batch: readonly Reported[]): Promise<readonly EndedSecret[]> {
+  /** Ends the secrets in one transaction. */
+  async #endAll(principal: Reporter, found: readonly HeldSecret[]): Promise<readonly EndedSecret[]> {
     const { db, clock, pending, notices, revocations } = this.#options;
-    const found = await findReported(db, batch);
-    if (found.length === 0) return [];
     const now = clock.now();
     const end = (secrets: readonly HeldSecret[]): Promise<EndedSecret[]> =>
       db.transaction((tx) => endReportedTx(tx, principal, secrets, now, notices));
@@ -112,4 +114,17 @@ export class Leaks {
 
 function* batchesOf<T>(items: readonly T[]): Generator<readonly T[]> {
   for (let from = 0; from < items.length; from += textsPerBatch) yield items.slice(from, from + textsPerBatch);
+}
+
+/** Batches of whole accounts. Only an account with more secrets makes a batch larger than {@link textsPerBatch}. */
+function* byAccount(held: readonly HeldSecret[]): Generator<readonly HeldSecret[]> {
+  let batch: HeldSecret[] = [];
+  for (const secrets of Map.groupBy(held, ({ accountId }) => accountId).values()) {
+    if (batch.length > 0 && batch.length + secrets.length > textsPerBatch) {
+      yield batch;
+      batch = [];
+    }
+    batch.push(...secrets);
+  }
+  if (batch.length > 0) yield batch;
 }

@@ -8,7 +8,7 @@ import { describeKey } from '../api-keys/key-text.ts';
 import { listRecipients } from '../api-keys/recipient-store.ts';
 import { queueMailTx, type MailData, type Mailer } from '../mail/mail.ts';
 import { countKeyMailTx } from '../rate-limits/key-mail-limits.ts';
-import type { LeakedSecret, LeakNotices } from './leak.ts';
+import type { LeakedSecret, LeakNotices, Reporter } from './leak.ts';
 
 export interface LeakMailOptions {
   readonly mailer: Mailer;
@@ -22,7 +22,8 @@ export class LeakMail implements LeakNotices {
     this.#options = options;
   }
 
-  async queueTx(tx: Transaction, leaked: readonly LeakedSecret[], at: number): Promise<void> {
+  /** Only reports without a credential are bounded. The operator and GitHub report what they found. */
+  async queueTx(tx: Transaction, reporter: Reporter, leaked: readonly LeakedSecret[], at: number): Promise<void> {
     const { mailer, bucketHash } = this.#options;
     if (!mailer.isConfigured) return;
     const byAccount = [...Map.groupBy(leaked, ({ accountId }) => accountId)];
@@ -35,7 +36,8 @@ export class LeakMail implements LeakNotices {
       const isDisabled = disabled.length > 0;
       // Counted separately: a holder of a short-lived secret cannot use up the mails about disabled keys.
       const kind = isDisabled ? 'leaked keys' : 'ended secrets';
-      if (!(await countKeyMailTx(tx, bucketHash, to.accountId, at, kind))) continue;
+      const isBounded = reporter.kind === 'possessor';
+      if (isBounded && !(await countKeyMailTx(tx, bucketHash, to.accountId, at, kind))) continue;
       const data = { at: toInstant(at), owner: to.owner };
       await queueMailTx(
         tx,

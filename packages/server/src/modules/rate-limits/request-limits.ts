@@ -84,12 +84,6 @@ export class RequestLimits {
     await this.#count([{ bucket, max: ownChangesMax[kind], policy: `${kind} changes` }]);
   }
 
-  /** Counts a report of leaked secrets. @throws DomainError `too_many_requests` */
-  async countLeakReport(clientIp: string): Promise<void> {
-    const bucket = this.#bucket('leak report', ipRange(clientIp));
-    await this.#count([{ bucket, max: limits.leakReportsPerHourMax, policy: 'leak reports' }]);
-  }
-
   /** Counts a mail that reports an existing account. @returns whether it may be sent */
   async maySendAccountExistsTx(tx: Transaction, canonicalEmail: string): Promise<boolean> {
     const bucket = this.#bucket('account exists', canonicalEmail);

@@ -8,6 +8,7 @@ import { addAccount, addKey, keys, operator } from '../../../../test-kit/rows.ts
 import { codeOf, onEachDatabase, race, rivalsMin } from '../../../../test-kit/store-on-each-database.ts';
 import { testConfig } from '../../../../test-kit/test-config.ts';
 import { until } from '../../../../test-kit/until.ts';
+import { withTransaction } from '../../../../test-kit/wrapped-db.ts';
 import { wire, type Services } from '../../../app/wiring.ts';
 import { lookupOf } from '../../../foundation/crypto/keyed-hash.ts';
 import type { Db } from '../../../foundation/database/db.ts';
@@ -76,6 +77,17 @@ onEachDatabase('reports of more texts than one transaction has end all of them',
   const results = await services.leaks.report(operator, textsOf([...misses, secret.reveal()]));
   assert.deepEqual(new Set(results.slice(0, -1)), new Set(['unknown']));
   assert.equal(results.at(-1), 'current');
+});
+
+onEachDatabase('a report that matches nothing is confirmed as ordinary work', async ({ db }) => {
+  const classes: unknown[] = [];
+  const confirm: Db['confirm'] = (workClass) => {
+    classes.push(workClass);
+    return db.confirm(workClass);
+  };
+  const { leaks } = wireTo({ ...withTransaction(db, db.transaction.bind(db)), confirm });
+  assert.deepEqual(await leaks.report(possessor, textsOf([makeKey('krv').reveal()])), ['unknown']);
+  assert.deepEqual(classes, ['ordinary']);
 });
 
 onEachDatabase('an event has where the secret was found', async ({ db }) => {

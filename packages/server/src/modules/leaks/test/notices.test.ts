@@ -7,11 +7,15 @@ import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { operator } from '../../../../test-kit/new-app.ts';
 import { addAccount, addServiceAccount, keys, now } from '../../../../test-kit/rows.ts';
 import { onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
+import { testConfig } from '../../../../test-kit/test-config.ts';
+import { wire } from '../../../app/wiring.ts';
 import type { Db } from '../../../foundation/database/db.ts';
+import { makeKey } from '../../api-keys/key-format.ts';
 import { Mailer, type MailMessage } from '../../mail/mail.ts';
 import { Outbox } from '../../outbox/outbox.ts';
 import { claimJobs } from '../../outbox/store.ts';
-import type { LeakedSecret } from '../leak.ts';
+import type { LeakedSecret, Reporter } from '../leak.ts';
+import { Leaks } from '../leaks.ts';
 import { LeakMail } from '../notices.ts';
 
 test('the owner gets one mail for a report, which lists each key once and contains no secret', async () => {
@@ -62,6 +66,8 @@ test('the owner gets one mail for a report, which lists each key once and contai
   }
 });
 
+const possessor = { kind: 'possessor', from: null } as const;
+
 const leaked = (accountId: string, keyId: number, secret: LeakedSecret['secret'] = 'current'): LeakedSecret => ({
   secret,
   keyId,
@@ -70,10 +76,15 @@ const leaked = (accountId: string, keyId: number, secret: LeakedSecret['secret']
   hint: null,
 });
 
-async function queue(db: Db, secrets: readonly LeakedSecret[], isMailConfigured = true): Promise<void> {
+async function queue(
+  db: Db,
+  secrets: readonly LeakedSecret[],
+  isMailConfigured = true,
+  reporter: Reporter = possessor,
+): Promise<void> {
   const outbox = new Outbox({ db, clock: new FakeClock(now), seal: keys.outboxSeal });
   const mail = new LeakMail({ mailer: new Mailer(outbox, isMailConfigured), bucketHash: keys.throttleBucket });
-  await db.transaction((tx) => mail.queueTx(tx, secrets, now));
+  await db.transaction((tx) => mail.queueTx(tx, reporter, secrets, now));
 }
 
 /** @returns the recipients with the template, sorted */
@@ -115,3 +126,39 @@ onEachDatabase(
     ]);
   },
 );
+
+onEachDatabase('mails about reports of the operator and of GitHub are not bounded', async ({ db }) => {
+  const ada = await addAccount(db);
+  const max = limits.keyMailsPerHourMax;
+  for (let n = 0; n <= max; n++) await queue(db, [leaked(ada, 1)]);
+  for (const reporter of [operator, { kind: 'github' }] as const)
+    for (let n = 0; n <= max; n++) await queue(db, [leaked(ada, 1)], true, reporter);
+  assert.equal((await queued(db)).length, max + 2 * (max + 1));
+});
+
+onEachDatabase('secrets of an account among many other texts cause one mail', async ({ db }) => {
+  const ada = await addAccount(db);
+  const clock = new FakeClock(now);
+  const installation = { db, keys, migrated: [] };
+  const { apiKeys } = wire({ config: testConfig(), installation, clock, issuer: 'http://localhost' });
+  const outbox = new Outbox({ db, clock, seal: keys.outboxSeal });
+  const leaks = new Leaks({
+    db,
+    clock,
+    hash: keys.apiKeyHash,
+    keyPrefixes: ['krv'],
+    pending: apiKeys.pending,
+    notices: new LeakMail({ mailer: new Mailer(outbox, true), bucketHash: keys.throttleBucket }),
+  });
+  const texts: string[] = [];
+  for (let n = 0; n < 3; n++) {
+    const { secret } = await apiKeys.create(operator, ada, { nickname: `key ${n}` });
+    texts.push(secret.reveal(), ...Array.from({ length: 255 }, () => makeKey('krv').reveal()));
+  }
+  const results = await leaks.report(
+    operator,
+    texts.map((text) => ({ text })),
+  );
+  assert.equal(results.filter((result) => result === 'current').length, 3);
+  assert.deepEqual(await queued(db), ['ada@Example.com keys_leaked']);
+});

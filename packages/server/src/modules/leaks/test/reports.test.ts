@@ -7,6 +7,8 @@ import { assertProblem, fromFetch } from '../../../../test-kit/assert-problem.ts
 import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { assertRejected, newKeyClient } from '../../../../test-kit/key-client.ts';
 import { newApp, operator, type Answered, type TestApp } from '../../../../test-kit/new-app.ts';
+import type { Db } from '../../../foundation/database/db.ts';
+import { sql } from '../../../foundation/database/sql.ts';
 import { makeKey } from '../../api-keys/key-format.ts';
 
 const on = { environment: { KEYREEVE_LEAK_REPORTS: 'on' } };
@@ -195,15 +197,20 @@ test('without the setting, the path is unknown', async () => {
   assert.equal(await client.statusOf(client.key), 200);
 });
 
+const selectCounters = sql<{ count: number }>('test_count_counters', 'select count(*) as count from throttle_buckets');
+const countCounters = async (db: Db) => (await db.get(selectCounters))?.count;
+
 test('reports are counted per client IP range, and a flood of unknown secrets changes no key', async () => {
   await using client = await newKeyClient(on);
   const { app } = client;
   const events = (await listAuditEvents(app.db)).length;
+  const counters = await countCounters(app.db);
   for (let count = 0; count < limits.leakReportsPerHourMax; count++) await accept(app, makeKey('krv').reveal());
   const limited = await report(app, [client.key]);
   assertProblem(fromFetch(limited), 'too_many_requests');
   assert.ok(Number(limited.headers.get('retry-after')) > 3_000);
   assert.equal((await listAuditEvents(app.db)).length, events);
+  assert.equal(await countCounters(app.db), counters, 'a report that matches nothing writes nothing');
   assert.equal(await client.statusOf(client.key), 200);
   app.clock.advance({ seconds: 3_600 });
   await accept(app, client.key);
