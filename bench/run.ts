@@ -8,6 +8,7 @@
  *     npm run bench -- delays [--keys 200000] [--rounds 3] [--seconds 10] [--quick]
  *     npm run bench -- before --commit REF [--keys 200000] [--rounds 15] [--seconds 2] [--databases sqlite,postgres] [--quick]
  *     npm run bench -- limits [--keys 10000] [--many 100000] [--rounds 15] [--seconds 1] [--databases sqlite,postgres] [--quick]
+ *     npm run bench -- leaks [--keys 20000] [--rounds 5] [--seconds 3] [--quick]
  *     npm run bench -- fairness [--seconds 10] [--databases sqlite,postgres] [--floods all] [--quick]
  *
  * `--quick` checks in a minute that a command works; its numbers mean nothing.
@@ -20,6 +21,7 @@ import { before } from './before.ts';
 import { delays } from './delays.ts';
 import { fairness } from './fairness.ts';
 import { hotPath } from './hot-path.ts';
+import { leakFloods } from './leak-floods.ts';
 import { limits } from './limits.ts';
 import { peers } from './peers.ts';
 import { postgres } from './postgres.ts';
@@ -74,6 +76,7 @@ const commands: Readonly<Record<string, () => Promise<string>>> = {
       folder,
     });
   },
+  leaks: () => leakFloods({ ...bounds(20_000, 5, 3), folder }),
   limits: () => {
     const once = Number(values.many ?? (values.quick ? 5_000 : 100_000));
     return limits({ ...bounds(10_000, 15, 1), once, databases: values.databases.split(','), folder });
