@@ -41,7 +41,6 @@ import type { Log } from '../foundation/log.ts';
 import { Leaks } from '../modules/leaks/leaks.ts';
 import { LeakMail } from '../modules/leaks/notices.ts';
 import { LeakReports } from '../modules/leaks/leak-reports.ts';
-import { ReportCounts } from '../modules/leaks/report-counts.ts';
 import { deliverMail, renderDecoy } from '../modules/mail/delivery.ts';
 import { Links } from '../modules/mail/links.ts';
 import { Mailer } from '../modules/mail/mail.ts';
@@ -344,7 +343,7 @@ export function wire(options: WiringOptions): Services {
     journal,
     leaks,
     leakReports: config.acceptsLeakReports
-      ? new LeakReports({ leaks, counts: areRequestsLimited ? new ReportCounts(clock) : undefined })
+      ? new LeakReports({ leaks, clock, isLimited: areRequestsLimited })
       : undefined,
     limiter,
     links,
