@@ -342,9 +342,7 @@ export function wire(options: WiringOptions): Services {
     hasher,
     journal,
     leaks,
-    leakReports: config.acceptsLeakReports
-      ? new LeakReports({ leaks, clock, isLimited: areRequestsLimited })
-      : undefined,
+    leakReports: config.acceptsLeakReports ? new LeakReports(leaks, clock, areRequestsLimited) : undefined,
     limiter,
     links,
     mailer,

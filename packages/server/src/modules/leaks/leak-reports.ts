@@ -6,22 +6,16 @@ import { coarseRange, ipRange } from '../../foundation/ip-address.ts';
 import type { Leaks } from './leaks.ts';
 import { ReportCounts } from './report-counts.ts';
 
-export interface LeakReportsOptions {
-  readonly leaks: Leaks;
-  readonly clock: Clock;
-  /** False only in measurements and race tests. */
-  readonly isLimited: boolean;
-}
-
 export class LeakReports {
-  readonly #options: LeakReportsOptions;
-  readonly #counts: ReportCounts;
+  readonly #leaks: Leaks;
+  /** Undefined only in measurements and race tests. */
+  readonly #counts: ReportCounts | undefined;
   /** Client IP ranges with a report in progress. */
   readonly #inProgress = new Set<string>();
 
-  constructor(options: LeakReportsOptions) {
-    this.#options = options;
-    this.#counts = new ReportCounts(options.clock);
+  constructor(leaks: Leaks, clock: Clock, isLimited: boolean) {
+    this.#leaks = leaks;
+    this.#counts = isLimited ? new ReportCounts(clock) : undefined;
   }
 
   /**
@@ -29,13 +23,12 @@ export class LeakReports {
    * @throws DomainError `too_many_in_progress`, `too_many_requests`, `unavailable`
    */
   async report(clientIp: string, texts: readonly string[]): Promise<void> {
-    const { leaks, isLimited } = this.#options;
     const range = ipRange(clientIp);
     if (this.#inProgress.has(range) || this.#inProgress.size >= limits.leakReportsInProgressMax) throw tooMany();
     this.#inProgress.add(range);
     try {
-      if (isLimited) this.#counts.count(clientIp);
-      await leaks.report(
+      this.#counts?.count(clientIp);
+      await this.#leaks.report(
         { kind: 'possessor', from: coarseRange(clientIp) },
         texts.map((text) => ({ text })),
       );
