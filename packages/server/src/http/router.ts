@@ -31,27 +31,22 @@ export class Router {
    * and `/keys/:id`, has the methods of all of them.
    */
   find(method: string, path: string): Match | WrongMethod | undefined {
-    const allowed = new Set<string>();
-    for (const { routes, params } of this.#lookUp(path)) {
-      const route = routes.get(method === 'HEAD' ? 'GET' : method);
-      if (route) return { route, params };
-      for (const other of routes.keys()) allowed.add(other);
-    }
-    if (allowed.size === 0) return undefined;
-    return { allowed: [...allowed].flatMap((other) => (other === 'GET' ? ['GET', 'HEAD'] : [other])) };
-  }
-
-  *#lookUp(path: string): Generator<{ routes: Map<string, Route>; params: Record<string, string> }> {
-    const routes = this.#fixed.get(path);
-    if (routes) yield { routes, params: {} };
+    const wanted = method === 'HEAD' ? 'GET' : method;
+    const fixed = this.#fixed.get(path);
+    const route = fixed?.get(wanted);
+    if (route) return { route, params: {} };
+    const others = fixed ? [fixed] : [];
     const segments = path.split('/');
-    for (const { fixed, names, routes: found } of this.#patterns) {
-      if (fixed.length !== segments.length) continue;
-      if (!fixed.every((text, index) => text === undefined || text === segments[index])) continue;
-      const values = segments.filter((_, index) => fixed[index] === undefined).map(decode);
-      if (values.some((value) => !value)) continue;
-      yield { routes: found, params: Object.fromEntries(names.map((name, index) => [name, values[index] ?? ''])) };
+    for (const pattern of this.#patterns) {
+      const params = paramsOf(pattern, segments);
+      if (!params) continue;
+      const found = pattern.routes.get(wanted);
+      if (found) return { route: found, params };
+      others.push(pattern.routes);
     }
+    if (others.length === 0) return undefined;
+    const allowed = new Set(others.flatMap((routes) => [...routes.keys()]));
+    return { allowed: [...allowed].flatMap((other) => (other === 'GET' ? ['GET', 'HEAD'] : [other])) };
   }
 
   #methodsOf(path: string): Map<string, Route> {
@@ -66,6 +61,15 @@ export class Router {
     if (!same) this.#patterns.push(pattern);
     return pattern.routes;
   }
+}
+
+/** @returns undefined if the path does not match */
+function paramsOf({ fixed, names }: Pattern, segments: readonly string[]): Match['params'] | undefined {
+  if (fixed.length !== segments.length) return undefined;
+  if (!fixed.every((text, index) => text === undefined || text === segments[index])) return undefined;
+  const values = segments.filter((_, index) => fixed[index] === undefined).map(decode);
+  if (values.some((value) => !value)) return undefined;
+  return Object.fromEntries(names.map((name, index) => [name, values[index] ?? '']));
 }
 
 /** @returns undefined for invalid percent-encoding */
