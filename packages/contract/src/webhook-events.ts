@@ -77,8 +77,9 @@ export const LeakedKeyEventData = Type.Object(
   {
     ...key,
     secret: Type.Enum(['current', 'previous', 'short_lived'], { description: '`current`: the key is disabled' }),
-    reportedBy: Type.Enum(['possessor', 'github', 'operator'], {
-      description: '`possessor`: a client that sent the secret',
+    reportedBy: Type.Enum(['possessor', 'github', 'operator', 'deletion_journal'], {
+      description:
+        '`possessor`: a client that sent the secret; `deletion_journal`: a replay ended it again after a restore, for any reporter',
     }),
   },
   strict,

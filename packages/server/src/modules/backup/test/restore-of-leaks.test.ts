@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
+import { assertWebhookMessage } from '../../../../test-kit/declared-answers.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { databases } from '../../../../test-kit/new-db.ts';
 import { addAccount, keys, now, operator } from '../../../../test-kit/rows.ts';
@@ -12,9 +13,11 @@ import { testConfig } from '../../../../test-kit/test-config.ts';
 import { wire, type Services } from '../../../app/wiring.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import { claimInstallation } from '../../../foundation/database/installation.ts';
+import type { AuditRow } from '../../audit/chain.ts';
 import { DeletionJournal } from '../../deletion-journal/deletion-journal.ts';
 import { readJournal } from '../../deletion-journal/files.ts';
 import { identityOf } from '../../deletion-journal/revocation.ts';
+import { describe } from '../../webhooks/events.ts';
 import { moveInstallation } from '../move.ts';
 import { replayOnLive } from '../replay-on-live.ts';
 import { nothingReplayed } from '../replay.ts';
@@ -37,6 +40,14 @@ const wireTo = (db: Db, folder: string, at = now + 20_000): Services =>
 
 const outcomeOf = ({ verifier }: Services, key: string): Promise<unknown> =>
   verifier.verify(key).then((result) => (result.valid ? 'valid' : result.code), codeOf);
+
+/** Asserts that the webhook message of an event has the published form. */
+function assertPublished(event: AuditRow): void {
+  const { type, data } = describe({ ...event, chain: 0, position: 0, mac: new Uint8Array() })!;
+  const message = { id: 'msg_1', type, timestamp: new Date(event.at).toISOString(), data };
+  assertWebhookMessage(message);
+  assert.equal(data['reportedBy'], 'deletion_journal');
+}
 
 /** Keys before a backup: all valid. */
 async function newKeys(services: Services) {
@@ -105,6 +116,7 @@ onEachDatabase('a restore ends the secrets that leaked since the backup, and onl
     ({ actor, details }) => `${actor} ${(JSON.parse(details ?? '') as { secret: string }).secret}`,
   );
   assert.deepEqual(secrets.toSorted(), ['system current', 'system current', 'system previous']);
+  for (const event of events) assertPublished(event);
   assert.match(events[0]?.details ?? '', /^\{"by":"deletion_journal","secret":"\w+","hash":"01[0-9a-f]{64}"\}$/);
 
   // The owner enables the key by a rotation. Neither a report nor a replay questions it.
