@@ -59,7 +59,7 @@ export const keyErrorHelp: Readonly<Record<keyof typeof keyErrors, ErrorHelp>> =
   },
   key_leaked: {
     cause: 'The request enables a key whose current secret was reported as leaked. No secret would be valid.',
-    fix: 'Rotate the key with `POST /auth/api-keys/{id}/rotate`. This enables it, unless the key was disabled for another reason; then enable it afterwards.',
+    fix: 'The owner, or a manager of the service account, rotates the key with `POST /auth/api-keys/{id}/rotate`. This enables the key if the leak disabled it. A key that was disabled for another reason is enabled afterwards.',
   },
   no_previous_secret: {
     cause: 'The key has only one secret: it was not rotated, or the overlap has ended.',

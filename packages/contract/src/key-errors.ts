@@ -102,7 +102,7 @@ export const keyErrors = {
     status: 409,
     title: 'The key has no secret, because it leaked',
     meaning:
-      'The current secret was reported as leaked and has ended. Replace it with POST /auth/api-keys/{id}/rotate, which also enables the key.',
+      'The current secret was reported as leaked and has ended. The owner replaces it with POST /auth/api-keys/{id}/rotate, which enables the key if the leak disabled it.',
   },
   overlap_in_progress: {
     status: 409,
