@@ -17,6 +17,8 @@ export interface KeyDetailsRow extends KeyRow, QuotaUseRow {
   readonly lastUsedFrom: string | null;
   readonly revision: number;
   readonly keyHash: Uint8Array;
+  /** Identifies the previous secret, even one that has expired; null without one. */
+  readonly previousLookup: number | null;
   /** Of the previous secret, even if it has expired; null without one. */
   readonly previousExpiresAt: number | null;
   readonly previousLastUsedAt: number | null;
@@ -32,7 +34,7 @@ const details = (
 ): string => `select k.id, a.id as "accountId", k.nickname, k.scopes, k.scopes_need_role as "needsRole", a.role as "ownerRole",
      k.expires_at as "expiresAt", ${disabledColumns(dialect)}, k.leaked_at as "leakedAt", k.addresses, k.limits, k.metadata, k.environment,
      k.hint, k.public_key as "publicKey", k.last_used_at as "lastUsedAt", k.last_used_from as "lastUsedFrom", k.created_at as "createdAt",
-     k.updated_at as "updatedAt", k.revision, k.key_hash as "keyHash", s.expires_at as "previousExpiresAt",
+     k.updated_at as "updatedAt", k.revision, k.key_hash as "keyHash", s.lookup as "previousLookup", s.expires_at as "previousExpiresAt",
      s.last_used_at as "previousLastUsedAt", s.public_key as "previousPublicKey",
      case when s.key_id is not null then ${databaseTime[dialect]} end as "readAt",
      ${quotaUseColumns(dialect)}

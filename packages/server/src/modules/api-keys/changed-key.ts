@@ -140,7 +140,9 @@ function abilityOf(
       });
     return { disabledAt: null, disabledReason: null };
   }
-  // A key that an administrator disables stays disabled until an administrator enables it.
-  if (disabledAt !== null && (isOwner || disabledReason === reason)) return { disabledAt, disabledReason };
+  // A key that an administrator disables stays disabled until an administrator enables it. A rotation does not enable a leaked
+  // key that is disabled explicitly.
+  const isKept = disabledReason !== 'leaked' && (isOwner || disabledReason === reason);
+  if (disabledAt !== null && isKept) return { disabledAt, disabledReason };
   return { disabledAt: disabledAt ?? now, disabledReason: reason };
 }

@@ -26,7 +26,7 @@ import { toQuotaUse } from '../key-limits/quota-use.ts';
 import { invalidPublicKey, parsePublicKey } from './public-key.ts';
 import { isOverlapping, planRotation, type RotationRequest } from './rotation-plan.ts';
 import { scopesToGrant, splitScopes } from './scopes.ts';
-import { isSameSecret, randomHash } from './stored-hash.ts';
+import { randomHash } from './stored-hash.ts';
 import { confirmAbsence, findForCreation, lockOwnerTx } from './store.ts';
 import { findWithheldScopes } from './withheld-store.ts';
 
@@ -204,13 +204,9 @@ export class KeyChanges {
         },
       };
     };
-    // A later rotation has another previous secret. A leak replaces only the hash of the current one.
-    const plansOf = ({ before: { keyHash, previousExpiresAt } }: Attempt): readonly MakePlan[] => [
-      (before, at) =>
-        (isSameSecret(before.keyHash, keyHash) || before.leakedAt !== null) &&
-        before.previousExpiresAt === previousExpiresAt
-          ? plan(before, at)
-          : undefined,
+    // A later rotation may make another previous secret, which stays. Other changes of the key do not matter.
+    const plansOf = ({ before: { previousLookup } }: Attempt): readonly MakePlan[] => [
+      (before, at) => (before.previousLookup === previousLookup ? plan(before, at) : undefined),
     ];
     await this.#make({ principal, accountId, id, now, plan, repetition: { kind: 'end previous', plansOf } });
   }

@@ -70,7 +70,7 @@ const repeats: Partial<Record<ChangedMember, Repeat>> = {
   },
   expiresAt: (row, attempt) => (isUnchanged('expiresAt', row, attempt) ? { expiresAt: attempt.after.expiresAt } : {}),
   disabled: (row, { after: { disabledAt, disabledReason } }) =>
-    row.disabledAt === null || disabledReason === 'administrator'
+    row.disabledAt === null || row.disabledReason === 'leaked' || disabledReason === 'administrator'
       ? { disabledAt: row.disabledAt ?? disabledAt, disabledReason }
       : {},
   addresses: (row, attempt) => (isUnchanged('addresses', row, attempt) ? { addresses: attempt.after.addresses } : {}),

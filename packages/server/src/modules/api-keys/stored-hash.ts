@@ -48,9 +48,5 @@ export const unmarkedHash = (hash: Uint8Array): Buffer => withVersion(hash, stor
 /** The stored hash of a public key: it belongs to no text, so no credential has it. */
 export const randomHash = (): Buffer => Buffer.concat([Buffer.of(storedVersion), randomBytes(digestBytes)]);
 
-/** @returns whether two stored hashes are of the same secret, with or without restrictions */
-export const isSameSecret = (one: Uint8Array, other: Uint8Array): boolean =>
-  unmarkedHash(one).equals(unmarkedHash(other));
-
 const withVersion = (hash: Uint8Array, version: number): Buffer =>
   Buffer.concat([Buffer.of(version), hash.subarray(1)]);
