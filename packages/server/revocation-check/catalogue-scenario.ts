@@ -8,7 +8,7 @@ import { monotonicMs } from '../src/foundation/clock.ts';
 import { DomainError } from '../src/foundation/errors.ts';
 import type { CanaryKey, CatalogueChanges } from './canaries.ts';
 import { clientIpOfProbes, forgedAddress, otherScope } from './changed-key.ts';
-import { ChangingCondition } from './changing-condition.ts';
+import { ChangingCondition, newKeyConditions } from './changing-condition.ts';
 import type { AskedOfKey } from './condition.ts';
 import type { KeyChangeKind } from './history.ts';
 import { pauseMs } from './key-deletion.ts';
@@ -118,22 +118,13 @@ async function newSource(
 /** @param condition that the scope is in force, the same for all keys of the account */
 const askFor =
   (scope: string, condition: ChangingCondition) =>
-  (id: number): AskedOfKey => {
-    const unchanged = (): ChangingCondition => new ChangingCondition(`key ${id}`, 'accepted_after_narrowing');
-    return {
-      scope,
-      address: clientIpOfProbes,
-      forgedAddress,
-      secret: new SecretRecord(`secret 1 of key ${id}`),
-      conditions: {
-        enabled: unchanged(),
-        unexpired: unchanged(),
-        scope: condition,
-        address: unchanged(),
-        anywhere: unchanged(),
-      },
-    };
-  };
+  (id: number): AskedOfKey => ({
+    scope,
+    address: clientIpOfProbes,
+    forgedAddress,
+    secret: new SecretRecord(`secret 1 of key ${id}`),
+    conditions: { ...newKeyConditions(id), scope: condition },
+  });
 
 interface Target {
   readonly condition: ChangingCondition;

@@ -1,13 +1,12 @@
 /** One key that a scenario changes: its conditions, its current and its previous secret, and the requests that change it. */
-import { randomInt } from 'node:crypto';
-import { monotonicMs } from '../src/foundation/clock.ts';
 import type { CanaryKey } from './canaries.ts';
-import { ChangingCondition } from './changing-condition.ts';
+import { newKeyConditions } from './changing-condition.ts';
 import type { Effect } from './checker.ts';
 import type { AskedOfKey, KeyConditions } from './condition.ts';
 import type { ScenarioOptions } from './scenario-options.ts';
-import type { Change, ChangeOutcome, KeyChangeKind, KeyKind } from './history.ts';
-import type { HttpRequest, HttpResponse } from './instance.ts';
+import type { Change, KeyChangeKind, KeyKind } from './history.ts';
+import type { HttpResponse } from './instance.ts';
+import { endOf, KeyRequests } from './key-requests.ts';
 import { reportLeak } from './leak-report.ts';
 import { deleteKey } from './key-deletion.ts';
 import type { KeySource } from './key-source.ts';
@@ -24,20 +23,11 @@ const rangesWith = ['203.0.113.0/24', '2001:db8::/32'] as const;
 /** Contains the IP address that a client forges, so that a service that believes the client accepts the key. */
 const rangesWithout = ['198.51.100.0/24'] as const;
 
-interface Request {
-  readonly method: HttpRequest['method'];
-  /** After `/auth/api-keys/:id`. */
-  readonly path: string;
-  readonly body?: object;
-}
-
-/** The outcome of a change is not known, or the service rejected it: the key is not changed any more. */
-export class KeyAbandoned extends Error {}
-
 export class ChangedKey {
   readonly #options: ScenarioOptions;
   readonly #source: KeySource;
   readonly #conditions: KeyConditions;
+  readonly #requests: KeyRequests;
   #secrets = 1;
   #current: CanaryKey;
   #previous: CanaryKey | undefined;
@@ -46,19 +36,12 @@ export class ChangedKey {
   static async create(kind: KeyKind, source: KeySource, options: ScenarioOptions): Promise<ChangedKey | undefined> {
     const isCaller = kind === 'caller';
     const ask = (id: number): AskedOfKey => {
-      const condition = (): ChangingCondition => new ChangingCondition(`key ${id}`, 'accepted_after_narrowing');
       return {
         scope: isCaller ? undefined : scope,
         address: clientIpOfProbes,
         forgedAddress,
         secret: new SecretRecord(`secret 1 of key ${id}`),
-        conditions: {
-          enabled: condition(),
-          unexpired: condition(),
-          scope: condition(),
-          address: condition(),
-          anywhere: condition(),
-        },
+        conditions: newKeyConditions(id),
       };
     };
     const key = await source.newKey(kind, { ask, scopes: isCaller ? [] : [otherScope, scope] });
@@ -70,6 +53,7 @@ export class ChangedKey {
     this.#conditions = conditions;
     this.#source = source;
     this.#options = options;
+    this.#requests = new KeyRequests(key.id, source, { ...options, probe: () => this.probeEverywhere() });
   }
 
   /** The current secret, and the previous one if it may be valid. */
@@ -147,7 +131,7 @@ export class ChangedKey {
   /** @param body of the rotation @returns when delayed effects have begun everywhere */
   async #replaceSecret(body: object, effects: readonly Effect[], kind: KeyChangeKind = 'rotated'): Promise<number> {
     const replaced = this.#current;
-    const { response, until } = await this.#send(kind, { method: 'POST', path: '/rotate', body }, effects);
+    const { response, until } = await this.#requests.send(kind, { method: 'POST', path: '/rotate', body }, effects);
     const { key: secret } = JSON.parse(response.text) as { key: string };
     const number = ++this.#secrets;
     this.#current = {
@@ -165,7 +149,7 @@ export class ChangedKey {
   async endPrevious(): Promise<void> {
     const previous = this.#previous;
     if (!previous) return;
-    await this.#send('previousEnded', { method: 'DELETE', path: '/previous' }, [endOf(previous)]);
+    await this.#requests.send('previousEnded', { method: 'DELETE', path: '/previous' }, [endOf(previous)]);
     this.#forget(previous);
   }
 
@@ -194,7 +178,7 @@ export class ChangedKey {
     if (accepting.length === 0) return false;
     const instance = pick(accepting);
     const send = (): Promise<HttpResponse | undefined> => reportLeak(instance, secret).catch(() => undefined);
-    await this.#record('leaked', `POST /auth/leaks at ${instance.url}`, effects, send);
+    await this.#requests.record('leaked', `POST /auth/leaks at ${instance.url}`, effects, send);
     return true;
   }
 
@@ -228,73 +212,6 @@ export class ChangedKey {
   }
 
   async #patch(kind: KeyChangeKind, body: object, effects: readonly Effect[], endsAt?: number): Promise<number> {
-    return (await this.#send(kind, { method: 'PATCH', path: '', body }, effects, endsAt)).until;
-  }
-
-  /**
-   * Sends a change to a random instance, with verifications everywhere just before and just after it, and reports it.
-   * @param endsAt the time that the request sets; undefined if the response states it
-   * @returns the response, and when delayed effects have begun everywhere
-   * @throws KeyAbandoned
-   */
-  async #send(
-    kind: KeyChangeKind,
-    { method, path, body }: Request,
-    effects: readonly Effect[],
-    endsAt?: number,
-  ): Promise<{ readonly response: HttpResponse; readonly until: number }> {
-    const { session } = this.#source;
-    const instance = pick(this.#options.instances);
-    if (!(await session.ensureSignedIn(instance))) throw new KeyAbandoned();
-    const source = `${method} /auth/api-keys/:id${path} ${describe(body)} at ${instance.url}`;
-    const target = `/auth/api-keys/${this.#current.id}${path}`;
-    return this.#record(kind, source, effects, () => session.send(instance, method, target, body), endsAt);
-  }
-
-  /** As {@link #send}. @param send resolves to undefined without a response */
-  async #record(
-    kind: KeyChangeKind,
-    source: string,
-    effects: readonly Effect[],
-    send: () => Promise<HttpResponse | undefined>,
-    endsAt?: number,
-  ): Promise<{ readonly response: HttpResponse; readonly until: number }> {
-    const { checker } = this.#options;
-    // Fills any cache of acceptances just before the change; sometimes the change comes first.
-    const before = randomInt(4) > 0 ? this.probeEverywhere() : Promise.resolve();
-    const change = checker.beginKeyChange(kind, effects, source, monotonicMs());
-    const response = await send();
-    const endedAt = monotonicMs();
-    const outcome = outcomeOf(response);
-    const delayMs = response && outcome === 'changed' ? delayOf(response, endsAt) : 0;
-    const until = checker.endKeyChange(change, outcome, endedAt, delayMs);
-    await Promise.all([before, this.probeEverywhere()]);
-    if (response && outcome === 'changed') return { response, until };
-    // The account may have reached its limit of changes, or its sign-in is no longer recent.
-    if (outcome === 'rejected') this.#source.isExhausted = true;
-    throw new KeyAbandoned();
+    return (await this.#requests.send(kind, { method: 'PATCH', path: '', body }, effects, endsAt)).until;
   }
 }
-
-const endOf = ({ asked }: CanaryKey): Effect => {
-  if (!asked) throw new Error('a key that is changed has a record of its secret');
-  return { condition: asked.secret, to: 'unmet' };
-};
-
-function outcomeOf(response: HttpResponse | undefined): ChangeOutcome {
-  if (response?.status === 200 || response?.status === 202) return 'changed';
-  return response && response.status >= 400 && response.status < 500 ? 'rejected' : 'unknown';
-}
-
-/** From the change to the time that it sets, by the clock of the service. */
-function delayOf({ text }: HttpResponse, endsAt: number | undefined): number {
-  const { updatedAt = '', previousExpiresAt } = JSON.parse(text) as {
-    updatedAt?: string;
-    previousExpiresAt?: string | null;
-  };
-  const end = endsAt ?? (previousExpiresAt ? Date.parse(previousExpiresAt) : Number.NaN);
-  return Number.isNaN(end) ? 0 : end - Date.parse(updatedAt);
-}
-
-/** For explanations. */
-const describe = (body: object | undefined): string => (body === undefined ? '' : JSON.stringify(body));

@@ -6,7 +6,7 @@
  * Changes of one condition are sequential. If a change begins while the outcome of the previous one is unknown, every later
  * observation is possible, so the checker stops checking the condition there.
  */
-import type { ChangeableCondition } from './condition.ts';
+import type { ChangeableCondition, KeyConditions } from './condition.ts';
 import { describe, gap, type Change, type Interval, type Observation, type Rule, type Violation } from './history.ts';
 
 type State = Change['to'];
@@ -126,4 +126,16 @@ export class ChangingCondition implements ChangeableCondition {
   #describe(observation: Observation): string {
     return `${this.#subject}: ${observation.observed} by ${describe(observation)}`;
   }
+}
+
+/** The conditions of one key, all met. */
+export function newKeyConditions(id: number): Readonly<Record<keyof KeyConditions, ChangingCondition>> {
+  const condition = (): ChangingCondition => new ChangingCondition(`key ${id}`, 'accepted_after_narrowing');
+  return {
+    enabled: condition(),
+    unexpired: condition(),
+    scope: condition(),
+    address: condition(),
+    anywhere: condition(),
+  };
 }

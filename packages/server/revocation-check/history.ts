@@ -70,6 +70,7 @@ export type KeyChangeKind =
   | 'expiry'
   | 'rotated'
   | 'previousEnded'
+  | 'publicKeyEnded'
   | 'leaked'
   | 'entitlement'
   | 'scopeMarked'

@@ -1,16 +1,17 @@
 /**
  * Changes keys while they are verified: disables and enables them, removes scopes and adds them again, changes IP ranges,
- * rotates secrets, ends the previous secret, reports secrets as leaked and deletes keys during an overlap. A second scenario waits for times: the end
- * of an overlap and the expiry of a key.
+ * rotates secrets, ends the previous secret, reports secrets as leaked and deletes keys during an overlap. A second scenario
+ * waits for times: the end of an overlap and the expiry of a key.
  */
 import { randomInt } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { monotonicMs, systemClock } from '../src/foundation/clock.ts';
 import { DomainError } from '../src/foundation/errors.ts';
-import { ChangedKey, KeyAbandoned } from './changed-key.ts';
+import { ChangedKey } from './changed-key.ts';
 import type { ScenarioOptions } from './scenario-options.ts';
 import type { KeyKind } from './history.ts';
 import { pauseMs } from './key-deletion.ts';
+import { KeyAbandoned } from './key-requests.ts';
 import { KeySource } from './key-source.ts';
 import { pick } from './prober.ts';
 import { ProbeLoops } from './probe-loops.ts';

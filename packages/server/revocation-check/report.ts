@@ -14,6 +14,7 @@ export const noKeyChanges: KeyChangeCounts = {
   expiry: 0,
   rotated: 0,
   previousEnded: 0,
+  publicKeyEnded: 0,
   leaked: 0,
   entitlement: 0,
   scopeMarked: 0,

@@ -17,6 +17,7 @@ import { runDisablingScenario } from './disabling-scenario.ts';
 import { Instance } from './instance.ts';
 import { reportLeak } from './leak-report.ts';
 import { runEndingScenario, runNarrowingScenario } from './narrowing-scenario.ts';
+import { runPublicKeyScenario } from './public-key-scenario.ts';
 import type { Report } from './report.ts';
 import type { ScenarioOptions } from './scenario-options.ts';
 import { describeRequest } from './verification-methods.ts';
@@ -131,6 +132,7 @@ export class Workload {
       // Few verifications in progress, so that deletions are verified as often as without these scenarios.
       runNarrowingScenario({ ...options, loops: narrowingLoops, probesMax: narrowingProbesMax }),
       runEndingScenario({ ...options, loops: 1, probesMax: narrowingProbesMax }),
+      runPublicKeyScenario({ ...options, loops: 1, probesMax: narrowingProbesMax }),
       ...(this.#canaries.catalogue ? [runEntitlementScenario, runDeclaredScopeScenario] : []).map((run) =>
         run({ ...options, loops: 1, probesMax: narrowingProbesMax }),
       ),
@@ -196,9 +198,13 @@ export class Workload {
     }
   }
 
-  /** A report without a secret has no effect. */
+  /**
+   * A report without a secret has no effect. Only instances that trust this process get reports: for the others, all reports
+   * would count towards the limit of this machine's IP range.
+   */
   async #findReportedInstances(): Promise<void> {
-    const finding = this.instances.map(async (instance) => {
+    const trusting = this.instances.filter(({ trustsForwardedFor }) => trustsForwardedFor);
+    const finding = trusting.map(async (instance) => {
       const response = await reportLeak(instance, 'no secret').catch(() => undefined);
       instance.acceptsLeakReports = response?.status === 202;
     });

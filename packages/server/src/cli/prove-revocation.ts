@@ -128,6 +128,7 @@ function describe(result: RunResult, report: Report): string {
     ['  expiry shortened', number(report.keyChanges.expiry)],
     ['  rotated', number(report.keyChanges.rotated)],
     ['  previous secret ended', number(report.keyChanges.previousEnded)],
+    ['  previous public key ended', number(report.keyChanges.publicKeyEnded)],
     ['  secret leaked', number(report.keyChanges.leaked)],
     ['  entitlement removed', number(report.keyChanges.entitlement)],
     ['  scope marked or deleted', number(report.keyChanges.scopeMarked + report.keyChanges.scopeDeleted)],

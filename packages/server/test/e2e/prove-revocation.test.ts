@@ -59,6 +59,7 @@ for (const kind of databaseKinds) {
     assert.deepEqual([created + caller, imported], [acknowledged, 0]);
     // Each deletion is followed by verifications at both instances by seven methods.
     assert.ok(afterRevocation >= acknowledged * 14, `${afterRevocation} after a revocation`);
+    assert.ok(report.keyChanges.publicKeyEnded > 0, JSON.stringify(report.keyChanges));
     assert.ok(report.verifyLatency.msP99 && report.deleteLatency.msP50);
     await assertNoCanaries(first, result);
   });

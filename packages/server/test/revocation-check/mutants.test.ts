@@ -29,6 +29,7 @@ const selected = [
   'a change of a key whose response precedes a group commit of 100 ms (embedded)',
   'a report of a leak whose response precedes a group commit of 100 ms (embedded)',
   'a cache of previous secrets, of 2 s, that a deletion of the key does not clear',
+  'a short-lived secret that stays valid after the end of the public key that issued it',
   'a client IP that is the leftmost entry of X-Forwarded-For',
   'a cache of the scopes that the catalogue withholds from a key, of 2 s',
   'a removal of an entitlement whose response precedes a group commit of 100 ms (embedded)',

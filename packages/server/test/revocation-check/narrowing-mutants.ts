@@ -24,6 +24,7 @@ const keptOfKey = (expression: string): readonly Edit[] => [
 ];
 
 const catalogue = { KEYREEVE_SCOPES: 'catalogue' } as const;
+const readShortLived = `this.#shortLivedReader.find(this.#options.hash.stored(text), answerTo, fail);`;
 const readPrevious = `this.#previousReader.find(hash, answerTo, fail)`;
 
 export const narrowingMutants: readonly Mutant[] = [
@@ -112,7 +113,7 @@ export const narrowingMutants: readonly Mutant[] = [
     name: 'the end of an overlap that is not compared',
     edits: [
       {
-        file: verifier,
+        file: 'modules/api-keys/state-store.ts',
         find: `overlapEndsAt === null ? expiresAt : endOfPrevious(overlapEndsAt, expiresAt);`,
         replace: `overlapEndsAt === null ? expiresAt : (expiresAt ?? null);`,
       },
@@ -156,8 +157,8 @@ export const narrowingMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'modules/api-keys/rotation-plan.ts',
-        find: `store.replaceSecretTx(tx, before, secret, at);`,
-        replace: `store.storeRotationTx(tx, before, secret, before.previousExpiresAt, at);`,
+        find: `      store.replaceSecretTx(tx, before, secret, at);`,
+        replace: `      store.storeRotationTx(tx, before, secret, before.previousExpiresAt, at);`,
       },
     ],
     faults: [],
@@ -197,6 +198,39 @@ export const narrowingMutants: readonly Mutant[] = [
         file: 'modules/api-keys/leak-store.ts',
         find: `    tx.enqueue(endPrevious, [keyId, lookupOf(Buffer.from(leaked.hash, 'hex'))]);\n`,
         replace: ``,
+      },
+    ],
+    faults: [],
+  },
+  {
+    name: 'a short-lived secret that stays valid after the end of the public key that issued it',
+    edits: [
+      {
+        file: 'modules/short-lived-secrets/state-store.ts',
+        find: `const isIssuerValid = '(k.lookup = s.issued_by or p.lookup is not null)';`,
+        replace: `const isIssuerValid = '(1 = 1)';`,
+      },
+    ],
+    faults: [],
+  },
+  {
+    name: 'a cache of short-lived secrets, of 2 s',
+    edits: [
+      {
+        file: verifier,
+        find: beforeVerifier,
+        replace: `const states = new Map<string, { key: KeyState; until: number }>();\n${beforeVerifier}`,
+      },
+      {
+        file: verifier,
+        find: readShortLived,
+        replace: `const found = states.get(text);
+    if (found && Date.now() < found.until) return answerTo(found.key);
+    const keepState = (key: KeyState | undefined): void => {
+      if (key) states.set(text, { key, until: Date.now() + 2000 });
+      answerTo(key);
+    };
+    this.#shortLivedReader.find(this.#options.hash.stored(text), keepState, fail);`,
       },
     ],
     faults: [],
