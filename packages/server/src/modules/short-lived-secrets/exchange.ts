@@ -19,7 +19,16 @@ import { insertShortLivedTx } from './store.ts';
 
 /** Why an assertion was rejected: for the log of the operator. The response is the same for each reason. */
 export type RejectionReason =
-  'format' | 'audience' | 'key_unknown' | 'signature' | 'time' | 'disabled' | 'expired' | 'address' | 'used';
+  | 'format'
+  | 'audience'
+  | 'key_unknown'
+  | 'signature'
+  | 'time'
+  | 'disabled'
+  | 'expired'
+  | 'address'
+  | 'used'
+  | 'used_or_changed';
 
 export interface Rejection {
   readonly reason: RejectionReason;
@@ -106,7 +115,7 @@ export class Exchange {
         bucketHash && countExchangeTx(tx, bucketHash, keyId, now),
       ]);
       // Rolls the count back. A rival has used the assertion, or the key has changed since the read.
-      if (!isInserted) throw this.#reject('used', keyId);
+      if (!isInserted) throw this.#reject('used_or_changed', keyId);
     });
     return { secret, expiresInSeconds: secondsUntil(expiresAt, now) };
   }

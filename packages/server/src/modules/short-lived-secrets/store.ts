@@ -39,13 +39,15 @@ const insertSecret = sql(
   `insert into short_lived_secrets (lookup, key_hash, key_id, issued_by, assertion_id, created_at, expires_at)
    select $1, $2, k.id, $4, $5, $6, $7 from api_keys k join accounts a on a.pk = k.account_pk
    where k.id = $3 and k.disabled_at is null and a.disabled_at is null and k.public_key is not null
-     and (k.lookup = $4 or exists (select 1 from api_key_secrets p where p.lookup = $4 and p.key_id = k.id))
+     and (k.expires_at is null or k.expires_at > $6) and (k.lookup = $4 or exists (
+       select 1 from api_key_secrets p where p.lookup = $4 and p.key_id = k.id and p.expires_at > $6))
    on conflict (key_id, assertion_id) do nothing`,
 );
-// $3: the new secret, which may have the same time as older ones. Ends nothing if it was not inserted.
+// $3: the new secret, which may have the same time as older ones. Ends nothing if it was not inserted. An ended secret expires
+// at 0, so that a clock that is set back does not make it valid again.
 const endOldest = sql(
   'end_oldest_short_lived_secrets',
-  `update short_lived_secrets set expires_at = $2
+  `update short_lived_secrets set expires_at = 0
    where key_id = $1 and expires_at > $2 and lookup <> $3 and lookup not in (
      select lookup from short_lived_secrets where key_id = $1 and expires_at > $2 and lookup <> $3
      order by created_at desc, lookup desc limit $4)
