@@ -270,7 +270,7 @@ export const errorHelp: Readonly<Record<ErrorCode, ErrorHelp>> = {
   },
   too_many_requests: {
     cause:
-      'Too many requests that send mail were made for this email or from this client IP range, or the account changed its language too often.',
+      'Too many requests that send mail were made for this email address or from this client IP range, the client IP range reported leaked secrets too often, or the account changed its language too often.',
     fix: waitAndRetry,
   },
   invalid_grant: {
@@ -279,7 +279,7 @@ export const errorHelp: Readonly<Record<ErrorCode, ErrorHelp>> = {
     fix: 'Make a new assertion for each request, with the time and a random `jti`. Compare `aud` with the `issuer` of /.well-known/oauth-authorization-server, and `kid`, `iss` and `sub` with the id of the key.',
   },
   unsupported_grant_type: {
-    cause: 'The form has another `grant_type` than `urn:ietf:params:oauth:grant-type:jwt-bearer`.',
+    cause: 'The value of `grant_type` is not `urn:ietf:params:oauth:grant-type:jwt-bearer`.',
     fix: 'Send this value. For tokens of an account, call `POST /auth/token`.',
   },
   invalid_scope: {
@@ -287,8 +287,8 @@ export const errorHelp: Readonly<Record<ErrorCode, ErrorHelp>> = {
     fix: 'Remove it. The short-lived secret has the scopes of its API key.',
   },
   too_many_exchanges: {
-    cause: 'A client exchanged an assertion for each request instead of using the short-lived secret until it expires.',
-    fix: waitAndRetry,
+    cause: `The key exchanged more than ${limits.exchangesPerMinuteMax} assertions in a minute, for example because a client exchanges one for each request.`,
+    fix: `${waitAndRetry} Use each short-lived secret until shortly before it expires.`,
   },
   too_many_in_progress: {
     cause: 'Too many requests of this token, account or client IP range are in progress. Nothing was changed.',

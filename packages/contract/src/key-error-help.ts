@@ -27,8 +27,8 @@ export const keyErrorHelp: Readonly<Record<keyof typeof keyErrors, ErrorHelp>> =
   },
   reserved_scope: {
     cause:
-      'The request contains a scope that begins with `keyreeve:` and that the caller cannot grant, or a management key changes or rotates a key that has one.',
-    fix: 'Omit the scope. Otherwise an administrator creates the key within 5 minutes of a sign-in, or an operator creates it with `keyreeve key create --scope keyreeve:verify`. A key with a reserved scope is changed and rotated by its owner or by an operator.',
+      'The request contains a scope that begins with `keyreeve:` and that the caller cannot grant, or a management key changes or rotates a key that has one, or the key has a public key.',
+    fix: 'Omit the scope. Otherwise an administrator creates the key within 5 minutes of a sign-in, or an operator creates it with `keyreeve key create --scope keyreeve:verify`. A key with a reserved scope is changed and rotated by its owner or by an operator. A key with a public key cannot have a reserved scope: create a key with a secret.',
   },
   management_key_required: {
     cause:

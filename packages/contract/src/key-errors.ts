@@ -100,7 +100,7 @@ export const keyErrors = {
   },
   key_leaked: {
     status: 409,
-    title: 'The key has no secret, because it leaked',
+    title: 'The current secret of the key has leaked',
     meaning:
       'The current secret was reported as leaked and has ended. The owner replaces it with POST /auth/api-keys/{id}/rotate, which enables the key if the leak disabled it.',
   },

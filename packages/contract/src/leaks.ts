@@ -9,7 +9,7 @@ export const LeaksBody = Type.Object(
     keys: Type.Array(Type.String({ maxLength: limits.reportedKeyCharsMax, examples: [keyExample] }), {
       minItems: 1,
       maxItems: limits.reportedKeysMax,
-      description: 'The leaked secrets. Other texts are ignored',
+      description: 'The leaked secrets. Texts that are not secrets of this installation are ignored',
     }),
   },
   { additionalProperties: false },
@@ -27,7 +27,7 @@ export const reportLeaks = {
   body: { type: 'json', schema: LeaksBody },
   success: {
     status: 202,
-    description: 'Every verification that starts after the response rejects the reported secrets',
+    description: 'Every verification that starts after the response rejects the reported secrets, except imported ones',
     schema: Message,
   },
   errors: ['not_found', 'too_many_requests'],

@@ -193,7 +193,7 @@ const signIns = {
     'Reports of leaked secrets in progress in one process, and 1 per client IP range.',
   ),
   reportedKeysMax: limit(100, 'Secrets in one report of leaked secrets.'),
-  reportedKeyCharsMax: limit(512, 'Characters of one of these.'),
+  reportedKeyCharsMax: limit(512, 'Characters of one reported secret.'),
   creationWindowSeconds: limit(60, 'Window of `KEYREEVE_CREATIONS_PER_MINUTE_MAX`.'),
   throttleForgetDays: limit(30, 'An unchanged counter is deleted after this time.'),
 } as const satisfies Limits;

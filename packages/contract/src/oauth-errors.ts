@@ -7,7 +7,7 @@ export const oauthErrors = {
     status: 400,
     title: 'The assertion is not accepted',
     meaning:
-      'The assertion is malformed, expired, used before, not signed by a public key of its API key or not addressed to this server, or the API key may not be used. The response is the same for each cause.',
+      'The assertion is malformed, expired, used before, not signed by a public key of its API key or not addressed to this server, or the API key is not valid for this client. The response is the same for each cause.',
   },
   unsupported_grant_type: {
     status: 400,

@@ -17,15 +17,16 @@ interface Reported {
   readonly text: string | undefined;
 }
 
-/** `foreign`: the text does not have the format of a secret of this installation. */
-type Result = LeakResult | 'foreign';
+/** `other_format`: the text does not have the format of a secret of this installation. */
+type Result = LeakResult | 'other_format';
 
 const meanings: Readonly<Record<Result, string>> = {
-  current: 'current secret: the key is disabled until it is rotated',
+  current: 'current secret: it has ended, and the key is disabled',
   previous: 'previous secret: it has ended, and the key stays valid',
   short_lived: 'short-lived secret: it has ended, and the key stays valid',
-  unknown: 'no key has this secret now',
-  foreign: 'not in the format of this installation: delete or disable the key',
+  unknown: 'no key has this secret: it has ended, or never existed',
+  other_format:
+    'not in the format of a secret of this installation, so nothing changed. If it is an imported key, delete or disable it.',
 };
 
 export function addLeakedCommand(key: CliCommand): void {
@@ -52,12 +53,12 @@ async function report(options: OutputOptions): Promise<void> {
     let next = 0;
     return reported.map(({ line }, index) => {
       const text = known[index];
-      const result: Result = text === undefined ? 'foreign' : (found[next++] ?? 'unknown');
+      const result: Result = text === undefined ? 'other_format' : (found[next++] ?? 'unknown');
       // The hint of another text could contain a secret of another system.
       return { line, hint: text === undefined ? null : hintOf(new Secret(text)), result };
     });
   });
-  const ended = results.filter(({ result }) => result !== 'unknown' && result !== 'foreign').length;
+  const ended = results.filter(({ result }) => result !== 'unknown' && result !== 'other_format').length;
   const rows = results.map(({ line, hint, result }) => [String(line), hint ?? '', meanings[result]]);
   print(options, results, `${table(['LINE', 'HINT', 'RESULT'], rows)}\n${plural(ended, 'secret')} ended`);
 }

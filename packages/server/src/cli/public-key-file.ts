@@ -22,14 +22,14 @@ export function readPublicKey(path: string): unknown {
   const text = bytes.toString('latin1');
   if (/-----BEGIN [A-Z ]*PRIVATE KEY-----/.test(text))
     throw new UsageError(
-      `${path} has a private key, which stays with the client. Write its public key to a file: openssl pkey -in ${path} -pubout`,
+      `${path} contains a private key. Keep it on the client. Write the public key to a file: openssl pkey -in ${path} -pubout -out public.pem`,
     );
   if (text.includes('-----BEGIN PUBLIC KEY-----')) return jwkOfPem(path, text);
   try {
     return parseJson(bytes);
   } catch (error) {
     if (!(error instanceof DomainError)) throw error;
-    throw new UsageError(`${path} is neither a JWK nor a public key in PEM (-----BEGIN PUBLIC KEY-----)`);
+    throw new UsageError(`${path} is neither a JWK nor a public key in PEM (-----BEGIN PUBLIC KEY-----); convert DER with: openssl pkey -pubin -inform DER -in ${path}`);
   }
 }
 
@@ -55,6 +55,6 @@ function jwkOfPem(path: string, text: string): unknown {
   try {
     return createPublicKey(text).export({ format: 'jwk' });
   } catch {
-    throw new UsageError(`the public key in ${path} is not of Ed25519 or P-256`);
+    throw new UsageError(`the public key in ${path} is neither an Ed25519 nor a P-256 key`);
   }
 }

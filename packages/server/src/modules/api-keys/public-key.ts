@@ -86,7 +86,8 @@ function coordinateOf(jwk: Jwk, name: string): string {
     const bytes = Buffer.from(value, 'base64url');
     if (bytes.length === coordinateBytes && bytes.toString('base64url') === value) return value;
   }
-  throw invalid(name, `Expected ${coordinateBytes} bytes in base64url without padding.`);
+  const expected = `${coordinateBytes} bytes in base64url without padding.`;
+  throw invalid(name, value === undefined ? `This member is required: ${expected}` : `Expected ${expected}`);
 }
 
 /** @throws DomainError `invalid_request` for a point outside the curve, or one for which signatures can be forged */
@@ -103,7 +104,7 @@ function assertPoint(stored: string, { algorithm }: Kind): void {
   // OpenSSL does not check points of Ed25519.
   const point = Buffer.from(toPublicKey(stored).x, 'base64url');
   if (!isOnEd25519(point)) throw invalid('x', 'The point is not on the curve Ed25519.');
-  if (isSmallOrder(point)) throw invalid('x', 'The point has a small order: other clients could forge signatures.');
+  if (isSmallOrder(point)) throw invalid('x', 'The point has a small order, so signatures for it can be forged.');
 }
 
 /** @param stored {@link parsePublicKey} */

@@ -1,4 +1,4 @@
-/** Reports of clients without a credential: bounds, and who reports. */
+/** Reports of clients without a credential: bounds, and the client IP range of the reporter. */
 import { limits } from '@keyreeve/contract';
 import type { Clock } from '../../foundation/clock.ts';
 import { tooMany } from '../../foundation/database/fair-queue.ts';

@@ -1,5 +1,5 @@
 /**
- * How many assertions an API key exchanges in a minute. Counted in the transaction that issues the short-lived secret: only
+ * The limit of assertions that an API key exchanges in a minute. Counted in the transaction that issues the short-lived secret: only
  * the holder of the private key can use the allowance up.
  */
 import { limits } from '@keyreeve/contract';

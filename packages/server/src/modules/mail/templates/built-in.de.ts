@@ -175,15 +175,15 @@ Falls Sie diesen Schlüssel nicht erwarten, löschen Sie ihn und wenden Sie sich
 
 Anfragen mit diesen Schlüsseln werden jetzt abgewiesen. Um einen Schlüssel weiter zu verwenden, rotieren Sie ihn: Er erhält ein neues Geheimnis und behält Namen, Berechtigungen (Scopes) und Limits. Andernfalls löschen Sie ihn.
 
-Von diesen anderen Schlüsseln ist ein vorheriges oder kurzlebiges Geheimnis bekannt geworden und beendet. Die Schlüssel selbst bleiben gültig:
+Weitere Schlüssel, von denen ein vorheriges oder kurzlebiges Geheimnis bekannt geworden ist. Diese Geheimnisse sind ungültig; die Schlüssel selbst hat die Meldung nicht verändert:
 
 {{others}}
 
 Stellen Sie fest, wo die Geheimnisse veröffentlicht wurden, entfernen Sie sie dort und prüfen Sie die Nutzung der Schlüssel auf Anfragen, die nicht von Ihnen stammen.`,
   },
   key_secrets_ended: {
-    subject: 'Geheimnisse von API-Schlüsseln bei {{product}} sind bekannt geworden und beendet',
-    text: `Am {{at}} enthielt eine Meldung an {{product}} vorherige oder kurzlebige Geheimnisse von API-Schlüsseln für {{owner}}. Diese Geheimnisse sind beendet und werden nie wieder gültig. Die Schlüssel und ihre aktuellen Geheimnisse bleiben gültig. Anzahl der Schlüssel: {{count}}. Die Liste enthält alle oder die ersten 20, jeweils mit Kennung:
+    subject: 'Geheimnisse von API-Schlüsseln bei {{product}} sind bekannt geworden und ungültig',
+    text: `Am {{at}} enthielt eine Meldung an {{product}} vorherige oder kurzlebige Geheimnisse von API-Schlüsseln für {{owner}}. Diese Geheimnisse sind ungültig und werden es bleiben. Die Schlüssel selbst hat die Meldung nicht verändert. Anzahl der Schlüssel: {{count}}. Die Liste enthält alle oder die ersten 20, jeweils mit Kennung:
 
 {{keys}}
 

@@ -184,7 +184,7 @@ If you do not expect this key, delete it and contact the operator of {{product}}
 
 Requests with these keys are rejected now. To continue to use a key, rotate it: it gets a new secret and keeps its name, scopes and limits. Otherwise delete it.
 
-Of these other keys, a previous or short-lived secret has leaked and has ended. The keys themselves stay valid:
+Other keys of which a previous or short-lived secret has leaked. These secrets have ended; this report did not change the keys:
 
 {{others}}
 
@@ -192,7 +192,7 @@ Find out where the secrets were published, remove them there, and check the usag
   },
   key_secrets_ended: {
     subject: 'Secrets of API keys at {{product}} have leaked and have ended',
-    text: `At {{at}}, a report to {{product}} contained previous or short-lived secrets of API keys of {{owner}}. These secrets have ended and never become valid again. The keys and their current secrets stay valid. Number of keys: {{count}}. The list contains all of them or the first 20, each with its id:
+    text: `At {{at}}, a report to {{product}} contained previous or short-lived secrets of API keys of {{owner}}. These secrets have ended and never become valid again. This report did not change the keys themselves. Number of keys: {{count}}. The list contains all of them or the first 20, each with its id:
 
 {{keys}}
 
