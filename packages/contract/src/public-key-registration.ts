@@ -5,7 +5,14 @@ import { PublicKeyBody, publicKeyExample } from './jwk.ts';
 import type { RouteContract } from './route.ts';
 
 export const NewPublicKeyBody = Type.Object(
-  { ...NewKeyBody.properties, publicKey: PublicKeyBody },
+  {
+    ...NewKeyBody.properties,
+    scopes: Type.Optional({
+      ...NewKeyBody.properties.scopes,
+      description: 'Names that your services check. None begins with `keyreeve:`',
+    }),
+    publicKey: PublicKeyBody,
+  },
   {
     additionalProperties: false,
     examples: [{ nickname: 'payroll', publicKey: publicKeyExample }],

@@ -12,6 +12,8 @@ export class CliCommand extends Command {
   readonly exampleLines: string[] = [];
   /** The page of the documentation, relative to the repository. Subcommands have the page of their group. */
   page: string | undefined;
+  /** Settings in the help. Subcommands have those of their group. */
+  keys: readonly (keyof Config)[] | undefined;
 
   constructor(name?: string) {
     super(name);
@@ -56,21 +58,32 @@ export class CliCommand extends Command {
     return this;
   }
 
+  /** Instead of the settings of the group. */
+  reads(...keys: readonly (keyof Config)[]): this {
+    this.keys = keys;
+    return this;
+  }
+
   /** Also for the subcommands. */
   references(page: string, ...keys: readonly (keyof Config)[]): this {
     this.page = page;
-    const used = keys.map((key) => settings[key]);
-    const width = Math.max(...used.map(({ name }) => name.length));
-    const lines = used.map(({ name, doc, default: value }) => {
-      const defaultText = value === '' ? '' : ` (default: ${value})`;
-      return `  ${name.padEnd(width)}  ${firstSentence(doc)}${defaultText}`;
-    });
-    const variables = lines.length === 0 ? [] : ['', 'Environment variables (all: docs/configuration.md):', ...lines];
     return this.addHelpText('afterAll', ({ command }) => {
-      const ownPage = command instanceof CliCommand ? command.page : undefined;
-      return [...variables, '', `Documentation: ${ownPage ?? page}`].join('\n');
+      const own: Partial<CliCommand> = command instanceof CliCommand ? command : {};
+      return [...variablesOf(own.keys ?? keys), '', `Documentation: ${own.page ?? page}`].join('\n');
     });
   }
+}
+
+/** @returns lines */
+function variablesOf(keys: readonly (keyof Config)[]): string[] {
+  if (keys.length === 0) return [];
+  const used = keys.map((key) => settings[key]);
+  const width = Math.max(...used.map(({ name }) => name.length));
+  const lines = used.map(({ name, doc, default: value }) => {
+    const defaultText = value === '' ? '' : ` (default: ${value})`;
+    return `  ${name.padEnd(width)}  ${firstSentence(doc)}${defaultText}`;
+  });
+  return ['', 'Environment variables (all: docs/configuration.md):', ...lines];
 }
 
 const usageOf = (argument: { name: () => string; required: boolean }): string =>

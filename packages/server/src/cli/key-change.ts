@@ -90,7 +90,7 @@ export function addChangeCommands(key: CliCommand): void {
     )
     .action(rotate);
   forOne('end-previous')
-    .description('End the previous secret of a rotated API key, before its overlap ends.')
+    .description('End the previous secret or public key of a rotated API key, before its overlap ends.')
     .json()
     .examples('keyreeve key end-previous 3920480220219155')
     .action(endPrevious);
@@ -134,6 +134,7 @@ function rowsOf(row: ShownKey, email: string, use: RecentUse): string[][] {
     ...(key.environment === null ? [] : [['environment', key.environment]]),
     key.publicKey === null ? ['hint', key.hint ?? 'not known'] : ['public key', JSON.stringify(key.publicKey)],
     ['state', key.disabledAt === null ? state : `disabled at ${key.disabledAt} (${key.disabledReason})`],
+    ...(key.leakedAt === null ? [] : [['leaked', `${key.leakedAt}: rotate the key`]]),
     ['expires', key.expiresAt ?? 'never'],
     ['scopes', key.scopes.join(' ') || 'none'],
     ['addresses', key.addresses?.join(' ') ?? 'any'],
@@ -201,7 +202,7 @@ async function rotate(text: string, options: RotateOptions): Promise<void> {
         ? keyChanges.rotate(operator, owner, id, request)
         : keyChanges.rotatePublicKey(operator, owner, id, request, jwk).then((row) => ({ key: row }));
     return rotated.catch((error: unknown) => {
-      throw withOptions(error, id);
+      throw withOptions(error, id, jwk !== undefined);
     });
   });
   const value = secret === undefined ? toRotatedPublicKey(key) : toRotatedKey({ key, secret });
@@ -218,9 +219,12 @@ async function rotate(text: string, options: RotateOptions): Promise<void> {
 }
 
 /** The meanings in the registry name HTTP requests. @returns the error with the options of the command */
-function withOptions(error: unknown, id: number): unknown {
+function withOptions(error: unknown, id: number, hasPublicKey = false): unknown {
   if (!(error instanceof DomainError)) return error;
-  const { code } = error;
+  const {
+    code,
+    options: { errors = [] },
+  } = error;
   if (code === 'overlap_in_progress')
     return new DomainError(code, {
       detail: `The previous secret of API key ${id} is still valid. Wait until its overlap ends, or add --end-previous, which ends it immediately.`,
@@ -229,9 +233,11 @@ function withOptions(error: unknown, id: number): unknown {
     return new DomainError(code, {
       detail: `API key ${id} has no previous secret that is valid. To end the current secret, use --overlap 0.`,
     });
+  if (code === 'invalid_request' && errors.some(({ pointer }) => pointer === '/publicKey') && !hasPublicKey)
+    return new DomainError(code, { detail: `API key ${id} has a public key. Add --public-key with the new one.` });
   if (code === 'key_leaked')
     return new DomainError(code, {
-      detail: `The current secret of API key ${id} was reported as leaked and has ended. Give the key a new one with: keyreeve key rotate ${id}`,
+      detail: `The current secret of API key ${id} was reported as leaked and has ended. Rotate the key: keyreeve key rotate ${id}`,
     });
   return error;
 }
@@ -246,11 +252,11 @@ function parseOverlap(text = String(limits.rotationOverlapSeconds)): number {
 }
 
 async function endPrevious(text: string, options: OutputOptions): Promise<void> {
-  const { id } = await withKey(text, async ({ keyChanges }, key) => {
-    await keyChanges.endPrevious(operator, key.owner, key.id);
-    return key;
-  });
-  print(options, { id, previousEnded: true }, `Ended the previous secret of API key ${id}.`);
+  const { id, publicKey } = await withKey(text, ({ keyChanges }, key) =>
+    keyChanges.endPrevious(operator, key.owner, key.id),
+  );
+  const ended = publicKey === null ? 'secret' : 'public key';
+  print(options, { id, previousEnded: true }, `Ended the previous ${ended} of API key ${id}.`);
 }
 
 const withKey = <T>(text: string, run: (context: CommandContext, key: NamedKey) => Promise<T>): Promise<T> =>

@@ -11,6 +11,7 @@ export function addScanRulesCommand(key: CliCommand): void {
     .description('Print rules with which a secret scanner finds API keys with the configured prefixes.')
     .addOption(new Option('--format <format>', 'program that reads the rules').choices(scanFormats).default('gitleaks'))
     .documentedIn('docs/leaks.md')
+    .reads('keyPrefix', 'keyPrefixesAccepted', 'environments')
     .examples(
       'keyreeve key scan-rules > keyreeve.toml && gitleaks git --config keyreeve.toml',
       'keyreeve key scan-rules --format trufflehog > keyreeve.yaml',

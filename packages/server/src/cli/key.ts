@@ -48,7 +48,7 @@ export function keyCommand(): Command {
     .description('Create and manage API keys.')
     .references('docs/api-keys.md', 'database', 'masterKey', 'keyPrefix');
   withCreation(key.command('create'))
-    .description('Create an API key. The key is printed only once.')
+    .description('Create an API key. The secret, if the key has one, is printed only once.')
     .json()
     .examples(
       'keyreeve key create --account you@example.com --nickname gateway --scope keyreeve:verify',

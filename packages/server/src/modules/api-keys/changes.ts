@@ -188,7 +188,7 @@ export class KeyChanges {
    * Not counted: only a counted rotation makes another previous secret.
    * @throws DomainError `no_previous_secret`, `not_key_owner`, `key_not_found`, `invalid_access_token`, `unavailable`
    */
-  async endPrevious(principal: Principal, accountId: string, id: number): Promise<void> {
+  async endPrevious(principal: Principal, accountId: string, id: number): Promise<KeyDetailsRow> {
     const { clock } = this.#options;
     const now = clock.now();
     const plan: MakePlan = (before, at) => {
@@ -208,7 +208,7 @@ export class KeyChanges {
     const plansOf = ({ before: { previousLookup } }: Attempt): readonly MakePlan[] => [
       (before, at) => (before.previousLookup === previousLookup ? plan(before, at) : undefined),
     ];
-    await this.#make({ principal, accountId, id, now, plan, repetition: { kind: 'end previous', plansOf } });
+    return this.#make({ principal, accountId, id, now, plan, repetition: { kind: 'end previous', plansOf } });
   }
 
   /** Makes a change in one transaction, with its entry in the deletion journal. @returns the changed key */

@@ -92,8 +92,9 @@ function routesOf(
     route(contracts.endPreviousSecret, async (call) => {
       const accountId = await ownerOf(call);
       const id = keyIdOf(call.params.id);
-      await changes.endPrevious(call.principal, accountId, id);
-      return { status: 200, body: { message: `The previous secret of API key ${id} has ended.` } };
+      const { publicKey } = await changes.endPrevious(call.principal, accountId, id);
+      const ended = publicKey === null ? 'secret' : 'public key';
+      return { status: 200, body: { message: `The previous ${ended} of API key ${id} has ended.` } };
     }),
     route(contracts.deleteKey, async (call) => {
       const accountId = await ownerOf(call);

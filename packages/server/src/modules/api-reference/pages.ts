@@ -1,9 +1,10 @@
 /** The pages about errors, and the page at `/`. */
 import { STATUS_CODES } from 'node:http';
 import type { Static } from 'typebox';
-import { errorHelp, errors, type ErrorCode, type ServiceInfo } from '@keyreeve/contract';
+import { errorHelp, errors, OAuthError, type ErrorCode, type ServiceInfo } from '@keyreeve/contract';
 import { DomainError, type DomainErrorOptions } from '../../foundation/errors.ts';
 import { inlineCode, readPage } from '../../http/html.ts';
+import { toOAuthError } from '../../http/oauth-error.ts';
 import { toProblem } from '../../http/problem.ts';
 
 const problem = readPage(new URL('problem.html', import.meta.url));
@@ -25,16 +26,21 @@ export const rootPage = (info: Static<typeof ServiceInfo>): string => root.templ
 
 /** A response with this error, without the security headers. */
 function exampleOf(code: ErrorCode): string {
-  const { status, headers, body } = toProblem(new DomainError(code, additions[code]), 'x5Sg0rTqW1mZ-b7K');
+  const document = toProblem(new DomainError(code, additions[code]), 'x5Sg0rTqW1mZ-b7K');
+  const isOAuth = oauthOnly.includes(code);
+  const { status, headers = [], body } = isOAuth ? toOAuthError(document) : document;
   const lines = headers.flatMap((name, index) => (index % 2 === 0 ? [`${name}: ${headers[index + 1]}`] : []));
   return [
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
-    'Content-Type: application/problem+json; charset=utf-8',
+    `Content-Type: application/${isOAuth ? '' : 'problem+'}json; charset=utf-8`,
     ...lines,
     '',
     JSON.stringify(body, null, 2),
   ].join('\n');
 }
+
+/** Only the token endpoint responds with them (RFC 6749 section 5.2). */
+const oauthOnly: readonly string[] = OAuthError.properties.error.enum.filter((code) => code !== 'invalid_request');
 
 const retry = { retryAfterSeconds: 30 } as const;
 /** Members and headers that responses with some codes have in addition. */
