@@ -227,7 +227,7 @@ function withOptions(error: unknown, id: number, hasPublicKey = false): unknown 
   } = error;
   if (code === 'overlap_in_progress')
     return new DomainError(code, {
-      detail: `The previous secret of API key ${id} is still valid. Wait until its overlap ends, or add --end-previous, which ends it immediately.`,
+      detail: `The previous ${hasPublicKey ? 'public key' : 'secret'} of API key ${id} is still valid. Wait until its overlap ends, or add --end-previous, which ends it immediately.`,
     });
   if (code === 'no_overlap_in_progress')
     return new DomainError(code, {

@@ -228,6 +228,8 @@ test('a 405 response names the methods of the path in Allow and in the detail', 
   }
 });
 
+const oauthOnly = ['invalid_grant', 'unsupported_grant_type', 'invalid_scope'];
+
 test(
   'every code has a page that explains it and loads nothing',
   { tags: ['asvs:2.1.2', 'asvs:3.4.3', 'asvs:3.4.6'] },
@@ -244,11 +246,15 @@ test(
       const { cause, fix } = errorHelp[code as ErrorCode];
       for (const text of [cause, fix])
         assert.ok(page.text.includes(escaped(text).replaceAll(/`([^`]+)`/g, '<code>$1</code>')), code);
-      // The example is the problem document.
+      // The example is the problem document, or the error of the token endpoint (RFC 6749 section 5.2).
       const example = /<pre>[^]*?\n\n([^]*?)<\/pre>/.exec(page.text)?.[1]?.replaceAll('&quot;', '"') ?? '';
       const unescaped = example.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&');
       const document = JSON.parse(unescaped) as Record<string, unknown>;
-      assert.deepEqual([document['type'], document['status'], document['code']], [`/problems/${code}`, status, code]);
+      const isOAuth = oauthOnly.includes(code);
+      assert.ok(page.text.includes(`application/${isOAuth ? '' : 'problem+'}json;`), code);
+      if (isOAuth) assert.deepEqual([Object.keys(document), document['error']], [['error', 'error_description'], code]);
+      else
+        assert.deepEqual([document['type'], document['status'], document['code']], [`/problems/${code}`, status, code]);
       const style = /<style>([^]*?)<\/style>/.exec(page.text)?.[1] ?? '';
       const hash = createHash('sha256').update(style).digest('base64');
       const policy = `default-src 'none'; style-src 'sha256-${hash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;

@@ -174,7 +174,9 @@ test('a rotation replaces the public key, and the previous one is kept until the
     assert.deepEqual(assertRejected(await rotate(body), 'invalid_request'), ['/publicKey']);
   assert.equal((await rotate({ publicKey: third, endCurrent: true })).status, 200);
   assert.deepEqual(await stored(), [third, first], 'the previous one keeps its overlap');
-  assert.equal((await client.send('DELETE', `${path}/${id}/previous`)).status, 200);
+  const ended = await client.send('DELETE', `${path}/${id}/previous`);
+  const message = `The previous public key of API key ${id} has ended.`;
+  assert.deepEqual([ended.status, ended.json], [200, { message }]);
   assert.deepEqual(await stored(), [third]);
   assert.equal((await rotate({ publicKey: first, overlapSeconds: 0 })).status, 200);
   assert.deepEqual(await stored(), [first]);
