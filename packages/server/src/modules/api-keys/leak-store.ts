@@ -44,7 +44,7 @@ const selectHolders = sqlMany<SecretHolder>('select_holders_of_secrets', {
 const lockAccounts = sql<{ id: string }>('lock_accounts_of_leaked_secrets', {
   sqlite: 'select id from accounts where id in (select value from json_each($1))',
   postgres: `select id from accounts where id in (select value from json_array_elements_text($1::json))
-   order by kind, id for update`,
+   order by kind, id for no key update`,
 });
 const lockKeys = sql<{ id: number }>('lock_keys_of_leaked_secrets', {
   sqlite: 'select id from api_keys where id in (select value from json_each($1))',
