@@ -1,6 +1,7 @@
 /** `POST /auth/leaks`: what a report of leaked secrets ends, what it leaves, and its bounds. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
+import { Readable } from 'node:stream';
 import { limits } from '@keyreeve/contract';
 import { test } from '../../../../test-kit/app-on-each-database.ts';
 import { assertProblem, fromFetch } from '../../../../test-kit/assert-problem.ts';
@@ -9,6 +10,9 @@ import { assertRejected, newKeyClient } from '../../../../test-kit/key-client.ts
 import { newApp, operator, type Answered, type TestApp } from '../../../../test-kit/new-app.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import { sql } from '../../../foundation/database/sql.ts';
+import { deriveKeys } from '../../../foundation/crypto/master-key.ts';
+import { keyImporter } from '../../import/api-keys.ts';
+import { runImport } from '../../import/run-import.ts';
 import { makeKey } from '../../api-keys/key-format.ts';
 
 const on = { environment: { KEYREEVE_LEAK_REPORTS: 'on' } };
@@ -154,15 +158,37 @@ test('a key whose prefix begins with that of short-lived secrets ends', async ()
   }
 });
 
-test('an imported secret is not ended', async () => {
-  await using app = await newApp(on);
+test('an imported or given secret ends only if its text has the format of a key', async () => {
+  const others = ['hunter2', 'krv_hunter2'];
+  const ofOurs = [makeKey('krv').reveal(), makeKey('krv').reveal()];
+  const KEYREEVE_MASTER_KEY = Buffer.alloc(32, 7).toString('base64url');
+  const { apiKeyHash: keyHash } = deriveKeys(Buffer.alloc(32, 7));
+  await using app = await newApp({ environment: { ...on.environment, KEYREEVE_MASTER_KEY } });
   const { account } = await app.signIn();
-  const sha256 = createHash('sha256').update('hunter2').digest('hex');
-  await app.service.services.apiKeys.createWithHash(operator, account.id, { nickname: 'imported' }, sha256);
-  await accept(app, 'hunter2');
-  const [key] = await app.service.services.apiKeys.list(account.id);
-  assert.deepEqual([key?.leakedAt, key?.disabledAt], [null, null]);
-  assert.deepEqual(await leaks(app), []);
+  const { apiKeys, verifier } = app.service.services;
+  const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');
+  const isValid = async (text: string): Promise<boolean> => (await verifier.verify(text)).valid;
+  const [imported, given] = [
+    [others[0]!, ofOurs[0]!],
+    [others[1]!, ofOurs[1]!],
+  ];
+  const options = { db: app.db, clock: app.clock, keyHash, keysPerAccountMax: 9, isDryRun: false };
+  const lines = imported.map((text, index) =>
+    JSON.stringify({ account: account.id, nickname: `imported ${index}`, hash: hashOf(text) }),
+  );
+  const listener = { refused: ({ reason }: { reason: string }) => assert.fail(reason), progress: () => undefined };
+  await runImport(Readable.from([Buffer.from(`${lines.join('\n')}\n`)]), keyImporter(operator, options), listener);
+  for (const [index, text] of given.entries())
+    await apiKeys.createWithHash(operator, account.id, { nickname: `given ${index}` }, hashOf(text));
+  for (const text of ofOurs) assert.equal(await isValid(text), true);
+  await accept(app, ...others, ...ofOurs);
+  for (const text of ofOurs) assert.equal(await isValid(text), false);
+  assert.deepEqual(await secretsOf(app), ['current', 'current']);
+  const leaked = (await apiKeys.list(account.id)).map(
+    ({ nickname, disabledReason }) => `${nickname} ${disabledReason}`,
+  );
+  const expected = ['imported 0 null', 'imported 1 leaked', 'given 0 null', 'given 1 leaked'];
+  assert.deepEqual(leaked.toSorted(), expected.toSorted());
 });
 
 const rejected: Record<string, unknown> = {
