@@ -26,6 +26,7 @@ function asOfFirstSchema(text: string): string {
     'quota_notices',
     'expiry_notices',
     'scopes',
+    'leaked_secrets',
   ];
   const columns = [
     'keys_imported_at',
