@@ -89,6 +89,18 @@ test('other keys are rejected with a pointer to the wrong member', () => {
     assert.equal(errorsOf(jwk), pointer, JSON.stringify(jwk));
 });
 
+test('the error of a missing coordinate says that it is required', () => {
+  const errors = [{ pointer: '/publicKey/x', detail: 'This member is required: 32 bytes in base64url without padding.' }];
+  const { x: _, ...withoutX } = edJwk;
+  assert.throws(
+    () => parsePublicKey(withoutX),
+    (error: DomainError) => {
+      assert.deepEqual(error.options.errors, errors);
+      return true;
+    },
+  );
+});
+
 test('a point outside the curve Ed25519, or of small order, is rejected', () => {
   const rejected = (hex: string): void => {
     assert.equal(errorsOf({ kty: 'OKP', crv: 'Ed25519', x: base64url(hex) }), '/publicKey/x', hex);
