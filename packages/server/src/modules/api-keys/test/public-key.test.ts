@@ -90,7 +90,9 @@ test('other keys are rejected with a pointer to the wrong member', () => {
 });
 
 test('the error of a missing coordinate says that it is required', () => {
-  const errors = [{ pointer: '/publicKey/x', detail: 'This member is required: 32 bytes in base64url without padding.' }];
+  const errors = [
+    { pointer: '/publicKey/x', detail: 'This member is required: 32 bytes in base64url without padding.' },
+  ];
   const { x: _, ...withoutX } = edJwk;
   assert.throws(
     () => parsePublicKey(withoutX),
