@@ -29,7 +29,9 @@ export function readPublicKey(path: string): unknown {
     return parseJson(bytes);
   } catch (error) {
     if (!(error instanceof DomainError)) throw error;
-    throw new UsageError(`${path} is neither a JWK nor a public key in PEM (-----BEGIN PUBLIC KEY-----); convert DER with: openssl pkey -pubin -inform DER -in ${path}`);
+    throw new UsageError(
+      `${path} is neither a JWK nor a public key in PEM (-----BEGIN PUBLIC KEY-----); convert DER with: openssl pkey -pubin -inform DER -in ${path}`,
+    );
   }
 }
 
