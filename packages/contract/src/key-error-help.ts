@@ -71,7 +71,7 @@ export const keyErrorHelp: Readonly<Record<keyof typeof keyErrors, ErrorHelp>> =
   },
   secret_taken: {
     cause:
-      'Another key has the secret of this hash now or had it before its last rotation, or a key that was created with this hash has been deleted.',
+      'Another key has the secret of this hash now or had it before its last rotation, the secret was reported as leaked, or a key that was created with this hash has been deleted.',
     fix: 'Check with the list of keys whether an earlier attempt created the key. Otherwise create a key without `sha256`.',
   },
   key_limit_reached: {

@@ -81,7 +81,7 @@ export const keyErrors = {
     status: 409,
     title: 'A key with this hash exists or existed',
     meaning:
-      'The hash is that of the current or previous secret of a key, or of a key with a given hash that was deleted. Each secret belongs to one key, and a deletion cannot be undone.',
+      'The hash is that of the current or previous secret of a key, of a leaked secret, or of a key with a given hash that was deleted. Each secret belongs to one key, and neither a deletion nor a leak can be undone.',
   },
   key_limit_reached: {
     status: 409,

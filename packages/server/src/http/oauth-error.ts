@@ -10,7 +10,7 @@ const excluded = /[^\x20-\x21\x23-\x5B\x5D-\x7E]/g;
 /** @param problem with the status 400 */
 export function toOAuthError({ status, headers, body: { code, detail, errors = [] } }: ProblemResponse): RouteResponse {
   const places = errors.map((error) => `${error.pointer.slice(1)}: ${error.detail}`);
-  const error_description = [...(places.length > 0 ? places : [detail])].join(' ').replaceAll(excluded, "'");
+  const error_description = (places.length > 0 ? places : [detail]).join(' ').replaceAll(excluded, "'");
   const body = { error: codes.includes(code) ? code : 'invalid_request', error_description };
   return { status, headers, body };
 }

@@ -12,12 +12,6 @@ import { recordEventsTx, type AuditDetails } from '../audit/audit.ts';
 import { endShortLivedTx, findShortLivedOwners, type OwnerOfShortLived } from '../short-lived-secrets/store.ts';
 import type { LeakedSecret, LeakNotices, LeakSource, Reporter } from './leak.ts';
 
-/**
- * The new end of a short-lived secret, instead of the current time: the clock that decides whether it is valid may be behind
- * the clock of this process.
- */
-export const longAgo = 0;
-
 /** A reported text that has the format of a secret. */
 export interface Reported {
   readonly hash: Buffer;
@@ -93,7 +87,7 @@ export async function endReportedTx(
     return { secret: secret.secret, keyId, accountId, nickname, hint, hash, at, source: sources.get(hash) };
   });
   for (const { hash, shortLived, source } of held) {
-    if (!shortLived || !(await endShortLivedTx(tx, hash, longAgo))) continue;
+    if (!shortLived || !(await endShortLivedTx(tx, hash))) continue;
     ended.push({ secret: 'short_lived', ...shortLived, hint: null, hash: hash.toString('hex'), at: now, source });
   }
   if (ended.length === 0) return ended;

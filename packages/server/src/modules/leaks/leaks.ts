@@ -95,6 +95,7 @@ export class Leaks {
         for (const [keyId, secrets] of Map.groupBy(found, (secret) => secret.keyId)) {
           const finish = async (): Promise<void> => {
             await end(secrets);
+            notices?.sendSoon();
             revocations?.catchUpSoon();
           };
           pending.add(keyId, {

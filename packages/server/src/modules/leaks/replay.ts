@@ -3,7 +3,6 @@ import type { Transaction } from '../../foundation/database/db.ts';
 import type { DatedId } from '../../foundation/database/json-lists.ts';
 import { endLeakedSecretTx, findLeakedSecretsTx, rememberLeakedTx } from '../api-keys/leak-store.ts';
 import { endShortLivedTx } from '../short-lived-secrets/store.ts';
-import { longAgo } from './ending.ts';
 
 /**
  * The caller records the events. No other transaction changes keys meanwhile.
@@ -17,7 +16,7 @@ export async function endLeakedSecretsTx(tx: Transaction, leaks: readonly DatedI
     endLeakedSecretTx(tx, secret, Math.max(now, secret.updatedAt + 1, (times.get(secret.hash) ?? 0) + 1));
     ended.add(secret.hash);
   }
-  for (const hash of hashes) if (!ended.has(hash.toString('hex'))) await endShortLivedTx(tx, hash, longAgo);
+  for (const hash of hashes) if (!ended.has(hash.toString('hex'))) await endShortLivedTx(tx, hash);
 }
 
 /**

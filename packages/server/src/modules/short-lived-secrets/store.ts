@@ -44,7 +44,7 @@ const insertSecret = sql(
    on conflict (key_id, assertion_id) do nothing`,
 );
 // $3: the new secret, which may have the same time as older ones. Ends nothing if it was not inserted. An ended secret expires
-// at 0, so that a clock that is set back does not make it valid again.
+// at 0, not now: the clock that decides whether it is valid may be behind that of this process, or be set back.
 const endOldest = sql(
   'end_oldest_short_lived_secrets',
   `update short_lived_secrets set expires_at = 0
@@ -55,7 +55,7 @@ const endOldest = sql(
 );
 const endSecret = sql<{ keyId: number }>(
   'end_short_lived_secret',
-  `update short_lived_secrets set expires_at = $3 where lookup = $1 and key_hash = $2 and expires_at > $3
+  `update short_lived_secrets set expires_at = 0 where lookup = $1 and key_hash = $2 and expires_at > 0
    returning key_id as "keyId"`,
 );
 const owner = 's.key_id as "keyId", k.nickname, a.id as "accountId"';
@@ -93,10 +93,10 @@ export async function insertShortLivedTx(tx: Transaction, secret: NewShortLivedS
  * Ends one short-lived secret, such as a leaked one. Its row stays, so that its assertion cannot be used again. The caller
  * takes no lock of a key or an account afterwards.
  * @param hash the stored hash of the secret
- * @returns the id of its key; undefined if there is no such secret or it has ended
+ * @returns the id of its key; undefined if there is no such secret or it was ended before
  */
-export const endShortLivedTx = async (tx: Transaction, hash: Buffer, now: number): Promise<number | undefined> =>
-  (await tx.get(endSecret, [lookupOf(hash), hash, now]))?.keyId;
+export const endShortLivedTx = async (tx: Transaction, hash: Buffer): Promise<number | undefined> =>
+  (await tx.get(endSecret, [lookupOf(hash), hash]))?.keyId;
 
 /** The keys of short-lived secrets, also of those that have ended, in the order of their stored hashes. Waits for no write. */
 export const findShortLivedOwners = (
