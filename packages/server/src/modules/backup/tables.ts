@@ -294,7 +294,10 @@ export const tables: readonly Table[] = [
       expires_at: 'integer',
       address: 'text',
       program: 'text',
+      kind: 'text',
+      authenticated_at: 'integer',
     },
+    defaults: { kind: 'tokens' },
     isInBackup: false,
   },
   {
