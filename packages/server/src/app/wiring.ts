@@ -1,13 +1,10 @@
 /** Creates all modules and connects them. `service.ts` adds HTTP, `cli/` the command line. */
 import { limits } from '@keyreeve/contract';
 import { SelfService } from '../modules/self-service/self-service.ts';
-import { Accounts } from '../modules/accounts/accounts.ts';
 import { Administration } from '../modules/administration/administration.ts';
 import { Directory } from '../modules/administration/directory.ts';
 import { EmailSetting } from '../modules/administration/email-setting.ts';
 import { FirstAdministrator } from '../modules/administration/first-administrator.ts';
-import { CommonPasswords } from '../modules/accounts/common-passwords.ts';
-import { CurrentPassword } from '../modules/accounts/current-password.ts';
 import { parseEmail } from '../modules/accounts/email.ts';
 import { findLanguage } from '../modules/accounts/store.ts';
 import { managedAccount, type OwnerOf } from '../modules/api-keys/key-owner.ts';
@@ -26,14 +23,13 @@ import { ConfigError, type Config } from './config.ts';
 import { newGithubReports } from './github-reports.ts';
 import { KeyLimiter } from '../modules/key-limits/key-limits.ts';
 import { OrphanedMeters } from '../modules/key-limits/orphaned-meters.ts';
-import { PasswordHasher, type Argon2Parameters } from '../foundation/crypto/password.ts';
+import { type Argon2Parameters } from '../foundation/crypto/password.ts';
 import { KeyUsage } from '../modules/key-usage/key-usage.ts';
 import { UsageRetention } from '../modules/key-usage/retention.ts';
 import { addUsage } from '../modules/key-usage/store.ts';
 import { UsageCounter } from '../modules/key-usage/usage-counter.ts';
 import { OneTimeCodes } from '../modules/one-time-codes/one-time-codes.ts';
 import { DeletionJournal } from '../modules/deletion-journal/deletion-journal.ts';
-import { Enrolment } from '../modules/second-factors/enrolment.ts';
 import type { Db } from '../foundation/database/db.ts';
 import type { Installation } from './installation.ts';
 import type { GithubReports } from '../modules/leaks/github-reports.ts';
@@ -48,25 +44,15 @@ import { operatorName, parseSender } from '../modules/mail/sender.ts';
 import { SmtpServer } from '../modules/mail/smtp.ts';
 import { readTemplates, type Templates } from '../modules/mail/templates/templates.ts';
 import { Outbox, type OutboxOptions } from '../modules/outbox/outbox.ts';
-import { SecondFactors } from '../modules/second-factors/second-factors.ts';
-import { SigningKeys } from '../modules/signing-keys/signing-keys.ts';
-import { SignInLimits } from '../modules/rate-limits/sign-in-limits.ts';
-import { RequestLimits } from '../modules/rate-limits/request-limits.ts';
-import { SecondFactorLimits } from '../modules/rate-limits/second-factor-limits.ts';
-import { PasswordChecks } from '../modules/rate-limits/password-checks.ts';
-import { AccessTokens } from '../modules/tokens/access-token.ts';
-import { RefreshTokens } from '../modules/tokens/refresh-token.ts';
 import { Managers } from '../modules/service-accounts/managers.ts';
 import { ServiceAccounts } from '../modules/service-accounts/service-accounts.ts';
 import { Exchange } from '../modules/short-lived-secrets/exchange.ts';
-import { assertSessionValidTx } from '../modules/sessions/store.ts';
-import { Tokens } from '../modules/tokens/tokens.ts';
 import { Verifier } from '../modules/verification/verify.ts';
 import { Webhooks } from '../modules/webhooks/webhooks.ts';
+import { wireSignIn, type SignInServices } from './wiring-sign-in.ts';
 
-export interface Services {
+export interface Services extends SignInServices {
   readonly selfService: SelfService;
-  readonly accounts: Accounts;
   readonly administration: Administration;
   readonly apiKeys: ApiKeys;
   readonly keyChanges: KeyChanges;
@@ -75,15 +61,12 @@ export interface Services {
   readonly codes: OneTimeCodes;
   readonly directory: Directory;
   readonly emailSetting: EmailSetting;
-  readonly enrolment: Enrolment;
   readonly entitlements: Entitlements;
   readonly exchange: Exchange;
   readonly expiryNotices: ExpiryNotices;
   readonly firstAdministrator: FirstAdministrator;
-  readonly secondFactorLimits: SecondFactorLimits;
   /** Undefined if GitHub secret scanning is off. */
   readonly githubReports: GithubReports | undefined;
-  readonly hasher: PasswordHasher;
   /** Undefined if none is configured. */
   readonly journal: DeletionJournal | undefined;
   readonly leaks: Leaks;
@@ -97,13 +80,9 @@ export interface Services {
   readonly outbox: Outbox;
   readonly orphanedMeters: OrphanedMeters;
   readonly quotaNotices: QuotaNotices;
-  readonly requests: RequestLimits;
   readonly managers: Managers;
   readonly scopeCatalogue: ScopeCatalogue;
   readonly serviceAccounts: ServiceAccounts;
-  readonly secondFactors: SecondFactors;
-  readonly signingKeys: SigningKeys;
-  readonly tokens: Tokens;
   readonly usageRetention: UsageRetention;
   /** Undefined if verifications are not counted. */
   readonly usageCounter: UsageCounter | undefined;
@@ -148,80 +127,9 @@ export function wire(options: WiringOptions): Services {
     journal,
     onFailure: (error) => log?.warn({ event: 'webhooks_not_followed', err: error }),
   });
-  const { isRateLimited: enabled, passwordLengthMin: lengthMin } = config;
-  // The limits per machine are divided among its workers.
-  const share = 1 / config.workers;
-  const hasher = new PasswordHasher(keys.passwordPepper, argon2, undefined, share, (detail) =>
-    log?.warn({ event: 'hashing_priority', detail: `password hashes can delay verifications: ${detail}` }),
-  );
-  const limitOptions = { db, clock, bucketHash: keys.throttleBucket };
-  const signInLimits = new SignInLimits({ ...limitOptions, ipRangeLimits: config.ipRangeLimits, enabled });
-  const common = new CommonPasswords();
-  const rules = { lengthMin, contextWords: ['keyreeve', ...new URL(issuer).hostname.split('.')], common };
-  const accounts = new Accounts({
-    db,
-    clock,
-    hasher,
-    rules,
-    signInLimits,
-    revocations: journal,
-    guard: assertSessionValidTx,
-  });
-  const { accessTokenTtlSeconds } = config;
-  const signingKeys = new SigningKeys({
-    db,
-    clock,
-    seal: keys.signingKeySeal,
-    alg: config.jwtAlg,
-    accessTokenTtlSeconds,
-    revocations: journal,
-  });
-  const secondFactorLimits = new SecondFactorLimits({ ...limitOptions, enabled: areRequestsLimited });
-  const secondFactors = new SecondFactors({
-    db,
-    clock,
-    seal: keys.secondFactorSeal,
-    codeHash: keys.oneTimeCodeHash,
-    secondFactorLimits,
-    issuer: operatorName(config.mailFrom, issuer),
-  });
-  const requests = new RequestLimits({
-    ...limitOptions,
-    ipRangeLimits: config.ipRangeLimits,
-    signInLimits,
-    enabled: areRequestsLimited,
-  });
-  const checks = new PasswordChecks({ hasher, share, isFair: enabled });
-  const currentPassword = new CurrentPassword({ db, hasher, checks, secondFactorLimits, requests });
-  const enrolment = new Enrolment({
-    db,
-    clock,
-    accounts,
-    currentPassword,
-    secondFactors,
-    mailer,
-    revocations: journal,
-  });
-  const audience = config.audience ?? issuer;
-  const tokens = new Tokens({
-    db,
-    clock,
-    accounts,
-    secondFactors,
-    mailer,
-    signInLimits,
-    checks,
-    revocations: journal,
-    accessTokens: new AccessTokens({ clock, signingKeys, issuer, audience, ttlSeconds: accessTokenTtlSeconds }),
-    refreshTokens: new RefreshTokens(keys),
-    idleTtlSeconds: config.refreshIdleTtlSeconds,
-    maxTtlSeconds: config.refreshMaxTtlSeconds,
-    graceSeconds: config.refreshGraceSeconds,
-    sessionsPerAccountMax: config.sessionsPerAccountMax,
-    // Level `warn`, so that KEYREEVE_LOG_LEVEL=warn still logs it, for fail2ban.
-    onFailedSignIn: ({ clientIp, accountId, reason }) =>
-      log?.warn({ event: 'sign_in_failed', clientIp, accountId, reason }),
-  });
+  const signIn = wireSignIn({ config, installation, clock, issuer, argon2, areRequestsLimited, log, mailer, journal });
+  const { hasher, rules, signInLimits, accounts, requests, currentPassword, tokens } = signIn;
+  const { isRateLimited: enabled } = config;
   const hasCatalogue = config.scopes === 'catalogue';
   const scopeCatalogue = new ScopeCatalogue({ db, clock, isEnforced: hasCatalogue, revocations: journal });
   const environments = new Environments(config.environments, config.keyPrefix, config.forwardEnvironments === 'any');
@@ -317,8 +225,8 @@ export function wire(options: WiringOptions): Services {
   const directory = new Directory(db, clock);
   const firstAdministrator = new FirstAdministrator({ db, clock, codes, hasher, rules });
   return {
+    ...signIn,
     selfService,
-    accounts,
     administration,
     directory,
     emailSetting,
@@ -327,7 +235,6 @@ export function wire(options: WiringOptions): Services {
     keyChanges,
     keyUsage,
     codes,
-    enrolment,
     exchange,
     entitlements: new Entitlements({
       db,
@@ -337,9 +244,7 @@ export function wire(options: WiringOptions): Services {
       revocations: journal,
     }),
     expiryNotices: new ExpiryNotices({ db, clock, mailer }),
-    secondFactorLimits,
     githubReports: newGithubReports(config, leaks, log),
-    hasher,
     journal,
     leaks,
     leakReports: config.acceptsLeakReports ? new LeakReports(leaks, clock, areRequestsLimited) : undefined,
@@ -350,13 +255,9 @@ export function wire(options: WiringOptions): Services {
     orphanedMeters: new OrphanedMeters(db),
     outbox,
     quotaNotices,
-    requests,
     managers: new Managers({ db, clock, creationLimits, revocations: journal }),
     scopeCatalogue,
     serviceAccounts: new ServiceAccounts({ db, clock, accounts: accounts.revocations, creationLimits }),
-    secondFactors,
-    signingKeys,
-    tokens,
     unusedKeys: new UnusedKeys({
       db,
       clock,
