@@ -1,4 +1,5 @@
 /** Warnings about settings that are valid but risky. `serve` logs them and `doctor` prints them. */
+import { isIpAddress, isLoopback } from '../foundation/ip-address.ts';
 import type { Config } from './config.ts';
 
 /** @returns sentences that begin with the name of the setting */
@@ -20,6 +21,31 @@ export function warningsOf(config: Config): readonly string[] {
     ...(mayReadWorldReadableSecrets
       ? [
           'KEYREEVE_WORLD_READABLE_SECRETS is accept: every user of this machine or container may be able to read secrets',
+        ]
+      : []),
+    ...consoleWarnings(config),
+  ];
+}
+
+function consoleWarnings({ hasConsole, consoleUrl, publicUrl, trustedProxies }: Config): readonly string[] {
+  if (consoleUrl === undefined) return [];
+  if (!hasConsole) return ['KEYREEVE_CONSOLE_URL is set, but KEYREEVE_CONSOLE is off: it has no effect'];
+  const { protocol, hostname } = new URL(consoleUrl);
+  const host = hostname.replaceAll(/[[\]]/g, '');
+  const isHttps = protocol === 'https:';
+  const isLocal = isLoopback(host) || host.endsWith('.localhost');
+  return [
+    ...(!isHttps && !isLocal
+      ? [
+          `KEYREEVE_CONSOLE_URL is http${publicUrl?.startsWith('https:') ? ', but KEYREEVE_PUBLIC_URL is https' : ''}: the network between the browser and Keyreeve can read passwords and session cookies`,
+        ]
+      : []),
+    ...(isIpAddress(host)
+      ? ['KEYREEVE_CONSOLE_URL has an IP address: browsers accept passkeys for host names only, such as localhost']
+      : []),
+    ...(isHttps && !publicUrl?.startsWith('https:') && trustedProxies.length === 0
+      ? [
+          'KEYREEVE_CONSOLE_URL is https, which needs a proxy, but KEYREEVE_TRUSTED_PROXIES does not contain it: the IP address of the proxy counts as the client IP, so all clients share the rate limits of one range',
         ]
       : []),
   ];

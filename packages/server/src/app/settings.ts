@@ -78,6 +78,18 @@ export const settings = {
     'The `aud` of access tokens. Default: the public URL.',
     optional((text) => text),
   ),
+  hasConsole: setting(
+    'KEYREEVE_CONSOLE',
+    'on',
+    'The [console](console.md): pages at `/console` for people and administrators. `off`: these paths do not exist.',
+    flag('on', ['on', 'off']),
+  ),
+  consoleUrl: setting(
+    'KEYREEVE_CONSOLE_URL',
+    '',
+    'The origin at which browsers open the console, for example `https://console.example.com`. If its host differs from that of the public URL, only requests for this host reach the console. Default: the public URL.',
+    optional(publicUrl),
+  ),
   database: setting(
     'KEYREEVE_DATABASE_URL',
     'sqlite:data/keyreeve.db',

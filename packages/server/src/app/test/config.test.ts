@@ -38,6 +38,8 @@ const defaults: Config = {
   adminPort: 8788,
   publicUrl: undefined,
   audience: undefined,
+  hasConsole: true,
+  consoleUrl: undefined,
   database: { kind: 'sqlite', path: join(checkout, 'data/keyreeve.db') },
   sqliteMappedMib: 0,
   masterKey: undefined,
@@ -114,6 +116,8 @@ const accepted: readonly (readonly [environment: Environment, expected: Partial<
     { publicUrl: 'https://auth.example.com', trustedProxies: ['127.0.0.1/32'] },
   ],
   [{ KEYREEVE_PUBLIC_URL: 'http://localhost:3000' }, { publicUrl: 'http://localhost:3000' }],
+  [{ KEYREEVE_CONSOLE: 'off' }, { hasConsole: false }],
+  [{ KEYREEVE_CONSOLE_URL: 'https://console.example.com/' }, { consoleUrl: 'https://console.example.com' }],
   [
     { KEYREEVE_HOST: '0.0.0.0', KEYREEVE_PUBLIC_URL: 'https://a.example', KEYREEVE_TRUSTED_PROXIES: '10.0.0.1' },
     { host: '0.0.0.0', publicUrl: 'https://a.example', trustedProxies: ['10.0.0.1/32'] },

@@ -1,0 +1,39 @@
+/** Warnings about settings of the console that are valid but risky. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { readConfig } from '../config.ts';
+import { warningsOf } from '../config-warnings.ts';
+
+type Environment = Readonly<Record<string, string>>;
+
+const publicHttps = { KEYREEVE_PUBLIC_URL: 'https://auth.example.com', KEYREEVE_TRUSTED_PROXIES: '10.0.0.1' };
+const consoleWarnings: readonly (readonly [environment: Environment, expected: readonly RegExp[]])[] = [
+  [{ KEYREEVE_CONSOLE_URL: 'http://localhost:8787' }, []],
+  [{ KEYREEVE_CONSOLE_URL: 'http://console.localhost:8787' }, []],
+  [{ ...publicHttps, KEYREEVE_CONSOLE_URL: 'https://console.example.com' }, []],
+  [{ ...publicHttps, KEYREEVE_CONSOLE_URL: 'http://localhost:8787' }, []],
+  [
+    { ...publicHttps, KEYREEVE_CONSOLE_URL: 'http://console.example.com' },
+    [/^KEYREEVE_CONSOLE_URL is http, but KEYREEVE_PUBLIC_URL is https: the network .* can read passwords/],
+  ],
+  [
+    { KEYREEVE_CONSOLE_URL: 'http://192.0.2.7' },
+    [/^KEYREEVE_CONSOLE_URL is http: the network/, /^KEYREEVE_CONSOLE_URL has an IP address/],
+  ],
+  [{ KEYREEVE_CONSOLE_URL: 'http://[::1]:8787' }, [/^KEYREEVE_CONSOLE_URL has an IP address/]],
+  [{ KEYREEVE_CONSOLE_URL: 'https://console.example.com' }, [/^KEYREEVE_CONSOLE_URL is https, which needs a proxy/]],
+  [
+    { KEYREEVE_CONSOLE: 'off', KEYREEVE_CONSOLE_URL: 'http://console.example.com' },
+    [/^KEYREEVE_CONSOLE_URL is set, but KEYREEVE_CONSOLE is off/],
+  ],
+];
+
+for (const [environment, expected] of consoleWarnings) {
+  test(`warnings about the console: ${Object.entries(environment)
+    .map(([name, value]) => `${name}=${value}`)
+    .join(' ')}`, () => {
+    const warnings = warningsOf(readConfig(environment));
+    assert.equal(warnings.length, expected.length, warnings.join('\n'));
+    for (const [index, pattern] of expected.entries()) assert.match(warnings[index] ?? '', pattern);
+  });
+}
