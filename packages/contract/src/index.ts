@@ -6,6 +6,7 @@ export * from './admin.ts';
 export * from './api-key-changes.ts';
 export * from './api-keys.ts';
 export * from './authentication.ts';
+export * from './console.ts';
 export * from './credentials.ts';
 export { errorHelp } from './error-help.ts';
 export * from './errors.ts';

@@ -1,0 +1,38 @@
+/** Times, numbers and durations in the user's language. Instants are ISO 8601 texts, as in the API. */
+import { locale } from './text/text.ts';
+
+const dateTime = () => new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short' });
+const date = () => new Intl.DateTimeFormat(locale, { dateStyle: 'medium' });
+
+export const formatDateTime = (at: string): string => dateTime().format(new Date(at));
+export const formatDate = (at: string): string => date().format(new Date(at));
+export const formatNumber = (value: number): string => new Intl.NumberFormat(locale).format(value);
+export const formatList = (items: readonly string[]): string => new Intl.ListFormat(locale).format(items);
+
+const units = [
+  ['year', 31_536_000],
+  ['month', 2_592_000],
+  ['day', 86_400],
+  ['hour', 3_600],
+  ['minute', 60],
+  ['second', 1],
+] as const;
+
+const largestUnit = (seconds: number) => units.find(([, size]) => Math.abs(seconds) >= size) ?? units[5];
+
+/** For example “3 days ago” or “in 2 hours”. */
+export function formatRelative(at: string, now = Date.now()): string {
+  const seconds = (Date.parse(at) - now) / 1000;
+  const [unit, size] = largestUnit(seconds);
+  return new Intl.RelativeTimeFormat(locale, { numeric: 'auto' }).format(Math.trunc(seconds / size), unit);
+}
+
+/** For example “2 minutes”. Only the largest unit. */
+export function formatDuration(seconds: number): string {
+  const [unit, size] = largestUnit(seconds);
+  const value = Math.ceil(seconds / size);
+  return new Intl.NumberFormat(locale, { style: 'unit', unit, unitDisplay: 'long' }).format(value);
+}
+
+export const plural = (count: number, forms: { readonly one: string; readonly other: string }): string =>
+  new Intl.PluralRules(locale).select(count) === 'one' ? forms.one : forms.other;

@@ -1,0 +1,47 @@
+/** Shows a resource: a skeleton while it loads for the first time, a message if it fails, otherwise its content. */
+import { useSignal, useSignalEffect } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
+import type { Resource } from '../resource.ts';
+import { text } from '../text/text.ts';
+import { ProblemNotice } from './problem-notice.tsx';
+
+interface LoadedProps<T> {
+  readonly of: Resource<T>;
+  /** Rows of the skeleton. */
+  readonly rows?: number;
+  readonly children: (value: T) => ComponentChildren;
+}
+
+export function Loaded<T>({ of: { value, problem, isLoading, reload }, rows = 3, children }: LoadedProps<T>) {
+  return (
+    <div aria-busy={isLoading}>
+      {problem && <ProblemNotice problem={problem} onRetry={() => void reload()} />}
+      {value === undefined ? !problem && <Skeleton rows={rows} /> : children(value)}
+    </div>
+  );
+}
+
+/** Invisible for 150 ms, so that fast responses cause no flicker. */
+function Skeleton({ rows }: { readonly rows: number }) {
+  const isShown = useSignal(false);
+  useSignalEffect(() => {
+    const timer = setTimeout(() => (isShown.value = true), 150);
+    return () => clearTimeout(timer);
+  });
+  return (
+    <div class={isShown.value ? 'skeleton' : 'skeleton invisible'}>
+      <span class="visually-hidden">{text.general.loading}</span>
+      {Array.from({ length: rows }, (_, row) => (
+        <div class="skeleton-row" key={row} />
+      ))}
+    </div>
+  );
+}
+
+/** An empty list: what it is for, and what to do. */
+export const Empty = ({ title, children }: { readonly title: string; readonly children?: ComponentChildren }) => (
+  <div class="empty">
+    <p class="empty-title">{title}</p>
+    {children}
+  </div>
+);

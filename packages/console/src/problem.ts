@@ -1,0 +1,59 @@
+/** An error response of the API (RFC 9457), or a request without a response. */
+import { text } from './text/text.ts';
+
+interface ProblemBody {
+  readonly code?: string;
+  readonly detail?: string;
+  readonly title?: string;
+  readonly requestId?: string;
+  readonly errors?: readonly { readonly pointer?: string; readonly detail?: string }[];
+}
+
+export class Problem extends Error {
+  /** Code of the API, or `unreachable` if there was no response. */
+  readonly code: string;
+  /** 0 if there was no response. */
+  readonly status: number;
+  readonly body: ProblemBody & Readonly<Record<string, unknown>>;
+  /** Undefined if the response has no Retry-After. */
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor(code: string, status: number, body: ProblemBody = {}, retryAfterSeconds?: number) {
+    super(code);
+    this.code = code;
+    this.status = status;
+    this.body = body as ProblemBody & Readonly<Record<string, unknown>>;
+    this.retryAfterSeconds = retryAfterSeconds;
+  }
+
+  static async from(response: Response): Promise<Problem> {
+    const body = (await response.json().catch(() => ({}))) as ProblemBody;
+    const retryAfter = Number(response.headers.get('Retry-After') ?? NaN);
+    return new Problem(
+      body.code ?? 'unknown',
+      response.status,
+      body,
+      Number.isFinite(retryAfter) ? Math.max(1, Math.ceil(retryAfter)) : undefined,
+    );
+  }
+
+  /** In the console's words; the detail of the response for codes that have none. */
+  get sentence(): string {
+    const own = (text.problems as Readonly<Record<string, string>>)[this.code];
+    return own ?? this.body.detail ?? this.body.title ?? text.general.unexpected;
+  }
+
+  /** The sentence about a member of the request body, for example `/nickname`. */
+  about(pointer: string): string | undefined {
+    return this.body.errors?.find((error) => error.pointer === pointer)?.detail;
+  }
+}
+
+/** The request may or may not have been processed. */
+export const unreachable = (): Problem => new Problem('unreachable', 0);
+
+/** @returns the problem of an error; other errors are faults of the console and are thrown again */
+export function problemOf(error: unknown): Problem {
+  if (error instanceof Problem) return error;
+  throw error;
+}

@@ -1,0 +1,84 @@
+/** Data that a page loads, with its state. `outage` is cleared by each success. */
+import { useSignal, useSignalEffect } from '@preact/signals';
+import { problemOf, type Problem } from './problem.ts';
+import { outage } from './session.ts';
+
+export interface Resource<T> {
+  /** The newest loaded value; kept while it is loaded again. */
+  readonly value: T | undefined;
+  readonly problem: Problem | undefined;
+  readonly isLoading: boolean;
+  /** Loads again. A response of an earlier load is ignored. */
+  readonly reload: () => Promise<void>;
+  /** Replaces the value without a request. */
+  readonly set: (value: T) => void;
+}
+
+/** @param load reads signals that cause another load when they change */
+export function useResource<T>(load: (signal: AbortSignal) => Promise<T>): Resource<T> {
+  const value = useSignal<T>();
+  const problem = useSignal<Problem>();
+  const isLoading = useSignal(true);
+  const abort = useSignal<AbortController>();
+  const run = async (): Promise<void> => {
+    abort.peek()?.abort();
+    const controller = new AbortController();
+    abort.value = controller;
+    isLoading.value = true;
+    try {
+      const loaded = await load(controller.signal);
+      if (abort.peek() !== controller) return;
+      value.value = loaded;
+      problem.value = undefined;
+      outage.value = undefined;
+    } catch (error) {
+      if (abort.peek() !== controller) return;
+      problem.value = problemOf(error);
+    }
+    isLoading.value = false;
+  };
+  useSignalEffect(() => {
+    void run();
+    return () => abort.peek()?.abort();
+  });
+  return {
+    value: value.value,
+    problem: problem.value,
+    isLoading: isLoading.value,
+    reload: run,
+    set: (next) => void (value.value = next),
+  };
+}
+
+export interface Action<V extends unknown[]> {
+  readonly isRunning: boolean;
+  readonly problem: Problem | undefined;
+  /** Ignored while it is running: a double click sends one request. @returns whether it succeeded */
+  readonly run: (...values: V) => Promise<boolean>;
+  readonly clear: () => void;
+}
+
+/** A request that a person's action causes. */
+export function useAction<V extends unknown[]>(act: (...values: V) => Promise<unknown>): Action<V> {
+  const isRunning = useSignal(false);
+  const problem = useSignal<Problem>();
+  return {
+    isRunning: isRunning.value,
+    problem: problem.value,
+    clear: () => void (problem.value = undefined),
+    run: async (...values) => {
+      if (isRunning.peek()) return false;
+      isRunning.value = true;
+      problem.value = undefined;
+      try {
+        await act(...values);
+        return true;
+      } catch (error) {
+        problem.value = problemOf(error);
+        return false;
+      } finally {
+        isRunning.value = false;
+      }
+    },
+  };
+}

@@ -1,0 +1,11 @@
+/** German texts. The file is loaded only for German browsers. */
+import { general } from './de/general.ts';
+import { problems } from './de/problems.ts';
+import { signIn } from './de/sign-in.ts';
+import { keys } from './de/keys.ts';
+import { security } from './de/security.ts';
+import { account } from './de/account.ts';
+import { serviceAccounts } from './de/service-accounts.ts';
+import type { Texts } from './texts.ts';
+
+export const de: Texts = { general, problems, signIn, keys, security, account, serviceAccounts };

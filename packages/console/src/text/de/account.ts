@@ -1,0 +1,4 @@
+/** German texts of the pages about account. */
+export const account = {
+  title: 'Account',
+};

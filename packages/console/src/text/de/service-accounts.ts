@@ -1,0 +1,4 @@
+/** German texts of the pages about service accounts. */
+export const serviceAccounts = {
+  title: 'Service accounts',
+};

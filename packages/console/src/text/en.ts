@@ -1,0 +1,10 @@
+/** English texts, one file for each area. Functions insert values; `Intl` formats numbers and times (format.ts). */
+import { general } from './en/general.ts';
+import { problems } from './en/problems.ts';
+import { signIn } from './en/sign-in.ts';
+import { keys } from './en/keys.ts';
+import { security } from './en/security.ts';
+import { account } from './en/account.ts';
+import { serviceAccounts } from './en/service-accounts.ts';
+
+export const en = { general, problems, signIn, keys, security, account, serviceAccounts };

@@ -1,0 +1,4 @@
+/** English texts of the pages about keys. */
+export const keys = {
+  title: 'API keys',
+};

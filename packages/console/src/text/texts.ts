@@ -1,0 +1,10 @@
+/** The type of the texts of a language: the members of the English texts. */
+import type { en } from './en.ts';
+
+/** Languages replace strings and functions with those of the same parameters. */
+type Translated<T> = T extends string
+  ? string
+  : T extends (...values: infer V) => string
+    ? (...values: V) => string
+    : { readonly [K in keyof T]: Translated<T[K]> };
+export type Texts = Translated<typeof en>;
