@@ -7,7 +7,7 @@ import type { BareResponse } from './short-path.ts';
 /** The result of a route's handler. */
 export interface RouteResponse {
   readonly status: number;
-  /** A string is written unchanged, other values as JSON. Without it, the response has no content. */
+  /** A string or bytes are written unchanged, other values as JSON. Without it, the response has no content. */
   readonly body?: unknown;
   /** JSON by default. */
   readonly contentType?: string;
@@ -23,22 +23,28 @@ export interface RouteResponse {
 
 export function write(response: ServerResponse, security: SecurityHeaders, result: RouteResponse): void {
   if (result.onLost) whenLost(response, result.onLost);
-  send(response, security, result);
+  const { status, body } = result;
+  if (body instanceof Uint8Array) response.writeHead(status, headersOf(security, result, body.byteLength)).end(body);
+  else send(response, security, result);
 }
 
+/** @param result without bytes, which the short path does not write */
 export function send(response: BareResponse, security: SecurityHeaders, result: RouteResponse): void {
-  const { status, body, contentType = 'application/json; charset=utf-8', headers = [] } = result;
+  const { status, body } = result;
+  const text = typeof body === 'string' || body === undefined ? body : JSON.stringify(body);
+  const bytes = text === undefined ? undefined : Buffer.byteLength(text);
+  response.writeHead(status, headersOf(security, result, bytes)).end(text);
+}
+
+/** @param bytes of the content, undefined without content */
+function headersOf(security: SecurityHeaders, result: RouteResponse, bytes: number | undefined): string[] {
+  const { status, contentType = 'application/json; charset=utf-8', headers = [] } = result;
   const isData = result.cacheControl === undefined && result.policy === undefined;
   const pairs = [...(isData ? security.data : security.with(result)), ...headers];
-  if (body === undefined) {
-    // RFC 9110 section 8.6: a 204 has no Content-Length.
-    if (status !== 204) pairs.push('Content-Length', '0');
-    response.writeHead(status, pairs).end();
-    return;
-  }
-  const text = typeof body === 'string' ? body : JSON.stringify(body);
-  pairs.push('Content-Type', contentType, 'Content-Length', String(Buffer.byteLength(text)));
-  response.writeHead(status, pairs).end(text);
+  if (bytes !== undefined) pairs.push('Content-Type', contentType, 'Content-Length', String(bytes));
+  // RFC 9110 section 8.6: a 204 has no Content-Length.
+  else if (status !== 204) pairs.push('Content-Length', '0');
+  return pairs;
 }
 
 function whenLost(response: ServerResponse, onLost: () => void): void {
