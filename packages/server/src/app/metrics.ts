@@ -8,7 +8,7 @@ import { jobKinds, type Outbox, type WaitingJobs } from '../modules/outbox/outbo
 import { collectProcessMetrics } from './process-metrics.ts';
 import type { KeyLimiter } from '../modules/key-limits/key-limits.ts';
 import type { UsageCounter } from '../modules/key-usage/usage-counter.ts';
-import type { SignInCounts } from '../modules/tokens/tokens.ts';
+import type { SignInCounts } from '../modules/tokens/sign-ins.ts';
 import type { ResultCounts } from '../modules/verification/verify.ts';
 
 export interface MetricsSources {

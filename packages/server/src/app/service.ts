@@ -267,7 +267,7 @@ async function closeOnError<T>({ db }: Installation, start: () => Promise<T>): P
 
 /** Loads the metrics library at the first scrape, so that it does not delay the start. */
 function lazyMetrics(
-  { verifier, usageCounter, limiter, tokens, hasher, outbox, webhooks }: Services,
+  { verifier, usageCounter, limiter, signIns, hasher, outbox, webhooks }: Services,
   { db }: Installation,
   errors: RequestErrors,
   worker?: number,
@@ -281,7 +281,7 @@ function lazyMetrics(
             verifications: verifier.counts,
             usage: usageCounter,
             limiter,
-            signIns: tokens.signIns,
+            signIns: signIns.counts,
             hasher,
             dbTimes: db.times,
             writes: db.writes,

@@ -20,6 +20,7 @@ import { PasswordChecks } from '../modules/rate-limits/password-checks.ts';
 import { AccessTokens } from '../modules/tokens/access-token.ts';
 import { RefreshTokens } from '../modules/tokens/refresh-token.ts';
 import { assertSessionValidTx } from '../modules/sessions/store.ts';
+import { SignIns } from '../modules/tokens/sign-ins.ts';
 import { Tokens } from '../modules/tokens/tokens.ts';
 import type { PasswordRules } from '../modules/accounts/password-rules.ts';
 
@@ -33,6 +34,7 @@ export interface SignInServices {
   readonly secondFactorLimits: SecondFactorLimits;
   readonly secondFactors: SecondFactors;
   readonly signInLimits: SignInLimits;
+  readonly signIns: SignIns;
   readonly signingKeys: SigningKeys;
   readonly tokens: Tokens;
 }
@@ -109,7 +111,7 @@ export function wireSignIn(options: SignInWiring): SignInServices {
     revocations: journal,
   });
   const audience = config.audience ?? issuer;
-  const tokens = new Tokens({
+  const signIns = new SignIns({
     db,
     clock,
     accounts,
@@ -118,15 +120,21 @@ export function wireSignIn(options: SignInWiring): SignInServices {
     signInLimits,
     checks,
     revocations: journal,
+    sessionsPerAccountMax: config.sessionsPerAccountMax,
+    // Level `warn`, so that KEYREEVE_LOG_LEVEL=warn still logs it, for fail2ban.
+    onFailedSignIn: ({ clientIp, accountId, reason }) =>
+      log?.warn({ event: 'sign_in_failed', clientIp, accountId, reason }),
+  });
+  const tokens = new Tokens({
+    db,
+    clock,
+    accounts,
+    signIns,
     accessTokens: new AccessTokens({ clock, signingKeys, issuer, audience, ttlSeconds: accessTokenTtlSeconds }),
     refreshTokens: new RefreshTokens(keys),
     idleTtlSeconds: config.refreshIdleTtlSeconds,
     maxTtlSeconds: config.refreshMaxTtlSeconds,
     graceSeconds: config.refreshGraceSeconds,
-    sessionsPerAccountMax: config.sessionsPerAccountMax,
-    // Level `warn`, so that KEYREEVE_LOG_LEVEL=warn still logs it, for fail2ban.
-    onFailedSignIn: ({ clientIp, accountId, reason }) =>
-      log?.warn({ event: 'sign_in_failed', clientIp, accountId, reason }),
   });
   return {
     accounts,
@@ -138,6 +146,7 @@ export function wireSignIn(options: SignInWiring): SignInServices {
     secondFactorLimits,
     secondFactors,
     signInLimits,
+    signIns,
     signingKeys,
     tokens,
   };

@@ -25,6 +25,7 @@ export type { Role } from './store.ts';
 export interface AuthenticatedAccount {
   readonly id: string;
   readonly sessionEpoch: number;
+  readonly role: store.Role;
 }
 
 export interface AccountsOptions {
@@ -199,7 +200,7 @@ export class Accounts {
     const isRight = await hasher.verifyAlike(normal, account?.passwordHash, password.reveal(), recipes);
     if (!account || !isRight || account.disabledAt !== null) return undefined;
     if (hasher.isOutdated(account.passwordHash)) void this.#rehash(account, normal);
-    return { id: account.id, sessionEpoch: account.sessionEpoch };
+    return { id: account.id, sessionEpoch: account.sessionEpoch, role: account.role };
   }
 
   /** Cached for seconds: an import takes longer, and a recipe disappears with the first sign-in of its last account. */

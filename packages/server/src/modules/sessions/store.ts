@@ -1,4 +1,7 @@
-/** Rows of sessions. A session is one family of refresh tokens. To end a session deletes its row. */
+/**
+ * Rows of sessions. A session is one family of refresh tokens, or the session of the console in a browser. To end a session
+ * deletes its row.
+ */
 import { endSessionsTx } from '../accounts/session-epoch-store.ts';
 import { lockAdministrationTx } from '../accounts/store.ts';
 import type { AccountPrincipal, Principal } from '../../foundation/principal.ts';
@@ -10,6 +13,8 @@ import { DomainError } from '../../foundation/errors.ts';
 
 export interface NewSession {
   readonly id: string;
+  /** Absent for a session with refresh and access tokens. */
+  readonly kind?: 'console';
   readonly accountId: string;
   readonly accountEpoch: number;
   readonly tokenHash: Uint8Array;
@@ -52,8 +57,8 @@ const ownerId = `(select id from accounts where accounts.pk = sessions.account_p
 
 // Checks the account again: its password may have changed while this one was hashed. On PostgreSQL the row is locked, so
 // that concurrent sign-ins count each other's sessions.
-const insertText = `insert into sessions (id, account_pk, account_epoch, created_at, generation, token_hash, rotated_at, idle_expires_at, expires_at, address, program)
-   select $1, pk, session_epoch, $4, 1, $5, $4, $6, $7, $8, $9 from accounts
+const insertText = `insert into sessions (id, account_pk, account_epoch, created_at, generation, token_hash, rotated_at, idle_expires_at, expires_at, address, program, kind)
+   select $1, pk, session_epoch, $4, 1, $5, $4, $6, $7, $8, $9, $10 from accounts
    where id = $2 and session_epoch = $3 and disabled_at is null`;
 const insertSession = sql('insert_session', { sqlite: insertText, postgres: `${insertText} for update` });
 const deleteEnded = sql(
@@ -150,12 +155,13 @@ export const createSession = (db: Db, session: NewSession, sessionsMax: number):
 
 /** As {@link createSession}. Its statements are issued before it returns; only the events of ended sessions follow. */
 export async function createSessionTx(tx: Transaction, session: NewSession, sessionsMax: number): Promise<void> {
-  const { id, accountId, accountEpoch, tokenHash, now, idleExpiresAt, expiresAt, clientIp, userAgent } = session;
+  const { id, kind = 'tokens', accountId, accountEpoch, tokenHash, now, idleExpiresAt, expiresAt } = session;
+  const { clientIp, userAgent } = session;
   const principal: Principal = { kind: 'account', accountId, sessionId: id };
   const times = [now, tokenHash, idleExpiresAt, expiresAt];
   const details = session.details && Object.keys(session.details).length > 0 ? { details: session.details } : {};
   const [, , , oldest] = await allInOrder([
-    tx.run(insertSession, [id, accountId, accountEpoch, ...times, clientIp, userAgent]).then(assertInserted),
+    tx.run(insertSession, [id, accountId, accountEpoch, ...times, clientIp, userAgent, kind]).then(assertInserted),
     recordEventTx(tx, { at: now, principal, action: 'session.created', accountId, target: id, ...details }),
     tx.run(deleteEnded, [accountId, accountEpoch, now]),
     tx.all(deleteOldest, [accountId, sessionsMax]),

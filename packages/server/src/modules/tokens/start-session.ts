@@ -51,6 +51,7 @@ export async function startSession(
   const isMailed = mailer.isConfigured && (isSuspicious || proof?.kind === 'recovery_code');
   const to = isMailed ? (await findAccount(db, account.id, ''))?.email : undefined;
   const details = {
+    ...(session.kind === undefined ? {} : { kind: session.kind }),
     ...(proof ? { secondFactor: proof.kind } : {}),
     ...(isSuspicious ? { failuresBefore: failures } : {}),
   };

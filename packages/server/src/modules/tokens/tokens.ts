@@ -1,7 +1,7 @@
 /** Sign-in, refresh, sign-out, sessions of an account, and verification of access tokens. */
 import { timingSafeEqual } from 'node:crypto';
-import { limits, type ErrorCode, type ListedSession, type TokenPair } from '@keyreeve/contract';
-import type { Accounts, AuthenticatedAccount, Role } from '../accounts/accounts.ts';
+import { limits, type ListedSession, type TokenPair } from '@keyreeve/contract';
+import type { Accounts, Role } from '../accounts/accounts.ts';
 import type { AccountPrincipal, Principal } from '../../foundation/principal.ts';
 import { assertRecentSignIn } from '../../foundation/recent-sign-in.ts';
 import { isRecent, toInstant, type Clock } from '../../foundation/clock.ts';
@@ -9,21 +9,11 @@ import type { Secret } from '../../foundation/crypto/secret.ts';
 import { CoalescingReader } from '../../foundation/database/coalescing-reader.ts';
 import type { Db } from '../../foundation/database/db.ts';
 import { pingDatabase } from '../../foundation/database/installation.ts';
-import type { Revocations } from '../deletion-journal/revocation.ts';
 import { DomainError } from '../../foundation/errors.ts';
-import type { Mailer } from '../mail/mail.ts';
-import type { FactorProof, SecondFactors } from '../second-factors/second-factors.ts';
-import {
-  failedSignIns,
-  type AssessedAttempt,
-  type SignInLimits,
-  type Reservation,
-} from '../rate-limits/sign-in-limits.ts';
-import type { PasswordChecks } from '../rate-limits/password-checks.ts';
-import { parseEmail } from '../accounts/email.ts';
 import type { AccessTokenClaims, AccessTokens, SignAccessToken } from './access-token.ts';
 import { isSessionId, type RefreshToken, type RefreshTokens } from './refresh-token.ts';
-import { describeClient, startSession, type Client } from './start-session.ts';
+import type { NewCredential, SignIns } from './sign-ins.ts';
+import type { Client } from './start-session.ts';
 import * as store from '../sessions/store.ts';
 import { UnansweredRefreshes } from './unanswered-refreshes.ts';
 
@@ -31,37 +21,12 @@ export interface TokensOptions {
   readonly db: Db;
   readonly clock: Clock;
   readonly accounts: Accounts;
-  readonly secondFactors: SecondFactors;
-  readonly mailer: Mailer;
-  /** Absent without a deletion journal. */
-  readonly revocations: Revocations | undefined;
-  readonly signInLimits: SignInLimits;
-  readonly checks: PasswordChecks;
+  readonly signIns: SignIns;
   readonly accessTokens: AccessTokens;
   readonly refreshTokens: RefreshTokens;
   readonly idleTtlSeconds: number;
   readonly maxTtlSeconds: number;
   readonly graceSeconds: number;
-  readonly sessionsPerAccountMax: number;
-  /** For the log. */
-  readonly onFailedSignIn?: (failure: FailedSignIn) => void;
-}
-
-interface SignIn {
-  readonly user: string;
-  readonly password: Secret;
-  readonly client: Client;
-  /** One-time code or recovery code of the second factor. */
-  readonly code: string | undefined;
-  readonly onFound: (accountId: string) => void;
-}
-
-/** The log record of a failed sign-in, for security monitors. It never contains the email. */
-export interface FailedSignIn {
-  readonly clientIp: string;
-  /** Null for an email without an account, and when the attempt was rejected before the account was looked up. */
-  readonly accountId: string | null;
-  readonly reason: ErrorCode;
 }
 
 /** Why an access token is rejected. */
@@ -78,23 +43,8 @@ export type AccessTokenResult =
     }
   | { readonly valid: false; readonly code: AccessTokenRefusal };
 
-/** Sign-ins since the start, for metrics. */
-export type SignInCounts = Record<'accepted' | 'refused' | 'throttled' | 'overloaded', number>;
-
-/**
- * Whether a rejected sign-in may have been a guess. A right password without the required one-time code is not, nor is a
- * sign-in above the limits of successful sign-ins or of password checks in progress.
- */
-const mayBeGuess = ({ code, options: { rate } }: DomainError): boolean =>
-  code === 'invalid_credentials' ||
-  code === 'second_factor_invalid' ||
-  (code === 'too_many_attempts' && rate?.policy === failedSignIns);
-/** Codes of sign-ins that were rejected after the check of the password. */
-const refusalCodes: readonly ErrorCode[] = ['invalid_credentials', 'second_factor_required', 'second_factor_invalid'];
-
 export class Tokens {
   readonly unanswered: UnansweredRefreshes;
-  readonly signIns: SignInCounts = { accepted: 0, refused: 0, throttled: 0, overloaded: 0 };
   readonly #options: TokensOptions;
   readonly #sessionStates: CoalescingReader<readonly [id: string, kid: string], store.SessionState>;
   readonly #liveSessions: CoalescingReader<readonly [now: number, id: string], store.SessionGeneration>;
@@ -113,22 +63,11 @@ export class Tokens {
    * @throws DomainError `invalid_credentials`, `second_factor_required`, `second_factor_invalid`, `too_many_attempts`,
    *   `overloaded`
    */
-  async signIn(user: string, password: Secret, client: Client, oneTimePassword?: string): Promise<TokenPair> {
-    let accountId: string | null = null;
-    const onFound = (id: string): void => void (accountId = id);
-    try {
-      const pair = await this.#signIn({ user, password, client, code: oneTimePassword, onFound });
-      this.signIns.accepted++;
-      return pair;
-    } catch (error) {
-      const code = error instanceof DomainError ? error.code : undefined;
-      if (code !== undefined && refusalCodes.includes(code)) this.signIns.refused++;
-      if (code === 'too_many_attempts') this.signIns.throttled++;
-      if (error instanceof DomainError && mayBeGuess(error))
-        this.#options.onFailedSignIn?.({ clientIp: client.clientIp, accountId, reason: error.code });
-      if (code === 'overloaded') this.signIns.overloaded++;
-      throw error;
-    }
+  signIn(user: string, password: Secret, client: Client, oneTimePassword?: string): Promise<TokenPair> {
+    const { signIns } = this.#options;
+    return signIns.withPassword({ user, password, code: oneTimePassword, client }, (account, now) =>
+      this.#firstTokens(account.id, now),
+    );
   }
 
   /**
@@ -238,6 +177,18 @@ export class Tokens {
     assertRecentSignIn(principal, this.#options.clock.now());
   }
 
+  async #firstTokens(accountId: string, now: number): Promise<NewCredential<TokenPair>> {
+    const { accessTokens, refreshTokens, idleTtlSeconds, maxTtlSeconds } = this.#options;
+    const sign = await accessTokens.signer();
+    const token = refreshTokens.first();
+    const expiresAt = now + maxTtlSeconds * 1000;
+    const idleExpiresAt = Math.min(expiresAt, now + idleTtlSeconds * 1000);
+    return {
+      session: { id: token.sessionId, tokenHash: token.hash, idleExpiresAt, expiresAt },
+      result: () => pairOf(sign, { accountId, createdAt: now }, token),
+    };
+  }
+
   async #refresh(presented: RefreshToken): Promise<TokenPair> {
     const { db, clock, accessTokens, refreshTokens, idleTtlSeconds } = this.#options;
     const { sessionId, generation } = presented;
@@ -289,73 +240,6 @@ export class Tokens {
     const graceMs = this.#options.graceSeconds * 1000;
     const failedAt = this.unanswered.failedAt(presented);
     return isRecent(now, rotatedAt, graceMs) || (failedAt !== undefined && isRecent(failedAt, rotatedAt, graceMs));
-  }
-
-  async #signIn(signIn: SignIn): Promise<TokenPair> {
-    const { signInLimits, checks } = this.#options;
-    const { user, client } = signIn;
-    // A rejection here costs only reads: a flood of attempts uses neither slots nor commits.
-    const attempt = await signInLimits.assess({
-      canonicalEmail: parseEmail(user)?.canonicalEmail ?? user,
-      clientIp: client.clientIp,
-    });
-    return checks.run(attempt, () => this.#checkSignIn(attempt, signIn));
-  }
-
-  /** Counts the attempt, checks password and second factor, and starts the session. */
-  async #checkSignIn(attempt: AssessedAttempt, { user, password, client, code, onFound }: SignIn): Promise<TokenPair> {
-    const { accounts, signInLimits } = this.#options;
-    const reservation = await signInLimits.reserve(attempt);
-    const release = async (error: unknown): Promise<never> => {
-      await signInLimits.release(reservation);
-      throw error;
-    };
-    const account = await accounts.authenticate(user, password, onFound).catch(release);
-    if (!account) throw new DomainError('invalid_credentials');
-    const proof = await this.#prove(account.id, code).catch((error: unknown) =>
-      // A wrong code stays counted. A missing code is neither a failure nor a success.
-      error instanceof DomainError && error.code === 'second_factor_invalid' ? Promise.reject(error) : release(error),
-    );
-    // Fails when the account has changed since the password was checked.
-    return this.#startSession(account, client, proof, reservation);
-  }
-
-  /** @returns undefined when the account has no second factor @throws DomainError `second_factor_required`, `second_factor_invalid`, `too_many_attempts` */
-  async #prove(accountId: string, code: string | undefined): Promise<FactorProof | undefined> {
-    const { secondFactors } = this.#options;
-    if (!(await secondFactors.isInForce(accountId))) return undefined;
-    if (code === undefined || code === '') throw new DomainError('second_factor_required');
-    const proof = await secondFactors.check(accountId, code);
-    if (!proof) throw new DomainError('second_factor_invalid');
-    return proof;
-  }
-
-  async #startSession(
-    account: AuthenticatedAccount,
-    client: Client,
-    proof: FactorProof | undefined,
-    reservation: Reservation,
-  ): Promise<TokenPair> {
-    const { db, clock, mailer, signInLimits, accessTokens, refreshTokens, secondFactors } = this.#options;
-    const { idleTtlSeconds, maxTtlSeconds } = this.#options;
-    const sign = await accessTokens.signer();
-    const token = refreshTokens.first();
-    const now = clock.now();
-    const expiresAt = now + maxTtlSeconds * 1000;
-    const session = {
-      id: token.sessionId,
-      tokenHash: token.hash,
-      now,
-      idleExpiresAt: Math.min(expiresAt, now + idleTtlSeconds * 1000),
-      expiresAt,
-      ...describeClient(client),
-    };
-    const { sessionsPerAccountMax: sessionsMax, revocations } = this.#options;
-    const { failures } = reservation;
-    const start = { account, session, proof, failures, sessionsMax, revocations };
-    await startSession(db, mailer, start, (tx) => signInLimits.succeedTx(tx, reservation));
-    if (proof) await secondFactors.succeed(account.id);
-    return pairOf(sign, { accountId: account.id, createdAt: now }, token);
   }
 }
 
