@@ -1,5 +1,6 @@
 /** Creation, list and deletion of an account's API keys. */
 import Type, { type Static } from 'typebox';
+import { keyListFields, recentUsage } from './api-key-list.ts';
 import { accessTokenErrors } from './error-groups.ts';
 import { KeyLimits } from './key-limits.ts';
 import { PublicKey } from './jwk.ts';
@@ -121,6 +122,7 @@ export const ListedKeyFull = Type.Object(
     expiresAt: orNull(Instant, null),
     ...keyState,
     lastUsedAt: orNull(Instant),
+    usage: recentUsage,
   },
   { additionalProperties: false, description: 'With ?view=full' },
 );
@@ -171,7 +173,7 @@ export const listKeys = {
   tag: 'API keys',
   summary: 'List the account’s API keys',
   description:
-    'Oldest first: all of them, or one page with `limit` or `cursor`, which also adds `nextCursor`. Secrets are never listed.',
+    'Oldest first: all of them. With any query parameter except `view`, the response is one page, with `nextCursor`. Secrets are never listed.',
   auth: 'access_token',
   query: Type.Object({
     view: Type.Optional(
@@ -180,6 +182,7 @@ export const listKeys = {
           'Adds scopes, expiresAt, disabledAt, disabledReason, leakedAt, environment, hint, publicKey and lastUsedAt',
       }),
     ),
+    ...keyListFields,
     ...pageFields,
   }),
   success: { status: 200, description: 'The keys', schema: KeyList },

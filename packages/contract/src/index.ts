@@ -4,6 +4,7 @@ export type { AccountDetail, AccountPage, AdministeredAccount, AuditPage } from 
 export * from './admin-keys.ts';
 export * from './admin.ts';
 export * from './api-key-changes.ts';
+export * from './api-key-list.ts';
 export * from './api-keys.ts';
 export * from './authentication.ts';
 export * from './console.ts';

@@ -6,6 +6,7 @@ import type { TSchema } from 'typebox';
 import * as accounts from './accounts.ts';
 import * as administration from './admin-schemas.ts';
 import * as keyChanges from './api-key-changes.ts';
+import * as apiKeyList from './api-key-list.ts';
 import * as apiKeys from './api-keys.ts';
 import * as keyLimits from './key-limits.ts';
 import * as githubLeaks from './github-leaks.ts';
@@ -78,6 +79,7 @@ export const responseSchemas: Readonly<Record<string, TSchema>> = {
   ApiKey: apiKeys.ListedKey,
   ApiKeyDetails: apiKeys.ListedKeyFull,
   ApiKeyList: apiKeys.KeyList,
+  ApiKeyRecentUsage: apiKeyList.RecentUsage,
   ApiKeyWithRestrictions: keyChanges.KeyDetails,
   PublicKey: jwk.PublicKey,
   PreviousSecret: keyChanges.PreviousSecret,

@@ -1,6 +1,7 @@
 /** The OpenAPI 3.1 document, generated from the routes and schemas that the service uses. */
 import type { TSchema } from 'typebox';
 import { account } from './admin-parts.ts';
+import { keyListFields } from './api-key-list.ts';
 import { pageFields } from './paging.ts';
 import { requirementsInWords, securityOf, securitySchemes } from './authentication.ts';
 import { componentSchemas, schemaOf, type Json } from './json-schema.ts';
@@ -98,6 +99,10 @@ const sharedParameters: Readonly<Record<string, Json>> = {
   WebhookEndpointId: parameter('path', 'id', WebhookId, true),
   PageLimit: parameter('query', 'limit', pageFields.limit, false),
   PageCursor: parameter('query', 'cursor', pageFields.cursor, false),
+  KeySearch: parameter('query', 'search', keyListFields.search, false),
+  KeyState: parameter('query', 'state', keyListFields.state, false),
+  KeySort: parameter('query', 'sort', keyListFields.sort, false),
+  KeyListUsage: parameter('query', 'usage', keyListFields.usage, false),
   UsageStep: parameter('query', 'step', UsageQuery.properties.step, false),
   UsageFrom: parameter('query', 'from', UsageQuery.properties.from, false),
   UsageTo: parameter('query', 'to', UsageQuery.properties.to, false),

@@ -7,6 +7,8 @@ import { SqliteDb } from '../src/foundation/database/sqlite.ts';
 export interface DatabaseReads extends Disposable {
   /** All reads; each lookup of a shared read counts. */
   readonly count: () => number;
+  /** The names of the statements that are not shared reads. */
+  readonly names: () => string[];
   /** Lookups of shared reads. */
   readonly shared: () => number;
   /** The number of lookups of each shared read. */
@@ -20,14 +22,13 @@ export function countDatabaseReads(): DatabaseReads {
   const sharedLengths = (): number[] =>
     shared.flatMap((spy) => spy.mock.calls.map(({ arguments: [, lookups] }) => lookups.length));
   const sharedCount = (): number => sum(sharedLengths());
-  const singleCount = (): number =>
-    sum(
-      single.map(
-        ({ mock: { calls } }) => calls.filter(({ arguments: [statement] }) => !isPeriodic.test(statement.name)).length,
-      ),
-    );
+  const names = (): string[] =>
+    single
+      .flatMap(({ mock: { calls } }) => calls.map(({ arguments: [statement] }) => statement.name))
+      .filter((name) => !isPeriodic.test(name));
   return {
-    count: () => singleCount() + sharedCount(),
+    count: () => names().length + sharedCount(),
+    names,
     shared: sharedCount,
     sharedLengths,
     [Symbol.dispose]: () => [...single, ...shared].forEach((spy) => spy.mock.restore()),

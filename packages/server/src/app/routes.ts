@@ -12,7 +12,7 @@ import { contractRoutes } from '../modules/api-reference/routes.ts';
 import type { ApiKeys } from '../modules/api-keys/api-keys.ts';
 import type { KeyChanges } from '../modules/api-keys/changes.ts';
 import type { OwnerOf } from '../modules/api-keys/key-owner.ts';
-import { apiKeyRoutes, serviceAccountKeyRoutes } from '../modules/api-keys/routes.ts';
+import { apiKeyRoutes, serviceAccountKeyRoutes, type RecentUsageOf } from '../modules/api-keys/routes.ts';
 import type { KeyUsage } from '../modules/key-usage/key-usage.ts';
 import { keyUsageRoutes } from '../modules/key-usage/routes.ts';
 import type { GithubReports } from '../modules/leaks/github-reports.ts';
@@ -71,6 +71,7 @@ export interface RouteOptions extends AdminParts {
 
 export function routesOf(options: RouteOptions): readonly Route[] {
   const { selfService, tokens, apiKeys, enrolment, verifier, signingKeys, webhooks, health, publicUrl } = options;
+  const recentUsage: RecentUsageOf = (ids) => options.keyUsage.recentOfKeys(ids);
   return [
     // Any client
     ...healthRoutes(health),
@@ -88,14 +89,14 @@ export function routesOf(options: RouteOptions): readonly Route[] {
     // Any client, a client with a one-time code from a mail, or an account with its access token
     ...accountRoutes(selfService, options.linkPages),
     // An account with its access token
-    ...apiKeyRoutes(apiKeys, options.keyChanges),
+    ...apiKeyRoutes(apiKeys, options.keyChanges, recentUsage),
     ...scopeRoutes(options.scopeCatalogue),
     ...sessionRoutes(tokens),
     ...enrolmentRoutes(enrolment),
     // A person with an access token, or a backend with a management key
     ...serviceAccountRoutes(options.serviceAccounts, options.managers),
     // An account with its access token, or a management key, for the service accounts that it manages
-    ...serviceAccountKeyRoutes(options.managedAccount, apiKeys, options.keyChanges),
+    ...serviceAccountKeyRoutes(options.managedAccount, apiKeys, options.keyChanges, recentUsage),
     ...keyUsageRoutes(options.keyUsage, options.managedAccount),
     // A management key
     ...serviceAccountSettingRoutes(options, options.managedAccount),

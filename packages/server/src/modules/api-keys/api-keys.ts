@@ -26,6 +26,7 @@ import { assertExpiry, latestExpiry } from './expiry.ts';
 import { assertHashFree } from './given-hash-store.ts';
 import { importedIdOf } from './imported-id.ts';
 import { hintOf, makeKey } from './key-format.ts';
+import { searchKeys, type KeySearch } from './key-list.ts';
 import { toMetadata } from './metadata.ts';
 import { validateNickname } from '../../foundation/nickname.ts';
 import { parsePublicKey } from './public-key.ts';
@@ -273,6 +274,16 @@ export class ApiKeys {
     const keys = await this.#toApiKeys(accountId, rows.slice(0, size));
     const last = rows.length > size ? keys.at(-1) : undefined;
     return { keys, nextCursor: last === undefined ? null : toCursor(`${last.createdAt}.${last.id}`) };
+  }
+
+  /**
+   * The keys that match a text and a state, in the requested order, by pages.
+   * @throws DomainError `invalid_request` for a cursor that is not from a list in this order
+   */
+  async search(accountId: string, search: KeySearch): Promise<{ keys: ApiKey[]; nextCursor: string | null }> {
+    const { db, clock } = this.#options;
+    const { rows, nextCursor } = await searchKeys(db, clock.now(), accountId, search);
+    return { keys: await this.#toApiKeys(accountId, rows), nextCursor };
   }
 
   async #toApiKeys(accountId: string, rows: readonly store.KeyRow[]): Promise<ApiKey[]> {

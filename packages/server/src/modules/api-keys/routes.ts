@@ -1,5 +1,6 @@
 /** HTTP routes of API keys: of an account's own keys, and of the keys of service accounts. */
 import * as contract from '@keyreeve/contract';
+import { DomainError } from '../../foundation/errors.ts';
 import { route, type Call, type Route } from '../../http/route.ts';
 import type { ApiKeys } from './api-keys.ts';
 import type { KeyChanges } from './changes.ts';
@@ -29,18 +30,32 @@ const ofServiceAccounts = {
   deleteKey: contract.deleteServiceAccountKey,
 } as const;
 
-export const apiKeyRoutes = (apiKeys: ApiKeys, changes: KeyChanges): readonly Route[] =>
-  routesOf(own, ownAccount, apiKeys, changes);
+/** @returns the usage of keys in the last days, by id; undefined if verifications are not counted */
+export type RecentUsageOf = (
+  keyIds: readonly number[],
+) => Promise<ReadonlyMap<number, contract.RecentUsage> | undefined>;
+
+export const apiKeyRoutes = (apiKeys: ApiKeys, changes: KeyChanges, recentUsage: RecentUsageOf): readonly Route[] =>
+  routesOf(own, ownAccount, { apiKeys, changes, recentUsage });
 
 /** @param ownerOf rejects callers that do not manage the service account */
-export const serviceAccountKeyRoutes = (ownerOf: OwnerOf, apiKeys: ApiKeys, changes: KeyChanges): readonly Route[] =>
-  routesOf(ofServiceAccounts, ownerOf, apiKeys, changes);
+export const serviceAccountKeyRoutes = (
+  ownerOf: OwnerOf,
+  apiKeys: ApiKeys,
+  changes: KeyChanges,
+  recentUsage: RecentUsageOf,
+): readonly Route[] => routesOf(ofServiceAccounts, ownerOf, { apiKeys, changes, recentUsage });
+
+interface Parts {
+  readonly apiKeys: ApiKeys;
+  readonly changes: KeyChanges;
+  readonly recentUsage: RecentUsageOf;
+}
 
 function routesOf(
   contracts: typeof own | typeof ofServiceAccounts,
   ownerOf: OwnerOf,
-  apiKeys: ApiKeys,
-  changes: KeyChanges,
+  { apiKeys, changes, recentUsage }: Parts,
 ): readonly Route[] {
   return [
     route(contracts.createKey, async (call) => {
@@ -58,15 +73,7 @@ function routesOf(
       return { status: 201, headers: ['Location', `${path}/${created.id}`], body: created };
     }),
     route(contracts.listKeys, async (call) => {
-      const accountId = await ownerOf(call);
-      const { view, limit, cursor } = call.query;
-      const toView = view === 'full' ? toFullKey : toKey;
-      if (limit === undefined && cursor === undefined) {
-        const keys = await apiKeys.list(accountId);
-        return { status: 200, body: { apiKeys: keys.map(toView) } };
-      }
-      const { keys, nextCursor } = await apiKeys.page(accountId, call.query);
-      return { status: 200, body: { apiKeys: keys.map(toView), nextCursor } };
+      return { status: 200, body: await list(apiKeys, await ownerOf(call), call.query, recentUsage) };
     }),
     route(contracts.getKey, async (call) => {
       const row = await changes.read(await ownerOf(call), keyIdOf(call.params.id));
@@ -116,4 +123,26 @@ async function create(
   const { secret, ...key } = await apiKeys.create(principal, accountId, request);
   const { id, nickname, createdAt, updatedAt } = toKey(key);
   return { id, nickname, key: secret.reveal(), createdAt, updatedAt };
+}
+
+/** All keys; one page of them with `limit` or `cursor`; a page of a search with any other parameter except `view`. */
+async function list(
+  apiKeys: ApiKeys,
+  accountId: string,
+  query: Call<typeof contract.listKeys>['query'],
+  recentUsage: RecentUsageOf,
+): Promise<{ apiKeys: object[]; nextCursor?: string | null }> {
+  const { view, limit, cursor, search, state, sort, usage } = query;
+  const toView = view === 'full' ? toFullKey : toKey;
+  if (usage !== undefined && view !== 'full')
+    throw new DomainError('invalid_request', {
+      errors: [{ pointer: '/usage', detail: 'Usage requires `view=full`.' }],
+    });
+  const isSearch = [search, state, sort, usage].some((value) => value !== undefined);
+  if (!isSearch && limit === undefined && cursor === undefined)
+    return { apiKeys: (await apiKeys.list(accountId)).map(toView) };
+  const { keys, nextCursor } = isSearch ? await apiKeys.search(accountId, query) : await apiKeys.page(accountId, query);
+  if (usage === undefined) return { apiKeys: keys.map(toView), nextCursor };
+  const used = await recentUsage(keys.map(({ id }) => id));
+  return { apiKeys: keys.map((key) => ({ ...toFullKey(key), usage: used?.get(key.id) ?? null })), nextCursor };
 }

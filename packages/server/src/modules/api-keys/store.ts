@@ -103,7 +103,8 @@ const listPrefixes = sql<RecordedPrefix>(
   'list_key_prefixes',
   `select prefix, environment from key_prefixes order by prefix`,
 );
-const shownColumns = (
+/** The columns of {@link KeyRow}, of a key `k` and its account `a`. */
+export const shownColumns = (
   dialect: Dialect,
 ): string => `k.id, k.nickname, k.scopes, k.scopes_need_role as "needsRole", a.role as "ownerRole",
      k.expires_at as "expiresAt", ${disabledColumns(dialect)}, k.leaked_at as "leakedAt", k.hint, k.environment, k.public_key as "publicKey",

@@ -1,10 +1,10 @@
 /** Usage of API keys: how often verifications accepted and refused them. */
-import { limits, type UsageQuery } from '@keyreeve/contract';
+import { limits, type RecentUsage, type UsageQuery } from '@keyreeve/contract';
 import { dayMs, hourMs, type Clock } from '../../foundation/clock.ts';
 import type { Db } from '../../foundation/database/db.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import type { KeyChanges } from '../api-keys/changes.ts';
-import { listUsage, totalSince, type UsageCounts, type UsageRow } from './store.ts';
+import { listDaysOfKeys, listUsage, totalSince, type UsageCounts, type UsageRow } from './store.ts';
 
 export type { UsageRow };
 
@@ -26,6 +26,9 @@ export interface RecentUse {
   readonly lastDay: UsageCounts | undefined;
 }
 
+/** Days in lists of keys. */
+const recentDays = 7;
+
 export class KeyUsage {
   readonly #options: KeyUsageOptions;
 
@@ -44,6 +47,28 @@ export class KeyUsage {
     const currentHour = Math.floor(clock.now() / hourMs) * hourMs;
     const lastDay = keptDays === 0 ? undefined : await totalSince(db, id, currentHour - dayMs);
     return { lastUsedAt, lastUsedFrom, lastDay };
+  }
+
+  /**
+   * The usage of keys in the current day and the six days before it, in UTC, with one read.
+   * @returns by id; undefined if verifications are not counted
+   */
+  async recentOfKeys(ids: readonly number[]): Promise<ReadonlyMap<number, RecentUsage> | undefined> {
+    const { db, clock, keptDays } = this.#options;
+    if (keptDays === 0) return undefined;
+    const first = (Math.floor(clock.now() / dayMs) - recentDays + 1) * dayMs;
+    const used = new Map(ids.map((id) => [id, { accepted: 0, refused: 0, days: Array<number>(recentDays).fill(0) }]));
+    const rows = ids.length === 0 ? [] : await listDaysOfKeys(db, ids, first);
+    for (const { keyId, at, accepted, refused } of rows) {
+      const usage = used.get(keyId);
+      const day = (at - first) / dayMs;
+      // A verification of the next day was counted after the clock was read.
+      if (usage === undefined || day >= recentDays) continue;
+      usage.accepted += accepted;
+      usage.refused += refused;
+      usage.days[day] = accepted;
+    }
+    return used;
   }
 
   /**

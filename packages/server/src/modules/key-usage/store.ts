@@ -60,6 +60,15 @@ const selectDays = sql<UsageRow>(
   'select_days_of_key_usage',
   `select at - at % ${dayMs} as at, ${sums} from key_usage where key_id = $1 and at >= $2 and at < $3 group by 1 order by 1`,
 );
+// For each key, the rows since a time, by the index of the keys.
+const daysOfKeys = `u.key_id as "keyId", u.at - u.at % ${dayMs} as at, cast(sum(u.accepted) as bigint) as accepted,
+   cast(sum(u.refused) as bigint) as refused`;
+const selectDaysOfKeys = sql<HourOfKey>('select_days_of_keys', {
+  sqlite: `select ${daysOfKeys} from json_each($1) given cross join key_usage u on u.key_id = given.value
+     where u.at >= $2 group by 1, 2`,
+  postgres: `select ${daysOfKeys} from key_usage u
+     where u.key_id = any (array(select value::bigint from json_array_elements_text($1::json))) and u.at >= $2 group by 1, 2`,
+});
 // Deletes at most $1 rows. On PostgreSQL, rows that another transaction changes or deletes are left for a later call, and the
 // rows are found by their places, because the plan does not depend on how small $1 is.
 const deleteSome = (where: string, returned = ''): Readonly<Record<Dialect, string>> => ({
@@ -109,6 +118,10 @@ export const listUsage = (
   from: number,
   to: number,
 ): Promise<UsageRow[]> => reader.all(step === 'hour' ? selectHours : selectDays, [keyId, from, to]);
+
+/** The days of keys that have verifications. @param since the start of a day, in milliseconds */
+export const listDaysOfKeys = (reader: Reader, ids: readonly number[], since: number): Promise<HourOfKey[]> =>
+  reader.all(selectDaysOfKeys, [JSON.stringify(ids), since]);
 
 /**
  * Adds rows of the earliest hour to their days. An hour in which keys are counted later is added again by a later call.

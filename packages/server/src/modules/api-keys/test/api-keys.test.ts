@@ -304,7 +304,9 @@ test('a creation for an account that was deleted after the check of its token is
   await app.service.services.accounts.delete(operator, account.id);
   // Calls the route after the check of the token, in which the account still existed.
   const { apiKeys, keyChanges } = app.service.services;
-  const route = apiKeyRoutes(apiKeys, keyChanges).find(({ contract }) => contract.id === 'createKey');
+  const route = apiKeyRoutes(apiKeys, keyChanges, async () => undefined).find(
+    ({ contract }) => contract.id === 'createKey',
+  );
   const principal = { kind: 'account', accountId: account.id, sessionId: 'ses_x' };
   const call = { principal, body: { nickname: 'a' } } as unknown as Call;
   await assert.rejects(

@@ -1,0 +1,67 @@
+/** Inserts thousands of rows with one statement, without the rules of the service. */
+import { randomBytes } from 'node:crypto';
+import type { Db } from '../src/foundation/database/db.ts';
+import { sql } from '../src/foundation/database/sql.ts';
+
+/** A row of `api_keys`. */
+export interface ManyKey {
+  readonly id: number;
+  readonly nickname: string;
+  readonly createdAt: number;
+  readonly scopes?: string;
+  readonly hint?: string | null;
+  readonly expiresAt?: number | null;
+  readonly lastUsedAt?: number | null;
+  readonly disabledAt?: number | null;
+}
+
+const keyColumns = `lookup, key_hash, id, account_pk, nickname, scopes, expires_at, last_used_at, created_at, updated_at, hint,
+   disabled_at, disabled_reason`;
+const insertManyKeys = sql('test_insert_keys', {
+  sqlite: `insert into api_keys (${keyColumns})
+    select value ->> '$.id', unhex(value ->> '$.hash'), value ->> '$.id', (select pk from accounts where id = $2),
+      value ->> '$.nickname', coalesce(value ->> '$.scopes', ''), value ->> '$.expiresAt', value ->> '$.lastUsedAt',
+      value ->> '$.createdAt', value ->> '$.createdAt', value ->> '$.hint', value ->> '$.disabledAt',
+      case when value ->> '$.disabledAt' is null then null else 'owner' end from json_each($1)`,
+  postgres: `insert into api_keys (${keyColumns})
+    select id, decode(hash, 'hex'), id, (select pk from accounts where id = $2), nickname, coalesce(scopes, ''), "expiresAt",
+      "lastUsedAt", "createdAt", "createdAt", hint, "disabledAt", case when "disabledAt" is null then null else 'owner' end
+    from json_to_recordset($1::json) as given (id bigint, hash text, nickname text, scopes text, "expiresAt" bigint,
+      "lastUsedAt" bigint, "createdAt" bigint, hint text, "disabledAt" bigint)`,
+});
+
+/** Their secrets are unknown. */
+export async function insertKeys(db: Db, accountId: string, keys: readonly ManyKey[]): Promise<void> {
+  const rows = keys.map((key) => ({
+    ...key,
+    hash: `0${key.disabledAt === undefined || key.disabledAt === null ? 1 : 2}${randomBytes(32).toString('hex')}`,
+  }));
+  await db.transaction((tx) => tx.run(insertManyKeys, [JSON.stringify(rows), accountId]));
+}
+
+/** A row of `audit_events`, without a place in a chain. */
+export interface ManyEvent {
+  readonly at: number;
+  readonly actor?: string;
+  readonly action?: string;
+  readonly accountId?: string | null;
+  readonly target?: string | null;
+  /** JSON, or a damaged text. */
+  readonly details?: string | null;
+}
+
+const eventColumns = 'at, actor, action, account_id, target, details';
+const insertManyEvents = sql('test_insert_many_events', {
+  sqlite: `insert into audit_events (${eventColumns})
+    select value ->> '$.at', coalesce(value ->> '$.actor', 'system'), coalesce(value ->> '$.action', 'session.created'),
+      value ->> '$.accountId', value ->> '$.target', value ->> '$.details' from json_each($1) order by key`,
+  postgres: `insert into audit_events (${eventColumns})
+    select at, coalesce(actor, 'system'), coalesce(action, 'session.created'), "accountId", target, details
+    from rows from (json_to_recordset($1::json) as (at bigint, actor text, action text, "accountId" text, target text,
+      details text)) with ordinality order by ordinality`,
+});
+
+/** With ids in the order of the array. */
+export async function insertEvents(db: Db, events: readonly ManyEvent[]): Promise<void> {
+  await db.transaction((tx) => tx.run(insertManyEvents, [JSON.stringify(events)]));
+}
