@@ -1,0 +1,58 @@
+/** Whose keys a page shows: those of the account, or those of a service account that the account manages. */
+import { call, type RequestOf, type ResponseOf } from '../../api.ts';
+
+export type KeyQuery = NonNullable<RequestOf<'GET /auth/api-keys'>['query']>;
+export type NewKey = RequestOf<'POST /auth/api-keys'>['body'];
+export type KeyChange = RequestOf<'PATCH /auth/api-keys/:id'>['body'];
+export type Rotation = NonNullable<RequestOf<'POST /auth/api-keys/:id/rotate'>['body']>;
+export type Usage = ResponseOf<'GET /auth/api-keys/:id/usage'>['usage'];
+export type KeyDetails = ResponseOf<'GET /auth/api-keys/:id'>;
+/** A row of the list, with `view=full`. */
+export type ListedKey = Extract<ResponseOf<'GET /auth/api-keys'>['apiKeys'][number], { scopes: unknown }>;
+
+/** The requests for the keys of one account. */
+export interface KeyOwner {
+  /** The console's page with the list of these keys. */
+  readonly listPath: string;
+  /** The console's page of one key. */
+  readonly keyPath: (id: number) => string;
+  readonly list: (
+    query: KeyQuery,
+    signal: AbortSignal,
+  ) => Promise<{ readonly items: readonly ListedKey[]; readonly nextCursor: string | null }>;
+  readonly create: (body: NewKey) => Promise<ResponseOf<'POST /auth/api-keys'>>;
+  readonly get: (id: number, signal?: AbortSignal) => Promise<KeyDetails>;
+  readonly change: (id: number, body: KeyChange) => Promise<KeyDetails>;
+  readonly rotate: (id: number, body: Rotation) => Promise<ResponseOf<'POST /auth/api-keys/:id/rotate'>>;
+  readonly endPrevious: (id: number) => Promise<unknown>;
+  readonly remove: (id: number) => Promise<unknown>;
+  readonly usage: (id: number, step: 'hour' | 'day', from: Date, signal?: AbortSignal) => Promise<Usage>;
+}
+
+/** @param accountId of a service account; by default, the account of the session */
+export function keysOf(accountId?: string): KeyOwner {
+  // The routes of service accounts have the bodies and responses of the account's own (contract: service-account-keys.ts).
+  const base = (
+    accountId === undefined ? '/auth' : `/auth/service-accounts/${encodeURIComponent(accountId)}`
+  ) as '/auth';
+  const listPath = accountId === undefined ? '/console/keys' : `/console/service-accounts/${accountId}`;
+  const keysPath = accountId === undefined ? listPath : `${listPath}/keys`;
+  return {
+    listPath,
+    keyPath: (id) => `${keysPath}/${id}`,
+    list: async (query, signal) => {
+      const page = await call(`GET ${base}/api-keys`, { query: { ...query, view: 'full' }, signal });
+      return { items: page.apiKeys as ListedKey[], nextCursor: page.nextCursor ?? null };
+    },
+    create: (body) => call(`POST ${base}/api-keys`, { body }),
+    get: (id, signal) => call(`GET ${base}/api-keys/:id`, { params: { id }, ...(signal && { signal }) }),
+    change: (id, body) => call(`PATCH ${base}/api-keys/:id`, { params: { id }, body }),
+    rotate: (id, body) => call(`POST ${base}/api-keys/:id/rotate`, { params: { id }, body }),
+    endPrevious: (id) => call(`DELETE ${base}/api-keys/:id/previous`, { params: { id } }),
+    remove: (id) => call(`DELETE ${base}/api-keys/:id`, { params: { id } }),
+    usage: async (id, step, from, signal) => {
+      const query = { step, from: from.toISOString() };
+      return (await call(`GET ${base}/api-keys/:id/usage`, { params: { id }, query, ...(signal && { signal }) })).usage;
+    },
+  };
+}

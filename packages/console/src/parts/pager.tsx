@@ -1,0 +1,42 @@
+/** Which entries of a list are shown, buttons for the other pages, and the size of a page. */
+import { useLayoutEffect, useRef } from 'preact/hooks';
+import type { List } from '../list.ts';
+import { text } from '../text/text.ts';
+import { announce } from './announce.tsx';
+import { Button } from './button.tsx';
+
+const sizes = ['20', '50', '100'];
+
+export function Pager<T>({ list }: { readonly list: List<T> }) {
+  const { first, next, previous, query, change, value } = list;
+  const count = value?.items.length ?? 0;
+  const range = text.general.range(first, first + count - 1, next !== undefined);
+  const announced = useRef(value);
+  useLayoutEffect(() => {
+    if (announced.current && value !== announced.current) announce(count > 0 ? range : text.general.noMatch);
+    announced.current = value;
+  });
+  if (count === 0 && !previous) return null;
+  if (!previous && !next && count <= Number(sizes[0])) return <p class="muted hint">{range}</p>;
+  return (
+    <div class="pager">
+      <p class="muted hint">{range}</p>
+      <label class="hint">
+        {text.general.pageSize}
+        <select value={query['limit'] ?? '100'} onChange={(event) => change('limit', event.currentTarget.value)}>
+          {sizes.map((size) => (
+            <option key={size}>{size}</option>
+          ))}
+        </select>
+      </label>
+      <div class="actions">
+        <Button disabled={!previous} {...(previous && { onClick: previous })}>
+          {text.general.previous}
+        </Button>
+        <Button disabled={!next} {...(next && { onClick: next })}>
+          {text.general.next}
+        </Button>
+      </div>
+    </div>
+  );
+}

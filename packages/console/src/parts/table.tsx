@@ -1,0 +1,78 @@
+/** A table in a region that scrolls sideways on narrow screens. The first column names the row. */
+import type { ComponentChildren } from 'preact';
+
+export interface Column<T> {
+  readonly label: string;
+  readonly cell: (row: T, index: number) => ComponentChildren;
+  /** The value of the query parameter `sort`, for columns that the server can order. */
+  readonly sort?: string;
+  /** `end`: numbers and buttons. */
+  readonly align?: 'end';
+  /** Shown only where there is room: from 48 rem (`medium`) or 64 rem (`low`) on. The row's own page has the value. */
+  readonly priority?: 'medium' | 'low';
+  /** The label is only for screen readers. */
+  readonly isLabelHidden?: boolean;
+}
+
+interface TableProps<T> {
+  readonly label: string;
+  readonly columns: readonly Column<T>[];
+  readonly rows: readonly T[];
+  readonly keyOf: (row: T) => string | number;
+  /** The present order: the `sort` of a column, with `-` before it if descending. */
+  readonly sort?: string;
+  readonly onSort?: (sort: string) => void;
+}
+
+export function Table<T>({ label, columns, rows, keyOf, sort = '', onSort }: TableProps<T>) {
+  const classOf = ({ align, priority }: Column<T>): string => `${align ?? ''} ${priority ?? ''}`.trim();
+  const orderOf = (name: string | undefined): 'ascending' | 'descending' | undefined =>
+    name === undefined ? undefined : sort === name ? 'ascending' : sort === `-${name}` ? 'descending' : undefined;
+  return (
+    // As an object: the region has to be reachable by keyboard, because it scrolls.
+    <div class="scroll" role="region" aria-label={label} {...{ tabIndex: 0 }}>
+      <table>
+        <thead>
+          <tr>
+            {columns.map((column) => {
+              const order = orderOf(column.sort);
+              return (
+                <th scope="col" class={classOf(column)} aria-sort={order} key={column.label}>
+                  {column.sort && onSort ? (
+                    <button
+                      type="button"
+                      class="sort"
+                      onClick={() => onSort(order === 'ascending' ? `-${column.sort}` : column.sort!)}
+                    >
+                      {column.label}
+                      <span aria-hidden="true">{order === 'ascending' ? '↑' : order ? '↓' : '↕'}</span>
+                    </button>
+                  ) : (
+                    <span class={column.isLabelHidden ? 'visually-hidden' : ''}>{column.label}</span>
+                  )}
+                </th>
+              );
+            })}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row, index) => (
+            <tr key={keyOf(row)}>
+              {columns.map((column, place) =>
+                place === 0 ? (
+                  <th scope="row" class={classOf(column)} key={column.label}>
+                    {column.cell(row, index)}
+                  </th>
+                ) : (
+                  <td class={classOf(column)} key={column.label}>
+                    {column.cell(row, index)}
+                  </td>
+                ),
+              )}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
