@@ -2,7 +2,8 @@
 import { Route, Router, useLocation } from 'preact-iso/router';
 import { ConfirmationDialog } from './confirmation-dialog.tsx';
 import { Announcements } from './parts/announce.tsx';
-import { Button } from './parts/button.tsx';
+import { Icon } from './parts/icon.tsx';
+import { Menu } from './parts/menu.tsx';
 import { Notice } from './parts/notice.tsx';
 import { AccountPage } from './pages/account/account-page.tsx';
 import { FirstAdministratorPage } from './pages/sign-in/first-administrator-page.tsx';
@@ -40,7 +41,9 @@ function SignedOut() {
   const { path } = useLocation();
   return (
     <main id="content" class="narrow">
-      <p class="brand">{config.value?.product ?? text.general.product}</p>
+      <p class="brand">
+        <BrandName />
+      </p>
       {config.value?.needsAdministrator ? (
         <FirstAdministratorPage />
       ) : path === '/console/sign-up' && config.value?.features.signUp ? (
@@ -57,15 +60,10 @@ function SignedIn() {
   return (
     <div class="layout">
       <header class="top">
-        <a class="brand" href="/console">
-          {config.value?.product ?? text.general.product}
-        </a>
-        {!mustEnrol && <Navigation />}
-        <div class="account-menu">
-          <span class="muted">{session.value?.account.email}</span>
-          <Button kind="quiet" onClick={() => void signOut()}>
-            {text.general.signOut}
-          </Button>
+        <div class="top-content">
+          <Brand />
+          {mustEnrol ? <div class="navigation" /> : <Navigation />}
+          <AccountMenu />
         </div>
       </header>
       <main id="content">
@@ -92,23 +90,80 @@ function SignedIn() {
   );
 }
 
+const Brand = () => (
+  <a class="brand" href="/console">
+    <BrandName />
+  </a>
+);
+
+const BrandName = () => (
+  <>
+    <svg class="icon brand-mark" viewBox="0 0 16 16" aria-hidden="true">
+      <path d="M4.5 2.5v11M4.5 9l6.5-6.5M7 6.5l5 7" />
+    </svg>
+    <span class="brand-name">{config.value?.product ?? text.general.product}</span>
+  </>
+);
+
+function AccountMenu() {
+  const email = session.value?.account.email ?? '';
+  return (
+    <Menu
+      label={text.general.accountMenu}
+      buttonClass="button quiet account-button"
+      button={
+        <>
+          <span class="account-email">{email}</span>
+          <span class="avatar" aria-hidden="true">
+            {email.slice(0, 1)}
+          </span>
+        </>
+      }
+    >
+      <p class="menu-heading">
+        {text.general.signedInAs} <strong>{email}</strong>
+      </p>
+      <a href="/console/account">
+        <Icon name="user" /> {text.general.account}
+      </a>
+      <a href="/console/security">
+        <Icon name="shield" /> {text.general.security}
+      </a>
+      <hr />
+      <button type="button" onClick={() => void signOut()}>
+        <Icon name="leave" /> {text.general.signOut}
+      </button>
+    </Menu>
+  );
+}
+
+/** Links beside each other; on narrow screens, the same links in a menu. */
 function Navigation() {
   const { path } = useLocation();
-  const links = [
-    ['/console/keys', text.general.keys],
-    ['/console/service-accounts', text.general.serviceAccounts],
-    ['/console/security', text.general.security],
-    ['/console/account', text.general.account],
+  const pages = [
+    ['/console/keys', text.general.keys, 'key'],
+    ['/console/service-accounts', text.general.serviceAccounts, 'service'],
+    ['/console/security', text.general.security, 'shield'],
+    ['/console/account', text.general.account, 'user'],
   ] as const;
   const isCurrent = (href: string): boolean =>
     path === href || path.startsWith(`${href}/`) || (path === '/console' && href === '/console/keys');
+  const links = () =>
+    pages.map(([href, label, icon]) => (
+      <a href={href} aria-current={isCurrent(href) ? 'page' : undefined} key={href}>
+        <Icon name={icon} /> {label}
+      </a>
+    ));
   return (
-    <nav aria-label={text.general.menu}>
-      {links.map(([href, label]) => (
-        <a href={href} aria-current={isCurrent(href) ? 'page' : undefined} key={href}>
-          {label}
-        </a>
-      ))}
-    </nav>
+    <>
+      <nav aria-label={text.general.menu} class="navigation">
+        {links()}
+      </nav>
+      <nav aria-label={text.general.menu} class="navigation-menu">
+        <Menu label={text.general.menu} buttonClass="button quiet icon-only" button={<Icon name="menu" />}>
+          {links()}
+        </Menu>
+      </nav>
+    </>
   );
 }

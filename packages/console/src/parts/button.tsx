@@ -1,16 +1,29 @@
-/** Buttons. One kind for the main action of a view, one for actions that destroy something, one for all others. */
+/** Buttons. One kind for the main action of a view, one for actions that destroy something, others for the rest. */
 import type { ComponentChildren, ButtonHTMLAttributes } from 'preact';
+import { Icon, type IconName } from './icon.tsx';
 
-interface ButtonProps extends Omit<ButtonHTMLAttributes, 'class' | 'loading'> {
-  readonly kind?: 'primary' | 'danger' | 'plain' | 'quiet';
+interface ButtonProps extends Omit<ButtonHTMLAttributes, 'class' | 'loading' | 'icon'> {
+  /** `link` looks like a link in a text. */
+  readonly kind?: 'primary' | 'danger' | 'plain' | 'quiet' | 'link';
+  /** For rows of tables and headers of sections. */
+  readonly isSmall?: boolean;
+  readonly icon?: IconName;
+  /** Shows only the icon; the children remain the accessible name. */
+  readonly isIconOnly?: boolean;
   /** While a request runs, the button stays focusable and ignores clicks. */
   readonly isBusy?: boolean;
+  /** Stays focusable, unlike `disabled`, and ignores clicks. */
+  readonly isBlocked?: boolean;
   readonly children: ComponentChildren;
 }
 
 export const Button = ({
   kind = 'plain',
+  isSmall = false,
+  icon,
+  isIconOnly = false,
   isBusy = false,
+  isBlocked = isBusy,
   type = 'button',
   onClick,
   children,
@@ -19,11 +32,12 @@ export const Button = ({
   <button
     {...rest}
     type={type}
-    class={`button ${kind}`}
-    aria-disabled={isBusy || undefined}
+    class={`button ${kind}${isSmall ? ' small' : ''}${isIconOnly ? ' icon-only' : ''}`}
+    aria-disabled={isBlocked || undefined}
     aria-busy={isBusy || undefined}
-    {...(isBusy ? { onClick: (event: Event) => event.preventDefault() } : onClick ? { onClick } : {})}
+    {...(isBlocked ? { onClick: (event: Event) => event.preventDefault() } : onClick ? { onClick } : {})}
   >
-    {children}
+    {icon && <Icon name={icon} />}
+    {isIconOnly ? <span class="visually-hidden">{children}</span> : children}
   </button>
 );

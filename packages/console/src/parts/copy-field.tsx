@@ -15,13 +15,21 @@ interface CopyFieldProps {
 export function CopyField({ label, value, isBlock = false }: CopyFieldProps) {
   const id = useId();
   const isCopied = useSignal(false);
+  const isFailed = useSignal(false);
   const field = useRef<HTMLInputElement & HTMLTextAreaElement>(null);
   const copy = async (): Promise<void> => {
     field.current?.select();
-    // Not available over plain HTTP: the selection remains for the keyboard.
-    await navigator.clipboard?.writeText(value);
+    try {
+      await navigator.clipboard.writeText(value);
+    } catch {
+      // Not available over plain HTTP, or not permitted: the text is selected, so that the keyboard can copy it.
+      announce(text.general.copyFailed);
+      isFailed.value = true;
+      return;
+    }
     isCopied.value = true;
     announce(text.general.copied);
+    setTimeout(() => (isCopied.value = false), 3000);
   };
   const attributes = { id, ref: field, readOnly: true, value, spellcheck: false, autocomplete: 'off' } as const;
   return (
@@ -33,11 +41,12 @@ export function CopyField({ label, value, isBlock = false }: CopyFieldProps) {
         ) : (
           <input {...attributes} class="code" />
         )}
-        <Button onClick={() => void copy()}>
+        <Button icon={isCopied.value ? 'check' : 'copy'} onClick={() => void copy()}>
           {isCopied.value ? text.general.copied : text.general.copy}
           <span class="visually-hidden"> {label}</span>
         </Button>
       </div>
+      {isFailed.value && <div class="hint">{text.general.copyFailed}</div>}
     </div>
   );
 }

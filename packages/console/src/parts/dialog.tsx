@@ -1,16 +1,20 @@
 /** A modal dialog. The browser keeps the focus inside and returns it to the element that opened it. */
 import type { ComponentChildren } from 'preact';
 import { useId, useLayoutEffect, useRef } from 'preact/hooks';
+import { text } from '../text/text.ts';
+import { Button } from './button.tsx';
 
 interface DialogProps {
   readonly title: string;
-  /** Called for Escape too. The dialog is open as long as it is rendered. */
+  /** Called for Escape and the close button too. The dialog is open as long as it is rendered. */
   readonly onClose: () => void;
   readonly children: ComponentChildren;
   readonly size?: 'small' | 'large';
+  /** Without the button in the header, for dialogs that must not be closed by accident. */
+  readonly hasNoCloseButton?: boolean;
 }
 
-export function Dialog({ title, onClose, children, size = 'small' }: DialogProps) {
+export function Dialog({ title, onClose, children, size = 'small', hasNoCloseButton = false }: DialogProps) {
   const id = useId();
   const ref = useRef<HTMLDialogElement>(null);
   useLayoutEffect(() => {
@@ -32,8 +36,15 @@ export function Dialog({ title, onClose, children, size = 'small' }: DialogProps
         onClose();
       }}
     >
-      <h2 id={id}>{title}</h2>
-      {children}
+      <div class="dialog-header">
+        <h2 id={id}>{title}</h2>
+        {!hasNoCloseButton && (
+          <Button kind="quiet" isSmall icon="close" isIconOnly onClick={onClose}>
+            {text.general.closeDialog}
+          </Button>
+        )}
+      </div>
+      <div class="dialog-body">{children}</div>
     </dialog>
   );
 }

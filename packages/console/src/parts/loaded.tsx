@@ -3,6 +3,7 @@ import { useSignal, useSignalEffect } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import type { Resource } from '../resource.ts';
 import { text } from '../text/text.ts';
+import { Icon, type IconName } from './icon.tsx';
 import { ProblemNotice } from './problem-notice.tsx';
 
 interface LoadedProps<T> {
@@ -38,9 +39,21 @@ function Skeleton({ rows }: { readonly rows: number }) {
   );
 }
 
+interface EmptyProps {
+  readonly title: string;
+  readonly icon?: IconName;
+  /** What to do: a sentence, a command, a button. */
+  readonly children?: ComponentChildren;
+}
+
 /** An empty list: what it is for, and what to do. */
-export const Empty = ({ title, children }: { readonly title: string; readonly children?: ComponentChildren }) => (
+export const Empty = ({ title, icon, children }: EmptyProps) => (
   <div class="empty">
+    {icon && (
+      <span class="empty-icon">
+        <Icon name={icon} />
+      </span>
+    )}
     <p class="empty-title">{title}</p>
     {children}
   </div>

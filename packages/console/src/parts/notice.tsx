@@ -1,5 +1,6 @@
 /** A framed message in a page. */
 import type { ComponentChildren } from 'preact';
+import { Icon } from './icon.tsx';
 
 interface NoticeProps {
   readonly tone?: 'info' | 'success' | 'warning' | 'error';
@@ -9,6 +10,7 @@ interface NoticeProps {
 
 export const Notice = ({ tone = 'info', role, children }: NoticeProps) => (
   <div class={`notice ${tone}`} role={role}>
-    {children}
+    <Icon name={tone} />
+    <div class="notice-body">{children}</div>
   </div>
 );

@@ -8,13 +8,15 @@ interface PageProps {
   /** Beside the heading. */
   readonly actions?: ComponentChildren;
   readonly intro?: ComponentChildren;
+  /** The page above this one, as a link over the heading. */
+  readonly parent?: { readonly href: string; readonly label: string };
   readonly children: ComponentChildren;
 }
 
 /** The first page of a visit leaves the focus where the browser puts it. */
 let isFirst = true;
 
-export function Page({ title, actions, intro, children }: PageProps) {
+export function Page({ title, actions, intro, parent, children }: PageProps) {
   const heading = useRef<HTMLHeadingElement>(null);
   useLayoutEffect(() => {
     if (!isFirst) heading.current?.focus();
@@ -26,12 +28,20 @@ export function Page({ title, actions, intro, children }: PageProps) {
   return (
     <>
       <header class="page-header">
-        <h1 ref={heading} tabIndex={-1}>
-          {title}
-        </h1>
+        <div class="page-heading">
+          {parent && (
+            <a class="breadcrumb" href={parent.href}>
+              <span aria-hidden="true">← </span>
+              {parent.label}
+            </a>
+          )}
+          <h1 ref={heading} tabIndex={-1}>
+            {title}
+          </h1>
+          {intro && <p class="intro">{intro}</p>}
+        </div>
         {actions && <div class="actions">{actions}</div>}
       </header>
-      {intro && <p class="intro">{intro}</p>}
       {children}
     </>
   );

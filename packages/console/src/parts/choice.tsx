@@ -1,0 +1,71 @@
+/** A checkbox or a radio button with its label beside it; a group of them with a legend. */
+import type { ComponentChildren, InputHTMLAttributes } from 'preact';
+import { useId } from 'preact/hooks';
+
+interface ChoiceProps extends Pick<
+  InputHTMLAttributes,
+  'value' | 'checked' | 'defaultChecked' | 'required' | 'disabled' | 'onChange'
+> {
+  readonly type?: 'checkbox' | 'radio';
+  readonly label: ComponentChildren;
+  readonly name: string;
+  readonly hint?: ComponentChildren;
+}
+
+export function Choice({ type = 'checkbox', label, hint, ...rest }: ChoiceProps) {
+  const id = useId();
+  return (
+    <div class="choice">
+      <input type={type} {...rest} id={id} aria-describedby={hint ? `${id}-hint` : undefined} />
+      <label for={id}>{label}</label>
+      {hint && (
+        <div class="hint" id={`${id}-hint`}>
+          {hint}
+        </div>
+      )}
+    </div>
+  );
+}
+
+interface ChoicesProps {
+  readonly legend: string;
+  readonly hint?: ComponentChildren;
+  readonly children: ComponentChildren;
+}
+
+export function Choices({ legend, hint, children }: ChoicesProps) {
+  const id = useId();
+  return (
+    <fieldset aria-describedby={hint ? id : undefined}>
+      <legend>{legend}</legend>
+      <div class="choices">
+        {hint && (
+          <div class="hint" id={id}>
+            {hint}
+          </div>
+        )}
+        {children}
+      </div>
+    </fieldset>
+  );
+}
+
+interface ChipChoicesProps extends Omit<ChoicesProps, 'children'> {
+  readonly name: string;
+  readonly values: readonly string[];
+  readonly selected?: readonly string[];
+}
+
+/** Several of a few values, for example scopes. */
+export const ChipChoices = ({ name, values, selected = [], ...rest }: ChipChoicesProps) => (
+  <Choices {...rest}>
+    <div class="chip-choices">
+      {values.map((value) => (
+        <label class="chip-choice" key={value}>
+          <input type="checkbox" name={name} value={value} defaultChecked={selected.includes(value)} />
+          {value}
+        </label>
+      ))}
+    </div>
+  </Choices>
+);

@@ -1,0 +1,21 @@
+/** Labels with values, for example the properties of a key. */
+import type { ComponentChildren } from 'preact';
+
+interface FactsProps {
+  /** Facts with the value `undefined` are left out. */
+  readonly facts: readonly (readonly [label: string, value: ComponentChildren])[];
+}
+
+export const Facts = ({ facts }: FactsProps) => (
+  <dl class="facts">
+    {facts.map(
+      ([label, value]) =>
+        value !== undefined && (
+          <>
+            <dt>{label}</dt>
+            <dd>{value}</dd>
+          </>
+        ),
+    )}
+  </dl>
+);
