@@ -1,4 +1,5 @@
 /** Keyreeve's HTTP contract as data. */
+export * from './account-activity.ts';
 export * from './accounts.ts';
 export type { AccountDetail, AccountPage, AdministeredAccount, AuditPage } from './admin-schemas.ts';
 export * from './admin-keys.ts';

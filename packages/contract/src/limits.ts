@@ -329,7 +329,8 @@ const operations = {
   importedRecipesLookSeconds: limit(2, 'A running service detects a new kind in this time.'),
   importedKeyCharsMax: limit(512, 'An imported key.'),
   importedKeysLookSeconds: limit(2, 'A running service detects the first imported keys in this time.'),
-  adminPageMax: limit(100, 'Rows of one page of `/admin` or `/auth/api-keys`.'),
+  adminPageMax: limit(100, 'Rows of one page of `/admin`, `/auth/api-keys` or `/auth/account/activity`.'),
+  activityDays: limit(90, 'Days of an account’s activity that its owner can read.'),
   // On SQLite, the worker answers no other request meanwhile.
   adminRowsPerPageMax: limit(5_000, 'Rows read for one page of `/admin`.'),
   usageRowsMax: limit(400, 'Hours or days of one request for the usage of a key.'),

@@ -3,6 +3,7 @@
  * members that a body or a response contains needs a name here; schemas with equal JSON share one.
  */
 import type { TSchema } from 'typebox';
+import * as accountActivity from './account-activity.ts';
 import * as accounts from './accounts.ts';
 import * as administration from './admin-schemas.ts';
 import * as keyChanges from './api-key-changes.ts';
@@ -106,6 +107,8 @@ export const responseSchemas: Readonly<Record<string, TSchema>> = {
   RecoveryCodes: secondFactor.RecoveryCodes,
   RemainingApiKeys: accounts.MessageAndKeys,
   Account: accounts.OwnAccount,
+  AccountActivityEvent: accountActivity.ActivityEvent,
+  AccountActivity: accountActivity.ActivityPage,
   AccountSummary: administration.AdministeredAccount,
   AccountDetails: administration.AccountDetail,
   PreviousEmail: administration.PreviousEmail,

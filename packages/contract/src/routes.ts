@@ -21,6 +21,7 @@ import {
   verifyAccount,
   verifyEmailPage,
 } from './accounts.ts';
+import { getActivity } from './account-activity.ts';
 import { adminRoutes } from './admin.ts';
 import { changeKey, endPreviousSecret, getKey, rotateKey } from './api-key-changes.ts';
 import { createKey, deleteKey, listKeys } from './api-keys.ts';
@@ -72,6 +73,7 @@ export const allRoutes: readonly RouteContract[] = [
   confirmPasswordReset,
   acceptInvitation,
   getOwnAccount,
+  getActivity,
   changeLanguage,
   changePassword,
   changeEmail,

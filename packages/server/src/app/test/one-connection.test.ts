@@ -235,6 +235,7 @@ const requests: Readonly<Record<string, Send>> = {
     return client.post('/auth/accounts/accept-invitation', { code, password });
   },
   getOwnAccount: own('GET', () => '/auth/account'),
+  getActivity: own('GET', () => '/auth/account/activity'),
   changePassword: own('PUT', () => '/auth/account/password', {
     currentPassword: password,
     newPassword: otherPassword,

@@ -13,7 +13,7 @@ const restored =
 const mailFollows = 'If the request is valid for this email address, a mail with the next step is being sent.';
 
 export function accountRoutes(
-  { signUp, emailVerification, passwordReset, own, emailChange, emailUndo }: SelfService,
+  { signUp, emailVerification, passwordReset, own, activity, emailChange, emailUndo }: SelfService,
   pages: LinkPageOptions,
 ): readonly Route[] {
   return [
@@ -62,6 +62,10 @@ export function accountRoutes(
       };
       return { status: 200, body };
     }),
+    route(contract.getActivity, async ({ principal, query }) => ({
+      status: 200,
+      body: await activity.page(principal, query),
+    })),
     route(contract.changeLanguage, async ({ principal, body }) => {
       await own.setLanguage(principal, body.language);
       return { status: 204 };

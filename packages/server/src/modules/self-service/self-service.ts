@@ -1,4 +1,5 @@
 /** Composes the parts of self-service. */
+import { Activity } from './activity.ts';
 import { EmailChange } from './email-change.ts';
 import { UndoEmailChange } from './undo-email-change.ts';
 import type { SelfServiceOptions } from './options.ts';
@@ -12,6 +13,7 @@ export class SelfService {
   readonly emailVerification: EmailVerification;
   readonly passwordReset: PasswordReset;
   readonly own: OwnAccount;
+  readonly activity: Activity;
   readonly emailChange: EmailChange;
   readonly emailUndo: UndoEmailChange;
 
@@ -20,6 +22,7 @@ export class SelfService {
     this.emailVerification = new EmailVerification(options);
     this.passwordReset = new PasswordReset(options);
     this.own = new OwnAccount(options);
+    this.activity = new Activity(options);
     this.emailChange = new EmailChange(options, this.own);
     this.emailUndo = new UndoEmailChange(options);
   }
