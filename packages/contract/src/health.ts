@@ -105,7 +105,8 @@ export const getRoot = {
   path: '/',
   tag: 'Contract',
   summary: 'Get information about the service',
-  description: 'JSON, or a small page for a browser (`Accept: text/html`).',
+  description:
+    'JSON. A browser (`Accept: text/html`) is redirected to the console (303), or gets a small page if the console is off or has another host.',
   auth: 'none',
   success: { status: 200, description: 'The name, the version of the contract, and links', schema: ServiceInfo },
   errors: [],

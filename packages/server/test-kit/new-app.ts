@@ -36,6 +36,8 @@ export interface TestAppOptions {
   readonly areRequestsLimited?: boolean;
   /** Bounds of requests in progress. */
   readonly requestBounds?: RequestBounds;
+  /** Folder with the files of the console. */
+  readonly consoleFolder?: string;
 }
 
 export interface SignedIn {
@@ -134,6 +136,7 @@ export async function newApp({
   place,
   areRequestsLimited = true,
   requestBounds,
+  consoleFolder,
 }: TestAppOptions = {}): Promise<TestApp> {
   const own = place ?? (await newPlace(undefined, migratedTemplate));
   const cleanUp = async (): Promise<void> => {
@@ -150,7 +153,7 @@ export async function newApp({
       ...environment,
     });
     const log = createLog(config.logLevel, { write: (line: string) => void logLines.push(line) });
-    const limited = { areRequestsLimited, requestedMailDelayMsMax: 0, requestBounds };
+    const limited = { areRequestsLimited, requestedMailDelayMsMax: 0, requestBounds, consoleFolder };
     const service = await startService({ config, clock, log, argon2, ...limited });
     const db = await openDatabase(config.database, deriveKeys(findMasterKey(config)).auditChain);
     return new TestApp({ clock, service, place: own, logLines, db, cleanUp });

@@ -112,7 +112,9 @@ export class App {
     let errorFormat: RouteContract['errorFormat'];
     try {
       this.#assertLimits(request);
-      const match = this.#router.find(method, pathOf(request));
+      const path = pathOf(request);
+      const exists = this.#options.consoleHost.permits(path, request.headers.host);
+      const match = exists ? this.#router.find(method, path) : undefined;
       if (!match) throw new DomainError('not_found');
       if ('allowed' in match) {
         const preflight = this.#cors.preflight(request, match.allowed);

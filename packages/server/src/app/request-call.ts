@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage } from 'node:http';
 import { limits, type Language } from '@keyreeve/contract';
-import { preferredLanguage, prefersPage } from '../http/language.ts';
+import { acceptsBrotli, preferredLanguage, prefersPage } from '../http/language.ts';
 import type { Caller } from '../http/route.ts';
 import { credentialOf, type RequestCredential } from '../http/request-credential.ts';
 
@@ -50,6 +50,14 @@ export class RequestCall {
 
   get prefersPage(): boolean {
     return prefersPage(this.#request.headers.accept);
+  }
+
+  get acceptsBrotli(): boolean {
+    return acceptsBrotli(headerOf(this.#request, 'accept-encoding'));
+  }
+
+  get host(): string | undefined {
+    return this.#request.headers.host;
   }
 
   get language(): Language | undefined {

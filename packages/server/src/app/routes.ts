@@ -13,6 +13,9 @@ import type { ApiKeys } from '../modules/api-keys/api-keys.ts';
 import type { KeyChanges } from '../modules/api-keys/changes.ts';
 import type { OwnerOf } from '../modules/api-keys/key-owner.ts';
 import { apiKeyRoutes, serviceAccountKeyRoutes, type RecentUsageOf } from '../modules/api-keys/routes.ts';
+import type { ConsoleAssets } from '../modules/console/assets.ts';
+import { consolePageRoutes } from '../modules/console/page-routes.ts';
+import type { ConsoleHost } from '../modules/console/paths.ts';
 import type { KeyUsage } from '../modules/key-usage/key-usage.ts';
 import { keyUsageRoutes } from '../modules/key-usage/routes.ts';
 import type { GithubReports } from '../modules/leaks/github-reports.ts';
@@ -67,6 +70,8 @@ export interface RouteOptions extends AdminParts {
   /** Scheme, host and port, without a slash at the end. */
   readonly publicUrl: string;
   readonly linkPages: LinkPageOptions;
+  readonly consoleAssets: ConsoleAssets;
+  readonly consoleHost: ConsoleHost;
 }
 
 export function routesOf(options: RouteOptions): readonly Route[] {
@@ -76,7 +81,8 @@ export function routesOf(options: RouteOptions): readonly Route[] {
     // Any client
     ...healthRoutes(health),
     ...discoveryRoutes(signingKeys, publicUrl),
-    ...contractRoutes(publicUrl),
+    ...contractRoutes(publicUrl, (host) => options.consoleHost.isConsole(host)),
+    ...consolePageRoutes(options.consoleAssets),
     // GitHub, which signs its requests
     ...githubLeakRoutes(options.githubReports),
     // Any client that has a leaked secret of an API key

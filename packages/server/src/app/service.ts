@@ -27,6 +27,8 @@ import { Housekeeping } from './housekeeping.ts';
 import { openInstallation, type Installation } from './installation.ts';
 import type { Log } from '../foundation/log.ts';
 import { disableUnrestricted } from '../modules/api-keys/unrestricted-keys.ts';
+import { ConsoleAssets } from '../modules/console/assets.ts';
+import { ConsoleHost } from '../modules/console/paths.ts';
 import { operatorName } from '../modules/mail/sender.ts';
 import type { Metrics } from './metrics.ts';
 import { mailTemplates, wire, type Services } from './wiring.ts';
@@ -42,6 +44,8 @@ export interface ServiceOptions {
   readonly requestedMailDelayMsMax?: number;
   /** Default: the bounds of the contract. */
   readonly requestBounds?: RequestBounds | undefined;
+  /** Folder with the files of the console. Default: the folder of its package. */
+  readonly consoleFolder?: string | undefined;
 }
 
 export interface Running {
@@ -216,6 +220,8 @@ async function startPublic(installation: Installation, options: ServiceOptions) 
       corsOrigins,
       security,
       linkPages,
+      consoleAssets: new ConsoleAssets({ log, folder: options.consoleFolder }),
+      consoleHost: new ConsoleHost({ isOn: config.hasConsole, consoleUrl: config.consoleUrl, publicUrl }),
       requestBounds,
     });
     ready.resolve(app);

@@ -1,5 +1,5 @@
 /**
- * The client's preferences: the language, and a page or JSON. A header that is longer than `preferenceCharsMax` is ignored,
+ * The client's preferences: the language, a page or JSON, and compression. A header that is longer than `preferenceCharsMax` is ignored,
  * because the library needs up to 60 ms of the main thread to parse 16 KiB.
  */
 import Negotiator from 'negotiator';
@@ -20,6 +20,11 @@ export function preferredLanguage(acceptLanguage: string | undefined): Language 
 export const prefersPage = (accept: string | undefined): boolean =>
   isOfBoundedLength(accept) &&
   new Negotiator({ headers: { accept } }).mediaType(['application/json', 'text/html']) === 'text/html';
+
+/** Whether a client accepts content that is compressed with Brotli (RFC 7932). A wildcard does not count. */
+export const acceptsBrotli = (acceptEncoding: string | undefined): boolean =>
+  isOfBoundedLength(acceptEncoding) &&
+  new Negotiator({ headers: { 'accept-encoding': acceptEncoding } }).encodings().includes('br');
 
 const isOfBoundedLength = (header: string | undefined): header is string =>
   header !== undefined && header.length <= limits.preferenceCharsMax;

@@ -44,6 +44,10 @@ export interface Call<C extends RouteContract = RouteContract> {
   readonly language: Language | undefined;
   /** Whether the client names text/html before JSON in Accept, as a browser does. */
   readonly prefersPage: boolean;
+  /** Whether the client accepts content that is compressed with Brotli. */
+  readonly acceptsBrotli: boolean;
+  /** The header Host, as the client or the proxy sent it. */
+  readonly host: string | undefined;
   /** @returns the text of a header of the contract, undefined if the request does not have it */
   readonly header: (name: HeaderNameOf<C>) => string | undefined;
   /** The header X-Keyreeve-OTP. */
@@ -51,10 +55,13 @@ export interface Call<C extends RouteContract = RouteContract> {
 }
 
 export interface Route {
+  /** A path that ends with `/*` is that of all paths below it which no other route has. */
   readonly contract: RouteContract;
   readonly handle: (call: Call) => Promise<RouteResponse>;
   /** Checks headers before the server reads the body. Throws DomainError. */
   readonly checkHeaders?: CheckHeaders | undefined;
+  /** For a path that ends with `/*`: whether the route has this path. Default: it has all. */
+  readonly covers?: (path: string) => boolean;
 }
 
 type CheckHeaders = (header: Call['header']) => void;

@@ -1,4 +1,7 @@
-/** Finds a route by path and method. A segment `:name` is a parameter. Paths without parameters take precedence. */
+/**
+ * Finds a route by path and method. A segment `:name` is a parameter, and `*` at the end is for the rest of the path. Paths
+ * without parameters take precedence, then those without `*`.
+ */
 import type { Route } from './route.ts';
 
 export interface Match {
@@ -21,9 +24,14 @@ interface Pattern {
 export class Router {
   readonly #fixed = new Map<string, Map<string, Route>>();
   readonly #patterns: Pattern[] = [];
+  readonly #rests: Route[] = [];
 
   constructor(routes: readonly Route[]) {
-    for (const route of routes) this.#methodsOf(route.contract.path).set(route.contract.method, route);
+    for (const route of routes) {
+      const { path, method } = route.contract;
+      if (path.endsWith('/*')) this.#rests.push(route);
+      else this.#methodsOf(path).set(method, route);
+    }
   }
 
   /**
@@ -44,9 +52,17 @@ export class Router {
       if (found) return { route: found, params };
       others.push(pattern.routes);
     }
-    if (others.length === 0) return undefined;
-    const allowed = new Set(others.flatMap((routes) => [...routes.keys()]));
-    return { allowed: [...allowed].flatMap((other) => (other === 'GET' ? ['GET', 'HEAD'] : [other])) };
+    if (others.length === 0) return this.#findRest(wanted, path);
+    return wrongMethod(others.flatMap((routes) => [...routes.keys()]));
+  }
+
+  #findRest(method: string, path: string): Match | WrongMethod | undefined {
+    const found = this.#rests.filter(
+      ({ contract, covers }) => path.startsWith(contract.path.slice(0, -1)) && covers?.(path) !== false,
+    );
+    const route = found.find(({ contract }) => contract.method === method);
+    if (route) return { route, params: {} };
+    return found.length === 0 ? undefined : wrongMethod(found.map(({ contract }) => contract.method));
   }
 
   #methodsOf(path: string): Map<string, Route> {
@@ -62,6 +78,10 @@ export class Router {
     return pattern.routes;
   }
 }
+
+const wrongMethod = (methods: readonly string[]): WrongMethod => ({
+  allowed: [...new Set(methods)].flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])),
+});
 
 /** @returns undefined if the path does not match */
 function paramsOf({ fixed, names }: Pattern, segments: readonly string[]): Match['params'] | undefined {

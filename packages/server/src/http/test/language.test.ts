@@ -1,9 +1,9 @@
-/** Preferences of clients in Accept and Accept-Language. */
+/** Preferences of clients in Accept, Accept-Language and Accept-Encoding. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { limits } from '@keyreeve/contract';
 import { monotonicMs } from '../../foundation/clock.ts';
-import { preferredLanguage, prefersPage } from '../language.ts';
+import { acceptsBrotli, preferredLanguage, prefersPage } from '../language.ts';
 
 /** The maximum size of the headers of a request. */
 const chars = limits.headerBytesMax;
@@ -23,9 +23,9 @@ function durationMs(run: () => unknown): number {
   return monotonicMs() - startedMs;
 }
 
-test('a header Accept or Accept-Language of any content takes less than 5 ms', () => {
+test('a header Accept, Accept-Language or Accept-Encoding of any content takes less than 5 ms', () => {
   for (const header of hostileHeaders) {
-    for (const parse of [prefersPage, preferredLanguage]) {
+    for (const parse of [prefersPage, preferredLanguage, acceptsBrotli]) {
       // The fastest of several runs, because a busy machine delays some.
       const ms = Math.min(...Array.from({ length: 5 }, () => durationMs(() => parse(header))));
       assert.ok(ms < msMax, `${parse.name} took ${ms} ms for ${header.slice(0, 20)}…`);

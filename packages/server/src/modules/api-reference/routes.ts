@@ -5,8 +5,11 @@ import { problemPage, problemPolicy, rootPage, rootPolicy } from './pages.ts';
 import { referencePage, referencePolicy } from './reference-page.ts';
 import { route, type Route } from '../../http/route.ts';
 
-/** @param publicUrl where clients reach this installation */
-export function contractRoutes(publicUrl: string): readonly Route[] {
+/**
+ * @param publicUrl where clients reach this installation
+ * @param hasConsole whether the console is at this host, as the header Host names it
+ */
+export function contractRoutes(publicUrl: string, hasConsole: (host: string | undefined) => boolean): readonly Route[] {
   const document = once(() => JSON.stringify(contract.openApiDocument(contract.allRoutes)));
   const docs = once(() => referencePage(contract.allRoutes, publicUrl));
   const page = (body: string, policy: string) => ({
@@ -16,9 +19,11 @@ export function contractRoutes(publicUrl: string): readonly Route[] {
     body,
   });
   return [
-    route(contract.getRoot, async ({ prefersPage }) => {
+    route(contract.getRoot, async ({ prefersPage, host }) => {
       const headers = ['Vary', 'Accept'];
-      return prefersPage ? { ...page(rootPage(info), rootPolicy), headers } : { status: 200, headers, body: info };
+      if (!prefersPage) return { status: 200, headers, body: info };
+      if (hasConsole(host)) return { status: 303, headers: [...headers, 'Location', '/console'] };
+      return { ...page(rootPage(info), rootPolicy), headers };
     }),
     route(contract.getOpenApi, async () => ({ status: 200, body: document() })),
     route(contract.getDocs, async () => page(docs(), referencePolicy)),

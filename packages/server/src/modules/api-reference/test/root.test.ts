@@ -1,4 +1,4 @@
-/** `GET /`: a page for browsers, JSON for other clients, and no version of the program. */
+/** `GET /` without the console: a page for browsers, JSON for other clients, and no version of the program. */
 import assert from 'node:assert/strict';
 import { contractVersion } from '@keyreeve/contract';
 import { newApp } from '../../../../test-kit/new-app.ts';
@@ -6,7 +6,7 @@ import { assertSecurityHeaders, fromFetch } from '../../../../test-kit/assert-pr
 import { test } from '../../../../test-kit/app-on-each-database.ts';
 
 test('/ returns JSON, or a page for a browser, with working links', async () => {
-  await using app = await newApp();
+  await using app = await newApp({ environment: { KEYREEVE_CONSOLE: 'off' } });
   const expected = {
     name: 'Keyreeve',
     contractVersion,

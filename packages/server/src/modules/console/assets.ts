@@ -1,0 +1,114 @@
+/**
+ * The files of the console, which its package contains as built. They are read at the first request and kept in memory,
+ * because a folder of a read-only image needs no other place and no build step.
+ */
+import { createHash } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { dirname, extname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { brotliCompress } from 'node:zlib';
+import type { Log } from '../../foundation/log.ts';
+
+/** Files with other extensions are not served. */
+const contentTypes: ReadonlyMap<string, string> = new Map([
+  ['.html', 'text/html; charset=utf-8'],
+  ['.js', 'text/javascript; charset=utf-8'],
+  ['.css', 'text/css; charset=utf-8'],
+  ['.svg', 'image/svg+xml'],
+  ['.txt', 'text/plain; charset=utf-8'],
+  ['.webmanifest', 'application/manifest+json'],
+  ['.woff2', 'font/woff2'],
+]);
+const indexName = 'index.html';
+/** In the page as it is in the folder. */
+const folderOfNoBuild = '/console/assets/0/';
+const hashChars = 22;
+
+export interface Asset {
+  readonly contentType: string;
+  readonly bytes: Uint8Array;
+  /** Undefined if the compressed file is not smaller. */
+  readonly brotli: Uint8Array | undefined;
+}
+
+export interface Assets {
+  /** A hash of all files, in the URL of each: a page loads files of one build only. */
+  readonly build: string;
+  readonly page: Asset;
+  readonly files: ReadonlyMap<string, Asset>;
+}
+
+export interface ConsoleAssetsOptions {
+  readonly log: Pick<Log, 'error'>;
+  /** Default: the folder of the package `@keyreeve/console`. */
+  readonly folder?: string | undefined;
+}
+
+export class ConsoleAssets {
+  readonly #options: ConsoleAssetsOptions;
+  #reading: Promise<Assets | undefined> | undefined;
+  #isReported = false;
+
+  constructor(options: ConsoleAssetsOptions) {
+    this.#options = options;
+  }
+
+  /** @returns undefined if the files cannot be read; a later call tries again */
+  async get(): Promise<Assets | undefined> {
+    const reading = (this.#reading ??= this.#read());
+    const assets = await reading;
+    if (!assets && this.#reading === reading) this.#reading = undefined;
+    return assets;
+  }
+
+  async #read(): Promise<Assets | undefined> {
+    try {
+      return await readAssets(this.#options.folder ?? packageFolder());
+    } catch (error) {
+      // Once for each process, because any client can cause it.
+      if (!this.#isReported) this.#options.log.error({ event: 'console_files_missing', err: error });
+      this.#isReported = true;
+      return undefined;
+    }
+  }
+}
+
+/** @throws Error if the package is not installed */
+const packageFolder = (): string => dirname(fileURLToPath(import.meta.resolve('@keyreeve/console/dist/index.html')));
+
+/** @throws Error if a file cannot be read or the page is missing */
+async function readAssets(folder: string): Promise<Assets> {
+  const entries = await readdir(folder, { withFileTypes: true });
+  const names = entries
+    .filter((entry) => entry.isFile() && contentTypes.has(extname(entry.name)))
+    .map(({ name }) => name);
+  const read = await Promise.all(
+    names.toSorted().map(async (name) => ({ name, bytes: await readFile(join(folder, name)) })),
+  );
+  const index = read.find(({ name }) => name === indexName);
+  if (!index) throw new Error(`${folder} has no ${indexName}`);
+  const build = hashOf(read);
+  const page = index.bytes.toString('utf8').replaceAll(folderOfNoBuild, `/console/assets/${build}/`);
+  const files = read.filter((file) => file !== index);
+  return {
+    build,
+    page: await assetOf(indexName, Buffer.from(page)),
+    files: new Map(
+      await Promise.all(files.map(async ({ name, bytes }) => [name, await assetOf(name, bytes)] as const)),
+    ),
+  };
+}
+
+/** The lengths separate the files. */
+function hashOf(files: readonly { readonly name: string; readonly bytes: Buffer }[]): string {
+  const hash = createHash('sha256');
+  for (const { name, bytes } of files) hash.update(`${name}\0${bytes.length}\0`).update(bytes);
+  return hash.digest('base64url').slice(0, hashChars);
+}
+
+async function assetOf(name: string, bytes: Buffer): Promise<Asset> {
+  const compressed = await promisify(brotliCompress)(bytes);
+  const contentType = contentTypes.get(extname(name)) ?? 'application/octet-stream';
+  return { contentType, bytes, brotli: compressed.length < bytes.length ? compressed : undefined };
+}
