@@ -59,7 +59,7 @@ async function currentSession(): Promise<SessionView | null> {
 }
 
 /** Opens the confirmation dialog. @returns whether the person has confirmed */
-const askToConfirm = (): Promise<boolean> =>
+export const askToConfirm = (): Promise<boolean> =>
   new Promise((resolve) => {
     confirmation.value = {
       settle: (isConfirmed) => {

@@ -10,6 +10,7 @@ import { FirstAdministratorPage } from './pages/sign-in/first-administrator-page
 import { KeyPage } from './pages/keys/key-page.tsx';
 import { KeysPage } from './pages/keys/keys-page.tsx';
 import { NotFoundPage } from './pages/not-found-page.tsx';
+import { RecoveryCodesDialog, recoveryCodes } from './pages/security/recovery-codes-dialog.tsx';
 import { SecurityPage } from './pages/security/security-page.tsx';
 import { ServiceAccountPage } from './pages/service-accounts/service-account-page.tsx';
 import { ServiceAccountsPage } from './pages/service-accounts/service-accounts-page.tsx';
@@ -31,6 +32,7 @@ export function Shell() {
         </div>
       )}
       {session.value ? <SignedIn /> : <SignedOut />}
+      {recoveryCodes.value && <RecoveryCodesDialog codes={recoveryCodes.value} />}
       {confirmation.value && <ConfirmationDialog settle={confirmation.value.settle} />}
     </>
   );

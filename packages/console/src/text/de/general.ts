@@ -47,6 +47,11 @@ export const general = {
   confirmTitle: 'Confirm that it is you',
   confirmIntro: 'This operation requires a recent sign-in.',
   confirm: 'Confirm',
+  continue: 'Weiter',
+  actions: 'Aktionen',
+  currentPassword: 'Aktuelles Passwort',
+  codeOnce:
+    'Wenn Sie gerade einen Code benutzt haben, warten Sie auf den nächsten. Ein Wiederherstellungscode ist auch möglich.',
   password: 'Password',
   oneTimeCode: 'One-time code or recovery code',
   databaseDown: 'Keyreeve cannot reach its database. Verifications are rejected until it can.',

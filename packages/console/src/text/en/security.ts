@@ -1,5 +1,62 @@
-/** English texts of the pages about security. */
+/** English texts of the page about the second factor, sessions and activity. */
 export const security = {
   title: 'Security',
   mustEnrol: 'Your account requires a second factor. Set one up to continue.',
+
+  secondFactor: 'Second factor',
+  on: 'On',
+  off: 'Off',
+  offIntro:
+    'A sign-in needs only your password. With a second factor, a person who learns your password cannot sign in without your device.',
+  onIntro: 'Each sign-in needs your password and a one-time code.',
+  setUp: 'Set up an authenticator app',
+  authenticatorApp: 'Authenticator app',
+  appHint: 'Shows a new one-time code every 30 seconds.',
+  requiredByPolicy: 'An administrator requires a second factor for your account. You cannot remove it.',
+  remove: 'Remove',
+  removed: 'The second factor has been removed.',
+  removeTitle: 'Remove the second factor?',
+  removeIntro:
+    'Afterwards a sign-in needs only your password. Your recovery codes become void, and your other sessions end.',
+
+  setUpTitle: 'Set up an authenticator app',
+  setUpIntro:
+    'You need an app that shows one-time codes, on your phone or in your password manager. Your other sessions end.',
+  scan: 'Scan the QR code with the app, or type the secret into it.',
+  enterCode: 'Enter the six digits that the app shows.',
+  qrCode: 'QR code with the secret for the authenticator app',
+  secret: 'Secret',
+  codeOfApp: 'Six-digit code',
+  turnOn: 'Turn on',
+
+  recoveryCodes: 'Recovery codes',
+  recoveryCodesHint: 'Each replaces a one-time code once, for example after you lose your phone.',
+  replaceCodes: 'New recovery codes',
+  replaceTitle: 'Create new recovery codes?',
+  replaceIntro: 'Your earlier recovery codes become void.',
+  codesTitle: 'Your recovery codes',
+  codesIntro: 'Each of these codes works once in place of a one-time code.',
+  codesOnce: 'Each code works once. Keep this list secret.',
+  codesWarning: 'The console does not show these codes again. Store them where you can find them without your phone.',
+  copyCodes: 'Copy codes',
+  download: 'Download .txt',
+  print: 'Print',
+  haveStored: 'I have stored them',
+  codesFileName: 'recovery-codes.txt',
+  codesFileHeading: (product: string, email: string, at: string) => `${product}: recovery codes of ${email}, ${at}`,
+
+  sessions: 'Sessions',
+  sessionsIntro: 'Where your account is signed in. After you end a session, every instance rejects it at once.',
+  device: 'Device',
+  clientIp: 'Client IP',
+  signedIn: 'Signed in',
+  lastUsed: 'Last used',
+  expires: 'Ends',
+  current: 'this session',
+  programOnSystem: (program: string, system: string) => `${program} on ${system}`,
+  unknownDevice: 'Unknown device',
+  end: 'End',
+  endOthers: 'End all other sessions',
+  endedOne: 'The session has ended.',
+  endedMany: (count: number) => `${count} sessions have ended.`,
 };

@@ -1,0 +1,88 @@
+/** Sets up an authenticator app: the password, then the secret as a QR code and the first one-time code. */
+import { useSignal } from '@preact/signals';
+import { call, type ResponseOf } from '../../api.ts';
+import type { Fields } from '../../fields.ts';
+import { Button } from '../../parts/button.tsx';
+import { CopyField } from '../../parts/copy-field.tsx';
+import { Dialog } from '../../parts/dialog.tsx';
+import { Field } from '../../parts/field.tsx';
+import { Form } from '../../parts/form.tsx';
+import { ProofFields } from '../../parts/proof-fields.tsx';
+import { confirmByPassword } from '../../recent-sign-in.ts';
+import { useAction } from '../../resource.ts';
+import { text } from '../../text/text.ts';
+import { QrCode } from './qr-code.tsx';
+import { recoveryCodes } from './recovery-codes-dialog.tsx';
+
+type Begun = ResponseOf<'POST /auth/account/second-factor'>;
+
+export function SecondFactorSetup({ onClose }: { readonly onClose: () => void }) {
+  const begun = useSignal<Begun>();
+  return (
+    <Dialog title={text.security.setUpTitle} onClose={onClose}>
+      {begun.value ? (
+        <ConfirmStep begun={begun.value} onClose={onClose} />
+      ) : (
+        <PasswordStep onBegun={(value) => void (begun.value = value)} onClose={onClose} />
+      )}
+    </Dialog>
+  );
+}
+
+interface PasswordStepProps {
+  readonly onBegun: (begun: Begun) => void;
+  readonly onClose: () => void;
+}
+
+function PasswordStep({ onBegun, onClose }: PasswordStepProps) {
+  const action = useAction(async (fields: Fields) => {
+    const currentPassword = fields.text('currentPassword');
+    await confirmByPassword(currentPassword);
+    onBegun(await call('POST /auth/account/second-factor', { body: { currentPassword } }));
+  });
+  return (
+    <>
+      <p>{text.security.setUpIntro}</p>
+      <Form
+        action={action}
+        submit={text.general.continue}
+        others={<Button onClick={onClose}>{text.general.cancel}</Button>}
+      >
+        <ProofFields problem={action.problem} autofocus />
+      </Form>
+    </>
+  );
+}
+
+function ConfirmStep({ begun, onClose }: { readonly begun: Begun; readonly onClose: () => void }) {
+  const action = useAction(async (fields: Fields) => {
+    const code = fields.text('code').replaceAll(/\s/g, '');
+    const confirmed = await call('POST /auth/account/second-factor/confirm', { body: { code } });
+    onClose();
+    recoveryCodes.value = confirmed.recoveryCodes;
+  });
+  return (
+    <>
+      <ol class="steps">
+        <li>{text.security.scan}</li>
+        <li>{text.security.enterCode}</li>
+      </ol>
+      <QrCode content={begun.uri} label={text.security.qrCode} />
+      <CopyField label={text.security.secret} value={begun.secret} />
+      <Form
+        action={action}
+        submit={text.security.turnOn}
+        others={<Button onClick={onClose}>{text.general.cancel}</Button>}
+      >
+        <Field
+          label={text.security.codeOfApp}
+          name="code"
+          autocomplete="one-time-code"
+          inputMode="numeric"
+          autofocus
+          error={action.problem?.code === 'second_factor_wrong' ? action.problem.sentence : undefined}
+        />
+      </Form>
+    </>
+  );
+}
