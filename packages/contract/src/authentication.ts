@@ -26,6 +26,12 @@ export const securitySchemes = {
   },
   apiKey: { type: 'http', scheme: 'bearer', description: 'An API key as a Bearer credential' },
   apiKeyHeader: { type: 'apiKey', in: 'header', name: 'X-API-Key', description: 'An API key in its own header' },
+  consoleSession: {
+    type: 'apiKey',
+    in: 'cookie',
+    name: '__Host-kr_s',
+    description: 'The session cookie of the console; `kr_s` if the origin of the console is http',
+  },
   apiKeyBasic: {
     type: 'http',
     scheme: 'basic',
@@ -43,6 +49,8 @@ const requirements: Readonly<Record<RouteAuth, readonly (keyof typeof securitySc
   service_key: [['apiKey'], ['apiKeyHeader']],
   manager: [['accessToken'], ['apiKey'], ['apiKeyHeader']],
   management_key: [['apiKey'], ['apiKeyHeader']],
+  console_session: [['consoleSession']],
+  console_sign_in: [],
   any_credential: [['accessToken'], ['apiKey'], ['apiKeyHeader']],
 };
 
@@ -66,6 +74,8 @@ const callers: Readonly<Record<RouteAuth, string | undefined>> = {
   service_key: 'Requires an API key with the scope `keyreeve:verify`.',
   manager: 'Requires an access token or a management key (an API key with the scope `keyreeve:keys`).',
   management_key: 'Requires a management key (an API key with the scope `keyreeve:keys`).',
+  console_session: 'Only for the console: requires its session cookie, and a request from its own origin.',
+  console_sign_in: 'Only for the console: requires a request from its own origin.',
   any_credential: undefined,
 };
 

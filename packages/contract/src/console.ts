@@ -1,78 +1,115 @@
-/** The session of the console, the web application below `/console`. */
+/**
+ * The session of the console, the web application below `/console`. Its other requests go to the routes of accounts and
+ * administrators, which the server also mounts below `/console/api`.
+ */
 import Type, { type Static } from 'typebox';
+import { consoleErrors, currentPasswordErrors } from './error-groups.ts';
 import { languages } from './language.ts';
+import { limits } from './limits.ts';
 import type { RouteContract } from './route.ts';
-import { Instant, orNull, Text } from './schemas.ts';
+import { AccountId, Instant, orNull, Role, Text } from './schemas.ts';
 import { SessionId } from './sessions.ts';
+
+/** The request header that every request of the console has: `user` for a person's action, `background` for polling. */
+export const consoleHeader = 'X-Keyreeve-Console';
+/** Below it, the routes of accounts and administrators accept the cookie instead of an access token. */
+export const consoleApiPath = '/console/api';
 
 const strict = { additionalProperties: false } as const;
 
-const Features = Type.Object(
+export const ConsoleFeatures = Type.Object(
   {
     signUp: Type.Boolean({ description: 'Whether sign-up is open' }),
     mail: Type.Boolean({ description: 'Whether a mail server is configured' }),
-    passkeys: Type.Boolean(),
+    passkeys: Type.Boolean({ description: 'Whether people can sign in with passkeys' }),
     usageDays: Type.Integer({ minimum: 0, description: 'Days for which usage is kept; 0: not counted' }),
     keyDaysMax: Type.Integer({ minimum: 0, description: 'Longest lifetime of a new key in days; 0: no limit' }),
-    passwordLengthMin: Type.Integer({ minimum: 1 }),
+    passwordLengthMin: Type.Integer({ minimum: 1, description: 'Fewest characters of a new password' }),
     environments: Type.Array(Text('live'), { description: 'Empty if the installation has none' }),
     scopesCatalogue: Type.Boolean({ description: 'Whether keys may only have declared scopes' }),
   },
   strict,
 );
 
+const Languages = Type.Enum([...languages], { examples: ['en'] });
+
 export const ConsoleConfig = Type.Object(
   {
     product: Text('Example', 'The operator’s name'),
-    features: Features,
+    features: ConsoleFeatures,
     needsAdministrator: Type.Boolean({ description: 'Whether the installation has no administrator yet' }),
     origin: Text('https://auth.example.com', 'Where people open the console'),
-    languages: Type.Array(Type.Enum([...languages])),
+    languages: Type.Array(Languages),
     now: Instant,
   },
   strict,
 );
 export type ConsoleConfig = Static<typeof ConsoleConfig>;
 
-export const SessionView = Type.Object(
+export const ConsoleAccount = Type.Object(
   {
-    account: Type.Object(
-      {
-        id: Text('acc_7Hq2mXwZ0RkT5bLp1NvYcd'),
-        email: Text('you@example.com'),
-        role: Type.Enum(['user', 'admin']),
-        language: orNull(Type.Enum([...languages])),
-        secondFactor: Type.Boolean({ description: 'Whether a second factor is in force' }),
-        mustEnrol: Type.Boolean({ description: 'Whether a second factor is required and missing' }),
-      },
-      strict,
-    ),
-    session: Type.Object(
-      {
-        id: SessionId,
-        createdAt: Instant,
-        authenticatedAt: Type.String({ ...Instant, description: 'The sign-in or the last confirmation' }),
-        idleExpiresAt: Type.String({ ...Instant, description: 'When it ends without a request of the person' }),
-        expiresAt: Instant,
-      },
-      strict,
-    ),
-    now: Instant,
+    id: AccountId,
+    email: Text('ada@example.com'),
+    role: Role,
+    language: orNull(Languages),
+    secondFactor: Type.Boolean({ description: 'Whether a second factor is in force' }),
+    mustEnrol: Type.Boolean({ description: 'Whether a second factor is required and missing' }),
   },
   strict,
 );
+
+export const ConsoleSession = Type.Object(
+  {
+    id: SessionId,
+    createdAt: Instant,
+    authenticatedAt: Type.String({ ...Instant, description: 'The sign-in or the last confirmation' }),
+    idleExpiresAt: Type.String({ ...Instant, description: 'When it ends without an action of the person' }),
+    expiresAt: Type.String({ ...Instant, description: 'When it ends in any case' }),
+  },
+  strict,
+);
+
+export const SessionView = Type.Object({ account: ConsoleAccount, session: ConsoleSession, now: Instant }, strict);
 export type SessionView = Static<typeof SessionView>;
 
-const password = Type.String({ minLength: 1, maxLength: 1024 });
+const Password = Type.String({
+  minLength: 1,
+  maxLength: limits.passwordBytesMax,
+  examples: ['wombat orbit velvet 42'],
+});
 const code = Type.Optional(
-  Type.String({ maxLength: 64, description: 'One-time code or recovery code', examples: ['492039'] }),
+  Type.String({
+    maxLength: limits.oneTimePasswordCharsMax,
+    description: 'The six digits of the second factor, or a recovery code; needed if the account has a second factor',
+    examples: ['492039'],
+  }),
 );
+
+export const ConsoleSignInBody = Type.Object(
+  {
+    email: Type.String({ minLength: 1, maxLength: limits.emailCharsMax, examples: ['ada@example.com'] }),
+    password: Password,
+    code,
+  },
+  strict,
+);
+export const ConsoleConfirmationBody = Type.Object({ password: Password, code }, strict);
+
+const headers = Type.Object({
+  [consoleHeader]: Type.Enum(['user', 'background'], {
+    description:
+      'Only scripts of the same origin can send it. `user`: an action of the person, which extends the session',
+    examples: ['user'],
+  }),
+});
+const cookie = { 'Set-Cookie': 'The cookie of the session: HttpOnly, SameSite=Strict' };
+const tag = 'Console';
 
 export const getConsoleConfig = {
   id: 'getConsoleConfig',
   method: 'GET',
   path: '/console/config',
-  tag: 'Console',
+  tag,
   summary: 'Get what the console shows before the sign-in',
   auth: 'none',
   success: { status: 200, description: 'The settings', schema: ConsoleConfig },
@@ -83,48 +120,72 @@ export const startConsoleSession = {
   id: 'startConsoleSession',
   method: 'POST',
   path: '/console/session',
-  tag: 'Console',
+  tag,
   summary: 'Sign in to the console',
-  auth: 'none',
-  body: {
-    type: 'json',
-    schema: Type.Object({ email: Type.String({ minLength: 1, maxLength: 320 }), password, code }, strict),
-  },
-  success: { status: 200, description: 'A new session', schema: SessionView },
-  errors: ['invalid_credentials', 'second_factor_required', 'second_factor_invalid', 'too_many_attempts', 'overloaded'],
+  description:
+    'For browsers: scripts use `POST /auth/token`. Both have the same rate limits. Starts a session whose credential is a cookie, and ends the session of the cookie that the request has. The response and its time are the same for a wrong email and a wrong password.',
+  auth: 'console_sign_in',
+  headers,
+  body: { type: 'json', schema: ConsoleSignInBody },
+  success: { status: 200, description: 'A new session', schema: SessionView, headers: cookie },
+  errors: [
+    'invalid_credentials',
+    'second_factor_required',
+    'second_factor_invalid',
+    'ambiguous_credentials',
+    'cross_origin_request',
+    'too_many_attempts',
+    'overloaded',
+  ],
 } as const satisfies RouteContract;
 
 export const getConsoleSession = {
   id: 'getConsoleSession',
   method: 'GET',
   path: '/console/session',
-  tag: 'Console',
+  tag,
   summary: 'Get the console’s session',
-  auth: 'none',
+  auth: 'console_session',
+  headers,
   success: { status: 200, description: 'The session', schema: SessionView },
-  errors: [],
+  errors: consoleErrors,
 } as const satisfies RouteContract;
 
 export const confirmConsoleSession = {
   id: 'confirmConsoleSession',
   method: 'POST',
   path: '/console/session/confirm',
-  tag: 'Console',
+  tag,
   summary: 'Confirm the password within the console’s session',
-  auth: 'none',
-  body: { type: 'json', schema: Type.Object({ password, code }, strict) },
-  success: { status: 200, description: 'The session with a new cookie', schema: SessionView },
-  errors: ['password_wrong', 'too_many_attempts', 'overloaded'],
+  description: `For operations that require a sign-in in the last ${limits.recentSignInSeconds / 60} minutes. The cookie gets a new secret, and the server rejects the previous one from then on.`,
+  auth: 'console_session',
+  headers,
+  body: { type: 'json', schema: ConsoleConfirmationBody },
+  success: { status: 200, description: 'The session, with a new cookie', schema: SessionView, headers: cookie },
+  errors: [...consoleErrors, ...currentPasswordErrors, 'second_factor_required', 'second_factor_wrong'],
 } as const satisfies RouteContract;
 
 export const endConsoleSession = {
   id: 'endConsoleSession',
   method: 'DELETE',
   path: '/console/session',
-  tag: 'Console',
+  tag,
   summary: 'Sign out of the console',
-  auth: 'none',
+  auth: 'console_session',
+  headers,
   isNarrowing: true,
-  success: { status: 204, description: 'The session has ended' },
-  errors: [],
+  success: {
+    status: 204,
+    description: 'The session has ended',
+    headers: { 'Set-Cookie': 'Expires the cookie', 'Clear-Site-Data': '`"cache", "storage"`' },
+  },
+  errors: consoleErrors,
 } as const satisfies RouteContract;
+
+export const consoleRoutes: readonly RouteContract[] = [
+  getConsoleConfig,
+  startConsoleSession,
+  getConsoleSession,
+  confirmConsoleSession,
+  endConsoleSession,
+];

@@ -4,17 +4,24 @@
  * API key:       `<prefix>_` + 43 base62 characters (256 random bits) + 6 of CRC-32 over all before them
  * short-lived secret: `krvt_`, then as in an API key
  * refresh token: `krvr_`     + 92 base62 characters (544 bits)        + 6 of CRC-32 over all before them
+ * session cookie of the console: `krvs_` + 65 base62 characters (384 bits) + 6 of CRC-32 over all before them
  */
 
 /** The default prefix of API keys. */
 export const keyPrefixDefault = 'krv';
 
-/** Prefixes of refresh tokens, one-time codes and short-lived secrets, which API keys cannot have. */
+/** Prefixes of refresh tokens, one-time codes, short-lived secrets and session cookies, which API keys cannot have. */
 export const refreshTokenPrefix = 'krvr';
 export const oneTimeCodePrefix = 'krvc';
 /** The prefix of short-lived secrets, which have the format of API keys. */
 export const shortLivedSecretPrefix = 'krvt';
-export const reservedPrefixes: readonly string[] = [refreshTokenPrefix, oneTimeCodePrefix, shortLivedSecretPrefix];
+export const consoleSessionPrefix = 'krvs';
+export const reservedPrefixes: readonly string[] = [
+  refreshTokenPrefix,
+  oneTimeCodePrefix,
+  shortLivedSecretPrefix,
+  consoleSessionPrefix,
+];
 
 /** Prefixes that an operator can choose for API keys. */
 export const keyPrefixPattern = /^[a-z][a-z0-9_]{1,20}$/;
@@ -24,6 +31,8 @@ export const keyRandomChars = 43;
 export const checksumChars = 6;
 /** Characters of the body of a refresh token: 68 bytes in base62. */
 export const refreshTokenBodyChars = 92;
+/** The same of a session cookie: 48 bytes. */
+export const consoleSessionBodyChars = 65;
 
 /** A pattern for secret scanners, which matches API keys with one of the prefixes. */
 export const keyPattern = (prefixes: readonly string[]): string =>

@@ -28,6 +28,13 @@ export const administratorErrors = [
   'administrator_required',
 ] as const satisfies readonly ErrorCode[];
 
+/** Of routes that require the session cookie of the console. */
+export const consoleErrors = [
+  'console_session_required',
+  'ambiguous_credentials',
+  'cross_origin_request',
+] as const satisfies readonly ErrorCode[];
+
 /** Of routes that require the account's password in addition to an access token. */
 export const currentPasswordErrors = [
   'password_wrong',

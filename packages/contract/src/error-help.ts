@@ -57,6 +57,16 @@ export const errorHelp: Readonly<Record<ErrorCode, ErrorHelp>> = {
     cause: 'The URL does not use https on port 443, or its host has an internal IP address.',
     fix: 'Use a public https URL. For an internal receiver the operator sets `KEYREEVE_WEBHOOK_TARGETS`.',
   },
+  console_session_required: {
+    cause:
+      'The browser has no session of the console, the session was idle for too long, or it was ended: by a sign-out, a new password, an administrator, or a confirmation that replaced the cookie.',
+    fix: 'Sign in at `/console`. In a script, use the path without `/console/api` and send an access token from `POST /auth/token`.',
+  },
+  cross_origin_request: {
+    cause:
+      'A page of another origin, a form or a script outside of the console sent the request, or a proxy changed the headers `Origin` or `Sec-Fetch-Site`.',
+    fix: 'Open the console at its own origin (`KEYREEVE_CONSOLE_URL`, by default the public URL). In a script, use the path without `/console/api` and send an access token.',
+  },
   invalid_credentials: {
     cause: 'No enabled account has this email and this password.',
     fix: 'Check both, and that the Authorization header is the base64 of `email:password` in UTF-8. The owner can reset the password.',

@@ -143,7 +143,19 @@ export const errors = {
     meaning:
       'The email and the password are correct, but the code in X-Keyreeve-OTP is wrong, expired or already used. Repeat the request with the next code.',
   },
+  console_session_required: {
+    status: 401,
+    title: 'A session of the console is required',
+    meaning:
+      'The request has no session cookie, or its session has ended. Sign in to the console again. Scripts use the same paths without `/console/api`, with an access token.',
+  },
   // 403
+  cross_origin_request: {
+    status: 403,
+    title: 'The request does not come from the console',
+    meaning:
+      'Requests with the session cookie must have the header `X-Keyreeve-Console` (`user` or `background`) and come from a page of the console’s own origin.',
+  },
   password_wrong: {
     status: 403,
     title: 'The current password is wrong',

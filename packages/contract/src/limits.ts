@@ -2,6 +2,7 @@
  * The fixed bounds that a caller or an operator can reach, by subject: the value, its unit (in the name) and its meaning.
  * `npm run docs` writes `docs/limits.md` from these tables. The operator's settings are in the server's `settings.ts`.
  */
+import { consoleLimits } from './console-limits.ts';
 import { leakLimits } from './leak-limits.ts';
 import { limit, type Limits } from './limit-definition.ts';
 
@@ -362,6 +363,7 @@ export const limitGroups = {
   'Sign-ins': signIns,
   Accounts: accounts,
   'Queues of a worker': queues,
+  Console: consoleLimits,
   Leaks: leakLimits,
   'Mail and webhooks': deliveries,
   'Import and administration': operations,
@@ -375,6 +377,7 @@ export const limitTable = {
   ...signIns,
   ...accounts,
   ...queues,
+  ...consoleLimits,
   ...leakLimits,
   ...deliveries,
   ...operations,

@@ -9,6 +9,7 @@ import * as administration from './admin-schemas.ts';
 import * as keyChanges from './api-key-changes.ts';
 import * as apiKeyList from './api-key-list.ts';
 import * as apiKeys from './api-keys.ts';
+import * as consoleSession from './console.ts';
 import * as keyLimits from './key-limits.ts';
 import * as githubLeaks from './github-leaks.ts';
 import * as health from './health.ts';
@@ -62,6 +63,8 @@ export const requestSchemas: Readonly<Record<string, TSchema>> = {
   ServiceAccountChange: serviceAccounts.ServiceAccountChangeBody,
   RoleChange: administration.RoleBody,
   FirstAdministrator: administration.FirstAdministratorBody,
+  ConsoleSignIn: consoleSession.ConsoleSignInBody,
+  ConsoleConfirmation: consoleSession.ConsoleConfirmationBody,
   NewWebhook: webhooks.NewWebhookBody,
   GithubSecretMatch: githubLeaks.GithubMatch,
   GithubSecretMatches: githubLeaks.GithubMatches,
@@ -116,6 +119,11 @@ export const responseSchemas: Readonly<Record<string, TSchema>> = {
   ApiKeyDetailsList: administration.AdministeredKeys,
   AuditEvent: administration.AuditEvent,
   AuditPage: administration.AuditPage,
+  ConsoleConfig: consoleSession.ConsoleConfig,
+  ConsoleFeatures: consoleSession.ConsoleFeatures,
+  ConsoleAccount: consoleSession.ConsoleAccount,
+  ConsoleSession: consoleSession.ConsoleSession,
+  ConsoleSessionView: consoleSession.SessionView,
   CreatedAdministrator: administration.FirstAdministrator,
   Webhook: webhooks.Webhook,
   WebhookList: webhooks.WebhookList,
@@ -177,6 +185,7 @@ export const valueSchemas: Readonly<Record<string, TSchema>> = {
   ApiKeyExpiry: apiKeys.NewKeyBody.properties.expiresAt,
   ApiKeyMetadata: apiKeys.NewKeyBody.properties.metadata,
   Role: schemas.Role,
+  SecondFactorMethod: schemas.SecondFactorMethod,
   CredentialType: verification.CredentialType,
   VerificationRefusal: verification.Refusals,
   WebhookEventType: webhooks.WebhookEventType,

@@ -22,6 +22,10 @@ export type RouteAuth =
   | 'manager'
   /** A management key: an API key with the scope `keyreeve:keys`. */
   | 'management_key'
+  /** The session cookie of the console. */
+  | 'console_session'
+  /** Email and password in the body of a request of the console. */
+  | 'console_sign_in'
   /** The credential that the route verifies. */
   | 'any_credential';
 

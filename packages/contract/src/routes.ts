@@ -24,6 +24,7 @@ import {
 import { getActivity } from './account-activity.ts';
 import { adminRoutes } from './admin.ts';
 import { changeKey, endPreviousSecret, getKey, rotateKey } from './api-key-changes.ts';
+import { consoleRoutes } from './console.ts';
 import { createKey, deleteKey, listKeys } from './api-keys.ts';
 import { registerPublicKey } from './public-key-registration.ts';
 import { reportGithubLeaks } from './github-leaks.ts';
@@ -85,6 +86,7 @@ export const allRoutes: readonly RouteContract[] = [
   ...serviceAccountAdminRoutes,
   ...scopeAdminRoutes,
   ...webhookAdminRoutes,
+  ...consoleRoutes,
   reportGithubLeaks,
   forward,
   verify,

@@ -66,6 +66,10 @@ export const FieldProblem = Type.Object(
   { additionalProperties: false },
 );
 
+/** What proves the second factor of an account. */
+export const SecondFactorMethod = Type.Enum(['code', 'recovery_code', 'passkey']);
+export type SecondFactorMethod = Static<typeof SecondFactorMethod>;
+
 /** RFC 9457, with a stable `code` and the id of the request in the log. */
 export const Problem = Type.Object(
   {
@@ -80,6 +84,9 @@ export const Problem = Type.Object(
     code: ErrorCodes,
     requestId: Type.String(),
     errors: Type.Optional(Type.Array(FieldProblem)),
+    methods: Type.Optional(
+      Type.Array(SecondFactorMethod, { description: 'With `second_factor_required`: what the account accepts' }),
+    ),
   },
   {
     additionalProperties: false,

@@ -243,6 +243,7 @@ test('every authentication method is a security scheme', () => {
       ['accessToken', 'http', 'bearer'],
       ['apiKey', 'http', 'bearer'],
       ['apiKeyHeader', 'apiKey', undefined],
+      ['consoleSession', 'apiKey', undefined],
       ['apiKeyBasic', 'http', 'basic'],
     ],
   );

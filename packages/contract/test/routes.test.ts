@@ -85,6 +85,7 @@ test(
       ['deleteWebhook', 204],
       ['disableWebhook', 204],
       ['enableWebhook', 204],
+      ['endConsoleSession', 204],
     ]);
   },
 );

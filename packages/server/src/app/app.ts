@@ -9,19 +9,22 @@ import { monotonicMs } from '../foundation/clock.ts';
 import { accountShare, runInShare, rangeShare, type WorkClass } from '../foundation/database/share.ts';
 import { DomainError } from '../foundation/errors.ts';
 import { ipRange } from '../foundation/ip-address.ts';
+import { isConsolePath } from '../modules/console/paths.ts';
+import { readConsoleRequest } from '../modules/console/request-checks.ts';
 import { answerForward, isForwardTarget, type ForwardRequest } from '../modules/verification/forward.ts';
 import { pathOf, queryOf, send, write, writeProblem, type RouteResponse } from '../http/response.ts';
-import { authenticateService, callerOf } from './authenticate.ts';
+import { authenticateService, callerOf, consoleCallerOf } from './authenticate.ts';
 import { bodyReader, hasShortBody, toRecord, type ReadBody } from '../http/body.ts';
 import { certainIpOf, clientIpOf, usedPlainHttp } from '../http/client-ip.ts';
 import { Cors } from '../http/cors.ts';
 import { credentialOf } from '../http/request-credential.ts';
 import type { SecurityHeaders } from '../http/headers.ts';
 import { toOAuthError } from '../http/oauth-error.ts';
+import { withoutChallenge } from '../http/problem.ts';
 import { logProblem } from '../http/problem-log.ts';
 import type { RequestErrors } from '../http/request-errors.ts';
 import { delayRejection, RequestGate, type RequestSlots, type RequestBounds } from '../http/request-gate.ts';
-import type { Call, Caller } from '../http/route.ts';
+import type { Call, Caller, Route } from '../http/route.ts';
 import { Router, type Match } from '../http/router.ts';
 import type { BareResponse } from '../http/short-path.ts';
 import { StartQueue } from '../http/start-queue.ts';
@@ -48,10 +51,18 @@ interface Refusal {
   readonly route?: string | undefined;
   readonly errorFormat?: RouteContract['errorFormat'];
   readonly cors?: readonly string[];
+  readonly isConsole?: boolean;
   readonly ms?: number;
 }
 
-/** Made once for each route. */
+/** The credential of a request. */
+interface Presented {
+  /** Undefined without one. */
+  readonly text: string | undefined;
+  readonly authenticate: () => Promise<Caller | undefined>;
+}
+
+/** Made once for each operation. */
 interface RequestParsers {
   readonly readBody: ReadBody | undefined;
   readonly checkQuery: ((value: unknown) => unknown) | undefined;
@@ -63,7 +74,7 @@ export class App {
   readonly #router: Router;
   readonly #gate: RequestGate;
   readonly #starts = new StartQueue();
-  readonly #parsers: ReadonlyMap<RouteContract, RequestParsers>;
+  readonly #parsers: ReadonlyMap<RouteContract['id'], RequestParsers>;
   readonly #cors: Cors;
   readonly #isHttps: boolean;
   #proxyWarnedMs = -proxyWarningMs;
@@ -73,8 +84,8 @@ export class App {
     this.#options = options;
     this.#router = new Router(routes);
     this.#parsers = new Map(
-      routes.map(({ contract: { body, query }, contract }) => [
-        contract,
+      routes.map(({ contract: { id, body, query } }) => [
+        id,
         { readBody: body && bodyReader(body), checkQuery: query && validator(query) },
       ]),
     );
@@ -107,17 +118,18 @@ export class App {
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const startedMs = monotonicMs();
     const { method = 'GET' } = request;
-    const cors = this.#cors.headers(request);
+    const path = pathOf(request);
+    const isConsole = isConsolePath(path);
+    const cors = isConsole ? [] : this.#cors.headers(request);
     let route: string | undefined;
     let errorFormat: RouteContract['errorFormat'];
     try {
       this.#assertLimits(request);
-      const path = pathOf(request);
       const exists = this.#options.consoleHost.permits(path, request.headers.host);
       const match = exists ? this.#router.find(method, path) : undefined;
       if (!match) throw new DomainError('not_found');
       if ('allowed' in match) {
-        const preflight = this.#cors.preflight(request, match.allowed);
+        const preflight = isConsole ? undefined : this.#cors.preflight(request, match.allowed);
         if (!preflight) throw new DomainError('method_not_allowed', { allowed: match.allowed });
         write(response, this.#security, { ...preflight, headers: [...cors, ...(preflight.headers ?? [])] });
         return;
@@ -130,7 +142,7 @@ export class App {
         this.#options.log.info({ event: 'request', method, route, status: answer.status, ms: elapsed(startedMs) });
       }
     } catch (error) {
-      this.#refuse(request, response, error, { route, errorFormat, cors, ms: elapsed(startedMs) });
+      this.#refuse(request, response, error, { route, errorFormat, cors, isConsole, ms: elapsed(startedMs) });
     }
   }
 
@@ -138,7 +150,7 @@ export class App {
     const { contract } = match.route;
     if (contract.auth === 'service_key') return this.#answerService(match, request);
     if (!isBounded(contract)) return match.route.handle(await this.#call(match, request, undefined));
-    await this.#starts.wait({ workClass: classOf(contract), owner: callerKey(request) });
+    await this.#starts.wait({ workClass: classOf(contract), owner: callerKey(match.route, request) });
     const slots = this.#gate.newRequest();
     try {
       return await this.#answerInTurn(match, request, slots);
@@ -182,10 +194,10 @@ export class App {
   async #answerInTurn(match: Match, request: IncomingMessage, slots: RequestSlots): Promise<RouteResponse> {
     const { contract, handle } = match.route;
     const workClass = classOf(contract);
-    const presented = credentialOf(request.rawHeaders);
-    if ('text' in presented) slots.acquire('credential', presented.text);
+    const { text, authenticate } = this.#presentedBy(match.route, request);
+    if (text !== undefined) slots.acquire('credential', text);
     // The caller is authenticated before the query and the body are parsed.
-    const principal = await callerOf(contract, this.#options, presented, this.#certainIpOf(request));
+    const principal = await authenticate();
     if (principal) slots.acquire('account', principal.accountId);
     const call = await this.#call(match, request, principal);
     if (contract.auth === 'refresh_token')
@@ -197,6 +209,21 @@ export class App {
     return runInShare(share, () => handle(call));
   }
 
+  /** The credential of a request. Only routes of the console read the cookie, and only other routes read Authorization. */
+  #presentedBy(route: Route, request: IncomingMessage): Presented {
+    const { console, tokens } = this.#options;
+    const { rawHeaders } = request;
+    if (console && isOfConsole(route)) {
+      const presented = readConsoleRequest(rawHeaders, console.origin, console.cookie);
+      return { text: presented.cookie, authenticate: () => consoleCallerOf(route, tokens, console, presented) };
+    }
+    const presented = credentialOf(rawHeaders);
+    return {
+      text: 'text' in presented ? presented.text : undefined,
+      authenticate: () => callerOf(route.contract, this.#options, presented, this.#certainIpOf(request)),
+    };
+  }
+
   /** The client IP of a caller whose key may be limited to IP ranges. */
   #certainIpOf(request: IncomingMessage): () => string | undefined {
     return () => certainIpOf(request, this.#options.trustedProxies, this.#warnOfProxy);
@@ -204,7 +231,7 @@ export class App {
 
   /** The values of the request that a handler receives. */
   async #call({ route, params }: Match, request: IncomingMessage, principal: Caller | undefined): Promise<Call> {
-    const parsers = this.#parsers.get(route.contract);
+    const parsers = this.#parsers.get(route.contract.id);
     const query = parsers?.checkQuery?.(toRecord(queryOf(request)));
     route.checkHeaders?.((name) => headerOf(request, name));
     const ipOf = (of: IncomingMessage): string => clientIpOf(of, this.#options.trustedProxies, this.#warnOfProxy);
@@ -230,7 +257,7 @@ export class App {
     request: Pick<IncomingMessage, 'method'>,
     response: BareResponse,
     error: unknown,
-    { route, errorFormat, cors = [], ms }: Refusal,
+    { route, errorFormat, cors = [], isConsole = false, ms }: Refusal,
   ): void {
     const problem = logProblem(this.#options.log, error, { method: request.method, route, ms });
     this.#options.errors.count(route, problem.status);
@@ -241,7 +268,7 @@ export class App {
     if (errorFormat === 'oauth' && problem.status === 400) {
       const answer = toOAuthError(problem);
       send(response, this.#security, { ...answer, headers: [...(answer.headers ?? []), ...cors] });
-    } else writeProblem(response, this.#security, problem, cors);
+    } else writeProblem(response, this.#security, isConsole ? withoutChallenge(problem) : problem, cors);
   }
 }
 
@@ -256,7 +283,13 @@ async function afterwards<T>(first: Promise<void>, second: Promise<T>): Promise<
 const classOf = ({ isNarrowing }: RouteContract): WorkClass => (isNarrowing ? 'narrowing' : 'ordinary');
 
 /** Distinguishes callers before they are authenticated. */
-const callerKey = ({ headers, socket }: IncomingMessage): string =>
-  headers.authorization ?? String(headers['x-api-key'] ?? socket.remoteAddress ?? '');
+const callerKey = (route: Route, { headers, socket }: IncomingMessage): string => {
+  const credential = isOfConsole(route) ? headers.cookie : (headers.authorization ?? headers['x-api-key']);
+  return String(credential ?? socket.remoteAddress ?? '');
+};
+
+/** Whether the credential of the route is the session cookie of the console. */
+const isOfConsole = ({ contract: { auth }, isMirrored = false }: Route): boolean =>
+  isMirrored || auth === 'console_session' || auth === 'console_sign_in';
 
 const elapsed = (startedMs: number): number => Math.round((monotonicMs() - startedMs) * 10) / 10;

@@ -1,6 +1,6 @@
 /**
- * Authenticates callers: an account by its access token, a service by an API key with the scope `keyreeve:verify`, or a
- * backend by a management key, which is an API key with the scope `keyreeve:keys`.
+ * Authenticates callers: an account by its access token or the session cookie of the console, a service by an API key with
+ * the scope `keyreeve:verify`, or a backend by a management key, which is an API key with the scope `keyreeve:keys`.
  */
 import { limits, type RouteContract } from '@keyreeve/contract';
 import { manageScope, verifyScope } from '../modules/api-keys/scopes.ts';
@@ -10,7 +10,9 @@ import type { Tokens } from '../modules/tokens/tokens.ts';
 import type { AcceptedKey, Conditions, Verifier } from '../modules/verification/verify.ts';
 import { parseBasic } from '../http/basic-authentication.ts';
 import type { RequestCredential } from '../http/request-credential.ts';
-import type { Caller } from '../http/route.ts';
+import type { Caller, Route } from '../http/route.ts';
+import type { ConsoleRequest } from '../modules/console/request-checks.ts';
+import type { Console } from '../modules/console/routes.ts';
 
 /**
  * @param isOpenBeforeEnrolment whether an account may call before it has enrolled a required second factor
@@ -60,9 +62,34 @@ export async function callerOf(
     throw new DomainError('management_key_required', { detail: settingRequiresManagementKey });
   if (auth === 'management_key' || (auth === 'manager' && !isAccessToken(presented)))
     return authenticateManagementKey(verifier, presented, clientIp);
-  const isAdministrative = auth === 'administrator';
-  if (!isAdministrative && auth !== 'access_token' && auth !== 'manager') return undefined;
-  const caller = await authenticateAccount(tokens, presented, contract.isOpenBeforeEnrolment);
+  if (auth !== 'administrator' && auth !== 'access_token' && auth !== 'manager') return undefined;
+  return mayCall(contract, tokens, await authenticateAccount(tokens, presented, contract.isOpenBeforeEnrolment));
+}
+
+/**
+ * @param request to a route of the console or to a mirrored route
+ * @returns the account that calls; for a sign-in, that of the session to replace, if there is one
+ * @throws DomainError `console_session_required`, `second_factor_enrolment_required`, `administrator_required`,
+ *   `reauth_required`
+ */
+export async function consoleCallerOf(
+  { contract, isMirrored }: Route,
+  tokens: Tokens,
+  { sessions }: Console,
+  { cookie, isPersonsAction }: ConsoleRequest,
+): Promise<Caller | undefined> {
+  if (contract.auth === 'console_sign_in') return sessions.find(cookie, false);
+  const caller = await sessions.find(cookie, isPersonsAction);
+  if (!caller) throw new DomainError('console_session_required');
+  if (!isMirrored) return caller;
+  if (caller.session.mustEnrol && !contract.isOpenBeforeEnrolment)
+    throw new DomainError('second_factor_enrolment_required');
+  return mayCall(contract, tokens, caller);
+}
+
+/** @throws DomainError `administrator_required`, `reauth_required` */
+function mayCall(contract: RouteContract, tokens: Tokens, caller: AccountPrincipal): AccountPrincipal {
+  const isAdministrative = contract.auth === 'administrator';
   if (isAdministrative && caller.role !== 'admin') throw new DomainError('administrator_required');
   if (contract.needsRecentSignIn) tokens.assertRecent(caller);
   return isAdministrative ? { ...caller, actsAs: 'administrator' } : caller;

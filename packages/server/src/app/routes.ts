@@ -16,6 +16,8 @@ import { apiKeyRoutes, serviceAccountKeyRoutes, type RecentUsageOf } from '../mo
 import type { ConsoleAssets } from '../modules/console/assets.ts';
 import { consolePageRoutes } from '../modules/console/page-routes.ts';
 import type { ConsoleHost } from '../modules/console/paths.ts';
+import { mirrorOf } from '../modules/console/mirror.ts';
+import { consoleRoutes, type Console } from '../modules/console/routes.ts';
 import type { KeyUsage } from '../modules/key-usage/key-usage.ts';
 import { keyUsageRoutes } from '../modules/key-usage/routes.ts';
 import type { GithubReports } from '../modules/leaks/github-reports.ts';
@@ -59,6 +61,8 @@ export interface RouteOptions extends AdminParts {
   readonly scopeCatalogue: ScopeCatalogue;
   readonly serviceAccounts: ServiceAccounts;
   readonly exchange: Exchange;
+  /** Undefined if it is off: its paths are then unknown. */
+  readonly console: Console | undefined;
   readonly enrolment: Enrolment;
   /** Undefined if GitHub secret scanning is off. */
   readonly githubReports: GithubReports | undefined;
@@ -75,6 +79,13 @@ export interface RouteOptions extends AdminParts {
 }
 
 export function routesOf(options: RouteOptions): readonly Route[] {
+  const routes = ownRoutesOf(options);
+  // A person with the session cookie of the console
+  return options.console ? [...routes, ...consoleRoutes(options.console), ...mirrorOf(routes)] : routes;
+}
+
+/** All routes except those of the console. */
+function ownRoutesOf(options: RouteOptions): readonly Route[] {
   const { selfService, tokens, apiKeys, enrolment, verifier, signingKeys, webhooks, health, publicUrl } = options;
   const recentUsage: RecentUsageOf = (ids) => options.keyUsage.recentOfKeys(ids);
   return [

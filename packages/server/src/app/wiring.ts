@@ -49,9 +49,13 @@ import { ServiceAccounts } from '../modules/service-accounts/service-accounts.ts
 import { Exchange } from '../modules/short-lived-secrets/exchange.ts';
 import { Verifier } from '../modules/verification/verify.ts';
 import { Webhooks } from '../modules/webhooks/webhooks.ts';
+import type { Console } from '../modules/console/routes.ts';
+import { wireConsole } from './wiring-console.ts';
 import { wireSignIn, type SignInServices } from './wiring-sign-in.ts';
 
 export interface Services extends SignInServices {
+  /** Undefined if it is off. */
+  readonly console: Console | undefined;
   readonly selfService: SelfService;
   readonly administration: Administration;
   readonly apiKeys: ApiKeys;
@@ -128,6 +132,7 @@ export function wire(options: WiringOptions): Services {
     onFailure: (error) => log?.warn({ event: 'webhooks_not_followed', err: error }),
   });
   const signIn = wireSignIn({ config, installation, clock, issuer, argon2, areRequestsLimited, log, mailer, journal });
+  const console = wireConsole({ config, installation, clock, issuer, mailer, journal }, signIn);
   const { hasher, rules, signInLimits, accounts, requests, currentPassword, tokens } = signIn;
   const { isRateLimited: enabled } = config;
   const hasCatalogue = config.scopes === 'catalogue';
@@ -226,6 +231,7 @@ export function wire(options: WiringOptions): Services {
   const firstAdministrator = new FirstAdministrator({ db, clock, codes, hasher, rules });
   return {
     ...signIn,
+    console,
     selfService,
     administration,
     directory,

@@ -20,19 +20,34 @@ export interface PossessorPrincipal {
   readonly from: string | null;
 }
 
-/** An account that is authenticated by an access token of one of its sessions. */
+/** An account that is authenticated by an access token of one of its sessions, or by the session cookie of the console. */
 export interface AccountPrincipal {
   readonly kind: 'account';
   readonly accountId: string;
   readonly sessionId: string;
-  /** Id of the key that signed the access token. */
+  /** Id of the key that signed the access token. Undefined for a session of the console. */
   readonly kid?: string;
   /** Role when the access token was verified. */
   readonly role?: 'user' | 'admin';
-  /** Start of the session, in milliseconds. */
+  /** The last proof of the credentials: the start of the session, or a confirmation in the console. In milliseconds. */
   readonly signedInAt?: number;
   /** Only administrators may perform the operation: the transaction of the change checks the role again. */
   readonly actsAs?: 'administrator';
+}
+
+/** An account that is authenticated by the session cookie of the console. */
+export interface ConsolePrincipal extends AccountPrincipal {
+  /** Times are milliseconds. */
+  readonly session: {
+    /** Keyed hash of the secret that was presented: a confirmation replaces it. */
+    readonly tokenHash: Uint8Array;
+    readonly createdAt: number;
+    readonly authenticatedAt: number;
+    readonly idleExpiresAt: number;
+    readonly expiresAt: number;
+    /** Whether the account lacks a required second factor: then only few routes are open. */
+    readonly mustEnrol: boolean;
+  };
 }
 
 /**

@@ -48,9 +48,19 @@ export function toProblem(error: unknown, requestId: string): ProblemResponse {
       code,
       requestId,
       ...(options.errors ? { errors: [...options.errors] } : {}),
+      ...(options.methods ? { methods: [...options.methods] } : {}),
     },
   };
 }
+
+/**
+ * Without the challenge, for a request of the console: a browser would show its own dialog for Basic. Such a request cannot
+ * use the scheme of a challenge, because only the cookie is its credential.
+ */
+export const withoutChallenge = ({ headers, ...problem }: ProblemResponse): ProblemResponse => ({
+  ...problem,
+  headers: headers.flatMap((text, index) => (headers[index - (index % 2)] === 'WWW-Authenticate' ? [] : [text])),
+});
 
 function headersOf({ code, options }: DomainError): string[] {
   const { retryAfterSeconds, rate, rateLimits, isForbidden, scopes, allowed } = options;

@@ -1,7 +1,7 @@
 /** A route of the service: its contract and its handler. Handlers use no types of `node:http`. */
 import type { Static, TSchema } from 'typebox';
 import type { Language, RouteContract } from '@keyreeve/contract';
-import type { AccountPrincipal, KeyPrincipal } from '../foundation/principal.ts';
+import type { AccountPrincipal, ConsolePrincipal, KeyPrincipal } from '../foundation/principal.ts';
 import type { RouteResponse } from './response.ts';
 import type { RequestCredential } from './request-credential.ts';
 
@@ -23,7 +23,12 @@ type PrincipalOf<C extends RouteContract> = C extends { auth: 'access_token' | '
     ? Caller
     : C extends { auth: 'management_key' }
       ? KeyPrincipal
-      : undefined;
+      : C extends { auth: 'console_session' }
+        ? ConsolePrincipal
+        : C extends { auth: 'console_sign_in' }
+          ? // The session that the sign-in replaces, if the request has one.
+            ConsolePrincipal | undefined
+          : undefined;
 
 /** A principal that a request can have. */
 export type Caller = AccountPrincipal | KeyPrincipal;
@@ -62,6 +67,8 @@ export interface Route {
   readonly checkHeaders?: CheckHeaders | undefined;
   /** For a path that ends with `/*`: whether the route has this path. Default: it has all. */
   readonly covers?: (path: string) => boolean;
+  /** Whether its credential is the session cookie of the console, not that of the contract. */
+  readonly isMirrored?: boolean;
 }
 
 type CheckHeaders = (header: Call['header']) => void;

@@ -15,6 +15,8 @@ export interface InstallationKeys {
   readonly apiKeyHash: KeyedHash;
   /** Stored form of refresh tokens. */
   readonly refreshTokenHash: KeyedHash;
+  /** Stored form of the session cookies of the console. */
+  readonly consoleSessionHash: KeyedHash;
   /** Derives the successor of a refresh token. */
   readonly refreshTokenSuccessor: KeyedHash;
   /** Authenticates the generation number in a refresh token. */
@@ -50,6 +52,7 @@ export function deriveKeys(masterKey: Uint8Array): InstallationKeys {
   return {
     apiKeyHash: new ApiKeyHash(derive('api key hash')),
     refreshTokenHash: new KeyedHash(derive('refresh token hash')),
+    consoleSessionHash: new KeyedHash(derive('console session hash')),
     refreshTokenSuccessor: new KeyedHash(derive('refresh token successor')),
     refreshTokenGeneration: new KeyedHash(derive('refresh token generation')),
     throttleBucket: new KeyedHash(derive('throttle bucket')),

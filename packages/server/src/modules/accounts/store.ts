@@ -319,6 +319,10 @@ export const awaitAdministration = (db: Db): Promise<void> => db.transaction(loc
 export const hasAdministratorTx = async (tx: Transaction): Promise<boolean> =>
   ((await tx.get(countAdministrators))?.total ?? 0) > 0;
 
+/** As {@link hasAdministratorTx}, without a lock. */
+export const hasAdministrator = async (db: Db): Promise<boolean> =>
+  ((await db.get(countAdministrators))?.total ?? 0) > 0;
+
 /** Voids the code for the first administrator. */
 async function prepareAdministratorTx(tx: Transaction): Promise<void> {
   await lockAdministrationTx(tx);

@@ -11,6 +11,8 @@ const credentials: Readonly<Record<RouteAuth, readonly string[]>> = {
   service_key: ['-H "X-API-Key: $SERVICE_KEY"'],
   manager: ['-H "Authorization: Bearer $ACCESS_TOKEN"'],
   management_key: ['-H "X-API-Key: $MANAGEMENT_KEY"'],
+  console_session: ['-b "$CONSOLE_COOKIE"'],
+  console_sign_in: [],
   any_credential: ['-H "Authorization: Bearer $API_KEY"'],
 };
 

@@ -1,6 +1,10 @@
 /** The paths of the console, and the host at which they exist. */
 
 const root = '/console';
+
+/** Whether the path belongs to the console: such responses have no CORS headers, and no challenge. */
+export const isConsolePath = (path: string): boolean => path === root || path.startsWith(`${root}/`);
+
 /** Folders below `/console` that contain no page. */
 const withoutPages = ['api', 'assets', 'config', 'session'];
 
@@ -39,8 +43,7 @@ export class ConsoleHost {
 
   /** Whether a path exists for a request with this Host header: every path that is not of the console does. */
   permits(path: string, host: string | undefined): boolean {
-    const isConsolePath = path === root || path.startsWith(`${root}/`);
-    return !isConsolePath || this.isConsole(host);
+    return !isConsolePath(path) || this.isConsole(host);
   }
 
   #withoutDefaultPort(host: string): string {

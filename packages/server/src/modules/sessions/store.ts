@@ -49,7 +49,8 @@ export interface SessionGeneration {
   readonly rotatedAt: number;
 }
 
-const isValid = `idle_expires_at > $1 and expires_at > $1 and exists (
+/** A condition of a session; `$1` is the time. */
+export const isValid = `idle_expires_at > $1 and expires_at > $1 and exists (
   select 1 from accounts
   where accounts.pk = sessions.account_pk and accounts.session_epoch = sessions.account_epoch and accounts.disabled_at is null)`;
 
@@ -78,7 +79,7 @@ const rotate = sql<SessionGeneration>(
   'rotate_refresh_token',
   `update sessions set generation = generation + 1, token_hash = $5, rotated_at = $1,
      idle_expires_at = case when expires_at < $6 then expires_at else $6 end
-   where id = $2 and generation = $3 and token_hash = $4 and (rotated_at <= $7 or rotated_at > $1) and ${isValid}
+   where id = $2 and kind = 'tokens' and generation = $3 and token_hash = $4 and (rotated_at <= $7 or rotated_at > $1) and ${isValid}
    returning ${ownerId}, created_at as "createdAt", generation, token_hash as "tokenHash", rotated_at as "rotatedAt"`,
 );
 const generationColumns = `s.created_at as "createdAt", s.generation, s.token_hash as "tokenHash", s.rotated_at as "rotatedAt"`;
@@ -98,17 +99,17 @@ const deleteSession = sql<{ accountId: string }>(
   `delete from sessions where id = $1 returning ${ownerId}`,
 );
 // One read for each access token: its session, the account, and a signing key that is not revoked.
-const stateColumns = `a.id as "accountId", case when s.account_epoch = a.session_epoch then 1 else 0 end as "isCurrentEpoch",
+export const stateColumns = `a.id as "accountId", case when s.account_epoch = a.session_epoch then 1 else 0 end as "isCurrentEpoch",
      a.disabled_at as "accountDisabledAt", a.role as "accountRole",
      case when a.requires_second_factor = 1 and not exists (
        select 1 from second_factors f where f.account_pk = a.pk and f.confirmed_at is not null) then 1 else 0 end as "mustEnrol", s.created_at as "createdAt", s.idle_expires_at as "idleExpiresAt", s.expires_at as "expiresAt"`;
 const selectState = sqlMany<SessionState>('select_session_state', {
   sqlite: `select ${stateColumns}
    from sessions s join accounts a on a.pk = s.account_pk join signing_keys k on k.kid = $2 and k.revoked_at is null
-   where s.id = $1`,
+   where s.id = $1 and s.kind = 'tokens'`,
   postgres: `select lookup.ordinal, ${stateColumns}
    from unnest($1::text[], $2::text[]) with ordinality as lookup (id, kid, ordinal)
-     join sessions s on s.id = lookup.id join accounts a on a.pk = s.account_pk
+     join sessions s on s.id = lookup.id and s.kind = 'tokens' join accounts a on a.pk = s.account_pk
      join signing_keys k on k.kid = lookup.kid and k.revoked_at is null`,
 });
 // The same check in the transaction of a change. On PostgreSQL both rows are locked, in the order in which a sign-in locks

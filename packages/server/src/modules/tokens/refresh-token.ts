@@ -15,7 +15,7 @@ import { checksumChars, refreshTokenBodyChars, refreshTokenPrefix } from '@keyre
 import type { InstallationKeys } from '../../foundation/crypto/master-key.ts';
 import { checksum, fromBase62, Secret, toBase62 } from '../../foundation/crypto/secret.ts';
 
-const sessionBytes = 16;
+export const sessionBytes = 16;
 const generationBytes = 4;
 const secretBytes = 32;
 const proofBytes = 16;
@@ -48,7 +48,7 @@ export class RefreshTokens {
 
   /** The token that replaces this one. The same token always has the same successor. */
   successor(token: RefreshToken): RefreshToken {
-    const session = fromBase62(token.sessionId.slice(sessionIdPrefix.length), sessionBytes);
+    const session = sessionBytesOf(token.sessionId);
     if (!session) throw new Error('a parsed token has a session id');
     return this.#make(session, token.generation + 1, this.#keys.refreshTokenSuccessor.mac(token.text.reveal()));
   }
@@ -93,4 +93,9 @@ export class RefreshTokens {
 /** Whether a text has the form of a session id. */
 export const isSessionId = (text: string): boolean => /^ses_[0-9A-Za-z]{22}$/.test(text);
 
-const sessionId = (bytes: Uint8Array): string => sessionIdPrefix + toBase62(bytes, sessionIdChars);
+/** @param bytes 16 */
+export const sessionId = (bytes: Uint8Array): string => sessionIdPrefix + toBase62(bytes, sessionIdChars);
+
+/** The inverse of {@link sessionId}. @returns undefined for text of another format */
+export const sessionBytesOf = (id: string): Buffer | undefined =>
+  fromBase62(id.slice(sessionIdPrefix.length), sessionBytes);

@@ -67,6 +67,9 @@ export interface FailedSignIn {
 /** Sign-ins since the start, for metrics. */
 export type SignInCounts = Record<'accepted' | 'refused' | 'throttled' | 'overloaded', number>;
 
+/** What can prove the second factor of an account. */
+const methods = ['code', 'recovery_code'] as const;
+
 type OnFound = (accountId: string) => void;
 
 /** Credentials that were right when they were checked. */
@@ -161,7 +164,7 @@ export class SignIns {
   async #prove(accountId: string, code: string | undefined): Promise<FactorProof | undefined> {
     const { secondFactors } = this.#options;
     if (!(await secondFactors.isInForce(accountId))) return undefined;
-    if (code === undefined || code === '') throw new DomainError('second_factor_required');
+    if (code === undefined || code === '') throw new DomainError('second_factor_required', { methods });
     const proof = await secondFactors.check(accountId, code);
     if (!proof) throw new DomainError('second_factor_invalid');
     return proof;

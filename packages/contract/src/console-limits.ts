@@ -1,0 +1,18 @@
+/** Lifetimes of sessions of the console. Part of the tables in limits.ts. */
+import { limit, type Limits } from './limit-definition.ts';
+
+export const consoleLimits = {
+  consoleIdleSecondsMax: limit(
+    43_200,
+    'A session of the console ends after this time without an action of the person.',
+  ),
+  consoleSessionSecondsMax: limit(604_800, 'It ends after this time in any case.'),
+  // NIST SP 800-63B-4 section 2.2.3 (AAL2).
+  consoleAdministratorIdleSecondsMax: limit(
+    3_600,
+    'The same without an action, while the account is an administrator.',
+  ),
+  consoleAdministratorSecondsMax: limit(86_400, 'The same in any case, while the account is an administrator.'),
+  // Each extension is a write.
+  consoleExtensionSeconds: limit(300, 'Shortest time between two extensions of a session by actions of the person.'),
+} as const satisfies Limits;

@@ -1,0 +1,44 @@
+/** What the console shows before a sign-in. It is public, so it contains no version and no count. */
+import { languages, type ConsoleConfig } from '@keyreeve/contract';
+import { hasAdministrator } from '../accounts/store.ts';
+import { toInstant, type Clock } from '../../foundation/clock.ts';
+import { CoalescedCall } from '../../foundation/database/coalesced-call.ts';
+import type { Db } from '../../foundation/database/db.ts';
+
+export interface ConsoleConfigurationOptions {
+  readonly db: Db;
+  readonly clock: Clock;
+  /** The operator's name. */
+  readonly product: string;
+  /** Of the console. */
+  readonly origin: string;
+  readonly features: ConsoleConfig['features'];
+}
+
+export class ConsoleConfiguration {
+  readonly #options: ConsoleConfigurationOptions;
+  readonly #check: CoalescedCall;
+  /** Never true again: the last administrator cannot be removed. */
+  #needsAdministrator = true;
+
+  constructor(options: ConsoleConfigurationOptions) {
+    this.#options = options;
+    this.#check = new CoalescedCall(async () => {
+      this.#needsAdministrator = !(await hasAdministrator(options.db));
+    });
+  }
+
+  /** Reads the database only while there is no administrator. Requests that arrive together share one read. */
+  async read(): Promise<ConsoleConfig> {
+    const { clock, product, origin, features } = this.#options;
+    if (this.#needsAdministrator) await this.#check.call();
+    return {
+      product,
+      features,
+      needsAdministrator: this.#needsAdministrator,
+      origin,
+      languages: [...languages],
+      now: toInstant(clock.now()),
+    };
+  }
+}
