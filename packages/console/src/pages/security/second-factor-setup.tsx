@@ -8,6 +8,7 @@ import { Dialog } from '../../parts/dialog.tsx';
 import { Field } from '../../parts/field.tsx';
 import { Form } from '../../parts/form.tsx';
 import { ProofFields } from '../../parts/proof-fields.tsx';
+import { Step } from '../../parts/step.tsx';
 import { confirmByPassword } from '../../recent-sign-in.ts';
 import { useAction } from '../../resource.ts';
 import { text } from '../../text/text.ts';
@@ -62,7 +63,7 @@ function ConfirmStep({ begun, onClose }: { readonly begun: Begun; readonly onClo
     recoveryCodes.value = confirmed.recoveryCodes;
   });
   return (
-    <>
+    <Step>
       <ol class="steps">
         <li>{text.security.scan}</li>
         <li>{text.security.enterCode}</li>
@@ -77,12 +78,13 @@ function ConfirmStep({ begun, onClose }: { readonly begun: Begun; readonly onClo
         <Field
           label={text.security.codeOfApp}
           name="code"
+          look="one-time-code"
           autocomplete="one-time-code"
           inputMode="numeric"
           autofocus
           error={action.problem?.code === 'second_factor_wrong' ? action.problem.sentence : undefined}
         />
       </Form>
-    </>
+    </Step>
   );
 }

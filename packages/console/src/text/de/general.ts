@@ -14,6 +14,7 @@ export const general = {
   close: 'Close',
   cancel: 'Cancel',
   save: 'Save',
+  saved: 'Gespeichert',
   copy: 'Copy',
   copied: 'Copied',
   copyFailed: 'Der Browser hat das Kopieren nicht erlaubt. Der Text ist ausgewählt: Kopieren Sie ihn mit der Tastatur.',

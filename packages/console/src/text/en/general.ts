@@ -14,6 +14,7 @@ export const general = {
   close: 'Close',
   cancel: 'Cancel',
   save: 'Save',
+  saved: 'Saved',
   copy: 'Copy',
   copied: 'Copied',
   copyFailed: 'The browser did not allow the copy. The text is selected: copy it with the keyboard.',

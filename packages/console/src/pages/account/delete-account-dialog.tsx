@@ -1,0 +1,72 @@
+/** Deletes the account after the person has typed its email address and password. */
+import { useSignal } from '@preact/signals';
+import { call } from '../../api.ts';
+import type { Fields } from '../../fields.ts';
+import { Button } from '../../parts/button.tsx';
+import { Dialog } from '../../parts/dialog.tsx';
+import { Field } from '../../parts/field.tsx';
+import { Form } from '../../parts/form.tsx';
+import { Notice } from '../../parts/notice.tsx';
+import { ProofFields } from '../../parts/proof-fields.tsx';
+import { Problem } from '../../problem.ts';
+import { confirmByPassword } from '../../recent-sign-in.ts';
+import { useAction } from '../../resource.ts';
+import { session } from '../../session.ts';
+import { text } from '../../text/text.ts';
+
+interface DeleteAccountDialogProps {
+  readonly email: string;
+  readonly onClose: () => void;
+}
+
+export function DeleteAccountDialog({ email, onClose }: DeleteAccountDialogProps) {
+  const isDeleted = useSignal(false);
+  const action = useAction(async (fields: Fields) => {
+    if (fields.text('email').trim().toLowerCase() !== email.toLowerCase()) throw new Problem('email_differs', 0);
+    const currentPassword = fields.text('currentPassword');
+    await confirmByPassword(currentPassword);
+    await call('DELETE /auth/account', { body: { currentPassword } });
+    isDeleted.value = true;
+  });
+  const { problem } = action;
+  // The session ended with the account.
+  if (isDeleted.value) return <Deleted onClose={() => void (session.value = null)} />;
+  return (
+    <Dialog title={text.account.deleteTitle} onClose={onClose}>
+      <p>{text.account.deleteIntro}</p>
+      <ul>
+        <li>{text.account.deletesKeys}</li>
+        <li>{text.account.deletesSessions}</li>
+        <li>{text.account.keepsServiceAccounts}</li>
+      </ul>
+      <Form
+        action={action}
+        submit={text.account.deleteAccount}
+        kind="danger"
+        others={<Button onClick={onClose}>{text.general.cancel}</Button>}
+      >
+        <Field
+          label={text.account.typeEmail(email)}
+          name="email"
+          autocomplete="off"
+          autofocus
+          error={problem?.code === 'email_differs' ? problem.sentence : undefined}
+        />
+        <ProofFields problem={problem} />
+      </Form>
+    </Dialog>
+  );
+}
+
+const Deleted = ({ onClose }: { readonly onClose: () => void }) => (
+  <Dialog title={text.account.deletedTitle} onClose={onClose}>
+    <Notice tone="success" role="status">
+      {text.account.deleted}
+    </Notice>
+    <div class="actions end">
+      <Button kind="primary" autofocus onClick={onClose}>
+        {text.general.close}
+      </Button>
+    </div>
+  </Dialog>
+);

@@ -1,0 +1,61 @@
+/** Requests a change of the email address, which a link in a mail confirms. */
+import { useSignal } from '@preact/signals';
+import { call } from '../../api.ts';
+import type { Fields } from '../../fields.ts';
+import { Button } from '../../parts/button.tsx';
+import { Dialog } from '../../parts/dialog.tsx';
+import { Field } from '../../parts/field.tsx';
+import { Form } from '../../parts/form.tsx';
+import { Notice } from '../../parts/notice.tsx';
+import { ProofFields } from '../../parts/proof-fields.tsx';
+import { Step } from '../../parts/step.tsx';
+import { confirmByPassword } from '../../recent-sign-in.ts';
+import { useAction } from '../../resource.ts';
+import { text } from '../../text/text.ts';
+
+export function EmailDialog({ onClose }: { readonly onClose: () => void }) {
+  const sentTo = useSignal<string>();
+  const action = useAction(async (fields: Fields) => {
+    const currentPassword = fields.text('currentPassword');
+    const email = fields.text('email').trim();
+    await confirmByPassword(currentPassword);
+    await call('PUT /auth/account/email', { body: { email, currentPassword } });
+    sentTo.value = email;
+  });
+  const { problem } = action;
+  return (
+    <Dialog title={text.account.changeEmail} onClose={onClose}>
+      {sentTo.value ? (
+        <Step>
+          <Notice tone="success" role="status">
+            {text.account.emailSent(sentTo.value)}
+          </Notice>
+          <div class="actions end">
+            <Button kind="primary" autofocus onClick={onClose}>
+              {text.general.close}
+            </Button>
+          </div>
+        </Step>
+      ) : (
+        <>
+          <p>{text.account.emailIntro}</p>
+          <Form
+            action={action}
+            submit={text.account.sendLink}
+            others={<Button onClick={onClose}>{text.general.cancel}</Button>}
+          >
+            <Field
+              label={text.account.newEmail}
+              name="email"
+              type="email"
+              autocomplete="email"
+              autofocus
+              error={problem?.code === 'email_invalid' ? problem.sentence : undefined}
+            />
+            <ProofFields problem={problem} />
+          </Form>
+        </>
+      )}
+    </Dialog>
+  );
+}

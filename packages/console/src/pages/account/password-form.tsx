@@ -1,0 +1,78 @@
+/** Changes the password. Every other session ends; API keys are deleted only if the person wants it. */
+import type { ComponentChildren } from 'preact';
+import { useSignal } from '@preact/signals';
+import { call, type ResponseOf } from '../../api.ts';
+import type { Fields } from '../../fields.ts';
+import { plural } from '../../format.ts';
+import { Choice } from '../../parts/choice.tsx';
+import { Button } from '../../parts/button.tsx';
+import { Field } from '../../parts/field.tsx';
+import { Form } from '../../parts/form.tsx';
+import { Notice } from '../../parts/notice.tsx';
+import { ProofFields } from '../../parts/proof-fields.tsx';
+import { Step } from '../../parts/step.tsx';
+import { useAction } from '../../resource.ts';
+import { config } from '../../session.ts';
+import { text } from '../../text/text.ts';
+
+interface PasswordFormProps {
+  readonly onClose: () => void;
+  /** After the change, for example to load the sessions again. */
+  readonly onChanged?: () => void;
+  /** Above the fields, until the password has been changed. */
+  readonly children?: ComponentChildren;
+}
+
+export function PasswordForm({ onClose, onChanged, children }: PasswordFormProps) {
+  const changed = useSignal<ResponseOf<'PUT /auth/account/password'>>();
+  const action = useAction(async (fields: Fields) => {
+    const body = {
+      currentPassword: fields.text('currentPassword'),
+      newPassword: fields.text('newPassword'),
+      revokeKeys: fields.isChecked('revokeKeys'),
+    };
+    changed.value = await call('PUT /auth/account/password', { body });
+    onChanged?.();
+  });
+  if (changed.value) return <Changed keyCount={changed.value.apiKeys.length} onClose={onClose} />;
+  const isPasswordRejected = action.problem?.code.startsWith('password_') && action.problem.code !== 'password_wrong';
+  return (
+    <>
+      {children ?? <p>{text.account.passwordIntro}</p>}
+      <Form
+        action={action}
+        submit={text.account.changePassword}
+        others={<Button onClick={onClose}>{text.general.cancel}</Button>}
+      >
+        <ProofFields problem={action.problem} autofocus />
+        <Field
+          label={text.account.newPassword}
+          name="newPassword"
+          type="password"
+          autocomplete="new-password"
+          hint={text.account.passwordHint(config.value?.features.passwordLengthMin ?? 0)}
+          error={isPasswordRejected ? action.problem?.sentence : undefined}
+        />
+        <Choice label={text.account.revokeKeys} name="revokeKeys" hint={text.account.revokeKeysHint} />
+      </Form>
+    </>
+  );
+}
+
+function Changed({ keyCount, onClose }: { readonly keyCount: number; readonly onClose: () => void }) {
+  return (
+    <Step>
+      <Notice tone="success" role="status">
+        <p>{text.account.passwordChanged}</p>
+        {keyCount > 0 && (
+          <p>{plural(keyCount, { one: text.account.keysContinueOne, other: text.account.keysContinue(keyCount) })}</p>
+        )}
+      </Notice>
+      <div class="actions end">
+        <Button kind="primary" autofocus onClick={onClose}>
+          {text.general.close}
+        </Button>
+      </div>
+    </Step>
+  );
+}
