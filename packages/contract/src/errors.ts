@@ -336,7 +336,7 @@ export const errors = {
     status: 429,
     title: 'Too many requests of this kind',
     meaning:
-      'Requests of this kind are counted: sign-ups, resets and other requests that send mail per email address and client IP range, reports of leaked secrets per client IP range, changes of the language per account. Wait for the seconds in Retry-After.',
+      'Requests of this kind are counted: sign-ups, resets and other requests that send mail per email address and client IP range, reports of leaked secrets per client IP range, changes of the language and exports per account. Wait for the seconds in Retry-After.',
   },
   too_many_in_progress: {
     status: 429,

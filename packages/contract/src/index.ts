@@ -1,5 +1,6 @@
 /** Keyreeve's HTTP contract as data. */
 export * from './account-activity.ts';
+export * from './account-export.ts';
 export * from './accounts.ts';
 export type { AccountDetail, AccountPage, AdministeredAccount, AuditPage } from './admin-schemas.ts';
 export * from './admin-keys.ts';

@@ -4,6 +4,7 @@
  */
 import type { TSchema } from 'typebox';
 import * as accountActivity from './account-activity.ts';
+import * as accountExport from './account-export.ts';
 import * as accounts from './accounts.ts';
 import * as administration from './admin-schemas.ts';
 import * as keyChanges from './api-key-changes.ts';
@@ -111,6 +112,7 @@ export const responseSchemas: Readonly<Record<string, TSchema>> = {
   RemainingApiKeys: accounts.MessageAndKeys,
   Account: accounts.OwnAccount,
   AccountActivityEvent: accountActivity.ActivityEvent,
+  AccountExport: accountExport.AccountExport,
   AccountActivity: accountActivity.ActivityPage,
   AccountSummary: administration.AdministeredAccount,
   AccountDetails: administration.AccountDetail,

@@ -22,6 +22,7 @@ import {
   verifyEmailPage,
 } from './accounts.ts';
 import { getActivity } from './account-activity.ts';
+import { exportAccount } from './account-export.ts';
 import { adminRoutes } from './admin.ts';
 import { changeKey, endPreviousSecret, getKey, rotateKey } from './api-key-changes.ts';
 import { consoleRoutes } from './console.ts';
@@ -75,6 +76,7 @@ export const allRoutes: readonly RouteContract[] = [
   acceptInvitation,
   getOwnAccount,
   getActivity,
+  exportAccount,
   changeLanguage,
   changePassword,
   changeEmail,

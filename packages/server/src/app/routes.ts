@@ -32,6 +32,7 @@ import { enrolmentRoutes } from '../modules/second-factors/routes.ts';
 import type { Managers } from '../modules/service-accounts/managers.ts';
 import { managerAdminRoutes, serviceAccountRoutes } from '../modules/service-accounts/routes.ts';
 import type { ServiceAccounts } from '../modules/service-accounts/service-accounts.ts';
+import { exportRoutes } from '../modules/self-service/export-routes.ts';
 import { accountRoutes } from '../modules/self-service/routes.ts';
 import type { SelfService } from '../modules/self-service/self-service.ts';
 import type { SigningKeys } from '../modules/signing-keys/signing-keys.ts';
@@ -46,6 +47,7 @@ import type { Webhooks } from '../modules/webhooks/webhooks.ts';
 import type { Log } from '../foundation/log.ts';
 import { logFailure } from '../http/problem-log.ts';
 import type { Route } from '../http/route.ts';
+import { Streams } from '../http/stream.ts';
 import { healthRoutes, type Health } from './health.ts';
 
 export interface RouteOptions extends AdminParts {
@@ -87,6 +89,11 @@ export function routesOf(options: RouteOptions): readonly Route[] {
 /** All routes except those of the console. */
 function ownRoutesOf(options: RouteOptions): readonly Route[] {
   const { selfService, tokens, apiKeys, enrolment, verifier, signingKeys, webhooks, health, publicUrl } = options;
+  const streams = new Streams({
+    isClosing: () => health.isClosed,
+    onIncomplete: (name, owner, err) =>
+      options.log.warn({ event: 'export_incomplete', export: name, accountId: owner, err }),
+  });
   const recentUsage: RecentUsageOf = (ids) => options.keyUsage.recentOfKeys(ids);
   return [
     // Any client
@@ -109,6 +116,7 @@ function ownRoutesOf(options: RouteOptions): readonly Route[] {
     ...apiKeyRoutes(apiKeys, options.keyChanges, recentUsage),
     ...scopeRoutes(options.scopeCatalogue),
     ...sessionRoutes(tokens),
+    ...exportRoutes(selfService.exporter, options, streams),
     ...enrolmentRoutes(enrolment),
     // A person with an access token, or a backend with a management key
     ...serviceAccountRoutes(options.serviceAccounts, options.managers),

@@ -3,12 +3,15 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { SecurityHeaders } from './headers.ts';
 import type { ProblemResponse } from './problem.ts';
 import type { BareResponse } from './short-path.ts';
+import { writeStream, type ContentStream } from './stream.ts';
 
 /** The result of a route's handler. */
 export interface RouteResponse {
   readonly status: number;
   /** A string or bytes are written unchanged, other values as JSON. Without it, the response has no content. */
   readonly body?: unknown;
+  /** Instead of a body: content that is read in parts. */
+  readonly stream?: ContentStream;
   /** JSON by default. */
   readonly contentType?: string;
   /** Alternating names and values. */
@@ -23,8 +26,10 @@ export interface RouteResponse {
 
 export function write(response: ServerResponse, security: SecurityHeaders, result: RouteResponse): void {
   if (result.onLost) whenLost(response, result.onLost);
-  const { status, body } = result;
-  if (body instanceof Uint8Array) response.writeHead(status, headersOf(security, result, body.byteLength)).end(body);
+  const { status, body, stream } = result;
+  if (stream) void writeStream(response, status, headersOf(security, result, 'unknown'), stream);
+  else if (body instanceof Uint8Array)
+    response.writeHead(status, headersOf(security, result, body.byteLength)).end(body);
   else send(response, security, result);
 }
 
@@ -37,11 +42,12 @@ export function send(response: BareResponse, security: SecurityHeaders, result: 
 }
 
 /** @param bytes of the content, undefined without content */
-function headersOf(security: SecurityHeaders, result: RouteResponse, bytes: number | undefined): string[] {
+function headersOf(security: SecurityHeaders, result: RouteResponse, bytes: number | 'unknown' | undefined): string[] {
   const { status, contentType = 'application/json; charset=utf-8', headers = [] } = result;
   const isData = result.cacheControl === undefined && result.policy === undefined;
   const pairs = [...(isData ? security.data : security.with(result)), ...headers];
-  if (bytes !== undefined) pairs.push('Content-Type', contentType, 'Content-Length', String(bytes));
+  if (bytes === 'unknown') pairs.push('Content-Type', contentType);
+  else if (bytes !== undefined) pairs.push('Content-Type', contentType, 'Content-Length', String(bytes));
   // RFC 9110 section 8.6: a 204 has no Content-Length.
   else if (status !== 204) pairs.push('Content-Length', '0');
   return pairs;

@@ -7,6 +7,7 @@ import { test, type TestContext } from 'node:test';
 import { Pool } from 'pg';
 import { allRoutes, publicKeyExample, type RouteContract } from '@keyreeve/contract';
 import { sql } from '../../foundation/database/sql.ts';
+import { consoleRequests } from './console-requests.ts';
 import { requestsWithoutCredential } from './requests-without-credential.ts';
 import { basic, bearer, goodPassword, operator, type Answered, type SignedIn } from '../../../test-kit/new-app.ts';
 import { currentKind } from '../../../test-kit/new-db.ts';
@@ -234,8 +235,6 @@ const requests: Readonly<Record<string, Send>> = {
     const code = await client.nextCode(email, /invited/);
     return client.post('/auth/accounts/accept-invitation', { code, password });
   },
-  getOwnAccount: own('GET', () => '/auth/account'),
-  getActivity: own('GET', () => '/auth/account/activity'),
   changePassword: own('PUT', () => '/auth/account/password', {
     currentPassword: password,
     newPassword: otherPassword,
@@ -318,7 +317,6 @@ const requests: Readonly<Record<string, Send>> = {
   adminDeleteKey: administered('DELETE', ({ account, keyId }) => `accounts/${account.id}/api-keys/${keyId}`),
   adminListSessions: administered('GET', ({ account }) => `accounts/${account.id}/sessions`),
   adminEndSession: administered('DELETE', ({ account, sessionId }) => `accounts/${account.id}/sessions/${sessionId}`),
-  adminListAudit: administered('GET', ({ account }) => `audit?account=${account.id}`),
   createFirstAdministrator: async ({ client }) => {
     const { app } = client;
     // The route creates an administrator only if there is none.
@@ -343,6 +341,7 @@ const requests: Readonly<Record<string, Send>> = {
   verifyBatch: verifying('/auth/verify/batch', (credential) => ({ json: { credentials: [credential] } })),
   introspect: verifying('/auth/introspect', (token) => ({ body: new URLSearchParams({ token }).toString() })),
   ...requestsWithoutCredential(github),
+  ...consoleRequests(own, administered),
   getJwks: read('/.well-known/jwks.json'),
   getMetadata: read('/.well-known/oauth-authorization-server'),
   verifyEmailPage: read('/account/verify-email'),

@@ -78,6 +78,12 @@ export class RequestLimits {
     await this.#count([{ bucket: this.#bucket('code', codeHash.toString('hex')), max: limits.codeTriesMax }]);
   }
 
+  /** Counts an export of an account's own data. @throws DomainError `too_many_requests` */
+  countExport = (accountId: string): Promise<void> =>
+    this.#count([
+      { bucket: this.#bucket('export', accountId), max: limits.accountExportsPerHourMax, policy: 'account exports' },
+    ]);
+
   /** Counts a change of an account to itself. @throws DomainError `too_many_requests` */
   async countOwnChange(kind: keyof typeof ownChangesMax, accountId: string): Promise<void> {
     const bucket = this.#bucket(kind, accountId);

@@ -2,9 +2,9 @@
 import * as contract from '@keyreeve/contract';
 import { toInstant } from '../../foundation/clock.ts';
 import { Secret } from '../../foundation/crypto/secret.ts';
-import { toLimits } from '../key-limits/definition.ts';
 import { linkPages, type LinkPageOptions } from '../link-pages/link-pages.ts';
 import { route, type Route } from '../../http/route.ts';
+import { toOwnAccount } from './account-view.ts';
 import type { SelfService } from './self-service.ts';
 import type { RemainingKey } from './options.ts';
 
@@ -46,22 +46,10 @@ export function accountRoutes(
       await passwordReset.acceptInvitation(body.code, new Secret(body.password), clientIp);
       return { status: 200, body: { message: 'The password is set. You can sign in now.' } };
     }),
-    route(contract.getOwnAccount, async ({ principal }) => {
-      const { id, email, role, createdAt, ...row } = await own.find(principal);
-      const body: contract.OwnAccount = {
-        id,
-        email,
-        role,
-        createdAt: toInstant(createdAt),
-        verified: row.unverifiedSince === null,
-        secondFactor: row.hasSecondFactor > 0,
-        requiresSecondFactor: row.requiresSecondFactor === 1,
-        language: row.language,
-        limits: toLimits(row.limits),
-        quotaUse: row.quotaUse,
-      };
-      return { status: 200, body };
-    }),
+    route(contract.getOwnAccount, async ({ principal }) => ({
+      status: 200,
+      body: toOwnAccount(await own.find(principal)),
+    })),
     route(contract.getActivity, async ({ principal, query }) => ({
       status: 200,
       body: await activity.page(principal, query),

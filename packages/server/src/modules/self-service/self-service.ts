@@ -1,5 +1,6 @@
 /** Composes the parts of self-service. */
 import { Activity } from './activity.ts';
+import { AccountExporter } from './export.ts';
 import { EmailChange } from './email-change.ts';
 import { UndoEmailChange } from './undo-email-change.ts';
 import type { SelfServiceOptions } from './options.ts';
@@ -14,6 +15,7 @@ export class SelfService {
   readonly passwordReset: PasswordReset;
   readonly own: OwnAccount;
   readonly activity: Activity;
+  readonly exporter: AccountExporter;
   readonly emailChange: EmailChange;
   readonly emailUndo: UndoEmailChange;
 
@@ -23,6 +25,7 @@ export class SelfService {
     this.passwordReset = new PasswordReset(options);
     this.own = new OwnAccount(options);
     this.activity = new Activity(options);
+    this.exporter = new AccountExporter(options, this.own, this.activity);
     this.emailChange = new EmailChange(options, this.own);
     this.emailUndo = new UndoEmailChange(options);
   }

@@ -121,6 +121,7 @@ const lockValid = sql<{ id: string }>('lock_live_session', {
   sqlite: lockValidText,
   postgres: `${lockValidText} for update`,
 });
+const selectContinuing = sql<{ id: string }>('select_continuing_session', lockValidText);
 const listOwn = sql<SessionRow>(
   'list_account_sessions',
   `select id, created_at as "createdAt", rotated_at as "rotatedAt", idle_expires_at as "idleExpiresAt", address as "clientIp", program as "userAgent"
@@ -247,6 +248,22 @@ export async function assertSessionValidTx(tx: Transaction, principal: Principal
   const locked = mustAdminister ? lockAdministrationTx(tx) : undefined;
   const valid = tx.get(lockValid, [sessionId, accountId, now, kid, mustAdminister]);
   const [, session] = await allInOrder([locked, valid]);
+  if (!session) throw new DomainError('invalid_access_token');
+}
+
+/**
+ * For a response that takes long: whether its caller may still receive it, by the session, the account, the role and the key
+ * that signed the access token.
+ * @throws DomainError `invalid_access_token`
+ */
+export async function assertSessionContinues(
+  reader: Pick<Db, 'get'>,
+  principal: AccountPrincipal,
+  now: number,
+): Promise<void> {
+  const { accountId, sessionId, kid = null, actsAs } = principal;
+  const mustAdminister = actsAs === 'administrator' ? 1 : 0;
+  const session = await reader.get(selectContinuing, [sessionId, accountId, now, kid, mustAdminister]);
   if (!session) throw new DomainError('invalid_access_token');
 }
 

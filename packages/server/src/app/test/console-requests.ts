@@ -1,0 +1,11 @@
+/** Requests of `one-connection.test.ts` to the routes for the lists of the console. */
+
+/** Makes a request of a new account, or of a new administrator. */
+type Make<Send> = (method: string, path: () => string, json?: object) => Send;
+
+export const consoleRequests = <Send>(own: Make<Send>, administered: Make<Send>): Record<string, Send> => ({
+  getOwnAccount: own('GET', () => '/auth/account'),
+  getActivity: own('GET', () => '/auth/account/activity'),
+  exportAccount: own('GET', () => '/auth/account/export'),
+  adminListAudit: administered('GET', () => 'audit?account=acc_1&action=session.created'),
+});

@@ -1,0 +1,98 @@
+/** The export of an account's own data as one JSON document, read in pages. */
+import { limits, type AccountExport } from '@keyreeve/contract';
+import type { AccountPrincipal } from '../../foundation/principal.ts';
+import { toInstant } from '../../foundation/clock.ts';
+import type { ContentStream, Streams } from '../../http/stream.ts';
+import type { ApiKeys } from '../api-keys/api-keys.ts';
+import { toFullKey } from '../api-keys/key-view.ts';
+import { toServiceAccount } from '../service-accounts/routes.ts';
+import type { ServiceAccounts } from '../service-accounts/service-accounts.ts';
+import { assertSessionContinues } from '../sessions/store.ts';
+import type { Tokens } from '../tokens/tokens.ts';
+import { toOwnAccount } from './account-view.ts';
+import type { Activity } from './activity.ts';
+import type { SelfServiceOptions } from './options.ts';
+import type { OwnAccount } from './own-account.ts';
+
+/** The lists of other modules that an export contains. */
+export interface ExportedLists {
+  readonly apiKeys: Pick<ApiKeys, 'page'>;
+  readonly serviceAccounts: Pick<ServiceAccounts, 'page'>;
+  readonly tokens: Pick<Tokens, 'listSessions'>;
+}
+
+const rowsPerPage = '500';
+
+interface Page {
+  readonly rows: readonly object[];
+  readonly nextCursor: string | null;
+}
+
+export class AccountExporter {
+  readonly #options: Pick<SelfServiceOptions, 'db' | 'clock' | 'requests'>;
+  readonly #own: OwnAccount;
+  readonly #activity: Activity;
+
+  constructor(options: Pick<SelfServiceOptions, 'db' | 'clock' | 'requests'>, own: OwnAccount, activity: Activity) {
+    this.#options = options;
+    this.#own = own;
+    this.#activity = activity;
+  }
+
+  /**
+   * @throws DomainError `too_many_requests`, `too_many_in_progress`, `invalid_access_token` if the account has been deleted
+   */
+  async open(principal: AccountPrincipal, lists: ExportedLists, streams: Streams): Promise<ContentStream> {
+    const { db, clock, requests } = this.#options;
+    const owner = principal.accountId;
+    await requests.countExport(owner);
+    const check = (): Promise<void> => assertSessionContinues(db, principal, clock.now());
+    return streams.open({ name: 'account', owner, check, parts: this.#parts(principal, lists) });
+  }
+
+  /** The text of an {@link AccountExport}, by pages. */
+  async *#parts(
+    principal: AccountPrincipal,
+    { apiKeys, serviceAccounts, tokens }: ExportedLists,
+  ): AsyncGenerator<string, void, undefined> {
+    const head: Pick<AccountExport, 'exportedAt' | 'account' | 'sessions'> = {
+      exportedAt: toInstant(this.#options.clock.now()),
+      account: toOwnAccount(await this.#own.find(principal)),
+      sessions: await tokens.listSessions(principal),
+    };
+    yield `${JSON.stringify(head).slice(0, -1)},"serviceAccounts":`;
+    yield* list(async (page) => {
+      const found = await serviceAccounts.page(principal, page);
+      return { rows: found.serviceAccounts.map(toServiceAccount), nextCursor: found.nextCursor };
+    });
+    yield ',"apiKeys":';
+    yield* list(async (page) => {
+      const { keys, nextCursor } = await apiKeys.page(principal.accountId, page);
+      return { rows: keys.map(toFullKey), nextCursor };
+    });
+    yield ',"activity":';
+    const isComplete = yield* list(async (page) => {
+      const { activity: rows, nextCursor } = await this.#activity.page(principal, page);
+      return { rows, nextCursor };
+    }, limits.exportedActivityMax);
+    yield `,"isActivityComplete":${isComplete}}\n`;
+  }
+}
+
+/** A JSON array of all pages. @returns whether it has all rows */
+async function* list(
+  read: (page: { limit: string; cursor?: string }) => Promise<Page>,
+  rowsMax = Infinity,
+): AsyncGenerator<string, boolean, undefined> {
+  let count = 0;
+  let cursor: string | null = '';
+  yield '[';
+  while (cursor !== null && count < rowsMax) {
+    const { rows, nextCursor }: Page = await read({ limit: rowsPerPage, ...(cursor === '' ? {} : { cursor }) });
+    if (rows.length > 0) yield (count === 0 ? '' : ',') + rows.map((row) => JSON.stringify(row)).join(',');
+    count += rows.length;
+    cursor = nextCursor;
+  }
+  yield ']';
+  return cursor === null;
+}
