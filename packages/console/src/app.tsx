@@ -5,7 +5,7 @@ import { Problem } from './problem.ts';
 import { config, loadSession } from './session.ts';
 import { Shell } from './shell.tsx';
 import { ProblemNotice } from './parts/problem-notice.tsx';
-import { loadTexts } from './text/text.ts';
+import { loadTexts, text } from './text/text.ts';
 
 const root = document.querySelector('#app')!;
 
@@ -15,15 +15,10 @@ async function start(): Promise<void> {
     await loadSession();
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
-    render(
-      <main class="narrow">
-        <ProblemNotice problem={error} onRetry={() => location.reload()} />
-      </main>,
-      root,
-    );
+    showFailure(error);
     return;
   }
-  document.title = config.value?.product ?? 'Keyreeve';
+  document.title = config.value?.product ?? text.general.product;
   root.replaceChildren();
   render(
     <LocationProvider scope="/console">
@@ -31,6 +26,19 @@ async function start(): Promise<void> {
     </LocationProvider>,
     root,
   );
+}
+
+/** Reloads the page by itself: a person may not be there when the service responds again. */
+function showFailure(problem: Problem): void {
+  root.replaceChildren();
+  render(
+    <main class="narrow">
+      <h1>{text.general.product}</h1>
+      <ProblemNotice problem={problem} onRetry={() => location.reload()} />
+    </main>,
+    root,
+  );
+  setTimeout(() => location.reload(), 1000 * (problem.retryAfterSeconds ?? 10));
 }
 
 void start();

@@ -1,4 +1,6 @@
 /** Asks for the password again, and for a one-time code if the account has a second factor. */
+import type { ComponentChildren } from 'preact';
+import { useSignal } from '@preact/signals';
 import { send } from './api.ts';
 import type { Fields } from './fields.ts';
 import { useAction } from './resource.ts';
@@ -6,37 +8,58 @@ import { Button } from './parts/button.tsx';
 import { Dialog } from './parts/dialog.tsx';
 import { Field } from './parts/field.tsx';
 import { Form } from './parts/form.tsx';
-import { session, setSession } from './session.ts';
+import { Problem } from './problem.ts';
+import { session, setSession, type SessionView } from './session.ts';
 import { text } from './text/text.ts';
 
-export function ConfirmationDialog({ settle }: { readonly settle: (isConfirmed: boolean) => void }) {
+export const ConfirmationDialog = ({ settle }: { readonly settle: (isConfirmed: boolean) => void }) => (
+  <Dialog title={text.general.confirmTitle} onClose={() => settle(false)}>
+    <p>{text.general.confirmIntro}</p>
+    <OwnerForm
+      submit={text.general.confirm}
+      others={<Button onClick={() => settle(false)}>{text.general.cancel}</Button>}
+      prove={async (proof) => {
+        setSession(await send('POST /console/session/confirm', { body: proof }));
+        settle(true);
+      }}
+    />
+  </Dialog>
+);
+
+interface OwnerFormProps {
+  readonly submit: string;
+  readonly others: ComponentChildren;
+  readonly prove: (proof: { password: string; code?: string }) => Promise<void>;
+}
+
+/** The password of the session's account, with a one-time code if necessary. */
+export function OwnerForm({ submit, others, prove }: OwnerFormProps) {
+  const account: Partial<SessionView['account']> = session.value?.account ?? {};
+  const needsCode = useSignal(account.secondFactor ?? false);
   const action = useAction(async (fields: Fields) => {
     const code = fields.optional('code');
-    const password = fields.text('password');
-    setSession(await send('POST /console/session/confirm', { body: { password, ...(code ? { code } : {}) } }));
-    settle(true);
+    try {
+      await prove({ password: fields.text('password'), ...(code ? { code } : {}) });
+    } catch (error) {
+      // The second factor was set up elsewhere.
+      if (error instanceof Problem && error.code === 'second_factor_required') needsCode.value = true;
+      throw error;
+    }
   });
   return (
-    <Dialog title={text.general.confirmTitle} onClose={() => settle(false)}>
-      <p>{text.general.confirmIntro}</p>
-      <Form
-        action={action}
-        submit={text.general.confirm}
-        others={<Button onClick={() => settle(false)}>{text.general.cancel}</Button>}
-      >
-        <input
-          type="text"
-          name="username"
-          autocomplete="username"
-          value={session.value?.account.email}
-          readOnly
-          hidden
+    <Form action={action} submit={submit} others={others}>
+      {/* For password managers. */}
+      <input type="text" autocomplete="username" value={account.email} readOnly hidden />
+      <Field label={text.general.password} name="password" type="password" autocomplete="current-password" autofocus />
+      {needsCode.value && (
+        <Field
+          label={text.general.oneTimeCode}
+          name="code"
+          autocomplete="one-time-code"
+          autocapitalize="none"
+          spellcheck={false}
         />
-        <Field label={text.general.password} name="password" type="password" autocomplete="current-password" />
-        {session.value?.account.secondFactor && (
-          <Field label={text.general.oneTimeCode} name="code" autocomplete="one-time-code" />
-        )}
-      </Form>
-    </Dialog>
+      )}
+    </Form>
   );
 }

@@ -6,6 +6,8 @@ const date = () => new Intl.DateTimeFormat(locale, { dateStyle: 'medium' });
 
 export const formatDateTime = (at: string): string => dateTime().format(new Date(at));
 export const formatDate = (at: string): string => date().format(new Date(at));
+/** @param at milliseconds */
+export const formatTime = (at: number): string => new Intl.DateTimeFormat(locale, { timeStyle: 'medium' }).format(at);
 export const formatNumber = (value: number): string => new Intl.NumberFormat(locale).format(value);
 export const formatList = (items: readonly string[]): string => new Intl.ListFormat(locale).format(items);
 

@@ -17,6 +17,8 @@ export class Problem extends Error {
   readonly body: ProblemBody & Readonly<Record<string, unknown>>;
   /** Undefined if the response has no Retry-After. */
   readonly retryAfterSeconds: number | undefined;
+  /** When the next attempt is allowed, in milliseconds; 0: at once. */
+  readonly retryAt: number;
 
   constructor(code: string, status: number, body: ProblemBody = {}, retryAfterSeconds?: number) {
     super(code);
@@ -24,6 +26,7 @@ export class Problem extends Error {
     this.status = status;
     this.body = body as ProblemBody & Readonly<Record<string, unknown>>;
     this.retryAfterSeconds = retryAfterSeconds;
+    this.retryAt = retryAfterSeconds === undefined ? 0 : Date.now() + retryAfterSeconds * 1000;
   }
 
   static async from(response: Response): Promise<Problem> {

@@ -1,7 +1,7 @@
-/** Data that a page loads, with its state. `outage` is cleared by each success. */
+/** Data that a page loads, with its state. Each success clears `outage`. */
 import { useSignal, useSignalEffect } from '@preact/signals';
 import { problemOf, type Problem } from './problem.ts';
-import { outage } from './session.ts';
+import { outage, recoveries } from './session.ts';
 
 export interface Resource<T> {
   /** The newest loaded value; kept while it is loaded again. */
@@ -38,6 +38,8 @@ export function useResource<T>(load: (signal: AbortSignal) => Promise<T>): Resou
     isLoading.value = false;
   };
   useSignalEffect(() => {
+    // After an outage, the data is loaded again.
+    void recoveries.value;
     void run();
     return () => abort.peek()?.abort();
   });

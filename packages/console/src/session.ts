@@ -1,9 +1,10 @@
 /**
- * The session of the person who uses the console. Its secret is in a cookie that scripts cannot read. Other tabs hear of a
- * sign-in and a sign-out through a BroadcastChannel.
+ * The session of the person who uses the console. Its secret is in a cookie that scripts cannot read. A BroadcastChannel
+ * tells other tabs about a sign-in and a sign-out.
  */
-import { computed, signal } from '@preact/signals';
+import { computed, effect, signal } from '@preact/signals';
 import { onFailure, send, type ResponseOf } from './api.ts';
+import { localTime, setServerTime } from './clock.ts';
 import { Problem } from './problem.ts';
 
 export type Config = ResponseOf<'GET /console/config'>;
@@ -13,49 +14,137 @@ export type SessionView = ResponseOf<'GET /console/session'>;
 export const config = signal<Config>();
 /** Undefined until it is known, null for none. */
 export const session = signal<SessionView | null>();
-/** Whether the last session ended without a sign-out, for the notice on the sign-in page. */
-export const hasExpired = signal(false);
+/** Why the last session ended, for the notice on the sign-in page. Undefined after a sign-out in this tab. */
+export const endReason = signal<'unused' | 'ended' | 'otherTab'>();
+/** While set, the session ends soon. `isFinal`: only another sign-in helps. */
+export const ending = signal<{ readonly at: number; readonly isFinal: boolean }>();
 /** The newest failure that concerns the whole service, for the banner. */
 export const outage = signal<'unavailable' | 'unreachable'>();
+/** Counts the ends of outages. Resources that read it load again. */
+export const recoveries = signal(0);
 /** While set, the confirmation dialog is open. */
 export const confirmation = signal<{ readonly settle: (isConfirmed: boolean) => void }>();
 
 export const isAdministrator = computed(() => session.value?.account.role === 'admin');
 
 const channel = new BroadcastChannel('keyreeve-console');
+const warningMs = 120_000;
+const checkMs = 60_000;
+let checkedAt = 0;
 
 /** Loads the settings and the session. @throws Problem if the server cannot be reached */
 export async function loadSession(): Promise<void> {
   config.value = await send('GET /console/config');
   session.value = await currentSession();
-  channel.addEventListener('message', ({ data }) => void reloadSession(data === 'signed-out'));
+  channel.addEventListener('message', ({ data }) => void (data === 'signed-out' ? end('otherTab') : reloadSession()));
+  document.addEventListener('visibilitychange', () => {
+    // Timers are late after the computer was asleep.
+    if (!document.hidden && session.value && Date.now() - checkedAt > checkMs) void reloadSession();
+  });
+  addEventListener('offline', () => void (outage.value = 'unreachable'));
+  effect(watchEnd);
+  effect(watchOutage);
 }
 
 export function setSession(view: SessionView): void {
   session.value = view;
-  hasExpired.value = false;
+  setServerTime(view.now);
+  endReason.value = undefined;
   channel.postMessage('signed-in');
 }
 
 export async function signOut(): Promise<void> {
-  await send('DELETE /console/session');
-  session.value = null;
-  hasExpired.value = false;
+  await send('DELETE /console/session').catch((error: unknown) => {
+    // Without a session, there is nothing to end.
+    if (!(error instanceof Problem) || error.status !== 401) throw error;
+  });
+  end(undefined);
   channel.postMessage('signed-out');
 }
 
 /** After a change of the account, or of the session in another tab. */
-export async function reloadSession(isSignedOut = false): Promise<void> {
-  session.value = isSignedOut ? null : await currentSession().catch(() => session.value ?? null);
+export async function reloadSession(): Promise<void> {
+  const current = await currentSession().catch(() => undefined);
+  if (current) session.value = current;
+  else if (current === null) endUnexpectedly();
+}
+
+/** Extends the session, as any action of a person does. @throws Problem */
+export const staySignedIn = async (): Promise<void> => setSession(await send('GET /console/session'));
+
+function end(reason: typeof endReason.value): void {
+  if (session.value) endReason.value = reason;
+  session.value = null;
+  confirmation.value?.settle(false);
+}
+
+function endUnexpectedly(): void {
+  const view = session.value;
+  if (view) end(endOf(view).at <= Date.now() + 1000 ? 'unused' : 'ended');
 }
 
 async function currentSession(): Promise<SessionView | null> {
   try {
-    return await send('GET /console/session', { isBackground: true });
+    const view = await send('GET /console/session', { isBackground: true });
+    setServerTime(view.now);
+    return view;
   } catch (error) {
     if (error instanceof Problem && error.status === 401) return null;
     throw error;
+  } finally {
+    checkedAt = Date.now();
   }
+}
+
+function endOf({ session: { idleExpiresAt, expiresAt } }: SessionView): { at: number; isFinal: boolean } {
+  const isFinal = expiresAt <= idleExpiresAt;
+  return { at: localTime(isFinal ? expiresAt : idleExpiresAt), isFinal };
+}
+
+/** Warns before the end of the session, and finds out when it has ended. */
+function watchEnd(): (() => void) | undefined {
+  ending.value = undefined;
+  const view = session.value;
+  if (!view) return undefined;
+  const warn = async (): Promise<void> => {
+    // Another tab, or a request since, may have extended the session.
+    const current = await currentSession().catch(() => view);
+    if (session.peek() !== view) return;
+    if (!current) return endUnexpectedly();
+    const next = endOf(current);
+    const leftMs = next.at - Date.now();
+    if (leftMs > warningMs) return void (session.value = current);
+    ending.value = next;
+    timer = setTimeout(() => void reloadSession(), Math.max(1000, leftMs + 500));
+  };
+  let timer = setTimeout(() => void warn(), Math.max(0, endOf(view).at - warningMs - Date.now()));
+  return () => clearTimeout(timer);
+}
+
+/** Sends requests in the background until the service responds again. */
+function watchOutage(): (() => void) | undefined {
+  if (!outage.value) return undefined;
+  let delayMs = 2000;
+  let timer = 0;
+  const probe = async (): Promise<void> => {
+    clearTimeout(timer);
+    try {
+      const current = await currentSession();
+      outage.value = undefined;
+      recoveries.value++;
+      if (!current) endUnexpectedly();
+    } catch {
+      delayMs = Math.min(15_000, delayMs * 1.5);
+      timer = setTimeout(() => void probe(), delayMs);
+    }
+  };
+  const onOnline = (): void => void probe();
+  timer = setTimeout(() => void probe(), delayMs);
+  addEventListener('online', onOnline);
+  return () => {
+    clearTimeout(timer);
+    removeEventListener('online', onOnline);
+  };
 }
 
 /** Opens the confirmation dialog. @returns whether the person has confirmed */
@@ -71,13 +160,13 @@ export const askToConfirm = (): Promise<boolean> =>
 
 onFailure.handle = async (problem, isRetry) => {
   if (problem.code === 'unavailable' || problem.code === 'unreachable') outage.value = problem.code;
-  if (problem.code === 'administrator_required') await reloadSession();
+  if (problem.code === 'administrator_required' || problem.code === 'second_factor_enrolment_required')
+    await reloadSession();
   if (problem.code === 'console_session_required') {
     // Another tab may have confirmed the session, which replaced the cookie while this request was in progress.
     const current = isRetry ? null : await currentSession().catch(() => null);
     if (current) return 'retry';
-    hasExpired.value = session.value !== null;
-    session.value = null;
+    endUnexpectedly();
   }
   if (problem.code === 'reauth_required' && !isRetry && (await askToConfirm())) return 'retry';
   return 'fail';

@@ -1,4 +1,5 @@
 /** What surrounds every page: navigation, banners, the confirmation dialog. Chooses the page by session and URL. */
+import { useLayoutEffect } from 'preact/hooks';
 import { Route, Router, useLocation } from 'preact-iso/router';
 import { ConfirmationDialog } from './confirmation-dialog.tsx';
 import { Announcements } from './parts/announce.tsx';
@@ -14,9 +15,11 @@ import { RecoveryCodesDialog, recoveryCodes } from './pages/security/recovery-co
 import { SecurityPage } from './pages/security/security-page.tsx';
 import { ServiceAccountPage } from './pages/service-accounts/service-account-page.tsx';
 import { ServiceAccountsPage } from './pages/service-accounts/service-accounts-page.tsx';
+import { SessionEndDialog } from './session-end-dialog.tsx';
 import { SignInPage } from './pages/sign-in/sign-in-page.tsx';
 import { SignUpPage } from './pages/sign-in/sign-up-page.tsx';
-import { config, confirmation, outage, session, signOut } from './session.ts';
+import { config, confirmation, ending, outage, session, signOut } from './session.ts';
+import { useAction } from './resource.ts';
 import { text } from './text/text.ts';
 
 export function Shell() {
@@ -28,10 +31,12 @@ export function Shell() {
       <Announcements />
       {outage.value && (
         <div class="banner" role="alert">
+          <Icon name="warning" />
           {outage.value === 'unavailable' ? text.general.databaseDown : text.general.offline}
         </div>
       )}
-      {session.value ? <SignedIn /> : <SignedOut />}
+      {session.value ? <SignedIn key={session.value.account.id} /> : <SignedOut />}
+      {ending.value && <SessionEndDialog />}
       {recoveryCodes.value && <RecoveryCodesDialog codes={recoveryCodes.value} />}
       {confirmation.value && <ConfirmationDialog settle={confirmation.value.settle} />}
     </>
@@ -42,19 +47,30 @@ export function Shell() {
 function SignedOut() {
   const { path } = useLocation();
   return (
-    <main id="content" class="narrow">
-      <p class="brand">
-        <BrandName />
-      </p>
-      {config.value?.needsAdministrator ? (
-        <FirstAdministratorPage />
-      ) : path === '/console/sign-up' && config.value?.features.signUp ? (
-        <SignUpPage />
-      ) : (
-        <SignInPage />
-      )}
-    </main>
+    <div class="entrance">
+      <main id="content" class="narrow">
+        <p class="brand">
+          <BrandName />
+        </p>
+        <div class="card">
+          {config.value?.needsAdministrator ? (
+            <FirstAdministratorPage />
+          ) : path === '/console/sign-up' && config.value?.features.signUp ? (
+            <SignUpPage />
+          ) : (
+            <SignInPage />
+          )}
+        </div>
+      </main>
+    </div>
   );
+}
+
+/** For URLs of pages that only exist before the sign-in. */
+function ToStart() {
+  const { route } = useLocation();
+  useLayoutEffect(() => route('/console/keys', true), [route]);
+  return null;
 }
 
 function SignedIn() {
@@ -83,7 +99,8 @@ function SignedIn() {
             <Route path="/console/service-accounts/:id" component={ServiceAccountPage} />
             <Route path="/console/security" component={SecurityPage} />
             <Route path="/console/account" component={AccountPage} />
-            <Route path="/console/sign-in" component={KeysPage} />
+            <Route path="/console/sign-in" component={ToStart} />
+            <Route path="/console/sign-up" component={ToStart} />
             <Route default component={NotFoundPage} />
           </Router>
         )}
@@ -108,6 +125,12 @@ const BrandName = () => (
 );
 
 function AccountMenu() {
+  const { route } = useLocation();
+  const leave = useAction(async () => {
+    await signOut();
+    // The next person who signs in here starts at the first page.
+    route('/console/sign-in');
+  });
   const email = session.value?.account.email ?? '';
   return (
     <Menu
@@ -132,7 +155,7 @@ function AccountMenu() {
         <Icon name="shield" /> {text.general.security}
       </a>
       <hr />
-      <button type="button" onClick={() => void signOut()}>
+      <button type="button" onClick={() => void leave.run()}>
         <Icon name="leave" /> {text.general.signOut}
       </button>
     </Menu>

@@ -20,6 +20,7 @@ interface FieldProps
       | 'min'
       | 'max'
       | 'pattern'
+      | 'title'
       | 'inputMode'
       | 'spellcheck'
       | 'autocapitalize'

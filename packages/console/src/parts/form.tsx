@@ -1,8 +1,11 @@
-/** A form that sends JSON. A failed submission moves the focus to the message. */
+/** A form that sends JSON. A failed submission moves the focus to the message, or to the first invalid field. */
 import type { ComponentChildren } from 'preact';
 import { useRef } from 'preact/hooks';
+import { secondsUntil } from '../clock.ts';
 import { Fields } from '../fields.ts';
+import { formatDuration } from '../format.ts';
 import type { Action } from '../resource.ts';
+import { text } from '../text/text.ts';
 import { Button } from './button.tsx';
 import { ProblemNotice } from './problem-notice.tsx';
 
@@ -14,27 +17,33 @@ interface FormProps {
   /** Beside the submit button. */
   readonly others?: ComponentChildren;
   readonly label?: string;
+  /** A field shows the problem as its error, so the form does not repeat it. */
+  readonly hasFieldError?: boolean;
   readonly children?: ComponentChildren;
 }
 
-export function Form({ action, submit, kind = 'primary', others, label, children }: FormProps) {
+export function Form({ action, submit, kind = 'primary', others, label, hasFieldError = false, children }: FormProps) {
   const message = useRef<HTMLDivElement>(null);
+  const { problem, isRunning } = action;
+  const left = secondsUntil(problem?.retryAt ?? 0);
   const onSubmit = async (event: SubmitEvent): Promise<void> => {
     event.preventDefault();
     const form = event.currentTarget as HTMLFormElement;
-    if (await action.run(new Fields(form))) return;
-    const invalid = form.querySelector<HTMLElement>('[aria-invalid=true]');
+    // The Enter key submits the form although the button is blocked.
+    if (left > 0 || (await action.run(new Fields(form)))) return;
+    const invalid = form.querySelector<HTMLInputElement>('[aria-invalid=true]');
+    invalid?.select?.();
     (invalid ?? message.current)?.focus();
   };
   return (
     <form onSubmit={(event) => void onSubmit(event)} aria-label={label} class="form">
       <div ref={message} tabIndex={-1} class="form-message">
-        {action.problem && <ProblemNotice problem={action.problem} />}
+        {problem && !hasFieldError && <ProblemNotice problem={problem} />}
       </div>
       {children}
       <div class="actions">
-        <Button type="submit" kind={kind} isBusy={action.isRunning}>
-          {submit}
+        <Button type="submit" kind={kind} isBusy={isRunning} isBlocked={isRunning || left > 0}>
+          {left > 0 ? text.general.retryIn(formatDuration(left)) : submit}
         </Button>
         {others}
       </div>

@@ -1,4 +1,7 @@
-/** The frame of a page: sets the title of the window and, after a navigation, moves the focus to the heading. */
+/**
+ * The frame of a page: sets the title of the window and, after a navigation, moves the focus to the heading, or to the field
+ * with `autofocus`.
+ */
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { config } from '../session.ts';
@@ -19,7 +22,9 @@ let isFirst = true;
 export function Page({ title, actions, intro, parent, children }: PageProps) {
   const heading = useRef<HTMLHeadingElement>(null);
   useLayoutEffect(() => {
-    if (!isFirst) heading.current?.focus();
+    const field = heading.current?.closest('main')?.querySelector<HTMLElement>('[autofocus]');
+    if (field) field.focus();
+    else if (!isFirst) heading.current?.focus();
     isFirst = false;
   }, []);
   useLayoutEffect(() => {

@@ -1,7 +1,7 @@
-/** What went wrong with a request, with its request id and a countdown until the next attempt is allowed. */
-import { useSignal, useSignalEffect } from '@preact/signals';
+/** What went wrong with a request, with its request id and the time from which on the next attempt is allowed. */
+import { secondsUntil } from '../clock.ts';
+import { formatDuration, formatTime } from '../format.ts';
 import type { Problem } from '../problem.ts';
-import { formatDuration } from '../format.ts';
 import { text } from '../text/text.ts';
 import { Button } from './button.tsx';
 import { Notice } from './notice.tsx';
@@ -15,21 +15,21 @@ export function ProblemNotice({ problem, onRetry }: ProblemNoticeProps) {
   const { requestId } = problem.body;
   return (
     <Notice tone="error" role="alert">
-      <p>{problem.sentence}</p>
-      {problem.retryAfterSeconds !== undefined && <Countdown seconds={problem.retryAfterSeconds} key={requestId} />}
-      {problem.status >= 500 && requestId && <p class="muted">{text.general.requestId(requestId)}</p>}
-      {onRetry && <Button onClick={onRetry}>{text.general.retry}</Button>}
+      <p>
+        {problem.sentence}
+        {problem.retryAt > 0 && ` ${text.general.retryAt(formatTime(problem.retryAt))}`}
+      </p>
+      {problem.status >= 500 && requestId && <p class="muted hint">{text.general.requestId(requestId)}</p>}
+      {onRetry && <RetryButton at={problem.retryAt} onClick={onRetry} />}
     </Notice>
   );
 }
 
-function Countdown({ seconds }: { readonly seconds: number }) {
-  const left = useSignal(seconds);
-  useSignalEffect(() => {
-    const end = Date.now() + seconds * 1000;
-    const timer = setInterval(() => (left.value = Math.max(0, Math.ceil((end - Date.now()) / 1000))), 1000);
-    return () => clearInterval(timer);
-  });
-  // Not in the live region: it would be read out every second.
-  return left.value > 0 ? <p aria-live="off">{text.general.retryIn(formatDuration(left.value))}</p> : null;
+function RetryButton({ at, onClick }: { readonly at: number; readonly onClick: () => void }) {
+  const left = secondsUntil(at);
+  return (
+    <Button isSmall isBlocked={left > 0} onClick={onClick}>
+      {left > 0 ? text.general.retryIn(formatDuration(left)) : text.general.retry}
+    </Button>
+  );
 }

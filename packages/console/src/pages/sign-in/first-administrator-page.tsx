@@ -1,7 +1,68 @@
-/** Creates the first administrator with the one-time code of the installation. */
+/** Creates the first administrator with the one-time code of the installation, and signs in. */
+import { send } from '../../api.ts';
+import type { Fields } from '../../fields.ts';
+import { CodeBlock } from '../../parts/code-block.tsx';
+import { Field } from '../../parts/field.tsx';
+import { Form } from '../../parts/form.tsx';
 import { Page } from '../../parts/page.tsx';
+import { Problem } from '../../problem.ts';
+import { useAction } from '../../resource.ts';
+import { config, setSession } from '../../session.ts';
 import { text } from '../../text/text.ts';
+import { concernsPassword, NewPasswordField } from './new-password-field.tsx';
+
+const command = 'npx keyreeve admin bootstrap';
 
 export function FirstAdministratorPage() {
-  return <Page title={text.signIn.title}>{null}</Page>;
+  const create = useAction(async (fields: Fields) => {
+    const body = { email: fields.text('email').trim(), password: fields.text('password') };
+    try {
+      await send('POST /auth/first-administrator', { body: { code: fields.text('code').trim(), ...body } });
+    } catch (error) {
+      // It was created elsewhere: the sign-in page follows.
+      if (error instanceof Problem && error.code === 'administrator_exists') config.value = withAdministrator();
+      throw error;
+    }
+    try {
+      setSession(await send('POST /console/session', { body }));
+    } finally {
+      config.value = withAdministrator();
+    }
+  });
+  const { problem } = create;
+  const errorOf = (code: string): string | undefined => (problem?.code === code ? problem.sentence : undefined);
+  const fields = { code: errorOf('code_invalid'), email: errorOf('email_invalid') };
+  return (
+    <Page title={text.signIn.firstTitle} intro={text.signIn.firstIntro}>
+      <Form
+        action={create}
+        submit={text.signIn.firstSubmit}
+        hasFieldError={Boolean(fields.code ?? fields.email) || concernsPassword(problem)}
+      >
+        <Field
+          label={text.signIn.firstCode}
+          name="code"
+          look="code"
+          autocomplete="off"
+          autocapitalize="none"
+          spellcheck={false}
+          placeholder="krvc_…"
+          error={fields.code}
+          autofocus
+        />
+        <details>
+          <summary>{text.signIn.whereTitle}</summary>
+          <div class="stack tight hint">
+            <p>{text.signIn.whereFile}</p>
+            <p>{text.signIn.whereCommand}</p>
+            <CodeBlock label={text.signIn.whereCommandLabel} code={command} />
+          </div>
+        </details>
+        <Field label={text.signIn.email} name="email" type="email" autocomplete="username" error={fields.email} />
+        <NewPasswordField label={text.general.password} name="password" problem={problem} />
+      </Form>
+    </Page>
+  );
 }
+
+const withAdministrator = () => config.value && { ...config.value, needsAdministrator: false };

@@ -1,7 +1,55 @@
-/** Sign-up with an email address. */
+/** Sign-up with an email address. The answer is the same whether or not the email address has an account. */
+import { useSignal } from '@preact/signals';
+import { send } from '../../api.ts';
+import type { Fields } from '../../fields.ts';
+import { Field } from '../../parts/field.tsx';
+import { Form } from '../../parts/form.tsx';
 import { Page } from '../../parts/page.tsx';
+import { useAction } from '../../resource.ts';
 import { text } from '../../text/text.ts';
+import { concernsPassword, NewPasswordField } from './new-password-field.tsx';
 
 export function SignUpPage() {
-  return <Page title={text.signIn.title}>{null}</Page>;
+  const sentTo = useSignal<string>();
+  const signUp = useAction(async (fields: Fields) => {
+    const email = fields.text('email').trim();
+    await send('POST /auth/accounts', { body: { email, password: fields.text('password') } });
+    sentTo.value = email;
+  });
+  const toSignIn = <a href="/console/sign-in">{text.signIn.toSignIn}</a>;
+  if (sentTo.value)
+    return (
+      <Page key="sent" title={text.signIn.mailTitle} intro={text.signIn.mailSent(sentTo.value)}>
+        <p class="entrance-links">
+          <a href="/account/verify-email">{text.signIn.sendAgain}</a>
+          {toSignIn}
+        </p>
+      </Page>
+    );
+  const { problem } = signUp;
+  const isEmailInvalid = problem?.code === 'email_invalid';
+  return (
+    <Page key="form" title={text.signIn.signUpTitle}>
+      <Form
+        action={signUp}
+        submit={text.signIn.signUpSubmit}
+        hasFieldError={isEmailInvalid || concernsPassword(problem)}
+      >
+        <Field
+          label={text.signIn.email}
+          name="email"
+          type="email"
+          autocomplete="username"
+          error={isEmailInvalid ? problem?.sentence : undefined}
+          autofocus
+        />
+        <NewPasswordField label={text.general.password} name="password" problem={problem} />
+      </Form>
+      <p class="entrance-links">
+        <span>
+          {text.signIn.hasAccount} {toSignIn}
+        </span>
+      </p>
+    </Page>
+  );
 }
