@@ -36,5 +36,14 @@ export function formatDuration(seconds: number): string {
   return new Intl.NumberFormat(locale, { style: 'unit', unit, unitDisplay: 'long' }).format(value);
 }
 
+/** For example “1:58”. */
+export function formatCountdown(seconds: number): string {
+  const parts = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60, seconds % 60].map(String);
+  const [hours = '0', minutes = '0', rest = '0'] = parts;
+  return hours === '0'
+    ? `${minutes}:${rest.padStart(2, '0')}`
+    : `${hours}:${minutes.padStart(2, '0')}:${rest.padStart(2, '0')}`;
+}
+
 export const plural = (count: number, forms: { readonly one: string; readonly other: string }): string =>
   new Intl.PluralRules(locale).select(count) === 'one' ? forms.one : forms.other;

@@ -2,7 +2,7 @@
 import { send } from './api.ts';
 import { secondsUntil } from './clock.ts';
 import { OwnerForm } from './confirmation-dialog.tsx';
-import { formatDuration } from './format.ts';
+import { formatCountdown } from './format.ts';
 import { Button } from './parts/button.tsx';
 import { Dialog } from './parts/dialog.tsx';
 import { ProblemNotice } from './parts/problem-notice.tsx';
@@ -24,7 +24,7 @@ export function SessionEndDialog() {
   return (
     <Dialog title={text.general.sessionEndTitle} onClose={isFinal ? later : () => void stay.run()}>
       <p>
-        <span aria-live="off">{text.general.sessionEndsSoon(formatDuration(secondsUntil(at)))}</span>{' '}
+        <span aria-live="off">{text.general.sessionEndsSoon(formatCountdown(secondsUntil(at)))}</span>{' '}
         {isFinal ? text.general.sessionEndFinal : text.general.sessionEndUnused}
       </p>
       {isFinal ? (

@@ -1,8 +1,11 @@
 /** Buttons. One kind for the main action of a view, one for actions that destroy something, others for the rest. */
 import type { ComponentChildren, ButtonHTMLAttributes } from 'preact';
+import { markFirst } from './first-field.ts';
 import { Icon, type IconName } from './icon.tsx';
 
-interface ButtonProps extends Omit<ButtonHTMLAttributes, 'class' | 'loading' | 'icon'> {
+interface ButtonProps extends Omit<ButtonHTMLAttributes, 'class' | 'loading' | 'icon' | 'autofocus'> {
+  /** For the main button of a dialog without fields. */
+  readonly autofocus?: boolean;
   /** `link` looks like a link in a text. */
   readonly kind?: 'primary' | 'danger' | 'plain' | 'quiet' | 'link';
   /** For rows of tables and headers of sections. */
@@ -24,6 +27,7 @@ export const Button = ({
   isIconOnly = false,
   isBusy = false,
   isBlocked = isBusy,
+  autofocus,
   type = 'button',
   onClick,
   children,
@@ -31,6 +35,7 @@ export const Button = ({
 }: ButtonProps) => (
   <button
     {...rest}
+    {...markFirst(autofocus)}
     type={type}
     class={`button ${kind}${isSmall ? ' small' : ''}${isIconOnly ? ' icon-only' : ''}`}
     aria-disabled={isBlocked || undefined}

@@ -3,6 +3,7 @@ import type { ComponentChildren } from 'preact';
 import { useId, useLayoutEffect, useRef } from 'preact/hooks';
 import { text } from '../text/text.ts';
 import { Button } from './button.tsx';
+import { firstField } from './first-field.ts';
 
 interface DialogProps {
   readonly title: string;
@@ -21,6 +22,7 @@ export function Dialog({ title, onClose, children, size = 'small', hasNoCloseBut
     const dialog = ref.current;
     const opener = document.activeElement;
     dialog?.showModal();
+    dialog?.querySelector<HTMLElement>(firstField)?.focus();
     return () => {
       dialog?.close();
       if (opener instanceof HTMLElement) opener.focus();

@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact';
 import { useRef } from 'preact/hooks';
 import { secondsUntil } from '../clock.ts';
 import { Fields } from '../fields.ts';
-import { formatDuration } from '../format.ts';
+import { formatCountdown } from '../format.ts';
 import type { Action } from '../resource.ts';
 import { text } from '../text/text.ts';
 import { Button } from './button.tsx';
@@ -43,7 +43,7 @@ export function Form({ action, submit, kind = 'primary', others, label, hasField
       {children}
       <div class="actions">
         <Button type="submit" kind={kind} isBusy={isRunning} isBlocked={isRunning || left > 0}>
-          {left > 0 ? text.general.retryIn(formatDuration(left)) : submit}
+          {left > 0 ? text.general.retryIn(formatCountdown(left)) : submit}
         </Button>
         {others}
       </div>

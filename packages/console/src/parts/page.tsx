@@ -1,10 +1,10 @@
 /**
- * The frame of a page: sets the title of the window and, after a navigation, moves the focus to the heading, or to the field
- * with `autofocus`.
+ * The frame of a page: sets the title of the window and, after a navigation, moves the focus to the heading, or to the first field.
  */
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { config } from '../session.ts';
+import { firstField } from './first-field.ts';
 
 interface PageProps {
   readonly title: string;
@@ -22,7 +22,7 @@ let isFirst = true;
 export function Page({ title, actions, intro, parent, children }: PageProps) {
   const heading = useRef<HTMLHeadingElement>(null);
   useLayoutEffect(() => {
-    const field = heading.current?.closest('main')?.querySelector<HTMLElement>('[autofocus]');
+    const field = heading.current?.closest('main')?.querySelector<HTMLElement>(firstField);
     if (field) field.focus();
     else if (!isFirst) heading.current?.focus();
     isFirst = false;

@@ -1,6 +1,6 @@
 /** What went wrong with a request, with its request id and the time from which on the next attempt is allowed. */
 import { secondsUntil } from '../clock.ts';
-import { formatDuration, formatTime } from '../format.ts';
+import { formatCountdown, formatTime } from '../format.ts';
 import type { Problem } from '../problem.ts';
 import { text } from '../text/text.ts';
 import { Button } from './button.tsx';
@@ -29,7 +29,7 @@ function RetryButton({ at, onClick }: { readonly at: number; readonly onClick: (
   const left = secondsUntil(at);
   return (
     <Button isSmall isBlocked={left > 0} onClick={onClick}>
-      {left > 0 ? text.general.retryIn(formatDuration(left)) : text.general.retry}
+      {left > 0 ? text.general.retryIn(formatCountdown(left)) : text.general.retry}
     </Button>
   );
 }
