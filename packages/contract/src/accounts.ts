@@ -6,6 +6,7 @@ import { ListedKey } from './api-keys.ts';
 import { shownLimits } from './key-limits.ts';
 import { languages } from './language.ts';
 import type { RouteContract } from './route.ts';
+import { shownFactors } from './second-factor.ts';
 import { AccountId, Instant, Message, orNull, Role, Text } from './schemas.ts';
 
 const Email = Type.String({ minLength: 1, maxLength: limits.emailCharsMax, examples: ['ada@example.com'] });
@@ -66,6 +67,7 @@ export const OwnAccount = Type.Object(
     createdAt: Instant,
     verified: Type.Boolean({ description: 'Whether the email address is verified' }),
     secondFactor: Type.Boolean({ description: 'Whether a second factor is enrolled' }),
+    ...shownFactors,
     requiresSecondFactor: Type.Boolean({ description: 'Whether an operator requires one' }),
     language: orNull(Language),
     ...shownLimits,

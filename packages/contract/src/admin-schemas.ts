@@ -6,6 +6,7 @@ import { KeyChangeBody } from './api-key-changes.ts';
 import { shownLimits } from './key-limits.ts';
 import { ListedKeyFull } from './api-keys.ts';
 import { AccountId, Instant, orNull, Role, Text } from './schemas.ts';
+import { shownFactors } from './second-factor.ts';
 import { ListedSession } from './sessions.ts';
 
 const strict = { additionalProperties: false } as const;
@@ -40,6 +41,7 @@ export const AccountDetail = Type.Object(
   {
     ...accountFields,
     secondFactor: Type.Boolean({ description: 'Whether a second factor is enrolled' }),
+    ...shownFactors,
     apiKeyCount: Type.Integer({ minimum: 0 }),
     sessionCount: Type.Integer({ minimum: 0, description: 'Active sessions' }),
     ...shownLimits,

@@ -2,6 +2,7 @@
 import type { ErrorHelp } from './error-definition.ts';
 import type { ErrorCode } from './errors.ts';
 import { keyErrorHelp } from './key-error-help.ts';
+import { passkeyErrorHelp } from './passkey-error-help.ts';
 import { limits } from './limits.ts';
 
 const signInAgain = 'Refresh the token with `POST /auth/token/refresh`, or sign in again with `POST /auth/token`.';
@@ -321,4 +322,5 @@ export const errorHelp: Readonly<Record<ErrorCode, ErrorHelp>> = {
     fix: `${waitAndRetry} A change may have been made: check before you repeat it.`,
   },
   ...keyErrorHelp,
+  ...passkeyErrorHelp,
 };

@@ -6,6 +6,7 @@ import type { ErrorDefinition } from './error-definition.ts';
 import { keyErrors } from './key-errors.ts';
 import { limits } from './limits.ts';
 import { oauthErrors } from './oauth-errors.ts';
+import { passkeyErrors } from './passkey-errors.ts';
 import { serviceAccountErrors } from './service-account-errors.ts';
 
 const grouped = (value: number): string => String(value).replaceAll(/\B(?=(?:\d{3})+$)/g, ',');
@@ -135,7 +136,7 @@ export const errors = {
     status: 401,
     title: 'A second factor is required',
     meaning:
-      'The email and the password are correct. Repeat the request with the header X-Keyreeve-OTP: the six digits that the authenticator shows, or a recovery code.',
+      'The email and the password are correct. Repeat the request with the header X-Keyreeve-OTP: the six digits that the authenticator shows, or a recovery code. If the response has `passkey`, a passkey is possible as well: POST /auth/token/passkey.',
   },
   second_factor_invalid: {
     status: 401,
@@ -368,6 +369,7 @@ export const errors = {
   },
   ...keyErrors,
   ...oauthErrors,
+  ...passkeyErrors,
   ...serviceAccountErrors,
 } as const satisfies Record<string, ErrorDefinition>;
 

@@ -24,6 +24,8 @@ export * from './language.ts';
 export * from './limits.ts';
 export { openApiDocument, contractVersion } from './openapi.ts';
 export { errorsOf } from './problem-responses.ts';
+export * from './passkey-messages.ts';
+export * from './passkeys.ts';
 export * from './public-key-registration.ts';
 export * from './refusals.ts';
 export * from './route.ts';

@@ -4,6 +4,7 @@
  */
 import { consoleLimits } from './console-limits.ts';
 import { leakLimits } from './leak-limits.ts';
+import { passkeyLimits } from './passkey-limits.ts';
 import { limit, type Limits } from './limit-definition.ts';
 
 const authorizationChars = 4_096;
@@ -370,6 +371,7 @@ export const limitGroups = {
   'Queues of a worker': queues,
   Console: consoleLimits,
   Leaks: leakLimits,
+  Passkeys: passkeyLimits,
   'Mail and webhooks': deliveries,
   'Import and administration': operations,
   PostgreSQL: postgres,
@@ -384,6 +386,7 @@ export const limitTable = {
   ...queues,
   ...consoleLimits,
   ...leakLimits,
+  ...passkeyLimits,
   ...deliveries,
   ...operations,
   ...postgres,

@@ -18,6 +18,8 @@ import * as keyUsage from './key-usage.ts';
 import * as publicKeys from './public-key-registration.ts';
 import * as jwk from './jwk.ts';
 import * as leaks from './leaks.ts';
+import * as passkeyMessages from './passkey-messages.ts';
+import * as passkeys from './passkeys.ts';
 import * as schemas from './schemas.ts';
 import * as scopes from './scopes.ts';
 import * as secondFactor from './second-factor.ts';
@@ -45,6 +47,13 @@ export const requestSchemas: Readonly<Record<string, TSchema>> = {
   PasswordConfirmation: secondFactor.CurrentPasswordBody,
   SecondFactorProof: secondFactor.FactorProofBody,
   SecondFactorCode: secondFactor.FactorCodeBody,
+  NewPasskey: passkeys.NewPasskeyBody,
+  PasskeyName: passkeys.PasskeyNameBody,
+  PasskeySignIn: passkeys.PasskeySignInBody,
+  PasskeyRegistrationResponse: passkeyMessages.RegistrationResponse,
+  PasskeyAttestation: passkeyMessages.AttestationMessage,
+  PasskeyAuthenticationResponse: passkeyMessages.AuthenticationResponse,
+  PasskeyAssertion: passkeyMessages.AssertionMessage,
   SignUp: accounts.SignUpBody,
   EmailRequest: accounts.EmailBody,
   EmailConfirmation: accounts.CodeAndPasswordBody,
@@ -109,6 +118,16 @@ export const responseSchemas: Readonly<Record<string, TSchema>> = {
   EndedSessions: sessions.EndedSessions,
   NewSecondFactor: secondFactor.BegunFactor,
   RecoveryCodes: secondFactor.RecoveryCodes,
+  Passkey: passkeys.Passkey,
+  PasskeyList: passkeys.PasskeyList,
+  AddedPasskey: passkeys.AddedPasskey,
+  PasskeyCreationOptions: passkeyMessages.CreationOptions,
+  PasskeyRequestOptions: passkeyMessages.RequestOptions,
+  PasskeyDescriptor: passkeyMessages.CredentialDescriptor,
+  PasskeyRelyingParty: passkeyMessages.RelyingPartyName,
+  PasskeyUser: passkeyMessages.PasskeyUser,
+  PasskeyParameters: passkeyMessages.CredentialParameters,
+  PasskeyAuthenticatorSelection: passkeyMessages.AuthenticatorSelection,
   RemainingApiKeys: accounts.MessageAndKeys,
   Account: accounts.OwnAccount,
   AccountActivityEvent: accountActivity.ActivityEvent,

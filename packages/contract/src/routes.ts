@@ -39,12 +39,14 @@ import { beginSecondFactor, confirmSecondFactor, removeSecondFactor, replaceReco
 import { serviceAccountKeyRoutes } from './service-account-keys.ts';
 import { endOtherSessions, endSession, listSessions } from './sessions.ts';
 import { exchangeAssertion } from './token-exchange.ts';
+import { passkeyRoutes, signInWithPasskey } from './passkeys.ts';
 import { getJwks, getMetadata, issueTokens, refreshTokens, revokeTokens } from './tokens.ts';
 import { forward, introspect, verify, verifyBatch } from './verification.ts';
 import { webhookAdminRoutes } from './webhooks.ts';
 
 export const allRoutes: readonly RouteContract[] = [
   issueTokens,
+  signInWithPasskey,
   refreshTokens,
   revokeTokens,
   createKey,
@@ -68,6 +70,7 @@ export const allRoutes: readonly RouteContract[] = [
   confirmSecondFactor,
   removeSecondFactor,
   replaceRecoveryCodes,
+  ...passkeyRoutes,
   signUp,
   verifyAccount,
   resendVerification,

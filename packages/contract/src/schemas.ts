@@ -2,6 +2,7 @@
 import Type, { type Static } from 'typebox';
 import { errors, type ErrorCode } from './errors.ts';
 import { limits } from './limits.ts';
+import { RequestOptions } from './passkey-messages.ts';
 
 /** ISO 8601 in UTC with milliseconds, as `Date.prototype.toISOString` writes it. */
 export const Instant = Type.String({ format: 'date-time', examples: ['2026-11-21T09:30:00.000Z'] });
@@ -87,6 +88,7 @@ export const Problem = Type.Object(
     methods: Type.Optional(
       Type.Array(SecondFactorMethod, { description: 'With `second_factor_required`: what the account accepts' }),
     ),
+    passkey: Type.Optional(RequestOptions),
   },
   {
     additionalProperties: false,

@@ -52,7 +52,8 @@ export type BegunFactor = Static<typeof BegunFactor>;
 export const RecoveryCodes = Type.Object(
   {
     recoveryCodes: Type.Array(Type.String(), {
-      description: 'Each works once in place of a code. Only this response has them',
+      description:
+        'Each works once in place of a code. Only this response has them. Empty after the confirmation of an authenticator app beside passkeys: the account keeps its codes',
       examples: [['7K2M-Q9XD-4RTB-0HVN-6WCE-P3JA']],
     }),
   },
@@ -60,12 +61,18 @@ export const RecoveryCodes = Type.Object(
 );
 export type RecoveryCodes = Static<typeof RecoveryCodes>;
 
+/** Which second factors an account has. */
+export const shownFactors = {
+  authenticator: Type.Boolean({ description: 'Whether an authenticator app is enrolled' }),
+  passkeys: Type.Integer({ minimum: 0, description: 'Number of passkeys', examples: [1] }),
+};
+
 export const beginSecondFactor = {
   id: 'beginSecondFactor',
   method: 'POST',
   path: '/auth/account/second-factor',
   tag: 'Second factor',
-  summary: 'Start to enrol a second factor',
+  summary: 'Start to enrol an authenticator app',
   description: `Creates a secret (TOTP: SHA-1, six digits, 30 seconds) for the user’s authenticator. Nothing changes until it is confirmed within ${limits.secondFactorEnrolmentSeconds / 60} minutes; another request replaces it.`,
   auth: 'access_token',
   isOpenBeforeEnrolment: true,
@@ -95,12 +102,13 @@ export const removeSecondFactor = {
   method: 'DELETE',
   path: '/auth/account/second-factor',
   tag: 'Second factor',
-  summary: 'Remove the second factor',
-  description: 'Also removes its recovery codes, ends the account’s other sessions and notifies the owner by mail.',
+  summary: 'Remove the authenticator app',
+  description:
+    'Also removes the recovery codes, unless the account has passkeys, which stay a second factor. Ends the account’s other sessions and notifies the owner by mail.',
   auth: 'access_token',
   needsRecentSignIn: true,
   body: { type: 'json', schema: FactorProofBody },
-  success: { status: 204, description: 'A sign-in needs only the password' },
+  success: { status: 204, description: 'Without passkeys, a sign-in needs only the password' },
   errors: [
     ...accessTokenErrors,
     ...currentPasswordErrors,

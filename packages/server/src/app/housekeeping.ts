@@ -14,6 +14,7 @@ import { DomainError } from '../foundation/errors.ts';
 import { EventLoopDelay } from './event-loop-delay.ts';
 import type { Installation } from './installation.ts';
 import type { Log } from '../foundation/log.ts';
+import { deleteUsedChallenges } from '../modules/passkeys/store.ts';
 import { deleteUntouchedBuckets } from '../modules/rate-limits/store.ts';
 import { deleteExpiredSessions } from '../modules/sessions/store.ts';
 import { deleteEndedSecrets } from '../modules/api-keys/change-store.ts';
@@ -29,6 +30,8 @@ const logEveryMs = 60_000;
 const deleteEveryMs = 600_000;
 /** Rows per commit, so that other commits do not wait long. */
 const rowsPerDeleteMax = 1_000;
+/** After its expiry, because the clock of another instance may be behind. */
+const usedChallengeKeptMs = 3_600_000;
 
 export interface HousekeepingParts {
   readonly verifier: Verifier;
@@ -126,6 +129,8 @@ export class Housekeeping {
     const endedBefore = now - limits.endedSecretKeptDays * dayMs;
     while ((await deleteEndedSecrets(db, endedBefore, rowsPerDeleteMax)) === rowsPerDeleteMax);
     while ((await deleteOldShortLived(db, clock, rowsPerDeleteMax)) === rowsPerDeleteMax);
+    const challengesBefore = now - usedChallengeKeptMs;
+    while ((await deleteUsedChallenges(db, challengesBefore, rowsPerDeleteMax)) === rowsPerDeleteMax);
     while (
       (await deleteUntouchedBuckets(db, now - limits.throttleForgetDays * dayMs, rowsPerDeleteMax)) === rowsPerDeleteMax
     );

@@ -28,6 +28,9 @@ import type { LinkPageOptions } from '../modules/link-pages/link-pages.ts';
 import { scopeAdminRoutes, scopeRoutes } from '../modules/scope-catalogue/routes.ts';
 import type { ScopeCatalogue } from '../modules/scope-catalogue/scope-catalogue.ts';
 import type { Enrolment } from '../modules/second-factors/enrolment.ts';
+import type { Passkeys } from '../modules/passkeys/passkeys.ts';
+import { passkeyRoutes, passkeySignInRoutes } from '../modules/passkeys/routes.ts';
+import type { PasskeySignIns } from '../modules/passkeys/sign-ins.ts';
 import { enrolmentRoutes } from '../modules/second-factors/routes.ts';
 import type { Managers } from '../modules/service-accounts/managers.ts';
 import { managerAdminRoutes, serviceAccountRoutes } from '../modules/service-accounts/routes.ts';
@@ -66,6 +69,8 @@ export interface RouteOptions extends AdminParts {
   /** Undefined if it is off: its paths are then unknown. */
   readonly console: Console | undefined;
   readonly enrolment: Enrolment;
+  readonly passkeys: Passkeys;
+  readonly passkeySignIns: PasskeySignIns;
   /** Undefined if GitHub secret scanning is off. */
   readonly githubReports: GithubReports | undefined;
   readonly verifier: Verifier;
@@ -107,6 +112,7 @@ function ownRoutesOf(options: RouteOptions): readonly Route[] {
     ...(options.leakReports ? leakRoutes(options.leakReports) : []),
     // A client with a password, a refresh token or the code for the first administrator
     ...tokenRoutes(tokens),
+    ...passkeySignInRoutes(options.passkeySignIns),
     ...firstAdministratorRoutes(options.firstAdministrator),
     // A client with an assertion, which it signed with the private key of an API key
     ...exchangeRoutes(options.exchange),
@@ -118,6 +124,7 @@ function ownRoutesOf(options: RouteOptions): readonly Route[] {
     ...sessionRoutes(tokens),
     ...exportRoutes(selfService.exporter, options, streams),
     ...enrolmentRoutes(enrolment),
+    ...passkeyRoutes(options.passkeys),
     // A person with an access token, or a backend with a management key
     ...serviceAccountRoutes(options.serviceAccounts, options.managers),
     // An account with its access token, or a management key, for the service accounts that it manages

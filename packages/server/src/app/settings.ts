@@ -90,6 +90,12 @@ export const settings = {
     'The origin at which browsers open the console, for example `https://console.example.com`. If its host differs from that of the public URL, only requests for this host reach the console. Default: the public URL.',
     optional(publicUrl),
   ),
+  passkeyRpId: setting(
+    'KEYREEVE_PASSKEY_RP_ID',
+    '',
+    'The relying party id of [passkeys](passkeys.md#the-relying-party-id): the host of the console’s URL, or a domain that it is in. Browsers offer passkeys only for the id that they were created for. Default: the host of the console’s URL.',
+    optional(hostName),
+  ),
   database: setting(
     'KEYREEVE_DATABASE_URL',
     'sqlite:data/keyreeve.db',

@@ -10,6 +10,9 @@ import { Enrolment } from '../modules/second-factors/enrolment.ts';
 import type { Installation } from './installation.ts';
 import type { Log } from '../foundation/log.ts';
 import type { Mailer } from '../modules/mail/mail.ts';
+import { Passkeys } from '../modules/passkeys/passkeys.ts';
+import { relyingPartyOf } from '../modules/passkeys/relying-party.ts';
+import { PasskeySignIns } from '../modules/passkeys/sign-ins.ts';
 import { operatorName } from '../modules/mail/sender.ts';
 import { SecondFactors } from '../modules/second-factors/second-factors.ts';
 import { SigningKeys } from '../modules/signing-keys/signing-keys.ts';
@@ -26,6 +29,8 @@ import type { PasswordRules } from '../modules/accounts/password-rules.ts';
 
 export interface SignInServices {
   readonly accounts: Accounts;
+  readonly passkeys: Passkeys;
+  readonly passkeySignIns: PasskeySignIns;
   readonly currentPassword: CurrentPassword;
   readonly enrolment: Enrolment;
   readonly hasher: PasswordHasher;
@@ -110,12 +115,21 @@ export function wireSignIn(options: SignInWiring): SignInServices {
     mailer,
     revocations: journal,
   });
+  const relyingParty = relyingPartyOf({
+    rpId: config.passkeyRpId,
+    name: operatorName(config.mailFrom, issuer),
+    origins: [config.consoleUrl ?? issuer, issuer],
+  });
+  const passkeyOptions = { db, clock, hash: keys.passkeys, relyingParty, mailer };
+  const passkeySignIns = new PasskeySignIns(passkeyOptions);
+  const passkeys = new Passkeys({ ...passkeyOptions, accounts, secondFactors, requests, revocations: journal });
   const audience = config.audience ?? issuer;
   const signIns = new SignIns({
     db,
     clock,
     accounts,
     secondFactors,
+    passkeys: passkeySignIns,
     mailer,
     signInLimits,
     checks,
@@ -141,6 +155,8 @@ export function wireSignIn(options: SignInWiring): SignInServices {
     currentPassword,
     enrolment,
     hasher,
+    passkeySignIns,
+    passkeys,
     requests,
     rules,
     secondFactorLimits,

@@ -1,5 +1,5 @@
 /** The type of all expected failures. `http/problem.ts` converts it into a response, `cli/run.ts` into a line of text. */
-import { errors, type ErrorCode, type SecondFactorMethod } from '@keyreeve/contract';
+import { errors, type ErrorCode, type RequestOptions, type SecondFactorMethod } from '@keyreeve/contract';
 
 export interface FieldError {
   /** JSON pointer (RFC 6901) into the body. */
@@ -37,6 +37,8 @@ export interface DomainErrorOptions {
   readonly missing?: readonly string[];
   /** What proves the second factor that a sign-in lacks. */
   readonly methods?: readonly SecondFactorMethod[];
+  /** The options for a passkey as that second factor. */
+  readonly passkey?: RequestOptions | undefined;
   /** The requested change may have been committed. */
   readonly isOutcomeUnknown?: boolean;
   /** Only for the log. */

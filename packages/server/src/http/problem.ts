@@ -17,6 +17,8 @@ const challenges: Partial<Record<ErrorCode, string>> = {
   second_factor_required: 'Basic realm="keyreeve", charset="UTF-8"',
   second_factor_invalid: 'Basic realm="keyreeve", charset="UTF-8"',
   invalid_credentials: 'Basic realm="keyreeve", charset="UTF-8"',
+  // No scheme is registered for WebAuthn.
+  passkey_rejected: 'WebAuthn realm="keyreeve"',
   invalid_signature: 'Github-Public-Key-Signature realm="keyreeve"',
   missing_access_token: bearer,
   invalid_access_token: `${bearer}, error="invalid_token"`,
@@ -49,6 +51,7 @@ export function toProblem(error: unknown, requestId: string): ProblemResponse {
       requestId,
       ...(options.errors ? { errors: [...options.errors] } : {}),
       ...(options.methods ? { methods: [...options.methods] } : {}),
+      ...(options.passkey ? { passkey: options.passkey } : {}),
     },
   };
 }

@@ -40,6 +40,7 @@ const defaults: Config = {
   audience: undefined,
   hasConsole: true,
   consoleUrl: undefined,
+  passkeyRpId: undefined,
   database: { kind: 'sqlite', path: join(checkout, 'data/keyreeve.db') },
   sqliteMappedMib: 0,
   masterKey: undefined,

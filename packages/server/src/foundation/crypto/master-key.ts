@@ -31,6 +31,8 @@ export interface InstallationKeys {
   readonly outboxSeal: Sealer;
   /** Stored form of one-time codes and recovery codes. */
   readonly oneTimeCodeHash: KeyedHash;
+  /** Challenges and user handles of passkeys. */
+  readonly passkeys: KeyedHash;
   /** Secrets of second factors and of webhooks at rest. */
   readonly secondFactorSeal: Sealer;
   readonly webhookSeal: Sealer;
@@ -60,6 +62,7 @@ export function deriveKeys(masterKey: Uint8Array): InstallationKeys {
     signingKeySeal: new Sealer(derive('signing key seal')),
     outboxSeal: new Sealer(derive('outbox seal')),
     oneTimeCodeHash: new KeyedHash(derive('one-time code hash')),
+    passkeys: new KeyedHash(derive('passkeys')),
     secondFactorSeal: new Sealer(derive('second factor seal')),
     webhookSeal: new Sealer(derive('webhook seal')),
     auditChain: new KeyedHash(derive('audit chain')),

@@ -50,6 +50,8 @@ export class Directory {
     return {
       ...toAccount(row),
       secondFactor: row.secondFactors > 0,
+      authenticator: row.authenticators > 0,
+      passkeys: row.passkeys,
       apiKeyCount: row.apiKeys,
       sessionCount: row.sessions,
       limits: toLimits(row.limits),

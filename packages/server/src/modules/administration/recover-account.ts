@@ -16,6 +16,7 @@ import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { listEmailChanges, voidUndoCodesTx, type EmailChangeRow } from '../accounts/email-change-store.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { queueMailTx, type Mailer } from '../mail/mail.ts';
+import { removeSuspiciousPasskeysTx } from '../passkeys/change-store.ts';
 import type { SignInLimits } from '../rate-limits/sign-in-limits.ts';
 import { assertConfirmed, lockPerson, type CodeTo } from './store.ts';
 
@@ -36,7 +37,7 @@ export interface Recovery {
 }
 
 /**
- * Ends the account's sessions, deletes its API keys, clears its password, invalidates its codes and undo links, and sends a
+ * Ends the account's sessions, deletes its API keys and passkeys, clears its password, invalidates its codes and undo links, and sends a
  * new code.
  * @param onEpoch called with the epoch of the sessions to end, for {@link finishRecovery}
  * @returns the ids of the deleted keys
@@ -72,6 +73,7 @@ export async function finishRecovery(db: Db, principal: Principal, recovery: Rec
     await db.transaction(async (tx) => {
       if (await voidPasswordTx(tx, id, now, epoch)) {
         await voidLinksTx(tx, id);
+        await removeSuspiciousPasskeysTx(tx, principal, id, 0, now);
         await recordAccountEventTx(tx, principal, 'account.compromised', id, now);
       }
       await deleteAccountKeysTx(tx, principal, id, now);
@@ -91,6 +93,7 @@ async function recoverTx(tx: Transaction, principal: Principal, recovery: Recove
       await voidPasswordTx(tx, id, now);
     }
     await voidLinksTx(tx, id);
+    await removeSuspiciousPasskeysTx(tx, principal, id, 0, now);
     const { code, mail } = codeTo(change?.email ?? account.email);
     await insertCodeTx(tx, code);
     await recordAccountEventTx(tx, principal, 'account.compromised', id, now);

@@ -53,6 +53,8 @@ export interface AdministeredRow {
 
 export interface DetailRow extends AdministeredRow, QuotaUseRow {
   readonly secondFactors: number;
+  readonly authenticators: number;
+  readonly passkeys: number;
   readonly apiKeys: number;
   readonly sessions: number;
   /** Separated by spaces; null: none. */
@@ -79,6 +81,8 @@ const joinService = `left join service_accounts v on v.account_pk = a.pk left jo
 
 const detail = (dialect: Dialect): string => `select ${columns}, a.entitlements, a.limits, ${quotaUseColumns(dialect)},
      (select count(*) from second_factors f where f.account_pk = a.pk and f.confirmed_at is not null) as "secondFactors",
+     (select count(*) from second_factors f where f.account_pk = a.pk and f.confirmed_at is not null and f.kind = 'totp') as authenticators,
+     (select count(*) from passkeys p where p.account_pk = a.pk) as passkeys,
      (select count(*) from api_keys k where k.account_pk = a.pk) as "apiKeys",
      (select count(*) from sessions s where s.account_pk = a.pk and s.account_epoch = a.session_epoch
         and s.idle_expires_at > $2 and s.expires_at > $2 and a.disabled_at is null) as sessions
@@ -215,7 +219,7 @@ export const revokeKeys = (db: Db, principal: Principal, id: string, now: number
   });
 
 /**
- * Also deletes the recovery codes, and ends the account's sessions.
+ * Also deletes the recovery codes and the passkeys, and ends the account's sessions.
  * @throws DomainError `account_not_found`, `second_factor_not_enrolled`, `invalid_access_token`
  */
 export const removeSecondFactor = (

@@ -49,6 +49,12 @@ export type AuditAction =
   | 'second_factor.begun'
   | 'second_factor.added'
   | 'second_factor.removed'
+  /** Of an account that keeps its passkeys as second factor. */
+  | 'authenticator.removed'
+  | 'passkey.added'
+  | 'passkey.renamed'
+  | 'passkey.removed'
+  | 'passkey.counter_regressed'
   | 'recovery_codes.replaced'
   | 'recovery_code.used'
   | 'api_key.created'

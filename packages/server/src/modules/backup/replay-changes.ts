@@ -17,7 +17,13 @@ import { recordEventsTx, type AuditAction, type AuditDetails } from '../audit/au
 import type { ChangeKind, FinalKind } from '../deletion-journal/revocation.ts';
 import { findListed, findLostChanges, type FoundChange } from '../deletion-journal/store.ts';
 import { deleteCodesOfAccountsTx } from '../one-time-codes/store.ts';
-import { removeReplacedCodesTx, removeSecondFactorsTx, removeUsedCodesTx } from '../second-factors/replay-store.ts';
+import { removePasskeysTx } from '../passkeys/replay-store.ts';
+import {
+  removeAppsTx,
+  removeReplacedCodesTx,
+  removeSecondFactorsTx,
+  removeUsedCodesTx,
+} from '../second-factors/replay-store.ts';
 import { deleteScopesTx, markScopesTx } from '../scope-catalogue/store.ts';
 import { removeManagersTx } from '../service-accounts/store.ts';
 import { revokeSigningKeysTx } from '../signing-keys/store.ts';
@@ -130,6 +136,8 @@ const changes: Readonly<Record<ChangeKind, Change>> = {
   scope_deleted: { action: 'scope.deleted', apply: deleteScopesTx },
   // Also the last one: administrators can add another.
   manager_removed: { action: 'service_account.manager_removed', apply: removeManagersTx },
+  authenticator_removed: { action: 'authenticator.removed', apply: removeAppsTx },
+  passkey_removed: { action: 'passkey.removed', apply: (tx, list) => removePasskeysTx(tx, idsOf(list)) },
   secret_leaked: { action: 'api_key.leaked', apply: endLeakedSecretsTx, always: rememberLeakedSecretsTx },
 };
 

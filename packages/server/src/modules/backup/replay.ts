@@ -78,6 +78,9 @@ export interface Replayed {
   readonly managersRemoved: number;
   /** Secrets of API keys that had leaked. */
   readonly secretsLeaked: number;
+  /** Number of accounts whose authenticator app was removed; they had passkeys as well. */
+  readonly authenticatorsRemoved: number;
+  readonly passkeysRemoved: number;
 }
 
 export interface ReplayResult {
@@ -103,6 +106,8 @@ const countOf = {
   scope_deleted: 'scopesDeleted',
   manager_removed: 'managersRemoved',
   secret_leaked: 'secretsLeaked',
+  authenticator_removed: 'authenticatorsRemoved',
+  passkey_removed: 'passkeysRemoved',
 } as const satisfies Readonly<Record<ChangeKind, keyof Replayed>>;
 
 const countOfDeletions = { api_key: 'apiKeys', account: 'accounts', signing_key: 'signingKeys' } as const;
@@ -191,6 +196,8 @@ export const nothingReplayed: Replayed = {
   scopesDeleted: 0,
   managersRemoved: 0,
   secretsLeaked: 0,
+  authenticatorsRemoved: 0,
+  passkeysRemoved: 0,
 };
 
 async function* readAll({ folders, keys, onDamage }: JournalSources): AsyncGenerator<Revocation> {

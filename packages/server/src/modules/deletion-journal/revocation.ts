@@ -25,6 +25,8 @@ export const changeKinds = [
   'scope_deleted',
   'manager_removed',
   'secret_leaked',
+  'authenticator_removed',
+  'passkey_removed',
 ] as const;
 const kinds = [...deletionKinds, ...changeKinds];
 
@@ -91,6 +93,8 @@ const kindOfAction: Partial<Record<AuditAction, RevocationKind>> = {
   'account.password_voided': 'password_changed',
   'account.email_changed': 'email_changed',
   'second_factor.removed': 'second_factor_removed',
+  'authenticator.removed': 'authenticator_removed',
+  'passkey.removed': 'passkey_removed',
   'recovery_codes.replaced': 'recovery_codes_replaced',
   'account.second_factor_required': 'second_factor_required',
   'webhook.disabled': 'webhook_disabled',

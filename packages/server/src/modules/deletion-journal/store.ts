@@ -85,6 +85,16 @@ const findFactors = sql<FoundChange>(
   'find_removed_second_factors',
   foundIn(`(${hasOldFactor} or ${hasOldCodes} <= given.at))`),
 );
+const findApps = sql<FoundChange>(
+  'find_removed_authenticators',
+  foundIn(`exists (select 1 from second_factors f where f.account_pk = a.pk and f.kind = 'totp' and f.created_at <= given.at)
+    and not ${isRecorded(`'authenticator.removed'`)}`),
+);
+const findPasskeys = sql<FoundChange>(
+  'find_removed_passkeys',
+  onList(`select a.id as "accountId", given.id as target, given.id, given.at
+    from {dated} join passkeys p on p.id = given.id join accounts a on a.pk = p.account_pk`),
+);
 const findReplacedCodes = sql<FoundChange>('find_replaced_recovery_codes', foundIn(`${hasOldCodes} < given.at)`));
 const findUsedCodes = sql<FoundChange>('find_used_recovery_codes', {
   sqlite: usedCodes('unhex(given.id)').sqlite,
@@ -192,6 +202,8 @@ const lost: Readonly<Record<ChangeKind, Statement<FoundChange>>> = {
   scope_deleted: findUndeleted,
   manager_removed: findManagers,
   secret_leaked: findLeaked,
+  authenticator_removed: findApps,
+  passkey_removed: findPasskeys,
 };
 /** A change of these kinds with a later time does not replace one with an earlier time. */
 const independentKinds: readonly ChangeKind[] = [

@@ -34,6 +34,12 @@ export interface MailData {
   password_changed: { at: string; address: string; keys: readonly string[] };
   second_factor_added: { at: string; address: string };
   second_factor_removed: { at: string; address: string };
+  /** Of an account that keeps its passkeys as second factor. */
+  authenticator_removed: { at: string; address: string };
+  passkey_added: { name: string; at: string; address: string };
+  passkey_removed: { name: string; at: string; address: string };
+  /** The passkey may have been copied. */
+  passkey_counter_regressed: { name: string; at: string; address: string };
   recovery_code_used: { at: string; address: string; remaining: number };
   /** After a sign-in that followed many failures. */
   suspicious_sign_in: { at: string; address: string; program: string; failures: number };

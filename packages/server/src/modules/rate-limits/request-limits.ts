@@ -40,6 +40,7 @@ interface Counter {
 const ownChangesMax = {
   language: limits.languageChangesPerHourMax,
   password: limits.passwordChangesPerHourMax,
+  passkey: limits.passkeyChangesPerHourMax,
 } as const;
 
 export class RequestLimits {

@@ -39,36 +39,61 @@ export interface Confirmed {
   readonly now: number;
 }
 
-/** @returns false when the enrolment has been confirmed or restarted since @throws DomainError `invalid_access_token` */
-export const confirmEnrolment = (db: Db, principal: AccountPrincipal, confirmed: Confirmed): Promise<boolean> =>
+/**
+ * Beside passkeys, the account keeps its recovery codes.
+ * @returns as {@link factors.confirmFactorTx} @throws DomainError `invalid_access_token`
+ */
+export const confirmEnrolment = (
+  db: Db,
+  principal: AccountPrincipal,
+  confirmed: Confirmed,
+): Promise<'first' | 'beside' | undefined> =>
   db.transaction(async (tx) => {
     const { sealed, step, codeHashes, mail, now } = confirmed;
     const { accountId, sessionId } = principal;
     await assertSessionValidTx(tx, principal, now);
-    if (!(await factors.confirmFactorTx(tx, accountId, sealed, step, now))) return false;
-    await factors.replaceRecoveryCodesTx(tx, accountId, codeHashes, now);
+    const result = await factors.confirmFactorTx(tx, accountId, sealed, step, now);
+    if (result === undefined) return undefined;
+    if (result === 'first') await factors.replaceRecoveryCodesTx(tx, accountId, codeHashes, now);
     await recordEventTx(tx, { at: now, principal, action: 'second_factor.added', accountId, target: accountId });
     await endOtherSessionsTx(tx, principal, accountId, sessionId, now);
     await queueMailTx(tx, mail);
-    return true;
+    return result;
   });
 
-/** @throws DomainError `second_factor_required_by_policy`, `second_factor_wrong` when the code has been used since, `invalid_access_token` */
-export const removeOwnFactor = (
-  db: Db,
-  principal: AccountPrincipal,
-  { proof, mail, now }: { proof: FactorProof; mail: NewJobRow | undefined; now: number },
-): Promise<void> =>
+/** The account's row is locked. @throws DomainError `second_factor_required_by_policy` */
+export async function assertMayLackFactorTx(tx: Transaction, accountId: string): Promise<void> {
+  if ((await tx.get(selectRequired, [accountId]))?.isRequired === 1)
+    throw new DomainError('second_factor_required_by_policy');
+}
+
+export interface OwnRemoval {
+  readonly proof: FactorProof;
+  /** A random secret, which no device has. */
+  readonly sealed: Uint8Array;
+  readonly mailAbout: (keepsPasskeys: boolean) => NewJobRow | undefined;
+  readonly now: number;
+}
+
+/**
+ * Removes the authenticator app. Without passkeys, the account then has no second factor.
+ * @throws DomainError `second_factor_required_by_policy`, `second_factor_wrong` when the code has been used since, `invalid_access_token`
+ */
+export const removeOwnFactor = (db: Db, principal: AccountPrincipal, removal: OwnRemoval): Promise<void> =>
   db.transaction(async (tx) => {
+    const { proof, sealed, mailAbout, now } = removal;
     const { accountId, sessionId } = principal;
     await assertSessionValidTx(tx, principal, now);
-    if ((await tx.get(selectRequired, [accountId]))?.isRequired === 1)
-      throw new DomainError('second_factor_required_by_policy');
     await redeemTx(tx, principal, proof, now);
-    await factors.removeSecondFactorTx(tx, accountId);
-    await recordEventTx(tx, { at: now, principal, action: 'second_factor.removed', accountId, target: accountId });
+    const keepsPasskeys = await factors.removeAppBesidePasskeysTx(tx, accountId, sealed);
+    if (!keepsPasskeys) {
+      await assertMayLackFactorTx(tx, accountId);
+      await factors.removeSecondFactorTx(tx, accountId);
+    }
+    const action = keepsPasskeys ? 'authenticator.removed' : 'second_factor.removed';
+    await recordEventTx(tx, { at: now, principal, action, accountId, target: accountId });
     await endOtherSessionsTx(tx, principal, accountId, sessionId, now);
-    await queueMailTx(tx, mail);
+    await queueMailTx(tx, mailAbout(keepsPasskeys));
   });
 
 /** @throws DomainError `second_factor_wrong` when the code has been used since, `invalid_access_token` */

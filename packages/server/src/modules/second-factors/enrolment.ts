@@ -16,6 +16,7 @@ import type { Mailer } from '../mail/mail.ts';
 import type { NewJobRow } from '../outbox/store.ts';
 import type { FactorProof, SecondFactors } from './second-factors.ts';
 import * as store from './enrolment-store.ts';
+import type { FactorRow } from './store.ts';
 
 export interface EnrolmentOptions {
   readonly db: Db;
@@ -55,7 +56,7 @@ export class Enrolment {
   }
 
   /**
-   * @returns the recovery codes, which cannot be read again
+   * @returns the recovery codes, which cannot be read again; none if the account has passkeys, because it keeps its codes
    * @throws DomainError `second_factor_wrong`, `second_factor_not_enrolled`, `too_many_attempts`, `invalid_access_token`
    */
   async confirm(principal: AccountPrincipal, code: string, clientIp: string): Promise<string[]> {
@@ -71,21 +72,25 @@ export class Enrolment {
       data: { at: toInstant(now), address: clientIp },
     });
     const change = { ...confirmation, codeHashes: hashes, mail, now };
-    if (!(await store.confirmEnrolment(db, principal, change))) throw new DomainError('second_factor_not_enrolled');
+    const confirmed = await store.confirmEnrolment(db, principal, change);
+    if (confirmed === undefined) throw new DomainError('second_factor_not_enrolled');
     mailer.sendSoon();
     await secondFactors.succeed(accountId);
-    return texts.map((text) => text.reveal());
+    return confirmed === 'first' ? texts.map((text) => text.reveal()) : [];
   }
 
   /**
+   * Removes the authenticator app. Passkeys and, beside them, the recovery codes stay.
    * @throws DomainError `password_wrong`, `second_factor_wrong`, `second_factor_not_enrolled`,
    *   `second_factor_required_by_policy`, `too_many_attempts`, `overloaded`, `invalid_access_token`
    */
   async remove(principal: AccountPrincipal, owner: OwnerProof, code: string): Promise<void> {
-    const { db, clock, mailer, revocations } = this.#options;
-    const { account, proof } = await this.#prove(principal, owner, code);
+    const { db, clock, mailer, revocations, secondFactors } = this.#options;
+    const { account, proof } = await this.#prove(principal, owner, code, (kind) => kind === 'totp');
     const now = clock.now();
-    const removal = { proof, mail: this.#removedMail(account, owner.clientIp, now), now };
+    const { sealed } = secondFactors.newSecret(account.id, account.email);
+    const mailAbout = (keepsPasskeys: boolean) => this.#removedMail(account, owner.clientIp, now, keepsPasskeys);
+    const removal = { proof, sealed, mailAbout, now };
     await recordingChanges(revocations, { accountId: account.id, at: now }, () =>
       store.removeOwnFactor(db, principal, removal),
     );
@@ -112,17 +117,20 @@ export class Enrolment {
     principal: AccountPrincipal,
     { currentPassword, clientIp }: OwnerProof,
     code: string,
+    isAllowed: (kind: FactorRow['kind']) => boolean = () => true,
   ): Promise<{ account: Account; proof: FactorProof }> {
     const { secondFactors } = this.#options;
     const account = await this.#options.currentPassword.check(principal, currentPassword, clientIp);
-    if (!(await secondFactors.isInForce(account.id))) throw new DomainError('second_factor_not_enrolled');
+    const kind = await secondFactors.kindInForce(account.id);
+    if (kind === undefined || !isAllowed(kind)) throw new DomainError('second_factor_not_enrolled');
     const proof = await secondFactors.check(account.id, code);
     if (!proof) throw new DomainError('second_factor_wrong');
     return { account, proof };
   }
 
-  #removedMail(account: Account, clientIp: string, now: number): NewJobRow | undefined {
+  #removedMail(account: Account, clientIp: string, now: number, keepsPasskeys: boolean): NewJobRow | undefined {
     const data = { at: toInstant(now), address: clientIp.slice(0, limits.addressCharsMax) };
-    return this.#options.mailer.prepare({ to: account.email, template: 'second_factor_removed', data });
+    const template = keepsPasskeys ? 'authenticator_removed' : 'second_factor_removed';
+    return this.#options.mailer.prepare({ to: account.email, template, data });
   }
 }

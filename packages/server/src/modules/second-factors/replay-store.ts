@@ -8,6 +8,25 @@ const createdBefore = (table: string, comparison: '<' | '<='): string =>
     where a.pk = ${table}.account_pk and ${table}.created_at ${comparison} given.at)`;
 const removeFactors = sql('replay_removed_second_factors', onList(createdBefore('second_factors', '<=')));
 const removeTheirCodes = sql('replay_codes_of_removed_factors', onList(createdBefore('recovery_codes', '<=')));
+const withApp = (condition: string): string =>
+  `kind = 'totp' and account_pk in (select a.pk from {dated} join accounts a on a.id = given.id)
+    and ${condition} (select 1 from passkeys p where p.account_pk = second_factors.account_pk)`;
+// An earlier program, which ignores the kind, accepts no code of so late a step.
+const keepPasskeys = sql(
+  'replay_removed_authenticators_beside_passkeys',
+  onList(
+    `update second_factors set kind = 'passkeys', last_step = ${Number.MAX_SAFE_INTEGER} where ${withApp('exists')}`,
+  ),
+);
+const removeApps = sql(
+  'replay_removed_authenticators',
+  onList(`delete from second_factors where ${withApp('not exists')}`),
+);
+const removeCodesWithoutFactor = sql(
+  'replay_codes_of_removed_authenticators',
+  onList(`delete from recovery_codes where account_pk in (select a.pk from {dated} join accounts a on a.id = given.id)
+    and not exists (select 1 from second_factors f where f.account_pk = recovery_codes.account_pk)`),
+);
 const removeReplacedCodes = sql('replay_replaced_recovery_codes', onList(createdBefore('recovery_codes', '<')));
 const removeUsedCodes = sql('replay_used_recovery_codes', {
   sqlite: `delete from recovery_codes where code_hash in (select unhex(value) from json_each($1))`,
@@ -19,6 +38,13 @@ const removeUsedCodes = sql('replay_used_recovery_codes', {
 export async function removeSecondFactorsTx(tx: Transaction, removals: readonly DatedId[]): Promise<void> {
   await tx.run(removeFactors, [JSON.stringify(removals)]);
   await tx.run(removeTheirCodes, [JSON.stringify(removals)]);
+}
+
+/** Of each account, the authenticator app. An account without passkeys has no second factor then. */
+export async function removeAppsTx(tx: Transaction, removals: readonly DatedId[]): Promise<void> {
+  await tx.run(keepPasskeys, [JSON.stringify(removals)]);
+  await tx.run(removeApps, [JSON.stringify(removals)]);
+  await tx.run(removeCodesWithoutFactor, [JSON.stringify(removals)]);
 }
 
 /** Of each account, the recovery codes from before the time at which they were replaced. */

@@ -43,10 +43,28 @@ export class SecondFactors {
     this.#options = options;
   }
 
-  /** Whether a sign-in needs a code. */
+  /** Whether a sign-in needs a second factor. */
   async isInForce(accountId: string): Promise<boolean> {
+    return (await this.kindInForce(accountId)) !== undefined;
+  }
+
+  /** @returns undefined when no second factor is in force */
+  async kindInForce(accountId: string): Promise<store.FactorRow['kind'] | undefined> {
     const factor = await store.findFactor(this.#options.db, accountId);
-    return factor !== undefined && factor.confirmedAt !== null;
+    return factor && factor.confirmedAt !== null ? factor.kind : undefined;
+  }
+
+  /**
+   * Counts an attempt to sign in with a passkey as second factor, as a code is counted. {@link succeed} resets the count.
+   * @returns false when no second factor is in force
+   * @throws DomainError `too_many_attempts`
+   */
+  async reserve(accountId: string): Promise<boolean> {
+    const { db, secondFactorLimits } = this.#options;
+    const factor = await store.findFactor(db, accountId);
+    if (!factor || factor.confirmedAt === null) return false;
+    await secondFactorLimits.reserve(factor);
+    return true;
   }
 
   /**
@@ -65,6 +83,7 @@ export class SecondFactors {
     const factor = await store.findFactor(db, accountId);
     if (!factor || factor.confirmedAt === null) return undefined;
     await secondFactorLimits.reserve(factor);
+    if (factor.kind === 'passkeys') return undefined;
     const step = stepOf(seal.open(accountId, factor.secret), text, clock.now());
     return step === undefined || step <= factor.lastStep ? undefined : { kind: 'totp', step };
   }
@@ -92,13 +111,13 @@ export class SecondFactors {
     if (!isTotpCode(code)) throw new DomainError('second_factor_wrong');
     const factor = await store.findFactor(db, accountId);
     const now = clock.now();
-    const isBegun = factor !== undefined && factor.confirmedAt === null;
-    if (!isBegun || now - factor.createdAt > limits.secondFactorEnrolmentSeconds * 1000)
+    const begun = factor && begunEnrolment(factor);
+    if (!begun || now - begun.at > limits.secondFactorEnrolmentSeconds * 1000)
       throw new DomainError('second_factor_not_enrolled');
     await secondFactorLimits.reserve(factor);
-    const step = stepOf(seal.open(accountId, factor.secret), code, now);
+    const step = stepOf(seal.open(accountId, begun.sealed), code, now);
     if (step === undefined) throw new DomainError('second_factor_wrong');
-    return { sealed: factor.secret, step };
+    return { sealed: begun.sealed, step };
   }
 
   newRecoveryCodes(accountId: string): { texts: readonly Secret[]; hashes: readonly Buffer[] } {
@@ -106,6 +125,13 @@ export class SecondFactors {
     const hashes = texts.map((text) => recoveryCodeHash(this.#options.codeHash, accountId, text.reveal()));
     return { texts, hashes: hashes.filter((hash) => hash !== undefined) };
   }
+}
+
+/** @returns the secret to confirm, and the time at which the enrolment began; undefined when none has begun */
+function begunEnrolment(factor: store.FactorRow): { sealed: Uint8Array; at: number } | undefined {
+  const { confirmedAt, secret, createdAt, pendingSecret, pendingAt } = factor;
+  if (confirmedAt === null) return { sealed: secret, at: createdAt };
+  return pendingSecret === null || pendingAt === null ? undefined : { sealed: pendingSecret, at: pendingAt };
 }
 
 /** @returns undefined when another request has used the code; otherwise the number of remaining recovery codes, if it was one */

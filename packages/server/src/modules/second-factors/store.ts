@@ -1,9 +1,14 @@
-/** Rows of second factors and recovery codes. An account has at most one second factor. */
+/**
+ * Rows of second factors and recovery codes. An account has at most one row: an authenticator app, passkeys, or both. The rows
+ * of its passkeys refer to it (`passkeys/store.ts`), so its removal deletes them.
+ */
 import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { sql } from '../../foundation/database/sql.ts';
 
 export interface FactorRow {
   readonly accountId: string;
+  /** `totp`: an authenticator app, perhaps with passkeys. `passkeys`: no device has the secret. */
+  readonly kind: 'totp' | 'passkeys';
   /** Encrypted; the account id is authenticated with it. */
   readonly secret: Uint8Array;
   readonly createdAt: number;
@@ -11,13 +16,23 @@ export interface FactorRow {
   readonly confirmedAt: number | null;
   /** The time step of the last accepted code. */
   readonly lastStep: number;
+  /** The encrypted secret of an authenticator app that is being enrolled beside passkeys. */
+  readonly pendingSecret: Uint8Array | null;
+  readonly pendingAt: number | null;
 }
+
+/**
+ * `last_step` of a row of the kind `passkeys`: later than every time step, so an earlier program, which ignores the kind,
+ * accepts no code.
+ */
+const everyStep = Number.MAX_SAFE_INTEGER;
 
 const ofAccount = `account_pk = (select pk from accounts where id = $1)`;
 
 const select = sql<FactorRow>(
   'select_second_factor',
-  `select a.id as "accountId", f.secret, f.created_at as "createdAt", f.confirmed_at as "confirmedAt", f.last_step as "lastStep"
+  `select a.id as "accountId", f.kind, f.secret, f.created_at as "createdAt", f.confirmed_at as "confirmedAt",
+     f.last_step as "lastStep", f.pending_secret as "pendingSecret", f.pending_at as "pendingAt"
    from second_factors f join accounts a on a.pk = f.account_pk where a.id = $1`,
 );
 // Replaces an unfinished enrolment. Changes nothing when a second factor is in force.
@@ -28,11 +43,36 @@ const begin = sql(
    on conflict (account_pk) do update set secret = $2, created_at = $3, last_step = 0
    where second_factors.confirmed_at is null`,
 );
+const beginBesidePasskeys = sql(
+  'begin_authenticator_beside_passkeys',
+  `update second_factors set pending_secret = $2, pending_at = $3
+   where ${ofAccount} and confirmed_at is not null and kind = 'passkeys'`,
+);
 // Compares the secret too: of two concurrent enrolments, only a code of the later one confirms.
 const confirm = sql(
   'confirm_second_factor',
   `update second_factors set confirmed_at = $4, last_step = $3
    where ${ofAccount} and confirmed_at is null and secret = $2 and last_step < $3`,
+);
+const confirmBesidePasskeys = sql(
+  'confirm_authenticator_beside_passkeys',
+  `update second_factors set kind = 'totp', secret = $2, last_step = $3, pending_secret = null, pending_at = null
+   where ${ofAccount} and kind = 'passkeys' and pending_secret = $2`,
+);
+// Replaces an unfinished enrolment of an authenticator app. Changes nothing when a second factor is in force.
+const addForPasskeys = sql(
+  'insert_second_factor_of_passkeys',
+  `insert into second_factors (account_pk, kind, secret, created_at, confirmed_at, last_step)
+   select pk, 'passkeys', $2, $3, $3, ${everyStep} from accounts where id = $1
+   on conflict (account_pk) do update
+     set kind = 'passkeys', secret = $2, created_at = $3, confirmed_at = $3, last_step = ${everyStep}
+   where second_factors.confirmed_at is null`,
+);
+const removeApp = sql(
+  'delete_authenticator_beside_passkeys',
+  `update second_factors set kind = 'passkeys', secret = $2, last_step = ${everyStep}
+   where ${ofAccount} and kind = 'totp' and confirmed_at is not null
+     and exists (select 1 from passkeys p where p.account_pk = second_factors.account_pk)`,
 );
 // One statement decides: of several concurrent requests with one code, one finds the row unchanged.
 const acceptStep = sql(
@@ -62,28 +102,60 @@ const countCodes = sql<{ count: number }>(
 export const findFactor = (db: Pick<Db, 'get'> | Transaction, accountId: string): Promise<FactorRow | undefined> =>
   db.get(select, [accountId]);
 
-/** @returns false when a second factor is in force, or there is no account */
+/** Begins the enrolment of an authenticator app. @returns false when one is in force, or there is no account */
 export const beginFactorTx = async (
   tx: Transaction,
   accountId: string,
   sealed: Uint8Array,
   now: number,
-): Promise<boolean> => (await tx.run(begin, [accountId, sealed, now])) === 1;
+): Promise<boolean> =>
+  (await tx.run(begin, [accountId, sealed, now])) === 1 ||
+  (await tx.run(beginBesidePasskeys, [accountId, sealed, now])) === 1;
 
-/** @param step time step of the confirming code @returns false when the enrolment has been confirmed or replaced since */
-export const confirmFactorTx = async (
+/**
+ * @param step time step of the confirming code
+ * @returns `first`: it is the account's first factor; `beside`: the account has passkeys; undefined when the enrolment has
+ *   been confirmed or replaced since
+ */
+export async function confirmFactorTx(
   tx: Transaction,
   accountId: string,
   sealed: Uint8Array,
   step: number,
   now: number,
-): Promise<boolean> => (await tx.run(confirm, [accountId, sealed, step, now])) === 1;
+): Promise<'first' | 'beside' | undefined> {
+  if ((await tx.run(confirm, [accountId, sealed, step, now])) === 1) return 'first';
+  return (await tx.run(confirmBesidePasskeys, [accountId, sealed, step])) === 1 ? 'beside' : undefined;
+}
+
+/**
+ * For the first passkey of an account without a second factor in force.
+ * @param sealed a random secret, which no device has
+ * @returns false when a second factor is in force
+ */
+export const addFactorOfPasskeysTx = async (
+  tx: Transaction,
+  accountId: string,
+  sealed: Uint8Array,
+  now: number,
+): Promise<boolean> => (await tx.run(addForPasskeys, [accountId, sealed, now])) === 1;
+
+/**
+ * Removes the authenticator app of an account that also has passkeys. They and the recovery codes stay.
+ * @param sealed a random secret, which no device has
+ * @returns false when the account has no passkeys
+ */
+export const removeAppBesidePasskeysTx = async (
+  tx: Transaction,
+  accountId: string,
+  sealed: Uint8Array,
+): Promise<boolean> => (await tx.run(removeApp, [accountId, sealed])) === 1;
 
 /** @returns false when a code of this step or a later one was accepted before */
 export const acceptStepTx = async (tx: Transaction, accountId: string, step: number): Promise<boolean> =>
   (await tx.run(acceptStep, [accountId, step])) === 1;
 
-/** Also deletes the recovery codes. The caller has locked the account's row. @returns whether a second factor was in force */
+/** Also deletes the recovery codes and the passkeys. The caller has locked the account's row. @returns whether a second factor was in force */
 export async function removeSecondFactorTx(tx: Transaction, accountId: string): Promise<boolean> {
   await tx.run(deleteCodes, [accountId]);
   const removed = await tx.get(remove, [accountId]);

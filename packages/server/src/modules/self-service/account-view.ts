@@ -11,6 +11,8 @@ export const toOwnAccount = ({ id, email, role, createdAt, ...row }: ShownAccoun
   createdAt: toInstant(createdAt),
   verified: row.unverifiedSince === null,
   secondFactor: row.hasSecondFactor > 0,
+  authenticator: row.hasAuthenticator > 0,
+  passkeys: row.passkeys,
   requiresSecondFactor: row.requiresSecondFactor === 1,
   language: row.language,
   limits: toLimits(row.limits),

@@ -20,6 +20,7 @@ import {
 import { DomainError } from '../../foundation/errors.ts';
 import type { Links } from '../mail/links.ts';
 import { queueMailTx, type Mailer } from '../mail/mail.ts';
+import { removeSuspiciousPasskeysTx } from '../passkeys/change-store.ts';
 import type { SignInLimits } from '../rate-limits/sign-in-limits.ts';
 
 export interface MailParts {
@@ -132,7 +133,8 @@ export async function restoreEmailTx(
 }
 
 /**
- * Deletes the API keys that a thief may have created, rotated or given more rights, and mails a link to set a new password to
+ * Deletes the API keys that a thief may have created, rotated or given more rights, and the passkeys that a thief may have
+ * added, and mails a link to set a new password to
  * the restored email address.
  * @returns the ids of the deleted keys
  */
@@ -143,6 +145,7 @@ export async function secureRestoredAccountTx(
   { accountId, email, changedAt }: EmailChangeRow,
   { revokesKeys, isDisabled, now }: { revokesKeys: boolean; isDisabled: boolean; now: number },
 ): Promise<readonly number[]> {
+  await removeSuspiciousPasskeysTx(tx, principal, accountId, changedAt, now);
   const deleted = await deleteAccountKeysTx(tx, principal, accountId, now, revokesKeys ? 0 : changedAt);
   // A disabled account rejects a reset. An administrator who enables it can send a link.
   if (isDisabled) return deleted;

@@ -14,12 +14,17 @@ import { DomainError } from '../../foundation/errors.ts';
 /** An account with the members that only its owner may read. */
 export interface OwnRow extends CredentialsRow, QuotaUseRow {
   readonly hasSecondFactor: number;
+  readonly hasAuthenticator: number;
+  readonly passkeys: number;
 }
 
 const own = (
   dialect: Dialect,
 ): string => `select ${credentialsColumns}, accounts.limits, ${quotaUseColumns(dialect)}, (select count(*) from second_factors f
-     where f.account_pk = accounts.pk and f.confirmed_at is not null) as "hasSecondFactor"
+     where f.account_pk = accounts.pk and f.confirmed_at is not null) as "hasSecondFactor",
+     (select count(*) from second_factors f
+     where f.account_pk = accounts.pk and f.confirmed_at is not null and f.kind = 'totp') as "hasAuthenticator",
+     (select count(*) from passkeys p where p.account_pk = accounts.pk) as passkeys
    from accounts ${joinQuotaUse('accounts')} where id = $1`;
 const selectOwn = sql<OwnRow>('select_own_account', { sqlite: own('sqlite'), postgres: own('postgres') });
 const selectSignUp = sql<{ passwordHash: string }>(

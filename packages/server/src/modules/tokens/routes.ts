@@ -1,5 +1,6 @@
 /** HTTP routes of sign-in, sessions, published keys and discovery. */
 import * as contract from '@keyreeve/contract';
+import { Secret } from '../../foundation/crypto/secret.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { parseBasic } from '../../http/basic-authentication.ts';
 import type { RequestCredential } from '../../http/request-credential.ts';
@@ -14,6 +15,11 @@ function basicOf(credential: RequestCredential) {
   return basic;
 }
 
+const incomplete = (name: string): DomainError =>
+  new DomainError('invalid_request', {
+    errors: [{ pointer: `/${name}`, detail: 'Expected `email` and `password` together, or neither.' }],
+  });
+
 export function tokenRoutes(tokens: Tokens): readonly Route[] {
   return [
     route(contract.issueTokens, async ({ credential, clientIp, userAgent, oneTimePassword }) => {
@@ -22,6 +28,13 @@ export function tokenRoutes(tokens: Tokens): readonly Route[] {
         status: 200,
         body: await tokens.signIn(user, password, { clientIp, userAgent }, oneTimePassword),
       };
+    }),
+    route(contract.signInWithPasskey, async ({ body: { passkey, email, password }, clientIp, userAgent }) => {
+      if ((email === undefined) !== (password === undefined))
+        throw incomplete(email === undefined ? 'email' : 'password');
+      const first =
+        email === undefined || password === undefined ? undefined : { user: email, password: new Secret(password) };
+      return { status: 200, body: await tokens.signInWithPasskey(passkey, { clientIp, userAgent }, first) };
     }),
     route(contract.refreshTokens, async ({ body: { refreshToken } }) => ({
       status: 200,

@@ -2,7 +2,7 @@
  * Sign-ins: the check of the credentials and the creation of a session are separate, so that every kind of session begins
  * with the same limits, counts, mail and audit event.
  */
-import type { ErrorCode } from '@keyreeve/contract';
+import type { AuthenticationResponse, ErrorCode, SecondFactorMethod } from '@keyreeve/contract';
 import type { Accounts, AuthenticatedAccount } from '../accounts/accounts.ts';
 import { parseEmail } from '../accounts/email.ts';
 import type { Clock } from '../../foundation/clock.ts';
@@ -11,6 +11,7 @@ import type { Db } from '../../foundation/database/db.ts';
 import type { Revocations } from '../deletion-journal/revocation.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import type { Mailer } from '../mail/mail.ts';
+import type { PasskeyProof, PasskeySignIns } from '../passkeys/sign-ins.ts';
 import type { PasswordChecks } from '../rate-limits/password-checks.ts';
 import {
   failedSignIns,
@@ -18,15 +19,16 @@ import {
   type Reservation,
   type SignInLimits,
 } from '../rate-limits/sign-in-limits.ts';
-import type { FactorProof, SecondFactors } from '../second-factors/second-factors.ts';
+import type { SecondFactors } from '../second-factors/second-factors.ts';
 import type { NewSession } from '../sessions/store.ts';
-import { describeClient, startSession, type Client } from './start-session.ts';
+import { describeClient, startSession, type Client, type Proof } from './start-session.ts';
 
 export interface SignInsOptions {
   readonly db: Db;
   readonly clock: Clock;
   readonly accounts: Accounts;
   readonly secondFactors: SecondFactors;
+  readonly passkeys: PasskeySignIns;
   readonly mailer: Mailer;
   /** Absent without a deletion journal. */
   readonly revocations: Revocations | undefined;
@@ -43,6 +45,13 @@ export interface PasswordSignIn {
   readonly password: Secret;
   /** One-time code or recovery code of the second factor; checked only after a right password. */
   readonly code: string | undefined;
+  /** Response of a passkey as the second factor; checked only after a right password, and instead of the code. */
+  readonly passkey?: AuthenticationResponse | undefined;
+  readonly client: Client;
+}
+
+export interface PasskeySignIn {
+  readonly passkey: AuthenticationResponse;
   readonly client: Client;
 }
 
@@ -67,18 +76,14 @@ export interface FailedSignIn {
 /** Sign-ins since the start, for metrics. */
 export type SignInCounts = Record<'accepted' | 'refused' | 'throttled' | 'overloaded', number>;
 
-/** What can prove the second factor of an account. */
-const methods = ['code', 'recovery_code'] as const;
-
 type OnFound = (accountId: string) => void;
 
 /** Credentials that were right when they were checked. */
 interface Checked {
   readonly account: AuthenticatedAccount;
   /** Undefined when the account has no second factor. */
-  readonly proof: FactorProof | undefined;
-  /** Undefined for a sign-in that no limit of passwords counts. */
-  readonly reservation: Reservation | undefined;
+  readonly proof: Proof | undefined;
+  readonly reservation: Reservation;
 }
 
 /**
@@ -88,9 +93,17 @@ interface Checked {
 const mayBeGuess = ({ code, options: { rate } }: DomainError): boolean =>
   code === 'invalid_credentials' ||
   code === 'second_factor_invalid' ||
+  code === 'passkey_rejected' ||
   (code === 'too_many_attempts' && rate?.policy === failedSignIns);
-/** Codes of sign-ins that were rejected after the check of the password. */
-const refusalCodes: readonly ErrorCode[] = ['invalid_credentials', 'second_factor_required', 'second_factor_invalid'];
+/** Codes of sign-ins that were rejected after the check of the password or passkey. */
+const refusalCodes: readonly ErrorCode[] = [
+  'invalid_credentials',
+  'second_factor_required',
+  'second_factor_invalid',
+  'passkey_rejected',
+];
+/** A guess of the second factor stays counted as a failed sign-in. */
+const wrongFactorCodes: readonly ErrorCode[] = ['second_factor_invalid', 'passkey_rejected'];
 
 export class SignIns {
   readonly counts: SignInCounts = { accepted: 0, refused: 0, throttled: 0, overloaded: 0 };
@@ -102,8 +115,8 @@ export class SignIns {
 
   /**
    * Starts a session.
-   * @throws DomainError `invalid_credentials`, `second_factor_required`, `second_factor_invalid`, `too_many_attempts`,
-   *   `overloaded`
+   * @throws DomainError `invalid_credentials`, `second_factor_required`, `second_factor_invalid`, `passkey_rejected`,
+   *   `passkeys_unavailable`, `too_many_attempts`, `overloaded`
    */
   withPassword<T>(signIn: PasswordSignIn, make: MakeCredential<T>): Promise<T> {
     const { signInLimits, checks } = this.#options;
@@ -118,6 +131,28 @@ export class SignIns {
         // Fails when the account has changed since the password was checked.
         this.#begin(await this.#checkPassword(attempt, signIn, onFound), client, make),
       );
+    });
+  }
+
+  /**
+   * Starts a session with a passkey as the only factor. Attempts with one passkey are limited as those with one email address
+   * are, and count in the same limits of client IP ranges.
+   * @throws DomainError `passkey_rejected`, `invalid_credentials` when the account has changed meanwhile,
+   *   `passkeys_unavailable`, `too_many_attempts`
+   */
+  withPasskey<T>({ passkey, client }: PasskeySignIn, make: MakeCredential<T>): Promise<T> {
+    const { signInLimits, passkeys } = this.#options;
+    return this.#count(client, async (onFound) => {
+      const reservation = await signInLimits.reserve({
+        canonicalEmail: `passkey ${passkey.id}`,
+        clientIp: client.clientIp,
+      });
+      const checked = await passkeys.checkAlone(passkey, onFound).catch(async (error: unknown) => {
+        await signInLimits.release(reservation);
+        throw error;
+      });
+      if (!checked) throw new DomainError('passkey_rejected');
+      return this.#begin({ ...checked, reservation }, client, make);
     });
   }
 
@@ -142,7 +177,7 @@ export class SignIns {
   /** Counts the attempt, and checks password and second factor. */
   async #checkPassword(
     attempt: AssessedAttempt,
-    { user, password, code }: PasswordSignIn,
+    { user, password, code, passkey }: PasswordSignIn,
     onFound: OnFound,
   ): Promise<Checked> {
     const { accounts, signInLimits } = this.#options;
@@ -153,37 +188,57 @@ export class SignIns {
     };
     const account = await accounts.authenticate(user, password, onFound).catch(release);
     if (!account) throw new DomainError('invalid_credentials');
-    const proof = await this.#prove(account.id, code).catch((error: unknown) =>
+    const proven = passkey ? this.#provePasskey(account.id, passkey) : this.#prove(account.id, code);
+    const proof = await proven.catch((error: unknown) =>
       // A wrong code stays counted. A missing code is neither a failure nor a success.
-      error instanceof DomainError && error.code === 'second_factor_invalid' ? Promise.reject(error) : release(error),
+      error instanceof DomainError && wrongFactorCodes.includes(error.code) ? Promise.reject(error) : release(error),
     );
     return { account, proof, reservation };
   }
 
   /** @returns undefined when the account has no second factor @throws DomainError `second_factor_required`, `second_factor_invalid`, `too_many_attempts` */
-  async #prove(accountId: string, code: string | undefined): Promise<FactorProof | undefined> {
-    const { secondFactors } = this.#options;
-    if (!(await secondFactors.isInForce(accountId))) return undefined;
-    if (code === undefined || code === '') throw new DomainError('second_factor_required', { methods });
+  async #prove(accountId: string, code: string | undefined): Promise<Proof | undefined> {
+    const { secondFactors, passkeys } = this.#options;
+    const kind = await secondFactors.kindInForce(accountId);
+    if (kind === undefined) return undefined;
+    if (code === undefined || code === '') {
+      const passkey = await passkeys.secondFactorOptions(accountId);
+      const methods: SecondFactorMethod[] = kind === 'totp' ? ['code', 'recovery_code'] : ['recovery_code'];
+      if (passkey) methods.push('passkey');
+      throw new DomainError('second_factor_required', { methods, passkey });
+    }
     const proof = await secondFactors.check(accountId, code);
     if (!proof) throw new DomainError('second_factor_invalid');
     return proof;
   }
 
+  /** @returns undefined when the account has no second factor @throws DomainError `passkey_rejected`, `passkeys_unavailable`, `too_many_attempts` */
+  async #provePasskey(accountId: string, passkey: AuthenticationResponse): Promise<PasskeyProof | undefined> {
+    const { secondFactors, passkeys } = this.#options;
+    if (!(await secondFactors.reserve(accountId))) return undefined;
+    const proof = await passkeys.checkSecondFactor(accountId, passkey);
+    if (!proof) throw new DomainError('passkey_rejected');
+    return proof;
+  }
+
   /** Starts the session of an account whose credentials have been checked. */
   async #begin<T>({ account, proof, reservation }: Checked, client: Client, make: MakeCredential<T>): Promise<T> {
-    const { db, clock, mailer, signInLimits, secondFactors, sessionsPerAccountMax, revocations } = this.#options;
+    const { db, clock, mailer, signInLimits, secondFactors, passkeys, sessionsPerAccountMax, revocations } =
+      this.#options;
     const now = clock.now();
     const { session, result } = await make(account, now);
     const start = {
       account,
       session: { ...session, now, ...describeClient(client) },
       proof,
-      failures: reservation?.failures ?? 0,
+      failures: reservation.failures,
       sessionsMax: sessionsPerAccountMax,
       revocations,
     };
-    await startSession(db, mailer, start, async (tx) => reservation && signInLimits.succeedTx(tx, reservation));
+    const passkey = proof?.kind === 'passkey' ? proof : undefined;
+    await passkeys.reportingCopies(account.id, passkey, client.clientIp, () =>
+      startSession(db, mailer, start, (tx) => signInLimits.succeedTx(tx, reservation)),
+    );
     if (proof) await secondFactors.succeed(account.id);
     return result();
   }

@@ -10,6 +10,7 @@ import { recordingChanges } from '../deletion-journal/recording-changes.ts';
 import type { Revocations } from '../deletion-journal/revocation.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { queueMailTx, type Mailer } from '../mail/mail.ts';
+import { redeemPasskeyTx, type PasskeyProof } from '../passkeys/sign-ins.ts';
 import { redeemProofTx, type FactorProof } from '../second-factors/second-factors.ts';
 import { createSessionTx, type NewSession } from '../sessions/store.ts';
 
@@ -20,11 +21,14 @@ export interface Client {
   readonly userAgent: string;
 }
 
+/** Proof of the second factor, or of a passkey as the only factor. */
+export type Proof = FactorProof | PasskeyProof;
+
 export interface SessionStart {
   readonly account: AuthenticatedAccount;
   readonly session: Omit<NewSession, 'accountId' | 'accountEpoch' | 'details'>;
-  /** Proof of the second factor, when the account has one. */
-  readonly proof: FactorProof | undefined;
+  /** Undefined when the account has no second factor. */
+  readonly proof: Proof | undefined;
   /** Consecutive failed sign-ins before this one. */
   readonly failures: number;
   readonly sessionsMax: number;
@@ -35,8 +39,8 @@ export interface SessionStart {
 /**
  * @param succeedTx called in the same transaction; its first statements are sent together with those of the session
  * @throws DomainError `invalid_credentials` when the account has changed since its password was checked,
- *   `second_factor_invalid` when another request used the one-time code first, or the error of `succeedTx`; nothing is
- *   stored then
+ *   `second_factor_invalid` when another request used the one-time code first, `passkey_rejected` when one used the
+ *   challenge of the passkey first, or the error of `succeedTx`; nothing is stored then
  */
 export async function startSession(
   db: Db,
@@ -52,20 +56,41 @@ export async function startSession(
   const to = isMailed ? (await findAccount(db, account.id, ''))?.email : undefined;
   const details = {
     ...(session.kind === undefined ? {} : { kind: session.kind }),
-    ...(proof ? { secondFactor: proof.kind } : {}),
+    ...(proof ? factorDetails(proof) : {}),
     ...(isSuspicious ? { failuresBefore: failures } : {}),
   };
   const row: NewSession = { ...session, accountId: account.id, accountEpoch: account.sessionEpoch, details };
   const createTx = async (tx: Transaction): Promise<void> => {
     await allInOrder([createSessionTx(tx, row, sessionsMax), succeedTx(tx)]);
-    const used = proof && (await redeemProofTx(tx, principal, account.id, proof, now));
-    if (proof && !used) throw new DomainError('second_factor_invalid');
+    const used = proof && (await redeemTx(tx, principal, proof, now));
     if (to !== undefined) await queueMailsTx(tx, mailer, to, { row, failures: isSuspicious ? failures : 0, ...used });
   };
   await (proof?.kind === 'recovery_code'
     ? recordingChanges(revocations, { accountId: account.id, at: now }, () => db.transaction(createTx))
     : db.transaction(createTx));
   if (to !== undefined) mailer.sendSoon();
+}
+
+/** @returns the number of remaining recovery codes, if a recovery code was used @throws DomainError `second_factor_invalid`, `passkey_rejected` */
+async function redeemTx(
+  tx: Transaction,
+  principal: AccountPrincipal,
+  proof: Proof,
+  now: number,
+): Promise<{ readonly codesLeft?: number }> {
+  if (proof.kind === 'passkey') {
+    await redeemPasskeyTx(tx, proof, now);
+    return {};
+  }
+  const used = await redeemProofTx(tx, principal, principal.accountId, proof, now);
+  if (!used) throw new DomainError('second_factor_invalid');
+  return used;
+}
+
+/** For the audit event. */
+function factorDetails(proof: Proof) {
+  if (proof.kind !== 'passkey') return { secondFactor: proof.kind };
+  return { ...(proof.isAlone ? {} : { secondFactor: proof.kind }), passkey: proof.passkeyId };
 }
 
 async function queueMailsTx(

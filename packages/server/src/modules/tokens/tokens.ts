@@ -1,6 +1,6 @@
 /** Sign-in, refresh, sign-out, sessions of an account, and verification of access tokens. */
 import { timingSafeEqual } from 'node:crypto';
-import { limits, type ListedSession, type TokenPair } from '@keyreeve/contract';
+import { limits, type AuthenticationResponse, type ListedSession, type TokenPair } from '@keyreeve/contract';
 import type { Accounts, Role } from '../accounts/accounts.ts';
 import type { AccountPrincipal, Principal } from '../../foundation/principal.ts';
 import { assertRecentSignIn } from '../../foundation/recent-sign-in.ts';
@@ -12,7 +12,7 @@ import { pingDatabase } from '../../foundation/database/installation.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import type { AccessTokenClaims, AccessTokens, SignAccessToken } from './access-token.ts';
 import { isSessionId, type RefreshToken, type RefreshTokens } from './refresh-token.ts';
-import type { NewCredential, SignIns } from './sign-ins.ts';
+import type { MakeCredential, NewCredential, SignIns } from './sign-ins.ts';
 import type { Client } from './start-session.ts';
 import * as store from '../sessions/store.ts';
 import { UnansweredRefreshes } from './unanswered-refreshes.ts';
@@ -68,6 +68,22 @@ export class Tokens {
     return signIns.withPassword({ user, password, code: oneTimePassword, client }, (account, now) =>
       this.#firstTokens(account.id, now),
     );
+  }
+
+  /**
+   * Starts a session with a passkey, as the only factor or after the password.
+   * @throws DomainError `passkey_rejected`, `invalid_credentials`, `passkeys_unavailable`, `too_many_attempts`, `overloaded`
+   */
+  signInWithPasskey(
+    passkey: AuthenticationResponse,
+    client: Client,
+    first?: { readonly user: string; readonly password: Secret },
+  ): Promise<TokenPair> {
+    const { signIns } = this.#options;
+    const make: MakeCredential<TokenPair> = (account, now) => this.#firstTokens(account.id, now);
+    return first
+      ? signIns.withPassword({ ...first, code: undefined, passkey, client }, make)
+      : signIns.withPasskey({ passkey, client }, make);
   }
 
   /**

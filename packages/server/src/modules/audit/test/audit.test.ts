@@ -18,6 +18,7 @@ import { administration } from './audited-administration.ts';
 import { addEndpoints, webhookOperations } from './audited-webhooks.ts';
 import { codeOf, onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
 import { factorOperations } from './audited-factors.ts';
+import { passkeyOperations } from './audited-passkeys.ts';
 import { heldText, keyOperations } from './audited-keys.ts';
 import { addScopes, scopeOperations } from './audited-scopes.ts';
 import {
@@ -91,7 +92,7 @@ type OfItself =
  * By action, so that a new action does not compile without a test. `prepare` adds the initial rows. Actions on a whole
  * installation are in `backup.test.ts` and `move.test.ts`, those of an account on itself in `account-events.test.ts`, those of service accounts in
  * `service-accounts.test.ts`, expiry
- * notices in `expiry-notices.test.ts`, used-up quotas in `quota-notices.test.ts`.
+ * notices in `expiry-notices.test.ts`, copied passkeys in `passkeys/test/sign-in.test.ts`, used-up quotas in `quota-notices.test.ts`.
  */
 const operations: Readonly<
   Record<
@@ -100,6 +101,7 @@ const operations: Readonly<
       | `service_account.${string}`
       | `installation.${string}`
       | 'session.refreshed'
+      | 'passkey.counter_regressed'
       | 'api_key.expiring'
       | `${string}.quota_reached`
       | OfItself
@@ -109,6 +111,7 @@ const operations: Readonly<
 > = {
   ...administration,
   ...scopeOperations,
+  ...passkeyOperations,
   'account.created': {
     change: (db) => accounts.createAccount(db, operator, account('acc_new', 'new@example.com')),
     rows: [row('operator', 'account.created', 'acc_new', null, { role: 'admin' })],

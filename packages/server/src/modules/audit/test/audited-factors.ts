@@ -19,8 +19,10 @@ const sealed = keys.secondFactorSeal.seal('acc_ada', 'SECRET');
 const hash = keys.oneTimeCodeHash.stored('a');
 const proof: FactorProof = { kind: 'totp', step: 11 };
 
+const removal = { proof, sealed, mailAbout: () => undefined, now };
+
 const begin = (db: Db, principal = ada): Promise<boolean> => enrolment.beginEnrolment(db, principal, sealed, now);
-const confirm = (db: Db): Promise<boolean> =>
+const confirm = (db: Db): Promise<unknown> =>
   enrolment.confirmEnrolment(db, ada, { sealed, step: 10, codeHashes: [hash], mail: undefined, now });
 const take = (db: Db, code: Uint8Array): Promise<unknown> =>
   db.transaction((tx) => redeemProofTx(tx, ada, 'acc_ada', { kind: 'recovery_code', hash: code }, now));
@@ -45,9 +47,9 @@ export const factorOperations = {
   'second_factor.begun': { change: begin, rows: [begun], refused: (db: Db) => begin(db, gone) },
   'second_factor.added': { change: after(begin, confirm), rows: [begun, added], refused: confirm },
   'second_factor.removed': {
-    change: after(begin, confirm, (db) => enrolment.removeOwnFactor(db, ada, { proof, mail: undefined, now })),
+    change: after(begin, confirm, (db) => enrolment.removeOwnFactor(db, ada, removal)),
     rows: [begun, added, event('second_factor.removed')],
-    refused: (db: Db) => enrolment.removeOwnFactor(db, ada, { proof, mail: undefined, now }),
+    refused: (db: Db) => enrolment.removeOwnFactor(db, ada, removal),
   },
   'recovery_codes.replaced': {
     change: after(begin, confirm, (db) => enrolment.replaceCodes(db, ada, { proof, codeHashes: [], now })),

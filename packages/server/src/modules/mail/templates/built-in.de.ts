@@ -133,6 +133,30 @@ ${notYou}`,
 
 ${notYou}`,
   },
+  authenticator_removed: {
+    subject: 'Die Authenticator-App Ihres Kontos bei {{product}} wurde entfernt',
+    text: `Am {{at}} wurde die Authenticator-App Ihres Kontos bei {{product}} von der IP-Adresse {{address}} aus entfernt. Ihre Passkeys und Wiederherstellungscodes funktionieren weiter.
+
+${notYou}`,
+  },
+  passkey_added: {
+    subject: 'Ihrem Konto bei {{product}} wurde ein Passkey hinzugefügt',
+    text: `Am {{at}} wurde Ihrem Konto bei {{product}} von der IP-Adresse {{address}} aus der Passkey „{{name}}“ hinzugefügt. Mit ihm ist eine Anmeldung ohne Ihr Passwort möglich.
+
+Falls Sie das nicht waren, setzen Sie jetzt ein neues Passwort, beenden Sie alle anderen Sitzungen und entfernen Sie den Passkey.`,
+  },
+  passkey_removed: {
+    subject: 'Ein Passkey Ihres Kontos bei {{product}} wurde entfernt',
+    text: `Am {{at}} wurde der Passkey „{{name}}“ Ihres Kontos bei {{product}} von der IP-Adresse {{address}} aus entfernt. Ohne einen anderen zweiten Faktor genügt bei der Anmeldung ab jetzt das Passwort.
+
+${notYou}`,
+  },
+  passkey_counter_regressed: {
+    subject: 'Ein Passkey Ihres Kontos bei {{product}} wurde möglicherweise kopiert',
+    text: `Am {{at}} wurde eine Anmeldung an Ihrem Konto bei {{product}} von der IP-Adresse {{address}} mit dem Passkey „{{name}}“ abgelehnt: Sein Zähler war nicht höher als bei der letzten Verwendung. Ein anderes Gerät hat möglicherweise eine Kopie des Passkeys.
+
+Entfernen Sie diesen Passkey und fügen Sie einen neuen hinzu. Falls Sie das nicht waren, setzen Sie außerdem ein neues Passwort und beenden Sie alle anderen Sitzungen.`,
+  },
   recovery_code_used: {
     subject: 'Ein Wiederherstellungscode Ihres Kontos bei {{product}} wurde verwendet',
     text: `Am {{at}} erfolgte eine Anmeldung an Ihrem Konto bei {{product}} von der IP-Adresse {{address}} mit einem Wiederherstellungscode statt des zweiten Faktors. Verbleibende Codes: {{remaining}}.

@@ -142,6 +142,30 @@ ${notYou}`,
 
 ${notYou}`,
   },
+  authenticator_removed: {
+    subject: 'The authenticator app was removed from your account with {{product}}',
+    text: `At {{at}}, the authenticator app of your account with {{product}} was removed from the IP address {{address}}. Your passkeys and recovery codes still work.
+
+${notYou}`,
+  },
+  passkey_added: {
+    subject: 'A passkey was added to your account with {{product}}',
+    text: `At {{at}}, the passkey “{{name}}” was added to your account with {{product}} from the IP address {{address}}. It can sign in without your password.
+
+If this was not you, set a new password now, end all other sessions and remove the passkey.`,
+  },
+  passkey_removed: {
+    subject: 'A passkey was removed from your account with {{product}}',
+    text: `At {{at}}, the passkey “{{name}}” was removed from your account with {{product}} from the IP address {{address}}. Without another second factor, a sign-in needs only the password from now on.
+
+${notYou}`,
+  },
+  passkey_counter_regressed: {
+    subject: 'A passkey of your account with {{product}} may have been copied',
+    text: `At {{at}}, a sign-in to your account with {{product}} from the IP address {{address}} with the passkey “{{name}}” was rejected: its counter was not higher than at its last use. Another device may have a copy of the passkey.
+
+Remove this passkey and add a new one. If this was not you, also set a new password and end all other sessions.`,
+  },
   recovery_code_used: {
     subject: 'A recovery code of your account with {{product}} was used',
     text: `At {{at}}, your account with {{product}} was signed in to from the IP address {{address}} with a recovery code instead of the second factor. Recovery codes left: {{remaining}}.

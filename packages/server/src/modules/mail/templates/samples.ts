@@ -31,6 +31,10 @@ export const samples: { readonly [Template in keyof MailData]: MailData[Template
   password_changed: { at, address, keys },
   second_factor_added: { at, address },
   second_factor_removed: { at, address },
+  authenticator_removed: { at, address },
+  passkey_added: { name: 'laptop', at, address },
+  passkey_removed: { name: 'laptop', at, address },
+  passkey_counter_regressed: { name: 'laptop', at, address },
   recovery_code_used: { at, address, remaining: 7 },
   suspicious_sign_in: { at, address, program: 'Mozilla/5.0 (X11; Linux x86_64)', failures: 12 },
   keys_expiring: {

@@ -41,13 +41,15 @@ onEachDatabase('an enrolment replaces an unconfirmed factor but not a confirmed 
   assert.ok(await enrolment.beginEnrolment(db, ada, sealed, now));
   assert.ok(await enrolment.beginEnrolment(db, ada, other, now + 1));
   const confirmed = { step: 10, codeHashes: [], mail: undefined, now };
-  assert.equal(await enrolment.confirmEnrolment(db, ada, { ...confirmed, sealed }), false);
-  assert.ok(await enrolment.confirmEnrolment(db, ada, { ...confirmed, sealed: other }));
-  assert.equal(await enrolment.confirmEnrolment(db, ada, { ...confirmed, sealed: other, step: 11 }), false);
+  assert.equal(await enrolment.confirmEnrolment(db, ada, { ...confirmed, sealed }), undefined);
+  assert.equal(await enrolment.confirmEnrolment(db, ada, { ...confirmed, sealed: other }), 'first');
+  assert.equal(await enrolment.confirmEnrolment(db, ada, { ...confirmed, sealed: other, step: 11 }), undefined);
   assert.equal(await enrolment.beginEnrolment(db, ada, sealed, now), false);
   const { secret, ...row } = (await store.findFactor(db, 'acc_ada')) ?? {};
   assert.deepEqual([...(secret ?? [])], [...other]);
-  assert.deepEqual({ ...row }, { accountId: 'acc_ada', createdAt: now + 1, confirmedAt: now, lastStep: 10 });
+  const pending = { pendingSecret: null, pendingAt: null };
+  const times = { createdAt: now + 1, confirmedAt: now, lastStep: 10 };
+  assert.deepEqual({ ...row }, { accountId: 'acc_ada', kind: 'totp', ...times, ...pending });
 });
 
 onEachDatabase(
@@ -83,7 +85,10 @@ onEachDatabase('a code is not used up by a change that is rejected', async ({ db
   const events = await listAuditEvents(db);
   const isInvalidToken = (error: unknown): boolean => codeOf(error) === 'invalid_access_token';
   await assert.rejects(enrolment.replaceCodes(db, ended, { proof, codeHashes: [], now }), isInvalidToken);
-  await assert.rejects(enrolment.removeOwnFactor(db, ended, { proof, mail: undefined, now }), isInvalidToken);
+  await assert.rejects(
+    enrolment.removeOwnFactor(db, ended, { proof, sealed, mailAbout: () => undefined, now }),
+    isInvalidToken,
+  );
   await assert.rejects(enrolment.beginEnrolment(db, ended, sealed, now), isInvalidToken);
   assert.equal(await countCodes(db), 2);
   assert.deepEqual(await listAuditEvents(db), events);

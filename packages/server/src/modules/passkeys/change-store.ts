@@ -1,0 +1,108 @@
+/** Changes of an account's passkeys: each commits with its audit events, its mail and the end of other sessions. */
+import type { AccountPrincipal, Principal } from '../../foundation/principal.ts';
+import type { Db, Transaction } from '../../foundation/database/db.ts';
+import { DomainError } from '../../foundation/errors.ts';
+import { limits } from '@keyreeve/contract';
+import { recordEventTx } from '../audit/audit.ts';
+import { queueMailTx } from '../mail/mail.ts';
+import type { NewJobRow } from '../outbox/store.ts';
+import { assertMayLackFactorTx } from '../second-factors/enrolment-store.ts';
+import * as factors from '../second-factors/store.ts';
+import { assertSessionValidTx, endOtherSessionsTx } from '../sessions/store.ts';
+import type { UsedChallenge } from './challenge.ts';
+import * as store from './store.ts';
+
+export interface Addition {
+  readonly passkey: store.NewPasskey;
+  readonly challenge: UsedChallenge;
+  /** A random secret, which no device has, for the row of an account without a second factor. */
+  readonly sealed: Uint8Array;
+  readonly codeHashes: readonly Uint8Array[];
+  readonly mail: NewJobRow | undefined;
+}
+
+/**
+ * @returns whether it is the account's first second factor
+ * @throws DomainError `passkey_invalid` when the challenge has been used, `passkey_limit_reached`, `passkey_exists`,
+ *   `invalid_access_token`
+ */
+export const addPasskey = (db: Db, principal: AccountPrincipal, addition: Addition): Promise<boolean> =>
+  db.transaction(async (tx) => {
+    const { passkey, challenge, sealed, codeHashes, mail } = addition;
+    const { id: target, name, now } = passkey;
+    const { accountId, sessionId } = principal;
+    const event = { at: now, principal, accountId };
+    // Locks the account's row: concurrent additions count each other.
+    await assertSessionValidTx(tx, principal, now);
+    if (!(await store.useChallengeTx(tx, challenge))) throw new DomainError('passkey_invalid');
+    if ((await store.countPasskeysTx(tx, accountId)) >= limits.passkeysPerAccountMax)
+      throw new DomainError('passkey_limit_reached');
+    const isFirst = await factors.addFactorOfPasskeysTx(tx, accountId, sealed, now);
+    if (!(await store.insertPasskeyTx(tx, passkey))) throw new DomainError('passkey_exists');
+    if (isFirst) await factors.replaceRecoveryCodesTx(tx, accountId, codeHashes, now);
+    await recordEventTx(tx, { ...event, action: 'passkey.added', target, details: { name } });
+    if (isFirst) await recordEventTx(tx, { ...event, action: 'second_factor.added', target: accountId });
+    await endOtherSessionsTx(tx, principal, accountId, sessionId, now);
+    await queueMailTx(tx, mail);
+    return isFirst;
+  });
+
+/** @throws DomainError `passkey_not_found`, `invalid_access_token` */
+export const renamePasskey = (
+  db: Db,
+  principal: AccountPrincipal,
+  { id, name, now }: { id: string; name: string; now: number },
+): Promise<void> =>
+  db.transaction(async (tx) => {
+    const { accountId } = principal;
+    await assertSessionValidTx(tx, principal, now);
+    if (!(await store.renamePasskeyTx(tx, accountId, id, name))) throw new DomainError('passkey_not_found');
+    await recordEventTx(tx, {
+      at: now,
+      principal,
+      action: 'passkey.renamed',
+      accountId,
+      target: id,
+      details: { name },
+    });
+  });
+
+/** @throws DomainError `passkey_not_found`, `second_factor_required_by_policy`, `invalid_access_token` */
+export const removePasskey = (
+  db: Db,
+  principal: AccountPrincipal,
+  { id, mailAbout, now }: { id: string; mailAbout: (name: string) => NewJobRow | undefined; now: number },
+): Promise<void> =>
+  db.transaction(async (tx) => {
+    const { accountId, sessionId } = principal;
+    const event = { at: now, principal, accountId };
+    await assertSessionValidTx(tx, principal, now);
+    const name = await store.removePasskeyTx(tx, accountId, id);
+    if (name === undefined) throw new DomainError('passkey_not_found');
+    const factor = await factors.findFactor(tx, accountId);
+    const isLast = factor?.kind === 'passkeys' && (await store.countPasskeysTx(tx, accountId)) === 0;
+    if (isLast) {
+      await assertMayLackFactorTx(tx, accountId);
+      await factors.removeSecondFactorTx(tx, accountId);
+    }
+    await recordEventTx(tx, { ...event, action: 'passkey.removed', target: id, details: { name } });
+    if (isLast) await recordEventTx(tx, { ...event, action: 'second_factor.removed', target: accountId });
+    await endOtherSessionsTx(tx, principal, accountId, sessionId, now);
+    await queueMailTx(tx, mailAbout(name));
+  });
+
+/**
+ * Removes passkeys that a thief may have added: a passkey signs in without the password. A second factor stays in force, with
+ * the recovery codes. The caller has locked the account's row, and records the changes in the deletion journal.
+ * @param since milliseconds; 0 for all passkeys
+ */
+export async function removeSuspiciousPasskeysTx(
+  tx: Transaction,
+  principal: Principal,
+  accountId: string,
+  since: number,
+  now: number,
+): Promise<void> {
+  for (const target of await store.removePasskeysSinceTx(tx, accountId, since))
+    await recordEventTx(tx, { at: now, principal, action: 'passkey.removed', accountId, target });
+}

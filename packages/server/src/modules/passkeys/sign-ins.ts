@@ -1,0 +1,206 @@
+/**
+ * Verification of passkeys at sign-in, in two steps, like that of codes: `check…` verifies the response, and the transaction of
+ * the sign-in redeems it. A challenge is used if and only if the sign-in commits, and only one of several concurrent requests
+ * succeeds.
+ */
+import { generateKeyPairSync } from 'node:crypto';
+import { limits, type AuthenticationResponse, type RequestOptions } from '@keyreeve/contract';
+import type { AuthenticatedAccount } from '../accounts/accounts.ts';
+import { findAccount } from '../accounts/store.ts';
+import { recordEventTx } from '../audit/audit.ts';
+import { toInstant, type Clock } from '../../foundation/clock.ts';
+import type { KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
+import type { Db, Transaction } from '../../foundation/database/db.ts';
+import { DomainError } from '../../foundation/errors.ts';
+import { queueMailTx, type Mailer } from '../mail/mail.ts';
+import { makeChallenge, readChallenge, type ChallengePurpose, type UsedChallenge } from './challenge.ts';
+import { descriptorsOf } from './descriptors.ts';
+import type { RelyingParty } from './relying-party.ts';
+import * as store from './store.ts';
+import { userHandleOf } from './user-handle.ts';
+import { verifyAssertion } from './webauthn.ts';
+
+export interface PasskeySignInsOptions {
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly hash: KeyedHash;
+  /** Undefined if browsers have no passkeys for the console's URL. */
+  readonly relyingParty: RelyingParty | undefined;
+  readonly mailer: Mailer;
+}
+
+/** A response that was valid when it was checked. */
+export interface PasskeyProof {
+  readonly kind: 'passkey';
+  /** Whether it is the only factor of the sign-in. */
+  readonly isAlone: boolean;
+  readonly passkeyId: string;
+  readonly name: string;
+  readonly challenge: UsedChallenge;
+  readonly counter: number;
+  readonly isBackedUp: boolean;
+}
+
+/** The counter of the passkey did not increase, so its private key may have been copied. */
+class CounterRegressed extends DomainError {
+  constructor() {
+    super('passkey_rejected');
+  }
+}
+
+export class PasskeySignIns {
+  readonly #options: PasskeySignInsOptions;
+
+  constructor(options: PasskeySignInsOptions) {
+    this.#options = options;
+  }
+
+  /** The options of a sign-in that names no account. Stores nothing. @throws DomainError `passkeys_unavailable` */
+  requestOptions(): RequestOptions {
+    const { id } = this.#relyingParty();
+    return this.#optionsFor(id, ['sign-in'], [], 'required');
+  }
+
+  /** The options of the second factor after a correct password. @returns undefined when the account has no usable passkey */
+  async secondFactorOptions(accountId: string): Promise<RequestOptions | undefined> {
+    const { db, relyingParty } = this.#options;
+    if (!relyingParty) return undefined;
+    const allowed = descriptorsOf(await store.listPasskeys(db, accountId), relyingParty.id);
+    if (allowed.length === 0) return undefined;
+    return this.#optionsFor(relyingParty.id, ['second factor', accountId], allowed, 'preferred');
+  }
+
+  /**
+   * Verifies a passkey as the only factor. An unknown passkey, a disabled account and a wrong signature take the same work.
+   * @param onFound called, for the log, with the id of the account that has the passkey, also if it is not valid
+   * @returns undefined when it is not valid
+   * @throws DomainError `passkeys_unavailable`
+   */
+  async checkAlone(
+    response: AuthenticationResponse,
+    onFound?: (accountId: string) => void,
+  ): Promise<{ account: AuthenticatedAccount; proof: PasskeyProof } | undefined> {
+    const { hash } = this.#options;
+    const credential = await this.#find(response);
+    if (credential) onFound?.(credential.accountId);
+    const proof = await this.#verify(response, credential, ['sign-in'], true);
+    const { userHandle } = response.response;
+    if (!credential || !proof || userHandle !== userHandleOf(hash, credential.accountId)) return undefined;
+    const { accountId: id, sessionEpoch, role } = credential;
+    return { account: { id, sessionEpoch, role }, proof };
+  }
+
+  /**
+   * Verifies a passkey of the account after its password.
+   * @returns undefined when it is not valid @throws DomainError `passkeys_unavailable`
+   */
+  async checkSecondFactor(accountId: string, response: AuthenticationResponse): Promise<PasskeyProof | undefined> {
+    const credential = await this.#find(response);
+    const own = credential?.accountId === accountId ? credential : undefined;
+    return this.#verify(response, own, ['second factor', accountId], false);
+  }
+
+  /**
+   * Runs a sign-in that calls {@link redeemPasskeyTx}. If the counter of the passkey did not increase, records that and notifies
+   * the owner.
+   * @throws what `signIn` throws
+   */
+  async reportingCopies<T>(
+    accountId: string,
+    proof: PasskeyProof | undefined,
+    clientIp: string,
+    signIn: () => Promise<T>,
+  ): Promise<T> {
+    try {
+      return await signIn();
+    } catch (error) {
+      if (proof && error instanceof CounterRegressed) await this.#recordCopy(accountId, proof, clientIp);
+      throw error;
+    }
+  }
+
+  /** The transaction of the sign-in was rolled back, so this one uses the challenge: one response causes one mail. */
+  async #recordCopy(accountId: string, { passkeyId, name, challenge }: PasskeyProof, clientIp: string): Promise<void> {
+    const { db, clock, mailer } = this.#options;
+    const now = clock.now();
+    const account = await findAccount(db, accountId, '');
+    const data = { name, at: toInstant(now), address: clientIp.slice(0, limits.addressCharsMax) };
+    const mail = account && mailer.prepare({ to: account.email, template: 'passkey_counter_regressed', data });
+    await db.transaction(async (tx) => {
+      if (!(await store.useChallengeTx(tx, challenge))) return;
+      const event = { at: now, principal: { kind: 'system' }, accountId, target: passkeyId } as const;
+      await recordEventTx(tx, { ...event, action: 'passkey.counter_regressed', details: { name } });
+      await queueMailTx(tx, mail);
+    });
+    mailer.sendSoon();
+  }
+
+  async #find({ id }: AuthenticationResponse): Promise<store.CredentialRow | undefined> {
+    const { db } = this.#options;
+    return store.findCredential(db, Buffer.from(id, 'base64url'), this.#relyingParty().id);
+  }
+
+  async #verify(
+    response: AuthenticationResponse,
+    credential: store.CredentialRow | undefined,
+    purpose: ChallengePurpose,
+    isAlone: boolean,
+  ): Promise<PasskeyProof | undefined> {
+    const { clock, hash } = this.#options;
+    let challenge: UsedChallenge | undefined;
+    const assertion = await verifyAssertion({
+      response,
+      relyingParty: this.#relyingParty(),
+      publicKey: credential?.publicKey ?? publicKeyOfNone(),
+      isChallengeValid: (text) => (challenge = readChallenge(hash, purpose, text, clock.now())) !== undefined,
+      requiresUserVerification: isAlone,
+    });
+    if (!assertion || !challenge || credential?.isUsable !== 1) return undefined;
+    const { id: passkeyId, name } = credential;
+    const { counter, isBackedUp } = assertion;
+    return { kind: 'passkey', isAlone, passkeyId, name, challenge, counter, isBackedUp };
+  }
+
+  #optionsFor(
+    rpId: string,
+    purpose: ChallengePurpose,
+    allowCredentials: RequestOptions['allowCredentials'],
+    userVerification: RequestOptions['userVerification'],
+  ): RequestOptions {
+    const { clock, hash } = this.#options;
+    const challenge = makeChallenge(hash, purpose, clock.now());
+    return { challenge, timeout: limits.passkeyChallengeSeconds * 1000, rpId, allowCredentials, userVerification };
+  }
+
+  /** @throws DomainError `passkeys_unavailable` */
+  #relyingParty(): RelyingParty {
+    const { relyingParty } = this.#options;
+    if (!relyingParty) throw new DomainError('passkeys_unavailable');
+    return relyingParty;
+  }
+}
+
+/** @throws DomainError `passkey_rejected` when another request has used the challenge, or the passkey has been removed or copied */
+export async function redeemPasskeyTx(tx: Transaction, proof: PasskeyProof, now: number): Promise<void> {
+  const { passkeyId, challenge, counter, isBackedUp } = proof;
+  if (!(await store.useChallengeTx(tx, challenge))) throw new DomainError('passkey_rejected');
+  const use = await store.recordUseTx(tx, passkeyId, { counter, isBackedUp, now });
+  if (use === 'regressed') throw new CounterRegressed();
+  if (use === 'removed') throw new DomainError('passkey_rejected');
+}
+
+let keyOfNone: Buffer | undefined;
+/** A public key (ES256, COSE) whose private key is not stored: the verification of an unknown passkey takes the same work. */
+function publicKeyOfNone(): Buffer {
+  if (keyOfNone) return keyOfNone;
+  const { x = '', y = '' } = generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({ format: 'jwk' });
+  const head = (hex: string): Buffer => Buffer.from(hex, 'hex');
+  // RFC 9053 section 7.1.1: kty EC2, alg ES256, crv P-256, x, y.
+  keyOfNone = Buffer.concat([
+    head('a5010203262001215820'),
+    Buffer.from(x, 'base64url'),
+    head('225820'),
+    Buffer.from(y, 'base64url'),
+  ]);
+  return keyOfNone;
+}
