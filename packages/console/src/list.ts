@@ -1,6 +1,6 @@
 /** A paged list. Filters, order and page size are in the URL; the cursors of earlier pages are in memory. */
 import { batch, useSignal } from '@preact/signals';
-import { useLayoutEffect } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { useLocation } from 'preact-iso/router';
 import { useResource, type Resource } from './resource.ts';
 
@@ -9,6 +9,9 @@ interface ListPage<T> {
   readonly nextCursor: string | null;
 }
 
+/** The list is requested when the person stops typing. */
+const typingPauseMs = 250;
+
 export type ListQuery = Readonly<Record<string, string | undefined>>;
 
 export interface List<T> extends Resource<ListPage<T>> {
@@ -16,6 +19,9 @@ export interface List<T> extends Resource<ListPage<T>> {
   readonly query: ListQuery;
   /** Changes a filter, `sort` or `limit`, and shows the first page. An empty value removes it. */
   readonly change: (name: string, value: string) => void;
+  /** What the person has typed, and the filter `search` a moment later. */
+  readonly searchText: string;
+  readonly search: (text: string) => void;
   readonly hasFilters: boolean;
   readonly clearFilters: () => void;
   /** The number of the first entry of the page, from 1. */
@@ -56,6 +62,8 @@ export function useList<T>(
     const params = new URLSearchParams(Object.entries(next).flatMap(([name, value]) => (value ? [[name, value]] : [])));
     route(params.size > 0 ? `${path}?${params}` : path, true);
   };
+  const typed = useSignal<string>();
+  const timer = useRef(0);
   const first = pages.value.at(-1)?.first ?? 1;
   const { value } = resource;
   const cursor = value?.nextCursor;
@@ -63,6 +71,15 @@ export function useList<T>(
     ...resource,
     query,
     change: (name, next) => go({ ...query, [name]: next }),
+    searchText: typed.value ?? query['search'] ?? '',
+    search: (next) => {
+      typed.value = next;
+      clearTimeout(timer.current);
+      timer.current = window.setTimeout(() => {
+        go({ ...query, search: next });
+        typed.value = undefined;
+      }, typingPauseMs);
+    },
     hasFilters: filters.some((name) => name in query),
     clearFilters: () => go({ ...query, ...Object.fromEntries(filters.map((name) => [name, ''])) }),
     first,

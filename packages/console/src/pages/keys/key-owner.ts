@@ -12,6 +12,8 @@ export type ListedKey = Extract<ResponseOf<'GET /auth/api-keys'>['apiKeys'][numb
 
 /** The requests for the keys of one account. */
 export interface KeyOwner {
+  /** Whether it is the account of the session. */
+  readonly isOwn: boolean;
   /** The console's page with the list of these keys. */
   readonly listPath: string;
   /** The console's page of one key. */
@@ -38,6 +40,7 @@ export function keysOf(accountId?: string): KeyOwner {
   const listPath = accountId === undefined ? '/console/keys' : `/console/service-accounts/${accountId}`;
   const keysPath = accountId === undefined ? listPath : `${listPath}/keys`;
   return {
+    isOwn: accountId === undefined,
     listPath,
     keyPath: (id) => `${keysPath}/${id}`,
     list: async (query, signal) => {

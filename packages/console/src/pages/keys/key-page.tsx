@@ -1,7 +1,202 @@
-/** One API key: its usage, its settings, rotation and deletion. */
+/** One API key: its usage and settings, changes, rotation and deletion. */
+import { useSignal } from '@preact/signals';
+import { useLocation, useRoute } from 'preact-iso/router';
+import { formatDateTime } from '../../format.ts';
+import { ActionDialog } from '../../parts/action-dialog.tsx';
+import { announce } from '../../parts/announce.tsx';
+import { Button } from '../../parts/button.tsx';
+import { Loaded } from '../../parts/loaded.tsx';
+import { Notice } from '../../parts/notice.tsx';
 import { Page } from '../../parts/page.tsx';
+import { ProblemNotice } from '../../parts/problem-notice.tsx';
+import { Time } from '../../parts/time.tsx';
+import { useAction, useResource } from '../../resource.ts';
+import { config } from '../../session.ts';
 import { text } from '../../text/text.ts';
+import { DeleteKeyDialog } from './delete-key-dialog.tsx';
+import { KeyFacts } from './key-facts.tsx';
+import { changeOf, KeyFields } from './key-fields.tsx';
+import { keysOf, type KeyDetails, type KeyOwner } from './key-owner.ts';
+import { stateOf } from './key-state.tsx';
+import { KeyUsage } from './key-usage.tsx';
+import { RotateDialog } from './rotate-dialog.tsx';
+
+const ownKeys = keysOf();
 
 export function KeyPage() {
-  return <Page title={text.keys.title}>{null}</Page>;
+  const { id } = useRoute().params;
+  return <KeyView owner={ownKeys} id={Number(id)} key={id} />;
+}
+
+type DialogName = 'edit' | 'rotate' | 'disable' | 'end' | 'delete';
+
+interface KeyViewProps {
+  readonly owner: KeyOwner;
+  readonly id: number;
+}
+
+/** The page of a key of any owner. */
+export function KeyView({ owner, id }: KeyViewProps) {
+  const { route } = useLocation();
+  const key = useResource((abort) => owner.get(id, abort));
+  const dialog = useSignal<DialogName>();
+  const change = async (body: Parameters<KeyOwner['change']>[1]): Promise<void> => {
+    key.set(await owner.change(id, body));
+    announce(text.keys.saved);
+  };
+  const enable = useAction(() => change({ disabled: false }));
+  const current = key.value;
+  return (
+    <Page
+      title={current?.nickname ?? text.keys.key}
+      parent={{ href: owner.listPath, label: text.keys.all }}
+      actions={current && <Actions current={current} dialog={dialog} enable={enable} />}
+    >
+      {enable.problem && <ProblemNotice problem={enable.problem} />}
+      <Loaded of={key} rows={5}>
+        {(loaded) => (
+          <div class="stack wide">
+            <Notices current={loaded} onEnd={() => void (dialog.value = 'end')} />
+            {Boolean(config.value?.features.usageDays) && <KeyUsage owner={owner} id={id} />}
+            <KeyFacts of={loaded} />
+          </div>
+        )}
+      </Loaded>
+      {current && dialog.value && (
+        <KeyDialog
+          name={dialog.value}
+          owner={owner}
+          current={current}
+          change={change}
+          onDeleted={() => route(owner.listPath)}
+          onClose={() => {
+            dialog.value = undefined;
+            void key.reload();
+          }}
+        />
+      )}
+    </Page>
+  );
+}
+
+interface ActionsProps {
+  readonly current: KeyDetails;
+  readonly dialog: { value: DialogName | undefined };
+  readonly enable: { readonly isRunning: boolean; readonly run: () => Promise<boolean> };
+}
+
+/** An administrator's reason ends only by an administrator, a leak only by a rotation. */
+const enabledByOwner = new Set(['owner', 'dormant', 'restore']);
+
+function Actions({ current: { disabledReason, publicKey }, dialog, enable }: ActionsProps) {
+  const open = (name: DialogName) => () => void (dialog.value = name);
+  return (
+    <>
+      <Button onClick={open('edit')}>{text.keys.edit}</Button>
+      {!publicKey && <Button onClick={open('rotate')}>{text.keys.rotate}</Button>}
+      {disabledReason === null ? (
+        <Button onClick={open('disable')}>{text.keys.disable}</Button>
+      ) : (
+        enabledByOwner.has(disabledReason) && (
+          <Button isBusy={enable.isRunning} onClick={() => void enable.run()}>
+            {text.keys.enable}
+          </Button>
+        )
+      )}
+      <Button kind="danger" onClick={open('delete')}>
+        {text.keys.delete}
+      </Button>
+    </>
+  );
+}
+
+function Notices({ current, onEnd }: { readonly current: KeyDetails; readonly onEnd: () => void }) {
+  const { disabledAt, disabledReason, expiresAt, previous } = current;
+  return (
+    <>
+      {disabledReason && disabledAt && (
+        <Notice tone={disabledReason === 'leaked' ? 'error' : 'warning'}>
+          <p>
+            {text.keys.reasons[disabledReason]} <Time at={disabledAt} as="dateTime" />
+          </p>
+        </Notice>
+      )}
+      {expiresAt && stateOf(current) === 'expired' && (
+        <Notice tone="warning">
+          <p>{text.keys.expiredSince(formatDateTime(expiresAt))}</p>
+        </Notice>
+      )}
+      {previous && (
+        <Notice>
+          <p>
+            {text.keys.previousValid(formatDateTime(previous.expiresAt))} {text.keys.lastUsed}:{' '}
+            <Time at={previous.lastUsedAt} />.
+          </p>
+          <Button isSmall onClick={onEnd}>
+            {text.keys.endPrevious}
+          </Button>
+        </Notice>
+      )}
+    </>
+  );
+}
+
+interface KeyDialogProps {
+  readonly name: DialogName;
+  readonly owner: KeyOwner;
+  readonly current: KeyDetails;
+  readonly change: (body: Parameters<KeyOwner['change']>[1]) => Promise<void>;
+  readonly onDeleted: () => void;
+  readonly onClose: () => void;
+}
+
+function KeyDialog({ name, owner, current, change, onDeleted, onClose }: KeyDialogProps) {
+  switch (name) {
+    case 'rotate':
+      return <RotateDialog owner={owner} current={current} onClose={onClose} />;
+    case 'delete':
+      return <DeleteKeyDialog owner={owner} of={current} onDeleted={onDeleted} onClose={onClose} />;
+    case 'edit':
+      return (
+        <ActionDialog
+          title={text.keys.edit}
+          submit={text.general.save}
+          size="large"
+          onClose={onClose}
+          act={async (fields) => {
+            const body = changeOf(fields, current);
+            if (body) await change(body);
+          }}
+        >
+          {(problem) => <KeyFields current={current} isOwn={owner.isOwn} problem={problem} />}
+        </ActionDialog>
+      );
+    case 'disable':
+      return (
+        <ActionDialog
+          title={text.keys.disableTitle}
+          submit={text.keys.disable}
+          kind="danger"
+          onClose={onClose}
+          act={() => change({ disabled: true })}
+        >
+          <p>{text.keys.disableIntro}</p>
+        </ActionDialog>
+      );
+    case 'end':
+      return (
+        <ActionDialog
+          title={text.keys.endPrevious}
+          submit={text.keys.endPrevious}
+          kind="danger"
+          onClose={onClose}
+          act={async () => {
+            await owner.endPrevious(current.id);
+            announce(text.keys.saved);
+          }}
+        >
+          <p>{text.keys.endPreviousIntro}</p>
+        </ActionDialog>
+      );
+  }
 }

@@ -1,7 +1,17 @@
 /** The list of the account's API keys. */
+import { useSignal } from '@preact/signals';
 import { Page } from '../../parts/page.tsx';
 import { text } from '../../text/text.ts';
+import { CreateKeyButton, KeyList } from './key-list.tsx';
+import { keysOf } from './key-owner.ts';
+
+const ownKeys = keysOf();
 
 export function KeysPage() {
-  return <Page title={text.keys.title}>{null}</Page>;
+  const isCreating = useSignal(false);
+  return (
+    <Page title={text.keys.title} intro={text.keys.intro} actions={<CreateKeyButton isCreating={isCreating} />}>
+      <KeyList owner={ownKeys} isCreating={isCreating} />
+    </Page>
+  );
 }

@@ -1,0 +1,97 @@
+/** Deletes a key. Shows what would stop working; a key in use requires its nickname. */
+import { signal } from '@preact/signals';
+import { formatNumber } from '../../format.ts';
+import { ActionDialog } from '../../parts/action-dialog.tsx';
+import { announce } from '../../parts/announce.tsx';
+import { Facts } from '../../parts/facts.tsx';
+import { Field } from '../../parts/field.tsx';
+import { Loaded } from '../../parts/loaded.tsx';
+import { Notice } from '../../parts/notice.tsx';
+import { Time } from '../../parts/time.tsx';
+import { useResource } from '../../resource.ts';
+import { config } from '../../session.ts';
+import { text } from '../../text/text.ts';
+import type { KeyDetails, KeyOwner } from './key-owner.ts';
+
+const dayMs = 86_400_000;
+
+/** The newest deletion, for the notice above the list. */
+export const deletion = signal<{ readonly nickname: string; readonly at: Date }>();
+
+export function DeletionNotice() {
+  const { nickname, at } = deletion.value ?? {};
+  return at ? (
+    <Notice tone="success" role="status">
+      <p>
+        <bdi>{nickname}</bdi>: {text.keys.rejectedSince(at.toISOString().slice(11, 23))}
+      </p>
+    </Notice>
+  ) : null;
+}
+
+const isInUse = (lastUsedAt: string | null): boolean =>
+  lastUsedAt !== null && Date.now() - Date.parse(lastUsedAt) < 7 * dayMs;
+
+interface DeleteKeyDialogProps {
+  readonly owner: KeyOwner;
+  readonly of: Pick<KeyDetails, 'id' | 'nickname' | 'lastUsedAt'>;
+  readonly onDeleted: () => void;
+  readonly onClose: () => void;
+}
+
+export function DeleteKeyDialog({ owner, of: { id, nickname, lastUsedAt }, onDeleted, onClose }: DeleteKeyDialogProps) {
+  const facts = useResource(async (abort) => {
+    const since = new Date(Date.now() - dayMs);
+    const [key, usage] = await Promise.all([
+      owner.get(id, abort),
+      config.value?.features.usageDays ? owner.usage(id, 'hour', since, abort) : null,
+    ]);
+    return { key, requests: usage?.reduce((sum, { accepted, refused }) => sum + accepted + refused, 0) };
+  });
+  return (
+    <ActionDialog
+      title={text.keys.deleteTitle}
+      submit={text.keys.delete}
+      kind="danger"
+      onClose={onClose}
+      act={async () => {
+        await owner.remove(id);
+        const at = new Date();
+        deletion.value = { nickname, at };
+        announce(text.keys.rejectedSince(at.toISOString().slice(11, 23)));
+        onDeleted();
+      }}
+    >
+      <p>
+        <strong>
+          <bdi>{nickname}</bdi>
+        </strong>
+      </p>
+      <p>{text.keys.deleteIntro}</p>
+      <Loaded of={facts}>
+        {({ key, requests }) => (
+          <Facts
+            facts={[
+              [text.keys.lastUsed, <Time key="used" at={key.lastUsedAt} />],
+              [text.keys.usedFrom, key.lastUsedFrom ?? undefined],
+              [text.keys.requestsDay, requests === undefined ? undefined : formatNumber(requests)],
+            ]}
+          />
+        )}
+      </Loaded>
+      {isInUse(lastUsedAt) && (
+        <Field
+          label={text.keys.typeNickname}
+          name="confirmation"
+          autocomplete="off"
+          hint={text.keys.inUse}
+          onInput={({ currentTarget }) =>
+            currentTarget.setCustomValidity(
+              currentTarget.value.normalize('NFC').trim() === nickname ? '' : text.keys.nicknameDiffers,
+            )
+          }
+        />
+      )}
+    </ActionDialog>
+  );
+}

@@ -1,0 +1,77 @@
+/** What is stored about a key. */
+import { formatNumber } from '../../format.ts';
+import { Chips } from '../../parts/chips.tsx';
+import { CodeBlock } from '../../parts/code-block.tsx';
+import { Facts } from '../../parts/facts.tsx';
+import { Section } from '../../parts/section.tsx';
+import { Time } from '../../parts/time.tsx';
+import { text } from '../../text/text.ts';
+import type { KeyDetails } from './key-owner.ts';
+import { KeyState } from './key-state.tsx';
+
+export function KeyFacts({ of }: { readonly of: KeyDetails }) {
+  const { publicKey, limits, metadata, quotaUse, addresses } = of;
+  const { rate, quota } = limits ?? {};
+  const time = (at: string | null) => <Time at={at} as="dateTime" />;
+  return (
+    <Section title={text.keys.details}>
+      <Facts
+        facts={[
+          [text.keys.state, <KeyState key="state" of={of} />],
+          publicKey
+            ? [
+                text.keys.publicKey,
+                <>
+                  {publicKey.crv} <code>{publicKey.x}</code> <span class="muted">{text.keys.publicKeyIntro}</span>
+                </>,
+              ]
+            : [text.keys.hint, <code key="hint">{of.hint}</code>],
+          [text.keys.scopes, <Chips key="scopes" values={of.scopes} none={text.keys.noScopes} />],
+          [text.keys.environment, of.environment ?? undefined],
+          [text.keys.createdAt, time(of.createdAt)],
+          [text.keys.updatedAt, time(of.updatedAt)],
+          [text.keys.expires, time(of.expiresAt)],
+          [text.keys.lastUsed, time(of.lastUsedAt)],
+          [text.keys.usedFrom, of.lastUsedFrom ?? undefined],
+          [text.keys.addresses, <Chips key="addresses" values={addresses ?? []} none={text.keys.anyAddress} />],
+          [
+            text.keys.rate,
+            rate
+              ? text.keys.rateOf(
+                  formatNumber(rate.limit),
+                  formatNumber(rate.windowSeconds),
+                  formatNumber(rate.burst ?? rate.limit),
+                )
+              : text.keys.noLimit,
+          ],
+          [
+            text.keys.quota,
+            quota ? (
+              <>
+                {text.keys.quotaOf(
+                  formatNumber(quotaUse?.used ?? 0),
+                  formatNumber(quota.limit),
+                  text.keys.per[quota.per],
+                )}{' '}
+                {quotaUse?.resetsAt && (
+                  <span class="muted">
+                    {text.keys.resets} <Time at={quotaUse.resetsAt} />
+                  </span>
+                )}
+              </>
+            ) : (
+              text.keys.noLimit
+            ),
+          ],
+          [text.keys.id, <code key="id">{of.id}</code>],
+          [
+            text.keys.metadata,
+            metadata && Object.keys(metadata).length > 0 ? (
+              <CodeBlock key="metadata" label={text.keys.metadata} code={JSON.stringify(metadata, null, 2)} />
+            ) : undefined,
+          ],
+        ]}
+      />
+    </Section>
+  );
+}

@@ -1,0 +1,158 @@
+/** The fields of a key, for a new one and for a change, and the request body that they make. */
+import type { Fields } from '../../fields.ts';
+import { Field } from '../../parts/field.tsx';
+import { Select } from '../../parts/select.tsx';
+import { TextArea } from '../../parts/text-area.tsx';
+import type { Problem } from '../../problem.ts';
+import { config } from '../../session.ts';
+import { text } from '../../text/text.ts';
+import { ExpiryField, expiryOf } from './expiry-field.tsx';
+import type { KeyChange, KeyDetails, NewKey } from './key-owner.ts';
+import { ScopesField, scopesOf } from './scopes-field.tsx';
+
+interface KeyFieldsProps {
+  /** The key that is changed. Absent for a new key. */
+  readonly current?: KeyDetails;
+  readonly isOwn: boolean;
+  readonly problem: Problem | undefined;
+}
+
+export function KeyFields({ current, isOwn, problem }: KeyFieldsProps) {
+  const environments = config.value?.features.environments ?? [];
+  return (
+    <>
+      <Field
+        label={text.keys.nickname}
+        name="nickname"
+        autofocus
+        autocomplete="off"
+        maxLength={64}
+        defaultValue={current?.nickname ?? ''}
+        hint={text.keys.nicknameHint}
+        error={problem?.about('/nickname')}
+      />
+      <ScopesField current={current?.scopes ?? []} isOwn={isOwn} error={problem?.about('/scopes')} />
+      <ExpiryField current={current && current.expiresAt} error={problem?.about('/expiresAt')} />
+      {!current && environments.length > 0 && (
+        <Select
+          label={text.keys.environment}
+          hint={text.keys.environmentHint}
+          name="environment"
+          options={environments.map((name) => [name, name] as const)}
+        />
+      )}
+      <details open={Boolean(current?.addresses ?? current?.limits)}>
+        <summary>{text.keys.more}</summary>
+        <div class="form">
+          <TextArea
+            label={text.keys.addresses}
+            name="addresses"
+            look="code"
+            hint={text.keys.addressesHint}
+            error={problem?.about('/addresses')}
+            isOptional
+            placeholder="203.0.113.0/24"
+            defaultValue={current?.addresses?.join('\n') ?? ''}
+          />
+          <LimitFields limits={current?.limits ?? null} />
+        </div>
+      </details>
+    </>
+  );
+}
+
+type Limits = KeyDetails['limits'];
+
+function LimitFields({ limits }: { readonly limits: Limits }) {
+  const { rate, quota } = limits ?? {};
+  return (
+    <>
+      <fieldset class="narrow-columns">
+        <legend>{text.keys.rate}</legend>
+        <NumberField label={text.keys.rateLimit} name="rateLimit" value={rate?.limit} max={1_000_000} />
+        <NumberField label={text.keys.rateWindow} name="rateWindow" value={rate?.windowSeconds ?? 60} max={86_400} />
+        <NumberField
+          label={text.keys.rateBurst}
+          name="rateBurst"
+          value={rate?.burst === rate?.limit ? undefined : rate?.burst}
+          max={1_000_000}
+        />
+      </fieldset>
+      <fieldset class="narrow-columns">
+        <legend>{text.keys.quota}</legend>
+        <NumberField label={text.keys.quotaLimit} name="quotaLimit" value={quota?.limit} max={1_000_000_000_000} />
+        <Select
+          label={text.keys.quotaPer}
+          name="quotaPer"
+          defaultValue={quota?.per ?? 'month'}
+          options={(['day', 'month', 'ever'] as const).map((per) => [per, text.keys.per[per]] as const)}
+        />
+      </fieldset>
+    </>
+  );
+}
+
+interface NumberFieldProps {
+  readonly label: string;
+  readonly name: string;
+  readonly value: number | undefined;
+  readonly max: number;
+}
+
+const NumberField = ({ value, ...rest }: NumberFieldProps) => (
+  <Field {...rest} type="number" inputMode="numeric" min={1} isOptional defaultValue={value ?? ''} />
+);
+
+/** Empty amounts mean no limit. */
+function limitsOf(fields: Fields): Required<NonNullable<Limits>> {
+  const number = (name: string): number => Number(fields.text(name));
+  const limit = number('rateLimit');
+  return {
+    rate: limit ? { limit, windowSeconds: number('rateWindow') || 60, burst: number('rateBurst') || limit } : null,
+    quota: number('quotaLimit')
+      ? { limit: number('quotaLimit'), per: fields.text('quotaPer') as 'day' | 'month' | 'ever' }
+      : null,
+  };
+}
+
+const addressesOf = (fields: Fields): string[] | null => {
+  const addresses = fields
+    .text('addresses')
+    .split(/[\s,]+/)
+    .filter(Boolean);
+  return addresses.length > 0 ? addresses : null;
+};
+
+const valuesOf = (fields: Fields) => ({
+  nickname: fields.text('nickname').trim(),
+  ...((scopes) => scopes && { scopes })(scopesOf(fields)),
+  addresses: addressesOf(fields),
+  limits: limitsOf(fields),
+});
+
+export function newKeyOf(fields: Fields): NewKey {
+  const expiresAt = expiryOf(fields, true);
+  const environment = fields.optional('environment');
+  return { ...valuesOf(fields), ...(expiresAt !== undefined && { expiresAt }), ...(environment && { environment }) };
+}
+
+/** Only what differs, so that the change keeps what another tab changed. @returns undefined if nothing differs */
+export function changeOf(fields: Fields, current: KeyDetails): KeyChange | undefined {
+  const { rate, quota } = current.limits ?? {};
+  const before = {
+    nickname: current.nickname,
+    scopes: current.scopes,
+    addresses: current.addresses,
+    limits: {
+      rate: rate ? { limit: rate.limit, windowSeconds: rate.windowSeconds, burst: rate.burst ?? rate.limit } : null,
+      quota: quota ? { limit: quota.limit, per: quota.per } : null,
+    },
+  };
+  const after = valuesOf(fields);
+  const differing = Object.entries(after).filter(
+    ([name, value]) => JSON.stringify(value) !== JSON.stringify(before[name as keyof typeof before]),
+  );
+  const expiresAt = expiryOf(fields, false);
+  const change: KeyChange = { ...Object.fromEntries(differing), ...(expiresAt !== undefined && { expiresAt }) };
+  return Object.keys(change).length > 0 ? change : undefined;
+}

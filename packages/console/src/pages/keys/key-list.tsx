@@ -1,0 +1,210 @@
+/** A list of API keys with search, filter, order and pages; creation and deletion. */
+import { useSignal, type Signal } from '@preact/signals';
+import { useLayoutEffect, useRef } from 'preact/hooks';
+import { formatNumber } from '../../format.ts';
+import { useList, type List } from '../../list.ts';
+import { Button } from '../../parts/button.tsx';
+import { Sparkline } from '../../parts/chart.tsx';
+import { ListHeader, Search } from '../../parts/list-header.tsx';
+import { Empty, Loaded } from '../../parts/loaded.tsx';
+import { Menu } from '../../parts/menu.tsx';
+import { Pager } from '../../parts/pager.tsx';
+import { Table, type Column } from '../../parts/table.tsx';
+import { Time } from '../../parts/time.tsx';
+import { config } from '../../session.ts';
+import { text } from '../../text/text.ts';
+import { CreateKeyDialog } from './create-key-dialog.tsx';
+import { DeleteKeyDialog, deletion, DeletionNotice } from './delete-key-dialog.tsx';
+import type { KeyOwner, ListedKey } from './key-owner.ts';
+import { KeyState } from './key-state.tsx';
+
+interface KeyListProps {
+  readonly owner: KeyOwner;
+  /** Whether the dialog for a new key is open. */
+  readonly isCreating: Signal<boolean>;
+}
+
+export const CreateKeyButton = ({ isCreating }: Pick<KeyListProps, 'isCreating'>) => (
+  <Button kind="primary" icon="plus" onClick={() => void (isCreating.value = true)}>
+    {text.keys.create}
+  </Button>
+);
+
+const states = ['active', 'expiring', 'expired', 'disabled'] as const;
+const scopesShown = 2;
+
+export function KeyList({ owner, isCreating }: KeyListProps) {
+  const hasUsage = Boolean(config.value?.features.usageDays);
+  const list = useList<ListedKey>(['search', 'state'], (query, abort) =>
+    owner.list({ limit: '100', ...query, ...(hasUsage && { usage: '7d' }) }, abort),
+  );
+  const deleting = useSignal<{ readonly row: ListedKey; readonly index: number }>();
+  const element = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => () => void (deletion.value = undefined), []);
+  /** The row after the deleted one moves to its place. */
+  const afterDeletion = async (index: number): Promise<void> => {
+    await list.reload();
+    requestAnimationFrame(() => {
+      const links = [...(element.current?.querySelectorAll<HTMLElement>('tbody th a') ?? [])];
+      (links[index] ?? links.at(-1) ?? element.current?.querySelector<HTMLElement>('input, button'))?.focus();
+    });
+  };
+  return (
+    <div class="stack" ref={element}>
+      <DeletionNotice />
+      <div class="list">
+        <Filters list={list} />
+        <Loaded of={list} rows={6}>
+          {({ items }) =>
+            items.length > 0 ? (
+              <Table
+                label={text.keys.title}
+                rows={items}
+                keyOf={({ id }) => id}
+                sort={list.query['sort'] ?? 'created'}
+                onSort={(sort) => list.change('sort', sort)}
+                columns={columnsOf(owner, hasUsage, (row, index) => void (deleting.value = { row, index }))}
+              />
+            ) : list.hasFilters ? (
+              <Empty title={text.general.noMatch} icon="search">
+                <Button onClick={list.clearFilters}>{text.general.clearFilters}</Button>
+              </Empty>
+            ) : (
+              <Empty title={text.keys.none} icon="key">
+                <p>{text.keys.noneIntro}</p>
+                <CreateKeyButton isCreating={isCreating} />
+              </Empty>
+            )
+          }
+        </Loaded>
+        <Pager list={list} />
+      </div>
+      {isCreating.value && (
+        <CreateKeyDialog
+          owner={owner}
+          onClose={(isCreated) => {
+            isCreating.value = false;
+            if (isCreated) void list.reload();
+          }}
+        />
+      )}
+      {deleting.value && (
+        <DeleteKeyDialog
+          owner={owner}
+          of={deleting.value.row}
+          onDeleted={() => void afterDeletion(deleting.value?.index ?? 0)}
+          onClose={() => void (deleting.value = undefined)}
+        />
+      )}
+    </div>
+  );
+}
+
+const Filters = ({ list }: { readonly list: List<ListedKey> }) => (
+  <ListHeader>
+    <Search label={text.keys.search} value={list.searchText} onSearch={list.search} />
+    <select
+      aria-label={text.keys.state}
+      value={list.query['state'] ?? ''}
+      onChange={(event) => list.change('state', event.currentTarget.value)}
+    >
+      <option value="">{text.keys.allStates}</option>
+      {states.map((state) => (
+        <option value={state} key={state}>
+          {text.keys.states[state]}
+        </option>
+      ))}
+    </select>
+    {list.hasFilters && (
+      <Button kind="link" onClick={list.clearFilters}>
+        {text.general.clearFilters}
+      </Button>
+    )}
+  </ListHeader>
+);
+
+function columnsOf(
+  { keyPath }: KeyOwner,
+  hasUsage: boolean,
+  onDelete: (row: ListedKey, index: number) => void,
+): Column<ListedKey>[] {
+  const columns: (Column<ListedKey> | false)[] = [
+    {
+      label: text.keys.nickname,
+      sort: 'nickname',
+      cell: ({ id, nickname }) => (
+        <a class="row-link nickname" href={keyPath(id)}>
+          <bdi>{nickname}</bdi>
+        </a>
+      ),
+    },
+    { label: text.keys.hint, priority: 'medium', cell: ({ hint, publicKey }) => <code>{hint ?? publicKey?.crv}</code> },
+    { label: text.keys.scopes, priority: 'low', cell: ({ scopes }) => <ScopeChips scopes={scopes} /> },
+    Boolean(config.value?.features.environments.length) && {
+      label: text.keys.environment,
+      priority: 'medium',
+      cell: ({ environment }) => environment,
+    },
+    {
+      label: text.keys.createdAt,
+      sort: 'created',
+      priority: 'low',
+      cell: ({ createdAt }) => <Time at={createdAt} as="date" />,
+    },
+    {
+      label: text.keys.lastUsed,
+      sort: 'lastUsed',
+      priority: 'medium',
+      cell: ({ lastUsedAt }) => <Time at={lastUsedAt} />,
+    },
+    {
+      label: text.keys.expires,
+      sort: 'expires',
+      priority: 'medium',
+      cell: ({ expiresAt }) => <Time at={expiresAt} as="date" />,
+    },
+    hasUsage && {
+      label: text.keys.requestsWeek,
+      priority: 'low',
+      align: 'end',
+      cell: ({ usage }) => usage && <RecentUsage {...usage} />,
+    },
+    { label: text.keys.state, cell: (key) => <KeyState of={key} /> },
+    {
+      label: text.keys.actions,
+      isLabelHidden: true,
+      align: 'end',
+      cell: (row, index) => (
+        <Menu label={text.keys.actionsOf(row.nickname)}>
+          <a href={keyPath(row.id)}>{text.keys.open}</a>
+          <button type="button" class="danger" onClick={() => onDelete(row, index)}>
+            {text.keys.delete}
+          </button>
+        </Menu>
+      ),
+    },
+  ];
+  return columns.filter((column) => column !== false);
+}
+
+const ScopeChips = ({ scopes }: { readonly scopes: readonly string[] }) => (
+  <ul class="chips">
+    {scopes.slice(0, scopesShown).map((scope) => (
+      <li class="chip" key={scope}>
+        {scope}
+      </li>
+    ))}
+    {scopes.length > scopesShown && (
+      <li class="muted" title={scopes.slice(scopesShown).join(' ')}>
+        +{formatNumber(scopes.length - scopesShown)}
+      </li>
+    )}
+  </ul>
+);
+
+const RecentUsage = ({ accepted, refused, days }: NonNullable<ListedKey['usage']>) => (
+  <span class="recent-usage">
+    <span>{formatNumber(accepted + refused)}</span>
+    <Sparkline sentence={text.keys.week(formatNumber(accepted), formatNumber(refused))} values={days} />
+  </span>
+);

@@ -1,0 +1,39 @@
+/** A dialog with a form: one request, which closes the dialog when it succeeds. */
+import type { ComponentChildren } from 'preact';
+import type { Fields } from '../fields.ts';
+import type { Problem } from '../problem.ts';
+import { useAction } from '../resource.ts';
+import { text } from '../text/text.ts';
+import { Button } from './button.tsx';
+import { Dialog } from './dialog.tsx';
+import { Form } from './form.tsx';
+
+interface ActionDialogProps {
+  readonly title: string;
+  readonly submit: string;
+  readonly kind?: 'primary' | 'danger';
+  readonly size?: 'small' | 'large';
+  readonly act: (fields: Fields) => Promise<unknown>;
+  /** After the success, and when the person cancels. */
+  readonly onClose: () => void;
+  readonly children?: ComponentChildren | ((problem: Problem | undefined) => ComponentChildren);
+}
+
+export function ActionDialog({ title, submit, kind = 'primary', size, act, onClose, children }: ActionDialogProps) {
+  const action = useAction(async (fields: Fields) => {
+    await act(fields);
+    onClose();
+  });
+  return (
+    <Dialog title={title} onClose={onClose} {...(size && { size })}>
+      <Form
+        action={action}
+        submit={submit}
+        kind={kind}
+        others={<Button onClick={onClose}>{text.general.cancel}</Button>}
+      >
+        {typeof children === 'function' ? children(action.problem) : children}
+      </Form>
+    </Dialog>
+  );
+}
