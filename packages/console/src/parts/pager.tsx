@@ -17,7 +17,7 @@ export function Pager<T>({ list }: { readonly list: List<T> }) {
     announced.current = value;
   });
   if (count === 0 && !previous) return null;
-  if (!previous && !next && count <= Number(sizes[0])) return <p class="muted hint">{range}</p>;
+  if (!previous && !next && count <= Number(sizes[0])) return <p class="pager muted hint">{range}</p>;
   return (
     <div class="pager">
       <p class="muted hint">{range}</p>

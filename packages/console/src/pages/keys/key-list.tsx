@@ -31,7 +31,7 @@ export const CreateKeyButton = ({ isCreating }: Pick<KeyListProps, 'isCreating'>
 );
 
 const states = ['active', 'expiring', 'expired', 'disabled'] as const;
-const scopesShown = 2;
+const scopesShown = 1;
 
 export function KeyList({ owner, isCreating }: KeyListProps) {
   const hasUsage = Boolean(config.value?.features.usageDays);
@@ -138,7 +138,11 @@ function columnsOf(
         </a>
       ),
     },
-    { label: text.keys.hint, priority: 'medium', cell: ({ hint, publicKey }) => <code>{hint ?? publicKey?.crv}</code> },
+    {
+      label: text.keys.hint,
+      priority: 'medium',
+      cell: ({ hint, publicKey }) => <code class="one-line">{hint ?? publicKey?.crv}</code>,
+    },
     { label: text.keys.scopes, priority: 'low', cell: ({ scopes }) => <ScopeChips scopes={scopes} /> },
     Boolean(config.value?.features.environments.length) && {
       label: text.keys.environment,
@@ -188,7 +192,7 @@ function columnsOf(
 }
 
 const ScopeChips = ({ scopes }: { readonly scopes: readonly string[] }) => (
-  <ul class="chips">
+  <ul class="chips one-line">
     {scopes.slice(0, scopesShown).map((scope) => (
       <li class="chip" key={scope}>
         {scope}
