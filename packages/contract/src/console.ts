@@ -113,7 +113,7 @@ export const getConsoleConfig = {
   summary: 'Get what the console shows before the sign-in',
   auth: 'none',
   success: { status: 200, description: 'The settings', schema: ConsoleConfig },
-  errors: [],
+  errors: ['not_found'],
 } as const satisfies RouteContract;
 
 export const startConsoleSession = {
@@ -134,6 +134,7 @@ export const startConsoleSession = {
     'second_factor_invalid',
     'ambiguous_credentials',
     'cross_origin_request',
+    'not_found',
     'too_many_attempts',
     'overloaded',
   ],

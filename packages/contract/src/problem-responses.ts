@@ -1,11 +1,5 @@
 /** The errors of each route, and the error responses in the OpenAPI document. */
-import {
-  accessTokenErrors,
-  administratorErrors,
-  consoleErrors,
-  managementKeyErrors,
-  managerErrors,
-} from './error-groups.ts';
+import { accessTokenErrors, administratorErrors, managementKeyErrors, managerErrors } from './error-groups.ts';
 import { errors, type ErrorCode } from './errors.ts';
 import type { Json } from './json-schema.ts';
 import { isBounded, type RouteAuth, type RouteContract } from './route.ts';
@@ -72,7 +66,7 @@ const groups: Readonly<Record<string, readonly ErrorCode[]>> = {
   ScopeOrEnrolmentRequired: ['insufficient_scope', 'second_factor_enrolment_required'],
   ManagerRejected: managerErrors.filter((code) => code !== 'insufficient_scope'),
   ManagerOrKeyOwnerRequired: [...managerErrors.filter((code) => code !== 'insufficient_scope'), 'not_key_owner'],
-  ConsoleSessionRequired: consoleErrors.filter((code) => code !== 'cross_origin_request'),
+  ConsoleSessionRequired: ['console_session_required', 'ambiguous_credentials'],
   CrossOrigin: ['cross_origin_request'],
   KeyOwnerRequired: ['missing_access_token', 'invalid_access_token', 'ambiguous_credentials', 'not_key_owner'],
   AccountNotFound: ['account_not_found', 'not_found'],

@@ -4,6 +4,7 @@ import type { TSchema } from 'typebox';
 import { Compile } from 'typebox/schema';
 import {
   allRoutes,
+  consoleApiPath,
   errorsOf,
   forward,
   OAuthError,
@@ -25,18 +26,29 @@ export interface Answered {
 /** Errors of requests without a route. */
 const withoutRoute: readonly ErrorCode[] = ['not_found', 'method_not_allowed', 'url_too_long', 'headers_too_large'];
 
+/** Further errors of the routes below `/console/api`, which need the session cookie; there are not all routes. */
+const mirrorErrors: readonly ErrorCode[] = [
+  'console_session_required',
+  'cross_origin_request',
+  'ambiguous_credentials',
+  'not_found',
+  'method_not_allowed',
+];
+
 const compiled = new Map<TSchema, ReturnType<typeof Compile>>();
 
 /** Asserts that the route declares the error code, or the status, headers and body. */
 export function assertDeclared(method: string, target: string, answer: Answered): void {
-  const path = new URL(target, 'http://localhost').pathname;
+  const { pathname } = new URL(target, 'http://localhost');
+  const isMirrored = pathname.startsWith(`${consoleApiPath}/`);
+  const path = isMirrored ? pathname.slice(consoleApiPath.length) : pathname;
   const route = routeOf(method, path);
   if (answer.status < 400) {
     // HEAD requests and preflights have no own route.
     if (route) assertSuccess(route, answer);
     return;
   }
-  const codes = route ? errorsOf(route) : withoutRoute;
+  const codes = [...(route ? errorsOf(route) : withoutRoute), ...(isMirrored ? mirrorErrors : [])];
   // The response to a HEAD request has no body, and so no code.
   if (method === 'HEAD') return;
   const isOAuth = route?.errorFormat === 'oauth' && answer.status === 400;
