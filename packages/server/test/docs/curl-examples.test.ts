@@ -15,6 +15,7 @@ import { bearer, goodPassword, newApp, type TestApp } from '../../test-kit/new-a
 import { githubSettings, publishedVector } from '../../test-kit/github.ts';
 import { optionalRoutes } from '../../test-kit/optional-routes.ts';
 import { newTempFolder } from '../../test-kit/temp-folder.ts';
+import { ConsoleClient } from '../../test-kit/console-client.ts';
 import { newAdministrator } from '../../test-kit/administrators.ts';
 import { newBackend } from '../../test-kit/service-accounts.ts';
 import { hasCurl } from './curl-program.ts';
@@ -46,9 +47,16 @@ async function environmentOf(
     BASE_URL: app.url,
     PASSWORD: goodPassword,
     ACCESS_TOKEN: caller.accessToken,
+    CONSOLE_COOKIE: await consoleCookieOf(app, caller.account.email),
     API_KEY: (created.json as { key: string }).key,
     ...keys,
   };
+}
+
+async function consoleCookieOf(app: TestApp, email: string): Promise<string> {
+  const client = new ConsoleClient(app);
+  await client.signIn(email);
+  return `kr_s=${client.cookie}`;
 }
 
 /** Nothing of the kind exists, or the credential in the body is only an example: the request itself is right. */

@@ -1,12 +1,22 @@
-/** Requests that need no credential in a header: reports of leaks, and the exchange of an assertion. */
+/** Requests without a credential in Authorization or X-API-Key: reports of leaks, the exchange of an assertion, the console. */
 import { newTarget } from '../../../test-kit/administrators.ts';
 import type { GithubSigner } from '../../../test-kit/github.ts';
-import type { Answered, TestApp } from '../../../test-kit/new-app.ts';
+import { ConsoleClient } from '../../../test-kit/console-client.ts';
+import { goodPassword, type Answered, type TestApp } from '../../../test-kit/new-app.ts';
 import { exchange, newAssertion, newKeyPair, newPublicKeyKey } from '../../../test-kit/public-key-client.ts';
 
 interface Stage {
   readonly client: { readonly app: TestApp };
 }
+
+/** A request of a browser that is signed in to the console. */
+const ofConsole =
+  (method: string, path: string, json?: object): ((stage: Stage) => Promise<Answered>) =>
+  async ({ client: { app } }) => {
+    const console = new ConsoleClient(app);
+    await console.signIn((await app.createAccount(newEmail())).email);
+    return console.call(method, path, json === undefined ? {} : { json });
+  };
 
 let emails = 0;
 const newEmail = (): string => `without${++emails}@example.com`;
@@ -24,6 +34,12 @@ export const requestsWithoutCredential = (
     const body = JSON.stringify([{ token: key, type: 'key', url: '' }]);
     return app.call('POST', '/auth/leaks/github', { headers: github.headers(body), body });
   },
+  getConsoleConfig: ofConsole('GET', '/config'),
+  startConsoleSession: async ({ client: { app } }) =>
+    new ConsoleClient(app).trySignIn((await app.createAccount(newEmail())).email),
+  getConsoleSession: ofConsole('GET', '/session'),
+  confirmConsoleSession: ofConsole('POST', '/session/confirm', { password: goodPassword }),
+  endConsoleSession: ofConsole('DELETE', '/session'),
   exchangeAssertion: async ({ client: { app } }) => {
     const { accessToken } = await app.signIn(newEmail());
     const pair = newKeyPair();
