@@ -69,6 +69,7 @@ const groups: Readonly<Record<string, readonly ErrorCode[]>> = {
   ConsoleSessionRequired: ['console_session_required', 'ambiguous_credentials'],
   CrossOrigin: ['cross_origin_request'],
   KeyOwnerRequired: ['missing_access_token', 'invalid_access_token', 'ambiguous_credentials', 'not_key_owner'],
+  PathNotFound: ['not_found'],
   AccountNotFound: ['account_not_found', 'not_found'],
   KeyNotFound: ['key_not_found', 'not_found'],
   KeyOrAccountNotFound: ['key_not_found', 'account_not_found', 'not_found'],

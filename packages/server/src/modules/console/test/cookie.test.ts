@@ -18,7 +18,7 @@ async function signInOver(app: TestApp, email: string, lines: readonly string[] 
 
 test(
   'the cookie is inaccessible to scripts and to other sites, and over https to other hosts',
-  { tags: ['asvs:3.3.1', 'asvs:3.3.2', 'asvs:3.3.3', 'asvs:3.3.4'] },
+  { tags: ['asvs:3.3.1', 'asvs:3.3.2', 'asvs:3.3.3', 'asvs:3.3.4', 'asvs:14.3.3'] },
   async () => {
     const attributes = {
       http: [{}, /^kr_s=krvs_[0-9A-Za-z]{71}; Path=\/; HttpOnly; SameSite=Strict$/],
@@ -41,7 +41,7 @@ test(
   },
 );
 
-test('a sign-out deletes the cookie, and no cookie of another application', async () => {
+test('a sign-out deletes the cookie, and no cookie of another application', { tags: ['asvs:14.3.1'] }, async () => {
   await using app = await newApp();
   const client = new ConsoleClient(app);
   await client.signIn((await app.createAccount()).email);
