@@ -1,0 +1,130 @@
+/**
+ * Every page of the console in each of its states. The checks of all pages and the screenshots use this list. Scenes find
+ * elements without their texts, because they are opened in several languages.
+ */
+import type { Page } from 'playwright-core';
+import type { ConsoleSite } from './console-site.ts';
+import { signInByCookie } from './console-site.ts';
+import { hostileTexts, seedAccount, type Seeded } from './seed.ts';
+import type { Visitor, VisitorOptions } from './visitor.ts';
+
+export interface Scene {
+  readonly name: string;
+  /** `empty`: an account without data. `filled`: an account with data of every kind. */
+  readonly as: 'stranger' | 'empty' | 'filled';
+  readonly path: string | ((seeded: Seeded) => string);
+  /** Loads the page. Default: `goto`. */
+  readonly load?: (page: Page, path: string, visitor: Visitor) => Promise<void>;
+  /** Brings the loaded page into the state. */
+  readonly act?: (page: Page, visitor: Visitor) => Promise<void>;
+  /** Messages that the browser logs in this state. */
+  readonly messages?: readonly RegExp[];
+}
+
+const data = '**/console/api/**';
+
+/** The data never arrives. */
+const loading: Pick<Scene, 'load'> = {
+  load: async (page, path) => {
+    await page.route(data, () => undefined);
+    await page.goto(path);
+    await page.locator('.skeleton:not(.invisible)').first().waitFor();
+  },
+};
+
+/** The connection breaks for requests of data. */
+const failing: Pick<Scene, 'load' | 'messages'> = {
+  load: async (page, path) => {
+    await page.route(data, (route) => route.abort());
+    await page.goto(path);
+    await page.locator('.notice.error').first().waitFor();
+  },
+  messages: [/net::ERR_FAILED/],
+};
+
+interface DataPage {
+  readonly name: string;
+  readonly path: Scene['path'];
+  readonly hasEmpty?: boolean;
+}
+
+const dataPages: readonly DataPage[] = [
+  { name: 'keys', path: '/console/keys', hasEmpty: true },
+  { name: 'key', path: ({ keys }) => `/console/keys/${keys['billing worker']}` },
+  { name: 'security', path: '/console/security', hasEmpty: true },
+  { name: 'account', path: '/console/account' },
+  { name: 'service-accounts', path: '/console/service-accounts', hasEmpty: true },
+  { name: 'service-account', path: ({ serviceId }) => `/console/service-accounts/${serviceId}` },
+];
+
+const ofDataPage = ({ name, path, hasEmpty = false }: DataPage): Scene[] => [
+  { name: `${name}-filled`, as: 'filled', path },
+  ...(hasEmpty ? [{ name: `${name}-empty`, as: 'empty', path } as const] : []),
+  { name: `${name}-loading`, as: 'filled', path, ...loading },
+  { name: `${name}-error`, as: 'filled', path, ...failing },
+];
+
+const signInScenes: readonly Scene[] = [
+  { name: 'sign-in', as: 'stranger', path: '/console' },
+  {
+    name: 'sign-in-wrong',
+    as: 'stranger',
+    path: '/console/sign-in',
+    act: async (page) => {
+      await page.locator('[name=email]').fill('stranger@example.com');
+      await page.locator('[name=password]').fill('a wrong password');
+      await page.locator('[type=submit]').click();
+      await page.locator('.notice.error').waitFor();
+    },
+  },
+  { name: 'sign-up', as: 'stranger', path: '/console/sign-up' },
+  { name: 'not-found', as: 'filled', path: '/console/no/such/page' },
+];
+
+export const scenes: readonly Scene[] = [...signInScenes, ...dataPages.flatMap(ofDataPage)];
+
+/** A browser context for each kind of account, in which the scenes open tabs. */
+export class Stage {
+  readonly #site: ConsoleSite;
+  readonly #options: VisitorOptions;
+  readonly #visitors = new Map<string, Promise<{ visitor: Visitor; seeded: Seeded }>>();
+
+  constructor(site: ConsoleSite, options: VisitorOptions = {}) {
+    this.#site = site;
+    this.#options = options;
+  }
+
+  /** Opens the scene in a new tab. The caller closes the tab. */
+  async open(scene: Scene): Promise<{ page: Page; visitor: Visitor; seeded: Seeded }> {
+    const { visitor, seeded } = await this.#visitorOf(scene.as);
+    visitor.expect(...(scene.messages ?? []));
+    // The console asks for the session of a stranger.
+    if (scene.as === 'stranger') visitor.expectStatus(401);
+    const page = await visitor.openTab();
+    const path = typeof scene.path === 'string' ? scene.path : scene.path(seeded);
+    await (scene.load ? scene.load(page, path, visitor) : visitor.goto(path, page));
+    await scene.act?.(page, visitor);
+    return { page, visitor, seeded };
+  }
+
+  #visitorOf(as: Scene['as']): Promise<{ visitor: Visitor; seeded: Seeded }> {
+    const known = this.#visitors.get(as);
+    if (known) return known;
+    const made = this.#make(as);
+    this.#visitors.set(as, made);
+    return made;
+  }
+
+  async #make(as: Scene['as']): Promise<{ visitor: Visitor; seeded: Seeded }> {
+    const email = `${as}.${crypto.randomUUID().slice(0, 8)}@example.com`;
+    const visitor = await this.#site.open(this.#options);
+    const { app } = this.#site;
+    const seeded =
+      as === 'filled'
+        ? await seedAccount(app, email, Object.values(hostileTexts))
+        : { accountId: '', email, accessToken: '', keys: {}, serviceId: '' };
+    if (as === 'empty') await app.createAccount(email);
+    if (as !== 'stranger') await signInByCookie(visitor.context, email);
+    return { visitor, seeded };
+  }
+}

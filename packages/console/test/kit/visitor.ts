@@ -1,0 +1,123 @@
+/**
+ * One browser context with one page or more, as a person has it. It records everything that must not happen on any page:
+ * messages of the browser, violations of the content security policy, requests to other origins, tokens in responses.
+ */
+import assert from 'node:assert/strict';
+import type { Browser, BrowserContext, ConsoleMessage, Locator, Page, Request, Response } from 'playwright-core';
+
+/** Bounds one step in the browser. */
+const stepMsMax = 15_000;
+
+export interface VisitorOptions {
+  /** BCP 47. */
+  readonly locale?: string;
+  readonly colorScheme?: 'light' | 'dark';
+  readonly width?: number;
+  readonly height?: number;
+}
+
+/** In the page: reports violations of the policy as messages. */
+const reportViolations = `addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI }) =>
+  console.error('policy violation:', violatedDirective, blockedURI));`;
+
+/** Access tokens are JWTs. */
+const tokenPattern = /\beyJ[\w-]{10,}\.[\w-]+\.[\w-]+|\bkrvr_\w+/;
+
+export class Visitor implements AsyncDisposable {
+  readonly context: BrowserContext;
+  readonly page: Page;
+  readonly origin: string;
+  /** `method path` of each request, in order, without the files of the console. */
+  readonly requests: string[] = [];
+  /** What must not happen, and messages that a test expects. */
+  readonly faults: string[] = [];
+  readonly #bodies: Promise<void>[] = [];
+  readonly #expected: RegExp[] = [];
+
+  private constructor(context: BrowserContext, page: Page, origin: string) {
+    this.context = context;
+    this.page = page;
+    this.origin = origin;
+  }
+
+  static async open(browser: Browser, origin: string, options: VisitorOptions = {}): Promise<Visitor> {
+    const { locale = 'en-US', colorScheme = 'light', width = 1280, height = 900 } = options;
+    const context = await browser.newContext({
+      baseURL: origin,
+      locale,
+      colorScheme,
+      reducedMotion: 'reduce',
+      viewport: { width, height },
+      permissions: ['clipboard-read', 'clipboard-write'],
+    });
+    context.setDefaultTimeout(stepMsMax);
+    const page = await context.newPage();
+    const visitor = new Visitor(context, page, origin);
+    await visitor.#record();
+    return visitor;
+  }
+
+  /** Opens a second tab. */
+  openTab(): Promise<Page> {
+    return this.context.newPage();
+  }
+
+  /** Opens a path and waits until the page has its heading and its data. */
+  async goto(path: string, page = this.page): Promise<void> {
+    await page.goto(path);
+    await this.settle(page);
+  }
+
+  async settle(page = this.page): Promise<void> {
+    await page.locator('h1').waitFor();
+    await page.waitForFunction('!document.querySelector("[aria-busy=true]")');
+  }
+
+  /** Allows messages of the browser in this test, such as those about a response with status 401. */
+  expect(...messages: readonly RegExp[]): void {
+    this.#expected.push(...messages);
+  }
+
+  /** Allows the message that Chromium logs for each response with such a status. */
+  expectStatus(...statuses: readonly number[]): void {
+    this.expect(...statuses.map((status) => new RegExp(`status of ${status} `)));
+  }
+
+  /** @throws AssertionError if something happened that must not happen on any page */
+  async assertClean(): Promise<void> {
+    await Promise.all(this.#bodies);
+    const unexpected = this.faults.filter((fault) => !this.#expected.some((pattern) => pattern.test(fault)));
+    assert.deepEqual(unexpected, [], 'messages of the browser, violations of the policy, foreign requests and tokens');
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.context.close();
+  }
+
+  async #record(): Promise<void> {
+    // As a message, because the page forgets its variables when another document is loaded.
+    await this.context.addInitScript({ content: reportViolations });
+    this.context.on('console', (message: ConsoleMessage) => {
+      this.faults.push(`${message.type()}: ${message.text()} ${message.location().url}`);
+    });
+    this.context.on('weberror', (error) => void this.faults.push(`error: ${error.error().stack}`));
+    this.context.on('request', (request: Request) => this.#onRequest(request));
+    this.context.on('response', (response: Response) => void this.#bodies.push(this.#onResponse(response)));
+  }
+
+  #onRequest(request: Request): void {
+    const { origin, protocol, pathname } = new URL(request.url());
+    if (origin !== this.origin || protocol === 'blob:') this.faults.push(`foreign request: ${request.url()}`);
+    if (!pathname.startsWith('/console/assets/')) this.requests.push(`${request.method()} ${pathname}`);
+  }
+
+  async #onResponse(response: Response): Promise<void> {
+    if (!/json/.test(response.headers()['content-type'] ?? '')) return;
+    // A body is no longer available if the page has been left.
+    const body = await response.text().catch(() => '');
+    if (tokenPattern.test(body)) this.faults.push(`token in the response of ${response.url()}`);
+  }
+}
+
+/** The focused element, also inside a dialog. */
+export const focused = (page: Page): Locator => page.locator('*:focus');

@@ -1,0 +1,56 @@
+/**
+ * `npm run console:screens -- <folder> [name part]…` takes screenshots of every page in every state, in both colour schemes and
+ * in several widths, for people who review the pages. It starts a service with data of its own.
+ */
+import { mkdirSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { launchBrowser } from '../../server/test/e2e/browser.ts';
+import { ConsoleSite } from './kit/console-site.ts';
+import { newInstallation } from './kit/installation.ts';
+import { scenes, Stage, type Scene } from './kit/scenes.ts';
+
+const widths = [320, 768, 1280, 1920];
+const colorSchemes = ['light', 'dark'] as const;
+
+async function photograph(stage: Stage, scene: Scene, folder: string): Promise<void> {
+  const { page } = await stage.open(scene);
+  for (const width of widths) {
+    await page.setViewportSize({ width, height: width < 500 ? 640 : 900 });
+    for (const colorScheme of colorSchemes) {
+      await page.emulateMedia({ colorScheme });
+      await page.screenshot({ path: join(folder, `${scene.name}-${width}-${colorScheme}.png`), fullPage: true });
+    }
+  }
+  await page.close();
+}
+
+async function takeAll(site: ConsoleSite, folder: string, names: readonly string[]): Promise<void> {
+  const stage = new Stage(site);
+  for (const scene of scenes) {
+    if (names.length > 0 && !names.some((name) => scene.name.includes(name))) continue;
+    try {
+      await photograph(stage, scene, folder);
+      process.stdout.write(`${scene.name}\n`);
+    } catch (error) {
+      // A page that fails does not prevent the pictures of the others.
+      process.stderr.write(`${scene.name}: ${String(error)}\n`);
+      process.exitCode = 1;
+    }
+  }
+}
+
+const [target, ...names] = process.argv.slice(2);
+const browser = await launchBrowser();
+if (target === undefined || !browser) {
+  process.stderr.write(
+    target === undefined ? 'the folder for the pictures is missing\n' : 'Chromium is not installed\n',
+  );
+  process.exitCode = 64;
+} else {
+  const folder = resolve(target);
+  mkdirSync(folder, { recursive: true });
+  await using installation = await newInstallation();
+  await using site = new ConsoleSite(installation, browser);
+  await takeAll(site, folder, names);
+}
+await browser?.close();

@@ -1,0 +1,98 @@
+/** The session of a person: sign-in, its end here and elsewhere, and the confirmation of the password. */
+import assert from 'node:assert/strict';
+import type { TestApp } from '../../server/test-kit/new-app.ts';
+import { operator } from '../../server/test-kit/new-app.ts';
+import { consoleTests, type ConsoleSite } from './kit/console-site.ts';
+import { signIn, signOut } from './kit/sign-in.ts';
+import type { Visitor } from './kit/visitor.ts';
+
+const test = consoleTests();
+
+const heading = (visitor: Visitor, name: string): Promise<void> =>
+  visitor.page.getByRole('heading', { level: 1, name }).waitFor();
+
+test('a sign-in shows the page of the URL, and scripts cannot read the session', async (site) => {
+  const { email } = await site.app.createAccount();
+  const visitor = await site.open();
+  // The console asks for the session of a new visitor.
+  visitor.expectStatus(401);
+  const { page } = visitor;
+  await visitor.goto('/console/security');
+  await heading(visitor, 'Sign in');
+  await signIn(page, email, 'a wrong password');
+  await page.getByText('The email address or the password is wrong.').waitFor();
+  assert.equal(await page.getByLabel('Email address').inputValue(), email, 'the form keeps the email address');
+  await signIn(page, email);
+  await heading(visitor, 'Security');
+  assert.equal(await page.evaluate('document.cookie'), '');
+  const [cookie, ...others] = await visitor.context.cookies();
+  assert.deepEqual(others, []);
+  assert.deepEqual([cookie?.name, cookie?.httpOnly, cookie?.sameSite, cookie?.path], ['kr_s', true, 'Strict', '/']);
+  await page.reload();
+  await heading(visitor, 'Security');
+});
+
+test('a sign-out ends the session in all tabs and on the server', async (site) => {
+  const visitor = await site.openSignedIn();
+  visitor.expectStatus(401);
+  visitor.expect(/^info: Clear-Site-Data header .* Cleared data types: "cache", "storage"/);
+  const { page, context } = visitor;
+  await visitor.goto('/console/keys');
+  const tab = await visitor.openTab();
+  await visitor.goto('/console/security', tab);
+  const cookies = await context.cookies();
+  await signOut(page);
+  await heading(visitor, 'Sign in');
+  await tab.getByText('You signed out in another tab.').waitFor();
+  await tab.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor();
+  assert.deepEqual(await context.cookies(), []);
+  await context.addCookies(cookies);
+  await visitor.goto('/console/keys');
+  await heading(visitor, 'Sign in');
+});
+
+test('a sign-in in one tab shows the page in the other tab', async (site) => {
+  const { email } = await site.app.createAccount();
+  const visitor = await site.open();
+  visitor.expectStatus(401);
+  await visitor.goto('/console/security');
+  const tab = await visitor.openTab();
+  await visitor.goto('/console/keys', tab);
+  await signIn(tab, email);
+  await heading(visitor, 'Security');
+});
+
+/** What ends the session of an open page. */
+const ends: Readonly<
+  Record<string, (site: ConsoleSite, visitor: Visitor & { email: string }) => Promise<void> | void>
+> = {
+  'was idle for 12 hours': ({ app }) => app.clock.advance({ seconds: 12 * 3_600 + 1 }),
+  'was ended elsewhere': async ({ app }, { email }) => accounts(app).endSessions(operator, await idOf(app, email)),
+  'belongs to a disabled account': async ({ app }, { email }) => {
+    await accounts(app).disable(operator, await idOf(app, email));
+    await accounts(app).enable(operator, await idOf(app, email));
+  },
+};
+const accounts = (app: TestApp) => app.service.services.accounts;
+const idOf = async (app: TestApp, email: string): Promise<string> => (await accounts(app).find(email)).id;
+
+for (const [what, end] of Object.entries(ends)) {
+  test(
+    `when the session ${what}, the next click leads to the sign-in, and then to the requested page`,
+    async (site) => {
+      const visitor = await site.openSignedIn();
+      visitor.expectStatus(401);
+      const { page } = visitor;
+      await visitor.goto('/console/keys');
+      await end(site, visitor);
+      await page.getByRole('link', { name: 'Security' }).click();
+      await page.getByText(/Your session has ended.* Sign in again to continue\./).waitFor();
+      await heading(visitor, 'Sign in');
+      assert.equal(new URL(page.url()).pathname, '/console/security');
+      await signIn(page, visitor.email);
+      await heading(visitor, 'Security');
+    },
+    // The clock belongs to all tests.
+    { isAlone: what.startsWith('was idle') },
+  );
+}
