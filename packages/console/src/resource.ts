@@ -32,7 +32,8 @@ export function useResource<T>(load: (signal: AbortSignal) => Promise<T>): Resou
       problem.value = undefined;
       outage.value = undefined;
     } catch (error) {
-      if (abort.peek() !== controller) return;
+      // A newer load replaced it, or the page was left.
+      if (abort.peek() !== controller || controller.signal.aborted) return;
       problem.value = problemOf(error);
     }
     isLoading.value = false;
