@@ -6,6 +6,8 @@ import Type, { type Static } from 'typebox';
 import { consoleErrors, currentPasswordErrors } from './error-groups.ts';
 import { languages } from './language.ts';
 import { limits } from './limits.ts';
+import { AuthenticationResponse } from './passkey-messages.ts';
+import { PasskeySignInBody } from './passkeys.ts';
 import type { RouteContract } from './route.ts';
 import { AccountId, Instant, orNull, Role, Text } from './schemas.ts';
 import { SessionId } from './sessions.ts';
@@ -93,7 +95,10 @@ export const ConsoleSignInBody = Type.Object(
   },
   strict,
 );
-export const ConsoleConfirmationBody = Type.Object({ password: Password, code }, strict);
+export const ConsoleConfirmationBody = Type.Object(
+  { password: Type.Optional(Password), code, passkey: Type.Optional(AuthenticationResponse) },
+  { ...strict, description: 'Either `password`, with `code` if the account has a second factor, or `passkey`' },
+);
 
 const headers = Type.Object({
   [consoleHeader]: Type.Enum(['user', 'background'], {
@@ -140,6 +145,25 @@ export const startConsoleSession = {
   ],
 } as const satisfies RouteContract;
 
+export const startConsoleSessionWithPasskey = {
+  ...startConsoleSession,
+  id: 'startConsoleSessionWithPasskey',
+  path: '/console/session/passkey',
+  summary: 'Sign in to the console with a passkey',
+  description:
+    'As `POST /auth/token/passkey`, for browsers. Starts a session whose credential is a cookie, and ends the session of the cookie that the request has.',
+  body: { type: 'json', schema: PasskeySignInBody },
+  errors: [
+    'passkey_rejected',
+    'invalid_credentials',
+    'ambiguous_credentials',
+    'cross_origin_request',
+    'passkeys_unavailable',
+    'too_many_attempts',
+    'overloaded',
+  ],
+} as const satisfies RouteContract;
+
 export const getConsoleSession = {
   id: 'getConsoleSession',
   method: 'GET',
@@ -157,13 +181,20 @@ export const confirmConsoleSession = {
   method: 'POST',
   path: '/console/session/confirm',
   tag,
-  summary: 'Confirm the password within the console’s session',
-  description: `For operations that require a sign-in in the last ${limits.recentSignInSeconds / 60} minutes. The cookie gets a new secret, and the server rejects the previous one from then on.`,
+  summary: 'Confirm the password or a passkey within the console’s session',
+  description: `For operations that require a sign-in in the last ${limits.recentSignInSeconds / 60} minutes. The cookie gets a new secret, and the server rejects the previous one from then on. The options for a passkey are those of \`POST /auth/passkeys/sign-in/options\`.`,
   auth: 'console_session',
   headers,
   body: { type: 'json', schema: ConsoleConfirmationBody },
   success: { status: 200, description: 'The session, with a new cookie', schema: SessionView, headers: cookie },
-  errors: [...consoleErrors, ...currentPasswordErrors, 'second_factor_required', 'second_factor_wrong'],
+  errors: [
+    ...consoleErrors,
+    ...currentPasswordErrors,
+    'second_factor_required',
+    'second_factor_wrong',
+    'passkey_rejected',
+    'passkeys_unavailable',
+  ],
 } as const satisfies RouteContract;
 
 export const endConsoleSession = {
@@ -186,6 +217,7 @@ export const endConsoleSession = {
 export const consoleRoutes: readonly RouteContract[] = [
   getConsoleConfig,
   startConsoleSession,
+  startConsoleSessionWithPasskey,
   getConsoleSession,
   confirmConsoleSession,
   endConsoleSession,

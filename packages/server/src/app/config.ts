@@ -5,6 +5,7 @@
 import { settings, type Setting } from './settings.ts';
 import type { DatabaseLocation } from '../foundation/database/database.ts';
 import { isLoopback } from '../foundation/ip-address.ts';
+import { isUsable } from '../modules/passkeys/relying-party.ts';
 import { readSecretFile } from '../foundation/secret-file.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -75,6 +76,12 @@ function contradictions(config: Config): string[] {
   }
   if ((config.smtpUrl === undefined) !== (config.mailFrom === undefined)) {
     mistakes.push('KEYREEVE_SMTP_URL and KEYREEVE_MAIL_FROM must both be set, or neither');
+  }
+  const consoleUrl = config.consoleUrl ?? url ?? 'http://localhost';
+  if (config.passkeyRpId !== undefined && !isUsable(consoleUrl, config.passkeyRpId)) {
+    mistakes.push(
+      `KEYREEVE_PASSKEY_RP_ID must be the host of ${consoleUrl} or a domain that it is in, and passkeys need https except on localhost`,
+    );
   }
   if (config.isSignUpOpen && config.smtpUrl === undefined) {
     mistakes.push('KEYREEVE_SIGNUP can be open only with KEYREEVE_SMTP_URL: an email address is verified by mail');

@@ -37,6 +37,7 @@ export function wireConsole(options: ConsoleWiring, signIn: SignInServices): Con
     cookie,
     currentPassword,
     mailer,
+    passkeys: signIn.passkeySignIns,
     revocations: journal,
     secondFactors,
     signIns,
@@ -51,7 +52,7 @@ export function wireConsole(options: ConsoleWiring, signIn: SignInServices): Con
     features: {
       signUp: config.isSignUpOpen,
       mail: config.smtpUrl !== undefined,
-      passkeys: false,
+      passkeys: signIn.passkeys.isAvailable,
       usageDays: config.usageDays,
       keyDaysMax: config.keyLifetimeDaysMax ?? 0,
       passwordLengthMin: config.passwordLengthMin,

@@ -18,6 +18,8 @@ export const invalidValues: readonly (readonly [name: string, value: string, rea
   ['KEYREEVE_CONSOLE', 'yes', /must be one of on, off/],
   ['KEYREEVE_CONSOLE_URL', 'console.example.com', /must be like https:\/\/auth\.example\.com, without a path/],
   ['KEYREEVE_CONSOLE_URL', 'https://example.com/console', /without a path/],
+  ['KEYREEVE_PASSKEY_RP_ID', 'https://auth.example.com', /must be a host name/],
+  ['KEYREEVE_PASSKEY_RP_ID', 'example.com', /must be the host of http:\/\/localhost or a domain that it is in/],
   ['KEYREEVE_WORLD_READABLE_SECRETS', 'yes', /must be one of refuse, accept/],
   ['KEYREEVE_DATABASE_URL', 'data/keyreeve.db', /must be like sqlite:data\/keyreeve\.db/],
   ['KEYREEVE_DATABASE_URL', 'sqlite:', /must be like/],

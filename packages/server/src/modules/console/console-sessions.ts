@@ -4,7 +4,7 @@
  * shorter. The role is read at every request.
  */
 import { timingSafeEqual } from 'node:crypto';
-import { limits, type SessionView } from '@keyreeve/contract';
+import { limits, type AuthenticationResponse, type SecondFactorMethod, type SessionView } from '@keyreeve/contract';
 import type { CurrentPassword } from '../accounts/current-password.ts';
 import type { Accounts, AuthenticatedAccount, Role } from '../accounts/accounts.ts';
 import type { ConsolePrincipal } from '../../foundation/principal.ts';
@@ -16,12 +16,13 @@ import { recordingChanges } from '../deletion-journal/recording-changes.ts';
 import type { Revocations } from '../deletion-journal/revocation.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { queueMailTx, type Mailer } from '../mail/mail.ts';
+import { redeemPasskeyTx, type PasskeyProof, type PasskeySignIns } from '../passkeys/sign-ins.ts';
 import { redeemProofTx, type FactorProof, type SecondFactors } from '../second-factors/second-factors.ts';
 import { findOwnAccount, type OwnRow } from '../self-service/store.ts';
 import * as sessions from '../sessions/console-store.ts';
 import { assertSessionValidTx, endSession } from '../sessions/store.ts';
 import { describeClient, type Client } from '../tokens/start-session.ts';
-import type { NewCredential, SignIns } from '../tokens/sign-ins.ts';
+import type { MakeCredential, NewCredential, SignIns } from '../tokens/sign-ins.ts';
 import type { SessionCookie } from './cookie.ts';
 
 export interface ConsoleSessionsOptions {
@@ -31,6 +32,7 @@ export interface ConsoleSessionsOptions {
   readonly cookie: SessionCookie;
   readonly currentPassword: CurrentPassword;
   readonly mailer: Mailer;
+  readonly passkeys: PasskeySignIns;
   /** Undefined without a deletion journal. */
   readonly revocations: Revocations | undefined;
   readonly secondFactors: SecondFactors;
@@ -47,12 +49,14 @@ export interface StartedSession {
   readonly text: Secret;
 }
 
-/** What proves the owner of the account, beside the cookie. */
-export interface Confirmation {
+export interface PasswordProof {
   readonly password: string;
   /** One-time code or recovery code of the second factor. */
   readonly code?: string | undefined;
 }
+
+/** What proves the owner of the account, beside the cookie. */
+export type Confirmation = PasswordProof | { readonly passkey: AuthenticationResponse };
 
 type SessionTimes = Omit<ConsolePrincipal['session'], 'tokenHash' | 'mustEnrol'>;
 
@@ -71,12 +75,35 @@ export class ConsoleSessions {
    * @throws DomainError as `SignIns.withPassword`
    */
   async signIn(
-    { email, password, code }: Confirmation & { readonly email: string },
+    { email, password, code }: PasswordProof & { readonly email: string },
     client: Client,
     replaced: ConsolePrincipal | undefined,
   ): Promise<StartedSession> {
     const signIn = { user: email, password: new Secret(password), code, client };
-    const started = await this.#options.signIns.withPassword(signIn, (account, now) => this.begin(account, now));
+    const started = this.#options.signIns.withPassword(signIn, (account, now) => this.begin(account, now));
+    return this.#replacing(replaced, await started);
+  }
+
+  /**
+   * @param first email and password; undefined if the passkey is the only factor
+   * @param replaced as in {@link signIn}
+   * @throws DomainError as `SignIns.withPasskey` and `SignIns.withPassword`
+   */
+  async signInWithPasskey(
+    passkey: AuthenticationResponse,
+    first: { readonly user: string; readonly password: Secret } | undefined,
+    client: Client,
+    replaced: ConsolePrincipal | undefined,
+  ): Promise<StartedSession> {
+    const { signIns } = this.#options;
+    const make: MakeCredential<StartedSession> = (account, now) => this.begin(account, now);
+    const started = first
+      ? signIns.withPassword({ ...first, code: undefined, passkey, client }, make)
+      : signIns.withPasskey({ passkey, client }, make);
+    return this.#replacing(replaced, await started);
+  }
+
+  async #replacing(replaced: ConsolePrincipal | undefined, started: StartedSession): Promise<StartedSession> {
     // The browser replaces the cookie in any case, so a failure only leaves a session that ends when it is idle.
     if (replaced) await this.end(replaced).catch(() => undefined);
     return started;
@@ -142,18 +169,17 @@ export class ConsoleSessions {
   /**
    * Proves again that the person is the owner. The session gets a new secret.
    * @param text of the cookie
-   * @throws DomainError `password_wrong`, `second_factor_required`, `second_factor_wrong`, `too_many_attempts`,
-   *   `overloaded`, `console_session_required` when another request has replaced the secret, `invalid_access_token`
+   * @throws DomainError `password_wrong`, `second_factor_required`, `second_factor_wrong`, `passkey_rejected`,
+   *   `passkeys_unavailable`, `too_many_attempts`, `overloaded`, `console_session_required` when another request has replaced
+   *   the secret, `invalid_access_token`
    */
-  async confirm(
-    principal: ConsolePrincipal,
-    { password, code }: Confirmation,
-    client: Client,
-  ): Promise<StartedSession> {
-    const { db, clock, cookie, currentPassword, mailer, revocations, secondFactors } = this.#options;
+  async confirm(principal: ConsolePrincipal, confirmation: Confirmation, client: Client): Promise<StartedSession> {
+    const { db, clock, cookie, mailer, passkeys, revocations, secondFactors } = this.#options;
     const { accountId, sessionId, role = 'admin', session } = principal;
-    const account = await currentPassword.check(principal, new Secret(password), client.clientIp);
-    const proof = await this.#prove(accountId, code);
+    const proof =
+      'passkey' in confirmation
+        ? await this.#provePasskey(accountId, confirmation.passkey)
+        : await this.#provePassword(principal, confirmation, client);
     const now = clock.now();
     const { text, hash } = cookie.makeFor(sessionId);
     const { idleMs } = this.#lifetimeOf(role);
@@ -164,15 +190,18 @@ export class ConsoleSessions {
       const change = { tokenHash: session.tokenHash, now, idleExpiresAt: times.idleExpiresAt };
       if (!(await sessions.replaceConsoleSecretTx(tx, principal, change, hash)))
         throw new DomainError('console_session_required');
+      if (proof?.kind === 'passkey') return redeemPasskeyTx(tx, proof, now);
       const used = proof && (await redeemProofTx(tx, principal, accountId, proof, now));
       if (proof && !used) throw new DomainError('second_factor_wrong');
       if (used?.codesLeft === undefined) return;
+      const { email: to } = (await findOwnAccount(tx, accountId)) ?? { email: '' };
       const data = { at: toInstant(now), address: clientIp, remaining: used.codesLeft };
-      await queueMailTx(tx, mailer.prepare({ to: account.email, template: 'recovery_code_used', data }));
+      await queueMailTx(tx, mailer.prepare({ to, template: 'recovery_code_used', data }));
     };
+    const passkey = proof?.kind === 'passkey' ? proof : undefined;
     await (proof?.kind === 'recovery_code'
       ? recordingChanges(revocations, { accountId, at: now }, () => db.transaction(confirmTx))
-      : db.transaction(confirmTx));
+      : passkeys.reportingCopies(accountId, passkey, clientIp, () => db.transaction(confirmTx)));
     if (proof) await secondFactors.succeed(accountId);
     if (proof?.kind === 'recovery_code') mailer.sendSoon();
     return { text, view: this.#view(await this.#accountOf(accountId), sessionId, times) };
@@ -184,15 +213,34 @@ export class ConsoleSessions {
     await endSession(db, principal, principal.sessionId, 'session.ended', clock.now());
   }
 
-  /** @returns undefined when the account has no second factor @throws DomainError `second_factor_required`, `second_factor_wrong`, `too_many_attempts` */
-  async #prove(accountId: string, code: string | undefined): Promise<FactorProof | undefined> {
-    const { secondFactors } = this.#options;
-    if (!(await secondFactors.isInForce(accountId))) return undefined;
-    if (code === undefined || code === '')
-      throw new DomainError('second_factor_required', { methods: ['code', 'recovery_code'] });
+  /** @returns undefined when the account has no second factor @throws DomainError as {@link confirm} */
+  async #provePassword(
+    principal: ConsolePrincipal,
+    { password, code }: PasswordProof,
+    { clientIp }: Client,
+  ): Promise<FactorProof | undefined> {
+    const { currentPassword, passkeys, secondFactors } = this.#options;
+    const { accountId } = principal;
+    await currentPassword.check(principal, new Secret(password), clientIp);
+    const kind = await secondFactors.kindInForce(accountId);
+    if (kind === undefined) return undefined;
+    if (code === undefined || code === '') {
+      const methods: SecondFactorMethod[] = kind === 'totp' ? ['code', 'recovery_code'] : ['recovery_code'];
+      if (await passkeys.secondFactorOptions(accountId)) methods.push('passkey');
+      throw new DomainError('second_factor_required', { methods });
+    }
     const proof = await secondFactors.check(accountId, code);
     if (!proof) throw new DomainError('second_factor_wrong');
     return proof;
+  }
+
+  /** A passkey alone, with user verification. @throws DomainError `passkey_rejected`, `passkeys_unavailable`, `too_many_attempts` */
+  async #provePasskey(accountId: string, response: AuthenticationResponse): Promise<PasskeyProof> {
+    const { passkeys, secondFactors } = this.#options;
+    const mayHavePasskeys = await secondFactors.reserve(accountId);
+    const checked = await passkeys.checkAlone(response);
+    if (!mayHavePasskeys || checked?.account.id !== accountId) throw new DomainError('passkey_rejected');
+    return checked.proof;
   }
 
   /** @returns whether the session was extended. A failed write fails no request: the next one tries again */

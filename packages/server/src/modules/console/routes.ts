@@ -1,11 +1,24 @@
 /** HTTP routes of the console's session and configuration. */
+import type { Static } from 'typebox';
 import * as contract from '@keyreeve/contract';
+import { DomainError } from '../../foundation/errors.ts';
 import { route, type Route } from '../../http/route.ts';
 import type { RouteResponse } from '../../http/response.ts';
 import type { ConsoleConfiguration } from './configuration.ts';
-import type { ConsoleSessions, StartedSession } from './console-sessions.ts';
+import type { Confirmation, ConsoleSessions, StartedSession } from './console-sessions.ts';
 import type { SessionCookie } from './cookie.ts';
+import { passwordOf } from '../tokens/routes.ts';
 import { rejectSession } from './mirror.ts';
+
+type ConfirmationBody = Static<typeof contract.ConsoleConfirmationBody>;
+
+/** @throws DomainError `invalid_request` unless the body has either a password or a passkey */
+function confirmationOf({ password, code, passkey }: ConfirmationBody): Confirmation {
+  if (password !== undefined && passkey === undefined) return { password, code };
+  if (passkey !== undefined && password === undefined && code === undefined) return { passkey };
+  const detail = 'Expected either `password`, with or without `code`, or `passkey`.';
+  throw new DomainError('invalid_request', { errors: [{ pointer: '', detail }] });
+}
 
 export interface Console {
   /** The only origin whose pages may use the session. */
@@ -26,12 +39,16 @@ export function consoleRoutes({ cookie, sessions, configuration }: Console): rea
     route(contract.startConsoleSession, async ({ body, principal, clientIp, userAgent }) =>
       started(await sessions.signIn(body, { clientIp, userAgent }, principal)),
     ),
+    route(contract.startConsoleSessionWithPasskey, async ({ body, principal, clientIp, userAgent }) => {
+      const client = { clientIp, userAgent };
+      return started(await sessions.signInWithPasskey(body.passkey, passwordOf(body), client, principal));
+    }),
     route(contract.getConsoleSession, async ({ principal }) => ({
       status: 200,
       body: await sessions.view(principal),
     })),
     route(contract.confirmConsoleSession, async ({ body, principal, clientIp, userAgent }) =>
-      started(await sessions.confirm(principal, body, { clientIp, userAgent }).catch(rejectSession)),
+      started(await sessions.confirm(principal, confirmationOf(body), { clientIp, userAgent }).catch(rejectSession)),
     ),
     route(contract.endConsoleSession, async ({ principal }) => {
       await sessions.end(principal);

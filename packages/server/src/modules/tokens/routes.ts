@@ -15,10 +15,14 @@ function basicOf(credential: RequestCredential) {
   return basic;
 }
 
-const incomplete = (name: string): DomainError =>
-  new DomainError('invalid_request', {
-    errors: [{ pointer: `/${name}`, detail: 'Expected `email` and `password` together, or neither.' }],
-  });
+/** @returns undefined if the passkey is the only factor @throws DomainError `invalid_request` for only one of both */
+export function passwordOf({ email, password }: { email?: string | undefined; password?: string | undefined }) {
+  if (email === undefined && password === undefined) return undefined;
+  if (email !== undefined && password !== undefined) return { user: email, password: new Secret(password) };
+  const pointer = email === undefined ? '/email' : '/password';
+  const detail = 'Expected `email` and `password` together, or neither.';
+  throw new DomainError('invalid_request', { errors: [{ pointer, detail }] });
+}
 
 export function tokenRoutes(tokens: Tokens): readonly Route[] {
   return [
@@ -29,12 +33,9 @@ export function tokenRoutes(tokens: Tokens): readonly Route[] {
         body: await tokens.signIn(user, password, { clientIp, userAgent }, oneTimePassword),
       };
     }),
-    route(contract.signInWithPasskey, async ({ body: { passkey, email, password }, clientIp, userAgent }) => {
-      if ((email === undefined) !== (password === undefined))
-        throw incomplete(email === undefined ? 'email' : 'password');
-      const first =
-        email === undefined || password === undefined ? undefined : { user: email, password: new Secret(password) };
-      return { status: 200, body: await tokens.signInWithPasskey(passkey, { clientIp, userAgent }, first) };
+    route(contract.signInWithPasskey, async ({ body, clientIp, userAgent }) => {
+      const client = { clientIp, userAgent };
+      return { status: 200, body: await tokens.signInWithPasskey(body.passkey, client, passwordOf(body)) };
     }),
     route(contract.refreshTokens, async ({ body: { refreshToken } }) => ({
       status: 200,
