@@ -10,13 +10,12 @@ import { loadTexts, text } from './text/text.ts';
 const root = document.querySelector('#app')!;
 
 async function start(): Promise<void> {
-  await loadTexts(navigator.languages);
-  try {
-    await loadSession();
-  } catch (error) {
-    if (!(error instanceof Problem)) throw error;
-    showFailure(error);
-    return;
+  // At the same time, so that the page appears after one round trip.
+  const [texts, data] = await Promise.allSettled([loadTexts(navigator.languages), loadSession()]);
+  if (texts.status === 'rejected') return reloadLater(10);
+  if (data.status === 'rejected') {
+    if (!(data.reason instanceof Problem)) throw data.reason;
+    return showFailure(data.reason);
   }
   document.title = config.value?.product ?? text.general.product;
   root.replaceChildren();
@@ -38,7 +37,9 @@ function showFailure(problem: Problem): void {
     </main>,
     root,
   );
-  setTimeout(() => location.reload(), 1000 * (problem.retryAfterSeconds ?? 10));
+  reloadLater(problem.retryAfterSeconds ?? 10);
 }
+
+const reloadLater = (seconds: number): void => void setTimeout(() => location.reload(), seconds * 1000);
 
 void start();

@@ -30,5 +30,7 @@ test('the console that is served is built from its source', async () => {
 test('the files that every person loads are small', () => {
   const sizeOf = (name: string): number => gzipSync(readFileSync(join(dist, name)), { level: 9 }).length;
   assert.ok(sizeOf('app.js') <= 35_000, `app.js has ${sizeOf('app.js')} bytes gzipped`);
+  for (const language of ['en.js', 'de.js'])
+    assert.ok(sizeOf(language) <= 10_000, `${language} has ${sizeOf(language)} bytes gzipped`);
   assert.ok(sizeOf('app.css') <= 8_000, `app.css has ${sizeOf('app.css')} bytes gzipped`);
 });

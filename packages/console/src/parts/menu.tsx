@@ -23,8 +23,8 @@ export function Menu({ label, button, buttonClass = 'button quiet small icon-onl
     const { offsetHeight: height, offsetWidth: width } = menu;
     const { clientWidth, clientHeight } = document.documentElement;
     const isBelow = bottom + gap + height <= clientHeight || top < height;
-    // Aligned with the edge of the button that leaves room for the menu.
-    const start = left + width + gap <= clientWidth ? left : right - width;
+    // Aligned with the edge of the button that is nearer to the edge of the window.
+    const start = left + right < clientWidth ? left : right - width;
     menu.style.top = `${isBelow ? bottom + gap : top - gap - height}px`;
     menu.style.left = `${Math.max(gap, start)}px`;
   };
