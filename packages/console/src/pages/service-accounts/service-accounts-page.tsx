@@ -1,7 +1,91 @@
 /** The service accounts that the person manages. */
+import { useSignal } from '@preact/signals';
+import { useLocation } from 'preact-iso/router';
+import { call } from '../../api.ts';
+import { useList } from '../../list.ts';
+import { announce } from '../../parts/announce.tsx';
+import { Button } from '../../parts/button.tsx';
+import { Empty, Loaded } from '../../parts/loaded.tsx';
 import { Page } from '../../parts/page.tsx';
+import { Pager } from '../../parts/pager.tsx';
+import { Table, type Column } from '../../parts/table.tsx';
+import { Time } from '../../parts/time.tsx';
+import { session } from '../../session.ts';
 import { text } from '../../text/text.ts';
+import { ServiceAccountForm, type ServiceAccount } from './service-account-form.tsx';
+
+const pathOf = (id: string): string => `/console/service-accounts/${id}`;
+
+export function creatorOf({ creatorId }: ServiceAccount): string {
+  if (creatorId === null) return text.serviceAccounts.deletedAccount;
+  return creatorId === session.value?.account.id ? text.serviceAccounts.you : text.serviceAccounts.otherAccount;
+}
+
+const columns = (): readonly Column<ServiceAccount>[] => [
+  {
+    label: text.serviceAccounts.name,
+    cell: ({ id, name }) => (
+      <a class="row-link" href={pathOf(id)}>
+        {name}
+      </a>
+    ),
+  },
+  {
+    label: text.serviceAccounts.externalId,
+    cell: ({ externalId }) => (externalId === null ? '–' : <span class="code">{externalId}</span>),
+  },
+  { label: text.serviceAccounts.createdBy, cell: creatorOf, priority: 'medium' },
+  {
+    label: text.serviceAccounts.created,
+    cell: ({ createdAt }) => <Time at={createdAt} as="date" />,
+    priority: 'medium',
+  },
+];
 
 export function ServiceAccountsPage() {
-  return <Page title={text.serviceAccounts.title}>{null}</Page>;
+  const { route } = useLocation();
+  const isCreating = useSignal(false);
+  const list = useList([], async (query, signal) => {
+    const page = await call('GET /auth/service-accounts', { query, signal });
+    return { items: page.serviceAccounts, nextCursor: page.nextCursor };
+  });
+  const create = (
+    <Button kind="primary" icon="plus" onClick={() => void (isCreating.value = true)}>
+      {text.serviceAccounts.create}
+    </Button>
+  );
+  const isEmpty = list.value?.items.length === 0 && !list.previous;
+  return (
+    <Page title={text.serviceAccounts.title} intro={text.serviceAccounts.intro} actions={!isEmpty && create}>
+      <div class="list">
+        <Loaded of={list}>
+          {({ items }) =>
+            isEmpty ? (
+              <Empty title={text.serviceAccounts.emptyTitle} icon="service">
+                <p>{text.serviceAccounts.empty}</p>
+                {create}
+              </Empty>
+            ) : (
+              <Table label={text.serviceAccounts.title} columns={columns()} rows={items} keyOf={({ id }) => id} />
+            )
+          }
+        </Loaded>
+        {!isEmpty && <Pager list={list} />}
+      </div>
+      {isCreating.value && (
+        <ServiceAccountForm
+          title={text.serviceAccounts.create}
+          submit={text.serviceAccounts.create}
+          onClose={() => void (isCreating.value = false)}
+          onSubmit={async ({ name, externalId }) => {
+            const body = { name, ...(externalId === undefined ? {} : { externalId }) };
+            const created = await call('POST /auth/service-accounts', { body });
+            isCreating.value = false;
+            announce(text.serviceAccounts.createdAnnouncement(created.name));
+            route(pathOf(created.id));
+          }}
+        />
+      )}
+    </Page>
+  );
 }

@@ -52,4 +52,5 @@ export const problems = {
   last_manager:
     'Das letzte verwaltende Konto kann nicht entfernt werden. Fügen Sie ein anderes hinzu, oder löschen Sie das Dienstkonto.',
   account_not_found: 'Das Dienstkonto existiert nicht, oder Sie verwalten es nicht.',
+  name_differs: 'Das ist nicht sein Name.',
 };

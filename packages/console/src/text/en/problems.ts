@@ -48,4 +48,5 @@ export const problems = {
   manager_limit_reached: 'The service account has as many managers as the installation permits.',
   last_manager: 'The last manager cannot be removed. Add another one, or delete the service account.',
   account_not_found: 'The service account does not exist, or you do not manage it.',
+  name_differs: 'This is not its name.',
 };
