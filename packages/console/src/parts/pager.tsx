@@ -7,14 +7,22 @@ import { Button } from './button.tsx';
 
 const sizes = ['20', '50', '100'];
 
-export function Pager<T>({ list }: { readonly list: List<T> }) {
+interface PagerProps<T> {
+  readonly list: List<T>;
+  /** The size that the list requests without `limit` in the URL. */
+  readonly defaultSize?: string;
+}
+
+export function Pager<T>({ list, defaultSize = '100' }: PagerProps<T>) {
   const { first, next, previous, query, change, value } = list;
   const count = value?.items.length ?? 0;
   const range = text.general.range(first, first + count - 1, next !== undefined);
-  const announced = useRef(value);
+  const sentence = count > 0 ? range : text.general.noMatch;
+  const announced = useRef<string | undefined>(undefined);
   useLayoutEffect(() => {
-    if (announced.current && value !== announced.current) announce(count > 0 ? range : text.general.noMatch);
-    announced.current = value;
+    if (!value) return;
+    if (announced.current !== undefined && announced.current !== sentence) announce(sentence);
+    announced.current = sentence;
   });
   if (count === 0 && !previous) return null;
   if (!previous && !next && count <= Number(sizes[0])) return <p class="pager muted hint">{range}</p>;
@@ -23,7 +31,7 @@ export function Pager<T>({ list }: { readonly list: List<T> }) {
       <p class="muted hint">{range}</p>
       <label class="hint">
         {text.general.pageSize}
-        <select value={query['limit'] ?? '100'} onChange={(event) => change('limit', event.currentTarget.value)}>
+        <select value={query['limit'] ?? defaultSize} onChange={(event) => change('limit', event.currentTarget.value)}>
           {sizes.map((size) => (
             <option key={size}>{size}</option>
           ))}

@@ -1,5 +1,6 @@
 /** A table in a region that scrolls sideways on narrow screens. The first column names the row. */
 import type { ComponentChildren } from 'preact';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 
 export interface Column<T> {
   readonly label: string;
@@ -25,12 +26,27 @@ interface TableProps<T> {
 }
 
 export function Table<T>({ label, columns, rows, keyOf, sort = '', onSort }: TableProps<T>) {
+  const region = useRef<HTMLDivElement>(null);
+  const isFocusInside = useRef(false);
+  const count = useRef(rows.length);
+  useLayoutEffect(() => {
+    // The row with the focus was removed.
+    if (rows.length < count.current && isFocusInside.current && document.activeElement === document.body)
+      region.current?.focus();
+    count.current = rows.length;
+  }, [rows.length]);
+  // As an object: the region has no action of its own, and has to be reachable by keyboard, because it scrolls.
+  const attributes = {
+    tabIndex: 0,
+    onFocusIn: () => void (isFocusInside.current = true),
+    // Without a related target, the element was removed, or the person clicked beside it.
+    onFocusOut: (event: FocusEvent) => void (isFocusInside.current = event.relatedTarget === null),
+  };
   const classOf = ({ align, priority }: Column<T>): string => `${align ?? ''} ${priority ?? ''}`.trim();
   const orderOf = (name: string | undefined): 'ascending' | 'descending' | undefined =>
     name === undefined ? undefined : sort === name ? 'ascending' : sort === `-${name}` ? 'descending' : undefined;
   return (
-    // As an object: the region has to be reachable by keyboard, because it scrolls.
-    <div class="scroll" role="region" aria-label={label} {...{ tabIndex: 0 }}>
+    <div ref={region} class="scroll" role="region" aria-label={label} {...attributes}>
       <table>
         <thead>
           <tr>

@@ -1,4 +1,4 @@
-/** Email address, password, language of mail and deletion of the account. */
+/** Email address, password, language of mail, export and deletion of the account. */
 import { useSignal } from '@preact/signals';
 import { call, type ResponseOf } from '../../api.ts';
 import { formatDate } from '../../format.ts';
@@ -14,6 +14,7 @@ import { Section } from '../../parts/section.tsx';
 import { Setting } from '../../parts/setting.tsx';
 import { prepareProof } from '../../recent-sign-in.ts';
 import { useAction, useResource } from '../../resource.ts';
+import { saveFile } from '../../save-file.ts';
 import { config } from '../../session.ts';
 import { locale, text } from '../../text/text.ts';
 import { DeleteAccountDialog } from './delete-account-dialog.tsx';
@@ -69,6 +70,7 @@ function Sections({ account, onLanguage }: SectionsProps) {
           <Setting label={text.account.created}>{formatDate(account.createdAt)}</Setting>
         </dl>
       </Section>
+      <ExportSection />
       <Section
         title={text.account.deleteAccount}
         tone="danger"
@@ -130,5 +132,26 @@ function LanguageSetting({ account, onLanguage }: SectionsProps) {
       </select>
       {save.problem && <ProblemNotice problem={save.problem} />}
     </Setting>
+  );
+}
+
+function ExportSection() {
+  const action = useAction(async () => {
+    const data = await call('GET /auth/account/export');
+    saveFile(text.account.exportFile, 'application/json', `${JSON.stringify(data, null, 2)}\n`);
+    announce(text.account.exported);
+  });
+  return (
+    <Section
+      title={text.account.export}
+      description={text.account.exportDescription}
+      actions={
+        <Button isBusy={action.isRunning} onClick={() => void action.run()}>
+          {text.account.exportButton}
+        </Button>
+      }
+    >
+      {action.problem && <ProblemNotice problem={action.problem} />}
+    </Section>
   );
 }

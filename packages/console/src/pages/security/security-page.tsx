@@ -2,6 +2,7 @@
 import { Page } from '../../parts/page.tsx';
 import { session } from '../../session.ts';
 import { text } from '../../text/text.ts';
+import { ActivitySection } from './activity-section.tsx';
 import { SecondFactorSection } from './second-factor-section.tsx';
 import { SessionsSection, useSessions } from './sessions-section.tsx';
 
@@ -17,5 +18,10 @@ export function SecurityPage() {
 
 function Sections() {
   const sessions = useSessions();
-  return <SessionsSection sessions={sessions} />;
+  return (
+    <>
+      <SessionsSection sessions={sessions} />
+      <ActivitySection onSessionsEnded={() => void sessions.reload()} />
+    </>
+  );
 }

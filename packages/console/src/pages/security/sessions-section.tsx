@@ -13,7 +13,7 @@ import { Time } from '../../parts/time.tsx';
 import { useAction, useResource, type Resource } from '../../resource.ts';
 import { signOut } from '../../session.ts';
 import { text } from '../../text/text.ts';
-import { deviceOf } from './user-agent.ts';
+import { deviceText } from './device.ts';
 
 type List = ResponseOf<'GET /auth/sessions'>;
 type Session = List['sessions'][number];
@@ -61,10 +61,10 @@ function SessionTable({ list, reload }: { readonly list: readonly Session[]; rea
   });
   const columns = columnsOf(end.isRunning ? ending.value : '', (session) => void end.run(session));
   return (
-    <>
+    <div class="stack">
       {end.problem && <ProblemNotice problem={end.problem} />}
       <Table label={text.security.sessions} columns={columns} rows={list} keyOf={(session) => session.id} />
-    </>
+    </div>
   );
 }
 
@@ -96,9 +96,3 @@ const columnsOf = (busyId: string, onEnd: (session: Session) => void): readonly 
     ),
   },
 ];
-
-function deviceText(agent: string): string {
-  const device = deviceOf(agent);
-  if (!device) return text.security.unknownDevice;
-  return device.system ? text.security.programOnSystem(device.program, device.system) : device.program;
-}

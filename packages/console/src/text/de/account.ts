@@ -34,6 +34,13 @@ export const account = {
   administrator: 'Administration',
   created: 'Angelegt',
 
+  export: 'Ihre Daten exportieren',
+  exportDescription:
+    'Eine JSON-Datei mit Ihrem Konto, Ihren Sitzungen, Schlüsseln ohne deren Geheimnisse, Dienstkonten und Ihrer Aktivität.',
+  exportButton: 'Exportieren',
+  exportFile: 'meine-daten.json',
+  exported: 'Die Datei ist fertig.',
+
   deleteAccount: 'Konto löschen',
   deleteDescription: 'Löscht Ihr Konto, Ihre API-Schlüssel und Ihre Sitzungen. Das lässt sich nicht rückgängig machen.',
   deleteTitle: 'Ihr Konto löschen?',

@@ -32,6 +32,13 @@ export const account = {
   administrator: 'Administrator',
   created: 'Created',
 
+  export: 'Export your data',
+  exportDescription:
+    'One JSON file with your account, sessions, keys without their secrets, service accounts and activity.',
+  exportButton: 'Export',
+  exportFile: 'your-data.json',
+  exported: 'The file is ready.',
+
   deleteAccount: 'Delete account',
   deleteDescription: 'Deletes your account, your API keys and your sessions. This cannot be undone.',
   deleteTitle: 'Delete your account?',

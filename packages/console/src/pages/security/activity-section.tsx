@@ -1,0 +1,121 @@
+/** What happened in the account, in sentences, and what to do after an event that the person does not recognise. */
+import { useSignal } from '@preact/signals';
+import { call, type ResponseOf } from '../../api.ts';
+import { useList } from '../../list.ts';
+import { Button } from '../../parts/button.tsx';
+import { Dialog } from '../../parts/dialog.tsx';
+import { Empty, Loaded } from '../../parts/loaded.tsx';
+import { Pager } from '../../parts/pager.tsx';
+import { ProblemNotice } from '../../parts/problem-notice.tsx';
+import { Section } from '../../parts/section.tsx';
+import { Table, type Column } from '../../parts/table.tsx';
+import { Time } from '../../parts/time.tsx';
+import { useAction } from '../../resource.ts';
+import { text } from '../../text/text.ts';
+import { PasswordForm } from '../account/password-form.tsx';
+import { deviceText } from './device.ts';
+import { endOtherSessions } from './sessions-section.tsx';
+
+type ActivityEvent = ResponseOf<'GET /auth/account/activity'>['activity'][number];
+
+/** @param onSessionsEnded after other sessions have ended */
+export function ActivitySection({ onSessionsEnded }: { readonly onSessionsEnded: () => void }) {
+  const isSecuring = useSignal(false);
+  const list = useList([], async (query, signal) => {
+    const { activity, nextCursor } = await call('GET /auth/account/activity', {
+      query: { ...query, limit: query['limit'] ?? '20' },
+      signal,
+    });
+    // The events have no ids.
+    return { items: activity.map((event, index) => ({ ...event, index })), nextCursor };
+  });
+  const close = (): void => {
+    isSecuring.value = false;
+    void list.reload();
+  };
+  return (
+    <Section
+      title={text.security.activity}
+      description={text.security.activityIntro}
+      actions={<Button onClick={() => void (isSecuring.value = true)}>{text.security.wasThisYou}</Button>}
+    >
+      <Loaded of={list}>
+        {({ items }) =>
+          items.length === 0 && !list.previous ? (
+            <Empty title={text.security.noActivity}>
+              <p>{text.security.noActivityHint}</p>
+            </Empty>
+          ) : (
+            <Table label={text.security.activity} columns={columns()} rows={items} keyOf={({ index }) => index} />
+          )
+        }
+      </Loaded>
+      <Pager list={list} defaultSize="20" />
+      {isSecuring.value && <SecureDialog onClose={close} onSessionsEnded={onSessionsEnded} />}
+    </Section>
+  );
+}
+
+/** For an action of a later version, its code. */
+function sentenceOf({ action, details }: ActivityEvent): string {
+  const events: Readonly<Record<string, string | ((nickname: string) => string)>> = text.security.events;
+  const sentence = Object.hasOwn(events, action) ? events[action]! : action;
+  return typeof sentence === 'string' ? sentence : sentence(String(details['nickname'] ?? ''));
+}
+
+function hintOf({ details }: ActivityEvent): string | undefined {
+  const failures = Number(details['failuresBefore'] ?? 0);
+  return failures > 0 ? text.security.failuresBefore(failures) : undefined;
+}
+
+const columns = (): readonly Column<ActivityEvent>[] => [
+  {
+    label: text.security.event,
+    cell: (event) => (
+      <>
+        {sentenceOf(event)}
+        {hintOf(event) && <span class="muted"> {hintOf(event)}</span>}
+      </>
+    ),
+  },
+  { label: text.security.actor, cell: ({ actor }) => text.security.actors[actor] },
+  {
+    label: text.security.device,
+    cell: ({ clientIp, userAgent }) =>
+      clientIp !== null && (
+        <>
+          <span title={userAgent ?? ''}>{deviceText(userAgent ?? '')}</span> <span class="code muted">{clientIp}</span>
+        </>
+      ),
+  },
+  { label: text.security.when, cell: ({ at }) => <Time at={at} /> },
+];
+
+interface SecureDialogProps {
+  readonly onClose: () => void;
+  readonly onSessionsEnded: () => void;
+}
+
+function SecureDialog({ onClose, onSessionsEnded }: SecureDialogProps) {
+  const end = useAction(async () => {
+    await endOtherSessions();
+    onSessionsEnded();
+    onClose();
+  });
+  return (
+    <Dialog title={text.security.notYouTitle} onClose={onClose}>
+      <PasswordForm onClose={onClose} onChanged={onSessionsEnded}>
+        <p>{text.security.notYouIntro}</p>
+        <div class="stack tight">
+          <p class="hint">{text.security.notYouSessions}</p>
+          <div class="actions">
+            <Button isSmall isBusy={end.isRunning} onClick={() => void end.run()}>
+              {text.security.endOthers}
+            </Button>
+          </div>
+          {end.problem && <ProblemNotice problem={end.problem} />}
+        </div>
+      </PasswordForm>
+    </Dialog>
+  );
+}
