@@ -4,23 +4,26 @@ import { Route, Router, useLocation } from 'preact-iso/router';
 import { ConfirmationDialog } from './confirmation-dialog.tsx';
 import { Announcements } from './parts/announce.tsx';
 import { Icon } from './parts/icon.tsx';
+import { lazyPage } from './parts/lazy-page.tsx';
 import { Menu } from './parts/menu.tsx';
 import { Notice } from './parts/notice.tsx';
-import { AccountPage } from './pages/account/account-page.tsx';
-import { FirstAdministratorPage } from './pages/sign-in/first-administrator-page.tsx';
-import { KeyPage } from './pages/keys/key-page.tsx';
 import { KeysPage } from './pages/keys/keys-page.tsx';
 import { NotFoundPage } from './pages/not-found-page.tsx';
 import { RecoveryCodesDialog, recoveryCodes } from './pages/security/recovery-codes-dialog.tsx';
-import { SecurityPage } from './pages/security/security-page.tsx';
-import { ServiceAccountPage } from './pages/service-accounts/service-account-page.tsx';
-import { ServiceAccountsPage } from './pages/service-accounts/service-accounts-page.tsx';
 import { SessionEndDialog } from './session-end-dialog.tsx';
 import { SignInPage } from './pages/sign-in/sign-in-page.tsx';
-import { SignUpPage } from './pages/sign-in/sign-up-page.tsx';
 import { config, confirmation, ending, outage, session, signOut } from './session.ts';
 import { useAction } from './resource.ts';
 import { text } from './text/text.ts';
+
+const furtherPages = () => import('./pages/further-pages.ts');
+const AccountPage = lazyPage(async () => (await furtherPages()).AccountPage);
+const FirstAdministratorPage = lazyPage(async () => (await furtherPages()).FirstAdministratorPage);
+const KeyPage = lazyPage(async () => (await furtherPages()).KeyPage);
+const SecurityPage = lazyPage(async () => (await furtherPages()).SecurityPage);
+const ServiceAccountPage = lazyPage(async () => (await furtherPages()).ServiceAccountPage);
+const ServiceAccountsPage = lazyPage(async () => (await furtherPages()).ServiceAccountsPage);
+const SignUpPage = lazyPage(async () => (await furtherPages()).SignUpPage);
 
 export function Shell() {
   return (

@@ -1,0 +1,27 @@
+/** A page whose code loads when it is opened for the first time. */
+import { useSignal, useSignalEffect } from '@preact/signals';
+import type { ComponentType } from 'preact';
+import { unreachable, type Problem } from '../problem.ts';
+import { ProblemNotice } from './problem-notice.tsx';
+
+/** @param load imports the component; its props are those that the router passes */
+export function lazyPage<P extends object>(load: () => Promise<ComponentType<P>>): ComponentType<P> {
+  let loaded: ComponentType<P> | undefined;
+  return function LazyPage(props: P) {
+    const Component = useSignal(loaded);
+    const problem = useSignal<Problem>();
+    useSignalEffect(() => {
+      if (Component.peek()) return;
+      load().then(
+        (component) => {
+          loaded = component;
+          Component.value = component;
+        },
+        () => (problem.value = unreachable()),
+      );
+    });
+    // The browser keeps a failed import, so only a new load of the page tries again.
+    if (problem.value) return <ProblemNotice problem={problem.value} onRetry={() => location.reload()} />;
+    return Component.value ? <Component.value {...props} /> : null;
+  };
+}
