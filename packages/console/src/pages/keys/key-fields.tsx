@@ -26,7 +26,7 @@ export function KeyFields({ current, isOwn, problem }: KeyFieldsProps) {
         name="nickname"
         autofocus
         autocomplete="off"
-        maxLength={64}
+        maxLength={256}
         defaultValue={current?.nickname ?? ''}
         hint={text.keys.nicknameHint}
         error={problem?.about('/nickname')}

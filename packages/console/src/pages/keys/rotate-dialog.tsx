@@ -18,8 +18,8 @@ interface RotateDialogProps {
 
 const hour = 3_600;
 const overlaps = [
-  ['day', 24 * hour],
   ['hour', hour],
+  ['day', 24 * hour],
   ['week', 7 * 24 * hour],
   ['now', 0],
 ] as const;
