@@ -28,16 +28,22 @@ export function Dialog({ title, onClose, children, size = 'small', hasNoCloseBut
       if (opener instanceof HTMLElement) opener.focus();
     };
   }, []);
+  // Browsers send no `cancel` for a second Escape, and close the dialog: so the key itself is handled.
+  const escape = {
+    onKeyDown: (event: KeyboardEvent) => {
+      if (event.key !== 'Escape' || event.isComposing) return;
+      event.preventDefault();
+      onClose();
+    },
+    onCancel: (event: Event) => {
+      event.preventDefault();
+      onClose();
+    },
+    // Closed by other means, such as a gesture, while it is still rendered.
+    onClose: () => ref.current?.showModal(),
+  };
   return (
-    <dialog
-      ref={ref}
-      class={size}
-      aria-labelledby={id}
-      onCancel={(event) => {
-        event.preventDefault();
-        onClose();
-      }}
-    >
+    <dialog ref={ref} class={size} aria-labelledby={id} {...escape}>
       <div class="dialog-header">
         <h2 id={id}>{title}</h2>
         {!hasNoCloseButton && (

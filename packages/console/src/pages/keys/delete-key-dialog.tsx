@@ -16,12 +16,12 @@ import type { KeyDetails, KeyOwner } from './key-owner.ts';
 const dayMs = 86_400_000;
 
 /** The newest deletion, for the notice above the list. */
-export const deletion = signal<{ readonly nickname: string; readonly at: Date }>();
+export const deletion = signal<{ readonly id: number; readonly nickname: string; readonly at: Date }>();
 
 export function DeletionNotice() {
   const { nickname, at } = deletion.value ?? {};
   return at ? (
-    <Notice tone="success" role="status">
+    <Notice tone="success">
       <p>
         <bdi>{nickname}</bdi>: {text.keys.rejectedSince(at.toISOString().slice(11, 23))}
       </p>
@@ -57,7 +57,7 @@ export function DeleteKeyDialog({ owner, of: { id, nickname, lastUsedAt }, onDel
       act={async () => {
         await owner.remove(id);
         const at = new Date();
-        deletion.value = { nickname, at };
+        deletion.value = { id, nickname, at };
         announce(text.keys.rejectedSince(at.toISOString().slice(11, 23)));
         onDeleted();
       }}

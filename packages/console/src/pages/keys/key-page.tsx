@@ -13,7 +13,7 @@ import { Time } from '../../parts/time.tsx';
 import { useAction, useResource } from '../../resource.ts';
 import { config } from '../../session.ts';
 import { text } from '../../text/text.ts';
-import { DeleteKeyDialog } from './delete-key-dialog.tsx';
+import { DeleteKeyDialog, deletion } from './delete-key-dialog.tsx';
 import { KeyFacts } from './key-facts.tsx';
 import { changeOf, KeyFields } from './key-fields.tsx';
 import { keysOf, type KeyDetails, type KeyOwner } from './key-owner.ts';
@@ -71,7 +71,7 @@ export function KeyView({ owner, id }: KeyViewProps) {
           onDeleted={() => route(owner.listPath)}
           onClose={() => {
             dialog.value = undefined;
-            void key.reload();
+            if (deletion.peek()?.id !== id) void key.reload();
           }}
         />
       )}
