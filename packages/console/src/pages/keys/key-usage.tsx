@@ -82,7 +82,7 @@ export function KeyUsage({ owner, id }: { readonly owner: KeyOwner; readonly id:
         {({ period, bars }) => {
           const sentence = sentenceOf(bars, text.keys.periods[period.name]);
           return (
-            <>
+            <div class="stack">
               <p class="muted">{sentence}</p>
               <BarChart
                 sentence={sentence}
@@ -90,7 +90,7 @@ export function KeyUsage({ owner, id }: { readonly owner: KeyOwner; readonly id:
                 unit={text.keys.times[period.step]}
                 series={[text.keys.accepted, text.keys.refused]}
               />
-            </>
+            </div>
           );
         }}
       </Loaded>
