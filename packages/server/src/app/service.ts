@@ -154,9 +154,14 @@ export async function openAndMigrate(
   return installation;
 }
 
-/** Creates the first signing key before several workers start, each of which needs it. */
-export async function ensureSigningKey(installation: Installation, { config, clock }: ServiceOptions): Promise<void> {
-  await wire({ config, installation, clock, issuer: config.publicUrl ?? 'http://localhost' }).signingKeys.ensure();
+/** Creates the first signing key before several workers start, each of which needs it. @returns the modules */
+export async function ensureSigningKey(
+  installation: Installation,
+  { config, clock }: ServiceOptions,
+): Promise<Services> {
+  const services = wire({ config, installation, clock, issuer: config.publicUrl ?? 'http://localhost' });
+  await services.signingKeys.ensure();
+  return services;
 }
 
 /** Starts the listener for clients. */

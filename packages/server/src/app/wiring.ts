@@ -20,6 +20,7 @@ import { Entitlements } from '../modules/scope-catalogue/entitlements.ts';
 import { ScopeCatalogue } from '../modules/scope-catalogue/scope-catalogue.ts';
 import type { Clock } from '../foundation/clock.ts';
 import { ConfigError, type Config } from './config.ts';
+import { deleteCodeFile } from './first-start.ts';
 import { newGithubReports } from './github-reports.ts';
 import { KeyLimiter } from '../modules/key-limits/key-limits.ts';
 import { OrphanedMeters } from '../modules/key-limits/orphaned-meters.ts';
@@ -228,7 +229,14 @@ export function wire(options: WiringOptions): Services {
   });
   const emailSetting = new EmailSetting({ db, clock, codes, links, mailer });
   const directory = new Directory(db, clock);
-  const firstAdministrator = new FirstAdministrator({ db, clock, codes, hasher, rules });
+  const firstAdministrator = new FirstAdministrator({
+    db,
+    clock,
+    codes,
+    hasher,
+    rules,
+    onCreated: () => deleteCodeFile(config),
+  });
   return {
     ...signIn,
     console,

@@ -4,6 +4,7 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { createFirstAdministrator } from '@keyreeve/contract';
 import { toInstant } from '../foundation/clock.ts';
+import { codeFileOf, deleteVoidCodeFile } from '../app/first-start.ts';
 import type { Config } from '../app/config.ts';
 import type { Secret } from '../foundation/crypto/secret.ts';
 import { CliCommand } from './command.ts';
@@ -34,6 +35,7 @@ export function adminCommand(): Command {
 async function bootstrap(options: BootstrapOptions): Promise<void> {
   const { path, expiresAt } = await withInstallation({}, async ({ config, firstAdministrator }) => {
     const file = resolve(options.output ?? besideDatabase(config));
+    if (options.output === undefined) await deleteVoidCodeFile(file, firstAdministrator).catch(() => undefined);
     let isWritten = false;
     const write = (code: Secret): void => {
       writeNew(file, code);
@@ -56,7 +58,7 @@ async function bootstrap(options: BootstrapOptions): Promise<void> {
 }
 
 function besideDatabase({ database }: Config): string {
-  if (database.kind === 'sqlite') return `${database.path}.first-administrator`;
+  if (database.kind === 'sqlite') return codeFileOf(database.path);
   throw new UsageError('--output is required with PostgreSQL: name the file to create');
 }
 

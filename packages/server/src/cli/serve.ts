@@ -1,10 +1,11 @@
 /** `keyreeve serve`: runs the service until a signal stops it. */
 import cluster from 'node:cluster';
 import type { Command } from 'commander';
-import { systemClock } from '../foundation/clock.ts';
+import { systemClock, toInstant } from '../foundation/clock.ts';
 import { processEnvironment, readConfig, type Config } from '../app/config.ts';
 import { describeDatabase } from '../foundation/database/database.ts';
 import { DatabaseReplacedError } from '../foundation/database/file-identity.ts';
+import { firstStart, type FirstStart } from '../app/first-start.ts';
 import { masterKeyPath } from '../app/earlier-installation.ts';
 import { createLog, type Log } from '../foundation/log.ts';
 import { startService, type Running, type ServiceOptions } from '../app/service.ts';
@@ -36,7 +37,7 @@ async function serve(): Promise<number> {
   const service = await startService(options);
   const stopped = untilStopped(service, log, service.replaced);
   // After the signal handlers are installed, because the greeting mentions Ctrl-C.
-  printGreeting(service, config, log);
+  printGreeting(service, config, log, await firstStart(service.services.firstAdministrator, config, log));
   return exitSoon(await stopped);
 }
 
@@ -57,7 +58,7 @@ async function serveWithWorkers(options: ServiceOptions): Promise<number> {
   try {
     const supervisor = await startSupervisor(options);
     const stopped = untilStopped(supervisor, log, supervisor.failed);
-    printGreeting(supervisor, config, log);
+    printGreeting(supervisor, config, log, await firstStart(supervisor.firstAdministrator, config, log));
     return exitSoon(await stopped);
   } catch (error) {
     if (!(error instanceof WorkerPoolError)) throw error;
@@ -125,20 +126,44 @@ function exitSoon(status: number): number {
   return status;
 }
 
-function printGreeting(service: Running, { database: location, masterKey, workers: count }: Config, log: Log): void {
+function printGreeting(service: Running, config: Config, log: Log, first: FirstStart | undefined): void {
+  const { database: location, masterKey, workers: count } = config;
   const { url, adminUrl, publicUrl } = service;
   const keyPath = masterKey || location.kind !== 'sqlite' ? undefined : masterKeyPath(location.path);
   const database = describeDatabase(location);
   const workers = count > 1 ? count : undefined;
-  log.info({ event: 'listening', version, url, adminUrl, publicUrl, workers, database, masterKeyFile: keyPath });
+  const record = { version, url, adminUrl, publicUrl, workers, database, masterKeyFile: keyPath };
+  const firstAdministratorFile = first?.kind === 'code' ? first.path : undefined;
+  log.info({ event: 'listening', ...record, firstAdministratorFile });
   if (!process.stderr.isTTY) return;
   const lines = [
     `Keyreeve ${version} listens on ${url} (metrics and health on ${adminUrl}).`,
     `Database: ${database}${keyPath ? `. Master key: ${keyPath}. Back up both, in different places` : '. Back it up'}.`,
-    'Next, in another terminal:',
-    '  npx keyreeve account create you@example.com',
-    `  curl -X POST -u you@example.com ${url}/auth/token`,
+    ...(config.hasConsole
+      ? consoleLines(`${config.consoleUrl ?? publicUrl}/console`, first, location)
+      : [
+          'Next, in another terminal:',
+          '  npx keyreeve account create you@example.com',
+          `  curl -X POST -u you@example.com ${url}/auth/token`,
+        ]),
     `API reference: ${url}/docs. Press Ctrl-C to stop.`,
   ];
   process.stderr.write(`${lines.join('\n')}\n`);
+}
+
+/** The log goes to standard output. The code is printed only if both are the terminal, so that no file gets it. */
+function consoleLines(url: string, first: FirstStart | undefined, { kind }: Config['database']): readonly string[] {
+  if (!first) return [`Console: ${url}`];
+  if (first.kind === 'bootstrap')
+    return [
+      `Console: ${url}. To create the first administrator there, get a code in another terminal:`,
+      `  npx keyreeve admin bootstrap${kind === 'sqlite' ? '' : ' --output first-administrator'}`,
+    ];
+  const place = process.stdout.isTTY ? [':', `  ${first.code.reveal()}`] : [` in the file ${first.path}.`];
+  const [after = '', ...code] = place;
+  return [
+    `Open ${url} and create the first administrator with the code${after}`,
+    ...code,
+    `It works once, until ${toInstant(first.expiresAt)}. A later start creates another one.`,
+  ];
 }

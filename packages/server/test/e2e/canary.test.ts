@@ -136,7 +136,11 @@ test(
     // The database on the disk while the program runs, with its write-ahead log and the deletion journal.
     const folder = dirname(databaseIn(program.folder));
     const names = readdirSync(folder).toSorted();
-    assert.deepEqual(names, ['keyreeve.db', 'keyreeve.db-shm', 'keyreeve.db-wal', 'keyreeve.db.deletions']);
+    assert.deepEqual(
+      names,
+      ['', '-shm', '-wal', '.deletions', '.first-administrator'].map((suffix) => `keyreeve.db${suffix}`),
+    );
+    // Without the folder of the journal, and without the file that has a code on purpose.
     const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(
       (name) => !names.slice(3).includes(name),
     );

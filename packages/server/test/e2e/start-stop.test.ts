@@ -47,11 +47,16 @@ test(
       publicUrl: `http://localhost:${new URL(String(url)).port}`,
       database,
       masterKeyFile: `${database}.master-key`,
+      firstAdministratorFile: `${database}.first-administrator`,
     });
     assert.equal((await first.call('GET', '/health/ready')).text, '{"status":"ok","writes":true}');
     assert.deepEqual(
-      [dirname(database), database, `${database}-wal`, `${database}.master-key`].map(modeOf),
-      [0o700, 0o600, 0o600, 0o600],
+      [
+        dirname(database),
+        database,
+        ...['-wal', '.master-key', '.first-administrator'].map((suffix) => `${database}${suffix}`),
+      ].map(modeOf),
+      [0o700, 0o600, 0o600, 0o600, 0o600],
     );
     const { status, stderr } = await first.stop();
     assert.deepEqual([status, stderr], [0, '']);
@@ -115,7 +120,10 @@ test('processes that start simultaneously in an empty folder use one master key 
     await using other = second;
     assert.equal(account.status, 0, account.stderr);
     const files = readdirSync(join(folder.path, 'data')).filter((name) => !/-(?:wal|shm)$/.test(name));
-    assert.deepEqual(files.toSorted(), ['keyreeve.db', 'keyreeve.db.deletions', 'keyreeve.db.master-key']);
+    assert.deepEqual(
+      files.toSorted(),
+      ['', '.deletions', '.first-administrator', '.master-key'].map((suffix) => `keyreeve.db${suffix}`),
+    );
 
     // Each reads the sealed and hashed data of the other.
     const key = await one.command('key create --account you@example.com --nickname first --json'.split(' '));
@@ -158,7 +166,7 @@ suite('on a terminal', { skip: noTerminal }, () => {
     { tags: ['asvs:16.2.3'] },
     async () => {
       using folder = newTempFolder();
-      const { KEYREEVE_DRAIN_SECONDS: _, ...environment } = environmentFor(folder.path);
+      const { KEYREEVE_DRAIN_SECONDS: _, ...environment } = environmentFor(folder.path, { KEYREEVE_CONSOLE: 'off' });
       await using terminal = Terminal.start(
         `'${process.execPath}' '${keyreeveBin}' serve > log`,
         folder.path,

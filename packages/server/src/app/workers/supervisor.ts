@@ -8,12 +8,14 @@ import type { DatabaseReplacedError } from '../../foundation/database/file-ident
 import { pingDatabase } from '../../foundation/database/installation.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import type { MetricsPage } from '../admin-listener.ts';
+import type { FirstAdministrator } from '../../modules/administration/first-administrator.ts';
 import type { Health } from '../health.ts';
 import { listen } from '../../http/server.ts';
 import { drain, ensureSigningKey, openAndMigrate, startAdmin, type Running, type ServiceOptions } from '../service.ts';
 import { WorkerPool, type WorkerPoolError } from './worker-pool.ts';
 
 export interface Supervisor extends Running {
+  readonly firstAdministrator: FirstAdministrator;
   /** Resolves when a worker cannot be replaced, or when the database file was replaced. */
   readonly failed: Promise<WorkerPoolError | DatabaseReplacedError>;
 }
@@ -43,7 +45,7 @@ export async function startSupervisor(options: ServiceOptions): Promise<Supervis
       ),
   };
   try {
-    await ensureSigningKey(installation, options);
+    const { firstAdministrator } = await ensureSigningKey(installation, options);
     if (port !== 0) await assertFree(host, port);
     const admin = await startAdmin(options, health, lazyMetrics(pool, db));
     const { url, publicUrl } = await pool.start();
@@ -57,6 +59,7 @@ export async function startSupervisor(options: ServiceOptions): Promise<Supervis
       url,
       adminUrl: admin.url,
       publicUrl,
+      firstAdministrator,
       failed: Promise.race([pool.failed, ...(db.file ? [db.file.replaced] : [])]),
       stop,
     };

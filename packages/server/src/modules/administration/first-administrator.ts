@@ -4,6 +4,7 @@
  */
 import { limits } from '@keyreeve/contract';
 import { acceptNewPassword, type PasswordRules } from '../accounts/password-rules.ts';
+import { hasAdministrator } from '../accounts/store.ts';
 import { parseEmail } from '../accounts/email.ts';
 import type { Clock } from '../../foundation/clock.ts';
 import type { OneTimeCodes } from '../one-time-codes/one-time-codes.ts';
@@ -20,6 +21,8 @@ export interface FirstAdministratorOptions {
   readonly codes: OneTimeCodes;
   readonly hasher: PasswordHasher;
   readonly rules: PasswordRules;
+  /** Called when the first administrator has been created. */
+  readonly onCreated?: () => void;
 }
 
 export class FirstAdministrator {
@@ -35,13 +38,39 @@ export class FirstAdministrator {
    * @throws DomainError `administrator_exists`
    */
   async createCode(save: (text: Secret) => void): Promise<{ expiresAt: number }> {
-    const { db, clock, codes } = this.#options;
-    const { text, hash } = codes.make();
-    const now = clock.now();
-    const expiresAt = now + limits.firstAdministratorCodeSeconds * 1000;
+    const { text, row } = this.#newCode();
     save(text);
-    await store.insertFirstCode(db, { hash, purpose: 'first_administrator', accountId: null, now, expiresAt });
-    return { expiresAt };
+    await store.insertFirstCode(this.#options.db, row);
+    return { expiresAt: row.expiresAt };
+  }
+
+  /**
+   * Creates a code only if it is needed: an operator who has a valid code can use it.
+   * @param save as for {@link createCode}; what it has saved is not valid if the result is undefined
+   * @returns undefined if an administrator or a valid code exists
+   */
+  async createOnlyCode(save: (text: Secret) => void): Promise<{ expiresAt: number } | undefined> {
+    const { text, row } = this.#newCode();
+    save(text);
+    return (await store.insertOnlyFirstCode(this.#options.db, row)) ? { expiresAt: row.expiresAt } : undefined;
+  }
+
+  /** @returns the time until which the code is valid; undefined if it is not valid */
+  async validUntil(text: Secret): Promise<number | undefined> {
+    const { db, clock, codes } = this.#options;
+    const hash = codes.hashOf(text.reveal());
+    return hash && (await findCode(db, hash, 'first_administrator', clock.now()))?.expiresAt;
+  }
+
+  administratorExists(): Promise<boolean> {
+    return hasAdministrator(this.#options.db);
+  }
+
+  #newCode() {
+    const { text, hash } = this.#options.codes.make();
+    const now = this.#options.clock.now();
+    const expiresAt = now + limits.firstAdministratorCodeSeconds * 1000;
+    return { text, row: { hash, purpose: 'first_administrator', accountId: null, now, expiresAt } as const };
   }
 
   /**
@@ -69,6 +98,7 @@ export class FirstAdministrator {
     } as const;
     // The command line issued the code, so the actor is the operator.
     if (!(await store.createFirst(db, { kind: 'operator' }, codeHash, account))) throw new DomainError('code_invalid');
+    this.#options.onCreated?.();
     return { id, email: account.email, role: account.role };
   }
 }

@@ -18,6 +18,7 @@ import {
   insertCodeTx,
   deleteCodesTx,
   deleteUnownedCodesTx,
+  hasUnownedCodeTx,
   redeemCodeTx,
   type NewCode,
 } from '../one-time-codes/store.ts';
@@ -257,6 +258,16 @@ export const insertFirstCode = (db: Db, code: NewCode): Promise<void> =>
     if (await hasAdministratorTx(tx)) throw new DomainError('administrator_exists');
     await deleteUnownedCodesTx(tx, 'first_administrator');
     await insertCodeTx(tx, code);
+  });
+
+/** Unlike {@link insertFirstCode}, it keeps a valid code. @returns false if an administrator or a valid code exists */
+export const insertOnlyFirstCode = (db: Db, code: NewCode): Promise<boolean> =>
+  db.transaction(async (tx) => {
+    await lockAdministrationTx(tx);
+    if (await hasAdministratorTx(tx)) return false;
+    if (await hasUnownedCodeTx(tx, 'first_administrator', code.now)) return false;
+    await insertCodeTx(tx, code);
+    return true;
   });
 
 /**

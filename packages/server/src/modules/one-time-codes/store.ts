@@ -26,6 +26,7 @@ export interface CodeRow {
   readonly canonicalEmail: string | null;
   readonly passwordHash: string | null;
   readonly createdAt: number;
+  readonly expiresAt: number;
 }
 
 const inserted = `insert into one_time_codes
@@ -37,7 +38,8 @@ const insert = sql(
 );
 const insertUnowned = sql('insert_unowned_code', `${inserted} values ($1, $2, null, $3, $4, $5, $6, $7)`);
 const columns = `(select id from accounts where accounts.pk = one_time_codes.account_pk) as "accountId",
-  email, email_key as "canonicalEmail", password_hash as "passwordHash", created_at as "createdAt"`;
+  email, email_key as "canonicalEmail", password_hash as "passwordHash", created_at as "createdAt",
+  expires_at as "expiresAt"`;
 const live = `code_hash = $1 and purpose = $2 and expires_at > $3`;
 const select = sql<CodeRow>('select_one_time_code', `select ${columns} from one_time_codes where ${live}`);
 const redeem = sql<CodeRow>('take_one_time_code', `delete from one_time_codes where ${live} returning ${columns}`);
@@ -56,6 +58,11 @@ const deleteOfAccounts = sql(
 const deleteOfPurpose = sql(
   'delete_account_codes_of_purpose',
   `delete from one_time_codes where account_pk = (select pk from accounts where id = $1) and purpose = $2`,
+);
+const selectUnowned = sql<{ readonly expiresAt: number }>(
+  'select_unowned_code',
+  `select expires_at as "expiresAt" from one_time_codes
+   where account_pk is null and purpose = $1 and expires_at > $2 limit 1`,
 );
 const deleteUnowned = sql(
   'delete_unowned_codes',
@@ -99,6 +106,10 @@ export async function deleteCodesTx(tx: Transaction, accountId: string, purpose?
 /** Deletes all codes of many accounts except `set_email`. */
 export const deleteCodesOfAccountsTx = async (tx: Transaction, accountIds: readonly string[]): Promise<void> =>
   void (await tx.run(deleteOfAccounts, [JSON.stringify(accountIds)]));
+
+/** Whether a code of this purpose that belongs to no account is valid. */
+export const hasUnownedCodeTx = async (tx: Transaction, purpose: CodePurpose, now: number): Promise<boolean> =>
+  (await tx.get(selectUnowned, [purpose, now])) !== undefined;
 
 /** Deletes the codes that belong to no account. */
 export const deleteUnownedCodesTx = async (tx: Transaction, purpose: CodePurpose): Promise<void> =>

@@ -42,6 +42,7 @@ onEachDatabase('taking a code returns the values it was created with, once', asy
     canonicalEmail: 'new@example.com',
     passwordHash: 'phc',
     createdAt: now,
+    expiresAt: now + 1_000,
   };
   assert.deepEqual({ ...(await store.findCode(db, hash, 'change_email', now)) }, row);
   assert.deepEqual({ ...(await take(db, hash, 'change_email')) }, row);

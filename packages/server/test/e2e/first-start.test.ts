@@ -1,0 +1,138 @@
+/** The first start of the program: the code for the first administrator, in a file and on a terminal, and never in a log. */
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { suite, test } from 'node:test';
+import { databaseKinds, newPlace } from '../../test-kit/new-db.ts';
+import { newTempFolder } from '../../test-kit/temp-folder.ts';
+import {
+  databaseIn,
+  environmentFor,
+  goodPassword,
+  keyreeveBin,
+  newProgram,
+  startProgram,
+  type Environment,
+} from './program.ts';
+import { noTerminal, Terminal } from './terminal.ts';
+
+const codeFileIn = (folder: string): string => `${databaseIn(folder)}.first-administrator`;
+const codePattern = /krvc_[0-9A-Za-z]{49}/;
+
+async function redeem(url: string, code: string, email = 'root@example.org'): Promise<number> {
+  const { status } = await fetch(new URL('/auth/first-administrator', url), {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ code, email, password: goodPassword }),
+  });
+  return status;
+}
+
+for (const workers of ['1', '3']) {
+  test(`with ${workers} worker(s), the first start writes one code, which survives a restart and works once`, async () => {
+    using folder = newTempFolder();
+    const path = codeFileIn(folder.path);
+    const environment = { KEYREEVE_WORKERS: workers, KEYREEVE_LOG_LEVEL: 'trace' };
+    let code: string;
+    {
+      await using first = await startProgram(folder.path, environment);
+      assert.equal(first.records('listening')[0]?.['firstAdministratorFile'], path);
+      assert.equal(statSync(path).mode & 0o777, 0o600);
+      code = readFileSync(path, 'utf8').trim();
+      const { stdout, stderr } = await first.stop();
+      assert.doesNotMatch(stdout + stderr, codePattern);
+    }
+    await using second = await startProgram(folder.path, environment);
+    assert.equal(readFileSync(path, 'utf8'), `${code}\n`);
+    assert.equal(await redeem(second.url, code), 201);
+    assert.equal(existsSync(path), false);
+    assert.equal(await redeem(second.url, code, 'other@example.org'), 400);
+    const { stdout, stderr } = await second.stop();
+    assert.doesNotMatch(stdout + stderr, codePattern);
+    await using third = await startProgram(folder.path, environment);
+    assert.equal(third.records('listening')[0]?.['firstAdministratorFile'], undefined);
+    assert.equal(existsSync(path), false);
+  });
+}
+
+for (const kind of databaseKinds) {
+  test(`every worker serves the same build of the console (${kind})`, async () => {
+    await using place = await newPlace(kind);
+    await using program = await newProgram({ ...place.environment, KEYREEVE_WORKERS: '2' });
+    const pages = await Promise.all(
+      Array.from({ length: 20 }, async () => {
+        const answer = await fetch(new URL('/console', program.url), { headers: { connection: 'close' } });
+        return `${answer.status} ${await answer.text()}`;
+      }),
+    );
+    assert.equal(new Set(pages).size, 1);
+    assert.match(pages[0] ?? '', /^200 <!doctype html>/);
+    const [script = ''] = /\/console\/assets\/[\w-]+\/app\.js/.exec(pages[0] ?? '') ?? [];
+    const { headers } = await fetch(new URL(script, program.url));
+    assert.equal(headers.get('cache-control'), 'public, max-age=31536000, immutable');
+  });
+}
+
+suite('on a terminal', { skip: noTerminal }, () => {
+  const start = (folder: string, redirection: string, environment: Environment = {}) =>
+    Terminal.start(
+      `'${process.execPath}' '${keyreeveBin}' serve${redirection}`,
+      folder,
+      environmentFor(folder, environment),
+    );
+  const consoleUrl = /(http:\/\/localhost:\d+)\/console/;
+
+  test('on a terminal the code is printed with the URL of the console, and not logged', async () => {
+    using folder = newTempFolder();
+    await using terminal = start(folder.path, '');
+    await terminal.shows('Press Ctrl-C to stop.\r\n');
+    const code = readFileSync(codeFileIn(folder.path), 'utf8').trim();
+    const lines = terminal.stdout.split('\r\n');
+    const [url = ''] = consoleUrl.exec(terminal.stdout)?.slice(1) ?? [];
+    const at = lines.indexOf(`Open ${url}/console and create the first administrator with the code:`);
+    assert.ok(at > 0, terminal.stdout);
+    assert.equal(lines[at + 1], `  ${code}`);
+    assert.match(lines[at + 2] ?? '', /^It works once, until 20\d\d-.*Z\. A later start creates another one\.$/);
+    assert.equal(terminal.stdout.split(code).length, 2, 'printed once');
+    for (const line of lines.filter((text) => text.startsWith('{'))) assert.doesNotMatch(line, codePattern);
+    assert.equal(await redeem(url, code), 201);
+  });
+
+  test('if the output is redirected, the terminal shows the path of the file instead of the code', async () => {
+    using folder = newTempFolder();
+    await using terminal = start(folder.path, ' > log', { KEYREEVE_LOG_LEVEL: 'trace' });
+    await terminal.shows('Press Ctrl-C to stop.\r\n');
+    const path = codeFileIn(folder.path);
+    assert.match(
+      terminal.stdout,
+      /Open http:\/\/localhost:\d+\/console and create the first administrator with the code in the file /,
+    );
+    assert.ok(terminal.stdout.includes(`in the file ${path}.\r\n`));
+    assert.doesNotMatch(terminal.stdout, codePattern);
+    assert.doesNotMatch(readFileSync(join(folder.path, 'log'), 'utf8'), codePattern);
+  });
+
+  test('with an administrator, the terminal shows only the URL of the console', async () => {
+    using folder = newTempFolder();
+    {
+      await using program = await startProgram(folder.path);
+      assert.equal(await redeem(program.url, readFileSync(codeFileIn(folder.path), 'utf8').trim()), 201);
+    }
+    await using terminal = start(folder.path, '');
+    await terminal.shows('Press Ctrl-C to stop.\r\n');
+    assert.match(terminal.stdout, /\r\nConsole: http:\/\/localhost:\d+\/console\r\n/);
+    assert.doesNotMatch(terminal.stdout, /code|bootstrap/);
+  });
+
+  test('with PostgreSQL, the terminal shows how to create a code', async () => {
+    await using place = await newPlace('postgres');
+    using folder = newTempFolder();
+    await using terminal = start(folder.path, '', place.environment);
+    await terminal.shows('Press Ctrl-C to stop.\r\n');
+    assert.match(
+      terminal.stdout,
+      /Console: http:\/\/localhost:\d+\/console\. To create the first administrator there, get a code in another terminal:\r\n {2}npx keyreeve admin bootstrap --output first-administrator\r\n/,
+    );
+    assert.doesNotMatch(terminal.stdout, codePattern);
+  });
+});
