@@ -88,7 +88,9 @@ export function accountCommand(): Command {
     .examples('keyreeve account waive-second-factor you@example.com')
     .action((text: string, options: OutputOptions) => requireSecondFactor(text, options, false));
   withAccount(account.command('remove-second-factor'))
-    .description('Remove a lost second factor and end all sessions. Verify the identity of the owner first.')
+    .description(
+      'Remove a lost second factor with all passkeys, and end all sessions. Verify the identity of the owner first.',
+    )
     .examples('keyreeve account remove-second-factor you@example.com')
     .action(removeSecondFactor);
   withAccount(account.command('delete'))

@@ -19,6 +19,7 @@ import type { DeletionJournal } from '../modules/deletion-journal/deletion-journ
 import { masterKeyPath } from '../app/earlier-installation.ts';
 import { readTemplates } from '../modules/mail/templates/templates.ts';
 import type { WaitingJobs } from '../modules/outbox/outbox.ts';
+import { countPasskeysOfOtherRpIds } from '../modules/passkeys/store.ts';
 import { CliCommand, type SetStatus } from './command.ts';
 import { describeFailure } from './failure.ts';
 import { plural, print, table, version, type OutputOptions } from './output.ts';
@@ -107,6 +108,7 @@ async function checkInstallation(): Promise<Check[]> {
         ...(await catalogueWarnings(db, config)).map((detail): Check => ({ name: 'scopes', state: 'warning', detail })),
         ...(await checkLifetimes(db, config)),
         ...(await checkManagementKeys(db)),
+        ...(await checkPasskeys(db, config)),
         {
           name: 'signing key',
           state: !active ? 'note' : isOld ? 'warning' : 'ok',
@@ -140,6 +142,15 @@ async function checkManagementKeys(db: Db): Promise<Check[]> {
   if (ids.length === 0) return [];
   const detail = `these keys have the scope ${manageScope}, no IP ranges, and no expiry within ${managementKeyDaysMax} days: ${shown(ids)}. Run \`keyreeve key change <id>\` with --address or --expires-at`;
   return [{ name: 'management keys', state: 'warning', detail }];
+}
+
+/** Browsers do not offer passkeys that were created for another rp id. */
+async function checkPasskeys(db: Db, { passkeyRpId, consoleUrl, publicUrl }: Config): Promise<Check[]> {
+  const rpId = passkeyRpId ?? new URL(consoleUrl ?? publicUrl ?? 'http://localhost').hostname;
+  const count = await countPasskeysOfOtherRpIds(db, rpId);
+  if (count === 0) return [];
+  const detail = `${plural(count, 'passkey')} cannot sign in: created for another relying party id than ${rpId}. Set KEYREEVE_PASSKEY_RP_ID to the earlier one, or have their owners add new passkeys`;
+  return [{ name: 'passkeys', state: 'warning', detail }];
 }
 
 /** @param ids at most {@link idsShownMax} + 1 */

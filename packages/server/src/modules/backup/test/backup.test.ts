@@ -55,6 +55,7 @@ for (const from of databaseKinds) {
         installation: 1,
         accounts: 2,
         second_factors: 1,
+        passkeys: 1,
         recovery_codes: 1,
         signing_keys: 1,
         api_keys: 2,

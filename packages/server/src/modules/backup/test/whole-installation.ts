@@ -44,9 +44,16 @@ const insertRest = [
   sql('test_fill_session', `update sessions set address = '192.0.2.1', program = 'curl' where created_at = $1`),
   sql(
     'test_insert_second_factor',
-    `insert into second_factors (account_pk, secret, created_at, confirmed_at, last_step)
-     values (${pk}, $2, $1, $1, 58000000)`,
+    `insert into second_factors (account_pk, secret, created_at, confirmed_at, last_step, kind, pending_secret, pending_at)
+     values (${pk}, $2, $1, $1, 58000000, 'passkeys', $2, $1)`,
   ),
+  sql(
+    'test_insert_passkey',
+    `insert into passkeys (id, account_pk, credential_id, public_key, counter, rp_id, transports, backed_up, name,
+       created_at, last_used_at)
+     values ('pas_one', ${pk}, $2, $2, 4294967295, 'auth.example.com', 'internal,hybrid', 1, 'Ada’s phone', $1, $1)`,
+  ),
+  sql('test_insert_used_challenge', `insert into used_challenges (mac, expires_at) values ($2, $1)`),
   sql(
     'test_insert_recovery_code',
     `insert into recovery_codes (code_hash, account_pk, created_at) values ($2, ${pk}, $1)`,

@@ -142,13 +142,8 @@ test('a passkey can be renamed and removed by its account alone', async () => {
   ])
     assertRejected(await call, 'passkey_not_found');
   assert.equal((await as(app, user, 'PATCH', path, { name: 'phone' })).status, 204);
-  assert.deepEqual(
-    (await listPasskeys(app, user)).passkeys.map(({ id, name }) => [id, name]).toSorted(),
-    [
-      [passkey.id, 'phone'],
-      [kept.id, 'laptop'],
-    ].toSorted(),
-  );
+  const names = (await listPasskeys(app, user)).passkeys.map(({ id, name }) => [id, name] as const);
+  assert.deepEqual(Object.fromEntries(names), { [passkey.id]: 'phone', [kept.id]: 'laptop' });
   assert.equal((await as(app, user, 'DELETE', path)).status, 204);
   assertRejected(await tryPasskey(app, authenticator), 'passkey_rejected');
   assert.equal((await as(app, user, 'DELETE', `${passkeysPath}/${kept.id}`)).status, 204);
