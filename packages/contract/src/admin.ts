@@ -4,7 +4,6 @@ import {
   AccountDetail,
   AccountPage,
   AdministeredSessions,
-  AuditPage,
   CompromisedBody,
   FirstAdministrator,
   FirstAdministratorBody,
@@ -20,6 +19,7 @@ import {
   adminListKeys,
   adminSetLimits,
 } from './admin-keys.ts';
+import { adminExportAudit, adminListAudit } from './admin-audit.ts';
 import { account, administrator, changing, message, ofAccount } from './admin-parts.ts';
 import { administratorErrors, newPasswordErrors } from './error-groups.ts';
 import type { ErrorCode } from './errors.ts';
@@ -284,25 +284,6 @@ export const adminEndSession = {
   errors: [...administratorErrors, 'reauth_required', 'account_not_found', 'service_account', 'session_not_found'],
 } as const satisfies RouteContract;
 
-export const adminListAudit = {
-  ...administrator,
-  id: 'adminListAudit',
-  method: 'GET',
-  path: '/admin/audit',
-  summary: 'Read the audit log',
-  description: `Newest first. The server reads at most ${limits.adminRowsPerPageMax} events for a page, so continue until \`nextCursor\` is null.`,
-  query: query({
-    account: Type.Optional(
-      Type.String({ pattern: '^acc_[0-9A-Za-z]{1,60}$', description: 'Only events of this account' }),
-    ),
-    action: Type.Optional(
-      Type.String({ pattern: '^[a-z_]+\\.[a-z_]+$', maxLength: 64, examples: ['account.disabled'] }),
-    ),
-  }),
-  success: { status: 200, description: 'A page of events', schema: AuditPage },
-  errors: [...administratorErrors, 'invalid_request'],
-} as const satisfies RouteContract;
-
 export const createFirstAdministrator = {
   id: 'createFirstAdministrator',
   method: 'POST',
@@ -344,5 +325,6 @@ export const adminRoutes = [
   adminListSessions,
   adminEndSession,
   adminListAudit,
+  adminExportAudit,
   createFirstAdministrator,
 ] as const;

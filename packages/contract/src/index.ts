@@ -3,6 +3,7 @@ export * from './account-activity.ts';
 export * from './account-export.ts';
 export * from './accounts.ts';
 export type { AccountDetail, AccountPage, AdministeredAccount, AuditPage } from './admin-schemas.ts';
+export * from './admin-audit.ts';
 export * from './admin-keys.ts';
 export * from './admin.ts';
 export * from './api-key-changes.ts';

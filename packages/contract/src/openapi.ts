@@ -1,5 +1,6 @@
 /** The OpenAPI 3.1 document, generated from the routes and schemas that the service uses. */
 import type { TSchema } from 'typebox';
+import { auditFilterFields } from './admin-audit.ts';
 import { account } from './admin-parts.ts';
 import { keyListFields } from './api-key-list.ts';
 import { pageFields } from './paging.ts';
@@ -76,14 +77,16 @@ function requestBody({ body }: RouteContract): Json {
   };
 }
 
-function success({ success: { description, schema, contentType, headers } }: Pick<RouteContract, 'success'>): Json {
+function success({ success: of }: Pick<RouteContract, 'success'>): Json {
+  const { description, schema, contentType, otherContentTypes = [], headers } = of;
+  const text = { schema: { type: 'string' } };
   return {
     description,
     ...(headers ? { headers: headerObjects(headers) } : {}),
     ...(schema
       ? { content: { 'application/json': { schema: schemaOf(schema, 'response') } } }
       : contentType
-        ? { content: { [contentType]: { schema: { type: 'string' } } } }
+        ? { content: Object.fromEntries([contentType, ...otherContentTypes].map((type) => [type, text])) }
         : {}),
   };
 }
@@ -103,6 +106,12 @@ const sharedParameters: Readonly<Record<string, Json>> = {
   KeyState: parameter('query', 'state', keyListFields.state, false),
   KeySort: parameter('query', 'sort', keyListFields.sort, false),
   KeyListUsage: parameter('query', 'usage', keyListFields.usage, false),
+  ...Object.fromEntries(
+    Object.entries(auditFilterFields).map(([name, schema]) => [
+      `Audit${name.charAt(0).toUpperCase()}${name.slice(1)}`,
+      parameter('query', name, schema, false),
+    ]),
+  ),
   UsageStep: parameter('query', 'step', UsageQuery.properties.step, false),
   UsageFrom: parameter('query', 'from', UsageQuery.properties.from, false),
   UsageTo: parameter('query', 'to', UsageQuery.properties.to, false),

@@ -69,6 +69,8 @@ export interface RouteContract {
     readonly headers?: Readonly<Record<string, string>>;
     /** For content other than JSON. */
     readonly contentType?: string;
+    /** Further ones that a request can choose. */
+    readonly otherContentTypes?: readonly string[];
   };
   /** `oauth`: responses with the status 400 have the format of RFC 6749 section 5.2. Default: problem documents. */
   readonly errorFormat?: 'oauth';

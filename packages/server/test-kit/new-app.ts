@@ -94,7 +94,7 @@ export class TestApp implements AsyncDisposable {
       redirect: 'manual',
     });
     const text = await response.text();
-    const isJson = text !== '' && /json/.test(response.headers.get('content-type') ?? '');
+    const isJson = text !== '' && /json\b/.test(response.headers.get('content-type') ?? '');
     const answered: unknown = isJson ? JSON.parse(text) : undefined;
     const answer = { status: response.status, headers: response.headers, text, json: answered };
     assertDeclared(method, path, answer);

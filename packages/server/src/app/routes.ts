@@ -2,6 +2,7 @@
  * All routes of the service, grouped by caller. With `ANY /auth/forward`, which `app.ts` answers, they are everything that a
  * client can reach.
  */
+import { auditRoutes } from '../modules/administration/audit-routes.ts';
 import {
   adminRoutes,
   firstAdministratorRoutes,
@@ -134,6 +135,7 @@ function ownRoutesOf(options: RouteOptions): readonly Route[] {
     ...serviceAccountSettingRoutes(options, options.managedAccount),
     // An administrator with an access token
     ...adminRoutes(options),
+    ...auditRoutes(options.directory.auditLog, streams),
     ...managerAdminRoutes(options.managers),
     ...scopeAdminRoutes(options.scopeCatalogue),
     ...webhookRoutes(webhooks.endpoints),

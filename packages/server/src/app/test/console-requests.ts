@@ -8,4 +8,8 @@ export const consoleRequests = <Send>(own: Make<Send>, administered: Make<Send>)
   getActivity: own('GET', () => '/auth/account/activity'),
   exportAccount: own('GET', () => '/auth/account/export'),
   adminListAudit: administered('GET', () => 'audit?account=acc_1&action=session.created'),
+  adminExportAudit: administered(
+    'GET',
+    () => 'audit/export?format=jsonl&from=2026-01-01T00:00:00Z&to=2026-01-02T00:00:00Z',
+  ),
 });

@@ -1,14 +1,7 @@
-/** Accounts and the audit log, as administrators read them. Each page reads a limited number of rows. */
-import {
-  limits,
-  type AccountDetail,
-  type AccountPage,
-  type AdministeredAccount,
-  type AuditPage,
-} from '@keyreeve/contract';
+/** Accounts, as administrators read them. Each page reads a limited number of rows. */
+import { limits, type AccountDetail, type AccountPage, type AdministeredAccount } from '@keyreeve/contract';
 import { emailChangesKeptSince } from '../self-service/email-change-tx.ts';
 import { parseEmail } from '../accounts/email.ts';
-import { listEvents, type RecordedEvent } from '../audit/audit.ts';
 import { isAccountId } from '../../foundation/account-id.ts';
 import { toInstant, type Clock } from '../../foundation/clock.ts';
 import { fromCursor, sizeOf, toCursor, type PageRequest } from '../../foundation/cursor.ts';
@@ -17,6 +10,7 @@ import { listEmailChanges } from '../accounts/email-change-store.ts';
 import { toLimits } from '../key-limits/definition.ts';
 import { toQuotaUse } from '../key-limits/quota-use.ts';
 import { DomainError } from '../../foundation/errors.ts';
+import { AuditLog } from './audit-log.ts';
 import * as store from './store.ts';
 
 export interface AccountSearch extends PageRequest {
@@ -28,18 +22,15 @@ export interface AccountSearch extends PageRequest {
   readonly state?: 'enabled' | 'disabled' | 'unverified' | undefined;
 }
 
-export interface AuditSearch extends PageRequest {
-  readonly account?: string;
-  readonly action?: string;
-}
-
 export class Directory {
   readonly #db: Db;
   readonly #clock: Clock;
+  readonly auditLog: AuditLog;
 
   constructor(db: Db, clock: Clock) {
     this.#db = db;
     this.#clock = clock;
+    this.auditLog = new AuditLog(db, clock);
   }
 
   /** @throws DomainError `account_not_found` */
@@ -115,18 +106,6 @@ export class Directory {
     return { accounts: rows.map(toAccount), nextCursor: scannedUntil === undefined ? null : toCursor(scannedUntil) };
   }
 
-  /** Returns audit events, newest first. @throws DomainError `invalid_request` for an invalid cursor */
-  async audit({ account, action, limit, cursor }: AuditSearch): Promise<AuditPage> {
-    const size = sizeOf(limit);
-    const before = cursor === undefined ? undefined : Number(fromCursor(cursor, isEventId));
-    const rowsMax = action === undefined ? size : limits.adminRowsPerPageMax;
-    // Filters by action here: no index covers it, and a query for a rare action would read the whole audit log.
-    const events = await listEvents(this.#db, { accountId: account, before, limit: rowsMax });
-    const found = events.filter((event) => action === undefined || event.action === action).slice(0, size);
-    const last = found.length === size ? found.at(-1) : events.length === rowsMax ? events.at(-1) : undefined;
-    return { events: found.map(toEvent), nextCursor: last === undefined ? null : toCursor(String(last.id)) };
-  }
-
   async #searchId(
     id: string,
     { role, kind, creatorId, state }: Pick<AccountSearch, 'role' | 'kind' | 'creatorId' | 'state'>,
@@ -148,8 +127,6 @@ export class Directory {
 
 /** A service account has its id there. */
 const isPosition = (text: string): boolean => isAccountId(text) || parseEmail(text)?.canonicalEmail === text;
-const isEventId = (text: string): boolean => /^[1-9]\d{0,15}$/.test(text) && Number.isSafeInteger(Number(text));
-
 const toAccount = (row: store.AdministeredRow): AdministeredAccount => ({
   id: row.id,
   kind: row.kind,
@@ -164,22 +141,4 @@ const toAccount = (row: store.AdministeredRow): AdministeredAccount => ({
   name: row.name,
   externalId: row.externalId,
   creatorId: row.creatorId,
-});
-
-const toEvent = ({
-  id,
-  at,
-  actor,
-  action,
-  accountId,
-  target,
-  details,
-}: RecordedEvent): AuditPage['events'][number] => ({
-  id,
-  at: toInstant(at),
-  actor,
-  action,
-  accountId,
-  target,
-  details: details === null ? null : (JSON.parse(details) as unknown),
 });

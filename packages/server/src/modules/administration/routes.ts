@@ -119,7 +119,6 @@ function readingRoutes({ accounts, apiKeys, tokens, directory }: AdminParts): re
       const { id } = await directory.confirmingAbsence(params.id, () => accounts.findPerson(params.id));
       return { status: 200, body: { sessions: await tokens.listSessions({ ...principal, accountId: id }) } };
     }),
-    route(contract.adminListAudit, async ({ query }) => ({ status: 200, body: await directory.audit(query) })),
   ];
 }
 

@@ -3,9 +3,8 @@
  * event without its change.
  */
 import type { Principal } from '../../foundation/principal.ts';
-import type { Db, Reader, Transaction } from '../../foundation/database/db.ts';
-import type { AuditRow } from './chain.ts';
-import { appendAuditEventsTx, countEventsByTarget, listNewestEvents, type NewAuditRow } from './store.ts';
+import type { Db, Transaction } from '../../foundation/database/db.ts';
+import { appendAuditEventsTx, countEventsByTarget, type NewAuditRow } from './store.ts';
 
 export type AuditAction =
   | 'account.created'
@@ -141,26 +140,4 @@ const rowOf = ({ at, principal, action, accountId, target, details }: NewAuditEv
 export async function countKeyDeletions(db: Db, accountId: string): Promise<ReadonlyMap<number, number>> {
   const counts = await countEventsByTarget(db, accountId, 'api_key.deleted' satisfies AuditAction);
   return new Map([...counts].map(([target, count]) => [Number(target), count]));
-}
-
-/** An event of the audit log. */
-export interface RecordedEvent extends AuditRow {
-  readonly id: number;
-}
-
-export interface EventQuery {
-  readonly accountId?: string | undefined;
-  /** Only events with a lower id: that of the last event of the previous page. */
-  readonly before?: number | undefined;
-  /** The maximum number of events. */
-  readonly limit: number;
-}
-
-/** Newest first. */
-export async function listEvents(
-  reader: Reader,
-  { accountId, before = Number.MAX_SAFE_INTEGER, limit }: EventQuery,
-): Promise<RecordedEvent[]> {
-  const rows = await listNewestEvents(reader, accountId, before, limit);
-  return rows.map(({ chain: _chain, position: _position, mac: _mac, ...event }) => event);
 }

@@ -200,30 +200,6 @@ export interface StoredEvent extends AuditRow {
 
 const eventColumns = `id, at, actor, action, account_id as "accountId", target, details, chain, position, mac
   from audit_events`;
-const listNewest = sql<StoredEvent>(
-  'list_newest_events',
-  `select ${eventColumns} where id < $1 order by id desc limit $2`,
-);
-const listNewestOfAccount = sql<StoredEvent>(
-  'list_newest_events_of_account',
-  `select ${eventColumns} where account_id = $3 and id < $1 order by id desc limit $2`,
-);
-
-/**
- * @param accountId all accounts when undefined
- * @param before only events with a lower id
- * @param limit maximum number
- */
-export const listNewestEvents = (
-  reader: Reader,
-  accountId: string | undefined,
-  before: number,
-  limit: number,
-): Promise<StoredEvent[]> =>
-  accountId === undefined
-    ? reader.all(listNewest, [before, limit])
-    : reader.all(listNewestOfAccount, [before, limit, accountId]);
-
 const pageOfEvents = sql<StoredEvent>(
   'page_of_events',
   `select ${eventColumns} where id > $1 and at >= $2 and at < $3 order by id limit $4`,

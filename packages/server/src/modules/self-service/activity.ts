@@ -8,7 +8,7 @@ import type { AuditAction } from '../audit/audit.ts';
 import { listActivity, type ActivityRow } from './activity-store.ts';
 
 /** The time from which events are shown, in milliseconds. */
-export const activitySince = (now: number): number => now - limits.activityDays * dayMs;
+const activitySince = (now: number): number => now - limits.activityDays * dayMs;
 
 export class Activity {
   readonly #db: Db;
@@ -42,12 +42,12 @@ export class Activity {
 
 const isEventId = (text: string): boolean => /^[1-9]\d{0,15}$/.test(text) && Number.isSafeInteger(Number(text));
 
-/** The latest time of a JavaScript Date, in milliseconds. */
-const instantMax = 8.64e15;
+/** The end of the year 9999: RFC 3339 has no later times. */
+const instantMax = 253_402_300_799_999;
 /** A row that was damaged may have another value. Administrators see the row in the audit log. */
-export const isTime = (at: unknown): boolean => Number.isInteger(at) && Math.abs(at as number) <= instantMax;
+const isTime = (at: unknown): boolean => Number.isInteger(at) && Math.abs(at as number) <= instantMax;
 
-export const toActivity = (row: ActivityRow, accountId: string): ActivityEvent => ({
+const toActivity = (row: ActivityRow, accountId: string): ActivityEvent => ({
   at: toInstant(row.at),
   action: row.action,
   actor: actorOf(row.actor, accountId),

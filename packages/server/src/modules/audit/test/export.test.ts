@@ -1,6 +1,6 @@
 /** Exports of the audit log in JSON Lines and CSV, and its pages for administrators. */
 import assert from 'node:assert/strict';
-import { recordEventsTx, listEvents, type AuditEvent } from '../audit.ts';
+import { recordEventsTx, type AuditEvent } from '../audit.ts';
 import { exportLog, type ExportFormat } from '../export.ts';
 import type { Span } from '../store.ts';
 import type { Db, Reader } from '../../../foundation/database/db.ts';
@@ -161,37 +161,4 @@ onEachDatabase('an export also shows tampered rows', async ({ db }) => {
     position: null,
     mac: null,
   });
-});
-
-onEachDatabase('events of all accounts or of one are listed in pages, newest first', async ({ db }) => {
-  await record(db, [
-    event('a'),
-    event('b', { accountId: 'acc_bob' }),
-    event('c', { action: 'session.ended' }),
-    event('d', { accountId: 'acc_bob', action: 'session.ended', details: { by: 'x' } }),
-    event('e'),
-  ]);
-  const targets = async (query: Parameters<typeof listEvents>[1]) =>
-    (await listEvents(db, query)).map(({ target }) => target);
-  assert.deepEqual(await targets({ limit: 10 }), ['e', 'd', 'c', 'b', 'a']);
-  assert.deepEqual(await targets({ limit: 2 }), ['e', 'd']);
-  const before = (await listEvents(db, { limit: 2 })).at(-1)?.id;
-  assert.deepEqual(await targets({ before, limit: 2 }), ['c', 'b']);
-  assert.deepEqual(await targets({ before: 1, limit: 2 }), []);
-  assert.deepEqual(await targets({ accountId: 'acc_bob', limit: 10 }), ['d', 'b']);
-  assert.deepEqual(await targets({ accountId: 'acc_ada', limit: 1 }), ['e']);
-  assert.deepEqual(await targets({ accountId: 'acc_ada', before: 5, limit: 1 }), ['c']);
-  const [, bobs] = await listEvents(db, { limit: 2 });
-  assert.deepEqual(
-    { ...bobs },
-    {
-      id: 4,
-      at: now,
-      actor: 'operator',
-      action: 'session.ended',
-      accountId: 'acc_bob',
-      target: 'd',
-      details: '{"by":"x"}',
-    },
-  );
 });

@@ -1,0 +1,164 @@
+/** The audit log as administrators read it: filtered, in pages or as an export. */
+import { limits, type AuditPage } from '@keyreeve/contract';
+import { dayMs, toInstant, type Clock } from '../../foundation/clock.ts';
+import { fromCursor, sizeOf, toCursor, type PageRequest } from '../../foundation/cursor.ts';
+import type { Db } from '../../foundation/database/db.ts';
+import { DomainError } from '../../foundation/errors.ts';
+import type { AccountPrincipal } from '../../foundation/principal.ts';
+import type { ContentStream, Streams } from '../../http/stream.ts';
+import {
+  findIdAfter,
+  findLastSearched,
+  searchEvents,
+  type EventFilter,
+  type FoundEvent,
+} from '../audit/search-store.ts';
+import { assertSessionContinues } from '../sessions/store.ts';
+
+export interface AuditSearch {
+  readonly account?: string;
+  readonly action?: string;
+  readonly actor?: string;
+  readonly target?: string;
+  /** RFC 3339. */
+  readonly from?: string;
+  readonly to?: string;
+}
+
+/** The clocks of instances differ by less. */
+const clockDifferenceMax = dayMs;
+const exportedPerPage = 500;
+/** Fewer than for a page, because an export reads many of them. */
+const searchedPerExportedPage = 2_000;
+
+interface Found {
+  readonly events: readonly FoundEvent[];
+  /** The search continues with events of lower ids; undefined at the end. */
+  readonly before: number | undefined;
+}
+
+export class AuditLog {
+  readonly #db: Db;
+  readonly #clock: Clock;
+
+  constructor(db: Db, clock: Clock) {
+    this.#db = db;
+    this.#clock = clock;
+  }
+
+  /** Newest first. @throws DomainError `invalid_request` for an invalid cursor or time */
+  async page({ limit, cursor, ...search }: AuditSearch & PageRequest): Promise<AuditPage> {
+    const filter = toFilter(search);
+    const size = sizeOf(limit);
+    const before = cursor === undefined ? await this.#start(filter) : Number(fromCursor(cursor, isEventId));
+    const searchedMax = isByAccountOnly(filter) ? size : limits.adminRowsPerPageMax;
+    const found = await this.#search(filter, before, searchedMax, size);
+    return {
+      events: found.events.map(toEvent),
+      nextCursor: found.before === undefined ? null : toCursor(String(found.before)),
+    };
+  }
+
+  /** @throws DomainError `invalid_request` for an invalid time, `too_many_in_progress` */
+  async export(
+    principal: AccountPrincipal,
+    format: 'csv' | 'jsonl',
+    search: AuditSearch,
+    streams: Streams,
+  ): Promise<ContentStream> {
+    const check = (): Promise<void> => assertSessionContinues(this.#db, principal, this.#clock.now());
+    const parts = this.#parts(format, toFilter(search));
+    return streams.open({ name: 'audit', owner: principal.accountId, check, parts });
+  }
+
+  async *#parts(format: 'csv' | 'jsonl', filter: EventFilter): AsyncGenerator<string, void, undefined> {
+    const line = format === 'csv' ? toCsv : toJsonLine;
+    let head = format === 'csv' ? csvHead : '';
+    let before: number | undefined = await this.#start(filter);
+    while (before !== undefined) {
+      const found: Found = await this.#search(filter, before, searchedPerExportedPage, exportedPerPage);
+      yield head + found.events.map((event) => line(toEvent(event))).join('');
+      head = '';
+      before = found.before;
+    }
+  }
+
+  /** @returns an id above those of the events until `to` */
+  async #start({ to }: EventFilter): Promise<number> {
+    return to === undefined ? Number.MAX_SAFE_INTEGER : findIdAfter(this.#db, to + clockDifferenceMax);
+  }
+
+  async #search(filter: EventFilter, before: number, searchedMax: number, limit: number): Promise<Found> {
+    const events = await searchEvents(this.#db, filter, { before, searchedMax, limit });
+    if (events.length === limit) return { events, before: events.at(-1)?.id };
+    const last = await findLastSearched(this.#db, filter.accountId, before, searchedMax);
+    const isOver = last === undefined || (filter.from !== undefined && last.at < filter.from - clockDifferenceMax);
+    return { events, before: isOver ? undefined : last.id };
+  }
+}
+
+const isByAccountOnly = ({ action, actor, target, from, to }: EventFilter): boolean =>
+  [action, actor, target, from, to].every((value) => value === undefined);
+
+/** @throws DomainError `invalid_request` */
+function toFilter({ account, action, actor, target, from, to }: AuditSearch): EventFilter {
+  const times = { from: timeOf('from', from), to: timeOf('to', to) };
+  if (times.from !== undefined && times.to !== undefined && times.from >= times.to)
+    throw wrong('from', 'Expected a time before `to`.');
+  return { accountId: account, action, actor, target, ...times };
+}
+
+function timeOf(name: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const ms = Date.parse(text);
+  if (Number.isNaN(ms)) throw wrong(name, 'Expected a time without a leap second.');
+  return ms;
+}
+
+const wrong = (name: string, detail: string): DomainError =>
+  new DomainError('invalid_request', { errors: [{ pointer: `/${name}`, detail }] });
+
+const isEventId = (text: string): boolean => /^[1-9]\d{0,15}$/.test(text) && Number.isSafeInteger(Number(text));
+
+type Event = AuditPage['events'][number];
+
+/** The years 0 and 9999, beyond which RFC 3339 has no times. */
+const instantMin = -62_167_219_200_000;
+const instantMax = 253_402_300_799_999;
+
+/** A damaged row must not make the page fail: its time is limited, and its details can be any text. */
+const toEvent = ({ id, at, actor, action, accountId, target, details }: FoundEvent): Event => ({
+  id,
+  at: toInstant(Number.isFinite(at) ? Math.max(instantMin, Math.min(instantMax, at)) : 0),
+  actor,
+  action,
+  accountId,
+  target,
+  details: details === null ? null : parsed(details),
+});
+
+function parsed(details: string): unknown {
+  try {
+    return JSON.parse(details);
+  } catch {
+    return details;
+  }
+}
+
+const toJsonLine = (event: Event): string => `${JSON.stringify(event)}\n`;
+
+const csvColumns = ['id', 'at', 'actor', 'action', 'accountId', 'target', 'details'] as const;
+const csvHead = `${csvColumns.map((column) => `"${column}"`).join(',')}\r\n`;
+
+const toCsv = (event: Event): string => `${csvColumns.map((column) => csvField(event[column])).join(',')}\r\n`;
+
+/**
+ * A quoted field without formulas (ASVS 1.2.10). A spreadsheet in a region where `;` separates fields ends a field at each
+ * `;`, so the text after it could become a formula as well.
+ */
+function csvField(value: unknown): string {
+  const text = value === null ? '' : typeof value === 'string' ? value : JSON.stringify(value);
+  // The lookahead is first: the lookbehind is slow, and few characters start a formula.
+  const safe = typeof value === 'number' ? text : text.replaceAll(/(?=[=+\-@\t\r])(?<=(?:^|[;\t\r\n])["' ]*)/g, "'");
+  return `"${safe.replaceAll('"', '""')}"`;
+}
