@@ -21,6 +21,7 @@ const AccountPage = lazyPage(async () => (await furtherPages()).AccountPage);
 const FirstAdministratorPage = lazyPage(async () => (await furtherPages()).FirstAdministratorPage);
 const KeyPage = lazyPage(async () => (await furtherPages()).KeyPage);
 const SecurityPage = lazyPage(async () => (await furtherPages()).SecurityPage);
+const ServiceAccountKeyPage = lazyPage(async () => (await furtherPages()).ServiceAccountKeyPage);
 const ServiceAccountPage = lazyPage(async () => (await furtherPages()).ServiceAccountPage);
 const ServiceAccountsPage = lazyPage(async () => (await furtherPages()).ServiceAccountsPage);
 const SignUpPage = lazyPage(async () => (await furtherPages()).SignUpPage);
@@ -100,6 +101,7 @@ function SignedIn() {
             <Route path="/console/keys/:id" component={KeyPage} />
             <Route path="/console/service-accounts" component={ServiceAccountsPage} />
             <Route path="/console/service-accounts/:id" component={ServiceAccountPage} />
+            <Route path="/console/service-accounts/:id/keys/:keyId" component={ServiceAccountKeyPage} />
             <Route path="/console/security" component={SecurityPage} />
             <Route path="/console/account" component={AccountPage} />
             <Route path="/console/sign-in" component={ToStart} />

@@ -3,6 +3,6 @@ export { AccountPage } from './account/account-page.tsx';
 export { FirstAdministratorPage } from './sign-in/first-administrator-page.tsx';
 export { KeyPage } from './keys/key-page.tsx';
 export { SecurityPage } from './security/security-page.tsx';
-export { ServiceAccountPage } from './service-accounts/service-account-page.tsx';
+export { ServiceAccountKeyPage, ServiceAccountPage } from './service-accounts/service-account-page.tsx';
 export { ServiceAccountsPage } from './service-accounts/service-accounts-page.tsx';
 export { SignUpPage } from './sign-in/sign-up-page.tsx';

@@ -1,17 +1,15 @@
 /** The second factor: set up and remove an authenticator app, and replace the recovery codes. */
 import { useSignal } from '@preact/signals';
 import { call } from '../../api.ts';
-import type { Fields } from '../../fields.ts';
+import { ActionDialog } from '../../parts/action-dialog.tsx';
 import { announce } from '../../parts/announce.tsx';
 import { Badge } from '../../parts/badge.tsx';
 import { Button } from '../../parts/button.tsx';
-import { Dialog } from '../../parts/dialog.tsx';
-import { Form } from '../../parts/form.tsx';
 import { ProofFields } from '../../parts/proof-fields.tsx';
 import { Section } from '../../parts/section.tsx';
 import { Setting } from '../../parts/setting.tsx';
 import { prepareProof } from '../../recent-sign-in.ts';
-import { useAction, useResource } from '../../resource.ts';
+import { useResource } from '../../resource.ts';
 import { reloadSession, session } from '../../session.ts';
 import { text } from '../../text/text.ts';
 import { recoveryCodes } from './recovery-codes-dialog.tsx';
@@ -70,46 +68,43 @@ export function SecondFactorSection() {
   );
 }
 
-function RemoveDialog({ onClose }: { readonly onClose: () => void }) {
-  const action = useAction(async (fields: Fields) => {
-    const body = { currentPassword: fields.text('currentPassword'), code: fields.text('code') };
-    await call('DELETE /auth/account/second-factor', { body });
-    onClose();
-    announce(text.security.removed);
-    await reloadSession();
-  });
-  return (
-    <Dialog title={text.security.removeTitle} onClose={onClose}>
-      <p>{text.security.removeIntro}</p>
-      <Form
-        action={action}
-        submit={text.security.remove}
-        kind="danger"
-        others={<Button onClick={onClose}>{text.general.cancel}</Button>}
-      >
-        <ProofFields problem={action.problem} needsCode autofocus />
-      </Form>
-    </Dialog>
-  );
-}
+const RemoveDialog = ({ onClose }: { readonly onClose: () => void }) => (
+  <ActionDialog
+    title={text.security.removeTitle}
+    submit={text.security.remove}
+    kind="danger"
+    onClose={onClose}
+    act={async (fields) => {
+      const body = { currentPassword: fields.text('currentPassword'), code: fields.text('code') };
+      await call('DELETE /auth/account/second-factor', { body });
+      announce(text.security.removed);
+      await reloadSession();
+    }}
+  >
+    {(problem) => (
+      <>
+        <p>{text.security.removeIntro}</p>
+        <ProofFields problem={problem} needsCode autofocus />
+      </>
+    )}
+  </ActionDialog>
+);
 
-function ReplaceDialog({ onClose }: { readonly onClose: () => void }) {
-  const action = useAction(async (fields: Fields) => {
-    const body = { currentPassword: fields.text('currentPassword'), code: fields.text('code') };
-    const replaced = await call('POST /auth/account/recovery-codes', { body });
-    onClose();
-    recoveryCodes.value = replaced.recoveryCodes;
-  });
-  return (
-    <Dialog title={text.security.replaceTitle} onClose={onClose}>
-      <p>{text.security.replaceIntro}</p>
-      <Form
-        action={action}
-        submit={text.security.replaceCodes}
-        others={<Button onClick={onClose}>{text.general.cancel}</Button>}
-      >
-        <ProofFields problem={action.problem} needsCode autofocus />
-      </Form>
-    </Dialog>
-  );
-}
+const ReplaceDialog = ({ onClose }: { readonly onClose: () => void }) => (
+  <ActionDialog
+    title={text.security.replaceTitle}
+    submit={text.security.replaceCodes}
+    onClose={onClose}
+    act={async (fields) => {
+      const body = { currentPassword: fields.text('currentPassword'), code: fields.text('code') };
+      recoveryCodes.value = (await call('POST /auth/account/recovery-codes', { body })).recoveryCodes;
+    }}
+  >
+    {(problem) => (
+      <>
+        <p>{text.security.replaceIntro}</p>
+        <ProofFields problem={problem} needsCode autofocus />
+      </>
+    )}
+  </ActionDialog>
+);

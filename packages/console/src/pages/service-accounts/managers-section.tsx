@@ -2,18 +2,16 @@
 import { useSignal } from '@preact/signals';
 import { useLocation } from 'preact-iso/router';
 import { call, type ResponseOf } from '../../api.ts';
-import type { Fields } from '../../fields.ts';
+import { ActionDialog } from '../../parts/action-dialog.tsx';
 import { announce } from '../../parts/announce.tsx';
 import { Badge } from '../../parts/badge.tsx';
 import { Button } from '../../parts/button.tsx';
-import { Dialog } from '../../parts/dialog.tsx';
 import { Field } from '../../parts/field.tsx';
-import { Form } from '../../parts/form.tsx';
 import { Loaded } from '../../parts/loaded.tsx';
 import { Section } from '../../parts/section.tsx';
 import { Table, type Column } from '../../parts/table.tsx';
 import { Time } from '../../parts/time.tsx';
-import { useAction, useResource } from '../../resource.ts';
+import { useResource } from '../../resource.ts';
 import { session } from '../../session.ts';
 import { text } from '../../text/text.ts';
 
@@ -87,36 +85,32 @@ interface AddDialogProps {
   readonly onAdded: (sentence: string) => void;
 }
 
-function AddDialog({ id, onClose, onAdded }: AddDialogProps) {
-  const action = useAction(async (fields: Fields) => {
-    const accountId = fields.text('accountId').trim();
-    await call('PUT /auth/service-accounts/:id/managers/:accountId', { params: { id, accountId } });
-    onClose();
-    onAdded(text.serviceAccounts.managerAdded);
-  });
-  const { problem } = action;
-  return (
-    <Dialog title={text.serviceAccounts.addManager} onClose={onClose}>
-      <Form
-        action={action}
-        submit={text.serviceAccounts.addManager}
-        others={<Button onClick={onClose}>{text.general.cancel}</Button>}
-      >
-        <Field
-          label={text.serviceAccounts.managerId}
-          name="accountId"
-          look="code"
-          autocomplete="off"
-          spellcheck={false}
-          autofocus
-          pattern="\s*acc_[0-9A-Za-z]+\s*"
-          hint={text.serviceAccounts.managerIdHint}
-          error={problem?.code === 'manager_not_eligible' ? problem.sentence : undefined}
-        />
-      </Form>
-    </Dialog>
-  );
-}
+const AddDialog = ({ id, onClose, onAdded }: AddDialogProps) => (
+  <ActionDialog
+    title={text.serviceAccounts.addManager}
+    submit={text.serviceAccounts.addManager}
+    onClose={onClose}
+    act={async (fields) => {
+      const accountId = fields.text('accountId').trim();
+      await call('PUT /auth/service-accounts/:id/managers/:accountId', { params: { id, accountId } });
+      onAdded(text.serviceAccounts.managerAdded);
+    }}
+  >
+    {(problem) => (
+      <Field
+        label={text.serviceAccounts.managerId}
+        name="accountId"
+        look="code"
+        autocomplete="off"
+        spellcheck={false}
+        autofocus
+        pattern="\s*acc_[0-9A-Za-z]+\s*"
+        hint={text.serviceAccounts.managerIdHint}
+        error={problem?.code === 'manager_not_eligible' ? problem.sentence : undefined}
+      />
+    )}
+  </ActionDialog>
+);
 
 interface RemoveDialogProps {
   readonly id: string;
@@ -127,27 +121,21 @@ interface RemoveDialogProps {
 
 function RemoveDialog({ id, accountId, onClose, onRemoved }: RemoveDialogProps) {
   const { route } = useLocation();
-  const action = useAction(async () => {
-    await call('DELETE /auth/service-accounts/:id/managers/:accountId', { params: { id, accountId } });
-    onClose();
-    if (isSelf(accountId)) {
-      announce(text.serviceAccounts.managerRemoved);
-      route('/console/service-accounts');
-    } else onRemoved(text.serviceAccounts.managerRemoved);
-  });
   return (
-    <Dialog title={text.serviceAccounts.removeTitle} onClose={onClose}>
+    <ActionDialog
+      title={text.serviceAccounts.removeTitle}
+      submit={text.serviceAccounts.remove}
+      kind="danger"
+      onClose={onClose}
+      act={async () => {
+        await call('DELETE /auth/service-accounts/:id/managers/:accountId', { params: { id, accountId } });
+        if (isSelf(accountId)) {
+          announce(text.serviceAccounts.managerRemoved);
+          route('/console/service-accounts');
+        } else onRemoved(text.serviceAccounts.managerRemoved);
+      }}
+    >
       <p>{isSelf(accountId) ? text.serviceAccounts.removeSelfIntro : text.serviceAccounts.removeIntro(accountId)}</p>
-      <Form
-        action={action}
-        submit={text.serviceAccounts.remove}
-        kind="danger"
-        others={
-          <Button autofocus onClick={onClose}>
-            {text.general.cancel}
-          </Button>
-        }
-      />
-    </Dialog>
+    </ActionDialog>
   );
 }

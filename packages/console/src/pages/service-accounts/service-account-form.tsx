@@ -1,11 +1,7 @@
 /** The name and the external id of a new or an existing service account. */
 import type { ResponseOf } from '../../api.ts';
-import type { Fields } from '../../fields.ts';
-import { Button } from '../../parts/button.tsx';
-import { Dialog } from '../../parts/dialog.tsx';
+import { ActionDialog } from '../../parts/action-dialog.tsx';
 import { Field } from '../../parts/field.tsx';
-import { Form } from '../../parts/form.tsx';
-import { useAction } from '../../resource.ts';
 import { text } from '../../text/text.ts';
 
 export type ServiceAccount = ResponseOf<'GET /auth/service-accounts/:id'>;
@@ -18,15 +14,15 @@ interface ServiceAccountFormProps {
   readonly onClose: () => void;
 }
 
-export function ServiceAccountForm({ title, submit, account, onSubmit, onClose }: ServiceAccountFormProps) {
-  const action = useAction((fields: Fields) =>
-    onSubmit({ name: fields.text('name').trim(), externalId: fields.optional('externalId') }),
-  );
-  const { problem } = action;
-  const isAboutName = problem?.code === 'name_taken' || problem?.code === 'nickname_invalid';
-  return (
-    <Dialog title={title} onClose={onClose}>
-      <Form action={action} submit={submit} others={<Button onClick={onClose}>{text.general.cancel}</Button>}>
+export const ServiceAccountForm = ({ title, submit, account, onSubmit, onClose }: ServiceAccountFormProps) => (
+  <ActionDialog
+    title={title}
+    submit={submit}
+    onClose={onClose}
+    act={(fields) => onSubmit({ name: fields.text('name').trim(), externalId: fields.optional('externalId') })}
+  >
+    {(problem) => (
+      <>
         <Field
           label={text.serviceAccounts.name}
           name="name"
@@ -34,7 +30,7 @@ export function ServiceAccountForm({ title, submit, account, onSubmit, onClose }
           autofocus
           hint={text.serviceAccounts.nameHint}
           defaultValue={account?.name}
-          error={isAboutName ? problem.sentence : undefined}
+          error={['name_taken', 'nickname_invalid'].includes(problem?.code ?? '') ? problem?.sentence : undefined}
         />
         <Field
           label={text.serviceAccounts.externalId}
@@ -46,7 +42,7 @@ export function ServiceAccountForm({ title, submit, account, onSubmit, onClose }
           defaultValue={account?.externalId ?? undefined}
           error={problem?.code === 'external_id_taken' ? problem.sentence : problem?.about('/externalId')}
         />
-      </Form>
-    </Dialog>
-  );
-}
+      </>
+    )}
+  </ActionDialog>
+);

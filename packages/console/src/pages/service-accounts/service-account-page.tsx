@@ -2,35 +2,51 @@
 import { useSignal } from '@preact/signals';
 import { useLocation } from 'preact-iso/router';
 import { call } from '../../api.ts';
-import type { Fields } from '../../fields.ts';
+import { ActionDialog } from '../../parts/action-dialog.tsx';
 import { announce } from '../../parts/announce.tsx';
 import { Button } from '../../parts/button.tsx';
 import { CopyButton } from '../../parts/copy-button.tsx';
-import { Dialog } from '../../parts/dialog.tsx';
 import { Field } from '../../parts/field.tsx';
-import { Form } from '../../parts/form.tsx';
 import { Loaded } from '../../parts/loaded.tsx';
 import { Page } from '../../parts/page.tsx';
 import { Section } from '../../parts/section.tsx';
 import { Setting } from '../../parts/setting.tsx';
 import { Time } from '../../parts/time.tsx';
 import { Problem } from '../../problem.ts';
-import { useAction, useResource, type Resource } from '../../resource.ts';
+import { useResource, type Resource } from '../../resource.ts';
 import { session } from '../../session.ts';
 import { text } from '../../text/text.ts';
+import { CreateKeyButton, KeyList } from '../keys/key-list.tsx';
+import { keysOf } from '../keys/key-owner.ts';
+import { KeyView } from '../keys/key-page.tsx';
 import { ManagersSection } from './managers-section.tsx';
 import { ServiceAccountForm, type ServiceAccount } from './service-account-form.tsx';
 import { creatorOf } from './service-accounts-page.tsx';
 
+/** A key of a service account. The parameters are from the URL. */
+export const ServiceAccountKeyPage = ({ id, keyId }: { readonly id: string; readonly keyId: string }) => (
+  <KeyView owner={keysOf(id)} id={Number(keyId)} key={keyId} />
+);
+
 /** @param id of the service account, from the URL */
 export function ServiceAccountPage({ id }: { readonly id: string }) {
+  const isCreating = useSignal(false);
   const account = useResource((signal) => call('GET /auth/service-accounts/:id', { params: { id }, signal }));
   return (
     <Page
       title={account.value?.name ?? text.serviceAccounts.one}
       parent={{ href: '/console/service-accounts', label: text.serviceAccounts.title }}
+      actions={account.value && <CreateKeyButton isCreating={isCreating} />}
     >
-      <Loaded of={account}>{(value) => <Sections account={value} resource={account} />}</Loaded>
+      <Loaded of={account}>
+        {(value) => (
+          <div class="sections">
+            <h2 class="visually-hidden">{text.general.keys}</h2>
+            <KeyList owner={keysOf(id)} isCreating={isCreating} />
+            <Sections account={value} resource={account} />
+          </div>
+        )}
+      </Loaded>
     </Page>
   );
 }
@@ -43,7 +59,7 @@ interface SectionsProps {
 function Sections({ account, resource }: SectionsProps) {
   const isDeleting = useSignal(false);
   return (
-    <div class="sections">
+    <>
       <Details account={account} resource={resource} />
       <ManagersSection id={account.id} />
       <Section
@@ -57,7 +73,7 @@ function Sections({ account, resource }: SectionsProps) {
         }
       />
       {isDeleting.value && <DeleteDialog account={account} onClose={() => void (isDeleting.value = false)} />}
-    </div>
+    </>
   );
 }
 
@@ -98,7 +114,6 @@ function Details({ account, resource }: SectionsProps) {
           onSubmit={async ({ name, externalId = null }) => {
             const params = { id: account.id };
             resource.set(await call('PATCH /auth/service-accounts/:id', { params, body: { name, externalId } }));
-            isChanging.value = false;
             announce(text.general.saved);
           }}
         />
@@ -109,30 +124,31 @@ function Details({ account, resource }: SectionsProps) {
 
 function DeleteDialog({ account, onClose }: { readonly account: ServiceAccount; readonly onClose: () => void }) {
   const { route } = useLocation();
-  const action = useAction(async (fields: Fields) => {
-    if (fields.text('name').trim() !== account.name) throw new Problem('name_differs', 0);
-    await call('DELETE /auth/service-accounts/:id', { params: { id: account.id } });
-    onClose();
-    announce(text.serviceAccounts.deleted(account.name));
-    route('/console/service-accounts', true);
-  });
   return (
-    <Dialog title={text.serviceAccounts.deleteTitle(account.name)} onClose={onClose}>
-      <p>{text.serviceAccounts.deleteIntro}</p>
-      <Form
-        action={action}
-        submit={text.serviceAccounts.delete}
-        kind="danger"
-        others={<Button onClick={onClose}>{text.general.cancel}</Button>}
-      >
-        <Field
-          label={text.serviceAccounts.typeName(account.name)}
-          name="name"
-          autocomplete="off"
-          autofocus
-          error={action.problem?.code === 'name_differs' ? action.problem.sentence : undefined}
-        />
-      </Form>
-    </Dialog>
+    <ActionDialog
+      title={text.serviceAccounts.deleteTitle(account.name)}
+      submit={text.serviceAccounts.delete}
+      kind="danger"
+      onClose={onClose}
+      act={async (fields) => {
+        if (fields.text('name').trim() !== account.name) throw new Problem('name_differs', 0);
+        await call('DELETE /auth/service-accounts/:id', { params: { id: account.id } });
+        announce(text.serviceAccounts.deleted(account.name));
+        route('/console/service-accounts', true);
+      }}
+    >
+      {(problem) => (
+        <>
+          <p>{text.serviceAccounts.deleteIntro}</p>
+          <Field
+            label={text.serviceAccounts.typeName(account.name)}
+            name="name"
+            autocomplete="off"
+            autofocus
+            error={problem?.code === 'name_differs' ? problem.sentence : undefined}
+          />
+        </>
+      )}
+    </ActionDialog>
   );
 }

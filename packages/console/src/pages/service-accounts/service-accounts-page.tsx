@@ -80,7 +80,6 @@ export function ServiceAccountsPage() {
           onSubmit={async ({ name, externalId }) => {
             const body = { name, ...(externalId === undefined ? {} : { externalId }) };
             const created = await call('POST /auth/service-accounts', { body });
-            isCreating.value = false;
             announce(text.serviceAccounts.createdAnnouncement(created.name));
             route(pathOf(created.id));
           }}
