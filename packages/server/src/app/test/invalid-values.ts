@@ -51,6 +51,7 @@ export const invalidValues: readonly (readonly [name: string, value: string, rea
   ['KEYREEVE_KEY_PREFIX', 'krvr', /must not use the prefix krvr/],
   ['KEYREEVE_KEY_PREFIX', 'krvt', /must not use the prefix krvt/],
   ['KEYREEVE_KEY_PREFIX', 'krvc', /must not use the prefix krvc/],
+  ['KEYREEVE_KEY_PREFIX', 'krvs', /must not use the prefix krvs/],
   ['KEYREEVE_KEY_PREFIXES_ACCEPTED', 'krv,krvr', /must not use the prefix krvr/],
   ['KEYREEVE_ENVIRONMENTS', 'live', /must be names and prefixes/],
   ['KEYREEVE_ENVIRONMENTS', 'Live:acme_live', /must be names and prefixes/],

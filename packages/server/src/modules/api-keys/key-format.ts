@@ -1,6 +1,7 @@
 /** The format of API keys: `<prefix>_`, 43 random characters, 6 characters of checksum. */
 import {
   checksumChars,
+  consoleSessionPrefix,
   keyRandomChars,
   limits,
   oneTimeCodePrefix,
@@ -41,10 +42,11 @@ export function formOf(text: string, prefixes: readonly string[]): KeyForm {
     if (text.slice(bodyEnd) !== checksum(text.slice(0, bodyEnd))) return 'malformed';
     return tailPattern.test(text.slice(-tailChars)) ? 'key' : 'malformed';
   }
-  return text.startsWith(`${refreshTokenPrefix}_`) || text.startsWith(`${oneTimeCodePrefix}_`)
-    ? 'wrong_kind'
-    : 'malformed';
+  return otherPrefixes.some((prefix) => text.startsWith(`${prefix}_`)) ? 'wrong_kind' : 'malformed';
 }
+
+/** Of credentials that no verification accepts. */
+const otherPrefixes = [refreshTokenPrefix, oneTimeCodePrefix, consoleSessionPrefix];
 
 const shortLivedPrefixes = [shortLivedSecretPrefix];
 

@@ -4,7 +4,10 @@ import { allRoutes, limits } from '@keyreeve/contract';
 import { newAdministrator, problemCode } from '../../../../test-kit/administrators.ts';
 import { test } from '../../../../test-kit/app-on-each-database.ts';
 import { ConsoleClient } from '../../../../test-kit/console-client.ts';
+import { countDatabaseReads } from '../../../../test-kit/database-reads.ts';
 import { bearer, newApp, operator, type TestApp } from '../../../../test-kit/new-app.ts';
+import { DomainError } from '../../../foundation/errors.ts';
+import { rejectSession } from '../mirror.ts';
 import { optionalRoutes } from '../../../../test-kit/optional-routes.ts';
 
 async function newClient(app: TestApp, email?: string): Promise<ConsoleClient> {
@@ -50,6 +53,21 @@ test('a mirrored request does what the original does, with the same audit event'
   assert.equal(listed.text, (await client.call('GET', '/api/auth/api-keys')).text);
   assert.equal((await client.call('DELETE', `/api/auth/api-keys/${id}`)).status, 200);
   assert.equal((await app.call('GET', '/auth/forward', { headers: bearer(key) })).status, 401);
+});
+
+test('a mirrored request reads the session and its account in one read', async () => {
+  await using app = await newApp();
+  const client = await newClient(app);
+  using reads = countDatabaseReads();
+  assert.equal((await client.poll('/api/auth/sessions')).status, 200);
+  assert.deepEqual(reads.sharedLengths(), [1]);
+  assert.deepEqual(reads.names(), ['list_account_sessions']);
+});
+
+test('a session that ends while its request is in progress is a missing session, not a bad token', () => {
+  for (const code of ['invalid_access_token', 'console_session_required'] as const)
+    assert.throws(() => rejectSession(new DomainError(code)), { code: 'console_session_required' });
+  assert.throws(() => rejectSession(new DomainError('key_not_found')), { code: 'key_not_found' });
 });
 
 test('an operation that needs a recent sign-in needs a recent confirmation', { tags: ['asvs:7.5.1'] }, async () => {

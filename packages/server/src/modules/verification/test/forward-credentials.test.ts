@@ -1,6 +1,6 @@
 /** The credential of `/auth/forward`: exactly one, in an accepted header, well formed and of the right kind. */
 import assert from 'node:assert/strict';
-import { oneTimeCodePrefix, type CreatedKey, type ErrorCode } from '@keyreeve/contract';
+import { consoleSessionPrefix, oneTimeCodePrefix, type CreatedKey, type ErrorCode } from '@keyreeve/contract';
 import { checksum } from '../../../foundation/crypto/secret.ts';
 import { bearer, newApp, operator, type TestApp } from '../../../../test-kit/new-app.ts';
 import { assertProblem, fromFetch, fromWire } from '../../../../test-kit/assert-problem.ts';
@@ -150,6 +150,7 @@ test(
       'a refresh token': refreshToken,
       'the prefix of a refresh token with a good checksum': withChecksum(`krvr_${body}`),
       'a one-time code': withChecksum(`${oneTimeCodePrefix}_${body}`),
+      'the prefix of a session cookie with a good checksum': withChecksum(`${consoleSessionPrefix}_${body}`),
       'an access token without its signature': accessToken.slice(0, accessToken.lastIndexOf('.') + 1),
       'an unsigned JWT': 'eyJhbGciOiJub25lIn0.eyJzdWIiOiJhZG1pbiJ9.',
       SQL: "krv_'or'1'='1",
