@@ -1,30 +1,48 @@
 /** Asks for the password again, and for a one-time code if the account has a second factor. */
 import type { ComponentChildren } from 'preact';
 import { useSignal } from '@preact/signals';
-import { send } from './api.ts';
+import { send, type RequestOf } from './api.ts';
 import type { Fields } from './fields.ts';
 import { useAction } from './resource.ts';
 import { Button } from './parts/button.tsx';
 import { Dialog } from './parts/dialog.tsx';
 import { Field } from './parts/field.tsx';
 import { Form } from './parts/form.tsx';
+import { ProblemNotice } from './parts/problem-notice.tsx';
+import { askForPasskey, hasPasskeys } from './passkey.ts';
 import { Problem } from './problem.ts';
 import { session, setSession, type SessionView } from './session.ts';
 import { text } from './text/text.ts';
 
-export const ConfirmationDialog = ({ settle }: { readonly settle: (isConfirmed: boolean) => void }) => (
-  <Dialog title={text.general.confirmTitle} onClose={() => settle(false)}>
-    <p>{text.general.confirmIntro}</p>
-    <OwnerForm
-      submit={text.general.confirm}
-      others={<Button onClick={() => settle(false)}>{text.general.cancel}</Button>}
-      prove={async (proof) => {
-        setSession(await send('POST /console/session/confirm', { body: proof }));
-        settle(true);
-      }}
-    />
-  </Dialog>
-);
+type Confirmation = RequestOf<'POST /console/session/confirm'>['body'];
+
+export function ConfirmationDialog({ settle }: { readonly settle: (isConfirmed: boolean) => void }) {
+  const confirm = async (body: Confirmation): Promise<void> => {
+    setSession(await send('POST /console/session/confirm', { body }));
+    settle(true);
+  };
+  const usePasskey = useAction(async () => confirm({ passkey: await askForPasskey() }));
+  return (
+    <Dialog title={text.general.confirmTitle} onClose={() => settle(false)}>
+      <p>{text.general.confirmIntro}</p>
+      <OwnerForm
+        submit={text.general.confirm}
+        others={<Button onClick={() => settle(false)}>{text.general.cancel}</Button>}
+        prove={confirm}
+      />
+      {/* Without a second factor, the account has no passkey. */}
+      {session.value?.account.secondFactor && hasPasskeys() && (
+        <>
+          <div class="divider">{text.signIn.or}</div>
+          <Button icon="passkey" isBusy={usePasskey.isRunning} onClick={() => void usePasskey.run()}>
+            {text.signIn.withPasskey}
+          </Button>
+          {usePasskey.problem && <ProblemNotice problem={usePasskey.problem} />}
+        </>
+      )}
+    </Dialog>
+  );
+}
 
 interface OwnerFormProps {
   readonly submit: string;

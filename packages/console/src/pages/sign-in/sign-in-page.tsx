@@ -1,8 +1,8 @@
 /**
- * Sign-in. Its states: `password` asks for email address and password, `code` and `recovery` for the second factor. No
- * state shows whether an email address has an account.
+ * Sign-in. Its states: `password` asks for email address and password or a passkey, `code` and `recovery` for the second
+ * factor. No state shows whether an email address has an account.
  */
-import { useSignal } from '@preact/signals';
+import { batch, useSignal, useSignalEffect } from '@preact/signals';
 import { send, type ResponseOf } from '../../api.ts';
 import type { Fields } from '../../fields.ts';
 import { Button } from '../../parts/button.tsx';
@@ -10,6 +10,8 @@ import { Field } from '../../parts/field.tsx';
 import { Form } from '../../parts/form.tsx';
 import { Notice } from '../../parts/notice.tsx';
 import { Page } from '../../parts/page.tsx';
+import { ProblemNotice } from '../../parts/problem-notice.tsx';
+import { askForPasskey, hasPasskeys, offerPasskeys, type PasskeyResponse, type RequestOptions } from '../../passkey.ts';
 import { Problem } from '../../problem.ts';
 import { useAction, type Action } from '../../resource.ts';
 import { config, endReason, setSession } from '../../session.ts';
@@ -21,11 +23,20 @@ interface Credentials {
   readonly password: string;
 }
 
+/** Members of the problem `second_factor_required`. */
+interface SecondFactorRequired {
+  readonly methods?: readonly string[];
+  readonly passkey?: RequestOptions;
+}
+
 type Step = 'password' | 'code' | 'recovery';
 
 export function SignInPage() {
   const step = useSignal<Step>('password');
   const credentials = useSignal<Credentials>();
+  /** For a passkey as the second factor. */
+  const options = useSignal<RequestOptions>();
+  const hasCodes = useSignal(true);
   const email = useSignal('');
   const signIn = useAction(async (fields: Fields) => {
     const { email: address, password } = credentials.value ?? {
@@ -39,30 +50,57 @@ export function SignInPage() {
       enter(await send('POST /console/session', { body }));
     } catch (error) {
       if (!(error instanceof Problem) || error.code !== 'second_factor_required') throw error;
-      credentials.value = { email: address, password };
-      step.value = 'code';
+      const { methods = ['code'], passkey } = error.body as SecondFactorRequired;
+      batch(() => {
+        credentials.value = { email: address, password };
+        options.value = hasPasskeys() ? passkey : undefined;
+        hasCodes.value = methods.includes('code');
+        step.value = hasCodes.value ? 'code' : 'recovery';
+      });
     }
+  });
+  const usePasskey = useAction(async (chosen?: PasskeyResponse) => {
+    signIn.clear();
+    const passkey = chosen ?? (await askForPasskey(options.value));
+    enter(await send('POST /console/session/passkey', { body: { ...credentials.value, passkey } }));
   });
   const go = (next: Step): void => {
     if (next === 'password') credentials.value = undefined;
     signIn.clear();
+    usePasskey.clear();
     step.value = next;
   };
   return step.value === 'password' ? (
-    <PasswordStep action={signIn} email={email.value} />
+    <PasswordStep action={signIn} passkey={usePasskey} email={email.value} />
   ) : (
-    <SecondFactorStep action={signIn} isRecovery={step.value === 'recovery'} go={go} />
+    <SecondFactorStep
+      action={signIn}
+      passkey={options.value && usePasskey}
+      isRecovery={step.value === 'recovery'}
+      hasCodes={hasCodes.value}
+      go={go}
+    />
   );
 }
 
 const enter = (view: ResponseOf<'POST /console/session'>): void => setSession(view);
 
+type PasskeyAction = Action<[chosen?: PasskeyResponse]>;
+
 interface StepProps {
   readonly action: Action<[fields: Fields]>;
 }
 
-function PasswordStep({ action, email }: StepProps & { readonly email: string }) {
+interface PasswordStepProps extends StepProps {
+  readonly passkey: PasskeyAction;
+  readonly email: string;
+}
+
+function PasswordStep({ action, passkey, email }: PasswordStepProps) {
   const { signUp, mail } = config.value?.features ?? {};
+  // Another request for a passkey, or a password, ends the offer in the suggestions.
+  const isOffered = useSignal(hasPasskeys());
+  useSignalEffect(() => (isOffered.value ? offerPasskeys((chosen) => void passkey.run(chosen)) : undefined));
   return (
     <Page title={text.signIn.title} key="password">
       {endReason.value && <Notice role="status">{text.signIn.endReasons[endReason.value]}</Notice>}
@@ -75,8 +113,26 @@ function PasswordStep({ action, email }: StepProps & { readonly email: string })
           defaultValue={email}
           autofocus
         />
-        <Field label={text.general.password} name="password" type="password" autocomplete="current-password" />
+        <Field
+          label={text.general.password}
+          name="password"
+          type="password"
+          autocomplete="current-password"
+          onInput={() => void (isOffered.value = false)}
+        />
       </Form>
+      {hasPasskeys() && (
+        <>
+          <div class="divider">{text.signIn.or}</div>
+          <PasskeyButton
+            action={passkey}
+            onStart={() => {
+              isOffered.value = false;
+              action.clear();
+            }}
+          />
+        </>
+      )}
       {(signUp || mail) && (
         <p class="entrance-links">
           {/* The pages for links in mail exist without the console. */}
@@ -92,12 +148,31 @@ function PasswordStep({ action, email }: StepProps & { readonly email: string })
   );
 }
 
+/** Reports its own problem: it belongs to no field. */
+function PasskeyButton({ action, onStart }: { readonly action: PasskeyAction; readonly onStart?: () => void }) {
+  const start = (): void => {
+    onStart?.();
+    void action.run();
+  };
+  return (
+    <>
+      <Button icon="passkey" isBusy={action.isRunning} onClick={start}>
+        {text.signIn.withPasskey}
+      </Button>
+      {action.problem && <ProblemNotice problem={action.problem} />}
+    </>
+  );
+}
+
 interface SecondFactorStepProps extends StepProps {
+  readonly passkey: PasskeyAction | undefined;
+  /** Whether the account has an authenticator app. */
+  readonly hasCodes: boolean;
   readonly isRecovery: boolean;
   readonly go: (step: Step) => void;
 }
 
-function SecondFactorStep({ action, isRecovery, go }: SecondFactorStepProps) {
+function SecondFactorStep({ action, passkey, isRecovery, hasCodes, go }: SecondFactorStepProps) {
   const { problem } = action;
   const isWrong = problem?.code === 'second_factor_invalid';
   return (
@@ -133,10 +208,18 @@ function SecondFactorStep({ action, isRecovery, go }: SecondFactorStepProps) {
           />
         )}
       </Form>
+      {passkey && (
+        <>
+          <div class="divider">{text.signIn.or}</div>
+          <PasskeyButton action={passkey} />
+        </>
+      )}
       <div class="entrance-links">
-        <Button kind="link" onClick={() => go(isRecovery ? 'code' : 'recovery')}>
-          {isRecovery ? text.signIn.toCode : text.signIn.toRecovery}
-        </Button>
+        {hasCodes && (
+          <Button kind="link" onClick={() => go(isRecovery ? 'code' : 'recovery')}>
+            {isRecovery ? text.signIn.toCode : text.signIn.toRecovery}
+          </Button>
+        )}
         <Button kind="link" onClick={() => go('password')}>
           {text.signIn.back}
         </Button>

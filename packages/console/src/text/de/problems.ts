@@ -15,6 +15,12 @@ export const problems = {
   second_factor_required: 'Geben Sie auch einen Einmalcode oder einen Wiederherstellungscode ein.',
   second_factor_invalid: 'Der Einmalcode ist falsch.',
   second_factor_wrong: 'Der Einmalcode ist falsch.',
+  passkey_cancelled:
+    'Es wurde kein Passkey verwendet. Versuchen Sie es erneut, oder melden Sie sich mit Ihrem Passwort an.',
+  passkey_impossible:
+    'Passkeys funktionieren unter dieser Adresse oder mit diesem Browser nicht. Melden Sie sich mit Ihrem Passwort an.',
+  passkey_rejected:
+    'Der Passkey wurde nicht akzeptiert. Versuchen Sie es erneut, oder melden Sie sich mit Ihrem Passwort an.',
   password_wrong: 'Das Passwort ist falsch.',
   password_too_short: 'Das Passwort ist zu kurz.',
   password_too_long: 'Das Passwort ist zu lang.',

@@ -4,6 +4,8 @@ export const signIn = {
   email: 'E-Mail-Adresse',
   submit: 'Anmelden',
   back: 'Zurück',
+  or: 'oder',
+  withPasskey: 'Passkey verwenden',
   toReset: 'Passwort vergessen?',
   noAccount: 'Noch kein Konto?',
   toSignUp: 'Konto erstellen',

@@ -4,6 +4,8 @@ export const signIn = {
   email: 'Email address',
   submit: 'Sign in',
   back: 'Back',
+  or: 'or',
+  withPasskey: 'Use a passkey',
   toReset: 'Forgot your password?',
   noAccount: 'No account yet?',
   toSignUp: 'Create an account',
