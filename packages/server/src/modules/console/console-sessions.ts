@@ -168,7 +168,6 @@ export class ConsoleSessions {
 
   /**
    * Proves again that the person is the owner. The session gets a new secret.
-   * @param text of the cookie
    * @throws DomainError `password_wrong`, `second_factor_required`, `second_factor_wrong`, `passkey_rejected`,
    *   `passkeys_unavailable`, `too_many_attempts`, `overloaded`, `console_session_required` when another request has replaced
    *   the secret, `invalid_access_token`
