@@ -139,10 +139,10 @@ function AccountMenu() {
   const email = session.value?.account.email ?? '';
   return (
     <Menu
-      label={text.general.accountMenu}
       buttonClass="button quiet account-button"
       button={
         <>
+          <span class="visually-hidden">{text.general.accountMenu} </span>
           <span class="account-email">{email}</span>
           <span class="avatar" aria-hidden="true">
             {email.slice(0, 1)}

@@ -13,19 +13,21 @@ interface Violation {
 }
 
 /** @param what the page and its state, for the message */
-export const assertAccessible = (page: Page, what: string): Promise<void> => check(page, what, tags);
+export async function assertAccessible(page: Page, what: string): Promise<void> {
+  assert.deepEqual(await findViolations(page), [], what);
+}
 
-/** For a page that passed `assertAccessible` in the other colour scheme. */
-export const assertReadable = (page: Page, what: string): Promise<void> => check(page, what, colorRules);
+/** @returns a line for each element that violates a rule */
+export const findViolations = (page: Page): Promise<string[]> => run(page, tags);
 
-async function check(page: Page, what: string, runOnly: readonly string[]): Promise<void> {
+/** The same for the rules about colours only. */
+export const findUnreadable = (page: Page): Promise<string[]> => run(page, colorRules);
+
+async function run(page: Page, runOnly: readonly string[]): Promise<string[]> {
   // Evaluated by the browser's debugger, so it works under the page's policy.
   if (await page.evaluate('typeof axe === "undefined"')) await page.evaluate(axe.source);
   const violations = (await page.evaluate(
     `axe.run(document, { runOnly: ${JSON.stringify(runOnly)}, resultTypes: ['violations'] }).then(({ violations }) => violations)`,
   )) as readonly Violation[];
-  const found = violations.flatMap(({ id, nodes }) =>
-    nodes.map((node) => `${id}: ${node.html} ${node.failureSummary}`),
-  );
-  assert.deepEqual(found, [], what);
+  return violations.flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.html} ${node.failureSummary}`));
 }

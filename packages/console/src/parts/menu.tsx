@@ -4,8 +4,8 @@ import { useId, useRef } from 'preact/hooks';
 import { Icon } from './icon.tsx';
 
 interface MenuProps {
-  /** The accessible name of the button. */
-  readonly label: string;
+  /** The accessible name of a button without text. */
+  readonly label?: string;
   /** What the button shows instead of the icon with three dots. */
   readonly button?: ComponentChildren;
   readonly buttonClass?: string;

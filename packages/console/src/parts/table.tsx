@@ -46,7 +46,7 @@ export function Table<T>({ label, columns, rows, keyOf, sort = '', onSort }: Tab
   const orderOf = (name: string | undefined): 'ascending' | 'descending' | undefined =>
     name === undefined ? undefined : sort === name ? 'ascending' : sort === `-${name}` ? 'descending' : undefined;
   return (
-    <div ref={region} class="scroll" role="region" aria-label={label} {...attributes}>
+    <div ref={region} class="scroll" role="group" aria-label={label} {...attributes}>
       <table>
         <thead>
           <tr>

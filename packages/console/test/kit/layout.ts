@@ -1,9 +1,8 @@
-/** Layout faults: a page that must be scrolled sideways, and elements that are moved while the page loads. */
-import assert from 'node:assert/strict';
+/** Finds layout faults: a page that must be scrolled sideways. */
 import type { Page } from 'playwright-core';
 
 /** Elements that reach out of the window, without those in a region that scrolls by itself. */
-const findOverflow = `(() => {
+const inspect = `(() => {
   const root = document.scrollingElement;
   const wide = [];
   const isScrollable = (element) => /auto|scroll|hidden|clip/.test(getComputedStyle(element).overflowX);
@@ -20,7 +19,5 @@ const findOverflow = `(() => {
   return ['scrollWidth ' + root.scrollWidth + ' of ' + root.clientWidth, ...wide.slice(0, 5)];
 })()`;
 
-/** @param what the page and its state, for the message */
-export async function assertNoSidewaysScroll(page: Page, what: string): Promise<void> {
-  assert.deepEqual(await page.evaluate(findOverflow), [], `${what}: nothing is wider than the window`);
-}
+/** @returns the elements that are wider than the window */
+export const findOverflow = (page: Page): Promise<string[]> => page.evaluate(inspect);

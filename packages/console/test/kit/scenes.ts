@@ -128,3 +128,25 @@ export class Stage {
     return { visitor, seeded };
   }
 }
+
+/** @returns the faults of all scenes, each with the names of its scenes */
+export async function lookAtScenes(
+  site: ConsoleSite,
+  options: VisitorOptions,
+  findFaults: (page: Page, seeded: Seeded) => Promise<readonly string[]>,
+): Promise<Record<string, string>> {
+  const stage = new Stage(site, options);
+  const found: Record<string, string> = {};
+  for (const scene of scenes) {
+    let faults: readonly string[];
+    try {
+      const { page, seeded } = await stage.open(scene);
+      faults = await findFaults(page, seeded);
+      await page.close();
+    } catch (error) {
+      faults = [String(error)];
+    }
+    for (const fault of new Set(faults)) found[fault] = found[fault] ? `${found[fault]}, ${scene.name}` : scene.name;
+  }
+  return found;
+}
