@@ -1,9 +1,11 @@
 /** A person without a mouse: moves the focus with Tab, and verifies at each step that the focus is visible. */
 import assert from 'node:assert/strict';
 import type { Locator, Page } from 'playwright-core';
+import { until } from '../../../server/test-kit/until.ts';
 
 /** A page with more stops than this has a fault, such as a focus that returns to the start. */
 const stopsMax = 80;
+const focusMsMax = 5_000;
 
 /** Facts of the focused element. In a string, because tests are compiled without the types of a browser. */
 const inspect = `(() => {
@@ -75,13 +77,10 @@ export class Keyboard {
   /** Waits until the target has the focus without a key press. */
   async assertFocused(target: Locator, what: string): Promise<void> {
     await target.waitFor();
-    const element = await target.elementHandle();
-    try {
-      await this.#page.waitForFunction('(element) => document.activeElement === element', element, { timeout: 5_000 });
-    } catch {
+    await until(`${what} has the focus`, focusMsMax, () => this.#isFocused(target)).catch(async () => {
       const { name } = (await this.#page.evaluate(inspect)) as Focus;
-      assert.fail(`${what} has the focus; “${name}” has it`);
-    }
+      assert.fail(`${what} must have the focus, but “${name}” has it`);
+    });
   }
 
   #isFocused(target: Locator): Promise<boolean> {

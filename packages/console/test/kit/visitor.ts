@@ -70,7 +70,7 @@ export class Visitor implements AsyncDisposable {
 
   async settle(page = this.page): Promise<void> {
     await page.locator('h1').waitFor();
-    await page.waitForFunction('!document.querySelector("[aria-busy=true]")');
+    await page.locator('[aria-busy=true]').first().waitFor({ state: 'detached' });
   }
 
   /** Allows messages of the browser in this test, such as those about a response with status 401. */
