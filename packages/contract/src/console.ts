@@ -97,7 +97,11 @@ export const ConsoleSignInBody = Type.Object(
 );
 export const ConsoleConfirmationBody = Type.Object(
   { password: Type.Optional(Password), code, passkey: Type.Optional(AuthenticationResponse) },
-  { ...strict, description: 'Either `password`, with `code` if the account has a second factor, or `passkey`' },
+  {
+    ...strict,
+    description: 'Either `password`, with `code` if the account has a second factor, or `passkey`',
+    examples: [{ password: 'wombat orbit velvet 42', code: '492039' }],
+  },
 );
 
 const headers = Type.Object({

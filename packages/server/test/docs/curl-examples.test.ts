@@ -66,6 +66,8 @@ const isUnderstood = (route: RouteContract, code: ErrorCode): boolean => {
     (route.auth === 'refresh_token' && code === 'invalid_refresh_token') ||
     (route.auth === 'one_time_code' && code === 'code_invalid') ||
     code === 'invalid_grant' ||
+    code === 'passkey_invalid' ||
+    code === 'passkey_rejected' ||
     code === 'invalid_signature';
   return (
     route.errors.includes(code) && (status === 404 || status === 409 || code === 'signup_closed' || isExampleCredential)
