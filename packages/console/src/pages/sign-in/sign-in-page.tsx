@@ -1,6 +1,5 @@
 /**
- * Sign-in. Its states: `password` asks for email address and password or a passkey, `code` and `recovery` for the second
- * factor. No state shows whether an email address has an account.
+ * Sign-in. Its states: `password` asks for email address and password or a passkey, the others for the second factor. No state shows whether an email address has an account.
  */
 import { batch, useSignal, useSignalEffect } from '@preact/signals';
 import { send, type ResponseOf } from '../../api.ts';
@@ -29,14 +28,16 @@ interface SecondFactorRequired {
   readonly passkey?: RequestOptions;
 }
 
-type Step = 'password' | 'code' | 'recovery';
+type Step = 'password' | 'code' | 'recovery' | 'passkey';
+/** The second factor of the account that is asked for first. */
+type FirstChoice = Exclude<Step, 'password'>;
 
 export function SignInPage() {
   const step = useSignal<Step>('password');
   const credentials = useSignal<Credentials>();
   /** For a passkey as the second factor. */
   const options = useSignal<RequestOptions>();
-  const hasCodes = useSignal(true);
+  const firstChoice = useSignal<FirstChoice>('code');
   const email = useSignal('');
   const signIn = useAction(async (fields: Fields) => {
     const { email: address, password } = credentials.value ?? {
@@ -54,8 +55,8 @@ export function SignInPage() {
       batch(() => {
         credentials.value = { email: address, password };
         options.value = hasPasskeys() ? passkey : undefined;
-        hasCodes.value = methods.includes('code');
-        step.value = hasCodes.value ? 'code' : 'recovery';
+        firstChoice.value = methods.includes('code') ? 'code' : options.value ? 'passkey' : 'recovery';
+        step.value = firstChoice.value;
       });
     }
   });
@@ -76,8 +77,8 @@ export function SignInPage() {
     <SecondFactorStep
       action={signIn}
       passkey={options.value && usePasskey}
-      isRecovery={step.value === 'recovery'}
-      hasCodes={hasCodes.value}
+      step={step.value}
+      firstChoice={firstChoice.value}
       go={go}
     />
   );
@@ -148,15 +149,21 @@ function PasswordStep({ action, passkey, email }: PasswordStepProps) {
   );
 }
 
+interface PasskeyButtonProps {
+  readonly action: PasskeyAction;
+  readonly kind?: 'primary' | 'plain';
+  readonly onStart?: () => void;
+}
+
 /** Reports its own problem: it belongs to no field. */
-function PasskeyButton({ action, onStart }: { readonly action: PasskeyAction; readonly onStart?: () => void }) {
+function PasskeyButton({ action, kind = 'plain', onStart }: PasskeyButtonProps) {
   const start = (): void => {
     onStart?.();
     void action.run();
   };
   return (
     <>
-      <Button icon="passkey" isBusy={action.isRunning} onClick={start}>
+      <Button icon="passkey" kind={kind} autofocus={kind === 'primary'} isBusy={action.isRunning} onClick={start}>
         {text.signIn.withPasskey}
       </Button>
       {action.problem && <ProblemNotice problem={action.problem} />}
@@ -166,58 +173,32 @@ function PasskeyButton({ action, onStart }: { readonly action: PasskeyAction; re
 
 interface SecondFactorStepProps extends StepProps {
   readonly passkey: PasskeyAction | undefined;
-  /** Whether the account has an authenticator app. */
-  readonly hasCodes: boolean;
-  readonly isRecovery: boolean;
+  readonly step: FirstChoice;
+  readonly firstChoice: FirstChoice;
   readonly go: (step: Step) => void;
 }
 
-function SecondFactorStep({ action, passkey, isRecovery, hasCodes, go }: SecondFactorStepProps) {
-  const { problem } = action;
-  const isWrong = problem?.code === 'second_factor_invalid';
+function SecondFactorStep({ action, passkey, step, firstChoice, go }: SecondFactorStepProps) {
+  const isRecovery = step === 'recovery';
+  const { title, intro } = text.signIn.steps[step];
   return (
-    <Page
-      key={isRecovery ? 'recovery' : 'code'}
-      title={isRecovery ? text.signIn.recoveryTitle : text.signIn.codeTitle}
-      intro={isRecovery ? text.signIn.recoveryIntro : text.signIn.codeIntro}
-    >
-      <Form action={action} submit={text.signIn.submit} hasFieldError={isWrong}>
-        {isRecovery ? (
-          <Field
-            label={text.signIn.recoveryCode}
-            name="code"
-            look="code"
-            autocomplete="off"
-            autocapitalize="none"
-            spellcheck={false}
-            error={isWrong ? text.signIn.recoveryCodeWrong : undefined}
-            autofocus
-          />
-        ) : (
-          <Field
-            label={text.signIn.code}
-            name="code"
-            look="one-time-code"
-            inputMode="numeric"
-            autocomplete="one-time-code"
-            pattern="\s*\d{3}\s*\d{3}\s*"
-            maxLength={12}
-            title={text.signIn.codeRule}
-            error={isWrong ? text.signIn.codeWrong : undefined}
-            autofocus
-          />
-        )}
-      </Form>
-      {passkey && (
+    <Page key={step} title={title} intro={intro}>
+      {step === 'passkey' ? null : <CodeForm action={action} isRecovery={isRecovery} />}
+      {passkey && !isRecovery && (
         <>
-          <div class="divider">{text.signIn.or}</div>
-          <PasskeyButton action={passkey} />
+          {step === 'code' && <div class="divider">{text.signIn.or}</div>}
+          <PasskeyButton action={passkey} kind={step === 'passkey' ? 'primary' : 'plain'} />
         </>
       )}
       <div class="entrance-links">
-        {hasCodes && (
-          <Button kind="link" onClick={() => go(isRecovery ? 'code' : 'recovery')}>
-            {isRecovery ? text.signIn.toCode : text.signIn.toRecovery}
+        {!isRecovery && (
+          <Button kind="link" onClick={() => go('recovery')}>
+            {text.signIn.toRecovery}
+          </Button>
+        )}
+        {isRecovery && firstChoice !== 'recovery' && (
+          <Button kind="link" onClick={() => go(firstChoice)}>
+            {firstChoice === 'code' ? text.signIn.toCode : text.signIn.withPasskey}
           </Button>
         )}
         <Button kind="link" onClick={() => go('password')}>
@@ -225,5 +206,38 @@ function SecondFactorStep({ action, passkey, isRecovery, hasCodes, go }: SecondF
         </Button>
       </div>
     </Page>
+  );
+}
+
+function CodeForm({ action, isRecovery }: StepProps & { readonly isRecovery: boolean }) {
+  const isWrong = action.problem?.code === 'second_factor_invalid';
+  return (
+    <Form action={action} submit={text.signIn.submit} hasFieldError={isWrong}>
+      {isRecovery ? (
+        <Field
+          label={text.signIn.recoveryCode}
+          name="code"
+          look="code"
+          autocomplete="off"
+          autocapitalize="none"
+          spellcheck={false}
+          error={isWrong ? text.signIn.recoveryCodeWrong : undefined}
+          autofocus
+        />
+      ) : (
+        <Field
+          label={text.signIn.code}
+          name="code"
+          look="one-time-code"
+          inputMode="numeric"
+          autocomplete="one-time-code"
+          pattern="\s*\d{3}\s*\d{3}\s*"
+          maxLength={12}
+          title={text.signIn.codeRule}
+          error={isWrong ? text.signIn.codeWrong : undefined}
+          autofocus
+        />
+      )}
+    </Form>
   );
 }

@@ -14,15 +14,22 @@ export const signIn = {
     ended: 'Ihre Sitzung ist beendet. Melden Sie sich wieder an, um fortzufahren.',
     otherTab: 'Sie haben sich in einem anderen Tab abgemeldet. Melden Sie sich wieder an, um fortzufahren.',
   },
-  codeTitle: 'Zweiter Faktor',
-  codeIntro: 'Geben Sie die sechs Ziffern ein, die Ihre Authenticator-App für dieses Konto anzeigt.',
+  steps: {
+    code: {
+      title: 'Zweiter Faktor',
+      intro: 'Geben Sie die sechs Ziffern ein, die Ihre Authenticator-App für dieses Konto anzeigt.',
+    },
+    recovery: {
+      title: 'Wiederherstellungscode',
+      intro:
+        'Sie haben Wiederherstellungscodes erhalten, als Sie den zweiten Faktor eingerichtet haben. Jeder Code gilt einmal.',
+    },
+    passkey: { title: 'Zweiter Faktor', intro: 'Ihr Konto hat einen Passkey. Melden Sie sich damit an.' },
+  },
   code: 'Einmalcode',
   codeRule: 'Sechs Ziffern',
   codeWrong: 'Der Einmalcode ist falsch, abgelaufen oder bereits benutzt. Geben Sie den nächsten Code ein.',
   toRecovery: 'Wiederherstellungscode verwenden',
-  recoveryTitle: 'Wiederherstellungscode',
-  recoveryIntro:
-    'Sie haben Wiederherstellungscodes erhalten, als Sie den zweiten Faktor eingerichtet haben. Jeder Code gilt einmal.',
   recoveryCode: 'Wiederherstellungscode',
   recoveryCodeWrong: 'Der Wiederherstellungscode ist falsch oder bereits benutzt.',
   toCode: 'Einmalcode verwenden',
@@ -43,6 +50,6 @@ export const signIn = {
   whereTitle: 'Wo finde ich den Einrichtungscode?',
   whereFile:
     'Keyreeve zeigt den Code in dem Terminal, in dem es gestartet wurde, und schreibt ihn in eine Datei neben der Datenbank, zum Beispiel keyreeve.db.first-administrator.',
-  whereCommand: 'Der Code gilt einmal und eine Stunde lang. Dieser Befehl erzeugt einen neuen:',
+  whereCommand: 'Der Code gilt einmal und eine Stunde lang. Für einen neuen löschen Sie die Datei und führen aus:',
   whereCommandLabel: 'Befehl',
 };

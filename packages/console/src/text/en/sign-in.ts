@@ -14,14 +14,18 @@ export const signIn = {
     ended: 'Your session has ended. Sign in again to continue.',
     otherTab: 'You signed out in another tab. Sign in again to continue.',
   },
-  codeTitle: 'Second factor',
-  codeIntro: 'Enter the six digits that your authenticator app shows for this account.',
+  steps: {
+    code: { title: 'Second factor', intro: 'Enter the six digits that your authenticator app shows for this account.' },
+    recovery: {
+      title: 'Recovery code',
+      intro: 'You received recovery codes when you set up the second factor. Each code works once.',
+    },
+    passkey: { title: 'Second factor', intro: 'Your account has a passkey. Use it to sign in.' },
+  },
   code: 'One-time code',
   codeRule: 'Six digits',
   codeWrong: 'The one-time code is wrong, has expired, or was used before. Enter the next code.',
   toRecovery: 'Use a recovery code',
-  recoveryTitle: 'Recovery code',
-  recoveryIntro: 'You received recovery codes when you set up the second factor. Each code works once.',
   recoveryCode: 'Recovery code',
   recoveryCodeWrong: 'The recovery code is wrong or was used before.',
   toCode: 'Use a one-time code',
@@ -42,6 +46,6 @@ export const signIn = {
   whereTitle: 'Where is the setup code?',
   whereFile:
     'Keyreeve shows the code in the terminal in which it was started, and writes it to a file beside the database, for example keyreeve.db.first-administrator.',
-  whereCommand: 'The code works once, within an hour. This command creates a new one:',
+  whereCommand: 'The code works once, within an hour. To get a new one, delete the file and run:',
   whereCommandLabel: 'Command',
 };
