@@ -6,6 +6,7 @@ import type { TSchema } from 'typebox';
 import * as accountActivity from './account-activity.ts';
 import * as accountExport from './account-export.ts';
 import * as accounts from './accounts.ts';
+import * as adminKeyList from './admin-key-list.ts';
 import * as administration from './admin-schemas.ts';
 import * as keyChanges from './api-key-changes.ts';
 import * as apiKeyList from './api-key-list.ts';
@@ -138,6 +139,9 @@ export const responseSchemas: Readonly<Record<string, TSchema>> = {
   PreviousEmail: administration.PreviousEmail,
   AccountPage: administration.AccountPage,
   ApiKeyDetailsList: administration.AdministeredKeys,
+  OwnedApiKey: adminKeyList.OwnedKey,
+  ApiKeyOwner: adminKeyList.KeyOwner,
+  OwnedApiKeyPage: adminKeyList.OwnedKeyPage,
   AuditEvent: administration.AuditEvent,
   AuditPage: administration.AuditPage,
   ConsoleConfig: consoleSession.ConsoleConfig,

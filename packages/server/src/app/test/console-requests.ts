@@ -7,6 +7,7 @@ export const consoleRequests = <Send>(own: Make<Send>, administered: Make<Send>)
   getOwnAccount: own('GET', () => '/auth/account'),
   getActivity: own('GET', () => '/auth/account/activity'),
   exportAccount: own('GET', () => '/auth/account/export'),
+  adminSearchKeys: administered('GET', () => 'api-keys?nickname=held&scope=read&owner=acc_1'),
   adminListAudit: administered('GET', () => 'audit?account=acc_1&action=session.created'),
   adminExportAudit: administered(
     'GET',

@@ -111,6 +111,13 @@ function readingRoutes({ accounts, apiKeys, tokens, directory }: AdminParts): re
   return [
     route(contract.adminListAccounts, async ({ query }) => ({ status: 200, body: await directory.search(query) })),
     route(contract.adminGetAccount, async ({ params }) => ({ status: 200, body: await directory.read(params.id) })),
+    route(contract.adminSearchKeys, async ({ query }) => {
+      const { keys, nextCursor } = await apiKeys.searchOwned(query);
+      return {
+        status: 200,
+        body: { apiKeys: keys.map((key) => ({ ...toFullKey(key), owner: key.owner })), nextCursor },
+      };
+    }),
     route(contract.adminListKeys, async ({ params }) => {
       const { id } = await directory.read(params.id);
       return { status: 200, body: { apiKeys: (await apiKeys.list(id)).map(toFullKey) } };

@@ -28,6 +28,7 @@ import { importedIdOf } from './imported-id.ts';
 import { hintOf, makeKey } from './key-format.ts';
 import { searchKeys, type KeySearch } from './key-list.ts';
 import { toMetadata } from './metadata.ts';
+import { findOwnedKeys, type OwnedKeySearch } from './owned-keys.ts';
 import { validateNickname } from '../../foundation/nickname.ts';
 import { parsePublicKey } from './public-key.ts';
 import {
@@ -98,6 +99,11 @@ export interface ApiKey {
   readonly lastUsedAt: number | null;
   readonly createdAt: number;
   readonly updatedAt: number;
+}
+
+/** A key and the account that it belongs to. */
+export interface OwnedKey extends ApiKey {
+  readonly owner: { readonly id: string; readonly email: string | null; readonly name: string | null };
 }
 
 /** A random id from 1 to 2^53 − 1. It has two parts because `randomInt` is limited to 2^48. */
@@ -284,6 +290,21 @@ export class ApiKeys {
     const { db, clock } = this.#options;
     const { rows, nextCursor } = await searchKeys(db, clock.now(), accountId, search);
     return { keys: await this.#toApiKeys(accountId, rows), nextCursor };
+  }
+
+  /**
+   * Keys of all accounts, in the order of their ids.
+   * @throws DomainError `invalid_request` for an invalid cursor or time
+   */
+  async searchOwned(search: OwnedKeySearch): Promise<{ keys: OwnedKey[]; nextCursor: string | null }> {
+    const { db, hasCatalogue = false } = this.#options;
+    const { rows, nextCursor } = await findOwnedKeys(db, search);
+    const keys = rows.map(({ accountId, email, name, withheld, ...row }) => ({
+      ...toApiKey(row, (hasCatalogue ? withheld : null) ?? undefined),
+      environment: this.#environments.nameOf(row.environment) ?? null,
+      owner: { id: accountId, email, name },
+    }));
+    return { keys, nextCursor };
   }
 
   async #toApiKeys(accountId: string, rows: readonly store.KeyRow[]): Promise<ApiKey[]> {

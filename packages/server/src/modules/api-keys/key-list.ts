@@ -36,7 +36,7 @@ export async function searchKeys(
  * The databases ignore the case of ASCII letters only. So a text with other letters is searched in three forms: in lower
  * case, in upper case and with a capital first letter. A nickname with another mix of such letters is not found.
  */
-function formsOf(text: string): [string, string, string] {
+export function formsOf(text: string): [string, string, string] {
   const lower = text.toLowerCase();
   const [first = '', ...rest] = lower;
   return [lower, withoutCapitals(text.toUpperCase()), withoutCapitals(first.toUpperCase() + rest.join(''))];

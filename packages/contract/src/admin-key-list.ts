@@ -1,0 +1,60 @@
+/** Administration: the API keys of all accounts. */
+import Type, { type Static } from 'typebox';
+import { administrator } from './admin-parts.ts';
+import { SearchText } from './api-key-list.ts';
+import { ListedKeyFull } from './api-keys.ts';
+import { administratorErrors } from './error-groups.ts';
+import { limits } from './limits.ts';
+import { nextCursor, pageFields } from './paging.ts';
+import type { RouteContract } from './route.ts';
+import { AccountId, IntegerText, orNull, Scope, Text } from './schemas.ts';
+
+const strict = { additionalProperties: false } as const;
+
+export const KeyOwner = Type.Object(
+  {
+    id: AccountId,
+    email: orNull(Text('ada@example.com', 'Null for a service account')),
+    name: orNull(Text('billing', 'Of a service account'), null),
+  },
+  strict,
+);
+
+const { usage: _, ...keyMembers } = ListedKeyFull.properties;
+export const OwnedKey = Type.Object({ ...keyMembers, owner: KeyOwner }, strict);
+export type OwnedKey = Static<typeof OwnedKey>;
+
+export const OwnedKeyPage = Type.Object({ apiKeys: Type.Array(OwnedKey, { examples: [[]] }), nextCursor }, strict);
+export type OwnedKeyPage = Static<typeof OwnedKeyPage>;
+
+const Time = (description: string) => Type.Optional(Type.String({ format: 'date-time', maxLength: 35, description }));
+
+export const adminSearchKeys = {
+  ...administrator,
+  id: 'adminSearchKeys',
+  method: 'GET',
+  path: '/admin/api-keys',
+  summary: 'Search the API keys of all accounts',
+  description: `In the order of their ids. The server reads at most ${limits.adminRowsPerPageMax} keys for a page, so continue until \`nextCursor\` is null. Secrets are never listed.`,
+  query: Type.Object(
+    {
+      id: Type.Optional(
+        IntegerText('^[1-9][0-9]{0,15}$', { minimum: 1, maximum: Number.MAX_SAFE_INTEGER }, 'Only this key'),
+      ),
+      hint: Type.Optional(SearchText('The last characters of the hint, or all of it', limits.nicknameBytesMax)),
+      nickname: Type.Optional(SearchText('Part of the nickname, in any case', limits.nicknameBytesMax)),
+      owner: Type.Optional(
+        Type.String({ pattern: '^acc_[0-9A-Za-z]{1,60}$', description: 'Only keys of this account' }),
+      ),
+      scope: Type.Optional(
+        Type.String({ ...Scope, description: 'Only keys with this scope, also if it is not in force' }),
+      ),
+      unusedSince: Time('RFC 3339. Only keys that were neither used nor created at this time or later'),
+      expiresBefore: Time('RFC 3339. Only keys that expire before this time'),
+      ...pageFields,
+    },
+    strict,
+  ),
+  success: { status: 200, description: 'A page of keys', schema: OwnedKeyPage },
+  errors: [...administratorErrors, 'invalid_request'],
+} as const satisfies RouteContract;
