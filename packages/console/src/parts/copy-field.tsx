@@ -37,7 +37,7 @@ export function CopyField({ label, value, isBlock = false }: CopyFieldProps) {
       <label for={id}>{label}</label>
       <div class="input-with-button">
         {isBlock ? (
-          <textarea {...attributes} class="code" rows={Math.min(6, value.split('\n').length)} />
+          <textarea {...attributes} class="code" rows={Math.min(6, value.split('\n').length + 1)} />
         ) : (
           <input {...attributes} class="code" />
         )}
