@@ -46,9 +46,9 @@ export class Problem extends Error {
     return own ?? this.body.detail ?? this.body.title ?? text.general.unexpected;
   }
 
-  /** The sentence about a member of the request body, for example `/nickname`. */
+  /** The sentence about a member of the request body, for example `/nickname`, or a part of it. */
   about(pointer: string): string | undefined {
-    return this.body.errors?.find((error) => error.pointer === pointer)?.detail;
+    return this.body.errors?.find((error) => `${error.pointer}/`.startsWith(`${pointer}/`))?.detail;
   }
 }
 

@@ -40,7 +40,7 @@ export function Page({ title, actions, intro, parent, children }: PageProps) {
               {parent.label}
             </a>
           )}
-          <h1 ref={heading} tabIndex={-1}>
+          <h1 ref={heading} tabIndex={-1} dir="auto">
             {title}
           </h1>
           {intro && <p class="intro">{intro}</p>}

@@ -9,8 +9,8 @@ export interface Column<T> {
   readonly sort?: string;
   /** `end`: numbers and buttons. */
   readonly align?: 'end';
-  /** Shown only where there is room: from 48 rem (`medium`) or 64 rem (`low`) on. The row's own page has the value. */
-  readonly priority?: 'medium' | 'low';
+  /** Shown only where there is room: from 48 rem (`medium`), 64 rem (`low`) or 84 rem (`lowest`) on. The row's own page has the value. */
+  readonly priority?: 'medium' | 'low' | 'lowest';
   /** The label is only for screen readers. */
   readonly isLabelHidden?: boolean;
 }

@@ -1,7 +1,7 @@
 /** When a key expires: a number of days, a date, or never. */
 import { useSignal } from '@preact/signals';
 import type { Fields } from '../../fields.ts';
-import { formatDateTime, formatDuration } from '../../format.ts';
+import { formatDateTime } from '../../format.ts';
 import { Field } from '../../parts/field.tsx';
 import { Notice } from '../../parts/notice.tsx';
 import { Select } from '../../parts/select.tsx';
@@ -42,7 +42,7 @@ export function ExpiryField({ current, error }: ExpiryFieldProps) {
         label={text.keys.expires}
         name="expires"
         error={error}
-        hint={longest > 0 && text.keys.daysMax(formatDuration(longest * 86_400))}
+        hint={longest > 0 && text.keys.daysMax(longest)}
         value={chosen.value}
         onChange={(event) => void (chosen.value = event.currentTarget.value)}
         options={options}

@@ -18,6 +18,9 @@ interface KeyFieldsProps {
 }
 
 export function KeyFields({ current, isOwn, problem }: KeyFieldsProps) {
+  /** Some errors concern one field and name no member of the body. */
+  const errorOf = (pointer: string, codes: RegExp): string | undefined =>
+    problem && (codes.test(problem.code) ? problem.sentence : problem.about(pointer));
   const environments = config.value?.features.environments ?? [];
   return (
     <>
@@ -29,9 +32,9 @@ export function KeyFields({ current, isOwn, problem }: KeyFieldsProps) {
         maxLength={256}
         defaultValue={current?.nickname ?? ''}
         hint={text.keys.nicknameHint}
-        error={problem?.about('/nickname')}
+        error={errorOf('/nickname', /^nickname_/)}
       />
-      <ScopesField current={current?.scopes ?? []} isOwn={isOwn} error={problem?.about('/scopes')} />
+      <ScopesField current={current?.scopes ?? []} isOwn={isOwn} error={errorOf('/scopes', /scope/)} />
       <ExpiryField current={current && current.expiresAt} error={problem?.about('/expiresAt')} />
       {!current && environments.length > 0 && (
         <Select
@@ -54,7 +57,7 @@ export function KeyFields({ current, isOwn, problem }: KeyFieldsProps) {
             placeholder="203.0.113.0/24"
             defaultValue={current?.addresses?.join('\n') ?? ''}
           />
-          <LimitFields limits={current?.limits ?? null} />
+          <LimitFields limits={current?.limits ?? null} problem={problem} />
         </div>
       </details>
     </>
@@ -63,13 +66,24 @@ export function KeyFields({ current, isOwn, problem }: KeyFieldsProps) {
 
 type Limits = KeyDetails['limits'];
 
-function LimitFields({ limits }: { readonly limits: Limits }) {
+interface LimitFieldsProps {
+  readonly limits: Limits;
+  readonly problem: Problem | undefined;
+}
+
+function LimitFields({ limits, problem }: LimitFieldsProps) {
   const { rate, quota } = limits ?? {};
   return (
     <>
       <fieldset class="narrow-columns">
         <legend>{text.keys.rate}</legend>
-        <NumberField label={text.keys.rateLimit} name="rateLimit" value={rate?.limit} max={1_000_000} />
+        <NumberField
+          label={text.keys.rateLimit}
+          name="rateLimit"
+          value={rate?.limit}
+          max={1_000_000}
+          error={problem?.about('/limits/rate')}
+        />
         <NumberField label={text.keys.rateWindow} name="rateWindow" value={rate?.windowSeconds ?? 60} max={86_400} />
         <NumberField
           label={text.keys.rateBurst}
@@ -80,7 +94,13 @@ function LimitFields({ limits }: { readonly limits: Limits }) {
       </fieldset>
       <fieldset class="narrow-columns">
         <legend>{text.keys.quota}</legend>
-        <NumberField label={text.keys.quotaLimit} name="quotaLimit" value={quota?.limit} max={1_000_000_000_000} />
+        <NumberField
+          label={text.keys.quotaLimit}
+          name="quotaLimit"
+          value={quota?.limit}
+          max={1_000_000_000_000}
+          error={problem?.about('/limits/quota')}
+        />
         <Select
           label={text.keys.quotaPer}
           name="quotaPer"
@@ -97,6 +117,7 @@ interface NumberFieldProps {
   readonly name: string;
   readonly value: number | undefined;
   readonly max: number;
+  readonly error?: string | undefined;
 }
 
 const NumberField = ({ value, ...rest }: NumberFieldProps) => (

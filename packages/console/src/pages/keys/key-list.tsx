@@ -128,6 +128,7 @@ function columnsOf(
   hasUsage: boolean,
   onDelete: (row: ListedKey, index: number) => void,
 ): Column<ListedKey>[] {
+  const hasEnvironments = Boolean(config.value?.features.environments.length);
   const columns: (Column<ListedKey> | false)[] = [
     {
       label: text.keys.nickname,
@@ -144,7 +145,7 @@ function columnsOf(
       cell: ({ hint, publicKey }) => <code class="one-line">{hint ?? publicKey?.crv}</code>,
     },
     { label: text.keys.scopes, priority: 'low', cell: ({ scopes }) => <ScopeChips scopes={scopes} /> },
-    Boolean(config.value?.features.environments.length) && {
+    hasEnvironments && {
       label: text.keys.environment,
       priority: 'medium',
       cell: ({ environment }) => environment,
@@ -152,7 +153,7 @@ function columnsOf(
     {
       label: text.keys.createdAt,
       sort: 'created',
-      priority: 'low',
+      priority: hasEnvironments ? 'lowest' : 'low',
       cell: ({ createdAt }) => <Time at={createdAt} as="date" />,
     },
     {

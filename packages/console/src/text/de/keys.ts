@@ -48,7 +48,7 @@ export const keys = {
   days: (days: number) => `In ${days} Tagen`,
   suggested: (days: number) => `In ${days} Tagen (empfohlen)`,
   longest: (days: number) => `In ${days} Tagen (die längste Dauer)`,
-  daysMax: (duration: string) => `Schlüssel dieser Installation laufen spätestens nach ${duration} ab.`,
+  daysMax: (days: number) => `Schlüssel dieser Installation laufen spätestens nach ${days} Tagen ab.`,
   keep: (date: string) => `Nicht ändern (${date})`,
   onDate: 'An einem Datum',
   lastDay: 'Letzter Tag',

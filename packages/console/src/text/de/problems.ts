@@ -47,6 +47,16 @@ export const problems = {
   key_not_found: 'Diesen Schlüssel gibt es nicht. Möglicherweise wurde er gelöscht.',
   nickname_taken: 'Ein anderer Schlüssel hat diesen Namen. Wählen Sie einen anderen.',
   nickname_invalid: 'Der Name enthält unzulässige Zeichen oder ist zu lang.',
+  invalid_request: 'Die Anfrage ist nicht gültig. Korrigieren Sie die markierten Felder.',
+  scope_invalid:
+    'Ein Scope hat bis zu 64 sichtbare Buchstaben, Ziffern oder Zeichen, ohne Leerzeichen und Anführungszeichen. Ein Schlüssel hat bis zu 32 Scopes.',
+  scope_not_entitled: 'Ihr Konto darf einen dieser Scopes nicht vergeben.',
+  reserved_scope:
+    'Nur ein Administrator kann Scopes vergeben, die mit „keyreeve:“ beginnen, oder einen Schlüssel mit einem solchen Scope ändern.',
+  key_leaked: 'Das Geheimnis wurde veröffentlicht. Erneuern Sie es, um den Schlüssel wieder zu verwenden.',
+  no_previous_secret: 'Das vorige Geheimnis ist bereits beendet.',
+  no_overlap_in_progress:
+    'Das vorige Geheimnis ist beendet, das jetzige ist also das einzige. Wählen Sie, wann es endet.',
   key_limit_reached: 'Sie haben die Höchstzahl an Schlüsseln. Löschen Sie einen, den Sie nicht mehr brauchen.',
   email_differs: 'Das ist nicht die E-Mail-Adresse Ihres Kontos.',
   name_taken: 'Sie haben bereits ein Dienstkonto mit diesem Namen.',

@@ -48,7 +48,7 @@ export const keys = {
   days: (days: number) => `In ${days} days`,
   suggested: (days: number) => `In ${days} days (suggested)`,
   longest: (days: number) => `In ${days} days (the maximum)`,
-  daysMax: (duration: string) => `Keys of this installation expire after ${duration} or earlier.`,
+  daysMax: (days: number) => `Keys of this installation expire after ${days} days or earlier.`,
   keep: (date: string) => `Do not change (${date})`,
   onDate: 'On a date',
   lastDay: 'Last day',
