@@ -40,8 +40,8 @@ export function Page({ title, actions, intro, parent, children }: PageProps) {
               {parent.label}
             </a>
           )}
-          <h1 ref={heading} tabIndex={-1} dir="auto">
-            {title}
+          <h1 ref={heading} tabIndex={-1}>
+            <bdi>{title}</bdi>
           </h1>
           {intro && <p class="intro">{intro}</p>}
         </div>
