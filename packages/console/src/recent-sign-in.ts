@@ -16,9 +16,11 @@ async function isRecent(): Promise<boolean> {
   return !!view && Date.parse(view.now) - Date.parse(view.session.authenticatedAt) < recentMs;
 }
 
+/** Before a dialog that asks for no password. @returns whether the dialog may open */
+export const prepareRecent = async (): Promise<boolean> => (await isRecent()) || askToConfirm();
+
 /** Before a dialog that asks for the password. @returns whether the dialog may open */
-export const prepareProof = async (): Promise<boolean> =>
-  !session.peek()?.account.secondFactor || (await isRecent()) || askToConfirm();
+export const prepareProof = async (): Promise<boolean> => !session.peek()?.account.secondFactor || prepareRecent();
 
 /** With the password of the dialog: without a second factor, it is enough to confirm the session. @throws Problem */
 export async function confirmByPassword(password: string): Promise<void> {

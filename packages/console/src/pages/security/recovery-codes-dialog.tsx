@@ -17,6 +17,16 @@ import { text } from '../../text/text.ts';
 /** While set, the dialog is open. */
 export const recoveryCodes = signal<readonly string[]>();
 
+/** After a second factor was added. @param sentence if the account keeps its earlier codes */
+export async function showRecoveryCodes(codes: readonly string[], sentence: string): Promise<void> {
+  if (codes.length > 0) {
+    recoveryCodes.value = codes;
+    return;
+  }
+  announce(sentence);
+  await reloadSession();
+}
+
 function fileOf(codes: readonly string[]): string {
   const heading = text.security.codesFileHeading(
     config.value?.product ?? text.general.product,

@@ -19,9 +19,19 @@ type Opened = 'setUp' | 'remove' | 'replace';
 
 export function SecondFactorSection() {
   const opened = useSignal<Opened>();
-  const account = useResource((signal) => call('GET /auth/account', { signal }));
+  const account = useResource((signal) => {
+    // Another load after each change of the session.
+    void session.value;
+    return call('GET /auth/account', { signal });
+  });
   const isOn = session.value?.account.secondFactor;
-  const isRequired = account.value?.requiresSecondFactor;
+  const { authenticator: hasApp, requiresSecondFactor, passkeys = 0 } = account.value ?? {};
+  const isOnlyFactor = requiresSecondFactor && passkeys === 0;
+  const setUp = (
+    <Button kind={isOn ? 'plain' : 'primary'} onClick={() => void open('setUp')}>
+      {text.security.setUp}
+    </Button>
+  );
   const open = async (dialog: Opened): Promise<void> => {
     if (await prepareProof()) opened.value = dialog;
   };
@@ -31,13 +41,7 @@ export function SecondFactorSection() {
       title={text.security.secondFactor}
       badge={<Badge tone={isOn ? 'good' : 'warning'}>{isOn ? text.security.on : text.security.off}</Badge>}
       description={isOn ? text.security.onIntro : text.security.offIntro}
-      actions={
-        !isOn && (
-          <Button kind="primary" onClick={() => void open('setUp')}>
-            {text.security.setUp}
-          </Button>
-        )
-      }
+      actions={!isOn && setUp}
     >
       {isOn && (
         <dl class="settings">
@@ -50,14 +54,21 @@ export function SecondFactorSection() {
           <Setting
             label={text.security.authenticatorApp}
             action={
-              !isRequired && (
-                <Button kind="danger" onClick={() => void open('remove')}>
-                  {text.security.remove}
-                </Button>
-              )
+              hasApp === false
+                ? setUp
+                : hasApp &&
+                  !isOnlyFactor && (
+                    <Button kind="danger" onClick={() => void open('remove')}>
+                      {text.security.remove}
+                    </Button>
+                  )
             }
           >
-            {isRequired ? text.security.requiredByPolicy : text.security.appHint}
+            {hasApp === false
+              ? text.security.appNotSetUp
+              : isOnlyFactor
+                ? text.security.requiredByPolicy
+                : text.security.appHint}
           </Setting>
         </dl>
       )}

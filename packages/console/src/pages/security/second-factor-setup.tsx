@@ -13,7 +13,7 @@ import { confirmByPassword } from '../../recent-sign-in.ts';
 import { useAction } from '../../resource.ts';
 import { text } from '../../text/text.ts';
 import { QrCode } from './qr-code.tsx';
-import { recoveryCodes } from './recovery-codes-dialog.tsx';
+import { showRecoveryCodes } from './recovery-codes-dialog.tsx';
 
 type Begun = ResponseOf<'POST /auth/account/second-factor'>;
 
@@ -60,7 +60,7 @@ function ConfirmStep({ begun, onClose }: { readonly begun: Begun; readonly onClo
     const code = fields.text('code').replaceAll(/\s/g, '');
     const confirmed = await call('POST /auth/account/second-factor/confirm', { body: { code } });
     onClose();
-    recoveryCodes.value = confirmed.recoveryCodes;
+    await showRecoveryCodes(confirmed.recoveryCodes, text.security.appAdded);
   });
   return (
     <Step>

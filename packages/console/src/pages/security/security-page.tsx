@@ -1,27 +1,34 @@
-/** Second factor, recovery codes, sessions and activity of the account. */
+/** Second factor, recovery codes, passkeys, sessions and activity of the account. */
 import { Page } from '../../parts/page.tsx';
-import { session } from '../../session.ts';
+import { config, session } from '../../session.ts';
 import { text } from '../../text/text.ts';
 import { ActivitySection } from './activity-section.tsx';
+import { PasskeysSection } from './passkeys-section.tsx';
 import { SecondFactorSection } from './second-factor-section.tsx';
 import { SessionsSection, useSessions } from './sessions-section.tsx';
 
 export function SecurityPage() {
+  const isComplete = !session.value?.account.mustEnrol;
   return (
     <Page title={text.security.title}>
       <SecondFactorSection />
       {/* Until the person has set up a required second factor, the server rejects the requests of the other sections. */}
-      {!session.value?.account.mustEnrol && <Sections />}
+      {isComplete ? <AllSections /> : <Passkeys onChanged={() => undefined} />}
     </Page>
   );
 }
 
-function Sections() {
+function AllSections() {
   const sessions = useSessions();
+  const reload = (): void => void sessions.reload();
   return (
     <>
+      <Passkeys onChanged={reload} />
       <SessionsSection sessions={sessions} />
-      <ActivitySection onSessionsEnded={() => void sessions.reload()} />
+      <ActivitySection onSessionsEnded={reload} />
     </>
   );
 }
+
+const Passkeys = ({ onChanged }: { readonly onChanged: () => void }) =>
+  config.value?.features.passkeys ? <PasskeysSection onChanged={onChanged} /> : null;

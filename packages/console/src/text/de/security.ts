@@ -8,7 +8,8 @@ export const security = {
   off: 'Aus',
   offIntro:
     'Für eine Anmeldung genügt Ihr Passwort. Mit einem zweiten Faktor kann sich eine Person, die Ihr Passwort erfährt, ohne Ihr Gerät nicht anmelden.',
-  onIntro: 'Jede Anmeldung benötigt Ihr Passwort und einen Einmalcode.',
+  onIntro:
+    'Eine Anmeldung mit Ihrem Passwort benötigt auch einen Einmalcode, einen Wiederherstellungscode oder einen Passkey.',
   setUp: 'Authenticator-App einrichten',
   authenticatorApp: 'Authenticator-App',
   appHint: 'Zeigt alle 30 Sekunden einen neuen Einmalcode.',
@@ -46,6 +47,31 @@ export const security = {
   codesFileName: 'wiederherstellungscodes.txt',
   codesFileHeading: (product: string, email: string, at: string) =>
     `${product}: Wiederherstellungscodes von ${email}, ${at}`,
+
+  passkeys: 'Passkeys',
+  passkeysIntro:
+    'Melden Sie sich mit Fingerabdruck, Gesicht oder der PIN Ihres Geräts an. Nur Ihr Gerät hat das Geheimnis, und keine andere Website kann es benutzen.',
+  noPasskeys: 'Sie haben keinen Passkey.',
+  noPasskeySupport: 'Dieser Browser kann keine Passkeys erzeugen.',
+  addPasskey: 'Passkey hinzufügen',
+  addPasskeyIntro: 'Ihr Browser fragt, wo er den Passkey speichern soll. Ihre anderen Sitzungen enden.',
+  passkeyName: 'Name',
+  passkeyNameHint: 'Um ihn in der Liste zu erkennen.',
+  passkeyAdded: 'Der Passkey wurde hinzugefügt.',
+  passkey: 'Passkey',
+  passkeyCreated: 'Erstellt',
+  storedOn: 'Gespeichert',
+  synced: 'synchronisiert',
+  thisDeviceOnly: 'nur auf einem Gerät',
+  otherAddress: 'für eine andere Adresse dieses Dienstes',
+  rename: 'Umbenennen',
+  renamePasskey: 'Passkey umbenennen',
+  removePasskey: (name: string) => `Den Passkey ${name} entfernen?`,
+  removePasskeyIntro:
+    'Sie können sich danach nicht mehr mit ihm anmelden. Ihre anderen Sitzungen enden. Ohne einen anderen Passkey oder eine Authenticator-App genügt für eine Anmeldung Ihr Passwort.',
+  passkeyRemoved: 'Der Passkey wurde entfernt.',
+  appNotSetUp: 'Nicht eingerichtet.',
+  appAdded: 'Die Authenticator-App wurde eingerichtet. Ihre Wiederherstellungscodes gelten weiter.',
 
   sessions: 'Sitzungen',
   sessionsIntro: 'Wo Ihr Konto angemeldet ist. Eine beendete Sitzung wird sofort auf jeder Instanz abgewiesen.',

@@ -60,4 +60,11 @@ export const problems = {
   last_manager: 'The last manager cannot be removed. Add another one, or delete the service account.',
   account_not_found: 'The service account does not exist, or you do not manage it.',
   name_differs: 'This is not its name.',
+  passkey_cancelled: 'No passkey was created: you cancelled, or it took too long.',
+  passkey_failed: 'The browser could not create a passkey.',
+  passkey_exists: 'This device or password manager already has a passkey for your account.',
+  passkey_invalid: 'The passkey is not valid. Try again.',
+  passkey_limit_reached: 'You have as many passkeys as the installation permits. Remove one first.',
+  passkey_not_found: 'The passkey has already been removed.',
+  passkeys_unavailable: 'This installation has no passkeys.',
 };
