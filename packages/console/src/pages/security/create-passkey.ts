@@ -9,7 +9,7 @@ type Registration = RequestOf<'POST /auth/passkeys'>['body']['response'];
 export const canCreatePasskeys = (): boolean =>
   typeof globalThis.PublicKeyCredential?.parseCreationOptionsFromJSON === 'function';
 
-/** @throws Problem `passkey_cancelled`, `passkey_exists`, `passkey_failed`, or one of the API */
+/** @throws Problem `passkey_not_created`, `passkey_exists`, `passkey_failed`, or one of the API */
 export async function createPasskey(name: string): Promise<ResponseOf<'POST /auth/passkeys'>> {
   const options = await call('POST /auth/passkeys/options');
   const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(options);
@@ -23,7 +23,7 @@ export async function createPasskey(name: string): Promise<ResponseOf<'POST /aut
 function codeOf(error: unknown): string {
   const name = error instanceof DOMException ? error.name : '';
   if (name === 'InvalidStateError') return 'passkey_exists';
-  return name === 'NotAllowedError' || name === 'AbortError' ? 'passkey_cancelled' : 'passkey_failed';
+  return name === 'NotAllowedError' || name === 'AbortError' ? 'passkey_not_created' : 'passkey_failed';
 }
 
 /** Not every browser has these functions. */

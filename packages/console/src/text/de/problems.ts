@@ -69,7 +69,7 @@ export const problems = {
     'Das letzte verwaltende Konto kann nicht entfernt werden. Fügen Sie ein anderes hinzu, oder löschen Sie das Dienstkonto.',
   account_not_found: 'Das Dienstkonto existiert nicht, oder Sie verwalten es nicht.',
   name_differs: 'Das ist nicht sein Name.',
-  passkey_cancelled: 'Es wurde kein Passkey erzeugt: Sie haben abgebrochen, oder es hat zu lange gedauert.',
+  passkey_not_created: 'Es wurde kein Passkey erzeugt: Sie haben abgebrochen, oder es hat zu lange gedauert.',
   passkey_failed: 'Der Browser konnte keinen Passkey erzeugen.',
   passkey_exists: 'Dieses Gerät oder dieser Passwortmanager hat bereits einen Passkey für Ihr Konto.',
   passkey_invalid: 'Der Passkey ist ungültig. Versuchen Sie es noch einmal.',

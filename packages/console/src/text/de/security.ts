@@ -15,10 +15,10 @@ export const security = {
   appHint: 'Zeigt alle 30 Sekunden einen neuen Einmalcode.',
   requiredByPolicy: 'Die Administration verlangt für Ihr Konto einen zweiten Faktor. Sie können ihn nicht entfernen.',
   remove: 'Entfernen',
-  removed: 'Der zweite Faktor wurde entfernt.',
-  removeTitle: 'Zweiten Faktor entfernen?',
+  removed: 'Die Authenticator-App wurde entfernt.',
+  removeTitle: 'Authenticator-App entfernen?',
   removeIntro:
-    'Danach genügt für eine Anmeldung Ihr Passwort. Ihre Wiederherstellungscodes werden ungültig, und Ihre anderen Sitzungen enden.',
+    'Ihre anderen Sitzungen enden. Wenn Sie keinen Passkey haben, werden Ihre Wiederherstellungscodes ungültig, und für eine Anmeldung genügt Ihr Passwort.',
 
   setUpTitle: 'Authenticator-App einrichten',
   setUpIntro:

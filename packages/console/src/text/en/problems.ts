@@ -60,7 +60,7 @@ export const problems = {
   last_manager: 'The last manager cannot be removed. Add another one, or delete the service account.',
   account_not_found: 'The service account does not exist, or you do not manage it.',
   name_differs: 'This is not its name.',
-  passkey_cancelled: 'No passkey was created: you cancelled, or it took too long.',
+  passkey_not_created: 'No passkey was created: you cancelled, or it took too long.',
   passkey_failed: 'The browser could not create a passkey.',
   passkey_exists: 'This device or password manager already has a passkey for your account.',
   passkey_invalid: 'The passkey is not valid. Try again.',

@@ -14,10 +14,10 @@ export const security = {
   appHint: 'Shows a new one-time code every 30 seconds.',
   requiredByPolicy: 'An administrator requires a second factor for your account. You cannot remove it.',
   remove: 'Remove',
-  removed: 'The second factor has been removed.',
-  removeTitle: 'Remove the second factor?',
+  removed: 'The authenticator app has been removed.',
+  removeTitle: 'Remove the authenticator app?',
   removeIntro:
-    'Afterwards a sign-in needs only your password. Your recovery codes become void, and your other sessions end.',
+    'Your other sessions end. If you have no passkey, your recovery codes become void, and a sign-in needs only your password.',
 
   setUpTitle: 'Set up an authenticator app',
   setUpIntro:
