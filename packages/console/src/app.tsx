@@ -2,7 +2,8 @@
 import { render } from 'preact';
 import { LocationProvider } from 'preact-iso/router';
 import { Problem } from './problem.ts';
-import { config, loadSession } from './session.ts';
+import { productName } from './product-name.ts';
+import { loadSession } from './session.ts';
 import { Shell } from './shell.tsx';
 import { ProblemNotice } from './parts/problem-notice.tsx';
 import { loadTexts, text } from './text/text.ts';
@@ -17,7 +18,7 @@ async function start(): Promise<void> {
     if (!(data.reason instanceof Problem)) throw data.reason;
     return showFailure(data.reason);
   }
-  document.title = config.value?.product ?? text.general.product;
+  document.title = productName();
   root.replaceChildren();
   render(
     <LocationProvider scope="/console">

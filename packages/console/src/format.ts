@@ -37,13 +37,8 @@ export function formatDuration(seconds: number): string {
 }
 
 /** For example “1:58”. */
-export function formatCountdown(seconds: number): string {
-  const parts = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60, seconds % 60].map(String);
-  const [hours = '0', minutes = '0', rest = '0'] = parts;
-  return hours === '0'
-    ? `${minutes}:${rest.padStart(2, '0')}`
-    : `${hours}:${minutes.padStart(2, '0')}:${rest.padStart(2, '0')}`;
-}
+export const formatCountdown = (seconds: number): string =>
+  `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
 
 export const plural = (count: number, forms: { readonly one: string; readonly other: string }): string =>
   new Intl.PluralRules(locale).select(count) === 'one' ? forms.one : forms.other;

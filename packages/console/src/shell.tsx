@@ -3,14 +3,17 @@ import { useLayoutEffect } from 'preact/hooks';
 import { Route, Router, useLocation } from 'preact-iso/router';
 import { ConfirmationDialog } from './confirmation-dialog.tsx';
 import { Announcements } from './parts/announce.tsx';
+import { Dialog } from './parts/dialog.tsx';
 import { Icon } from './parts/icon.tsx';
 import { lazyPage } from './parts/lazy-page.tsx';
 import { Menu } from './parts/menu.tsx';
+import { ProblemNotice } from './parts/problem-notice.tsx';
+import type { Problem } from './problem.ts';
+import { productName } from './product-name.ts';
 import { Notice } from './parts/notice.tsx';
 import { KeysPage } from './pages/keys/keys-page.tsx';
 import { NotFoundPage } from './pages/not-found-page.tsx';
-import { RecoveryCodesDialog, recoveryCodes } from './pages/security/recovery-codes-dialog.tsx';
-import { SessionEndDialog } from './session-end-dialog.tsx';
+import { recoveryCodes } from './pages/security/recovery-codes.ts';
 import { SignInPage } from './pages/sign-in/sign-in-page.tsx';
 import { config, confirmation, ending, outage, session, signOut } from './session.ts';
 import { useAction } from './resource.ts';
@@ -20,10 +23,12 @@ const furtherPages = () => import('./pages/further-pages.ts');
 const AccountPage = lazyPage(async () => (await furtherPages()).AccountPage);
 const FirstAdministratorPage = lazyPage(async () => (await furtherPages()).FirstAdministratorPage);
 const KeyPage = lazyPage(async () => (await furtherPages()).KeyPage);
+const RecoveryCodesDialog = lazyPage(async () => (await furtherPages()).RecoveryCodesDialog);
 const SecurityPage = lazyPage(async () => (await furtherPages()).SecurityPage);
 const ServiceAccountKeyPage = lazyPage(async () => (await furtherPages()).ServiceAccountKeyPage);
 const ServiceAccountPage = lazyPage(async () => (await furtherPages()).ServiceAccountPage);
 const ServiceAccountsPage = lazyPage(async () => (await furtherPages()).ServiceAccountsPage);
+const SessionEndDialog = lazyPage(async () => (await furtherPages()).SessionEndDialog);
 const SignUpPage = lazyPage(async () => (await furtherPages()).SignUpPage);
 
 export function Shell() {
@@ -125,8 +130,15 @@ const BrandName = () => (
     <svg class="icon brand-mark" viewBox="0 0 16 16" aria-hidden="true">
       <path d="M4.5 2.5v11M4.5 9l6.5-6.5M7 6.5l5 7" />
     </svg>
-    <span class="brand-name">{config.value?.product ?? text.general.product}</span>
+    <span class="brand-name">{productName()}</span>
   </>
+);
+
+/** The session continues: the person must not leave the computer without a notice. */
+const ProblemDialog = ({ problem, onClose }: { readonly problem: Problem; readonly onClose: () => void }) => (
+  <Dialog title={text.general.signOutFailed} onClose={onClose}>
+    <ProblemNotice problem={problem} />
+  </Dialog>
 );
 
 function AccountMenu() {
@@ -138,32 +150,35 @@ function AccountMenu() {
   });
   const email = session.value?.account.email ?? '';
   return (
-    <Menu
-      buttonClass="button quiet account-button"
-      button={
-        <>
-          <span class="visually-hidden">{text.general.accountMenu} </span>
-          <span class="account-email">{email}</span>
-          <span class="avatar" aria-hidden="true">
-            {email.slice(0, 1)}
-          </span>
-        </>
-      }
-    >
-      <p class="menu-heading">
-        {text.general.signedInAs} <strong>{email}</strong>
-      </p>
-      <a href="/console/account">
-        <Icon name="user" /> {text.general.account}
-      </a>
-      <a href="/console/security">
-        <Icon name="shield" /> {text.general.security}
-      </a>
-      <hr />
-      <button type="button" onClick={() => void leave.run()}>
-        <Icon name="leave" /> {text.general.signOut}
-      </button>
-    </Menu>
+    <>
+      {leave.problem && <ProblemDialog problem={leave.problem} onClose={leave.clear} />}
+      <Menu
+        buttonClass="button quiet account-button"
+        button={
+          <>
+            <span class="visually-hidden">{text.general.accountMenu} </span>
+            <span class="account-email">{email}</span>
+            <span class="avatar" aria-hidden="true">
+              {email.slice(0, 1)}
+            </span>
+          </>
+        }
+      >
+        <p class="menu-heading">
+          {text.general.signedInAs} <strong>{email}</strong>
+        </p>
+        <a href="/console/account">
+          <Icon name="user" /> {text.general.account}
+        </a>
+        <a href="/console/security">
+          <Icon name="shield" /> {text.general.security}
+        </a>
+        <hr />
+        <button type="button" onClick={() => void leave.run()}>
+          <Icon name="leave" /> {text.general.signOut}
+        </button>
+      </Menu>
+    </>
   );
 }
 

@@ -7,8 +7,6 @@ const shapes = {
   search: 'M7 11.75a4.75 4.75 0 1 0 0-9.5 4.75 4.75 0 0 0 0 9.5m3.5-1.25L14 14',
   menu: 'M2 4.5h12M2 8h12M2 11.5h12',
   more: 'M3.5 8h.01M8 8h.01M12.5 8h.01',
-  down: 'm4.5 6.5 3.5 3.5 3.5-3.5',
-  up: 'm4.5 9.5 3.5-3.5 3.5 3.5',
   plus: 'M8 3v10M3 8h10',
   close: 'm4 4 8 8M12 4l-8 8',
   check: 'm3 8.5 3.25 3.25L13 5',
@@ -20,8 +18,6 @@ const shapes = {
   warning: 'M8 2 1.5 13.5h13zM8 6.5v3M8 11.5h.01',
   error: 'M5.5 2h5L14 5.5v5L10.5 14h-5L2 10.5v-5zM8 5v3.5M8 11h.01',
   leave: 'M6 2.5H2.5v11H6M6 8h7.5m-3-3 3 3-3 3',
-  device: 'M2 3h12v7.5H2zM5 13.5h6',
-  mail: 'M2 3.5h12v9H2zM2 4l6 5 6-5',
 } as const;
 
 export type IconName = keyof typeof shapes;

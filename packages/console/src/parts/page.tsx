@@ -3,7 +3,7 @@
  */
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
-import { config } from '../session.ts';
+import { productName } from '../product-name.ts';
 import { firstField } from './first-field.ts';
 
 interface PageProps {
@@ -28,7 +28,7 @@ export function Page({ title, actions, intro, parent, children }: PageProps) {
     isFirst = false;
   }, []);
   useLayoutEffect(() => {
-    document.title = `${title} · ${config.value?.product ?? 'Keyreeve'}`;
+    document.title = `${title} · ${productName()}`;
   }, [title]);
   return (
     <>

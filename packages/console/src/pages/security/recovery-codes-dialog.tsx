@@ -2,7 +2,7 @@
  * Shows new recovery codes once. It is rendered beside the page (shell.tsx): a session that no longer has to enrol shows other
  * pages, which must not remove the codes.
  */
-import { signal, useSignal } from '@preact/signals';
+import { useSignal } from '@preact/signals';
 import { useRef } from 'preact/hooks';
 import { formatDateTime } from '../../format.ts';
 import { Button } from '../../parts/button.tsx';
@@ -10,12 +10,11 @@ import { Choice } from '../../parts/choice.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Notice } from '../../parts/notice.tsx';
 import { announce } from '../../parts/announce.tsx';
+import { productName } from '../../product-name.ts';
 import { saveFile } from '../../save-file.ts';
 import { config, reloadSession, session } from '../../session.ts';
 import { text } from '../../text/text.ts';
-
-/** While set, the dialog is open. */
-export const recoveryCodes = signal<readonly string[]>();
+import { recoveryCodes } from './recovery-codes.ts';
 
 /** After a second factor was added. @param sentence if the account keeps its earlier codes */
 export async function showRecoveryCodes(codes: readonly string[], sentence: string): Promise<void> {
@@ -29,7 +28,7 @@ export async function showRecoveryCodes(codes: readonly string[], sentence: stri
 
 function fileOf(codes: readonly string[]): string {
   const heading = text.security.codesFileHeading(
-    config.value?.product ?? text.general.product,
+    productName(),
     session.value?.account.email ?? '',
     formatDateTime(new Date().toISOString()),
   );

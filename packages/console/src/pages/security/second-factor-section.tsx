@@ -12,7 +12,7 @@ import { prepareProof } from '../../recent-sign-in.ts';
 import { useResource } from '../../resource.ts';
 import { reloadSession, session } from '../../session.ts';
 import { text } from '../../text/text.ts';
-import { recoveryCodes } from './recovery-codes-dialog.tsx';
+import { recoveryCodes } from './recovery-codes.ts';
 import { SecondFactorSetup } from './second-factor-setup.tsx';
 
 type Opened = 'setUp' | 'remove' | 'replace';

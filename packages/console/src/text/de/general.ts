@@ -8,6 +8,7 @@ export const general = {
   security: 'Sicherheit',
   account: 'Konto',
   signOut: 'Abmelden',
+  signOutFailed: 'Sie sind noch angemeldet',
   signedInAs: 'Angemeldet als',
   loading: 'Wird geladen …',
   retry: 'Erneut versuchen',

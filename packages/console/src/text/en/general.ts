@@ -8,6 +8,7 @@ export const general = {
   security: 'Security',
   account: 'Account',
   signOut: 'Sign out',
+  signOutFailed: 'You are still signed in',
   signedInAs: 'Signed in as',
   loading: 'Loading…',
   retry: 'Try again',
