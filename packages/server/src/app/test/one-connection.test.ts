@@ -27,6 +27,9 @@ import {
   nextStep,
   signInWith,
 } from '../../../test-kit/authenticator.ts';
+import { addPasskey, originOf, passkeysPath, signInOptions, tryPasskey, tryToAdd } from '../../../test-kit/passkeys.ts';
+import { SoftwarePasskey } from '../../../test-kit/software-passkey.ts';
+import { ConsoleClient } from '../../../test-kit/console-client.ts';
 
 interface Stage {
   readonly client: AccountClient;
@@ -207,6 +210,30 @@ const requests: Readonly<Record<string, Send>> = {
   removeSecondFactor: withFactor(({ client: { app } }, user, code) =>
     as(app, user, 'DELETE', factorPath, { currentPassword: password, code }),
   ),
+  passkeyOptions: own('POST', () => `${passkeysPath}/options`),
+  addPasskey: async ({ client: { app } }) =>
+    tryToAdd(app, await app.signIn(newEmail()), new SoftwarePasskey(originOf(app))),
+  listPasskeys: own('GET', () => passkeysPath),
+  renamePasskey: async ({ client: { app } }) => {
+    const user = await app.signIn(newEmail());
+    const { passkey } = await addPasskey(app, user);
+    return as(app, user, 'PATCH', `${passkeysPath}/${passkey.id}`, { name: 'phone' });
+  },
+  removePasskey: async ({ client: { app } }) => {
+    const user = await app.signIn(newEmail());
+    const { passkey } = await addPasskey(app, user);
+    return as(app, user, 'DELETE', `${passkeysPath}/${passkey.id}`);
+  },
+  passkeySignInOptions: ({ client: { app } }) => app.call('POST', `${passkeysPath}/sign-in/options`),
+  signInWithPasskey: async ({ client: { app } }) => {
+    const { authenticator } = await addPasskey(app, await app.signIn(newEmail()));
+    return tryPasskey(app, authenticator);
+  },
+  startConsoleSessionWithPasskey: async ({ client: { app } }) => {
+    const { authenticator } = await addPasskey(app, await app.signIn(newEmail()));
+    const json = { passkey: authenticator.get(await signInOptions(app)) };
+    return new ConsoleClient(app).call('POST', '/session/passkey', { json });
+  },
   replaceRecoveryCodes: withFactor(({ client: { app } }, user, code) =>
     as(app, user, 'POST', '/auth/account/recovery-codes', { currentPassword: password, code }),
   ),
