@@ -8,6 +8,7 @@ import { Pool } from 'pg';
 import { allRoutes, publicKeyExample, type RouteContract } from '@keyreeve/contract';
 import { sql } from '../../foundation/database/sql.ts';
 import { consoleRequests } from './console-requests.ts';
+import { passkeyRequests } from './passkey-requests.ts';
 import { requestsWithoutCredential } from './requests-without-credential.ts';
 import { basic, bearer, goodPassword, operator, type Answered, type SignedIn } from '../../../test-kit/new-app.ts';
 import { currentKind } from '../../../test-kit/new-db.ts';
@@ -27,9 +28,6 @@ import {
   nextStep,
   signInWith,
 } from '../../../test-kit/authenticator.ts';
-import { addPasskey, originOf, passkeysPath, signInOptions, tryPasskey, tryToAdd } from '../../../test-kit/passkeys.ts';
-import { SoftwarePasskey } from '../../../test-kit/software-passkey.ts';
-import { ConsoleClient } from '../../../test-kit/console-client.ts';
 
 interface Stage {
   readonly client: AccountClient;
@@ -210,30 +208,6 @@ const requests: Readonly<Record<string, Send>> = {
   removeSecondFactor: withFactor(({ client: { app } }, user, code) =>
     as(app, user, 'DELETE', factorPath, { currentPassword: password, code }),
   ),
-  passkeyOptions: own('POST', () => `${passkeysPath}/options`),
-  addPasskey: async ({ client: { app } }) =>
-    tryToAdd(app, await app.signIn(newEmail()), new SoftwarePasskey(originOf(app))),
-  listPasskeys: own('GET', () => passkeysPath),
-  renamePasskey: async ({ client: { app } }) => {
-    const user = await app.signIn(newEmail());
-    const { passkey } = await addPasskey(app, user);
-    return as(app, user, 'PATCH', `${passkeysPath}/${passkey.id}`, { name: 'phone' });
-  },
-  removePasskey: async ({ client: { app } }) => {
-    const user = await app.signIn(newEmail());
-    const { passkey } = await addPasskey(app, user);
-    return as(app, user, 'DELETE', `${passkeysPath}/${passkey.id}`);
-  },
-  passkeySignInOptions: ({ client: { app } }) => app.call('POST', `${passkeysPath}/sign-in/options`),
-  signInWithPasskey: async ({ client: { app } }) => {
-    const { authenticator } = await addPasskey(app, await app.signIn(newEmail()));
-    return tryPasskey(app, authenticator);
-  },
-  startConsoleSessionWithPasskey: async ({ client: { app } }) => {
-    const { authenticator } = await addPasskey(app, await app.signIn(newEmail()));
-    const json = { passkey: authenticator.get(await signInOptions(app)) };
-    return new ConsoleClient(app).call('POST', '/session/passkey', { json });
-  },
   replaceRecoveryCodes: withFactor(({ client: { app } }, user, code) =>
     as(app, user, 'POST', '/auth/account/recovery-codes', { currentPassword: password, code }),
   ),
@@ -267,10 +241,7 @@ const requests: Readonly<Record<string, Send>> = {
     newPassword: otherPassword,
     revokeKeys: true,
   }),
-  changeEmail: async ({ client: { app } }) => {
-    const json = { email: newEmail(), currentPassword: password };
-    return as(app, await app.signIn(newEmail()), 'PUT', '/auth/account/email', json);
-  },
+  changeEmail: own('PUT', () => '/auth/account/email', { email: 'changed@example.com', currentPassword: password }),
   confirmEmailChange: async ({ client }) => {
     const email = newEmail();
     const user = await client.app.signIn(newEmail());
@@ -369,6 +340,7 @@ const requests: Readonly<Record<string, Send>> = {
   introspect: verifying('/auth/introspect', (token) => ({ body: new URLSearchParams({ token }).toString() })),
   ...requestsWithoutCredential(github),
   ...consoleRequests(own, administered),
+  ...passkeyRequests(newEmail),
   getJwks: read('/.well-known/jwks.json'),
   getMetadata: read('/.well-known/oauth-authorization-server'),
   verifyEmailPage: read('/account/verify-email'),
