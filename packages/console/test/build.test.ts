@@ -1,6 +1,6 @@
 /** The committed output of the console is that of its source, and stays small. */
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync } from 'node:fs';
+import { globSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
@@ -39,4 +39,16 @@ test('the sign-in and the list of keys load at most 35 kB of scripts and 8 kB of
 test('the pages beyond the list of keys load at most 20 kB more', () => {
   const scripts = sizeOf('further-pages.js');
   assert.ok(scripts <= 20_000, `further-pages.js has ${scripts} bytes gzipped`);
+});
+
+test('the console inserts texts as text, not as HTML', { tags: ['asvs:3.2.2'] }, () => {
+  const source = join(import.meta.dirname, '../src');
+  const files = globSync('**/*.{ts,tsx}', { cwd: source });
+  assert.ok(files.length > 20, 'sources are found');
+  for (const file of files)
+    assert.doesNotMatch(
+      readFileSync(join(source, file), 'utf8'),
+      /dangerouslySetInnerHTML|(?:inner|outer)HTML|insertAdjacentHTML|document\.write|parseFromString|srcdoc/i,
+      file,
+    );
 });

@@ -19,6 +19,7 @@ test('a sign-in shows the page of the URL, and scripts cannot read the session',
   const { page } = visitor;
   await visitor.goto('/console/security');
   await heading(visitor, 'Sign in');
+  assert.equal(await page.getByLabel('Password', { exact: true }).getAttribute('type'), 'password');
   await signIn(page, email, 'a wrong password');
   await page.getByText('The email address or the password is wrong.').waitFor();
   assert.equal(await page.getByLabel('Email address').inputValue(), email, 'the form keeps the email address');

@@ -32,37 +32,41 @@ async function buildOf(app: TestApp): Promise<string> {
   return /\/console\/assets\/([\w-]+)\/app\.js/.exec(body)?.[1] ?? '';
 }
 
-test('every page path of the console returns the same page, with its policy and the hash of the files', async () => {
-  using folder = newConsoleFolder();
-  await using app = await newApp({ consoleFolder: folder.path });
-  const page = await get(app, '/console');
-  assert.equal(page.status, 200);
-  assert.match(
-    page.body,
-    /^<!doctype html>\n<script type="module" src="\/console\/assets\/[\w-]{22}\/app\.js"><\/script>\n$/,
-  );
-  const expected = {
-    'content-type': 'text/html; charset=utf-8',
-    'cache-control': 'no-cache',
-    'content-security-policy': policy,
-    vary: 'Accept-Encoding',
-    'x-content-type-options': 'nosniff',
-    'referrer-policy': 'no-referrer',
-    'cross-origin-opener-policy': 'same-origin',
-    'cross-origin-resource-policy': 'same-origin',
-    'set-cookie': undefined,
-    'access-control-allow-origin': undefined,
-  };
-  const paths = ['', '/', '/keys', '/keys/7?a=b', '/a/b/c/d', '/apis', '/%61pi'];
-  for (const path of paths) {
-    const answer = await get(app, `/console${path}`);
-    assert.deepEqual([answer.status, answer.body], [200, page.body], path);
-    for (const [name, value] of Object.entries(expected))
-      assert.equal(headerOf(answer, name), value, `${path} ${name}`);
-  }
-  const answer = await fetch(new URL('/console/keys', app.url), { method: 'HEAD' });
-  assert.deepEqual([answer.status, answer.headers.get('content-security-policy')], [200, policy]);
-});
+test(
+  'every page path of the console returns the same page, with its policy and the hash of the files',
+  { tags: ['asvs:3.4.3', 'asvs:3.7.1'] },
+  async () => {
+    using folder = newConsoleFolder();
+    await using app = await newApp({ consoleFolder: folder.path });
+    const page = await get(app, '/console');
+    assert.equal(page.status, 200);
+    assert.match(
+      page.body,
+      /^<!doctype html>\n<script type="module" src="\/console\/assets\/[\w-]{22}\/app\.js"><\/script>\n$/,
+    );
+    const expected = {
+      'content-type': 'text/html; charset=utf-8',
+      'cache-control': 'no-cache',
+      'content-security-policy': policy,
+      vary: 'Accept-Encoding',
+      'x-content-type-options': 'nosniff',
+      'referrer-policy': 'no-referrer',
+      'cross-origin-opener-policy': 'same-origin',
+      'cross-origin-resource-policy': 'same-origin',
+      'set-cookie': undefined,
+      'access-control-allow-origin': undefined,
+    };
+    const paths = ['', '/', '/keys', '/keys/7?a=b', '/a/b/c/d', '/apis', '/%61pi'];
+    for (const path of paths) {
+      const answer = await get(app, `/console${path}`);
+      assert.deepEqual([answer.status, answer.body], [200, page.body], path);
+      for (const [name, value] of Object.entries(expected))
+        assert.equal(headerOf(answer, name), value, `${path} ${name}`);
+    }
+    const answer = await fetch(new URL('/console/keys', app.url), { method: 'HEAD' });
+    assert.deepEqual([answer.status, answer.headers.get('content-security-policy')], [200, policy]);
+  },
+);
 
 test('the files of the package are served', async () => {
   await using app = await newApp();

@@ -22,22 +22,26 @@ const paths = [
   '/console/session',
 ];
 
-test('GET / redirects a browser to the console, and returns JSON to other clients', async () => {
-  await using app = await newApp();
-  const answer = await get(app, '/', 'localhost', browser);
-  assert.deepEqual(
-    [
-      answer.status,
-      answer.body,
-      ...['location', 'vary', 'cache-control'].map((name) => answer.headers.get(name)?.join()),
-    ],
-    [303, '', '/console', 'Accept', 'no-store'],
-  );
-  for (const accept of ['*/*', 'application/json', 'application/json, text/html;q=0.5']) {
-    const { status, headers } = await get(app, '/', 'localhost', `Accept: ${accept}`);
-    assert.deepEqual([status, headers.get('content-type')?.join()], [200, 'application/json; charset=utf-8'], accept);
-  }
-});
+test(
+  'GET / redirects a browser to the console, and returns JSON to other clients',
+  { tags: ['asvs:3.7.2'] },
+  async () => {
+    await using app = await newApp();
+    const answer = await get(app, '/', 'localhost', browser);
+    assert.deepEqual(
+      [
+        answer.status,
+        answer.body,
+        ...['location', 'vary', 'cache-control'].map((name) => answer.headers.get(name)?.join()),
+      ],
+      [303, '', '/console', 'Accept', 'no-store'],
+    );
+    for (const accept of ['*/*', 'application/json', 'application/json, text/html;q=0.5']) {
+      const { status, headers } = await get(app, '/', 'localhost', `Accept: ${accept}`);
+      assert.deepEqual([status, headers.get('content-type')?.join()], [200, 'application/json; charset=utf-8'], accept);
+    }
+  },
+);
 
 test('with KEYREEVE_CONSOLE=off, no path of the console exists, and / is a page of links', async () => {
   await using app = await newApp({ environment: { KEYREEVE_CONSOLE: 'off' } });
