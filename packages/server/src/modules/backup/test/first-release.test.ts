@@ -27,6 +27,7 @@ function asOfFirstSchema(text: string): string {
     'expiry_notices',
     'scopes',
     'leaked_secrets',
+    'passkeys',
   ];
   const columns = [
     'keys_imported_at',
