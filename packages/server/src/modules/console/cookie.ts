@@ -85,10 +85,22 @@ export class SessionCookie {
     );
     return fields
       .flatMap((field) => field.split(';'))
-      .map((pair) => pair.trim())
+      .map(withoutWhitespace)
       .filter((pair) => pair.startsWith(`${this.name}=`))
       .map((pair) => pair.slice(this.name.length + 1));
   }
+}
+
+/**
+ * Removes spaces and tabs at both ends, as browsers do. `trim` would also remove U+00A0, which browsers accept in names: a
+ * sibling subdomain could then set a cookie for all subdomains whose name becomes one with the prefix `__Host-`.
+ */
+function withoutWhitespace(text: string): string {
+  const isWhitespace = (index: number): boolean => text[index] === ' ' || text[index] === '\t';
+  let [start, end] = [0, text.length];
+  while (start < end && isWhitespace(start)) start++;
+  while (end > start && isWhitespace(end - 1)) end--;
+  return text.slice(start, end);
 }
 
 /** @returns undefined for text of another format */

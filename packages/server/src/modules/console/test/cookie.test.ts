@@ -7,6 +7,7 @@ import { bearer, goodPassword, newApp, type TestApp } from '../../../../test-kit
 import { ask, head, type RawAnswer } from '../../../../test-kit/raw-http.ts';
 
 const https = { KEYREEVE_PUBLIC_URL: 'https://auth.example.com', KEYREEVE_TRUSTED_PROXIES: '127.0.0.1' };
+const proxied = ['X-Forwarded-Proto: https', 'X-Forwarded-For: 192.0.2.1'];
 
 async function signInOver(app: TestApp, email: string, lines: readonly string[] = []): Promise<RawAnswer> {
   const body = JSON.stringify({ email, password: goodPassword });
@@ -31,7 +32,7 @@ test(
     for (const [name, [environment, expected]] of Object.entries(attributes)) {
       await using app = await newApp({ environment });
       const { email } = await app.createAccount();
-      const answer = await signInOver(app, email, ['X-Forwarded-Proto: https', 'X-Forwarded-For: 192.0.2.1']);
+      const answer = await signInOver(app, email, proxied);
       assert.equal(answer.status, 200, `${name} ${answer.body}`);
       const set = answer.headers.get('set-cookie') ?? [];
       assert.equal(set.length, 1, name);
@@ -97,6 +98,34 @@ test(
     }
     const own = await client.call('GET', '/session', { headers: { origin: app.service.publicUrl } });
     assert.equal(own.status, 200);
+  },
+);
+
+test(
+  'only a cookie with exactly the name is a session cookie: browsers accept other bytes before the prefix __Host-',
+  { tags: ['asvs:3.3.3'] },
+  async () => {
+    for (const environment of [{}, https]) {
+      await using app = await newApp({ environment });
+      const { email } = await app.createAccount();
+      const signedIn = await signInOver(app, email, proxied);
+      const [name = '', value = ''] =
+        /^([^;]*?)=([^;]*)/.exec(signedIn.headers.get('set-cookie')?.[0] ?? '')?.slice(1) ?? [];
+      const get = (cookie: string): Promise<RawAnswer> => {
+        const lines = ['Host: a', 'X-Keyreeve-Console: user', ...proxied, `Cookie: ${cookie}`];
+        return ask(app.url, head('GET /console/session HTTP/1.1', ...lines));
+      };
+      const own = `${name}=${value}`;
+      for (const byte of ['\xa0', '\x85', '\xad', '\xef\xbb\xbf', '\xe2\x80\x83', '!']) {
+        const foreign = `${byte}${name}=${value}`;
+        const what = Buffer.from(byte, 'latin1').toString('hex');
+        assert.equal((await get(foreign)).status, 401, what);
+        assert.equal((await get(`${foreign}; ${own}`)).status, 200, what);
+        assert.equal((await get(`${own};${foreign}`)).status, 200, what);
+        assert.equal((await get(`${name}${byte}=${value}`)).status, 401, what);
+      }
+      for (const cookie of [own, `a=b;${own}`, `a=b; \t${own} \t;c=d`]) assert.equal((await get(cookie)).status, 200);
+    }
   },
 );
 
