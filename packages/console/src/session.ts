@@ -8,7 +8,7 @@ import { localTime, setServerTime } from './clock.ts';
 import { Problem } from './problem.ts';
 
 export type Config = ResponseOf<'GET /console/config'>;
-export type SessionView = ResponseOf<'GET /console/session'>;
+export type SessionView = NonNullable<ResponseOf<'GET /console/session'>>;
 
 /** Settings of the installation. Undefined until the console has loaded. */
 export const config = signal<Config>();
@@ -70,7 +70,11 @@ export async function reloadSession(): Promise<void> {
 }
 
 /** Extends the session, as any action of a person does. @throws Problem */
-export const staySignedIn = async (): Promise<void> => setSession(await send('GET /console/session'));
+export async function staySignedIn(): Promise<void> {
+  const view = await send('GET /console/session');
+  if (view) setSession(view);
+  else endUnexpectedly();
+}
 
 function end(reason: typeof endReason.value): void {
   if (session.value) endReason.value = reason;
@@ -86,11 +90,8 @@ function endUnexpectedly(): void {
 async function currentSession(): Promise<SessionView | null> {
   try {
     const view = await send('GET /console/session', { isBackground: true });
-    setServerTime(view.now);
+    if (view) setServerTime(view.now);
     return view;
-  } catch (error) {
-    if (error instanceof Problem && error.status === 401) return null;
-    throw error;
   } finally {
     checkedAt = Date.now();
   }

@@ -174,10 +174,12 @@ export const getConsoleSession = {
   path: '/console/session',
   tag,
   summary: 'Get the console’s session',
-  auth: 'console_session',
+  description:
+    'The console reads it when it opens, also without a session: a response with an error status would be an error in the log of the browser.',
+  auth: 'console_sign_in',
   headers,
-  success: { status: 200, description: 'The session', schema: SessionView },
-  errors: consoleErrors,
+  success: { status: 200, description: 'The session; null without one', schema: orNull(SessionView) },
+  errors: ['ambiguous_credentials', 'cross_origin_request', 'not_found'],
 } as const satisfies RouteContract;
 
 export const confirmConsoleSession = {

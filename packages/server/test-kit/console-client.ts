@@ -59,7 +59,9 @@ export class ConsoleClient {
   }
 
   async isSignedIn(): Promise<boolean> {
-    return (await this.poll('/session')).status === 200;
+    const answer = await this.poll('/session');
+    assert.equal(answer.status, 200, answer.text);
+    return answer.json !== null;
   }
 
   /** Another tab with the same cookie, which it keeps when this one gets another. */

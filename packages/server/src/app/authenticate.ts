@@ -78,7 +78,7 @@ export async function consoleCallerOf(
   { sessions }: Console,
   { cookie, isPersonsAction }: ConsoleRequest,
 ): Promise<Caller | undefined> {
-  if (contract.auth === 'console_sign_in') return sessions.find(cookie, false);
+  if (contract.auth === 'console_sign_in') return sessions.find(cookie, isPersonsAction);
   const caller = await sessions.find(cookie, isPersonsAction);
   if (!caller) throw new DomainError('console_session_required');
   if (!isMirrored) return caller;

@@ -45,7 +45,7 @@ export function consoleRoutes({ cookie, sessions, configuration }: Console): rea
     }),
     route(contract.getConsoleSession, async ({ principal }) => ({
       status: 200,
-      body: await sessions.view(principal),
+      body: principal ? await sessions.view(principal) : null,
     })),
     route(contract.confirmConsoleSession, async ({ body, principal, clientIp, userAgent }) =>
       started(await sessions.confirm(principal, confirmationOf(body), { clientIp, userAgent }).catch(rejectSession)),

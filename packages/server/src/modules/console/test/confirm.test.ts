@@ -27,7 +27,8 @@ test('a confirmation renews the proof and replaces the secret', { tags: ['asvs:7
   });
   assert.deepEqual((await client.session()).session, confirmed);
   assert.notEqual(client.cookie, before.cookie);
-  assert.equal(problemCode(await before.poll('/session')), 'console_session_required');
+  assert.equal(await before.isSignedIn(), false);
+  assert.equal(problemCode(await before.poll('/api/auth/account')), 'console_session_required');
 });
 
 test(

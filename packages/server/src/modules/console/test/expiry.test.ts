@@ -31,7 +31,7 @@ test(
       }
       app.clock.advance({ seconds: 1 });
       assert.equal(problemCode(await client.poll('/api/auth/account')), 'console_session_required', role);
-      assert.equal(problemCode(await client.call('GET', '/session')), 'console_session_required', role);
+      assert.equal(problemCode(await client.call('GET', '/api/auth/account')), 'console_session_required', role);
     }
   },
 );

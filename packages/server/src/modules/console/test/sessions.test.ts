@@ -166,7 +166,8 @@ test(
       assert.deepEqual([await client.isSignedIn(), await elsewhere.isSignedIn()], [true, true], name);
       await end(app, id, client);
       for (const one of [client, elsewhere]) {
-        for (const path of ['/session', '/api/auth/account', '/api/auth/api-keys'])
+        assert.equal(await one.isSignedIn(), false, name);
+        for (const path of ['/api/auth/account', '/api/auth/api-keys'])
           assert.equal(problemCode(await one.poll(path)), 'console_session_required', `${name} ${path}`);
       }
     }
