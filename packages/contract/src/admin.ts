@@ -164,7 +164,7 @@ export const adminReportCompromised = {
     'adminReportCompromised',
     'compromised',
     'Secure a compromised account',
-    'In one commit: ends its sessions, deletes its API keys, voids its password, and mails its owner a link to set a new one. A second factor stays in force. Without mail, disable the account instead. If the email was changed within 30 days, the body must select the recipient of the link: the previous email address, which is restored, or the current one.',
+    'In one commit: ends its sessions, deletes its API keys, voids its password, removes its passkeys, and mails its owner a link to set a new password. An authenticator app stays in force. Without mail, disable the account instead. If the email was changed within 30 days, the body must select the recipient of the link: the previous email address, which is restored, or the current one.',
     [
       'mail_not_configured',
       'last_administrator',
@@ -227,7 +227,7 @@ export const adminRemoveSecondFactor = change(
   'adminRemoveSecondFactor',
   'remove-second-factor',
   'Remove a lost second factor',
-  'Also removes its recovery codes, ends the account’s sessions and notifies the owner by mail. Rejected for the administrator’s own account. Verify the owner’s identity first: afterwards the password is enough.',
+  'Also removes its passkeys and recovery codes, ends the account’s sessions and notifies the owner by mail. Rejected for the administrator’s own account. Verify the owner’s identity first: afterwards the password is enough.',
   ['second_factor_not_enrolled', 'own_account', 'service_account'],
 );
 
