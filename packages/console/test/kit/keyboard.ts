@@ -15,8 +15,11 @@ const inspect = `(() => {
   const problems = [];
   const style = getComputedStyle(element);
   const box = element.getBoundingClientRect();
-  const hasOutline = style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) >= 2;
-  if (!hasOutline && style.boxShadow === 'none') problems.push('no outline');
+  const hasOutline = ({ outlineStyle, outlineWidth }) => outlineStyle !== 'none' && parseFloat(outlineWidth) >= 2;
+  // An input inside a frame of its own may leave the outline to the frame.
+  const frame = element.closest('dialog *:focus-within:not(:focus), .field *:focus-within:not(:focus)');
+  const isFramed = frame !== null && hasOutline(getComputedStyle(frame));
+  if (!hasOutline(style) && !isFramed && style.boxShadow === 'none') problems.push('no outline');
   if (box.width === 0 || box.height === 0) problems.push('no size');
   const x = Math.min(Math.max(box.left + box.width / 2, 0), innerWidth - 1);
   const y = Math.min(Math.max(box.top + Math.min(box.height, innerHeight) / 2, 0), innerHeight - 1);
@@ -83,7 +86,7 @@ export class Keyboard {
     });
   }
 
-  #isFocused(target: Locator): Promise<boolean> {
-    return target.evaluate('(element) => element === document.activeElement');
+  async #isFocused(target: Locator): Promise<boolean> {
+    return (await target.and(this.#page.locator(':focus')).count()) > 0;
   }
 }

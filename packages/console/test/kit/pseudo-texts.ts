@@ -25,7 +25,8 @@ export async function untranslatedTexts(page: Page, data: readonly (string | Reg
   const texts = (await page.evaluate(readTexts)) as string[];
   return [...new Set(texts)].filter((text) => {
     let rest = text;
-    for (const part of data) rest = rest.replaceAll(typeof part === 'string' ? part : new RegExp(part, 'g'), '');
+    for (const part of data)
+      rest = rest.replaceAll(typeof part === 'string' ? part : new RegExp(part, `${part.flags}g`), '');
     // A function of the texts may insert the result of another one.
     while (/\[[^[\]]*·\]/.test(rest)) rest = rest.replaceAll(/\[[^[\]]*·\]/g, '');
     return /\p{L}{2}/u.test(rest);

@@ -1,0 +1,61 @@
+/** From an empty installation to the page of keys, and sign-up where it is open. */
+import assert from 'node:assert/strict';
+import { linkIn } from '../../server/test-kit/mailbox.ts';
+import { goodPassword } from '../../server/test-kit/new-app.ts';
+import { consoleTests } from './kit/console-site.ts';
+import { signIn } from './kit/sign-in.ts';
+
+const test = consoleTests();
+
+test(
+  'the first visitor creates the administrator with the setup code and is signed in',
+  async (site) => {
+    let code = '';
+    await site.app.service.services.firstAdministrator.createCode((text) => (code = text.reveal()));
+    const visitor = await site.open();
+    visitor.expectStatus(400, 401);
+    const { page } = visitor;
+    await page.goto('/');
+    await page.getByRole('heading', { name: 'Create the first administrator' }).waitFor();
+    assert.equal(new URL(page.url()).pathname, '/console');
+    await page.getByLabel('Setup code').fill(`krvc_${'0'.repeat(49)}`);
+    await page.getByLabel('Email address').fill('root@example.org');
+    await page.getByLabel('Password', { exact: true }).fill(goodPassword);
+    await page.getByRole('button', { name: 'Create administrator' }).click();
+    await page.locator('[aria-invalid=true]').waitFor();
+    await page.getByLabel('Setup code').fill(code);
+    await page.getByRole('button', { name: 'Create administrator' }).click();
+    await page.getByRole('heading', { level: 1, name: 'API keys' }).waitFor();
+    assert.equal((await site.app.service.services.accounts.find('root@example.org')).role, 'admin');
+    const next = await site.open();
+    next.expectStatus(401);
+    await next.goto('/console');
+    await next.page.getByRole('heading', { name: 'Sign in' }).waitFor();
+  },
+  { isAlone: true, hasNoAdministrator: true },
+);
+
+test('a stranger signs up, verifies the email address, and signs in', async (site) => {
+  const visitor = await site.open();
+  visitor.expectStatus(401);
+  // The page of the link in the mail is not part of the console.
+  visitor.expect(/^verbose: \[DOM\] Password forms should have .*\/account\/verify-email/);
+  const { page } = visitor;
+  await visitor.goto('/console');
+  await page.getByRole('link', { name: 'Create an account' }).click();
+  await page.getByRole('heading', { name: 'Create an account' }).waitFor();
+  await page.getByLabel('Email address').fill('grace@example.com');
+  await page.getByLabel('Password', { exact: true }).fill(goodPassword);
+  await page.getByRole('button', { name: 'Create account' }).click();
+  await page.getByRole('heading', { name: 'Check your mail' }).waitFor();
+  await page.goto(linkIn(await site.mailbox.next({ to: 'grace@example.com' })));
+  await page.getByLabel('Password').fill(goodPassword);
+  await page.getByRole('button').click();
+  await page
+    .getByRole('status')
+    .filter({ hasText: /verified/ })
+    .waitFor();
+  await visitor.goto('/console');
+  await signIn(page, 'grace@example.com');
+  await page.getByRole('heading', { level: 1, name: 'API keys' }).waitFor();
+});
