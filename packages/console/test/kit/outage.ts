@@ -1,14 +1,8 @@
-/** Makes a database unavailable to a running service. */
-import { rmSync } from 'node:fs';
-import type { DatabasePlace } from '../../../server/test-kit/new-db.ts';
+/** Makes a PostgreSQL database unavailable to a running service. */
 import { PostgresDatabases } from '../../../server/test-kit/postgres/databases.ts';
 
-/** @returns a function that makes it available again; undefined for SQLite, whose removed file ends the service */
-export async function breakDatabase({ kind, url }: DatabasePlace): Promise<(() => Promise<void>) | undefined> {
-  if (kind === 'sqlite') {
-    rmSync(url.slice('sqlite:'.length));
-    return undefined;
-  }
+/** @param url of the database @returns a function that makes it available again */
+export async function breakDatabase(url: string): Promise<() => Promise<void>> {
   const name = new URL(url).pathname.slice(1);
   const server = new URL(url);
   server.pathname = '/postgres';
