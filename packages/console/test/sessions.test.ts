@@ -1,7 +1,7 @@
 /** The session of a person: sign-in, its end here and elsewhere, and the confirmation of the password. */
 import assert from 'node:assert/strict';
 import type { TestApp } from '../../server/test-kit/new-app.ts';
-import { operator } from '../../server/test-kit/new-app.ts';
+import { goodPassword, operator } from '../../server/test-kit/new-app.ts';
 import { consoleTests, type ConsoleSite } from './kit/console-site.ts';
 import { signIn, signOut } from './kit/sign-in.ts';
 import type { Visitor } from './kit/visitor.ts';
@@ -97,3 +97,32 @@ for (const [what, end] of Object.entries(ends)) {
     { isAlone: what.startsWith('was idle') },
   );
 }
+
+test(
+  'an operation that needs a recent sign-in asks for the password, and is repeated once',
+  async (site) => {
+    const visitor = await site.openSignedIn();
+    const { app } = site;
+    const ownerId = await idOf(app, visitor.email);
+    const { id } = await app.service.services.serviceAccounts.create(operator, ownerId, { name: 'deployment' });
+    app.clock.advance({ seconds: 6 * 60 });
+    // The request before the confirmation, and the wrong password.
+    visitor.expectStatus(400, 401, 403);
+    const { page } = visitor;
+    await visitor.goto(`/console/service-accounts/${id}`);
+    await page.getByRole('button', { name: 'Delete service account' }).click();
+    const dialog = page.getByRole('dialog', { name: /Delete/ });
+    await dialog.getByRole('textbox').fill('deployment');
+    await dialog.getByRole('button', { name: /^Delete/ }).click();
+    const confirmation = page.getByRole('dialog', { name: 'Confirm that it is you' });
+    await confirmation.getByLabel('Password', { exact: true }).fill('a wrong password');
+    await confirmation.getByRole('button', { name: 'Confirm' }).click();
+    await confirmation.getByText('The password is wrong.').waitFor();
+    await confirmation.getByLabel('Password', { exact: true }).fill(goodPassword);
+    await confirmation.getByRole('button', { name: 'Confirm' }).click();
+    await heading(visitor, 'Service accounts');
+    const path = `DELETE /console/api/auth/service-accounts/${id}`;
+    assert.equal(visitor.requests.filter((request) => request === path).length, 2);
+  },
+  { isAlone: true },
+);

@@ -12,6 +12,8 @@ const inspect = `(() => {
   const element = document.activeElement;
   if (!element || element === document.body) return { name: 'nothing', problems: [] };
   const name = element.tagName.toLowerCase() + ' ' + (element.getAttribute('aria-label') || element.labels?.[0]?.innerText || element.innerText || element.name || '').slice(0, 60);
+  // A heading that receives the focus by script needs no mark: it is not a stop of Tab.
+  if (element.tabIndex < 0) return { name, problems: [] };
   const problems = [];
   const style = getComputedStyle(element);
   const box = element.getBoundingClientRect();
