@@ -1,0 +1,74 @@
+/** A person without a mouse: from the sign-in over the life of a key to the sign-out. */
+import assert from 'node:assert/strict';
+import { goodPassword } from '../../server/test-kit/new-app.ts';
+import { consoleTests } from './kit/console-site.ts';
+import { Keyboard } from './kit/keyboard.ts';
+
+const test = consoleTests();
+
+test('the keyboard alone is enough to sign in, create, copy, rotate and delete a key, and sign out', async (site) => {
+  const { email } = await site.app.createAccount();
+  const visitor = await site.open();
+  visitor.expectStatus(401);
+  visitor.expect(/^info: Clear-Site-Data header/);
+  const { page } = visitor;
+  const keyboard = new Keyboard(page);
+  const dialog = page.getByRole('dialog');
+  const button = (name: string) => page.getByRole('button', { name, exact: true });
+  const inDialog = (name: string) => dialog.getByRole('button', { name, exact: true });
+  const h1 = page.locator('h1');
+
+  await visitor.goto('/console');
+  await keyboard.assertFocused(page.getByLabel('Email address'), 'the first field');
+  await keyboard.type(page.getByLabel('Email address'), email);
+  await keyboard.type(page.getByLabel('Password', { exact: true }), goodPassword);
+  await keyboard.key('Enter');
+  await page.getByRole('heading', { name: 'API keys', exact: true }).waitFor();
+  await keyboard.assertFocused(h1, 'the heading');
+  await visitor.settle();
+
+  await keyboard.press(button('Create key').first());
+  await keyboard.assertFocused(page.getByLabel('Nickname'), 'the first field of the dialog');
+  await keyboard.type(page.getByLabel('Nickname'), 'billing worker');
+  await keyboard.press(inDialog('Create key'));
+  const secret = dialog.getByLabel('Secret', { exact: true });
+  const shown = await secret.inputValue();
+  await keyboard.press(dialog.getByRole('button', { name: 'Copy Secret' }));
+  await dialog.getByRole('button', { name: 'Copied Secret' }).waitFor();
+  assert.equal(await page.evaluate('navigator.clipboard.readText()'), shown);
+  await keyboard.press(page.getByLabel('I have stored it'), 'Space');
+  await keyboard.press(inDialog('Close'));
+  await dialog.waitFor({ state: 'detached' });
+  await keyboard.assertFocusVisible();
+
+  await keyboard.press(page.getByRole('link', { name: 'billing worker' }));
+  await page.getByRole('heading', { level: 1, name: 'billing worker' }).waitFor();
+  await visitor.settle();
+  await keyboard.press(button('Rotate secret'));
+  await dialog.waitFor();
+  await keyboard.press(inDialog('Rotate secret'));
+  await page.getByRole('heading', { name: 'The new secret' }).waitFor();
+  await keyboard.press(page.getByLabel('I have stored it'), 'Space');
+  await keyboard.press(inDialog('Close'));
+  await dialog.waitFor({ state: 'detached' });
+  await keyboard.assertFocused(button('Rotate secret'), 'the button that opened the dialog');
+
+  await keyboard.press(button('Delete key'));
+  await dialog.waitFor();
+  await keyboard.press(inDialog('Cancel'));
+  await dialog.waitFor({ state: 'detached' });
+  await keyboard.assertFocused(button('Delete key'), 'the button that opened the dialog');
+  await keyboard.key('Enter');
+  await keyboard.press(inDialog('Delete key'));
+  await page
+    .getByText(/Rejected on every instance since/)
+    .first()
+    .waitFor();
+  await page.getByRole('heading', { name: 'API keys', exact: true }).waitFor();
+  assert.notEqual(await keyboard.assertFocusVisible(), 'nothing', 'the focus is in the page');
+
+  await keyboard.press(page.getByRole('button', { name: 'Account menu' }));
+  await keyboard.press(button('Sign out'));
+  await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+  await keyboard.assertFocused(page.getByLabel('Email address'), 'the first field');
+});
