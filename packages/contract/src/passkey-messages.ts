@@ -19,18 +19,18 @@ const base64url = (charsMax: number, example: string, description: string) =>
 
 const CredentialId = base64url(limits.credentialIdCharsMax, 'u1XkQ0mT8pLw', 'The id of the credential');
 const ClientData = base64url(
-  limits.passkeyMessageCharsMax,
+  limits.passkeyClientDataCharsMax,
   'eyJ0eXBlIjoid2ViYXV0aG4uZ2V0Iiwi',
   'What the browser states about the request',
 );
-const message = (description: string) => base64url(limits.passkeyMessageCharsMax, 'o2NmbXRkbm9uZWdh', description);
+const message = (charsMax: number, description: string) => base64url(charsMax, 'o2NmbXRkbm9uZWdh', description);
 
 const open = { additionalProperties: true } as const;
 
 export const AttestationMessage = Type.Object(
   {
     clientDataJSON: ClientData,
-    attestationObject: message('The credential and its public key'),
+    attestationObject: message(limits.passkeyAttestationCharsMax, 'The credential and its public key'),
     transports: Type.Optional(
       Type.Array(Type.String({ maxLength: 32, examples: ['internal'] }), {
         maxItems: 16,
@@ -50,8 +50,8 @@ export type RegistrationResponse = Static<typeof RegistrationResponse>;
 export const AssertionMessage = Type.Object(
   {
     clientDataJSON: ClientData,
-    authenticatorData: message('What the authenticator states'),
-    signature: message('Of both'),
+    authenticatorData: message(limits.passkeyAuthenticatorDataCharsMax, 'What the authenticator states'),
+    signature: message(limits.passkeySignatureCharsMax, 'Of both'),
     userHandle: Type.Optional(
       Type.Union([base64url(128, 'M3q1uRk9', 'The account, as `user.id` of the creation'), Type.Null()]),
     ),

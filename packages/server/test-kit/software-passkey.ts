@@ -48,7 +48,7 @@ function head(major: number, value: number): Buffer {
 const bytes = (text: string | undefined): Buffer => Buffer.from(text ?? '', 'base64url');
 const sha256 = (data: string | Buffer): Buffer => createHash('sha256').update(data).digest();
 
-function newKey(algorithm: PasskeyAlgorithm): { privateKey: KeyObject; cose: Buffer } {
+function newKey(algorithm: PasskeyAlgorithm, modulusLength: number): { privateKey: KeyObject; cose: Buffer } {
   if (algorithm === 'ES256') {
     const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     const { x, y } = publicKey.export({ format: 'jwk' });
@@ -80,7 +80,7 @@ function newKey(algorithm: PasskeyAlgorithm): { privateKey: KeyObject; cose: Buf
       ),
     };
   }
-  const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength });
   const { n, e } = publicKey.export({ format: 'jwk' });
   return {
     privateKey,
@@ -95,18 +95,25 @@ function newKey(algorithm: PasskeyAlgorithm): { privateKey: KeyObject; cose: Buf
   };
 }
 
+export interface Sizes {
+  readonly idBytes?: number;
+  /** Of RS256. */
+  readonly modulusBits?: number;
+}
+
 /** One passkey of one account. It has no counter unless a test sets one. */
 export class SoftwarePasskey {
-  readonly id = randomBytes(32).toString('base64url');
+  readonly id: string;
   readonly origin: string;
   counter = 0;
   #userHandle = '';
   readonly #key: { privateKey: KeyObject; cose: Buffer };
 
   /** @param origin of the page that uses it */
-  constructor(origin: string, algorithm: PasskeyAlgorithm = 'ES256') {
+  constructor(origin: string, algorithm: PasskeyAlgorithm = 'ES256', { idBytes = 32, modulusBits = 2048 }: Sizes = {}) {
+    this.id = randomBytes(idBytes).toString('base64url');
     this.origin = origin;
-    this.#key = newKey(algorithm);
+    this.#key = newKey(algorithm, modulusBits);
   }
 
   /** `navigator.credentials.create()` */

@@ -236,9 +236,10 @@ export class ConsoleSessions {
   /** A passkey alone, with user verification. @throws DomainError `passkey_rejected`, `passkeys_unavailable`, `too_many_attempts` */
   async #provePasskey(accountId: string, response: AuthenticationResponse): Promise<PasskeyProof> {
     const { passkeys, secondFactors } = this.#options;
-    const mayHavePasskeys = await secondFactors.reserve(accountId);
+    // Counted before the verification, which takes up to a few milliseconds. An account without a second factor has no passkeys.
+    if (!(await secondFactors.reserve(accountId))) throw new DomainError('passkey_rejected');
     const checked = await passkeys.checkAlone(response);
-    if (!mayHavePasskeys || checked?.account.id !== accountId) throw new DomainError('passkey_rejected');
+    if (checked?.account.id !== accountId) throw new DomainError('passkey_rejected');
     return checked.proof;
   }
 

@@ -95,8 +95,9 @@ export class Passkeys {
     const relyingParty = this.#relyingParty();
     const { accountId } = principal;
     const name = validateNickname(request.name, '/name');
-    const { credential, challenge } = await this.#verify(principal, request.response, relyingParty);
+    // Before the verification, which may take milliseconds for a response that is made to be slow.
     await requests.countOwnChange('passkey', accountId);
+    const { credential, challenge } = await this.#verify(principal, request.response, relyingParty);
     const { email } = await accounts.findById(accountId);
     const { texts, hashes } = secondFactors.newRecoveryCodes(accountId);
     const now = clock.now();

@@ -1,9 +1,9 @@
 /** Sign-in and confirmation of the console with a passkey. */
 import assert from 'node:assert/strict';
-import type { ConsoleConfig, Problem, SessionView } from '@keyreeve/contract';
-
+import { limits, type ConsoleConfig, type Problem, type SessionView } from '@keyreeve/contract';
 import { test } from '../../../../test-kit/app-on-each-database.ts';
 import { ConsoleClient } from '../../../../test-kit/console-client.ts';
+import { countDatabaseReads } from '../../../../test-kit/database-reads.ts';
 import { goodPassword, newApp, type Answered } from '../../../../test-kit/new-app.ts';
 import { addPasskey, secondFactorOptions, signInOptions } from '../../../../test-kit/passkeys.ts';
 
@@ -61,4 +61,40 @@ test('a passkey of the account confirms the session, and no other one does', asy
   assert.equal(session.authenticatedAt, new Date(app.clock.now()).toISOString());
   assert.notEqual(client.cookie, cookie);
   assertCode(await confirm({ passkey: response }), 'passkey_rejected', 'again');
+});
+
+test('an account without passkeys cannot cause the verification of one, and an account with passkeys only of a few', async () => {
+  await using app = await newApp();
+  const { authenticator: foreign } = await addPasskey(app, await app.signIn());
+  await app.createAccount('ada@example.com');
+  const bob = await addPasskey(app, await app.signIn('bob@example.com'));
+  const [ada, other] = [new ConsoleClient(app), new ConsoleClient(app)];
+  await ada.signIn('ada@example.com');
+  await other.call('POST', path, { json: { passkey: bob.authenticator.get(await signInOptions(app)) } });
+  const options = await signInOptions(app);
+  const confirm = (client: ConsoleClient) =>
+    client.call('POST', '/session/confirm', { json: { passkey: foreign.get(options) } });
+  using reads = countDatabaseReads();
+  const verifications = (): number => reads.names().filter((name) => name === 'select_passkey_by_credential').length;
+  assertCode(await confirm(ada), 'passkey_rejected');
+  assert.equal(verifications(), 0);
+  for (let count = 0; count < limits.secondFactorFreeFailures; count++)
+    assertCode(await confirm(other), 'passkey_rejected');
+  assertCode(await confirm(other), 'too_many_attempts');
+  assert.equal(verifications(), limits.secondFactorFreeFailures);
+});
+
+test('authenticator data and signatures of unusual sizes are not parsed', async () => {
+  await using app = await newApp();
+  const { authenticator } = await addPasskey(app, await app.signIn());
+  const passkey = authenticator.get(await signInOptions(app));
+  const send = (response: object) =>
+    new ConsoleClient(app).call('POST', path, {
+      json: { passkey: { ...passkey, response: { ...passkey.response, ...response } } },
+    });
+  const authenticatorData = 'A'.repeat(limits.passkeyAuthenticatorDataCharsMax);
+  const signature = 'A'.repeat(limits.passkeySignatureCharsMax);
+  assertCode(await send({ authenticatorData, signature }), 'passkey_rejected');
+  for (const long of [{ authenticatorData: `${authenticatorData}A` }, { signature: `${signature}A` }])
+    assertCode(await send(long), 'invalid_request');
 });

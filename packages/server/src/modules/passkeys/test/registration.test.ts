@@ -110,6 +110,33 @@ test('a response that deviates from the options of this session is rejected', as
   assertRejected(await as(app, user, 'POST', `${passkeysPath}/options`), 'reauth_required');
 });
 
+test('responses that are not valid count as changes too, before they are verified', async () => {
+  await using app = await newApp();
+  const user = await app.signIn('ada@example.com');
+  const options = await creationOptions(app, user);
+  const add = (deviations: Deviations) => {
+    const response = new SoftwarePasskey(originOf(app)).create(options, deviations);
+    return as(app, user, 'POST', passkeysPath, { name: 'laptop', response });
+  };
+  for (let count = 0; count < limits.passkeyChangesPerHourMax; count++)
+    assertRejected(await add({ isUserPresent: false }), 'passkey_invalid');
+  assertRejected(await add({ isUserPresent: false }), 'too_many_requests');
+  assertRejected(await add({}), 'too_many_requests');
+});
+
+test('an attestation of any passkey that the server supports fits, and a longer one is not parsed', async () => {
+  await using app = await newApp();
+  const user = await app.signIn('ada@example.com');
+  const authenticator = new SoftwarePasskey(originOf(app), 'RS256', { idBytes: 1_023, modulusBits: 4_096 });
+  const { status, text } = await tryToAdd(app, user, authenticator);
+  assert.equal(status, 201, text);
+  assert.equal((await tryPasskey(app, authenticator)).status, 200);
+  const response = authenticator.create(await creationOptions(app, user));
+  const attestationObject = 'A'.repeat(limits.passkeyAttestationCharsMax + 1);
+  const long = { ...response, response: { ...response.response, attestationObject } };
+  assertRejected(await as(app, user, 'POST', passkeysPath, { name: 'laptop', response: long }), 'invalid_request');
+});
+
 test('a passkey belongs to one account, and an account has a bounded number with valid names', async () => {
   await using app = await newApp();
   const user = await app.signIn();
