@@ -77,6 +77,8 @@ test('the details of an account contain no secret', async () => {
     ...shown,
     ...counts,
     secondFactor: false,
+    authenticator: false,
+    passkeys: 0,
     limits: null,
     quotaUse: null,
     entitlements: [],
