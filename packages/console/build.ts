@@ -14,9 +14,10 @@ const optionsOf = (folder: string): esbuild.BuildOptions => ({
   entryPoints: ['src/app.tsx', 'src/app.css'],
   outdir: folder,
   bundle: true,
-  // Plain names, so that changes of the output are readable. The server adds a hash to the URL.
+  // A page that is open during an upgrade loads further files from the new version. Names with a hash of the content keep it
+  // from combining files of two versions, whose minified names differ. The server adds a hash of all files to the URL.
   splitting: true,
-  chunkNames: '[name]',
+  chunkNames: '[name]-[hash]',
   format: 'esm',
   target: ['chrome120', 'firefox121', 'safari17.5'],
   jsx: 'automatic',
@@ -46,7 +47,10 @@ function licences(): string {
 export async function buildConsole(folder: string): Promise<void> {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
-  await esbuild.build(optionsOf(folder));
+  const { outputFiles } = await esbuild.build({ ...optionsOf(folder), write: false });
+  // File names in this repository have no capital letters.
+  const lowerCase = (text: string): string => text.replaceAll(/-[0-9A-Z]{8}\.js\b/g, (hash) => hash.toLowerCase());
+  for (const { path, text } of outputFiles) writeFileSync(lowerCase(path), lowerCase(text));
   copyFileSync(join(source, 'index.html'), join(folder, 'index.html'));
   cpSync(join(source, 'static'), folder, { recursive: true });
   writeFileSync(join(folder, 'licences.txt'), licences());

@@ -27,8 +27,17 @@ test('the console that is served is built from its source', async () => {
     assert.ok(served.get(name)?.equals(bytes), `dist/${name} differs from the build: run npm run console`);
 });
 
+/** @param names without the hash */
 const sizeOf = (...names: string[]): number =>
-  names.reduce((sum, name) => sum + gzipSync(readFileSync(join(dist, name)), { level: 9 }).length, 0);
+  readdirSync(dist)
+    .filter((file) => names.includes(file.replace(/-[0-9a-z]{8}(?=\.js$)/, '')))
+    .reduce((sum, file) => sum + gzipSync(readFileSync(join(dist, file)), { level: 9 }).length, 0);
+
+test('every file that another one loads has a hash of its content in its name', () => {
+  const scripts = readdirSync(dist).filter((file) => file.endsWith('.js') && file !== 'app.js');
+  assert.ok(scripts.length >= 4);
+  for (const file of scripts) assert.match(file, /-[0-9a-z]{8}\.js$/);
+});
 
 test('the sign-in and the list of keys load at most 35 kB of scripts and 8 kB of style', () => {
   const scripts = sizeOf('app.js', 'chunk.js', 'en.js');

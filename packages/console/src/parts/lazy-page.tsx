@@ -1,7 +1,7 @@
 /** A page whose code loads when it is opened for the first time. */
 import { useSignal, useSignalEffect } from '@preact/signals';
 import type { ComponentType } from 'preact';
-import { unreachable, type Problem } from '../problem.ts';
+import { Problem } from '../problem.ts';
 import { ProblemNotice } from './problem-notice.tsx';
 
 /** @param load imports the component; its props are those that the router passes */
@@ -17,7 +17,7 @@ export function lazyPage<P extends object>(load: () => Promise<ComponentType<P>>
           loaded = component;
           Component.value = component;
         },
-        () => (problem.value = unreachable()),
+        () => (problem.value = new Problem('page_not_loaded', 0)),
       );
     });
     // The browser keeps a failed import, so only a new load of the page tries again.

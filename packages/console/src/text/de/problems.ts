@@ -1,5 +1,6 @@
 /** German sentences for error codes of the API. Codes without an entry show the detail of the response. */
 export const problems = {
+  page_not_loaded: 'Die Seite konnte nicht geladen werden. Falls die Konsole aktualisiert wurde, laden Sie sie neu.',
   unreachable: 'Keyreeve ist nicht erreichbar. Prüfen Sie Ihre Netzwerkverbindung und versuchen Sie es erneut.',
   unavailable: 'Keyreeve kann seine Datenbank nicht erreichen. Es wurde nichts geändert.',
   overloaded: 'Der Server ist ausgelastet. Es wurde nichts geändert.',

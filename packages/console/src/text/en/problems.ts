@@ -1,5 +1,6 @@
 /** English sentences for error codes of the API. Codes without an entry show the detail of the response. */
 export const problems = {
+  page_not_loaded: 'The page could not be loaded. If the console has been updated, load it again.',
   unreachable: 'Keyreeve cannot be reached. Check your network connection and try again.',
   unavailable: 'Keyreeve cannot reach its database. Nothing was changed.',
   overloaded: 'The server is busy. Nothing was changed.',
