@@ -8,7 +8,7 @@ import { Instant, orNull, Text } from './schemas.ts';
 
 const strict = { additionalProperties: false } as const;
 
-/** Who or what caused an event. */
+/** The kind of actor that caused an event. */
 export const activityActors = {
   you: 'this account',
   administrator: 'an administrator',
