@@ -164,6 +164,6 @@ function consoleLines(url: string, first: FirstStart | undefined, { kind }: Conf
   return [
     `Open ${url} and create the first administrator with the code${after}`,
     ...code,
-    `It works once, until ${toInstant(first.expiresAt)}. A later start creates another one.`,
+    `It works once, until ${toInstant(first.expiresAt)}. After that, a start creates another one.`,
   ];
 }
