@@ -78,9 +78,10 @@ const columns = (): readonly Column<ActivityEvent>[] => [
       </>
     ),
   },
-  { label: text.security.actor, cell: ({ actor }) => text.security.actors[actor] },
+  { label: text.security.actor, priority: 'medium', cell: ({ actor }) => text.security.actors[actor] },
   {
     label: text.security.device,
+    priority: 'medium',
     cell: ({ clientIp, userAgent }) =>
       clientIp !== null && (
         <>

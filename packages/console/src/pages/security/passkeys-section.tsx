@@ -69,6 +69,7 @@ const columnsOf = (open: (opened: Opened) => void): readonly Column<Passkey>[] =
   { label: text.security.passkey, cell: ({ name }) => <bdi>{name}</bdi> },
   {
     label: text.security.storedOn,
+    priority: 'medium',
     cell: ({ synced, usable }) => (
       <>
         <Badge>{synced ? text.security.synced : text.security.thisDeviceOnly}</Badge>{' '}
@@ -76,8 +77,8 @@ const columnsOf = (open: (opened: Opened) => void): readonly Column<Passkey>[] =
       </>
     ),
   },
-  { label: text.security.passkeyCreated, cell: ({ createdAt }) => <Time at={createdAt} as="date" /> },
-  { label: text.security.lastUsed, cell: ({ lastUsedAt }) => <Time at={lastUsedAt} /> },
+  { label: text.security.passkeyCreated, priority: 'low', cell: ({ createdAt }) => <Time at={createdAt} as="date" /> },
+  { label: text.security.lastUsed, priority: 'medium', cell: ({ lastUsedAt }) => <Time at={lastUsedAt} /> },
   {
     label: text.general.actions,
     isLabelHidden: true,
