@@ -25,7 +25,7 @@ test(
     const outage = banner(page, 'Keyreeve cannot reach its database. Verifications are rejected until it can.');
     await outage.waitFor();
     await page
-      .getByText(/Request id: \w+/)
+      .getByText(/Request ID: \w+/)
       .first()
       .waitFor();
     await page.getByRole('heading', { level: 1, name: 'Security' }).waitFor();

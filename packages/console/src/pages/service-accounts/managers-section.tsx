@@ -61,11 +61,11 @@ const columnsOf = (onRemove: (accountId: string) => void): readonly Column<Manag
     label: text.serviceAccounts.manager,
     cell: ({ accountId }) => (
       <>
-        <span class="code">{accountId}</span> {isSelf(accountId) && <Badge>{text.serviceAccounts.you}</Badge>}
+        <span class="code">{accountId}</span> {isSelf(accountId) && <Badge>{text.security.actors.you}</Badge>}
       </>
     ),
   },
-  { label: text.serviceAccounts.added, cell: ({ addedAt }) => <Time at={addedAt} as="date" /> },
+  { label: text.serviceAccounts.added, priority: 'medium', cell: ({ addedAt }) => <Time at={addedAt} as="date" /> },
   {
     label: text.general.actions,
     isLabelHidden: true,

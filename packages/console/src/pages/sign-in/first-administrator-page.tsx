@@ -11,7 +11,7 @@ import { config, setSession } from '../../session.ts';
 import { text } from '../../text/text.ts';
 import { concernsPassword, NewPasswordField } from './new-password-field.tsx';
 
-const command = 'npx keyreeve admin bootstrap';
+const command = 'npx keyreeve admin bootstrap --output setup-code';
 
 export function FirstAdministratorPage() {
   const create = useAction(async (fields: Fields) => {

@@ -5,11 +5,11 @@ export const account = {
   email: 'E-Mail-Adresse',
   verified: 'bestätigt',
   unverified: 'nicht bestätigt',
-  noMail: 'Diese Installation versendet keine E-Mails. Die Administration kann Ihre E-Mail-Adresse ändern.',
+  noMail: 'Diese Installation versendet keine E-Mails. Ein Administrator kann Ihre E-Mail-Adresse ändern.',
   changeEmail: 'E-Mail-Adresse ändern',
   newEmail: 'Neue E-Mail-Adresse',
   emailIntro:
-    'Die neue E-Mail-Adresse erhält einen Link. Bis Sie ihn öffnen, melden Sie sich mit Ihrer jetzigen E-Mail-Adresse an.',
+    'Die neue E-Mail-Adresse erhält einen Link. Bis Sie ihn öffnen, melden Sie sich mit Ihrer aktuellen E-Mail-Adresse an.',
   sendLink: 'Link senden',
   emailSent: (email: string) =>
     `Eine E-Mail an ${email} wurde gesendet. Öffnen Sie den Link darin innerhalb einer Stunde. Dann enden alle Ihre Sitzungen, und Sie melden sich mit der neuen E-Mail-Adresse an.`,
@@ -20,19 +20,19 @@ export const account = {
   passwordHint: (min: number) => `Mindestens ${min} Zeichen. Mehrere Wörter sind leicht zu merken.`,
   revokeKeys: 'Auch alle meine API-Schlüssel löschen',
   revokeKeysHint:
-    'Wenn eine andere Person eine Kopie davon haben könnte. Programme, die sie benutzen, funktionieren dann nicht mehr.',
+    'Wenn eine andere Person eine Kopie davon haben könnte. Programme, die sie verwenden, funktionieren dann nicht mehr.',
   passwordChanged: 'Das Passwort wurde geändert. Ihre anderen Sitzungen wurden beendet.',
   keysContinueOne: 'Ihr API-Schlüssel gilt weiter.',
   keysContinue: (count: number) => `Ihre ${count} API-Schlüssel gelten weiter.`,
 
-  details: 'Angaben',
+  details: 'Details',
   language: 'Sprache der E-Mails',
-  languageDefault: 'Wie die Installation',
+  languageDefault: 'Standard der Installation',
   id: 'Konto-ID',
-  idHint: 'Andere benötigen sie, um Ihnen die Verwaltung eines Dienstkontos zu geben.',
+  idHint: 'Andere benötigen sie, damit Sie ein Dienstkonto mitverwalten können.',
   role: 'Rolle',
-  administrator: 'Administration',
-  created: 'Angelegt',
+  administrator: 'Administrator',
+  created: 'Erstellt',
 
   export: 'Ihre Daten exportieren',
   exportDescription:
@@ -45,7 +45,7 @@ export const account = {
   deleteDescription: 'Löscht Ihr Konto, Ihre API-Schlüssel und Ihre Sitzungen. Das lässt sich nicht rückgängig machen.',
   deleteTitle: 'Ihr Konto löschen?',
   deleteIntro: 'Das lässt sich nicht rückgängig machen. Ihre E-Mail-Adresse kann danach neu verwendet werden.',
-  deletesKeys: 'Ihre API-Schlüssel werden gelöscht. Jede Instanz weist sie sofort ab.',
+  deletesKeys: 'Ihre API-Schlüssel werden gelöscht. Jede Instanz lehnt sie sofort ab.',
   deletesSessions: 'Ihre Sitzungen enden auf allen Geräten.',
   keepsServiceAccounts: 'Dienstkonten, die Sie verwalten, und deren Schlüssel bleiben bestehen.',
   typeEmail: (email: string) => `Geben Sie zur Bestätigung ${email} ein`,

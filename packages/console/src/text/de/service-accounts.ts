@@ -8,7 +8,7 @@ export const serviceAccounts = {
   empty:
     'Ein Dienstkonto besitzt die API-Schlüssel eines Programms, eines Teams oder eines Kunden, damit sie weiter gelten, wenn die Person geht, die sie erstellt hat.',
   name: 'Name',
-  nameHint: 'Zum Beispiel das Programm, das die Schlüssel benutzt.',
+  nameHint: 'Zum Beispiel das Programm, das die Schlüssel verwendet.',
   externalId: 'Externe ID',
   externalIdHint: 'Ihre eigene ID dafür, zum Beispiel die eines Kunden.',
   none: 'keine',
@@ -19,7 +19,7 @@ export const serviceAccounts = {
   created: 'Erstellt',
   createdAnnouncement: (name: string) => `Das Dienstkonto ${name} wurde erstellt.`,
 
-  details: 'Angaben',
+  details: 'Details',
   id: 'Konto-ID',
   idHint: 'Ihre Dienste erhalten sie, wenn sie einen Schlüssel dieses Dienstkontos prüfen.',
   change: 'Ändern',
@@ -46,7 +46,7 @@ export const serviceAccounts = {
   deleteDescription: 'Löscht das Dienstkonto und seine Schlüssel. Das lässt sich nicht rückgängig machen.',
   deleteTitle: (name: string) => `${name} löschen?`,
   deleteIntro:
-    'Alle Schlüssel werden gelöscht, und jede Instanz weist sie sofort ab. Das lässt sich nicht rückgängig machen.',
+    'Alle Schlüssel werden gelöscht, und jede Instanz lehnt sie sofort ab. Das lässt sich nicht rückgängig machen.',
   typeName: (name: string) => `Geben Sie zur Bestätigung ${name} ein`,
   deleted: (name: string) => `Das Dienstkonto ${name} wurde mit seinen Schlüsseln gelöscht.`,
 };

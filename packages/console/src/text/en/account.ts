@@ -8,7 +8,7 @@ export const account = {
   noMail: 'This installation sends no mail. An administrator can change your email address.',
   changeEmail: 'Change email address',
   newEmail: 'New email address',
-  emailIntro: 'The new email address receives a link. Until you open it, you sign in with your present email address.',
+  emailIntro: 'The new email address receives a link. Until you open it, you sign in with your current email address.',
   sendLink: 'Send the link',
   emailSent: (email: string) =>
     `A mail to ${email} has been sent. Open its link within one hour. Then all your sessions end, and you sign in with the new email address.`,
@@ -25,7 +25,7 @@ export const account = {
 
   details: 'Details',
   language: 'Language of mail',
-  languageDefault: 'As the installation',
+  languageDefault: 'Default of the installation',
   id: 'Account ID',
   idHint: 'A colleague needs it to make you a manager of a service account.',
   role: 'Role',

@@ -11,7 +11,7 @@ export const keys = {
   search: 'Search keys',
   allStates: 'All states',
   nickname: 'Nickname',
-  nicknameHint: 'What uses the key, for example “billing worker”.',
+  nicknameHint: 'The program that uses the key, for example “billing worker”.',
   hint: 'Secret',
   scopes: 'Scopes',
   scopesHint: 'Names that your services check. Press Enter after each one.',

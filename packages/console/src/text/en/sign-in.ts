@@ -31,13 +31,13 @@ export const signIn = {
   toCode: 'Use a one-time code',
   signUpTitle: 'Create an account',
   signUpSubmit: 'Create account',
-  hasAccount: 'You have an account?',
+  hasAccount: 'Do you already have an account?',
   toSignIn: 'Sign in',
   passwordRule: (length: number) =>
     `At least ${length} characters. A phrase of several unrelated words is a good password.`,
   mailTitle: 'Check your mail',
   mailSent: (email: string) =>
-    `A mail is on its way to ${email}. Open its link to complete the sign-up. If the address already has an account, the mail explains how to sign in.`,
+    `A mail is on its way to ${email}. Open its link to complete the sign-up. If an account with this email address exists, the mail explains how to sign in.`,
   sendAgain: 'Send the mail again',
   firstTitle: 'Create the first administrator',
   firstIntro: 'This installation has no administrator yet.',
@@ -45,7 +45,8 @@ export const signIn = {
   firstSubmit: 'Create administrator',
   whereTitle: 'Where is the setup code?',
   whereFile:
-    'Keyreeve shows the code in the terminal in which it was started, and writes it to a file beside the database, for example keyreeve.db.first-administrator.',
-  whereCommand: 'The code works once, within an hour. To get a new one, delete the file and run:',
+    'With SQLite, Keyreeve shows the code in the terminal in which it was started, and writes it to a file beside the database, for example keyreeve.db.first-administrator.',
+  whereCommand:
+    'The code works once, within an hour. With PostgreSQL, or to replace the code, write one to a new file:',
   whereCommandLabel: 'Command',
 };
