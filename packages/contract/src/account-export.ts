@@ -5,6 +5,7 @@ import { ActivityEvent } from './account-activity.ts';
 import { ListedKeyFull } from './api-keys.ts';
 import { accessTokenErrors } from './error-groups.ts';
 import { limits } from './limits.ts';
+import { Passkey } from './passkeys.ts';
 import type { RouteContract } from './route.ts';
 import { Instant } from './schemas.ts';
 import { ServiceAccount } from './service-accounts.ts';
@@ -15,6 +16,7 @@ export const AccountExport = Type.Object(
     exportedAt: Instant,
     account: OwnAccount,
     sessions: Type.Array(ListedSession),
+    passkeys: Type.Array(Passkey, { description: 'Without public keys' }),
     serviceAccounts: Type.Array(ServiceAccount, { description: 'Those that the account manages' }),
     apiKeys: Type.Array(ListedKeyFull, { description: 'Without secrets' }),
     activity: Type.Array(ActivityEvent, { description: `Of the last ${limits.activityDays} days, newest first` }),

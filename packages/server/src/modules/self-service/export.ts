@@ -5,6 +5,7 @@ import { toInstant } from '../../foundation/clock.ts';
 import type { ContentStream, Streams } from '../../http/stream.ts';
 import type { ApiKeys } from '../api-keys/api-keys.ts';
 import { toFullKey } from '../api-keys/key-view.ts';
+import type { Passkeys } from '../passkeys/passkeys.ts';
 import { toServiceAccount } from '../service-accounts/routes.ts';
 import type { ServiceAccounts } from '../service-accounts/service-accounts.ts';
 import { assertSessionContinues } from '../sessions/store.ts';
@@ -17,6 +18,7 @@ import type { OwnAccount } from './own-account.ts';
 /** The lists of other modules that an export contains. */
 export interface ExportedLists {
   readonly apiKeys: Pick<ApiKeys, 'page'>;
+  readonly passkeys: Pick<Passkeys, 'list'>;
   readonly serviceAccounts: Pick<ServiceAccounts, 'page'>;
   readonly tokens: Pick<Tokens, 'listSessions'>;
 }
@@ -53,12 +55,13 @@ export class AccountExporter {
   /** The text of an {@link AccountExport}, by pages. */
   async *#parts(
     principal: AccountPrincipal,
-    { apiKeys, serviceAccounts, tokens }: ExportedLists,
+    { apiKeys, passkeys, serviceAccounts, tokens }: ExportedLists,
   ): AsyncGenerator<string, void, undefined> {
-    const head: Pick<AccountExport, 'exportedAt' | 'account' | 'sessions'> = {
+    const head: Pick<AccountExport, 'exportedAt' | 'account' | 'sessions' | 'passkeys'> = {
       exportedAt: toInstant(this.#options.clock.now()),
       account: toOwnAccount(await this.#own.find(principal)),
       sessions: await tokens.listSessions(principal),
+      passkeys: (await passkeys.list(principal)).passkeys,
     };
     yield `${JSON.stringify(head).slice(0, -1)},"serviceAccounts":`;
     yield* list(async (page) => {

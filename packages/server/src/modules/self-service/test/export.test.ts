@@ -5,10 +5,11 @@ import { test } from '../../../../test-kit/app-on-each-database.ts';
 import { assertProblem, fromFetch } from '../../../../test-kit/assert-problem.ts';
 import { insertEvents, insertKeys } from '../../../../test-kit/many-rows.ts';
 import { bearer, newApp } from '../../../../test-kit/new-app.ts';
+import { addPasskey } from '../../../../test-kit/passkeys.ts';
 
 const path = '/auth/account/export';
 
-test('an export has account, sessions, service accounts, keys and activity, and no secret', async () => {
+test('an export has account, sessions, passkeys, service accounts, keys and activity, and no secret', async () => {
   await using app = await newApp();
   const { account, accessToken, refreshToken } = await app.signIn();
   const other = await app.signIn();
@@ -34,6 +35,18 @@ test('an export has account, sessions, service accounts, keys and activity, and 
   assert.equal(received.get('content-disposition'), 'attachment; filename="account.json"');
   for (const secret of [key.key, accessToken, refreshToken, 'of other', other.account.id])
     assert.ok(!text.includes(secret));
+});
+
+test('an export lists the passkeys of the account alone, without recovery codes', async () => {
+  await using app = await newApp();
+  const user = await app.signIn();
+  const { passkey, recoveryCodes } = await addPasskey(app, user);
+  const other = await app.signIn();
+  await addPasskey(app, other);
+  const { json, text } = await app.call('GET', path, { headers: bearer(user.accessToken) });
+  const exported = json as AccountExport;
+  assert.deepEqual(exported.passkeys, [passkey]);
+  for (const code of recoveryCodes) assert.ok(!text.includes(code));
 });
 
 test('an export of 10,000 keys and 20,000 events contains each of them once', async () => {
