@@ -73,7 +73,7 @@ export class Visitor implements AsyncDisposable {
     await page.locator('[aria-busy=true]').first().waitFor({ state: 'detached' });
   }
 
-  /** Allows messages of the browser in this test, such as those about a response with status 401. */
+  /** Allows messages of the browser in this test, such as those about a lost network. */
   expect(...messages: readonly RegExp[]): void {
     this.#expected.push(...messages);
   }
