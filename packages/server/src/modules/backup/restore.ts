@@ -19,6 +19,7 @@ import { DeletionJournal } from '../deletion-journal/deletion-journal.ts';
 import { replayJournal, surveyJournal, type ReplayResult, type Survey } from './replay.ts';
 import { BackupError, type BackupHeader } from './format.ts';
 import { readHeader, readRows, verifyBackup } from './read-backup.ts';
+import { findFactor, restoreKindsTx } from '../second-factors/store.ts';
 import { clearTablesTx, continueIdsTx, holdsRows, insertRowsTx, lockTablesTx, storedTables } from './store.ts';
 import type { Counts } from './tables.ts';
 
@@ -48,6 +49,8 @@ export interface Restored extends ReplayResult {
    * were made on an instance whose journal was not named.
    */
   readonly journalCompleteUntil: string | null;
+  /** Ids of the accounts whose second factor was passkeys alone, which a backup by an earlier program lacks. */
+  readonly withoutPasskeys: readonly string[];
   /** Messages about untrustworthy files of the journal. */
   readonly warnings: readonly string[];
 }
@@ -98,6 +101,8 @@ async function restoreWithin(
   await clearTablesTx(tx);
   const rows = await load(tx, path, keys);
   await continueIdsTx(tx, survey.newestEvent);
+  // Before the replay, which would take the row for an authenticator app.
+  const ofPasskeys = await restoreKindsTx(tx);
   const now = clock.now();
   await countUnusedKeysFromTx(tx, now);
   const apiKeysDisabled = await disableUnrestrictedTx(tx, now);
@@ -111,6 +116,7 @@ async function restoreWithin(
     rows,
     replayed: { ...replayed, apiKeysDisabled: replayed.apiKeysDisabled + apiKeysDisabled },
     unconfirmed,
+    withoutPasskeys: await withFactorTx(tx, ofPasskeys),
     journalCompleteUntil,
     journalHasChanges: survey.hasChanges && survey.folders > 0,
     warnings: [...new Set(warnings)],
@@ -131,6 +137,13 @@ function assertComplete({ completeUntil, folders }: Survey, { madeAt }: BackupHe
       `the deletion journal is known to be complete until ${last}, and the backup was made at ${madeAt}: ${hint}`,
     );
   }
+}
+
+/** @returns the ids of those accounts whose second factor the replay has kept */
+async function withFactorTx(tx: Transaction, accountIds: readonly string[]): Promise<string[]> {
+  const kept: string[] = [];
+  for (const id of accountIds) if (await findFactor(tx, id)) kept.push(id);
+  return kept;
 }
 
 async function load(tx: Transaction, path: string, keys: InstallationKeys): Promise<Counts> {

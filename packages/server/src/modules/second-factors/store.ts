@@ -74,6 +74,12 @@ const removeApp = sql(
    where ${ofAccount} and kind = 'totp' and confirmed_at is not null
      and exists (select 1 from passkeys p where p.account_pk = second_factors.account_pk)`,
 );
+// Without the column, a backup by an earlier program has such a row as `totp`.
+const restoreKinds = sql<{ accountId: string }>(
+  'restore_kinds_of_second_factors',
+  `update second_factors set kind = 'passkeys' where kind = 'totp' and last_step = ${everyStep}
+   returning (select id from accounts where pk = second_factors.account_pk) as "accountId"`,
+);
 // One statement decides: of several concurrent requests with one code, one finds the row unchanged.
 const acceptStep = sql(
   'take_second_factor_step',
@@ -150,6 +156,13 @@ export const removeAppBesidePasskeysTx = async (
   accountId: string,
   sealed: Uint8Array,
 ): Promise<boolean> => (await tx.run(removeApp, [accountId, sealed])) === 1;
+
+/**
+ * Gives rows their kind again that a backup by an earlier program lacks. It lacks the passkeys too: recovery codes alone work.
+ * @returns the ids of their accounts
+ */
+export const restoreKindsTx = async (tx: Transaction): Promise<string[]> =>
+  (await tx.all(restoreKinds, [])).map(({ accountId }) => accountId).toSorted();
 
 /** @returns false when a code of this step or a later one was accepted before */
 export const acceptStepTx = async (tx: Transaction, accountId: string, step: number): Promise<boolean> =>
