@@ -197,7 +197,11 @@ test('every body has a named schema, and every named schema has an example', () 
     });
     // Only the response that returns the OpenAPI document has no schema.
     if (operationId === 'getOpenApi') continue;
-    for (const { schema } of bodies) assert.deepEqual(Object.keys(schema), ['$ref'], operationId);
+    for (const { schema } of bodies) {
+      // A response can be null instead.
+      const [named = schema, ...others] = schema.anyOf ?? [];
+      assert.deepEqual([Object.keys(named), others], [['$ref'], schema.anyOf ? [{ type: 'null' }] : []], operationId);
+    }
   }
   for (const [name, { examples }] of Object.entries(document.components.schemas))
     assert.equal(examples?.length, 1, name);
@@ -256,8 +260,8 @@ test('every type of webhook message is documented', () => {
   assert.deepEqual(Object.keys(document.webhooks).toSorted(), [...webhookEvents, 'webhook.test'].toSorted());
 });
 
-test('the document has at most 3,500 bytes per operation, because operations share schemas', () => {
-  const bytesPerOperationMax = 3_500;
+test('the document has at most 3,600 bytes per operation, because operations share schemas', () => {
+  const bytesPerOperationMax = 3_600;
   const bytes = Buffer.byteLength(JSON.stringify(document, null, 2));
   assert.ok(bytes <= bytesPerOperationMax * operations.length, `${bytes} bytes for ${operations.length} operations`);
 });
