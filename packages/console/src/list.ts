@@ -42,7 +42,9 @@ export function useList<T>(
 ): List<T> {
   const { query: given, path, route } = useLocation();
   const names = [...filters, 'sort', 'limit'];
-  const query = Object.fromEntries(names.flatMap((name) => (given[name] ? [[name, given[name]]] : [])));
+  const queryOf = (values: ListQuery): Record<string, string> =>
+    Object.fromEntries(names.flatMap((name) => (values[name] ? [[name, values[name]]] : [])));
+  const query = queryOf(given);
   const search = new URLSearchParams(query).toString();
   const wanted = useSignal(search);
   /** Of the pages before this one, and of this one. */
@@ -64,24 +66,43 @@ export function useList<T>(
   };
   const typed = useSignal<string>();
   const timer = useRef(0);
+  const stopSearch = (): void => {
+    clearTimeout(timer.current);
+    typed.value = undefined;
+  };
+  useLayoutEffect(
+    () => () => {
+      clearTimeout(timer.current);
+      typed.value = undefined;
+    },
+    [path, typed],
+  );
   const first = pages.value.at(-1)?.first ?? 1;
   const { value } = resource;
   const cursor = value?.nextCursor;
   return {
     ...resource,
     query,
-    change: (name, next) => go({ ...query, [name]: next }),
+    change: (name, next) => {
+      const searched = typed.peek();
+      stopSearch();
+      go({ ...query, ...(searched !== undefined && { search: searched }), [name]: next });
+    },
     searchText: typed.value ?? query['search'] ?? '',
     search: (next) => {
       typed.value = next;
       clearTimeout(timer.current);
       timer.current = window.setTimeout(() => {
-        go({ ...query, search: next });
+        // Another filter may have changed since.
+        go({ ...queryOf(Object.fromEntries(new URLSearchParams(location.search))), search: next });
         typed.value = undefined;
       }, typingPauseMs);
     },
     hasFilters: filters.some((name) => name in query),
-    clearFilters: () => go({ ...query, ...Object.fromEntries(filters.map((name) => [name, ''])) }),
+    clearFilters: () => {
+      stopSearch();
+      go({ ...query, ...Object.fromEntries(filters.map((name) => [name, ''])) });
+    },
     first,
     previous: pages.value.length > 1 ? () => void (pages.value = pages.value.slice(0, -1)) : undefined,
     next: cursor
