@@ -25,11 +25,7 @@ export function ConfirmationDialog({ settle }: { readonly settle: (isConfirmed: 
   return (
     <Dialog title={text.general.confirmTitle} onClose={() => settle(false)}>
       <p>{text.general.confirmIntro}</p>
-      <OwnerForm
-        submit={text.general.confirm}
-        others={<Button onClick={() => settle(false)}>{text.general.cancel}</Button>}
-        prove={confirm}
-      />
+      <OwnerForm submit={text.general.confirm} onCancel={() => settle(false)} prove={confirm} />
       {/* Without a second factor, the account has no passkey. */}
       {session.value?.account.secondFactor && hasPasskeys() && (
         <>
@@ -46,12 +42,13 @@ export function ConfirmationDialog({ settle }: { readonly settle: (isConfirmed: 
 
 interface OwnerFormProps {
   readonly submit: string;
-  readonly others: ComponentChildren;
+  readonly onCancel?: () => void;
+  readonly others?: ComponentChildren;
   readonly prove: (proof: { password: string; code?: string }) => Promise<void>;
 }
 
 /** The password of the session's account, with a one-time code if necessary. */
-export function OwnerForm({ submit, others, prove }: OwnerFormProps) {
+export function OwnerForm({ submit, onCancel, others, prove }: OwnerFormProps) {
   const account: Partial<SessionView['account']> = session.value?.account ?? {};
   const needsCode = useSignal(account.secondFactor ?? false);
   const action = useAction(async (fields: Fields) => {
@@ -65,7 +62,7 @@ export function OwnerForm({ submit, others, prove }: OwnerFormProps) {
     }
   });
   return (
-    <Form action={action} submit={submit} others={others}>
+    <Form action={action} submit={submit} onCancel={onCancel} others={others}>
       {/* For password managers. */}
       <input type="text" autocomplete="username" value={account.email} readOnly hidden />
       <Field label={text.general.password} name="password" type="password" autocomplete="current-password" autofocus />

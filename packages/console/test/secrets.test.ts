@@ -63,3 +63,27 @@ test('Escape does not close the dialog of a secret that was not stored', async (
   await page.getByRole('button', { name: 'Close without storing' }).click();
   await page.getByRole('dialog').waitFor({ state: 'detached' });
 });
+
+test('a dialog stays open until the response to its request has arrived', async (site) => {
+  const visitor = await site.openSignedIn();
+  const { page } = visitor;
+  await visitor.goto('/console/keys');
+  await page.getByRole('button', { name: 'Create key' }).first().click();
+  const release = Promise.withResolvers<void>();
+  await page.route('**/auth/api-keys', async (route) => {
+    await release.promise;
+    await route.continue();
+  });
+  const dialog = page.getByRole('dialog');
+  await page.getByLabel('Nickname').fill('billing worker');
+  await dialog.getByRole('button', { name: 'Create key' }).click();
+  await dialog.locator('[type=submit][aria-busy=true]').waitFor();
+  await page.keyboard.press('Escape');
+  await dialog.getByRole('button', { name: 'Close the dialog' }).click();
+  // The button is marked as disabled, which Playwright would wait for.
+  await dialog.getByRole('button', { name: 'Cancel' }).dispatchEvent('click');
+  release.resolve();
+  const secret = dialog.getByLabel('Secret', { exact: true });
+  await secret.waitFor();
+  assert.match(await secret.inputValue(), /^krv_/);
+});

@@ -3,8 +3,6 @@ import type { ComponentChildren } from 'preact';
 import type { Fields } from '../fields.ts';
 import type { Problem } from '../problem.ts';
 import { useAction } from '../resource.ts';
-import { text } from '../text/text.ts';
-import { Button } from './button.tsx';
 import { Dialog } from './dialog.tsx';
 import { Form } from './form.tsx';
 
@@ -26,12 +24,7 @@ export function ActionDialog({ title, submit, kind = 'primary', size, act, onClo
   });
   return (
     <Dialog title={title} onClose={onClose} {...(size && { size })}>
-      <Form
-        action={action}
-        submit={submit}
-        kind={kind}
-        others={<Button onClick={onClose}>{text.general.cancel}</Button>}
-      >
+      <Form action={action} submit={submit} kind={kind} onCancel={onClose}>
         {typeof children === 'function' ? children(action.problem) : children}
       </Form>
     </Dialog>

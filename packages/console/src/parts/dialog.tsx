@@ -7,7 +7,7 @@ import { firstField } from './first-field.ts';
 
 interface DialogProps {
   readonly title: string;
-  /** Called for Escape and the close button too. The dialog is open as long as it is rendered. */
+  /** Called for Escape and the close button too, except while a form sends its request. The dialog is open as long as it is rendered. */
   readonly onClose: () => void;
   readonly children: ComponentChildren;
   readonly size?: 'small' | 'large';
@@ -28,16 +28,20 @@ export function Dialog({ title, onClose, children, size = 'small', hasNoCloseBut
       if (opener instanceof HTMLElement) opener.focus();
     };
   }, []);
+  // The response may contain a secret that the server sends once.
+  const close = (): void => {
+    if (!ref.current?.querySelector('[type=submit][aria-busy]')) onClose();
+  };
   // Browsers send no `cancel` for a second Escape, and close the dialog: so the key itself is handled.
   const escape = {
     onKeyDown: (event: KeyboardEvent) => {
       if (event.key !== 'Escape' || event.isComposing) return;
       event.preventDefault();
-      onClose();
+      close();
     },
     onCancel: (event: Event) => {
       event.preventDefault();
-      onClose();
+      close();
     },
     // Closed by other means, such as a gesture, while it is still rendered.
     onClose: () => ref.current?.showModal(),
@@ -47,7 +51,7 @@ export function Dialog({ title, onClose, children, size = 'small', hasNoCloseBut
       <div class="dialog-header">
         <h2 id={id}>{title}</h2>
         {!hasNoCloseButton && (
-          <Button kind="quiet" isSmall icon="close" isIconOnly onClick={onClose}>
+          <Button kind="quiet" isSmall icon="close" isIconOnly onClick={close}>
             {text.general.closeDialog}
           </Button>
         )}

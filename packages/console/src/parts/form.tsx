@@ -14,6 +14,8 @@ interface FormProps {
   readonly action: Action<[fields: Fields]>;
   readonly submit: string;
   readonly kind?: 'primary' | 'danger';
+  /** Adds a button that closes the form. */
+  readonly onCancel?: (() => void) | undefined;
   /** Beside the submit button. */
   readonly others?: ComponentChildren;
   readonly label?: string;
@@ -22,7 +24,8 @@ interface FormProps {
   readonly children?: ComponentChildren;
 }
 
-export function Form({ action, submit, kind = 'primary', others, label, hasFieldError = false, children }: FormProps) {
+export function Form({ action, submit, kind = 'primary', label, hasFieldError = false, ...rest }: FormProps) {
+  const { onCancel, others, children } = rest;
   const message = useRef<HTMLDivElement>(null);
   const { problem, isRunning } = action;
   const left = secondsUntil(problem?.retryAt ?? 0);
@@ -45,6 +48,11 @@ export function Form({ action, submit, kind = 'primary', others, label, hasField
         <Button type="submit" kind={kind} isBusy={isRunning} isBlocked={isRunning || left > 0}>
           {left > 0 ? text.general.retryIn(formatCountdown(left)) : submit}
         </Button>
+        {onCancel && (
+          <Button isBlocked={isRunning} onClick={onCancel}>
+            {text.general.cancel}
+          </Button>
+        )}
         {others}
       </div>
     </form>

@@ -39,12 +39,7 @@ export function DeleteAccountDialog({ email, onClose }: DeleteAccountDialogProps
         <li>{text.account.deletesSessions}</li>
         <li>{text.account.keepsServiceAccounts}</li>
       </ul>
-      <Form
-        action={action}
-        submit={text.account.deleteAccount}
-        kind="danger"
-        others={<Button onClick={onClose}>{text.general.cancel}</Button>}
-      >
+      <Form action={action} submit={text.account.deleteAccount} kind="danger" onCancel={onClose}>
         <Field
           label={text.account.typeEmail(email)}
           name="email"

@@ -39,11 +39,7 @@ export function EmailDialog({ onClose }: { readonly onClose: () => void }) {
       ) : (
         <>
           <p>{text.account.emailIntro}</p>
-          <Form
-            action={action}
-            submit={text.account.sendLink}
-            others={<Button onClick={onClose}>{text.general.cancel}</Button>}
-          >
+          <Form action={action} submit={text.account.sendLink} onCancel={onClose}>
             <Field
               label={text.account.newEmail}
               name="email"

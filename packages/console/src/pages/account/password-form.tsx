@@ -39,11 +39,7 @@ export function PasswordForm({ onClose, onChanged, children }: PasswordFormProps
   return (
     <>
       {children ?? <p>{text.account.passwordIntro}</p>}
-      <Form
-        action={action}
-        submit={text.account.changePassword}
-        others={<Button onClick={onClose}>{text.general.cancel}</Button>}
-      >
+      <Form action={action} submit={text.account.changePassword} onCancel={onClose}>
         <ProofFields problem={action.problem} autofocus />
         <Field
           label={text.account.newPassword}

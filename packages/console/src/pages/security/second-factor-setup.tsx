@@ -2,7 +2,6 @@
 import { useSignal } from '@preact/signals';
 import { call, type ResponseOf } from '../../api.ts';
 import type { Fields } from '../../fields.ts';
-import { Button } from '../../parts/button.tsx';
 import { CopyField } from '../../parts/copy-field.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Field } from '../../parts/field.tsx';
@@ -44,11 +43,7 @@ function PasswordStep({ onBegun, onClose }: PasswordStepProps) {
   return (
     <>
       <p>{text.security.setUpIntro}</p>
-      <Form
-        action={action}
-        submit={text.general.continue}
-        others={<Button onClick={onClose}>{text.general.cancel}</Button>}
-      >
+      <Form action={action} submit={text.general.continue} onCancel={onClose}>
         <ProofFields problem={action.problem} autofocus />
       </Form>
     </>
@@ -70,11 +65,7 @@ function ConfirmStep({ begun, onClose }: { readonly begun: Begun; readonly onClo
       </ol>
       <QrCode content={begun.uri} label={text.security.qrCode} />
       <CopyField label={text.security.secret} value={begun.secret} />
-      <Form
-        action={action}
-        submit={text.security.turnOn}
-        others={<Button onClick={onClose}>{text.general.cancel}</Button>}
-      >
+      <Form action={action} submit={text.security.turnOn} onCancel={onClose}>
         <Field
           label={text.security.codeOfApp}
           name="code"
