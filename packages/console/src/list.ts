@@ -9,12 +9,15 @@ interface ListPage<T> {
   readonly nextCursor: string | null;
 }
 
+/** Of each page up to the one that is shown. */
+type Positions = readonly { readonly cursor?: string; readonly first: number }[];
+
 /** The list is requested when the person stops typing. */
 const typingPauseMs = 250;
 
 export type ListQuery = Readonly<Record<string, string | undefined>>;
 
-export interface List<T> extends Resource<ListPage<T>> {
+export interface List<T> extends Resource<ListPage<T> & { readonly positions: Positions }> {
   /** Filters, `sort` and `limit` of the URL. An absent one is undefined. */
   readonly query: ListQuery;
   /** Changes a filter, `sort` or `limit`, and shows the first page. An empty value removes it. */
@@ -47,8 +50,8 @@ export function useList<T>(
   const query = queryOf(given);
   const search = new URLSearchParams(query).toString();
   const wanted = useSignal(search);
-  /** Of the pages before this one, and of this one. */
-  const pages = useSignal<readonly { readonly cursor?: string; readonly first: number }[]>([{ first: 1 }]);
+  /** Up to the page that is wanted. */
+  const pages = useSignal<Positions>([{ first: 1 }]);
   useLayoutEffect(() => {
     if (wanted.peek() === search) return;
     batch(() => {
@@ -57,9 +60,17 @@ export function useList<T>(
     });
   });
 
-  const resource = useResource((signal) =>
-    load({ ...Object.fromEntries(new URLSearchParams(wanted.value)), cursor: pages.value.at(-1)?.cursor }, signal),
-  );
+  const resource = useResource(async (signal) => {
+    const values = Object.fromEntries(new URLSearchParams(wanted.value));
+    let positions = pages.value;
+    let page = await load({ ...values, cursor: positions.at(-1)?.cursor }, signal);
+    // The last entries of the page were deleted.
+    while (page.items.length === 0 && positions.length > 1) {
+      positions = positions.slice(0, -1);
+      page = await load({ ...values, cursor: positions.at(-1)?.cursor }, signal);
+    }
+    return { ...page, positions };
+  });
   const go = (next: ListQuery): void => {
     const params = new URLSearchParams(Object.entries(next).flatMap(([name, value]) => (value ? [[name, value]] : [])));
     route(params.size > 0 ? `${path}?${params}` : path, true);
@@ -77,9 +88,14 @@ export function useList<T>(
     },
     [path, typed],
   );
-  const first = pages.value.at(-1)?.first ?? 1;
-  const { value } = resource;
+  const { value, isLoading } = resource;
+  // Of the page that is shown: another one may be loading.
+  const positions = value?.positions ?? [{ first: 1 }];
+  const first = positions.at(-1)?.first ?? 1;
   const cursor = value?.nextCursor;
+  const show = (next: Positions) => (): void => {
+    if (!isLoading) pages.value = next;
+  };
   return {
     ...resource,
     query,
@@ -104,9 +120,7 @@ export function useList<T>(
       go({ ...query, ...Object.fromEntries(filters.map((name) => [name, ''])) });
     },
     first,
-    previous: pages.value.length > 1 ? () => void (pages.value = pages.value.slice(0, -1)) : undefined,
-    next: cursor
-      ? () => void (pages.value = [...pages.value, { cursor, first: first + value.items.length }])
-      : undefined,
+    previous: positions.length > 1 ? show(positions.slice(0, -1)) : undefined,
+    next: cursor ? show([...positions, { cursor, first: first + value.items.length }]) : undefined,
   };
 }
