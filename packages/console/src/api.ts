@@ -109,6 +109,9 @@ async function exchange(method: string, path: string, request: AnyRequest = {}):
     'X-Keyreeve-Console': isBackground ? 'background' : 'user',
     ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
   };
+  const fail = (error: unknown): never => {
+    throw signal?.aborted ? error : unreachable();
+  };
   const response = await fetch(search.size > 0 ? `${url}?${search}` : url, {
     method,
     headers,
@@ -116,13 +119,8 @@ async function exchange(method: string, path: string, request: AnyRequest = {}):
     redirect: 'error',
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     ...(signal === undefined ? {} : { signal }),
-  }).catch((error: unknown) => {
-    if (signal?.aborted) throw error;
-    throw unreachable();
-  });
+  }).catch(fail);
   if (!response.ok) throw await Problem.from(response);
   if (response.status === 204) return undefined;
-  return response.json().catch(() => {
-    throw unreachable();
-  });
+  return response.json().catch(fail);
 }
