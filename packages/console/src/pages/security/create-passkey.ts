@@ -29,14 +29,18 @@ function codeOf(error: unknown): string {
 /** Not every browser has these functions. */
 type Signals = Partial<Pick<typeof PublicKeyCredential, 'signalUnknownCredential' | 'signalAllAcceptedCredentials'>>;
 
-/** After a removal, so that password managers no longer offer the passkey. Browsers without it change nothing. */
-export async function signalRemoval({ rpId, userHandle, passkeys }: PasskeyList, credentialId: string): Promise<void> {
+/**
+ * After a removal, so that password managers no longer offer the passkey. Browsers without it change nothing. Loads the
+ * passkeys that remain: a list from before the removal may lack one that was added elsewhere.
+ */
+export async function signalRemoval(rpId: string | null, credentialId: string): Promise<void> {
   if (rpId === null) return;
   const browser: Signals = PublicKeyCredential;
-  const allAcceptedCredentialIds = passkeys.map((passkey) => passkey.credentialId);
+  const signalOthers = async (): Promise<void> => {
+    const { userHandle, passkeys } = await call('GET /auth/passkeys');
+    const allAcceptedCredentialIds = passkeys.map((passkey) => passkey.credentialId);
+    await browser.signalAllAcceptedCredentials?.({ rpId, userId: userHandle, allAcceptedCredentialIds });
+  };
   // The passkey has been removed, whatever the password manager does.
-  await Promise.allSettled([
-    browser.signalUnknownCredential?.({ rpId, credentialId }),
-    browser.signalAllAcceptedCredentials?.({ rpId, userId: userHandle, allAcceptedCredentialIds }),
-  ]);
+  await Promise.allSettled([browser.signalUnknownCredential?.({ rpId, credentialId }), signalOthers()]);
 }

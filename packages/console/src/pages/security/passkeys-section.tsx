@@ -156,8 +156,7 @@ const RemoveDialog = ({ passkey, list, onClose, reload }: RemoveDialogProps) => 
     onClose={onClose}
     act={async () => {
       await call('DELETE /auth/passkeys/:id', { params: { id: passkey.id } });
-      const passkeys = list.passkeys.filter(({ id }) => id !== passkey.id);
-      await signalRemoval({ ...list, passkeys }, passkey.credentialId);
+      await signalRemoval(list.rpId, passkey.credentialId);
       announce(text.security.passkeyRemoved);
       await reloadSession();
       void reload();
