@@ -14,8 +14,8 @@ export type SessionView = NonNullable<ResponseOf<'GET /console/session'>>;
 export const config = signal<Config>();
 /** Undefined until it is known, null for none. */
 export const session = signal<SessionView | null>();
-/** Why the last session ended, for the notice on the sign-in page. Undefined after a sign-out in this tab. */
-export const endReason = signal<'unused' | 'ended' | 'otherTab'>();
+/** Why the person must sign in, for the notice on the sign-in page. Undefined after a sign-out in this tab. */
+export const endReason = signal<'unused' | 'ended' | 'otherTab' | 'hasAdministrator'>();
 /** While set, the session ends soon. `isFinal`: only another sign-in helps. */
 export const ending = signal<{ readonly at: number; readonly isFinal: boolean }>();
 /** The newest failure that concerns the whole service, for the banner. */
@@ -148,16 +148,20 @@ function watchOutage(): (() => void) | undefined {
   };
 }
 
-/** Opens the confirmation dialog. @returns whether the person has confirmed */
+let confirmed: Promise<boolean> | undefined;
+
+/** Opens the confirmation dialog; while it is open, every caller waits for it. @returns whether the person has confirmed */
 export const askToConfirm = (): Promise<boolean> =>
-  new Promise((resolve) => {
-    confirmation.value = {
-      settle: (isConfirmed) => {
-        confirmation.value = undefined;
-        resolve(isConfirmed);
-      },
+  (confirmed ??= new Promise((resolve) => {
+    const settle = (isConfirmed: boolean): void => {
+      // A request of a cancelled dialog may end after the next dialog has opened.
+      if (confirmation.peek()?.settle !== settle) return;
+      confirmed = undefined;
+      confirmation.value = undefined;
+      resolve(isConfirmed);
     };
-  });
+    confirmation.value = { settle };
+  }));
 
 onFailure.handle = async (problem, isRetry) => {
   if (problem.code === 'unavailable' || problem.code === 'unreachable') outage.value = problem.code;

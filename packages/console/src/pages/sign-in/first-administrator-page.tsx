@@ -7,8 +7,9 @@ import { Form } from '../../parts/form.tsx';
 import { Page } from '../../parts/page.tsx';
 import { Problem } from '../../problem.ts';
 import { useAction } from '../../resource.ts';
-import { config, setSession } from '../../session.ts';
+import { config, endReason, setSession } from '../../session.ts';
 import { text } from '../../text/text.ts';
+import { OriginNotice } from './sign-in-page.tsx';
 import { concernsPassword, NewPasswordField } from './new-password-field.tsx';
 
 const command = 'npx keyreeve admin bootstrap --output setup-code';
@@ -19,8 +20,7 @@ export function FirstAdministratorPage() {
     try {
       await send('POST /auth/first-administrator', { body: { code: fields.text('code').trim(), ...body } });
     } catch (error) {
-      // It was created elsewhere: the sign-in page follows.
-      if (error instanceof Problem && error.code === 'administrator_exists') config.value = withAdministrator();
+      if (error instanceof Problem && error.code === 'code_invalid') await checkAdministrator();
       throw error;
     }
     try {
@@ -34,6 +34,7 @@ export function FirstAdministratorPage() {
   const fields = { code: errorOf('code_invalid'), email: errorOf('email_invalid') };
   return (
     <Page title={text.signIn.firstTitle} intro={text.signIn.firstIntro}>
+      <OriginNotice />
       <Form
         action={create}
         submit={text.signIn.firstSubmit}
@@ -66,3 +67,11 @@ export function FirstAdministratorPage() {
 }
 
 const withAdministrator = () => config.value && { ...config.value, needsAdministrator: false };
+
+/** No code is valid after another person has created the administrator: the sign-in page follows. */
+async function checkAdministrator(): Promise<void> {
+  const current = await send('GET /console/config', { isBackground: true }).catch(() => undefined);
+  if (!current || current.needsAdministrator) return;
+  endReason.value = 'hasAdministrator';
+  config.value = current;
+}

@@ -104,6 +104,7 @@ function PasswordStep({ action, passkey, email }: PasswordStepProps) {
   useSignalEffect(() => (isOffered.value ? offerPasskeys((chosen) => void passkey.run(chosen)) : undefined));
   return (
     <Page title={text.signIn.title} key="password">
+      <OriginNotice />
       {endReason.value && <Notice role="status">{text.signIn.endReasons[endReason.value]}</Notice>}
       <Form action={action} submit={text.signIn.submit}>
         <Field
@@ -146,6 +147,16 @@ function PasswordStep({ action, passkey, email }: PasswordStepProps) {
         </p>
       )}
     </Page>
+  );
+}
+
+/** The server rejects sign-ins from another address of the installation, such as an IP address. */
+export function OriginNotice() {
+  const origin = config.value?.origin ?? location.origin;
+  return origin === location.origin ? null : (
+    <Notice tone="warning">
+      {text.signIn.otherOrigin} <a href={`${origin}/console`}>{origin}</a>
+    </Notice>
   );
 }
 

@@ -9,10 +9,12 @@ export const signIn = {
   toReset: 'Passwort vergessen?',
   noAccount: 'Noch kein Konto?',
   toSignUp: 'Konto erstellen',
+  otherOrigin: 'Unter dieser Adresse können Sie sich nicht anmelden. Öffnen Sie die Konsole unter:',
   endReasons: {
     unused: 'Ihre Sitzung ist beendet, weil sie nicht verwendet wurde. Melden Sie sich wieder an, um fortzufahren.',
     ended: 'Ihre Sitzung ist beendet. Melden Sie sich wieder an, um fortzufahren.',
     otherTab: 'Sie haben sich in einem anderen Tab abgemeldet. Melden Sie sich wieder an, um fortzufahren.',
+    hasAdministrator: 'Diese Installation hat inzwischen einen Administrator. Melden Sie sich mit dessen Konto an.',
   },
   steps: {
     code: {

@@ -9,10 +9,12 @@ export const signIn = {
   toReset: 'Forgot your password?',
   noAccount: 'No account yet?',
   toSignUp: 'Create an account',
+  otherOrigin: 'Sign-in is not possible at this address. Open the console at:',
   endReasons: {
     unused: 'Your session has ended because it was not used. Sign in again to continue.',
     ended: 'Your session has ended. Sign in again to continue.',
     otherTab: 'You signed out in another tab. Sign in again to continue.',
+    hasAdministrator: 'This installation has an administrator now. Sign in with its account.',
   },
   steps: {
     code: { title: 'Second factor', intro: 'Enter the six digits that your authenticator app shows for this account.' },
