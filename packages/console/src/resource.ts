@@ -10,7 +10,7 @@ export interface Resource<T> {
   readonly isLoading: boolean;
   /** Loads again. A response of an earlier load is ignored. */
   readonly reload: () => Promise<void>;
-  /** Replaces the value without a request. */
+  /** Replaces the value without a request. A response of an earlier load is ignored. */
   readonly set: (value: T) => void;
 }
 
@@ -27,13 +27,13 @@ export function useResource<T>(load: (signal: AbortSignal) => Promise<T>): Resou
     isLoading.value = true;
     try {
       const loaded = await load(controller.signal);
-      if (abort.peek() !== controller) return;
+      if (controller.signal.aborted) return;
       value.value = loaded;
       problem.value = undefined;
       outage.value = undefined;
     } catch (error) {
       // A newer load replaced it, or the page was left.
-      if (abort.peek() !== controller || controller.signal.aborted) return;
+      if (controller.signal.aborted) return;
       problem.value = problemOf(error);
     }
     isLoading.value = false;
@@ -49,7 +49,12 @@ export function useResource<T>(load: (signal: AbortSignal) => Promise<T>): Resou
     problem: problem.value,
     isLoading: isLoading.value,
     reload: run,
-    set: (next) => void (value.value = next),
+    set: (next) => {
+      abort.peek()?.abort();
+      value.value = next;
+      problem.value = undefined;
+      isLoading.value = false;
+    },
   };
 }
 

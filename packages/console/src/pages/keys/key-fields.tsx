@@ -157,6 +157,10 @@ export function newKeyOf(fields: Fields): NewKey {
   return { ...valuesOf(fields), ...(expiresAt !== undefined && { expiresAt }), ...(environment && { environment }) };
 }
 
+/** @param names without duplicates, as `others` */
+const isSameSet = (names: readonly string[], others: readonly string[]): boolean =>
+  names.length === others.length && names.every((name) => others.includes(name));
+
 /** Only what differs, so that the change keeps what another tab changed. @returns undefined if nothing differs */
 export function changeOf(fields: Fields, current: KeyDetails): KeyChange | undefined {
   const { rate, quota } = current.limits ?? {};
@@ -170,6 +174,8 @@ export function changeOf(fields: Fields, current: KeyDetails): KeyChange | undef
     },
   };
   const after = valuesOf(fields);
+  // A set: the catalogue has another order than the key.
+  if (after.scopes && isSameSet(after.scopes, current.scopes)) after.scopes = [...current.scopes];
   const differing = Object.entries(after).filter(
     ([name, value]) => JSON.stringify(value) !== JSON.stringify(before[name as keyof typeof before]),
   );
