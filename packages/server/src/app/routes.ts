@@ -95,11 +95,12 @@ export function routesOf(options: RouteOptions): readonly Route[] {
 /** All routes except those of the console. */
 function ownRoutesOf(options: RouteOptions): readonly Route[] {
   const { selfService, tokens, apiKeys, enrolment, verifier, signingKeys, webhooks, health, publicUrl } = options;
-  const streams = new Streams({
-    isClosing: () => health.isClosed,
-    onIncomplete: (name, owner, err) =>
-      options.log.warn({ event: 'export_incomplete', export: name, accountId: owner, err }),
-  });
+  const newStreams = (): Streams =>
+    new Streams({
+      isClosing: () => health.isClosed,
+      onIncomplete: (name, owner, err) =>
+        options.log.warn({ event: 'export_incomplete', export: name, accountId: owner, err }),
+    });
   const recentUsage: RecentUsageOf = (ids) => options.keyUsage.recentOfKeys(ids);
   return [
     // Any client
@@ -123,7 +124,7 @@ function ownRoutesOf(options: RouteOptions): readonly Route[] {
     ...apiKeyRoutes(apiKeys, options.keyChanges, recentUsage),
     ...scopeRoutes(options.scopeCatalogue),
     ...sessionRoutes(tokens),
-    ...exportRoutes(selfService.exporter, options, streams),
+    ...exportRoutes(selfService.exporter, options, newStreams()),
     ...enrolmentRoutes(enrolment),
     ...passkeyRoutes(options.passkeys),
     // A person with an access token, or a backend with a management key
@@ -135,7 +136,8 @@ function ownRoutesOf(options: RouteOptions): readonly Route[] {
     ...serviceAccountSettingRoutes(options, options.managedAccount),
     // An administrator with an access token
     ...adminRoutes(options),
-    ...auditRoutes(options.directory.auditLog, streams),
+    // Separate from the exports of accounts: accounts that do not read theirs do not prevent those of administrators.
+    ...auditRoutes(options.directory.auditLog, newStreams()),
     ...managerAdminRoutes(options.managers),
     ...scopeAdminRoutes(options.scopeCatalogue),
     ...webhookRoutes(webhooks.endpoints),

@@ -1,13 +1,13 @@
 /** The audit log for administrators: filters, pages with bounded reads, and exports without formulas. */
 import assert from 'node:assert/strict';
-import type { AuditPage } from '@keyreeve/contract';
+import { limits, type AuditPage } from '@keyreeve/contract';
 import { dayMs } from '../../../foundation/clock.ts';
 import { sql } from '../../../foundation/database/sql.ts';
 import { administer, newAdministrator } from '../../../../test-kit/administrators.ts';
 import { test } from '../../../../test-kit/app-on-each-database.ts';
 import { assertProblem, fromFetch } from '../../../../test-kit/assert-problem.ts';
 import { insertEvents, type ManyEvent } from '../../../../test-kit/many-rows.ts';
-import { newApp } from '../../../../test-kit/new-app.ts';
+import { bearer, newApp } from '../../../../test-kit/new-app.ts';
 import { findIdAfter } from '../../audit/search-store.ts';
 
 async function fixture(events: (now: number) => readonly ManyEvent[]) {
@@ -152,6 +152,29 @@ test(
     for (const part of csv.text.split(/[,;\t\r\n]/)) assert.doesNotMatch(part, /^[" ]*[=+\-@]/u, part);
   },
 );
+
+test('accounts that do not read their exports do not prevent the export of an administrator', async () => {
+  await using at = await fixture(() => []);
+  const path = '/auth/account/export';
+  // Kept: fetch reads a response to its end when it is garbage.
+  const unread: Response[] = [];
+  const aborting = new AbortController();
+  for (let account = 0; account < limits.exportsPerProcessMax / limits.exportsPerAccountMax; account++) {
+    const user = await at.app.signIn();
+    // 20 MB: more than the kernel accepts for a client that reads nothing.
+    const event = { at: at.now, accountId: user.account.id, target: 'x'.repeat(2_000) };
+    for (let batch = 0; batch < 10; batch++) await insertEvents(at.app.db, Array<ManyEvent>(1_000).fill(event));
+    for (let own = 0; own < limits.exportsPerAccountMax; own++) {
+      const options = { headers: bearer(user.accessToken), signal: aborting.signal };
+      unread.push(await fetch(new URL(path, at.app.url), options));
+    }
+  }
+  const refused = await at.app.call('GET', path, { headers: bearer((await at.app.signIn()).accessToken) });
+  assertProblem(fromFetch(refused), 'too_many_in_progress');
+  assert.equal((await at.get('audit/export?target=nothing')).status, 200);
+  assert.ok(unread.every(({ status, bodyUsed }) => status === 200 && !bodyUsed));
+  aborting.abort();
+});
 
 test('an export of 20,000 events with few matches is complete', async () => {
   await using at = await fixture((now) =>
