@@ -28,19 +28,23 @@ export function warningsOf(config: Config): readonly string[] {
 }
 
 function consoleWarnings({ hasConsole, consoleUrl, publicUrl, trustedProxies }: Config): readonly string[] {
-  if (consoleUrl === undefined) return [];
+  if (consoleUrl === undefined)
+    return hasConsole && publicUrl?.startsWith('http:') && !isLocal(new URL(publicUrl))
+      ? [
+          'KEYREEVE_PUBLIC_URL is http, and KEYREEVE_CONSOLE_URL is not set: the network between the browser and Keyreeve can read passwords and session cookies of the console',
+        ]
+      : [];
   if (!hasConsole) return ['KEYREEVE_CONSOLE_URL is set, but KEYREEVE_CONSOLE is off: it has no effect'];
-  const { protocol, hostname } = new URL(consoleUrl);
-  const host = hostname.replaceAll(/[[\]]/g, '');
+  const url = new URL(consoleUrl);
+  const { protocol } = url;
   const isHttps = protocol === 'https:';
-  const isLocal = isLoopback(host) || host.endsWith('.localhost');
   return [
-    ...(!isHttps && !isLocal
+    ...(!isHttps && !isLocal(url)
       ? [
           `KEYREEVE_CONSOLE_URL is http${publicUrl?.startsWith('https:') ? ', but KEYREEVE_PUBLIC_URL is https' : ''}: the network between the browser and Keyreeve can read passwords and session cookies`,
         ]
       : []),
-    ...(isIpAddress(host)
+    ...(isIpAddress(hostOf(url))
       ? ['KEYREEVE_CONSOLE_URL has an IP address: browsers accept passkeys for host names only, such as localhost']
       : []),
     ...(isHttps && !publicUrl?.startsWith('https:') && trustedProxies.length === 0
@@ -50,3 +54,7 @@ function consoleWarnings({ hasConsole, consoleUrl, publicUrl, trustedProxies }: 
       : []),
   ];
 }
+
+/** An IPv6 address is without its brackets. */
+const hostOf = ({ hostname }: URL): string => hostname.replaceAll(/[[\]]/g, '');
+const isLocal = (url: URL): boolean => isLoopback(hostOf(url)) || hostOf(url).endsWith('.localhost');

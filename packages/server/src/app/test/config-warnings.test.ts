@@ -8,6 +8,16 @@ type Environment = Readonly<Record<string, string>>;
 
 const publicHttps = { KEYREEVE_PUBLIC_URL: 'https://auth.example.com', KEYREEVE_TRUSTED_PROXIES: '10.0.0.1' };
 const consoleWarnings: readonly (readonly [environment: Environment, expected: readonly RegExp[]])[] = [
+  [{}, []],
+  [{ KEYREEVE_PUBLIC_URL: 'http://localhost:8787' }, []],
+  [{ KEYREEVE_PUBLIC_URL: 'http://127.0.0.1:8787' }, []],
+  [{ KEYREEVE_PUBLIC_URL: 'http://auth.localhost' }, []],
+  [{ KEYREEVE_PUBLIC_URL: 'http://auth.example.com', KEYREEVE_CONSOLE: 'off' }, []],
+  [{ KEYREEVE_PUBLIC_URL: 'http://auth.example.com', KEYREEVE_CONSOLE_URL: 'http://localhost:8787' }, []],
+  [
+    { KEYREEVE_PUBLIC_URL: 'http://auth.example.com' },
+    [/^KEYREEVE_PUBLIC_URL is http, and KEYREEVE_CONSOLE_URL is not set: the network .* can read passwords/],
+  ],
   [{ KEYREEVE_CONSOLE_URL: 'http://localhost:8787' }, []],
   [{ KEYREEVE_CONSOLE_URL: 'http://console.localhost:8787' }, []],
   [{ ...publicHttps, KEYREEVE_CONSOLE_URL: 'https://console.example.com' }, []],
