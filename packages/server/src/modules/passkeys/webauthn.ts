@@ -16,7 +16,12 @@ const loadLibrary = async () => {
   return { ...server, ...helpers };
 };
 let library: ReturnType<typeof loadLibrary> | undefined;
-const load = (): ReturnType<typeof loadLibrary> => (library ??= loadLibrary());
+/** A failed import is not kept: the next response tries again. */
+const load = (): ReturnType<typeof loadLibrary> =>
+  (library ??= loadLibrary().catch((error: unknown) => {
+    library = undefined;
+    throw error;
+  }));
 
 export interface NewCredential {
   readonly id: Buffer;
