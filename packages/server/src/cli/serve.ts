@@ -151,7 +151,10 @@ function printGreeting(service: Running, config: Config, log: Log, first: FirstS
   process.stderr.write(`${lines.join('\n')}\n`);
 }
 
-/** The log goes to standard output. The code is printed only if both are the terminal, so that no file gets it. */
+/**
+ * The log goes to standard output. The code is printed only if input and both outputs are the terminal, so that no file gets it:
+ * `docker run -t` without `-i` has a terminal without input, and keeps its output.
+ */
 function consoleLines(url: string, first: FirstStart | undefined, { kind }: Config['database']): readonly string[] {
   if (!first) return [`Console: ${url}`];
   if (first.kind === 'bootstrap')
@@ -159,7 +162,8 @@ function consoleLines(url: string, first: FirstStart | undefined, { kind }: Conf
       `Console: ${url}. To create the first administrator there, get a code in another terminal:`,
       `  npx keyreeve admin bootstrap${kind === 'sqlite' ? '' : ' --output first-administrator'}`,
     ];
-  const place = process.stdout.isTTY ? [':', `  ${first.code.reveal()}`] : [` in the file ${first.path}.`];
+  const isPerson = process.stdin.isTTY && process.stdout.isTTY;
+  const place = isPerson ? [':', `  ${first.code.reveal()}`] : [` in the file ${first.path}.`];
   const [after = '', ...code] = place;
   return [
     `Open ${url} and create the first administrator with the code${after}`,

@@ -98,6 +98,14 @@ suite('on a terminal', { skip: noTerminal }, () => {
     assert.equal(await redeem(url, code), 201);
   });
 
+  test('without input from the terminal, as in a container, it shows the path of the file instead of the code', async () => {
+    using folder = newTempFolder();
+    await using terminal = start(folder.path, ' < /dev/null', { KEYREEVE_LOG_LEVEL: 'trace' });
+    await terminal.shows('Press Ctrl-C to stop.\r\n');
+    assert.ok(terminal.stdout.includes(`in the file ${codeFileIn(folder.path)}.\r\n`), terminal.stdout);
+    assert.doesNotMatch(terminal.stdout, codePattern);
+  });
+
   test('if the output is redirected, the terminal shows the path of the file instead of the code', async () => {
     using folder = newTempFolder();
     await using terminal = start(folder.path, ' > log', { KEYREEVE_LOG_LEVEL: 'trace' });
