@@ -29,6 +29,8 @@ function example(schema: Schema, name: string): unknown {
       return schema.items ? [example(schema.items, name)] : [];
     case 'integer':
       return schema.minimum ?? 1;
+    case 'null':
+      return null;
     case 'boolean':
       return true;
     default:
