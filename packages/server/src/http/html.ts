@@ -21,7 +21,10 @@ export type Template = (values: Readonly<Record<string, Value>>) => Html;
 
 export interface Page {
   readonly template: Template;
-  /** Content-Security-Policy: only the page's own style and script apply, and only the script sends requests. */
+  /**
+   * Content-Security-Policy: only the page's own style and script apply, only the script sends requests, and it cannot turn
+   * text into HTML (Trusted Types).
+   */
   readonly policy: string;
 }
 
@@ -60,6 +63,8 @@ export function readPage(url: URL): Page {
       "base-uri 'none'",
       "form-action 'none'",
       "frame-ancestors 'none'",
+      "require-trusted-types-for 'script'",
+      "trusted-types 'none'",
     ].join('; '),
   };
 }

@@ -257,7 +257,7 @@ test(
         assert.deepEqual([document['type'], document['status'], document['code']], [`/problems/${code}`, status, code]);
       const style = /<style>([^]*?)<\/style>/.exec(page.text)?.[1] ?? '';
       const hash = createHash('sha256').update(style).digest('base64');
-      const policy = `default-src 'none'; style-src 'sha256-${hash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
+      const policy = `default-src 'none'; style-src 'sha256-${hash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'`;
       const { 'content-security-policy': _, ...always } = securityHeaders;
       for (const [name, value] of Object.entries({ ...always, 'content-security-policy': policy })) {
         assert.equal(page.headers.get(name), value, `${code} ${name}`);

@@ -76,7 +76,7 @@ test(
     }
     assert.match(
       page.headers.get('content-security-policy') ?? '',
-      /^default-src 'none'; style-src 'sha256-[^']+'; base-uri/,
+      /^default-src 'none'; style-src 'sha256-[^']+'; base-uri.*; require-trusted-types-for 'script'; trusted-types 'none'$/,
     );
   },
 );

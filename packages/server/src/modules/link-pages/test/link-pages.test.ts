@@ -33,7 +33,7 @@ test(
       assert.deepEqual([scripts, styles], [[], []]);
       assert.equal(
         headers.get('content-security-policy'),
-        `default-src 'none'; style-src ${sourceOf(style)}; script-src ${sourceOf(script)}; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+        `default-src 'none'; style-src ${sourceOf(style)}; script-src ${sourceOf(script)}; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'`,
       );
       assert.doesNotMatch(
         html,
