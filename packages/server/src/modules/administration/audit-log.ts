@@ -13,6 +13,7 @@ import {
   type EventFilter,
   type FoundEvent,
 } from '../audit/search-store.ts';
+import { newestEventId } from '../audit/store.ts';
 import { assertSessionContinues } from '../sessions/store.ts';
 
 export interface AuditSearch {
@@ -83,9 +84,9 @@ export class AuditLog {
     }
   }
 
-  /** @returns an id above those of the events until `to` */
+  /** @returns an id above those of the events until `to`, and not above those of later events: each read of a page omits them */
   async #start({ to }: EventFilter): Promise<number> {
-    return to === undefined ? Number.MAX_SAFE_INTEGER : findIdAfter(this.#db, to + clockDifferenceMax);
+    return to === undefined ? (await newestEventId(this.#db)) + 1 : findIdAfter(this.#db, to + clockDifferenceMax);
   }
 
   async #search(filter: EventFilter, before: number, searchedMax: number, limit: number): Promise<Found> {

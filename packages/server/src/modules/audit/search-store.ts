@@ -72,11 +72,11 @@ export const findLastSearched = (
 /**
  * Events have ids in the order of their commits, so their times increase, except by the differences of clocks.
  * @param at milliseconds; events of later times may have lower ids only if the clocks differ by more than the caller adds
- * @returns an id above those of all events until this time
+ * @returns an id above those of all existing events until this time, and not above those of events that are added later
  */
 export async function findIdAfter(reader: Reader, at: number): Promise<number> {
   const newest = await reader.get(selectAtOrBefore, [Number.MAX_SAFE_INTEGER]);
-  if (!newest || newest.at <= at) return Number.MAX_SAFE_INTEGER;
+  if (!newest || newest.at <= at) return (newest?.id ?? 0) + 1;
   // All events with the id `high` or a higher one are later. Bisection: at most 53 reads by the primary key.
   let [low, high] = [0, newest.id];
   while (high - low > 1) {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { limits, type AuditPage } from '@keyreeve/contract';
 import { dayMs } from '../../../foundation/clock.ts';
+import type { Db } from '../../../foundation/database/db.ts';
 import { sql } from '../../../foundation/database/sql.ts';
 import { administer, newAdministrator } from '../../../../test-kit/administrators.ts';
 import { test } from '../../../../test-kit/app-on-each-database.ts';
@@ -9,6 +10,7 @@ import { assertProblem, fromFetch } from '../../../../test-kit/assert-problem.ts
 import { insertEvents, type ManyEvent } from '../../../../test-kit/many-rows.ts';
 import { bearer, newApp } from '../../../../test-kit/new-app.ts';
 import { findIdAfter } from '../../audit/search-store.ts';
+import { AuditLog } from '../audit-log.ts';
 
 async function fixture(events: (now: number) => readonly ManyEvent[]) {
   const app = await newApp();
@@ -37,6 +39,36 @@ async function allPages({ page }: Fixture, query: string): Promise<{ targets: (s
   }
   return { targets, pages };
 }
+
+test('the next page repeats no event, also when events are added between the reads of the first page', async () => {
+  await using app = await newApp();
+  const at = app.clock.now();
+  const numbers = Array.from({ length: 2 * limits.adminRowsPerPageMax }, (_, number) => number);
+  await insertEvents(
+    app.db,
+    numbers.map((number) => ({ at, target: `t${number}`, action: number % 2 === 0 ? 'scope.set' : 'scope.deleted' })),
+  );
+  const db: Pick<Db, 'all' | 'get'> = {
+    get: (statement, values) => app.db.get(statement, values),
+    all: async (statement, values) => {
+      const rows = await app.db.all(statement, values);
+      await insertEvents(
+        app.db,
+        numbers.slice(0, 20).map(() => ({ at, target: 'added' })),
+      );
+      return rows;
+    },
+  };
+  const log = new AuditLog(db as Db, app.clock);
+  const targets: (string | null)[] = [];
+  for (let cursor: string | undefined = ''; cursor !== undefined;) {
+    const page: AuditPage = await log.page({ action: 'scope.set', ...(cursor === '' ? {} : { cursor }) });
+    targets.push(...page.events.map(({ target }) => target));
+    cursor = page.nextCursor ?? undefined;
+  }
+  const expected = numbers.filter((number) => number % 2 === 0).map((number) => `t${number}`);
+  assert.deepEqual(targets, expected.toReversed());
+});
 
 const instant = (ms: number): string => new Date(ms).toISOString();
 
