@@ -4,7 +4,8 @@ import type { Page } from 'playwright-core';
 import { findUnreadable, findViolations } from './accessibility.ts';
 import { consoleTests } from './kit/console-site.ts';
 import { findOverflow } from './kit/layout.ts';
-import { lookAtScenes } from './kit/scenes.ts';
+import { dialogScenes } from './kit/dialog-scenes.ts';
+import { lookAtScenes, pageScenes } from './kit/scenes.ts';
 
 const test = consoleTests();
 
@@ -22,11 +23,16 @@ async function findFaults(page: Page): Promise<string[]> {
   return faults;
 }
 
-test(
-  'every page in every state satisfies WCAG 2.2 AA in both colour schemes, and at 320 px without sideways scrolling',
-  async (site) => {
-    assert.deepEqual(await lookAtScenes(site, {}, findFaults), {});
-  },
-  // What a page shows does not depend on the database.
-  { databases: ['sqlite'] },
-);
+for (const [what, list] of [
+  ['page in every state', pageScenes],
+  ['dialog', dialogScenes],
+] as const) {
+  test(
+    `every ${what} satisfies WCAG 2.2 AA in both colour schemes, and at 320 px without sideways scrolling`,
+    async (site) => {
+      assert.deepEqual(await lookAtScenes(site, {}, findFaults, list), {});
+    },
+    // What a page shows does not depend on the database.
+    { databases: ['sqlite'] },
+  );
+}

@@ -3,20 +3,26 @@
  * elements without their texts, because they are opened in several languages.
  */
 import type { Page } from 'playwright-core';
+import { newEnrolledAccount } from '../../../server/test-kit/authenticator.ts';
+import type { TestApp } from '../../../server/test-kit/new-app.ts';
 import type { ConsoleSite } from './console-site.ts';
 import { signInByCookie } from './console-site.ts';
+import { dialogScenes } from './dialog-scenes.ts';
 import { hostileTexts, seedAccount, type Seeded } from './seed.ts';
 import type { Visitor, VisitorOptions } from './visitor.ts';
 
 export interface Scene {
   readonly name: string;
-  /** `empty`: an account without data. `filled`: an account with data of every kind. */
-  readonly as: 'stranger' | 'empty' | 'filled';
+  /**
+   * `empty`: an account without data. `filled`: an account with data of every kind. `fresh`: like `empty`, for scenes that
+   * change the account. `enrolled`: signed out, with a second factor.
+   */
+  readonly as: 'stranger' | 'empty' | 'filled' | 'fresh' | 'enrolled';
   readonly path: string | ((seeded: Seeded) => string);
   /** Loads the page. Default: `goto`. */
   readonly load?: (page: Page, path: string, visitor: Visitor) => Promise<void>;
   /** Brings the loaded page into the state. */
-  readonly act?: (page: Page, visitor: Visitor) => Promise<void>;
+  readonly act?: (page: Page, at: { readonly app: TestApp; readonly seeded: Seeded }) => Promise<void>;
   /** Messages that the browser logs in this state. */
   readonly messages?: readonly RegExp[];
 }
@@ -82,7 +88,8 @@ const signInScenes: readonly Scene[] = [
   { name: 'not-found', as: 'filled', path: '/console/no/such/page' },
 ];
 
-export const scenes: readonly Scene[] = [...signInScenes, ...dataPages.flatMap(ofDataPage)];
+export const pageScenes: readonly Scene[] = [...signInScenes, ...dataPages.flatMap(ofDataPage)];
+export const scenes: readonly Scene[] = [...pageScenes, ...dialogScenes];
 
 /** A browser context for each kind of account, in which the scenes open tabs. */
 export class Stage {
@@ -102,7 +109,7 @@ export class Stage {
     const page = await visitor.openTab();
     const path = typeof scene.path === 'string' ? scene.path : scene.path(seeded);
     await (scene.load ? scene.load(page, path, visitor) : visitor.goto(path, page));
-    await scene.act?.(page, visitor);
+    await scene.act?.(page, { app: this.#site.app, seeded });
     return { page, visitor, seeded };
   }
 
@@ -122,8 +129,9 @@ export class Stage {
       as === 'filled'
         ? await seedAccount(app, email, Object.values(hostileTexts))
         : { accountId: '', email, accessToken: '', keys: {}, serviceId: '' };
-    if (as === 'empty') await app.createAccount(email);
-    if (as !== 'stranger') await signInByCookie(visitor.context, email);
+    if (as === 'empty' || as === 'fresh') await app.createAccount(email);
+    if (as === 'enrolled') await newEnrolledAccount(app, email);
+    if (as !== 'stranger' && as !== 'enrolled') await signInByCookie(visitor.context, email);
     return { visitor, seeded };
   }
 }
@@ -133,10 +141,11 @@ export async function lookAtScenes(
   site: ConsoleSite,
   options: VisitorOptions,
   findFaults: (page: Page, seeded: Seeded) => Promise<readonly string[]>,
+  list = scenes,
 ): Promise<Record<string, string>> {
   const stage = new Stage(site, options);
   const found: Record<string, string> = {};
-  for (const scene of scenes) {
+  for (const scene of list) {
     let faults: readonly string[];
     try {
       const { page, seeded } = await stage.open(scene);

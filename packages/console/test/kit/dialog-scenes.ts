@@ -1,0 +1,116 @@
+/** Dialogs, and states of pages that a person reaches with several steps. */
+import { codeAt } from '../../../server/test-kit/authenticator.ts';
+import { goodPassword } from '../../../server/test-kit/new-app.ts';
+import type { Page } from 'playwright-core';
+import type { Scene } from './scenes.ts';
+
+const keyPath: Scene['path'] = ({ keys }) => `/console/keys/${keys['billing worker']}`;
+
+async function openCreation(page: Page): Promise<void> {
+  await page.locator('main .button.primary').first().click();
+  await page.locator('dialog [name=nickname]').waitFor();
+}
+
+/** @returns the secret that the dialog shows beside the QR code */
+async function beginSetup(page: Page): Promise<string> {
+  await page.locator('main .button.primary').first().click();
+  await page.locator('dialog [name=currentPassword]').fill(goodPassword);
+  await page.locator('dialog [type=submit]').click();
+  await page.locator('dialog [name=code]').waitFor();
+  return page.locator('dialog input[readonly]:visible').first().inputValue();
+}
+
+export const dialogScenes: readonly Scene[] = [
+  { name: 'create-key', as: 'filled', path: '/console/keys', act: openCreation },
+  {
+    name: 'secret',
+    as: 'empty',
+    path: '/console/keys',
+    act: async (page) => {
+      await openCreation(page);
+      await page.locator('dialog [name=nickname]').fill('billing worker');
+      await page.locator('dialog [type=submit]').click();
+      await page.locator('dialog [name=stored]').waitFor();
+    },
+  },
+  {
+    name: 'rotate-key',
+    as: 'filled',
+    path: keyPath,
+    act: async (page) => {
+      await page.locator('.page-header .button').nth(1).click();
+      await page.locator('dialog [name=overlap]').first().waitFor();
+    },
+  },
+  {
+    name: 'delete-key',
+    as: 'filled',
+    path: keyPath,
+    act: async (page) => {
+      await page.locator('.page-header .button.danger').click();
+      await page.locator('dialog dl').waitFor();
+    },
+  },
+  {
+    name: 'keys-no-match',
+    as: 'filled',
+    path: '/console/keys?search=no-key-has-this-name',
+    act: (page) => page.locator('main .button:not(.link)').nth(1).waitFor(),
+  },
+  {
+    name: 'second-factor-setup',
+    as: 'fresh',
+    path: '/console/security',
+    act: async (page) => void (await beginSetup(page)),
+  },
+  {
+    name: 'recovery-codes',
+    as: 'fresh',
+    path: '/console/security',
+    act: async (page, { app }) => {
+      const secret = await beginSetup(page);
+      await page.locator('dialog [name=code]').fill(codeAt(secret.replaceAll(' ', ''), app.clock.now()));
+      await page.locator('dialog [type=submit]').click();
+      await page.locator('dialog .recovery-codes').waitFor();
+    },
+  },
+  {
+    name: 'sign-in-code',
+    as: 'enrolled',
+    path: '/console/sign-in',
+    act: async (page, { seeded }) => {
+      await page.locator('[name=email]').fill(seeded.email);
+      await page.locator('[name=password]').fill(goodPassword);
+      await page.locator('[type=submit]').click();
+      await page.locator('[name=code]').waitFor();
+    },
+    messages: [/status of 401 /],
+  },
+  {
+    name: 'first-administrator',
+    as: 'stranger',
+    path: '/console',
+    // The installation of the other scenes has an administrator.
+    load: async (page, path, visitor) => {
+      await page.route('**/console/config', async (route) => {
+        const response = await route.fetch();
+        await route.fulfill({ response, json: { ...(await response.json()), needsAdministrator: true } });
+      });
+      await visitor.goto(path, page);
+    },
+  },
+  {
+    // The last one: it changes the clock, so that the sign-ins of the other scenes are no longer recent.
+    name: 'confirmation',
+    as: 'filled',
+    path: ({ serviceId }) => `/console/service-accounts/${serviceId}`,
+    act: async (page, { app, seeded }) => {
+      app.clock.advance({ seconds: 6 * 60 });
+      await page.locator('main .button.danger').last().click();
+      await page.locator('dialog input:visible').fill(`${seeded.email} backend`);
+      await page.locator('dialog [type=submit]').click();
+      await page.locator('dialog [name=password]').waitFor();
+    },
+    messages: [/status of 403 /],
+  },
+];
