@@ -7,7 +7,8 @@ import { join, resolve } from 'node:path';
 import { launchBrowser } from '../../server/test/e2e/browser.ts';
 import { ConsoleSite } from './kit/console-site.ts';
 import { newInstallation } from './kit/installation.ts';
-import { scenes, Stage, type Scene } from './kit/scenes.ts';
+import type { Scene } from './kit/scene.ts';
+import { scenes, Stage } from './kit/scenes.ts';
 
 const widths = [320, 768, 1280, 1920];
 const colorSchemes = ['light', 'dark'] as const;

@@ -2,7 +2,7 @@
 import { codeAt } from '../../../server/test-kit/authenticator.ts';
 import { goodPassword } from '../../../server/test-kit/new-app.ts';
 import type { Page } from 'playwright-core';
-import type { Scene } from './scenes.ts';
+import type { Scene } from './scene.ts';
 
 const keyPath: Scene['path'] = ({ keys }) => `/console/keys/${keys['billing worker']}`;
 

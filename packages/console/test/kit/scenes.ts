@@ -4,28 +4,12 @@
  */
 import type { Page } from 'playwright-core';
 import { newEnrolledAccount } from '../../../server/test-kit/authenticator.ts';
-import type { TestApp } from '../../../server/test-kit/new-app.ts';
 import type { ConsoleSite } from './console-site.ts';
 import { signInByCookie } from './console-site.ts';
 import { dialogScenes } from './dialog-scenes.ts';
+import type { Scene } from './scene.ts';
 import { hostileTexts, seedAccount, type Seeded } from './seed.ts';
 import type { Visitor, VisitorOptions } from './visitor.ts';
-
-export interface Scene {
-  readonly name: string;
-  /**
-   * `empty`: an account without data. `filled`: an account with data of every kind. `fresh`: like `empty`, for scenes that
-   * change the account. `enrolled`: signed out, with a second factor.
-   */
-  readonly as: 'stranger' | 'empty' | 'filled' | 'fresh' | 'enrolled';
-  readonly path: string | ((seeded: Seeded) => string);
-  /** Loads the page. Default: `goto`. */
-  readonly load?: (page: Page, path: string, visitor: Visitor) => Promise<void>;
-  /** Brings the loaded page into the state. */
-  readonly act?: (page: Page, at: { readonly app: TestApp; readonly seeded: Seeded }) => Promise<void>;
-  /** Messages that the browser logs in this state. */
-  readonly messages?: readonly RegExp[];
-}
 
 const data = '**/console/api/**';
 
