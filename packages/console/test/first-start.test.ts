@@ -1,7 +1,8 @@
 /** From an empty installation to the page of keys, and sign-up where it is open. */
 import assert from 'node:assert/strict';
 import { linkIn } from '../../server/test-kit/mailbox.ts';
-import { goodPassword } from '../../server/test-kit/new-app.ts';
+import { Secret } from '../../server/src/foundation/crypto/secret.ts';
+import { goodPassword, operator } from '../../server/test-kit/new-app.ts';
 import { consoleTests } from './kit/console-site.ts';
 import { signIn } from './kit/sign-in.ts';
 
@@ -30,6 +31,24 @@ test(
     const next = await site.open();
     await next.goto('/console');
     await next.page.getByRole('heading', { name: 'Sign in' }).waitFor();
+  },
+  { isAlone: true, hasNoAdministrator: true },
+);
+
+test(
+  'after an administrator was created elsewhere, the page for the first one leads to the sign-in',
+  async (site) => {
+    const visitor = await site.open();
+    visitor.expectStatus(400, 401);
+    const { page } = visitor;
+    await visitor.goto('/console');
+    await site.app.service.services.accounts.create(operator, 'root@example.org', new Secret(goodPassword), 'admin');
+    await page.getByLabel('Setup code').fill(`krvc_${'0'.repeat(49)}`);
+    await page.getByLabel('Email address').fill('ada@example.org');
+    await page.getByLabel('Password', { exact: true }).fill(goodPassword);
+    await page.getByRole('button', { name: 'Create administrator' }).click();
+    await page.getByText('This installation has an administrator now.').waitFor();
+    await page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor();
   },
   { isAlone: true, hasNoAdministrator: true },
 );
