@@ -60,9 +60,11 @@ test('the next page repeats no event, also when events are added between the rea
     },
   };
   const log = new AuditLog(db as Db, app.clock);
+  // More than match in the searched part, so that the search decides where the next page starts.
+  const limit = String(limits.adminRowsPerPageMax);
   const targets: (string | null)[] = [];
   for (let cursor: string | undefined = ''; cursor !== undefined;) {
-    const page: AuditPage = await log.page({ action: 'scope.set', ...(cursor === '' ? {} : { cursor }) });
+    const page: AuditPage = await log.page({ action: 'scope.set', limit, ...(cursor === '' ? {} : { cursor }) });
     targets.push(...page.events.map(({ target }) => target));
     cursor = page.nextCursor ?? undefined;
   }
