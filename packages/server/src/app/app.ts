@@ -127,7 +127,11 @@ export class App {
       this.#assertLimits(request);
       const exists = this.#options.consoleHost.permits(path, request.headers.host);
       const match = exists ? this.#router.find(method, path) : undefined;
-      if (!match) throw new DomainError('not_found');
+      if (!match) {
+        // In turn, as every request except verifications: a flood of unknown paths must not delay these.
+        await this.#starts.wait({ workClass: 'ordinary', owner: request.socket.remoteAddress ?? '' });
+        throw new DomainError('not_found');
+      }
       if ('allowed' in match) {
         const preflight = isConsole ? undefined : this.#cors.preflight(request, match.allowed);
         if (!preflight) throw new DomainError('method_not_allowed', { allowed: match.allowed });
