@@ -333,10 +333,7 @@ const operations = {
   importedKeysLookSeconds: limit(2, 'A running service detects the first imported keys in this time.'),
   adminPageMax: limit(100, 'Rows of one page of `/admin`, `/auth/api-keys` or `/auth/account/activity`.'),
   exportsPerAccountMax: limit(2, 'Exports in progress of one account, per worker. More: 429.'),
-  exportsPerProcessMax: limit(
-    4,
-    'Exports of accounts in progress per worker, and as many of administrators. More: 429.',
-  ),
+  exportsPerProcessMax: limit(4, 'The same of all accounts; those of administrators count separately. More: 429.'),
   exportSecondsMax: limit(300, 'Duration of an export. Then the connection is reset, and the export is incomplete.'),
   accountExportsPerHourMax: limit(6, 'Exports of its data by an account in an hour. More: 429.'),
   exportedActivityMax: limit(50_000, 'Events in the export of an account.'),
