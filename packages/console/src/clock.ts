@@ -22,5 +22,8 @@ let offsetMs = 0;
 /** @param now the server's time in a response that has just arrived */
 export const setServerTime = (now: string): void => void (offsetMs = Date.parse(now) - Date.now());
 
+/** The server's present time, in milliseconds. */
+export const serverNow = (): number => Date.now() + offsetMs;
+
 /** An instant of the server as milliseconds of this computer's clock, which may be wrong. */
 export const localTime = (at: string): number => Date.parse(at) - offsetMs;

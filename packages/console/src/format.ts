@@ -1,4 +1,5 @@
 /** Times, numbers and durations in the user's language. Instants are ISO 8601 texts, as in the API. */
+import { serverNow } from './clock.ts';
 import { locale } from './text/text.ts';
 
 const dateTime = () => new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short' });
@@ -23,7 +24,7 @@ const units = [
 const largestUnit = (seconds: number) => units.find(([, size]) => Math.abs(seconds) >= size) ?? units[5];
 
 /** For example “3 days ago” or “in 2 hours”. */
-export function formatRelative(at: string, now = Date.now()): string {
+export function formatRelative(at: string, now = serverNow()): string {
   const seconds = (Date.parse(at) - now) / 1000;
   const [unit, size] = largestUnit(seconds);
   return new Intl.RelativeTimeFormat(locale, { numeric: 'auto' }).format(Math.trunc(seconds / size), unit);

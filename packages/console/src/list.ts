@@ -4,6 +4,8 @@ import { useLayoutEffect, useRef } from 'preact/hooks';
 import { useLocation } from 'preact-iso/router';
 import { useResource, type Resource } from './resource.ts';
 
+export const pageSizes = ['20', '50', '100'];
+
 interface ListPage<T> {
   readonly items: readonly T[];
   readonly nextCursor: string | null;
@@ -26,6 +28,8 @@ export interface List<T> extends Resource<ListPage<T> & { readonly positions: Po
   readonly searchText: string;
   readonly search: (text: string) => void;
   readonly hasFilters: boolean;
+  /** There are no entries, also without filters. */
+  readonly isEmpty: boolean;
   readonly clearFilters: () => void;
   /** The number of the first entry of the page, from 1. */
   readonly first: number;
@@ -37,16 +41,24 @@ export interface List<T> extends Resource<ListPage<T> & { readonly positions: Po
 
 /**
  * @param filters names of the query parameters that select entries
+ * @param choices values of a query parameter that has no others; the URL may have been edited
  * @param load requests one page; its query has the values of the URL and `cursor`
  */
 export function useList<T>(
   filters: readonly string[],
   load: (query: ListQuery, signal: AbortSignal) => Promise<ListPage<T>>,
+  choices: Readonly<Record<string, readonly string[]>> = {},
 ): List<T> {
   const { query: given, path, route } = useLocation();
+  const allowed: typeof choices = { sort: [], limit: pageSizes, ...choices };
   const names = [...filters, 'sort', 'limit'];
   const queryOf = (values: ListQuery): Record<string, string> =>
-    Object.fromEntries(names.flatMap((name) => (values[name] ? [[name, values[name]]] : [])));
+    Object.fromEntries(
+      names.flatMap((name) => {
+        const value = values[name];
+        return value && (allowed[name]?.includes(value) ?? true) ? [[name, value]] : [];
+      }),
+    );
   const query = queryOf(given);
   const search = new URLSearchParams(query).toString();
   const wanted = useSignal(search);
@@ -60,6 +72,7 @@ export function useList<T>(
     });
   });
 
+  const isFiltered = (of: ListQuery): boolean => filters.some((name) => of[name]);
   const resource = useResource(async (signal) => {
     const values = Object.fromEntries(new URLSearchParams(wanted.value));
     let positions = pages.value;
@@ -69,7 +82,7 @@ export function useList<T>(
       positions = positions.slice(0, -1);
       page = await load({ ...values, cursor: positions.at(-1)?.cursor }, signal);
     }
-    return { ...page, positions };
+    return { ...page, positions, isFiltered: isFiltered(values) };
   });
   const go = (next: ListQuery): void => {
     const params = new URLSearchParams(Object.entries(next).flatMap(([name, value]) => (value ? [[name, value]] : [])));
@@ -114,7 +127,9 @@ export function useList<T>(
         typed.value = undefined;
       }, typingPauseMs);
     },
-    hasFilters: filters.some((name) => name in query),
+    hasFilters: isFiltered(query),
+    // Of the shown page: a change of the filters has not loaded the next one yet.
+    isEmpty: value?.items.length === 0 && positions.length < 2 && !value.isFiltered,
     clearFilters: () => {
       stopSearch();
       go({ ...query, ...Object.fromEntries(filters.map((name) => [name, ''])) });

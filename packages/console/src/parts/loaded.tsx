@@ -2,6 +2,7 @@
 import { useSignal, useSignalEffect } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import type { Resource } from '../resource.ts';
+import { outage } from '../session.ts';
 import { text } from '../text/text.ts';
 import { Icon, type IconName } from './icon.tsx';
 import { ProblemNotice } from './problem-notice.tsx';
@@ -16,7 +17,14 @@ interface LoadedProps<T> {
 export function Loaded<T>({ of: { value, problem, isLoading, reload }, rows = 3, children }: LoadedProps<T>) {
   return (
     <div aria-busy={isLoading}>
-      {problem && <ProblemNotice problem={problem} onRetry={() => void reload()} />}
+      {problem && (
+        <ProblemNotice
+          problem={problem}
+          // The banner has the cause.
+          sentence={problem.code === outage.value && text.general.loadFailed}
+          onRetry={() => void reload()}
+        />
+      )}
       {value === undefined ? !problem && <Skeleton rows={rows} /> : children(value)}
     </div>
   );

@@ -8,15 +8,17 @@ import { Notice } from './notice.tsx';
 
 interface ProblemNoticeProps {
   readonly problem: Problem;
+  /** Default: that of the problem. */
+  readonly sentence?: string | false;
   readonly onRetry?: () => void;
 }
 
-export function ProblemNotice({ problem, onRetry }: ProblemNoticeProps) {
+export function ProblemNotice({ problem, sentence, onRetry }: ProblemNoticeProps) {
   const { requestId } = problem.body;
   return (
     <Notice tone="error" role="alert">
       <p>
-        {problem.sentence}
+        {sentence || problem.sentence}
         {problem.retryAt > 0 && ` ${text.general.retryAt(formatTime(problem.retryAt))}`}
       </p>
       {problem.status >= 500 && requestId && <p class="muted hint">{text.general.requestId(requestId)}</p>}

@@ -1,4 +1,5 @@
 /** A table in a region that scrolls sideways on narrow screens. The first column names the row. */
+import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 
@@ -9,8 +10,11 @@ export interface Column<T> {
   readonly sort?: string;
   /** `end`: numbers and buttons. */
   readonly align?: 'end';
-  /** Shown only where there is room: from 48 rem (`medium`), 64 rem (`low`) or 84 rem (`lowest`) on. The row's own page has the value. */
-  readonly priority?: 'medium' | 'low' | 'lowest';
+  /**
+   * Shown only where there is room: from 48 rem (`medium`), 64 rem (`low`) or 84 rem (`lowest`) on. `below`: a column from 48 rem
+   * on, otherwise below the name of the row.
+   */
+  readonly priority?: 'below' | 'medium' | 'low' | 'lowest';
   /** The label is only for screen readers. */
   readonly isLabelHidden?: boolean;
 }
@@ -25,7 +29,11 @@ interface TableProps<T> {
   readonly onSort?: (sort: string) => void;
 }
 
-export function Table<T>({ label, columns, rows, keyOf, sort = '', onSort }: TableProps<T>) {
+const narrow = matchMedia('(width < 48rem)');
+const isNarrow = signal(narrow.matches);
+narrow.addEventListener('change', () => void (isNarrow.value = narrow.matches));
+
+export function Table<T>({ label, columns: all, rows, keyOf, sort = '', onSort }: TableProps<T>) {
   const region = useRef<HTMLDivElement>(null);
   const isFocusInside = useRef(false);
   const count = useRef(rows.length);
@@ -42,6 +50,9 @@ export function Table<T>({ label, columns, rows, keyOf, sort = '', onSort }: Tab
     // Without a related target, the element was removed, or the person clicked beside it.
     onFocusOut: (event: FocusEvent) => void (isFocusInside.current = event.relatedTarget === null),
   };
+  const isBelow = ({ priority }: Column<T>): boolean => priority === 'below' && isNarrow.value;
+  const below = all.filter(isBelow);
+  const columns = all.filter((column) => !isBelow(column));
   const classOf = ({ align, priority }: Column<T>): string => `${align ?? ''} ${priority ?? ''}`.trim();
   const orderOf = (name: string | undefined): 'ascending' | 'descending' | undefined =>
     name === undefined ? undefined : sort === name ? 'ascending' : sort === `-${name}` ? 'descending' : undefined;
@@ -78,6 +89,13 @@ export function Table<T>({ label, columns, rows, keyOf, sort = '', onSort }: Tab
                 place === 0 ? (
                   <th scope="row" class={classOf(column)} key={column.label}>
                     {column.cell(row, index)}
+                    {below.length > 0 && (
+                      <div class="below">
+                        {below.map(({ cell, label: key }) => (
+                          <span key={key}>{cell(row, index)}</span>
+                        ))}
+                      </div>
+                    )}
                   </th>
                 ) : (
                   <td class={classOf(column)} key={column.label}>

@@ -1,5 +1,6 @@
 /** Deletes a key. Shows what would stop working; a key in use requires its nickname. */
 import { signal } from '@preact/signals';
+import { serverNow } from '../../clock.ts';
 import { formatNumber } from '../../format.ts';
 import { ActionDialog } from '../../parts/action-dialog.tsx';
 import { announce } from '../../parts/announce.tsx';
@@ -16,21 +17,21 @@ import type { KeyDetails, KeyOwner } from './key-owner.ts';
 const dayMs = 86_400_000;
 
 /** The newest deletion, for the notice above the list. */
-export const deletion = signal<{ readonly id: number; readonly nickname: string; readonly at: Date }>();
+export const deletion = signal<{ readonly id: number; readonly nickname: string; readonly sentence: string }>();
 
 export function DeletionNotice() {
-  const { nickname, at } = deletion.value ?? {};
-  return at ? (
+  const { nickname, sentence } = deletion.value ?? {};
+  return sentence ? (
     <Notice tone="success">
       <p>
-        <bdi>{nickname}</bdi>: {text.keys.rejectedSince(at.toISOString().slice(11, 23))}
+        <bdi>{nickname}</bdi>: {sentence}
       </p>
     </Notice>
   ) : null;
 }
 
 const isInUse = (lastUsedAt: string | null): boolean =>
-  lastUsedAt !== null && Date.now() - Date.parse(lastUsedAt) < 7 * dayMs;
+  lastUsedAt !== null && serverNow() - Date.parse(lastUsedAt) < 7 * dayMs;
 
 interface DeleteKeyDialogProps {
   readonly owner: KeyOwner;
@@ -41,7 +42,7 @@ interface DeleteKeyDialogProps {
 
 export function DeleteKeyDialog({ owner, of: { id, nickname, lastUsedAt }, onDeleted, onClose }: DeleteKeyDialogProps) {
   const facts = useResource(async (abort) => {
-    const since = new Date(Date.now() - dayMs);
+    const since = new Date(serverNow() - dayMs);
     const [key, usage] = await Promise.all([
       owner.get(id, abort),
       config.value?.features.usageDays ? owner.usage(id, 'hour', since, abort) : null,
@@ -56,9 +57,9 @@ export function DeleteKeyDialog({ owner, of: { id, nickname, lastUsedAt }, onDel
       onClose={onClose}
       act={async () => {
         await owner.remove(id);
-        const at = new Date();
-        deletion.value = { id, nickname, at };
-        announce(text.keys.rejectedSince(at.toISOString().slice(11, 23)));
+        const sentence = text.keys.rejectedSince(new Date(serverNow()).toISOString().slice(11, 23));
+        deletion.value = { id, nickname, sentence };
+        announce(sentence);
         onDeleted();
       }}
     >

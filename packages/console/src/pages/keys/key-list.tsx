@@ -31,12 +31,15 @@ export const CreateKeyButton = ({ isCreating }: Pick<KeyListProps, 'isCreating'>
 );
 
 const states = ['active', 'expiring', 'expired', 'disabled'] as const;
+const sorts = ['created', 'nickname', 'lastUsed', 'expires'].flatMap((name) => [name, `-${name}`]);
 const scopesShown = 1;
 
 export function KeyList({ owner, isCreating }: KeyListProps) {
   const hasUsage = Boolean(config.value?.features.usageDays);
-  const list = useList<ListedKey>(['search', 'state'], (query, abort) =>
-    owner.list({ limit: '100', ...query, ...(hasUsage && { usage: '7d' }) }, abort),
+  const list = useList<ListedKey>(
+    ['search', 'state'],
+    (query, abort) => owner.list({ limit: '100', ...query, ...(hasUsage && { usage: '7d' }) }, abort),
+    { state: states, sort: sorts },
   );
   const deleting = useSignal<{ readonly row: ListedKey; readonly index: number }>();
   const element = useRef<HTMLDivElement>(null);
@@ -53,7 +56,7 @@ export function KeyList({ owner, isCreating }: KeyListProps) {
     <div class="stack" ref={element}>
       <DeletionNotice />
       <div class="list">
-        <Filters list={list} />
+        {!list.isEmpty && <Filters list={list} />}
         <Loaded of={list} rows={6}>
           {({ items }) =>
             items.length > 0 ? (
@@ -65,14 +68,14 @@ export function KeyList({ owner, isCreating }: KeyListProps) {
                 onSort={(sort) => list.change('sort', sort)}
                 columns={columnsOf(owner, hasUsage, (row, index) => void (deleting.value = { row, index }))}
               />
-            ) : list.hasFilters ? (
-              <Empty title={text.general.noMatch} icon="search">
-                <Button onClick={list.clearFilters}>{text.general.clearFilters}</Button>
-              </Empty>
-            ) : (
+            ) : list.isEmpty ? (
               <Empty title={text.keys.none} icon="key">
                 <p>{text.keys.noneIntro}</p>
                 <CreateKeyButton isCreating={isCreating} />
+              </Empty>
+            ) : (
+              <Empty title={text.general.noMatch} icon="search">
+                <Button onClick={list.clearFilters}>{text.general.clearFilters}</Button>
               </Empty>
             )
           }
@@ -134,7 +137,7 @@ function columnsOf(
       label: text.keys.nickname,
       sort: 'nickname',
       cell: ({ id, nickname }) => (
-        <a class="row-link nickname" href={keyPath(id)}>
+        <a class="row-link nickname" href={keyPath(id)} title={nickname}>
           <bdi>{nickname}</bdi>
         </a>
       ),
@@ -174,7 +177,7 @@ function columnsOf(
       align: 'end',
       cell: ({ usage }) => usage && <RecentUsage {...usage} />,
     },
-    { label: text.keys.state, cell: (key) => <KeyState of={key} /> },
+    { label: text.keys.state, priority: 'below', cell: (key) => <KeyState of={key} /> },
     {
       label: text.keys.actions,
       isLabelHidden: true,

@@ -1,4 +1,5 @@
 /** The state of a key in a word. */
+import { serverNow } from '../../clock.ts';
 import { Badge } from '../../parts/badge.tsx';
 import { text } from '../../text/text.ts';
 import type { KeyDetails } from './key-owner.ts';
@@ -14,7 +15,7 @@ type WithState = Pick<KeyDetails, 'disabledAt' | 'disabledReason' | 'expiresAt'>
 
 export function stateOf({ disabledAt, disabledReason, expiresAt }: WithState): State {
   if (disabledAt !== null) return disabledReason === 'leaked' ? 'leaked' : 'disabled';
-  const left = expiresAt === null ? Infinity : Date.parse(expiresAt) - Date.now();
+  const left = expiresAt === null ? Infinity : Date.parse(expiresAt) - serverNow();
   return left <= 0 ? 'expired' : left < expiringMs ? 'expiring' : 'active';
 }
 

@@ -1,5 +1,6 @@
 /** The usage chart of a key. */
 import { useSignal } from '@preact/signals';
+import { serverNow } from '../../clock.ts';
 import { formatNumber } from '../../format.ts';
 import { BarChart, type Bar } from '../../parts/chart.tsx';
 import { Loaded } from '../../parts/loaded.tsx';
@@ -61,7 +62,7 @@ export function KeyUsage({ owner, id }: { readonly owner: KeyOwner; readonly id:
   const usage = useResource(async (abort) => {
     const period = chosen.value;
     const size = stepMs[period.step];
-    const from = new Date((Math.floor(Date.now() / size) - period.count + 1) * size);
+    const from = new Date((Math.floor(serverNow() / size) - period.count + 1) * size);
     return { period, bars: barsOf(await owner.usage(id, period.step, from, abort), period, from) };
   });
   return (

@@ -78,10 +78,10 @@ const columns = (): readonly Column<ActivityEvent>[] => [
       </>
     ),
   },
-  { label: text.security.actor, priority: 'medium', cell: ({ actor }) => text.security.actors[actor] },
+  { label: text.security.actor, priority: 'below', cell: ({ actor }) => text.security.actors[actor] },
   {
     label: text.security.device,
-    priority: 'medium',
+    priority: 'below',
     cell: ({ clientIp, userAgent }) =>
       clientIp !== null && (
         <>
@@ -89,7 +89,7 @@ const columns = (): readonly Column<ActivityEvent>[] => [
         </>
       ),
   },
-  { label: text.security.when, cell: ({ at }) => <Time at={at} /> },
+  { label: text.security.when, priority: 'below', cell: ({ at }) => <Time at={at} /> },
 ];
 
 interface SecureDialogProps {

@@ -69,7 +69,7 @@ const columnsOf = (open: (opened: Opened) => void): readonly Column<Passkey>[] =
   { label: text.security.passkey, cell: ({ name }) => <bdi>{name}</bdi> },
   {
     label: text.security.storedOn,
-    priority: 'medium',
+    priority: 'below',
     cell: ({ synced, usable }) => (
       <>
         <Badge>{synced ? text.security.synced : text.security.thisDeviceOnly}</Badge>{' '}
@@ -77,7 +77,11 @@ const columnsOf = (open: (opened: Opened) => void): readonly Column<Passkey>[] =
       </>
     ),
   },
-  { label: text.security.passkeyCreated, priority: 'low', cell: ({ createdAt }) => <Time at={createdAt} as="date" /> },
+  {
+    label: text.security.passkeyCreated,
+    priority: 'medium',
+    cell: ({ createdAt }) => <Time at={createdAt} as="date" />,
+  },
   { label: text.security.lastUsed, priority: 'medium', cell: ({ lastUsedAt }) => <Time at={lastUsedAt} /> },
   {
     label: text.general.actions,

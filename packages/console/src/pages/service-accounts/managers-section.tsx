@@ -65,7 +65,7 @@ const columnsOf = (onRemove: (accountId: string) => void): readonly Column<Manag
       </>
     ),
   },
-  { label: text.serviceAccounts.added, priority: 'medium', cell: ({ addedAt }) => <Time at={addedAt} as="date" /> },
+  { label: text.serviceAccounts.added, priority: 'below', cell: ({ addedAt }) => <Time at={addedAt} as="date" /> },
   {
     label: text.general.actions,
     isLabelHidden: true,

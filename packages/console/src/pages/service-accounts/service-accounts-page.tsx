@@ -54,7 +54,7 @@ export function ServiceAccountsPage() {
       {text.serviceAccounts.create}
     </Button>
   );
-  const isEmpty = list.value?.items.length === 0 && !list.previous;
+  const { isEmpty } = list;
   return (
     <Page title={text.serviceAccounts.title} intro={text.serviceAccounts.intro} actions={!isEmpty && create}>
       <div class="list">
