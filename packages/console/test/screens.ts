@@ -1,12 +1,14 @@
 /**
  * `npm run console:screens -- <folder> [name part]…` takes screenshots of every page in every state, in both colour schemes and
  * in several widths, for people who review the pages. It starts a service with data of its own.
+ * `npm run console:screens -- docs/images readme` takes those of the README.
  */
 import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { launchBrowser } from '../../server/test/e2e/browser.ts';
 import { ConsoleSite } from './kit/console-site.ts';
 import { newInstallation } from './kit/installation.ts';
+import { takeReadmePictures } from './kit/readme-pictures.ts';
 import type { Scene } from './kit/scene.ts';
 import { scenes, Stage } from './kit/scenes.ts';
 
@@ -50,8 +52,11 @@ if (target === undefined || !browser) {
 } else {
   const folder = resolve(target);
   mkdirSync(folder, { recursive: true });
-  await using installation = await newInstallation();
-  await using site = new ConsoleSite(installation, browser);
-  await takeAll(site, folder, names);
+  if (names.includes('readme')) await takeReadmePictures(browser, folder);
+  else {
+    await using installation = await newInstallation();
+    await using site = new ConsoleSite(installation, browser);
+    await takeAll(site, folder, names);
+  }
 }
 await browser?.close();
