@@ -8,3 +8,4 @@ export { ServiceAccountKeyPage, ServiceAccountPage } from './service-accounts/se
 export { ServiceAccountsPage } from './service-accounts/service-accounts-page.tsx';
 export { SessionEndDialog } from '../session-end-dialog.tsx';
 export { SignUpPage } from './sign-in/sign-up-page.tsx';
+export { CreateKeyDialog } from './keys/create-key-dialog.tsx';

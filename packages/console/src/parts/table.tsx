@@ -85,24 +85,21 @@ export function Table<T>({ label, columns: all, rows, keyOf, sort = '', onSort }
         <tbody>
           {rows.map((row, index) => (
             <tr key={keyOf(row)}>
-              {columns.map((column, place) =>
-                place === 0 ? (
-                  <th scope="row" class={classOf(column)} key={column.label}>
+              {columns.map((column, place) => {
+                const Cell = place ? 'td' : 'th';
+                return (
+                  <Cell scope={place ? undefined : 'row'} class={classOf(column)} key={column.label}>
                     {column.cell(row, index)}
-                    {below.length > 0 && (
+                    {!place && below.length > 0 && (
                       <div class="below">
                         {below.map(({ cell, label: key }) => (
                           <span key={key}>{cell(row, index)}</span>
                         ))}
                       </div>
                     )}
-                  </th>
-                ) : (
-                  <td class={classOf(column)} key={column.label}>
-                    {column.cell(row, index)}
-                  </td>
-                ),
-              )}
+                  </Cell>
+                );
+              })}
             </tr>
           ))}
         </tbody>

@@ -4,6 +4,7 @@ import { useLayoutEffect, useRef } from 'preact/hooks';
 import { formatNumber } from '../../format.ts';
 import { useList, type List } from '../../list.ts';
 import { Button } from '../../parts/button.tsx';
+import { lazyPage } from '../../parts/lazy-page.tsx';
 import { ListHeader, Search } from '../../parts/list-header.tsx';
 import { Empty, Loaded } from '../../parts/loaded.tsx';
 import { Menu } from '../../parts/menu.tsx';
@@ -13,10 +14,11 @@ import { Table, type Column } from '../../parts/table.tsx';
 import { Time } from '../../parts/time.tsx';
 import { config } from '../../session.ts';
 import { text } from '../../text/text.ts';
-import { CreateKeyDialog } from './create-key-dialog.tsx';
 import { DeleteKeyDialog, deletion, DeletionNotice } from './delete-key-dialog.tsx';
 import type { KeyOwner, ListedKey } from './key-owner.ts';
 import { KeyState } from './key-state.tsx';
+
+const CreateKeyDialog = lazyPage(async () => (await import('../further-pages.ts')).CreateKeyDialog);
 
 interface KeyListProps {
   readonly owner: KeyOwner;
