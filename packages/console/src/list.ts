@@ -4,8 +4,6 @@ import { useLayoutEffect, useRef } from 'preact/hooks';
 import { useLocation } from 'preact-iso/router';
 import { useResource, type Resource } from './resource.ts';
 
-export const pageSizes = ['20', '50', '100'];
-
 interface ListPage<T> {
   readonly items: readonly T[];
   readonly nextCursor: string | null;
@@ -19,7 +17,9 @@ const typingPauseMs = 250;
 
 export type ListQuery = Readonly<Record<string, string | undefined>>;
 
-export interface List<T> extends Resource<ListPage<T> & { readonly positions: Positions }> {
+export interface List<T> extends Resource<
+  ListPage<T> & { readonly positions: Positions; readonly isFiltered: boolean }
+> {
   /** Filters, `sort` and `limit` of the URL. An absent one is undefined. */
   readonly query: ListQuery;
   /** Changes a filter, `sort` or `limit`, and shows the first page. An empty value removes it. */
@@ -50,7 +50,7 @@ export function useList<T>(
   choices: Readonly<Record<string, readonly string[]>> = {},
 ): List<T> {
   const { query: given, path, route } = useLocation();
-  const allowed: typeof choices = { sort: [], limit: pageSizes, ...choices };
+  const allowed: typeof choices = { sort: [], ...choices };
   const names = [...filters, 'sort', 'limit'];
   const queryOf = (values: ListQuery): Record<string, string> =>
     Object.fromEntries(

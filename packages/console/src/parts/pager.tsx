@@ -1,9 +1,11 @@
 /** Which entries of a list are shown, buttons for the other pages, and the size of a page. */
 import { useLayoutEffect, useRef } from 'preact/hooks';
-import { pageSizes, type List } from '../list.ts';
+import type { List } from '../list.ts';
 import { text } from '../text/text.ts';
 import { announce } from './announce.tsx';
 import { Button } from './button.tsx';
+
+const sizes = ['20', '50', '100'];
 
 interface PagerProps<T> {
   readonly list: List<T>;
@@ -23,14 +25,14 @@ export function Pager<T>({ list, defaultSize = '100' }: PagerProps<T>) {
     announced.current = sentence;
   });
   if (count === 0 && !previous) return null;
-  if (!previous && !next && count <= Number(pageSizes[0])) return <p class="pager muted hint">{range}</p>;
+  if (!previous && !next && count <= Number(sizes[0])) return <p class="pager muted hint">{range}</p>;
   return (
     <div class="pager">
       <p class="muted hint">{range}</p>
       <label class="hint">
         {text.general.pageSize}
         <select value={query['limit'] ?? defaultSize} onChange={(event) => change('limit', event.currentTarget.value)}>
-          {pageSizes.map((size) => (
+          {sizes.map((size) => (
             <option key={size}>{size}</option>
           ))}
         </select>
