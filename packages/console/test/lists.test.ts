@@ -62,3 +62,13 @@ test('a response that is replaced while its body arrives is no outage', async (s
   await page.getByRole('link', { name: 'key 1' }).waitFor();
   assert.equal(await page.getByRole('alert').count(), 0);
 });
+
+test('an unknown state or order in the URL of a list shows all keys in the usual order', async (site) => {
+  const visitor = await site.openSignedIn();
+  const { page } = visitor;
+  await createKeys(visitor, 1);
+  await visitor.goto('/console/keys?state=foo&sort=foo');
+  await page.getByRole('link', { name: 'key 1' }).waitFor();
+  assert.equal(await page.getByRole('alert').count(), 0);
+  assert.equal(await page.getByRole('button', { name: 'Clear filters' }).count(), 0);
+});
