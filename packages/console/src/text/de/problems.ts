@@ -2,7 +2,8 @@
 export const problems = {
   page_not_loaded: 'Die Seite konnte nicht geladen werden. Falls die Konsole aktualisiert wurde, laden Sie sie neu.',
   unreachable: 'Keyreeve ist nicht erreichbar. Prüfen Sie Ihre Netzwerkverbindung und versuchen Sie es erneut.',
-  unavailable: 'Keyreeve kann seine Datenbank nicht erreichen. Es wurde nichts geändert.',
+  unavailable:
+    'Keyreeve kann seine Datenbank nicht erreichen. Eine Änderung kann trotzdem erfolgt sein: Prüfen Sie das, bevor Sie sie wiederholen.',
   overloaded: 'Der Server ist ausgelastet. Es wurde nichts geändert.',
   internal_error: 'Ein interner Fehler ist aufgetreten. Senden Sie Ihrem Administrator die Anfrage-ID.',
   too_many_in_progress: 'Zu viele Anfragen werden gerade bearbeitet. Es wurde nichts geändert.',

@@ -2,7 +2,7 @@
 export const problems = {
   page_not_loaded: 'The page could not be loaded. If the console has been updated, load it again.',
   unreachable: 'Keyreeve cannot be reached. Check your network connection and try again.',
-  unavailable: 'Keyreeve cannot reach its database. Nothing was changed.',
+  unavailable: 'Keyreeve cannot reach its database. A change may have been made: check before you repeat it.',
   overloaded: 'The server is busy. Nothing was changed.',
   internal_error: 'An internal error occurred. Send the request ID to your administrator.',
   too_many_in_progress: 'Too many requests are in progress. Nothing was changed.',
