@@ -11,6 +11,7 @@ import { Section } from '../../parts/section.tsx';
 import { Table, type Column } from '../../parts/table.tsx';
 import { Time } from '../../parts/time.tsx';
 import { useAction } from '../../resource.ts';
+import { session } from '../../session.ts';
 import { text } from '../../text/text.ts';
 import { PasswordForm } from '../account/password-form.tsx';
 import { deviceText } from './device.ts';
@@ -22,6 +23,8 @@ type ActivityEvent = ResponseOf<'GET /auth/account/activity'>['activity'][number
 export function ActivitySection({ onSessionsEnded }: { readonly onSessionsEnded: () => void }) {
   const isSecuring = useSignal(false);
   const list = useList([], async (query, signal) => {
+    // Another load after each change of the session, which may have an event.
+    void session.value;
     const { activity, nextCursor } = await call('GET /auth/account/activity', {
       query: { ...query, limit: query['limit'] ?? '20' },
       signal,

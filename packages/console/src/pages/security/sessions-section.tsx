@@ -11,14 +11,19 @@ import { Section } from '../../parts/section.tsx';
 import { Table, type Column } from '../../parts/table.tsx';
 import { Time } from '../../parts/time.tsx';
 import { useAction, useResource, type Resource } from '../../resource.ts';
-import { signOut } from '../../session.ts';
+import { session as current, signOut } from '../../session.ts';
 import { text } from '../../text/text.ts';
 import { deviceText } from './device.ts';
 
 type List = ResponseOf<'GET /auth/sessions'>;
 type Session = List['sessions'][number];
 
-export const useSessions = (): Resource<List> => useResource((signal) => call('GET /auth/sessions', { signal }));
+export const useSessions = (): Resource<List> =>
+  useResource((signal) => {
+    // Another load after each change of the session: a new second factor ends the others.
+    void current.value;
+    return call('GET /auth/sessions', { signal });
+  });
 
 /** Ends the other sessions and announces their number. */
 export async function endOtherSessions(): Promise<void> {
