@@ -113,7 +113,7 @@ test(
         /^([^;]*?)=([^;]*)/.exec(signedIn.headers.get('set-cookie')?.[0] ?? '')?.slice(1) ?? [];
       const get = (cookie: string): Promise<RawAnswer> => {
         const lines = ['Host: a', 'X-Keyreeve-Console: user', ...proxied, `Cookie: ${cookie}`];
-        return ask(app.url, head('GET /console/session HTTP/1.1', ...lines));
+        return ask(app.url, head('GET /console/api/auth/account HTTP/1.1', ...lines));
       };
       const own = `${name}=${value}`;
       for (const byte of ['\xa0', '\x85', '\xad', '\xef\xbb\xbf', '\xe2\x80\x83', '!']) {

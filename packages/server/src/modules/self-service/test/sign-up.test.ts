@@ -29,6 +29,8 @@ test('a verified sign-up is a full account, which can create API keys', { tags: 
     role: 'user',
     verified: true,
     secondFactor: false,
+    authenticator: false,
+    passkeys: 0,
     requiresSecondFactor: false,
     language: null,
     limits: null,
