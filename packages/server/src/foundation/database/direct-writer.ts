@@ -3,14 +3,9 @@
  * it. Without a writer thread, each exchange with a worker saves two messages between threads.
  */
 import { monotonicMs } from '../clock.ts';
-import { busyTimeoutMs, SqliteConnection } from './sqlite-connection.ts';
+import { busyTimeoutMs, lockRetryMs, sqliteBusy, SqliteConnection } from './sqlite-connection.ts';
 import { CommitError, handled, messageOf, SqliteSteps, type Step, type StepRunner } from './sqlite-steps.ts';
 import { unavailable } from './unavailable.ts';
-
-/** Interval of attempts while another process, such as a restore, holds the lock of the file. */
-const lockRetryMs = 10;
-/** https://sqlite.org/rescode.html#busy */
-const sqliteBusy = 5;
 
 export class DirectWriter implements StepRunner {
   readonly #connection: SqliteConnection;

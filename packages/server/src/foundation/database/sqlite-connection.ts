@@ -2,10 +2,15 @@
 import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { monotonicMs } from '../clock.ts';
 
 /** Older versions can corrupt a WAL file that two processes open (https://sqlite.org/wal.html#walresetbug). */
 const sqliteOldest = [3, 51, 3] as const;
 export const busyTimeoutMs = 5_000;
+/** Interval of attempts while another process holds the lock of the file. */
+export const lockRetryMs = 10;
+/** https://sqlite.org/rescode.html#busy */
+export const sqliteBusy = 5;
 /** Page cache, which is most of the service's memory. */
 const cacheKib = { read: 40_960, write: 4_096 } as const;
 
@@ -23,9 +28,10 @@ export class SqliteConnection {
   constructor(path: string, access: 'read' | 'write') {
     assertLibrary();
     this.#database = new DatabaseSync(path, { timeout: busyTimeoutMs, enableForeignKeyConstraints: true });
+    enterWalMode(this.#database);
     // In WAL mode, NORMAL may lose acknowledged commits at a power failure (https://sqlite.org/pragma.html#pragma_synchronous).
     this.#database.exec(
-      `pragma journal_mode = wal; pragma synchronous = full; pragma trusted_schema = off; pragma cache_size = -${cacheKib[access]}`,
+      `pragma synchronous = full; pragma trusted_schema = off; pragma cache_size = -${cacheKib[access]}`,
     );
     if (access === 'read') this.#database.exec('pragma query_only = on');
   }
@@ -49,6 +55,26 @@ export class SqliteConnection {
     this.#database.close();
   }
 }
+
+/**
+ * SQLite does not wait for another process that changes the mode of a new file at the same time
+ * (https://sqlite.org/wal.html#sometimes_queries_return_sqlite_busy_in_wal_mode), so this function does.
+ * @throws Error if the file stays locked
+ */
+function enterWalMode(database: DatabaseSync): void {
+  const untilMs = monotonicMs() + busyTimeoutMs;
+  for (;;) {
+    try {
+      return database.exec('pragma journal_mode = wal');
+    } catch (error) {
+      if (!isBusy(error) || monotonicMs() >= untilMs) throw error;
+    }
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, lockRetryMs);
+  }
+}
+
+/** The low byte is the primary result code. */
+const isBusy = (error: unknown): boolean => (((error as { errcode?: number }).errcode ?? 0) & 0xff) === sqliteBusy;
 
 function assertLibrary(): void {
   const found = (process.versions['sqlite'] ?? '0').split('.').map(Number);
