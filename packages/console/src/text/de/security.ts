@@ -146,7 +146,6 @@ export const security = {
     'second_factor.begun': 'Die Einrichtung einer Authenticator-App wurde begonnen',
     'second_factor.added': 'Ein zweiter Faktor wurde hinzugefügt',
     'second_factor.removed': 'Der zweite Faktor wurde entfernt',
-    'authenticator.added': 'Eine Authenticator-App wurde hinzugefügt',
     'authenticator.removed': 'Die Authenticator-App wurde entfernt',
     'recovery_code.used': 'Ein Wiederherstellungscode wurde verwendet',
     'recovery_codes.replaced': 'Neue Wiederherstellungscodes wurden erstellt',

@@ -142,7 +142,6 @@ export const security = {
     'second_factor.begun': 'The setup of an authenticator app was started',
     'second_factor.added': 'A second factor was added',
     'second_factor.removed': 'The second factor was removed',
-    'authenticator.added': 'An authenticator app was added',
     'authenticator.removed': 'The authenticator app was removed',
     'recovery_code.used': 'A recovery code was used',
     'recovery_codes.replaced': 'New recovery codes were created',

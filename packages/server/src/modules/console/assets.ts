@@ -33,7 +33,7 @@ export interface Asset {
 }
 
 export interface Assets {
-  /** A hash of all files, in the URL of each: a page loads files of one build only. */
+  /** A hash of all files, in the URL of each, so that browsers keep the files. */
   readonly build: string;
   readonly page: Asset;
   readonly files: ReadonlyMap<string, Asset>;
