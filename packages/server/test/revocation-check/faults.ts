@@ -101,10 +101,10 @@ async function cutCommits(cluster: Cluster, cut: CommitCut): Promise<void> {
 }
 
 /** Between one instance and the database. */
-async function delayResponses(cluster: Cluster, { progress }: FaultBounds): Promise<void> {
+async function delayResponses(cluster: Cluster, { progress }: FaultBounds, delayMs: number): Promise<void> {
   const proxy = proxyOf(someInstance(cluster));
   const before = proxy.counts.delayed;
-  proxy.delayMs = slowMs;
+  proxy.delayMs = delayMs;
   await progress();
   await until('responses are delayed', effectMsMax, () => proxy.counts.delayed > before);
   proxy.clearFaults();
@@ -206,6 +206,13 @@ async function connect(connectionString: string): Promise<Client> {
   return client;
 }
 
+/** @param delayMs per response of the database to one instance */
+export const slowDatabase = (delayMs: number): Fault => ({
+  name: 'the database’s responses are slow',
+  isForEmbedded: false,
+  inject: (cluster, bounds) => delayResponses(cluster, bounds, delayMs),
+});
+
 export const faults = {
   killed: { name: 'an instance is killed and restarted (SIGKILL)', isForEmbedded: true, inject: killInstance },
   stopped: { name: 'an instance is stopped and restarted (SIGTERM)', isForEmbedded: true, inject: stopInstance },
@@ -220,7 +227,7 @@ export const faults = {
     isForEmbedded: false,
     inject: (cluster) => cutCommits(cluster, 'before its response'),
   },
-  slow: { name: 'the database’s responses are slow', isForEmbedded: false, inject: delayResponses },
+  slow: slowDatabase(slowMs),
   dropped: { name: 'the network drops all data', isForEmbedded: false, inject: dropAllData },
   refused: { name: 'connections are cut and refused', isForEmbedded: false, inject: cutAndRefuse },
   locked: { name: 'rows are locked until all writers wait', isForEmbedded: false, inject: lockAccounts },
