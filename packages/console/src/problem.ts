@@ -1,4 +1,5 @@
 /** An error response of the API (RFC 9457), or a request without a response. */
+import { adminText } from './text/admin-text.ts';
 import { text } from './text/text.ts';
 
 interface ProblemBody {
@@ -42,8 +43,10 @@ export class Problem extends Error {
 
   /** In the console's words; the detail of the response for codes that have none. */
   get sentence(): string {
-    const own = (text.problems as Readonly<Record<string, string>>)[this.code];
-    return own ?? this.body.detail ?? this.body.title ?? text.general.unexpected;
+    const texts: Readonly<Record<string, string>> = text.problems;
+    // Some sentences about the own account would be wrong on the pages about other accounts.
+    const ofOthers: Readonly<Record<string, string>> = isAdministration() ? adminText.problems : {};
+    return ofOthers[this.code] ?? texts[this.code] ?? this.body.detail ?? this.body.title ?? text.general.unexpected;
   }
 
   /** The sentence about a member of the request body, for example `/nickname`, or a part of it. */
@@ -51,6 +54,9 @@ export class Problem extends Error {
     return this.body.errors?.find((error) => `${error.pointer}/`.startsWith(`${pointer}/`))?.detail;
   }
 }
+
+/** The texts of these pages load with them. */
+const isAdministration = (): boolean => location.pathname.startsWith('/console/admin/') && Boolean(adminText);
 
 /** The request may or may not have been processed. */
 export const unreachable = (): Problem => new Problem('unreachable', 0);

@@ -15,11 +15,19 @@ import { KeysPage } from './pages/keys/keys-page.tsx';
 import { NotFoundPage } from './pages/not-found-page.tsx';
 import { recoveryCodes } from './pages/security/recovery-codes.ts';
 import { SignInPage } from './pages/sign-in/sign-in-page.tsx';
-import { config, confirmation, ending, outage, session, signOut } from './session.ts';
+import { config, confirmation, ending, isAdministrator, outage, session, signOut } from './session.ts';
 import { useAction } from './resource.ts';
+import { loadAdminTexts } from './text/admin-text.ts';
 import { text } from './text/text.ts';
 
 const furtherPages = () => import('./pages/further-pages.ts');
+const Administration = lazyPage(async () => {
+  const [{ Administration: component }] = await Promise.all([
+    import('./pages/admin/administration.tsx'),
+    loadAdminTexts(),
+  ]);
+  return component;
+});
 const AccountPage = lazyPage(async () => (await furtherPages()).AccountPage);
 const FirstAdministratorPage = lazyPage(async () => (await furtherPages()).FirstAdministratorPage);
 const KeyPage = lazyPage(async () => (await furtherPages()).KeyPage);
@@ -109,6 +117,7 @@ function SignedIn() {
             <Route path="/console/service-accounts/:id/keys/:keyId" component={ServiceAccountKeyPage} />
             <Route path="/console/security" component={SecurityPage} />
             <Route path="/console/account" component={AccountPage} />
+            <Route path="/console/admin/*" component={isAdministrator.value ? Administration : NotFoundPage} />
             <Route path="/console/sign-in" component={ToStart} />
             <Route path="/console/sign-up" component={ToStart} />
             <Route default component={NotFoundPage} />
@@ -190,6 +199,7 @@ function Navigation() {
     ['/console/service-accounts', text.general.serviceAccounts, 'service'],
     ['/console/security', text.general.security, 'shield'],
     ['/console/account', text.general.account, 'user'],
+    ...(isAdministrator.value ? [['/console/admin', text.general.administration, 'administration'] as const] : []),
   ] as const;
   const isCurrent = (href: string): boolean =>
     path === href || path.startsWith(`${href}/`) || (path === '/console' && href === '/console/keys');

@@ -28,10 +28,25 @@ test('the console that is served is built from its source', async () => {
 });
 
 /** @param names without the hash */
-const sizeOf = (...names: string[]): number =>
-  readdirSync(dist)
-    .filter((file) => names.includes(file.replace(/-[0-9a-z]{8}(?=\.js$)/, '')))
-    .reduce((sum, file) => sum + gzipSync(readFileSync(join(dist, file)), { level: 9 }).length, 0);
+const filesNamed = (...names: readonly string[]): string[] =>
+  readdirSync(dist).filter((file) => names.includes(file.replace(/-[0-9a-z]{8}(?=\.js$)/, '')));
+
+/** The file and those that it imports, without those that load later. */
+function closureOf(file: string, found = new Set<string>()): Set<string> {
+  if (found.has(file)) return found;
+  found.add(file);
+  const imports = readFileSync(join(dist, file), 'utf8').matchAll(/\b(?:from|import)"\.\/([\w-]+\.js)"/g);
+  for (const [, name] of imports) closureOf(name!, found);
+  return found;
+}
+
+const sizeOf = (files: Iterable<string>): number =>
+  [...files].reduce((sum, file) => sum + gzipSync(readFileSync(join(dist, file)), { level: 9 }).length, 0);
+
+const firstLoad = closureOf('app.js');
+/** What a lazily loaded file adds to the first load. */
+const laterLoad = (name: string): string[] =>
+  filesNamed(name).flatMap((file) => [...closureOf(file)].filter((one) => !firstLoad.has(one)));
 
 test('every file that another one loads has a hash of its content in its name', () => {
   const scripts = readdirSync(dist).filter((file) => file.endsWith('.js') && file !== 'app.js');
@@ -39,16 +54,24 @@ test('every file that another one loads has a hash of its content in its name', 
   for (const file of scripts) assert.match(file, /-[0-9a-z]{8}\.js$/);
 });
 
-test('the sign-in and the list of keys load at most 35 kB of scripts and 8 kB of style', () => {
-  const scripts = sizeOf('app.js', 'chunk.js', 'en.js');
-  assert.ok(scripts <= 35_000, `app.js, chunk.js and en.js have ${scripts} bytes gzipped`);
-  assert.ok(sizeOf('app.css') <= 8_000, `app.css has ${sizeOf('app.css')} bytes gzipped`);
+test('the sign-in and the list of keys load at most three files, 35 kB of scripts and 8 kB of style', () => {
+  const files = [...firstLoad, ...filesNamed('en.js')];
+  assert.ok(files.length <= 3, files.join(' '));
+  assert.ok(sizeOf(files) <= 35_000, `${files.join(' ')} have ${sizeOf(files)} bytes gzipped`);
+  assert.ok(sizeOf(['app.css']) <= 8_000, `app.css has ${sizeOf(['app.css'])} bytes gzipped`);
 });
 
-test('the pages beyond the list of keys load at most 20 kB more', () => {
-  const scripts = sizeOf('further-pages.js');
-  assert.ok(scripts <= 20_000, `further-pages.js has ${scripts} bytes gzipped`);
-});
+for (const [pages, name, bytesMax] of [
+  ['the pages beyond the list of keys load at most 20 kB more', 'further-pages.js', 20_000],
+  ['the pages of administrators load at most 30 kB more', 'administration.js', 30_000],
+  ['the texts of administrators load at most 15 kB more', 'en-admin.js', 15_000],
+] as const) {
+  test(pages, () => {
+    const files = laterLoad(name);
+    assert.ok(files.length > 0, `dist has ${name}`);
+    assert.ok(sizeOf(files) <= bytesMax, `${files.join(' ')} have ${sizeOf(files)} bytes gzipped`);
+  });
+}
 
 test('the console inserts texts as text, not as HTML', { tags: ['asvs:3.2.2'] }, () => {
   const source = join(import.meta.dirname, '../src');

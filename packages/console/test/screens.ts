@@ -6,6 +6,7 @@
 import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { launchBrowser } from '../../server/test/e2e/browser.ts';
+import { adminScenes } from './kit/admin-scenes.ts';
 import { ConsoleSite } from './kit/console-site.ts';
 import { newInstallation } from './kit/installation.ts';
 import { takeReadmePictures } from './kit/readme-pictures.ts';
@@ -29,7 +30,7 @@ async function photograph(stage: Stage, scene: Scene, folder: string): Promise<v
 
 async function takeAll(site: ConsoleSite, folder: string, names: readonly string[]): Promise<void> {
   const stage = new Stage(site);
-  for (const scene of scenes) {
+  for (const scene of [...scenes, ...adminScenes]) {
     if (names.length > 0 && !names.some((name) => scene.name.includes(name))) continue;
     try {
       await photograph(stage, scene, folder);

@@ -1,6 +1,4 @@
 /** A pseudo language: every letter has an accent and every text is longer, so that missing texts and overflow are visible. */
-import type { Texts } from './texts.ts';
-
 const letters = 'aàbƀcçdđeéfƒgĝhĥiîjĵkķlļmɱnñoôpþqǫrŕsštţuûvṽwŵxẋyýzž';
 const accents = new Map(Array.from({ length: letters.length / 2 }, (_, i) => [letters[2 * i]!, letters[2 * i + 1]!]));
 
@@ -15,4 +13,4 @@ function change(tree: Tree): Tree {
   return Object.fromEntries(Object.entries(tree).map(([name, part]) => [name, change(part)]));
 }
 
-export const pseudo = (texts: Texts): Texts => change(texts) as Texts;
+export const pseudo = <T extends { readonly [area: string]: Tree }>(texts: T): T => change(texts) as T;

@@ -2,7 +2,7 @@
 import type { en } from './en.ts';
 
 /** Languages replace strings and functions with those of the same parameters. */
-type Translated<T> = T extends string
+export type Translated<T> = T extends string
   ? string
   : T extends (...values: infer V) => string
     ? (...values: V) => string

@@ -8,9 +8,10 @@ export interface Scene {
   readonly name: string;
   /**
    * `empty`: an account without data. `filled`: an account with data of every kind. `fresh`: like `empty`, for scenes that
-   * change the account. `enrolled`: signed out, with a second factor.
+   * change the account. `enrolled`: signed out, with a second factor. `administrator`: an administrator, with accounts of every
+   * kind (admin-seed.ts).
    */
-  readonly as: 'stranger' | 'empty' | 'filled' | 'fresh' | 'enrolled';
+  readonly as: 'administrator' | 'stranger' | 'empty' | 'filled' | 'fresh' | 'enrolled';
   readonly path: string | ((seeded: Seeded) => string);
   /** Loads the page. Default: `goto`. */
   readonly load?: (page: Page, path: string, visitor: Visitor) => Promise<void>;

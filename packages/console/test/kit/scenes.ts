@@ -6,37 +6,12 @@ import type { Page } from 'playwright-core';
 import { newEnrolledAccount } from '../../../server/test-kit/authenticator.ts';
 import type { ConsoleSite } from './console-site.ts';
 import { signInByCookie } from './console-site.ts';
+import { seedAdministration } from './admin-seed.ts';
 import { dialogScenes } from './dialog-scenes.ts';
+import { ofDataPage, type DataPage } from './page-states.ts';
 import type { Scene } from './scene.ts';
 import { hostileTexts, seedAccount, type Seeded } from './seed.ts';
 import type { Visitor, VisitorOptions } from './visitor.ts';
-
-const data = '**/console/api/**';
-
-/** The data never arrives. */
-const loading: Pick<Scene, 'load'> = {
-  load: async (page, path) => {
-    await page.route(data, () => undefined);
-    await page.goto(path);
-    await page.locator('.skeleton:not(.invisible)').first().waitFor();
-  },
-};
-
-/** The connection breaks for requests of data. */
-const failing: Pick<Scene, 'load' | 'messages'> = {
-  load: async (page, path) => {
-    await page.route(data, (route) => route.abort());
-    await page.goto(path);
-    await page.locator('.notice.error').first().waitFor();
-  },
-  messages: [/net::ERR_FAILED/],
-};
-
-interface DataPage {
-  readonly name: string;
-  readonly path: Scene['path'];
-  readonly hasEmpty?: boolean;
-}
 
 const dataPages: readonly DataPage[] = [
   { name: 'keys', path: '/console/keys', hasEmpty: true },
@@ -45,13 +20,6 @@ const dataPages: readonly DataPage[] = [
   { name: 'account', path: '/console/account' },
   { name: 'service-accounts', path: '/console/service-accounts', hasEmpty: true },
   { name: 'service-account', path: ({ serviceId }) => `/console/service-accounts/${serviceId}` },
-];
-
-const ofDataPage = ({ name, path, hasEmpty = false }: DataPage): Scene[] => [
-  { name: `${name}-filled`, as: 'filled', path },
-  ...(hasEmpty ? [{ name: `${name}-empty`, as: 'empty', path } as const] : []),
-  { name: `${name}-loading`, as: 'filled', path, ...loading },
-  { name: `${name}-error`, as: 'filled', path, ...failing },
 ];
 
 const signInScenes: readonly Scene[] = [
@@ -73,6 +41,7 @@ const signInScenes: readonly Scene[] = [
 ];
 
 export const pageScenes: readonly Scene[] = [...signInScenes, ...dataPages.flatMap(ofDataPage)];
+/** Of people. `admin-scenes.ts` has those of administrators. */
 export const scenes: readonly Scene[] = [...pageScenes, ...dialogScenes];
 
 /** A browser context for each kind of account, in which the scenes open tabs. */
@@ -112,7 +81,9 @@ export class Stage {
     const seeded =
       as === 'filled'
         ? await seedAccount(app, email, Object.values(hostileTexts))
-        : { accountId: '', email, accessToken: '', keys: {}, serviceId: '' };
+        : as === 'administrator'
+          ? await seedAdministration(app, email)
+          : { accountId: '', email, accessToken: '', keys: {}, serviceId: '' };
     if (as === 'empty' || as === 'fresh') await app.createAccount(email);
     if (as === 'enrolled') await newEnrolledAccount(app, email);
     if (as !== 'stranger' && as !== 'enrolled') await signInByCookie(visitor.context, email);
@@ -125,7 +96,7 @@ export async function lookAtScenes(
   site: ConsoleSite,
   options: VisitorOptions,
   findFaults: (page: Page, seeded: Seeded) => Promise<readonly string[]>,
-  list = scenes,
+  list: readonly Scene[] = scenes,
 ): Promise<Record<string, string>> {
   const stage = new Stage(site, options);
   const found: Record<string, string> = {};

@@ -18,6 +18,7 @@ export const hostileUserAgent = 'Mozilla/5.0 "><img src=x onerror=alert(1)><b>bo
 
 export interface Seeded {
   readonly accountId: string;
+  /** Of the person who is signed in: for an administrator, not that of the account `accountId`. */
   readonly email: string;
   readonly accessToken: string;
   /** Ids of keys by nickname. */

@@ -4,6 +4,7 @@ import { useLayoutEffect, useRef } from 'preact/hooks';
 import { formatNumber } from '../../format.ts';
 import { useList, type List } from '../../list.ts';
 import { Button } from '../../parts/button.tsx';
+import { FilterSelect } from '../../parts/filter-select.tsx';
 import { lazyPage } from '../../parts/lazy-page.tsx';
 import { ListHeader, Search } from '../../parts/list-header.tsx';
 import { Empty, Loaded } from '../../parts/loaded.tsx';
@@ -105,21 +106,13 @@ export function KeyList({ owner, isCreating }: KeyListProps) {
   );
 }
 
+/** `leaked` is among the disabled ones. */
+const filterStates = () => Object.fromEntries(states.map((state) => [state, text.keys.states[state]]));
+
 const Filters = ({ list }: { readonly list: List<ListedKey> }) => (
   <ListHeader>
     <Search label={text.keys.search} value={list.searchText} onSearch={list.search} />
-    <select
-      aria-label={text.keys.state}
-      value={list.query['state'] ?? ''}
-      onChange={(event) => list.change('state', event.currentTarget.value)}
-    >
-      <option value="">{text.keys.allStates}</option>
-      {states.map((state) => (
-        <option value={state} key={state}>
-          {text.keys.states[state]}
-        </option>
-      ))}
-    </select>
+    <FilterSelect list={list} name="state" label={text.keys.state} all={text.keys.allStates} options={filterStates()} />
     {list.hasFilters && (
       <Button kind="link" onClick={list.clearFilters}>
         {text.general.clearFilters}

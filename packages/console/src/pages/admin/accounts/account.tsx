@@ -1,0 +1,22 @@
+/** What the pages about accounts share: the name, the state and the path of an account. */
+import type { ResponseOf } from '../../../api.ts';
+import { Badge } from '../../../parts/badge.tsx';
+import { adminText } from '../../../text/admin-text.ts';
+
+export type ListedAccount = ResponseOf<'GET /admin/accounts'>['accounts'][number];
+export type AccountDetail = ResponseOf<'GET /admin/accounts/:id'>;
+
+export const accountPath = (id: string): string => `/console/admin/accounts/${id}`;
+
+/** A service account has no email address. */
+export const nameOf = ({ id, email, name }: Pick<ListedAccount, 'id' | 'email' | 'name'>): string =>
+  email ?? name ?? id;
+
+export function AccountState({ of }: { readonly of: Omit<ListedAccount, 'id'> }) {
+  const { states } = adminText.accounts;
+  const isPerson = of.kind === 'person';
+  if (of.disabledAt !== null) return <Badge tone="bad">{states.disabled}</Badge>;
+  if (isPerson && !of.hasPassword) return <Badge tone="warning">{states.invited}</Badge>;
+  if (isPerson && !of.verified) return <Badge tone="warning">{states.unverified}</Badge>;
+  return <Badge tone="good">{states.enabled}</Badge>;
+}

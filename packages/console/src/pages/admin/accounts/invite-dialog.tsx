@@ -1,0 +1,44 @@
+/** Invites a person by mail. */
+import { call } from '../../../api.ts';
+import { ActionDialog } from '../../../parts/action-dialog.tsx';
+import { Field } from '../../../parts/field.tsx';
+import { Select } from '../../../parts/select.tsx';
+import { adminText } from '../../../text/admin-text.ts';
+import type { AccountDetail } from './account.tsx';
+
+interface InviteDialogProps {
+  readonly onClose: () => void;
+  readonly onInvited: (account: AccountDetail) => void;
+}
+
+export const InviteDialog = ({ onClose, onInvited }: InviteDialogProps) => (
+  <ActionDialog
+    title={adminText.accounts.inviteTitle}
+    submit={adminText.accounts.invite}
+    onClose={onClose}
+    act={async (fields) => {
+      const role = fields.text('role') as 'user' | 'admin';
+      onInvited(await call('POST /admin/accounts', { body: { email: fields.text('email').trim(), role } }));
+    }}
+  >
+    {(problem) => (
+      <>
+        <p>{adminText.accounts.inviteIntro}</p>
+        <Field
+          label={adminText.accounts.email}
+          name="email"
+          type="email"
+          autocomplete="off"
+          autofocus
+          error={['email_invalid', 'account_exists'].includes(problem?.code ?? '') ? problem?.sentence : undefined}
+        />
+        <Select
+          label={adminText.accounts.role}
+          name="role"
+          defaultValue="user"
+          options={(['user', 'admin'] as const).map((role) => [role, adminText.accounts.roles[role]] as const)}
+        />
+      </>
+    )}
+  </ActionDialog>
+);

@@ -1,0 +1,29 @@
+/** The pages of administrators, beside their navigation. They are one file of the output, which loads when one is opened. */
+import { Route, Router, useLocation } from 'preact-iso/router';
+import { useLayoutEffect } from 'preact/hooks';
+import { NotFoundPage } from '../not-found-page.tsx';
+import { AccountsPage } from './accounts/accounts-page.tsx';
+import { Navigation } from './navigation.tsx';
+
+// For the build, as in further-pages.ts.
+export { Shell } from '../../shell.tsx';
+
+/** Paths are relative to /console/admin. */
+export const Administration = () => (
+  <div class="administration">
+    <Navigation />
+    <div class="administration-page">
+      <Router>
+        <Route path="/" component={ToFirstPage} />
+        <Route path="/accounts" component={AccountsPage} />
+        <Route default component={NotFoundPage} />
+      </Router>
+    </div>
+  </div>
+);
+
+function ToFirstPage() {
+  const { route } = useLocation();
+  useLayoutEffect(() => route('/console/admin/accounts', true), [route]);
+  return null;
+}

@@ -1,0 +1,7 @@
+/** German texts of the administrators' pages. The file is loaded only for German browsers. */
+import type { AdminTexts } from './admin-text.ts';
+import { accounts } from './de/admin/accounts.ts';
+import { general } from './de/admin/general.ts';
+import { problems } from './de/admin/problems.ts';
+
+export const deAdmin: AdminTexts = { general, problems, accounts };

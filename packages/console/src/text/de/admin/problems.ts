@@ -1,0 +1,21 @@
+/** German sentences for error codes that mean something else on the pages about other accounts. */
+export const problems = {
+  account_not_found: 'Das Konto gibt es nicht. Vielleicht wurde es gelöscht.',
+  account_exists: 'Ein anderes Konto hat diese E-Mail-Adresse.',
+  account_has_password:
+    'Das Konto hat schon ein Passwort. Senden Sie stattdessen einen Link, um das Passwort zurückzusetzen.',
+  account_unverified: 'Die E-Mail-Adresse des Kontos ist nicht bestätigt.',
+  administrator_protected:
+    'Die E-Mail-Adresse eines Administrators kann nicht gesetzt werden. Entziehen Sie zuerst die Rolle.',
+  email_changed_recently: 'Die E-Mail-Adresse wurde kürzlich geändert. Wählen Sie, wohin der Link gesendet wird.',
+  email_unconfirmed:
+    'Die neue E-Mail-Adresse des Kontos ist noch nicht bestätigt, deshalb kann kein Link an sie gesendet werden.',
+  email_unverified: 'Die E-Mail-Adresse des Kontos ist nicht bestätigt.',
+  key_leaked:
+    'Das Geheimnis ist öffentlich geworden. Nur der Besitzer kann es ersetzen, um den Schlüssel zu verwenden.',
+  last_administrator: 'Das ist der letzte Administrator. Geben Sie zuerst einem anderen Konto die Rolle.',
+  own_account: 'Für das eigene Konto ist das nicht möglich.',
+  scope_not_entitled: 'Das Konto darf einen dieser Scopes nicht haben.',
+  second_factor_not_enrolled: 'Dafür fehlt ein zweiter Faktor.',
+  service_account: 'Für ein Dienstkonto ist das nicht möglich.',
+};

@@ -1,0 +1,6 @@
+/** English texts of the administrators' pages, one file for each area. */
+import { accounts } from './en/admin/accounts.ts';
+import { general } from './en/admin/general.ts';
+import { problems } from './en/admin/problems.ts';
+
+export const enAdmin = { general, problems, accounts };

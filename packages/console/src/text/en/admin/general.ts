@@ -1,0 +1,4 @@
+/** English texts that several pages of administrators use. */
+export const general = {
+  accounts: 'Accounts',
+};

@@ -1,0 +1,78 @@
+/** What every page must satisfy in every state. Each file with pages registers these tests for its scenes. */
+import assert from 'node:assert/strict';
+import type { Page } from 'playwright-core';
+import { findUnreadable, findViolations } from '../accessibility.ts';
+import type { ConsoleTest } from './console-site.ts';
+import { findOverflow } from './layout.ts';
+import { untranslatedTexts } from './pseudo-texts.ts';
+import type { Scene } from './scene.ts';
+import { lookAtScenes } from './scenes.ts';
+import { directionText, hostileTexts, hostileUserAgent, type Seeded } from './seed.ts';
+
+const narrow = { width: 320, height: 640 };
+/** What a page shows does not depend on the database. */
+const options = { databases: ['sqlite'] } as const;
+
+/** Colours depend on the scheme and the layout on the width, so each is checked once with all rules. */
+async function findFaults(page: Page): Promise<string[]> {
+  const faults = await findViolations(page);
+  await page.emulateMedia({ colorScheme: 'dark' });
+  faults.push(...(await findUnreadable(page)));
+  await page.setViewportSize(narrow);
+  faults.push(...(await findOverflow(page)), ...(await findViolations(page)));
+  await page.emulateMedia({ colorScheme: 'light' });
+  faults.push(...(await findUnreadable(page)));
+  return faults;
+}
+
+/** @param what the scenes, such as `dialog` */
+export function testAccessibility(test: ConsoleTest, what: string, scenes: readonly Scene[]): void {
+  test(
+    `every ${what} satisfies WCAG 2.2 AA in both colour schemes, and at 320 px without sideways scrolling`,
+    async (site) => {
+      assert.deepEqual(await lookAtScenes(site, {}, findFaults, scenes), {});
+    },
+    options,
+  );
+}
+
+/** Texts without a translation: of accounts, of the installation, of browsers, and of the formats of the API. */
+const dataOf = ({ keys }: Seeded): readonly (string | RegExp)[] => [
+  // Service accounts of the scenes are named after their managers.
+  /[\w.]+@example\.com(?: backend)?/,
+  ...Object.keys(keys),
+  ...Object.values(hostileTexts),
+  directionText,
+  hostileUserAgent,
+  'Keyreeve',
+  'Example',
+  'orders:read',
+  'orders:write',
+  /\b(?:krv|acc|ses)_[\w…]+/,
+  /Mozilla[/ ]5\.0.*/,
+  // `Intl` formats dates and names of languages. In right-to-left tests it does so in Arabic.
+  /\p{Script=Arabic}+/u,
+  /\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun|AM|PM|English|German)\b/,
+  /\b(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)\b/,
+];
+
+/** @param what the scenes, such as `page of administrators` */
+export function testTexts(test: ConsoleTest, what: string, scenes: readonly Scene[]): void {
+  for (const [locale, direction] of [
+    ['en-XA', 'ltr'],
+    ['ar-XB', 'rtl'],
+  ] as const) {
+    test(
+      `every text of every ${what} is translated and fits into a narrow window, in ${locale}`,
+      async (site) => {
+        const findUntranslated = async (page: Page, seeded: Seeded): Promise<string[]> => {
+          const found = await findOverflow(page);
+          if ((await page.evaluate('document.dir')) !== direction) found.push('wrong direction');
+          return [...found, ...(await untranslatedTexts(page, dataOf(seeded)))];
+        };
+        assert.deepEqual(await lookAtScenes(site, { locale, ...narrow }, findUntranslated, scenes), {});
+      },
+      options,
+    );
+  }
+}
