@@ -7,7 +7,7 @@ import { administratorErrors } from './error-groups.ts';
 import { limits } from './limits.ts';
 import { nextCursor, pageFields } from './paging.ts';
 import type { RouteContract } from './route.ts';
-import { AccountId, IntegerText, orNull, Scope, Text } from './schemas.ts';
+import { AccountId, IntegerText, keyExample, orNull, Scope, Text } from './schemas.ts';
 
 const strict = { additionalProperties: false } as const;
 
@@ -57,4 +57,41 @@ export const adminSearchKeys = {
   ),
   success: { status: 200, description: 'A page of keys', schema: OwnedKeyPage },
   errors: [...administratorErrors, 'invalid_request'],
+} as const satisfies RouteContract;
+
+export const FindKeyBody = Type.Object(
+  {
+    key: Type.String({
+      minLength: 1,
+      maxLength: limits.importedKeyCharsMax,
+      description: 'The whole secret',
+      examples: [keyExample],
+    }),
+  },
+  strict,
+);
+
+export const FoundKey = Type.Object(
+  {
+    ...OwnedKey.properties,
+    secret: Type.Enum(['current', 'previous', 'short_lived', 'leaked'], {
+      description: 'What the given secret is to the key. `leaked`: a report has ended it',
+    }),
+  },
+  strict,
+);
+export type FoundKey = Static<typeof FoundKey>;
+
+export const adminFindKey = {
+  ...administrator,
+  needsRecentSignIn: true,
+  id: 'adminFindKey',
+  method: 'POST',
+  path: '/admin/api-keys/find',
+  summary: 'Find the API key of a secret',
+  description:
+    'Imported keys and ended previous secrets are found too. The secret is neither stored nor logged. Writes the audit event `api_key.identified`, which the owner can read.',
+  body: { type: 'json', schema: FindKeyBody },
+  success: { status: 200, description: 'The key and its owner', schema: FoundKey },
+  errors: [...administratorErrors, 'reauth_required', 'key_not_found'],
 } as const satisfies RouteContract;

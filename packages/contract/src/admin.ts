@@ -20,7 +20,7 @@ import {
   adminSetLimits,
 } from './admin-keys.ts';
 import { adminExportAudit, adminListAudit } from './admin-audit.ts';
-import { adminSearchKeys } from './admin-key-list.ts';
+import { adminFindKey, adminSearchKeys } from './admin-key-list.ts';
 import { account, administrator, changing, message, ofAccount } from './admin-parts.ts';
 import { administratorErrors, newPasswordErrors } from './error-groups.ts';
 import type { ErrorCode } from './errors.ts';
@@ -319,6 +319,7 @@ export const adminRoutes = [
   adminWaiveSecondFactor,
   adminRemoveSecondFactor,
   adminSearchKeys,
+  adminFindKey,
   adminListKeys,
   adminGetKey,
   adminGetKeyUsage,

@@ -4,7 +4,7 @@ export * from './account-export.ts';
 export * from './accounts.ts';
 export type { AccountDetail, AccountPage, AdministeredAccount, AuditPage } from './admin-schemas.ts';
 export * from './admin-audit.ts';
-export { adminSearchKeys, type OwnedKeyPage } from './admin-key-list.ts';
+export { adminFindKey, adminSearchKeys, type FoundKey, type OwnedKeyPage } from './admin-key-list.ts';
 export * from './admin-keys.ts';
 export * from './admin.ts';
 export * from './api-key-changes.ts';

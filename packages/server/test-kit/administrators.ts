@@ -57,6 +57,7 @@ export const goodBodies: Readonly<Record<string, Record<string, unknown>>> = {
   adminSetRole: { role: 'user' },
   adminSetLimits: { quota: { limit: 1000, per: 'day' } },
   adminChangeKey: { disabled: true },
+  adminFindKey: { key: 'krv_unknown' },
   adminSetScope: { description: '', entitled: false },
   adminSetEntitlements: { entitlements: [] },
   createWebhook: webhook,

@@ -5,6 +5,7 @@ import { Administration } from '../modules/administration/administration.ts';
 import { Directory } from '../modules/administration/directory.ts';
 import { EmailSetting } from '../modules/administration/email-setting.ts';
 import { FirstAdministrator } from '../modules/administration/first-administrator.ts';
+import { KeyFinder } from '../modules/administration/key-finder.ts';
 import { parseEmail } from '../modules/accounts/email.ts';
 import { findLanguage } from '../modules/accounts/store.ts';
 import { managedAccount, type OwnerOf } from '../modules/api-keys/key-owner.ts';
@@ -74,6 +75,7 @@ export interface Services extends SignInServices {
   readonly githubReports: GithubReports | undefined;
   /** Undefined if none is configured. */
   readonly journal: DeletionJournal | undefined;
+  readonly keyFinder: KeyFinder;
   readonly leaks: Leaks;
   /** Undefined unless KEYREEVE_LEAK_REPORTS is on. */
   readonly leakReports: LeakReports | undefined;
@@ -260,6 +262,7 @@ export function wire(options: WiringOptions): Services {
     expiryNotices: new ExpiryNotices({ db, clock, mailer }),
     githubReports: newGithubReports(config, leaks, log),
     journal,
+    keyFinder: new KeyFinder({ db, clock, hash: keys.apiKeyHash, apiKeys }),
     leaks,
     leakReports: config.acceptsLeakReports ? new LeakReports(leaks, clock, areRequestsLimited) : undefined,
     limiter,

@@ -163,6 +163,8 @@ export const security = {
       `Das vorige Geheimnis des API-Schlüssels ${nickname} wurde ungültig`,
     'api_key.leaked': (nickname: string) =>
       `Das Geheimnis des API-Schlüssels ${nickname} wurde als veröffentlicht gemeldet`,
+    'api_key.identified': (nickname: string) =>
+      `Ein Administrator hat den API-Schlüssel ${nickname} anhand seines Geheimnisses gefunden`,
     'api_key.expiring': (nickname: string) => `Der API-Schlüssel ${nickname} läuft bald ab`,
     'api_key.quota_reached': (nickname: string) => `Das Kontingent des API-Schlüssels ${nickname} wurde aufgebraucht`,
   },

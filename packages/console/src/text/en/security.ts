@@ -157,6 +157,7 @@ export const security = {
     'api_key.rotated': (nickname: string) => `The API key ${nickname} has a new secret`,
     'api_key.previous_ended': (nickname: string) => `The previous secret of the API key ${nickname} ended`,
     'api_key.leaked': (nickname: string) => `The secret of the API key ${nickname} was reported as leaked`,
+    'api_key.identified': (nickname: string) => `An administrator found the API key ${nickname} by its secret`,
     'api_key.expiring': (nickname: string) => `The API key ${nickname} expires soon`,
     'api_key.quota_reached': (nickname: string) => `The quota of the API key ${nickname} was used up`,
   },

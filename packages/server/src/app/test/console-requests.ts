@@ -1,13 +1,24 @@
 /** Requests of `one-connection.test.ts` to the routes for the lists of the console. */
 
-/** Makes a request of a new account, or of a new administrator. */
+/** Makes a request of a new account. */
 type Make<Send> = (method: string, path: () => string, json?: object) => Send;
+/** Makes a request of a new administrator about a new account. */
+type MakeAbout<Send> = (
+  method: string,
+  path: () => string,
+  json?: object | ((target: { readonly key: string }) => object),
+) => Send;
 
-export const consoleRequests = <Send>(own: Make<Send>, administered: Make<Send>): Record<string, Send> => ({
+export const consoleRequests = <Send>(own: Make<Send>, administered: MakeAbout<Send>): Record<string, Send> => ({
   getOwnAccount: own('GET', () => '/auth/account'),
   getActivity: own('GET', () => '/auth/account/activity'),
   exportAccount: own('GET', () => '/auth/account/export'),
   adminSearchKeys: administered('GET', () => 'api-keys?nickname=held&scope=read&owner=acc_1'),
+  adminFindKey: administered(
+    'POST',
+    () => 'api-keys/find',
+    ({ key }) => ({ key }),
+  ),
   adminListAudit: administered('GET', () => 'audit?account=acc_1&action=session.created'),
   adminExportAudit: administered(
     'GET',

@@ -53,10 +53,11 @@ const own =
 
 /** A request of a new administrator about a new account. */
 const administered =
-  (method: string, path: (target: Target) => string, json?: object): Send =>
+  (method: string, path: (target: Target) => string, json?: object | ((target: Target) => object)): Send =>
   async ({ client: { app } }) => {
     const target = await newTarget(app, newEmail());
-    return administer(app, await newAdministrator(app, newEmail()), method, path(target), json);
+    const body = typeof json === 'function' ? json(target) : json;
+    return administer(app, await newAdministrator(app, newEmail()), method, path(target), body);
   };
 const change = (name: string): Send => administered('POST', ({ account }) => `accounts/${account.id}/${name}`);
 

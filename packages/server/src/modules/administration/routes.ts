@@ -14,6 +14,7 @@ import type { Administration } from './administration.ts';
 import type { Directory } from './directory.ts';
 import type { EmailSetting } from './email-setting.ts';
 import type { FirstAdministrator } from './first-administrator.ts';
+import type { KeyFinder } from './key-finder.ts';
 
 export interface AdminParts {
   readonly accounts: Accounts;
@@ -24,6 +25,7 @@ export interface AdminParts {
   readonly emailSetting: EmailSetting;
   readonly entitlements: Entitlements;
   readonly firstAdministrator: FirstAdministrator;
+  readonly keyFinder: KeyFinder;
 }
 
 export function adminRoutes(parts: AdminParts): readonly Route[] {
@@ -130,8 +132,12 @@ function readingRoutes({ accounts, apiKeys, tokens, directory }: AdminParts): re
 }
 
 /** Routes for single API keys and sessions. */
-function partRoutes({ administration, directory }: AdminParts): readonly Route[] {
+function partRoutes({ administration, directory, keyFinder }: AdminParts): readonly Route[] {
   return [
+    route(contract.adminFindKey, async ({ principal, body }) => ({
+      status: 200,
+      body: await keyFinder.find(principal, body.key),
+    })),
     route(contract.adminGetKey, async ({ params: { id, keyId } }) => ({
       status: 200,
       body: toKeyDetails(await directory.confirmingAbsence(id, () => administration.readKey(id, keyId))),

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import type { DisabledReason } from '@keyreeve/contract';
 import { allInOrder } from '../../foundation/all-in-order.ts';
 import { digestBytes, lookupOf, restrictedVersion } from '../../foundation/crypto/keyed-hash.ts';
-import type { Db, Transaction } from '../../foundation/database/db.ts';
+import type { Db, Reader, Transaction } from '../../foundation/database/db.ts';
 import { sql, sqlMany, type Dialect } from '../../foundation/database/sql.ts';
 import { disabledColumns } from './stored-hash.ts';
 
@@ -77,6 +77,10 @@ const insertLeaked = sql(
   'insert_leaked_secret',
   'insert into leaked_secrets (lookup, leaked_at) values ($1, $2) on conflict (lookup) do nothing',
 );
+const selectLeaked = sql<{ leakedAt: number }>(
+  'select_leaked_secret',
+  'select leaked_at as "leakedAt" from leaked_secrets where lookup = $1',
+);
 const touch = sql(
   'touch_key_of_leaked_secret',
   'update api_keys set updated_at = $2, revision = revision + 1 where id = $1',
@@ -103,7 +107,17 @@ export async function lockHoldersTx(tx: Transaction, holders: readonly SecretHol
 
 /** The current and previous secrets with these stored hashes. Call it after {@link lockHoldersTx}. */
 export const findLeakedSecretsTx = (tx: Transaction, hashes: readonly Buffer[]): Promise<FoundSecret[]> =>
-  tx.all(selectFound, [JSON.stringify(hashes.map((hash) => ({ hash: hash.toString('hex'), lookup: lookupOf(hash) })))]);
+  findSecrets(tx, hashes);
+
+/** The current and previous secrets with these stored hashes, from one snapshot. Their keys may change meanwhile. */
+export const findSecrets = (reader: Pick<Reader, 'all'>, hashes: readonly Buffer[]): Promise<FoundSecret[]> =>
+  reader.all(selectFound, [
+    JSON.stringify(hashes.map((hash) => ({ hash: hash.toString('hex'), lookup: lookupOf(hash) }))),
+  ]);
+
+/** @returns when the secret with this stored hash leaked, in milliseconds; undefined if it has not */
+export const findLeakTime = async (db: Db, hash: Buffer): Promise<number | undefined> =>
+  (await db.get(selectLeaked, [lookupOf(hash)]))?.leakedAt;
 
 /**
  * Ends a secret of a locked key. The key of a current secret is disabled with the reason `leaked`; if it is disabled already,

@@ -64,6 +64,8 @@ export type AuditAction =
   | 'api_key.rotated'
   | 'api_key.previous_ended'
   | 'api_key.leaked'
+  /** An administrator found the key by its secret. Changes nothing. */
+  | 'api_key.identified'
   | 'api_key.expiring'
   | 'api_key.quota_reached'
   | 'signing_key.created'

@@ -92,7 +92,8 @@ type OfItself =
  * By action, so that a new action does not compile without a test. `prepare` adds the initial rows. Actions on a whole
  * installation are in `backup.test.ts` and `move.test.ts`, those of an account on itself in `account-events.test.ts`, those of service accounts in
  * `service-accounts.test.ts`, expiry
- * notices in `expiry-notices.test.ts`, copied passkeys in `passkeys/test/sign-in.test.ts`, used-up quotas in `quota-notices.test.ts`.
+ * notices in `expiry-notices.test.ts`, copied passkeys in `passkeys/test/sign-in.test.ts`, used-up quotas in `quota-notices.test.ts`,
+ * identified keys in `administration/test/find-key.test.ts`.
  */
 const operations: Readonly<
   Record<
@@ -103,6 +104,7 @@ const operations: Readonly<
       | 'session.refreshed'
       | 'passkey.counter_regressed'
       | 'api_key.expiring'
+      | 'api_key.identified'
       | `${string}.quota_reached`
       | OfItself
     >,
