@@ -1,0 +1,75 @@
+/** A batch: the questions of one request, and the callers that wait for their results. */
+import type { Question } from './question.ts';
+import type { VerificationResult } from './verification-result.ts';
+
+/** The service accepts 256 credentials and 1,050,688 bytes. */
+const questionsMax = 256;
+const bytesMax = 1_000_000;
+/** A UTF-16 unit takes at most three bytes in UTF-8. A comma follows each question. */
+const bytesPerUnitMax = 3;
+
+/** A caller of `verify`. */
+export interface Waiter {
+  readonly resolve: (result: VerificationResult) => void;
+  readonly reject: (error: Error) => void;
+  timer: ReturnType<typeof setTimeout> | undefined;
+  /** Whether the caller has received a result or an error. */
+  isDone: boolean;
+}
+
+export interface Entry {
+  readonly question: Question;
+  readonly waiters: Waiter[];
+}
+
+export class Batch {
+  readonly #entries: Entry[] = [];
+  /** Of free questions, by their text. */
+  readonly #free = new Map<string, Entry>();
+  readonly #request = new AbortController();
+  #bytes = 0;
+  #waiting = 0;
+  /** Whether the request has been sent, and its answer has not arrived. */
+  isInFlight = false;
+
+  /** Callers without a result. */
+  get waiting(): number {
+    return this.#waiting;
+  }
+
+  /** Aborts the request when no caller waits for its answer anymore. */
+  get signal(): AbortSignal {
+    return this.#request.signal;
+  }
+
+  /** @returns false if the batch is full */
+  add(question: Question, waiter: Waiter): boolean {
+    const equal = question.isFree ? this.#free.get(question.text) : undefined;
+    if (equal) equal.waiters.push(waiter);
+    else {
+      const bytes = (question.text.length + 1) * bytesPerUnitMax;
+      const isFull = this.#entries.length === questionsMax || this.#bytes + bytes > bytesMax;
+      if (isFull && this.#entries.length > 0) return false;
+      const entry = { question, waiters: [waiter] };
+      this.#entries.push(entry);
+      this.#bytes += bytes;
+      if (question.isFree) this.#free.set(question.text, entry);
+    }
+    this.#waiting++;
+    return true;
+  }
+
+  /** The questions for which a caller still waits. */
+  open(): Entry[] {
+    return this.#entries.filter(({ waiters }) => waiters.some(({ isDone }) => !isDone));
+  }
+
+  /** Marks a caller that receives its result or error now. @returns false if it has received one before */
+  finish(waiter: Waiter): boolean {
+    if (waiter.isDone) return false;
+    waiter.isDone = true;
+    clearTimeout(waiter.timer);
+    if (--this.#waiting === 0 && this.isInFlight) this.#request.abort();
+    return true;
+  }
+}

@@ -1,0 +1,21 @@
+/** The package on edge runtimes. The conditions of `exports` select this file. */
+import { Client, type KeyreeveOptions } from './client.ts';
+import { openFetchTransport } from './fetch-transport.ts';
+
+export type { KeyreeveOptions, Verifier } from './client.ts';
+export type { VerifyOptions } from './question.ts';
+export { KeyreeveUnavailable } from './unavailable.ts';
+export type {
+  AcceptedCredential,
+  RefusalCode,
+  RefusedCredential,
+  RemainingLimit,
+  VerificationResult,
+} from './verification-result.ts';
+
+/** Verifies credentials in batches. Create one for the whole program. */
+export class Keyreeve extends Client {
+  constructor(options: KeyreeveOptions) {
+    super(options, openFetchTransport);
+  }
+}

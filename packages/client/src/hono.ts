@@ -1,0 +1,32 @@
+/** The guard for Hono. */
+import type { Context, MiddlewareHandler } from 'hono';
+import type { Verifier } from './client.ts';
+import { newGuard, type GuardOptions } from './guard.ts';
+import { headersOfFetch } from './request-credential.ts';
+import type { AcceptedCredential } from './verification-result.ts';
+
+declare module 'hono' {
+  interface ContextVariableMap {
+    /** The verification result. The guard has set it. */
+    keyreeve: AcceptedCredential;
+  }
+}
+
+export interface HonoGuardOptions extends GuardOptions {
+  /** Returns the client IP, for keys that are limited to IP ranges. Hono's way depends on the runtime: `getConnInfo`. */
+  readonly address?: ((context: Context) => string | undefined) | undefined;
+}
+
+/** Middleware that lets a request through only with a valid credential. It sets the variable `keyreeve` of the context. */
+export function guard(verifier: Verifier, { address, ...options }: HonoGuardOptions = {}): MiddlewareHandler {
+  const check = newGuard(verifier, options);
+  return async (context, next) => {
+    const { result, refusal } = await check({
+      headers: headersOfFetch(context.req.raw.headers),
+      address: address?.(context),
+    });
+    if (refusal) return context.newResponse(refusal.body, refusal.status as 401, { ...refusal.headers });
+    context.set('keyreeve', result);
+    await next();
+  };
+}

@@ -1,0 +1,48 @@
+/** The credential of a client's request, from `Authorization` or `X-API-Key`. It is never read from the query or a cookie. */
+
+export type RequestCredential =
+  | { readonly kind: 'none' | 'ambiguous' | 'malformed' }
+  | { readonly kind: 'bearer' | 'api_key_header'; readonly text: string };
+
+/** All values of a header; one text for each line. */
+export interface CredentialHeaders {
+  readonly authorization: readonly string[];
+  readonly apiKey: readonly string[];
+}
+
+const valueCharsMax = 4_096;
+const bearerForm = /^bearer +([\x21-\x2B\x2D-\x7E]+) *$/i;
+
+/** Like the service at `/auth/forward`: two credentials are refused, even equal ones. */
+export function credentialOf({ authorization, apiKey }: CredentialHeaders): RequestCredential {
+  const [value, ...others] = [...authorization, ...apiKey];
+  if (value === undefined) return { kind: 'none' };
+  if (others.length > 0) return { kind: 'ambiguous' };
+  if (value.length > valueCharsMax) return { kind: 'malformed' };
+  // Runtimes join the lines of a repeated header with a comma. No credential contains one.
+  if (value.includes(',')) return { kind: 'ambiguous' };
+  return authorization.length > 0 ? readAuthorization(value) : readApiKey(value);
+}
+
+function readAuthorization(value: string): RequestCredential {
+  const text = bearerForm.exec(value)?.[1];
+  return text === undefined ? { kind: 'malformed' } : { kind: 'bearer', text };
+}
+
+const readApiKey = (text: string): RequestCredential =>
+  text === '' || text.includes(' ') ? { kind: 'malformed' } : { kind: 'api_key_header', text };
+
+/** @param rawHeaders names and values, alternating: Node's `headers` has only the first of two Authorization lines */
+export function headersOfNode(rawHeaders: readonly string[]): CredentialHeaders {
+  const valuesOf = (wanted: string): string[] =>
+    rawHeaders.filter((_, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === wanted);
+  return { authorization: valuesOf('authorization'), apiKey: valuesOf('x-api-key') };
+}
+
+export function headersOfFetch(headers: Headers): CredentialHeaders {
+  const valuesOf = (name: string): string[] => {
+    const value = headers.get(name);
+    return value === null ? [] : [value];
+  };
+  return { authorization: valuesOf('authorization'), apiKey: valuesOf('x-api-key') };
+}

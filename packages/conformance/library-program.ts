@@ -1,0 +1,91 @@
+/** Runs the test program of a client library: lines of JSON in both directions, as the README describes. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+
+interface Reply {
+  readonly id: number;
+  readonly url?: string;
+  readonly result?: { readonly valid: boolean; readonly [member: string]: unknown };
+  readonly unavailable?: string;
+}
+
+export interface GuardStart {
+  readonly framework: string;
+  /** Of Keyreeve. */
+  readonly url: string;
+  readonly serviceKey: string;
+  readonly options: Readonly<Record<string, unknown>>;
+}
+
+export interface Command {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+}
+
+export class LibraryProgram implements AsyncDisposable {
+  readonly #process: ChildProcess;
+  readonly #waiting = new Map<number, { resolve: (reply: Reply) => void; reject: (error: Error) => void }>();
+  #ids = 0;
+  #errors = '';
+
+  constructor({ command, args, env = {}, cwd }: Command) {
+    this.#process = spawn(command, args, { env: { ...process.env, ...env }, cwd, stdio: 'pipe' });
+    const { stdout, stderr, stdin } = this.#process;
+    if (!stdout || !stderr || !stdin) throw new Error('the program has no standard input and output');
+    createInterface({ input: stdout }).on('line', (line) => this.#receive(line));
+    stderr.setEncoding('utf8').on('data', (text: string) => (this.#errors += text));
+    // A program that has ended rejects all questions; the error of the pipe says nothing more.
+    stdin.on('error', () => undefined);
+    this.#process.on('error', (error) => this.#fail(error.message)).on('close', () => this.#fail('it has ended'));
+  }
+
+  /** What the program has written to its standard error. */
+  get errors(): string {
+    return this.#errors;
+  }
+
+  /** @returns the URL of the application behind the guard */
+  async startGuard(guard: GuardStart): Promise<string> {
+    const { url } = await this.#ask({ guard });
+    if (url === undefined) throw new Error('the program has returned no URL');
+    return url;
+  }
+
+  /** @returns the result, or undefined if it is unavailable */
+  async verify(credential: string, options: Readonly<Record<string, unknown>> = {}): Promise<Reply['result']> {
+    return (await this.#ask({ credential, options })).result;
+  }
+
+  #ask(request: object): Promise<Reply> {
+    const id = ++this.#ids;
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(id, { resolve, reject });
+      this.#process.stdin?.write(`${JSON.stringify({ id, ...request })}\n`);
+      if (this.#process.exitCode !== null) this.#fail('it has ended');
+    });
+  }
+
+  #receive(line: string): void {
+    const reply = JSON.parse(line) as Reply;
+    this.#waiting.get(reply.id)?.resolve(reply);
+    this.#waiting.delete(reply.id);
+  }
+
+  #fail(reason: string): void {
+    const error = new Error(`the program of the library does not answer: ${reason}\n${this.#errors}`);
+    for (const { reject } of this.#waiting.values()) reject(error);
+    this.#waiting.clear();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#process.exitCode !== null || this.#process.signalCode !== null) return;
+    const ended = once(this.#process, 'close');
+    this.#process.stdin?.end();
+    const late = setTimeout(() => this.#process.kill('SIGKILL'), 5_000);
+    await ended;
+    clearTimeout(late);
+  }
+}
