@@ -21,6 +21,7 @@ import {
 } from './admin-keys.ts';
 import { adminExportAudit, adminListAudit } from './admin-audit.ts';
 import { adminFindKey, adminSearchKeys } from './admin-key-list.ts';
+import { adminListSigningKeys, adminRotateSigningKeys } from './admin-signing-keys.ts';
 import { account, administrator, changing, message, ofAccount } from './admin-parts.ts';
 import { administratorErrors, newPasswordErrors } from './error-groups.ts';
 import type { ErrorCode } from './errors.ts';
@@ -329,5 +330,7 @@ export const adminRoutes = [
   adminEndSession,
   adminListAudit,
   adminExportAudit,
+  adminListSigningKeys,
+  adminRotateSigningKeys,
   createFirstAdministrator,
 ] as const;

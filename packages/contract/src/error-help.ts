@@ -266,6 +266,10 @@ export const errorHelp: Readonly<Record<ErrorCode, ErrorHelp>> = {
     cause: 'The installation has the maximum number of webhook endpoints.',
     fix: 'Delete one that is no longer used.',
   },
+  signing_key_waiting: {
+    cause: 'The signing keys were rotated shortly before, and the new key does not sign yet.',
+    fix: 'Wait until it is active: see `activatesAt` in `GET /admin/signing-keys`.',
+  },
   body_too_large: { cause: 'The body has more bytes than this path accepts.', fix: 'Send less, or split a batch.' },
   url_too_long: {
     cause: 'The request target is too long.',

@@ -312,6 +312,11 @@ export const errors = {
     title: 'The maximum number of webhook endpoints exists',
     meaning: `There are at most ${limits.webhookEndpointsMax}. Delete one that is no longer used.`,
   },
+  signing_key_waiting: {
+    status: 409,
+    title: 'The next signing key has not been activated yet',
+    meaning: `A new signing key is published ${limits.signingKeyLeadSeconds / 60} minutes before it signs. Wait until then, or rotate immediately if a key has leaked.`,
+  },
   body_too_large: {
     status: 413,
     title: 'The body is too large',

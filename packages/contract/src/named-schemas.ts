@@ -7,6 +7,7 @@ import * as accountActivity from './account-activity.ts';
 import * as accountExport from './account-export.ts';
 import * as accounts from './accounts.ts';
 import * as adminKeyList from './admin-key-list.ts';
+import * as adminSigningKeys from './admin-signing-keys.ts';
 import * as administration from './admin-schemas.ts';
 import * as keyChanges from './api-key-changes.ts';
 import * as apiKeyList from './api-key-list.ts';
@@ -73,6 +74,7 @@ export const requestSchemas: Readonly<Record<string, TSchema>> = {
   NewServiceAccount: serviceAccounts.NewServiceAccountBody,
   ServiceAccountChange: serviceAccounts.ServiceAccountChangeBody,
   ApiKeySearch: adminKeyList.FindKeyBody,
+  SigningKeyRotation: adminSigningKeys.SigningKeyRotation,
   RoleChange: administration.RoleBody,
   FirstAdministrator: administration.FirstAdministratorBody,
   ConsoleSignIn: consoleSession.ConsoleSignInBody,
@@ -144,6 +146,8 @@ export const responseSchemas: Readonly<Record<string, TSchema>> = {
   FoundApiKey: adminKeyList.FoundKey,
   ApiKeyOwner: adminKeyList.KeyOwner,
   OwnedApiKeyPage: adminKeyList.OwnedKeyPage,
+  SigningKey: adminSigningKeys.SigningKey,
+  SigningKeyList: adminSigningKeys.SigningKeyList,
   AuditEvent: administration.AuditEvent,
   AuditPage: administration.AuditPage,
   ConsoleConfig: consoleSession.ConsoleConfig,

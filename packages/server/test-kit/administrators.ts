@@ -58,6 +58,7 @@ export const goodBodies: Readonly<Record<string, Record<string, unknown>>> = {
   adminSetLimits: { quota: { limit: 1000, per: 'day' } },
   adminChangeKey: { disabled: true },
   adminFindKey: { key: 'krv_unknown' },
+  adminRotateSigningKeys: { immediately: false },
   adminSetScope: { description: '', entitled: false },
   adminSetEntitlements: { entitlements: [] },
   createWebhook: webhook,

@@ -39,6 +39,7 @@ import type { ServiceAccounts } from '../modules/service-accounts/service-accoun
 import { exportRoutes } from '../modules/self-service/export-routes.ts';
 import { accountRoutes } from '../modules/self-service/routes.ts';
 import type { SelfService } from '../modules/self-service/self-service.ts';
+import { signingKeyRoutes } from '../modules/signing-keys/routes.ts';
 import type { SigningKeys } from '../modules/signing-keys/signing-keys.ts';
 import { discoveryRoutes, sessionRoutes, tokenRoutes } from '../modules/tokens/routes.ts';
 import type { Exchange } from '../modules/short-lived-secrets/exchange.ts';
@@ -138,6 +139,7 @@ function ownRoutesOf(options: RouteOptions): readonly Route[] {
     ...adminRoutes(options),
     // Separate from the exports of accounts: accounts that do not read theirs do not prevent those of administrators.
     ...auditRoutes(options.directory.auditLog, newStreams()),
+    ...signingKeyRoutes(signingKeys),
     ...managerAdminRoutes(options.managers),
     ...scopeAdminRoutes(options.scopeCatalogue),
     ...webhookRoutes(webhooks.endpoints),

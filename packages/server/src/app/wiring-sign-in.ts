@@ -87,6 +87,7 @@ export function wireSignIn(options: SignInWiring): SignInServices {
     seal: keys.signingKeySeal,
     alg: config.jwtAlg,
     accessTokenTtlSeconds,
+    guard: assertSessionValidTx,
     revocations: journal,
   });
   const secondFactorLimits = new SecondFactorLimits({ ...limitOptions, enabled: areRequestsLimited });

@@ -48,7 +48,7 @@ async function list(options: OutputOptions): Promise<void> {
 
 async function rotate(options: OutputOptions & { now?: boolean }): Promise<void> {
   const { now: immediately = false } = options;
-  const kid = await withInstallation({}, ({ signingKeys }) => signingKeys.rotate(operator, { immediately }));
+  const { kid } = await withInstallation({}, ({ signingKeys }) => signingKeys.rotate(operator, { immediately }));
   const text = immediately
     ? `Created ${kid}, which signs from now on. All other signing keys are revoked. All access tokens are invalid; refresh tokens still work.`
     : `Created ${kid}. It is published now and signs in ${limits.signingKeyLeadSeconds / 60} minutes.`;

@@ -20,6 +20,8 @@ export const consoleRequests = <Send>(own: Make<Send>, administered: MakeAbout<S
     ({ key }) => ({ key }),
   ),
   adminListAudit: administered('GET', () => 'audit?account=acc_1&action=session.created'),
+  adminListSigningKeys: administered('GET', () => 'signing-keys'),
+  adminRotateSigningKeys: administered('POST', () => 'signing-keys/rotate'),
   adminExportAudit: administered(
     'GET',
     () => 'audit/export?format=jsonl&from=2026-01-01T00:00:00Z&to=2026-01-02T00:00:00Z',

@@ -14,13 +14,16 @@ import type { Clock } from '../../foundation/clock.ts';
 import type { Sealer } from '../../foundation/crypto/seal.ts';
 import { CoalescingReader } from '../../foundation/database/coalescing-reader.ts';
 import type { Db } from '../../foundation/database/db.ts';
+import { DomainError } from '../../foundation/errors.ts';
 import { unavailable } from '../../foundation/database/unavailable.ts';
 import type { Revocations } from '../deletion-journal/revocation.ts';
 import {
   createFirstSigningKey,
+  createNextSigningKey,
   createSigningKey,
   listSigningKeys,
   listSigningKeyTimes,
+  type Guard,
   type SigningKeyRow,
   type SigningKeyTimes,
 } from './store.ts';
@@ -46,6 +49,8 @@ export interface SigningKeysOptions {
   readonly seal: Sealer;
   readonly alg: SigningAlgorithm;
   readonly accessTokenTtlSeconds: number;
+  /** Checks the principal in the transaction of a rotation. Absent: no account rotates keys. */
+  readonly guard?: Guard;
   /** Absent without a deletion journal. */
   readonly revocations?: Revocations | undefined;
 }
@@ -99,13 +104,15 @@ export class SigningKeys {
    * Creates the next key. It starts to sign after `limits.signingKeyLeadSeconds`, so that clients can fetch it first.
    * @param options.immediately for a leaked key: the new key signs at once and all others are revoked, which invalidates
    *   all access tokens
-   * @returns its `kid`
+   * @returns the new key
+   * @throws DomainError `signing_key_waiting` if a key already waits to sign, except immediately; `invalid_access_token`
    */
-  async rotate(principal: Principal, { immediately }: { immediately: boolean }): Promise<string> {
-    const { db, clock, revocations } = this.#options;
+  async rotate(principal: Principal, { immediately }: { immediately: boolean }): Promise<SigningKeyTimes> {
+    const { db, clock, revocations, guard } = this.#options;
     const now = clock.now();
     const key = await this.#generate(immediately ? now : now + limits.signingKeyLeadSeconds * 1000);
-    await createSigningKey(db, principal, key, immediately);
+    if (immediately) await createSigningKey(db, principal, key, true, guard);
+    else if (!(await createNextSigningKey(db, principal, key, guard))) throw new DomainError('signing_key_waiting');
     // All revoked keys: they are few, and a repeated record has no effect.
     const revoked =
       immediately && revocations ? (await listSigningKeys(db)).filter((row) => row.revokedAt !== null) : [];
@@ -113,7 +120,7 @@ export class SigningKeys {
       await revocations?.record(
         revoked.map(({ kid, revokedAt }) => ({ kind: 'signing_key', id: kid, at: revokedAt ?? now })),
       );
-    return key.kid;
+    return key;
   }
 
   /** The published keys, without their private parts. */

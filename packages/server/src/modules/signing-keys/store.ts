@@ -45,6 +45,12 @@ const insertFirstKey = sql(
      where alg = $2 and revoked_at is null and (activates_at <= $6 or activates_at <= created_at)
    )`,
 );
+const insertNextKey = sql(
+  'insert_next_signing_key',
+  `insert into signing_keys (kid, alg, public_jwk, private_jwk, created_at, activates_at, revoked_at)
+   select $1, $2, $3, $4, $5, $6, null
+   where not exists (select 1 from signing_keys where alg = $2 and revoked_at is null and activates_at > $5)`,
+);
 // The creation of a key depends on the other keys, so PostgreSQL needs a lock. SQLite has one writer.
 const lockKeys = sql('lock_signing_keys', {
   sqlite: `select null`,
@@ -76,16 +82,47 @@ export async function createFirstSigningKey(db: Db, key: SigningKeyRow): Promise
   });
 }
 
-/** Adds the next key. @param revokeOthers whether the same transaction revokes all other keys */
+/**
+ * Checks in a transaction whether the principal may still make the change. It runs after the lock of the keys: it locks the
+ * key of the principal's access token, which the other order of two rotations would turn into a deadlock.
+ */
+export type Guard = (tx: Transaction, principal: Principal, now: number) => Promise<void>;
+
+/**
+ * Adds the next key unless another one of its algorithm waits to be activated.
+ * @returns false if another one waits
+ * @throws the error of the guard
+ */
+export const createNextSigningKey = (
+  db: Db,
+  principal: Principal,
+  key: SigningKeyRow,
+  guard?: Guard,
+): Promise<boolean> =>
+  db.transaction(async (tx) => {
+    await tx.all(lockKeys);
+    await guard?.(tx, principal, key.createdAt);
+    if ((await tx.run(insertNextKey, valuesOf(key))) === 0) return false;
+    await recordEventTx(tx, { at: key.createdAt, principal, action: 'signing_key.created', target: key.kid });
+    return true;
+  });
+
+/**
+ * Adds a key.
+ * @param revokeOthers whether the same transaction revokes all other keys
+ * @throws the error of the guard
+ */
 export async function createSigningKey(
   db: Db,
   principal: Principal,
   key: SigningKeyRow,
   revokeOthers: boolean,
+  guard?: Guard,
 ): Promise<void> {
   await db.transaction(async (tx) => {
     const at = key.createdAt;
     await tx.all(lockKeys);
+    await guard?.(tx, principal, at);
     await tx.run(insertKey, valuesOf(key));
     await recordEventTx(tx, { at, principal, action: 'signing_key.created', target: key.kid });
     if (!revokeOthers) return;

@@ -32,8 +32,8 @@ async function published(app: TestApp): Promise<PublicKey[]> {
 
 const kids = async (app: TestApp): Promise<string[]> => (await published(app)).map(({ kid }) => kid);
 const kidOf = (accessToken: string): string | undefined => decodeProtectedHeader(accessToken).kid;
-const rotate = (app: TestApp, immediately: boolean): Promise<string> =>
-  app.service.services.signingKeys.rotate(operator, { immediately });
+const rotate = async (app: TestApp, immediately: boolean): Promise<string> =>
+  (await app.service.services.signingKeys.rotate(operator, { immediately })).kid;
 
 async function states(app: TestApp): Promise<string[]> {
   return (await app.service.services.signingKeys.list()).map(({ state }) => state);

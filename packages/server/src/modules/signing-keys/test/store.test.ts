@@ -67,3 +67,30 @@ onEachDatabase('concurrent rotations with revocation leave exactly one unrevoked
   const unrevoked = (await store.listSigningKeys(opened.db)).filter(({ revokedAt }) => revokedAt === null);
   assert.equal(unrevoked.length, 1);
 });
+
+onEachDatabase('concurrent rotations create one next key, with one event', async (opened) => {
+  await addSigningKey(opened.db, 'active');
+  const next = (kid: string) => newSigningKey(kid, { createdAt: now + 1, activatesAt: now + 600 });
+  const created = await raceToValues(opened, rivalsMin, (connection, rival) =>
+    store.createNextSigningKey(connection, operator, next(`k${rival}`)),
+  );
+  assert.equal(created.filter(Boolean).length, 1);
+  const [, kid, ...others] = await listed(opened.db);
+  assert.deepEqual(others, []);
+  const targets = (await listAuditEvents(opened.db)).map(({ target }) => target);
+  assert.deepEqual(targets, ['active', kid]);
+  assert.equal(await store.createNextSigningKey(opened.db, operator, { ...next('other'), alg: 'EdDSA' }), true);
+  assert.equal(await store.createNextSigningKey(opened.db, operator, { ...next('later'), createdAt: now + 600 }), true);
+});
+
+onEachDatabase('a rotation that the guard rejects changes nothing', async ({ db }) => {
+  await addSigningKey(db, 'one');
+  const guard = () => Promise.reject(new Error('rejected'));
+  for (const rotation of [
+    store.createNextSigningKey(db, operator, newSigningKey('two'), guard),
+    store.createSigningKey(db, operator, newSigningKey('two'), true, guard),
+  ])
+    await assert.rejects(rotation, /rejected/);
+  const [one, ...others] = await store.listSigningKeys(db);
+  assert.deepEqual([one?.kid, one?.revokedAt, others], ['one', null, []]);
+});
