@@ -41,22 +41,26 @@ export interface List<T> extends Resource<
 
 /**
  * @param filters names of the query parameters that select entries
- * @param choices values of a query parameter that has no others; the URL may have been edited
+ * @param choices values of a query parameter that has no others, or whether it can have a value; the URL may have been edited
  * @param load requests one page; its query has the values of the URL and `cursor`
  */
 export function useList<T>(
   filters: readonly string[],
   load: (query: ListQuery, signal: AbortSignal) => Promise<ListPage<T>>,
-  choices: Readonly<Record<string, readonly string[]>> = {},
+  choices: Readonly<Record<string, readonly string[] | ((value: string) => boolean)>> = {},
 ): List<T> {
   const { query: given, path, route } = useLocation();
   const allowed: typeof choices = { sort: [], ...choices };
   const names = [...filters, 'sort', 'limit'];
+  const isAllowed = (name: string, value: string): boolean => {
+    const allowance = allowed[name] ?? (() => true);
+    return typeof allowance === 'function' ? allowance(value) : allowance.includes(value);
+  };
   const queryOf = (values: ListQuery): Record<string, string> =>
     Object.fromEntries(
       names.flatMap((name) => {
         const value = values[name];
-        return value && (allowed[name]?.includes(value) ?? true) ? [[name, value]] : [];
+        return value && isAllowed(name, value) ? [[name, value]] : [];
       }),
     );
   const query = queryOf(given);

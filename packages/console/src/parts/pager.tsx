@@ -24,11 +24,11 @@ export function Pager<T>({ list, defaultSize = '100' }: PagerProps<T>) {
     if (announced.current !== undefined && announced.current !== sentence) announce(sentence);
     announced.current = sentence;
   });
-  if (count === 0 && !previous) return null;
+  if (count === 0 && !previous && !next) return null;
   if (!previous && !next && count <= Number(sizes[0])) return <p class="pager muted hint">{range}</p>;
   return (
     <div class="pager">
-      <p class="muted hint">{range}</p>
+      <p class="muted hint">{count > 0 && range}</p>
       <label class="hint">
         {text.general.pageSize}
         <select value={query['limit'] ?? defaultSize} onChange={(event) => change('limit', event.currentTarget.value)}>

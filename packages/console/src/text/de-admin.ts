@@ -2,6 +2,7 @@
 import type { AdminTexts } from './admin-text.ts';
 import { accounts } from './de/admin/accounts.ts';
 import { general } from './de/admin/general.ts';
+import { keys } from './de/admin/keys.ts';
 import { problems } from './de/admin/problems.ts';
 
-export const deAdmin: AdminTexts = { general, problems, accounts };
+export const deAdmin: AdminTexts = { general, problems, accounts, keys };

@@ -1,6 +1,7 @@
 /** English texts of the administrators' pages, one file for each area. */
 import { accounts } from './en/admin/accounts.ts';
 import { general } from './en/admin/general.ts';
+import { keys } from './en/admin/keys.ts';
 import { problems } from './en/admin/problems.ts';
 
-export const enAdmin = { general, problems, accounts };
+export const enAdmin = { general, problems, accounts, keys };

@@ -4,7 +4,10 @@ import type { Scene } from './scene.ts';
 
 const clickPrimary: Scene['act'] = (page) => page.locator('main .button.primary').first().click();
 
-const dataPages = [{ name: 'admin-accounts', path: '/console/admin/accounts' }];
+const dataPages = [
+  { name: 'admin-accounts', path: '/console/admin/accounts' },
+  { name: 'admin-keys', path: '/console/admin/keys' },
+];
 
 export const adminPageScenes: readonly Scene[] = [
   ...dataPages.flatMap((page) => ofDataPage({ ...page, as: 'administrator' })),
@@ -14,11 +17,33 @@ export const adminPageScenes: readonly Scene[] = [
     path: '/console/admin/accounts?search=no-account-has-this-name',
     act: (page) => page.locator('.empty').waitFor(),
   },
+  {
+    name: 'admin-keys-no-match',
+    as: 'administrator',
+    path: '/console/admin/keys?search=no-key-has-this-name&owner=acc_none&unusedSince=2026-01-02',
+    act: (page) => page.locator('.empty').waitFor(),
+  },
   { name: 'admin-not-found', as: 'administrator', path: '/console/admin/no-such-page' },
 ];
 
 export const adminDialogScenes: readonly Scene[] = [
   { name: 'admin-account-invite', as: 'administrator', path: '/console/admin/accounts', act: clickPrimary },
+  {
+    name: 'admin-key-delete',
+    as: 'administrator',
+    path: '/console/admin/keys?search=billing',
+    act: async (page) => {
+      await page.locator('main td .button').first().click();
+      await page.locator('.menu:popover-open .danger').click();
+      await page.locator('dialog dl').waitFor();
+    },
+  },
+  {
+    name: 'admin-key-find',
+    as: 'administrator',
+    path: '/console/admin/keys',
+    act: (page) => page.locator('.page-header .button').click(),
+  },
 ];
 
 export const adminScenes: readonly Scene[] = [...adminPageScenes, ...adminDialogScenes];

@@ -3,6 +3,7 @@ import { Route, Router, useLocation } from 'preact-iso/router';
 import { useLayoutEffect } from 'preact/hooks';
 import { NotFoundPage } from '../not-found-page.tsx';
 import { AccountsPage } from './accounts/accounts-page.tsx';
+import { AdminKeysPage } from './keys/keys-page.tsx';
 import { Navigation } from './navigation.tsx';
 
 // For the build, as in further-pages.ts.
@@ -16,6 +17,7 @@ export const Administration = () => (
       <Router>
         <Route path="/" component={ToFirstPage} />
         <Route path="/accounts" component={AccountsPage} />
+        <Route path="/keys" component={AdminKeysPage} />
         <Route default component={NotFoundPage} />
       </Router>
     </div>

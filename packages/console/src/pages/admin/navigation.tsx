@@ -6,7 +6,11 @@ import { adminText } from '../../text/admin-text.ts';
 import { text } from '../../text/text.ts';
 
 /** The last part of the path, and the label. In the order of the navigation. */
-const pages = () => [['accounts', adminText.general.accounts]] as const;
+const pages = () =>
+  [
+    ['accounts', adminText.general.accounts],
+    ['keys', adminText.general.keys],
+  ] as const;
 
 export function Navigation() {
   const { path } = useLocation();

@@ -34,7 +34,7 @@ const isInUse = (lastUsedAt: string | null): boolean =>
   lastUsedAt !== null && serverNow() - Date.parse(lastUsedAt) < 7 * dayMs;
 
 interface DeleteKeyDialogProps {
-  readonly owner: KeyOwner;
+  readonly owner: Pick<KeyOwner, 'get' | 'usage' | 'remove'>;
   readonly of: Pick<KeyDetails, 'id' | 'nickname' | 'lastUsedAt'>;
   readonly onDeleted: () => void;
   readonly onClose: () => void;

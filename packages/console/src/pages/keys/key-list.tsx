@@ -18,6 +18,7 @@ import { text } from '../../text/text.ts';
 import { DeleteKeyDialog, deletion, DeletionNotice } from './delete-key-dialog.tsx';
 import type { KeyOwner, ListedKey } from './key-owner.ts';
 import { KeyState } from './key-state.tsx';
+import { ScopeChips } from './scope-chips.tsx';
 
 const CreateKeyDialog = lazyPage(async () => (await import('../further-pages.ts')).CreateKeyDialog);
 
@@ -35,7 +36,6 @@ export const CreateKeyButton = ({ isCreating }: Pick<KeyListProps, 'isCreating'>
 
 const states = ['active', 'expiring', 'expired', 'disabled'] as const;
 const sorts = ['created', 'nickname', 'lastUsed', 'expires'].flatMap((name) => [name, `-${name}`]);
-const scopesShown = 1;
 
 export function KeyList({ owner, isCreating }: KeyListProps) {
   const hasUsage = Boolean(config.value?.features.usageDays);
@@ -189,21 +189,6 @@ function columnsOf(
   ];
   return columns.filter((column) => column !== false);
 }
-
-const ScopeChips = ({ scopes }: { readonly scopes: readonly string[] }) => (
-  <ul class="chips one-line">
-    {scopes.slice(0, scopesShown).map((scope) => (
-      <li class="chip" key={scope}>
-        {scope}
-      </li>
-    ))}
-    {scopes.length > scopesShown && (
-      <li class="muted" title={scopes.slice(scopesShown).join(' ')}>
-        +{formatNumber(scopes.length - scopesShown)}
-      </li>
-    )}
-  </ul>
-);
 
 const RecentUsage = ({ accepted, refused, days }: NonNullable<ListedKey['usage']>) => (
   <span class="recent-usage">

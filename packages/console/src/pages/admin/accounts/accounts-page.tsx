@@ -15,6 +15,7 @@ import { Time } from '../../../parts/time.tsx';
 import { config } from '../../../session.ts';
 import { adminText } from '../../../text/admin-text.ts';
 import { text } from '../../../text/text.ts';
+import { firstMatches } from '../bounded-search.ts';
 import { AccountState, accountPath, nameOf, type ListedAccount } from './account.tsx';
 import { InviteDialog } from './invite-dialog.tsx';
 
@@ -46,13 +47,14 @@ export function AccountsPage() {
   const isInviting = useSignal(false);
   const list = useList<ListedAccount>(
     ['search', 'kind', 'role', 'state', 'creatorId'],
-    async ({ search, ...query }, signal) => {
-      const page = await call('GET /admin/accounts', {
-        query: { ...(query as Query), ...(search && { query: search }) },
-        signal,
-      });
-      return { items: page.accounts, nextCursor: page.nextCursor };
-    },
+    ({ search, cursor: start, ...query }, signal) =>
+      firstMatches(async (cursor) => {
+        const page = await call('GET /admin/accounts', {
+          query: { ...(query as Query), ...(search && { query: search }), ...(cursor && { cursor }) },
+          signal,
+        });
+        return { items: page.accounts, nextCursor: page.nextCursor };
+      }, start),
     choices,
   );
   return (

@@ -1,4 +1,5 @@
 /** German texts that several pages of administrators use. */
 export const general = {
   accounts: 'Konten',
+  keys: 'API-Schlüssel',
 };

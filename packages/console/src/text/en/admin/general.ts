@@ -1,4 +1,5 @@
 /** English texts that several pages of administrators use. */
 export const general = {
   accounts: 'Accounts',
+  keys: 'API keys',
 };

@@ -1,1 +1,0 @@
-import{J as e,N as r}from"./chunk-dxiickah.js";var b=({label:o,hint:a,error:n,isOptional:s,options:i,value:t,defaultValue:p,...c})=>e(r,{label:o,hint:a,error:n,isOptional:s,children:d=>e("select",{...d,...c,...t===void 0?{}:{value:t},children:i.map(([l,m])=>e("option",{value:l,selected:l===(t??p),children:m},l))})});export{b as a};
