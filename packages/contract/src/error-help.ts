@@ -3,6 +3,7 @@ import type { ErrorHelp } from './error-definition.ts';
 import type { ErrorCode } from './errors.ts';
 import { keyErrorHelp } from './key-error-help.ts';
 import { passkeyErrorHelp } from './passkey-error-help.ts';
+import { webhookErrorHelp } from './webhook-error-help.ts';
 import { limits } from './limits.ts';
 
 const signInAgain = 'Refresh the token with `POST /auth/token/refresh`, or sign in again with `POST /auth/token`.';
@@ -327,4 +328,5 @@ export const errorHelp: Readonly<Record<ErrorCode, ErrorHelp>> = {
   },
   ...keyErrorHelp,
   ...passkeyErrorHelp,
+  ...webhookErrorHelp,
 };

@@ -7,6 +7,7 @@ import { keyErrors } from './key-errors.ts';
 import { limits } from './limits.ts';
 import { oauthErrors } from './oauth-errors.ts';
 import { passkeyErrors } from './passkey-errors.ts';
+import { webhookErrors } from './webhook-errors.ts';
 import { serviceAccountErrors } from './service-account-errors.ts';
 
 const grouped = (value: number): string => String(value).replaceAll(/\B(?=(?:\d{3})+$)/g, ',');
@@ -375,6 +376,7 @@ export const errors = {
   ...keyErrors,
   ...oauthErrors,
   ...passkeyErrors,
+  ...webhookErrors,
   ...serviceAccountErrors,
 } as const satisfies Record<string, ErrorDefinition>;
 

@@ -42,5 +42,6 @@ export * from './sessions.ts';
 export * from './token-exchange.ts';
 export * from './tokens.ts';
 export * from './verification.ts';
+export * from './webhook-deliveries.ts';
 export * from './webhook-events.ts';
 export * from './webhooks.ts';

@@ -3,6 +3,7 @@
  * `npm run docs` writes `docs/limits.md` from these tables. The operator's settings are in the server's `settings.ts`.
  */
 import { consoleLimits } from './console-limits.ts';
+import { deliveryLimits } from './delivery-limits.ts';
 import { leakLimits } from './leak-limits.ts';
 import { passkeyLimits } from './passkey-limits.ts';
 import { limit, type Limits } from './limit-definition.ts';
@@ -303,20 +304,6 @@ const queues = {
   unfinishedDeletionsMax: limit(1_000, 'Unfinished deletions with an unknown outcome. More: 503, before any change.'),
 } as const satisfies Limits;
 
-const deliveries = {
-  // Separate, so that slow receivers of webhooks do not delay mail.
-  outboxUnderWayMax: limit(16, 'Webhook deliveries in progress per worker, and as many mails.'),
-  // Their load must not reveal in the response times of other requests whether the email has an account.
-  requestedMailDelayMsMax: limit(2_000, 'Random delay of a sign-up or reset job, and again of the reset’s mail.'),
-  outboxKeptDays: limit(3, 'An undelivered job is retried for this time.'),
-  webhookEndpointsMax: limit(20, 'Webhook endpoints, disabled ones included.'),
-  webhookUrlCharsMax: limit(1_024, 'The URL of a webhook endpoint.'),
-  webhookMsMax: limit(5_000, 'One delivery, from name resolution to response.'),
-  webhookAnswerBytesMax: limit(65_536, 'Bytes read of an endpoint’s response.'),
-  webhookSecretOverlapSeconds: limit(86_400, 'A replaced secret also signs for this time.'),
-  webhookEventsPerLookMax: limit(100, 'Events per audit chain that enter the outbox together.'),
-} as const satisfies Limits;
-
 const operations = {
   importLineBytesMax: limit(65_536, 'A line of an import file.'),
   importLinesPerCommitMax: limit(500, 'Lines of an import file in one commit.'),
@@ -372,7 +359,7 @@ export const limitGroups = {
   Console: consoleLimits,
   Leaks: leakLimits,
   Passkeys: passkeyLimits,
-  'Mail and webhooks': deliveries,
+  'Mail and webhooks': deliveryLimits,
   'Import and administration': operations,
   PostgreSQL: postgres,
 } as const;
@@ -387,7 +374,7 @@ export const limitTable = {
   ...consoleLimits,
   ...leakLimits,
   ...passkeyLimits,
-  ...deliveries,
+  ...deliveryLimits,
   ...operations,
   ...postgres,
 } as const;

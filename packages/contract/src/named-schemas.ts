@@ -31,6 +31,7 @@ import * as sessions from './sessions.ts';
 import * as tokenExchange from './token-exchange.ts';
 import * as tokens from './tokens.ts';
 import * as verification from './verification.ts';
+import * as deliveries from './webhook-deliveries.ts';
 import * as events from './webhook-events.ts';
 import * as webhooks from './webhooks.ts';
 
@@ -80,6 +81,7 @@ export const requestSchemas: Readonly<Record<string, TSchema>> = {
   ConsoleSignIn: consoleSession.ConsoleSignInBody,
   ConsoleConfirmation: consoleSession.ConsoleConfirmationBody,
   NewWebhook: webhooks.NewWebhookBody,
+  WebhookReplay: deliveries.ReplayBody,
   GithubSecretMatch: githubLeaks.GithubMatch,
   GithubSecretMatches: githubLeaks.GithubMatches,
   VerificationRequest: verification.VerifyBody,
@@ -161,6 +163,11 @@ export const responseSchemas: Readonly<Record<string, TSchema>> = {
   CreatedWebhook: webhooks.CreatedWebhook,
   WebhookSecret: webhooks.RotatedWebhookSecret,
   WebhookTestResult: webhooks.WebhookTest,
+  WebhookAttempt: deliveries.DeliveryAttempt,
+  WebhookDelivery: deliveries.WebhookDelivery,
+  WebhookDeliveryState: deliveries.DeliveryState,
+  WebhookDeliveryList: deliveries.WebhookDeliveryPage,
+  WebhookReplayResult: deliveries.ReplayedDeliveries,
   ValidCredential: verification.AcceptedCredential,
   InvalidCredential: verification.RefusedCredential,
   UnknownCredential: verification.UnknownCredential,

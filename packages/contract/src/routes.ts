@@ -42,6 +42,7 @@ import { exchangeAssertion } from './token-exchange.ts';
 import { passkeyRoutes, signInWithPasskey } from './passkeys.ts';
 import { getJwks, getMetadata, issueTokens, refreshTokens, revokeTokens } from './tokens.ts';
 import { forward, introspect, verify, verifyBatch } from './verification.ts';
+import { webhookDeliveryRoutes } from './webhook-deliveries.ts';
 import { webhookAdminRoutes } from './webhooks.ts';
 
 export const allRoutes: readonly RouteContract[] = [
@@ -91,6 +92,7 @@ export const allRoutes: readonly RouteContract[] = [
   ...serviceAccountAdminRoutes,
   ...scopeAdminRoutes,
   ...webhookAdminRoutes,
+  ...webhookDeliveryRoutes,
   ...consoleRoutes,
   reportGithubLeaks,
   forward,

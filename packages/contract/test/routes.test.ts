@@ -88,6 +88,7 @@ test(
       ['deleteWebhook', 204],
       ['disableWebhook', 204],
       ['enableWebhook', 204],
+      ['replayWebhookDelivery', 204],
       ['endConsoleSession', 204],
     ]);
   },

@@ -62,6 +62,7 @@ export const goodBodies: Readonly<Record<string, Record<string, unknown>>> = {
   adminSetScope: { description: '', entitled: false },
   adminSetEntitlements: { entitlements: [] },
   createWebhook: webhook,
+  replayFailedWebhookDeliveries: { since: '2026-11-20T00:00:00Z' },
 };
 
 /** A request that succeeds if an administrator sends it. */
@@ -71,6 +72,7 @@ export function goodRequest(
 ): readonly [method: string, path: string, options: { json?: unknown }] {
   const filled = path
     .replace('/admin/webhooks/:id', '/admin/webhooks/whe_0000000000000000000000')
+    .replace(':delivery', 'msg_0000000000000000000000')
     .replace('/accounts/:id/managers', `/accounts/${target.serviceId}/managers`)
     .replace(':id', target.account.id)
     .replace(':accountId', target.account.id)

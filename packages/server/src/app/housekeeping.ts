@@ -24,6 +24,7 @@ import type { OrphanedMeters } from '../modules/key-limits/orphaned-meters.ts';
 import type { UsageRetention } from '../modules/key-usage/retention.ts';
 import { deleteOldShortLived } from '../modules/short-lived-secrets/store.ts';
 import type { Verifier } from '../modules/verification/verify.ts';
+import type { DeliveryLog } from '../modules/webhooks/delivery-log.ts';
 
 const flushEveryMs = 10_000;
 const logEveryMs = 60_000;
@@ -40,6 +41,7 @@ export interface HousekeepingParts {
   readonly unusedKeys: UnusedKeys;
   readonly expiryNotices: Pick<ExpiryNotices, 'send'>;
   readonly quotaNotices: Pick<QuotaNotices, 'flush' | 'close'>;
+  readonly webhooks: { readonly log: Pick<DeliveryLog, 'deleteOld'> };
 }
 
 export class Housekeeping {
@@ -57,7 +59,7 @@ export class Housekeeping {
   constructor(
     { db, keys }: Installation,
     clock: Clock,
-    { verifier, usageRetention, orphanedMeters, unusedKeys, expiryNotices, quotaNotices }: HousekeepingParts,
+    { verifier, usageRetention, orphanedMeters, unusedKeys, expiryNotices, quotaNotices, webhooks }: HousekeepingParts,
     log: Log,
     isFirst = true,
   ) {
@@ -78,6 +80,7 @@ export class Housekeeping {
       every(deleteEveryMs, () => this.#deleteExpired(db, clock)),
       every(deleteEveryMs, () => usageRetention.apply()),
       every(deleteEveryMs, () => orphanedMeters.delete()),
+      every(deleteEveryMs, () => webhooks.log.deleteOld()),
       // Not at the start: after a pause of the service, clients first need time to use their keys.
       every(deleteEveryMs, () => unusedKeys.disable()),
       every(deleteEveryMs, () => expiryNotices.send()),

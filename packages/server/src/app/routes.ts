@@ -142,7 +142,7 @@ function ownRoutesOf(options: RouteOptions): readonly Route[] {
     ...signingKeyRoutes(signingKeys),
     ...managerAdminRoutes(options.managers),
     ...scopeAdminRoutes(options.scopeCatalogue),
-    ...webhookRoutes(webhooks.endpoints),
+    ...webhookRoutes(webhooks),
     // A service with an API key that has the scope keyreeve:verify
     ...verificationRoutes(verifier, (error) => logFailure(options.log, 'verification_failed', error)),
   ];

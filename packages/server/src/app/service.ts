@@ -321,6 +321,7 @@ async function stopService(
   const isDrained = await drain(servers, drainSeconds, () => (health.isClosed = true));
   await services.webhooks.publisher.stop();
   await services.outbox.stop();
+  await services.webhooks.log.flush();
   await housekeeping.stop();
   services.journal?.stop();
   await services.hasher.close();

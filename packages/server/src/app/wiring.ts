@@ -133,6 +133,7 @@ export function wire(options: WiringOptions): Services {
     targets: config.webhookTargets,
     journal,
     onFailure: (error) => log?.warn({ event: 'webhooks_not_followed', err: error }),
+    onLogFailure: (error) => log?.warn({ event: 'webhook_deliveries_not_logged', err: error }),
   });
   const signIn = wireSignIn({ config, installation, clock, issuer, argon2, areRequestsLimited, log, mailer, journal });
   const console = wireConsole({ config, installation, clock, issuer, mailer, journal }, signIn);

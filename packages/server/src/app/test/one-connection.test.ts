@@ -9,6 +9,7 @@ import { allRoutes, publicKeyExample, type RouteContract } from '@keyreeve/contr
 import { sql } from '../../foundation/database/sql.ts';
 import { consoleRequests } from './console-requests.ts';
 import { passkeyRequests } from './passkey-requests.ts';
+import { webhookRequests } from './webhook-requests.ts';
 import { requestsWithoutCredential } from './requests-without-credential.ts';
 import { basic, bearer, goodPassword, operator, type Answered, type SignedIn } from '../../../test-kit/new-app.ts';
 import { currentKind } from '../../../test-kit/new-db.ts';
@@ -69,21 +70,6 @@ const withFactor =
     const user = await enrol(app, await app.signIn(newEmail()));
     nextStep(app);
     return send(stage, user, codeAt(user.secret, app.clock.now()));
-  };
-
-/** A request of an administrator about a new webhook endpoint. */
-const ofWebhook =
-  (method: string, path: (id: string) => string): Send =>
-  async ({ client: { app }, receiver }) => {
-    const administrator = await newAdministrator(app, newEmail());
-    const json = { url: receiver.url, events: ['account.enabled'] };
-    const created = await administer(app, administrator, 'POST', 'webhooks', json);
-    assert.equal(created.status, 201, created.text);
-    const answer = await administer(app, administrator, method, path((created.json as { id: string }).id));
-    // The number of endpoints is limited.
-    if (method !== 'DELETE')
-      await administer(app, administrator, 'DELETE', `webhooks/${(created.json as { id: string }).id}`);
-    return answer;
   };
 
 /** A request about the key of a new account, with a key that may verify. */
@@ -324,14 +310,7 @@ const requests: Readonly<Record<string, Send>> = {
     await app.service.services.firstAdministrator.createCode((text) => (code = text.reveal()));
     return client.post('/auth/first-administrator', { code, email: newEmail(), password });
   },
-  createWebhook: ofWebhook('GET', (id) => `webhooks/${id}`),
-  listWebhooks: ofWebhook('GET', () => 'webhooks'),
-  getWebhook: ofWebhook('GET', (id) => `webhooks/${id}`),
-  deleteWebhook: ofWebhook('DELETE', (id) => `webhooks/${id}`),
-  disableWebhook: ofWebhook('POST', (id) => `webhooks/${id}/disable`),
-  enableWebhook: ofWebhook('POST', (id) => `webhooks/${id}/enable`),
-  rotateWebhookSecret: ofWebhook('POST', (id) => `webhooks/${id}/rotate-secret`),
-  testWebhook: ofWebhook('POST', (id) => `webhooks/${id}/test`),
+  ...webhookRequests(newEmail),
   forward: async ({ client: { app } }) => {
     const { key } = await newTarget(app, newEmail());
     return app.call('GET', '/auth/forward', { headers: bearer(key) });

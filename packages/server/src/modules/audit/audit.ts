@@ -75,6 +75,7 @@ export type AuditAction =
   | 'webhook.disabled'
   | 'webhook.enabled'
   | 'webhook.secret_rotated'
+  | 'webhook.replayed'
   | 'installation.journal_replayed'
   | 'installation.moved'
   | 'installation.restored';

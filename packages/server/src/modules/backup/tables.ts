@@ -3,23 +3,10 @@
  * schema of both databases, so a migration that adds a column without adding it here fails.
  */
 
-export type ColumnKind = 'integer' | 'text' | 'bytes';
+import type { Table } from './table.ts';
+import { webhookTables } from './webhook-tables.ts';
 
-export interface Table {
-  readonly name: string;
-  /** The column or columns of the primary key, which orders the pages. */
-  readonly key: string | readonly string[];
-  readonly columns: Readonly<Record<string, ColumnKind>>;
-  /** Values for columns that the backup of an older version lacks. Other missing columns become null. */
-  readonly defaults?: Readonly<Record<string, number | string>>;
-  /** False for rows that are worthless after a restore. A move copies them. */
-  readonly isInBackup: boolean;
-}
-
-/** A row as a backup holds it: bytes are hexadecimal text. */
-export type Row = Readonly<Record<string, string | number | null>>;
-/** Number of rows by table name. */
-export type Counts = Readonly<Record<string, number>>;
+export type { ColumnKind, Counts, Row, Table } from './table.ts';
 
 /** In the order in which rows are written: each table follows the tables that it refers to. */
 export const tables: readonly Table[] = [
@@ -260,30 +247,7 @@ export const tables: readonly Table[] = [
     },
     isInBackup: true,
   },
-  {
-    name: 'webhook_endpoints',
-    key: 'id',
-    columns: {
-      id: 'text',
-      url: 'text',
-      secret: 'bytes',
-      events: 'text',
-      created_at: 'integer',
-      updated_at: 'integer',
-      disabled_at: 'integer',
-      last_delivered_at: 'integer',
-      last_failed_at: 'integer',
-      last_failure: 'text',
-    },
-    isInBackup: true,
-  },
-  // Events after the position in the backup are delivered again, with the same ids.
-  {
-    name: 'webhook_progress',
-    key: 'chain',
-    columns: { chain: 'integer', position: 'integer' },
-    isInBackup: true,
-  },
+  ...webhookTables,
   {
     name: 'audit_events',
     key: 'id',

@@ -33,6 +33,9 @@ export interface WebhookJob {
   readonly endpointId: string;
   /** JSON, signed and sent without changes. */
   readonly body: string;
+  /** Of the audit event. Earlier versions did not add it. */
+  readonly chain?: number;
+  readonly position?: number;
 }
 
 const pollEveryMs = 1_000;
@@ -97,17 +100,10 @@ export class Publisher {
   }
 
   #deliveries(event: LoggedEvent, endpoints: readonly Subscriber[]): NewJobRow[] {
-    const described = describe(event);
-    if (!described) return [];
-    const { type, data } = described;
-    return endpoints
-      .filter(({ events }) => events.split(' ').includes(type))
-      .map((endpoint) => {
-        const id = idOf(event, endpoint.id);
-        const body = bodyOf(id, type, event.at, data);
-        const job: WebhookJob = { endpointId: endpoint.id, body };
-        return this.#options.outbox.prepare('webhook', queueOf(endpoint.id), job, id);
-      });
+    const type = describe(event)?.type;
+    if (type === undefined) return [];
+    const subscribed = endpoints.filter(({ events }) => events.split(' ').includes(type));
+    return subscribed.flatMap(({ id }) => jobOf(this.#options.outbox, event, id) ?? []);
   }
 }
 
@@ -119,6 +115,16 @@ type Subscriber = Pick<EndpointRow, 'id' | 'events'>;
  */
 const idOf = ({ mac }: LoggedEvent, endpointId: string): string =>
   `msg_${toBase62(createHash('sha256').update(mac).update(endpointId).digest().subarray(0, 16), 22)}`;
+
+/** The job that delivers an event to an endpoint, with the same id each time. @returns undefined for an event that is not published */
+export function jobOf(outbox: Outbox, event: LoggedEvent, endpointId: string): NewJobRow | undefined {
+  const described = describe(event);
+  if (!described) return undefined;
+  const id = idOf(event, endpointId);
+  const body = bodyOf(id, described.type, event.at, described.data);
+  const job: WebhookJob = { endpointId, body, chain: event.chain, position: event.position };
+  return outbox.prepare('webhook', queueOf(endpointId), job, id);
+}
 
 /** The body that the Standard Webhooks specification recommends: type, timestamp, data. */
 export const bodyOf = (id: string, type: string, at: number, data: object): string =>

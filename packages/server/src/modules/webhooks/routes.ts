@@ -2,9 +2,10 @@
 import * as contract from '@keyreeve/contract';
 import { toInstant } from '../../foundation/clock.ts';
 import { route, type Route } from '../../http/route.ts';
-import { toWebhook, type Endpoints } from './endpoints.ts';
+import { toWebhook } from './endpoints.ts';
+import type { Webhooks } from './webhooks.ts';
 
-export function webhookRoutes(endpoints: Endpoints): readonly Route[] {
+export function webhookRoutes({ endpoints, deliveries }: Pick<Webhooks, 'endpoints' | 'deliveries'>): readonly Route[] {
   return [
     route(contract.createWebhook, async ({ principal, body }) => {
       const { secret, ...endpoint } = await endpoints.create(principal, body);
@@ -45,5 +46,17 @@ export function webhookRoutes(endpoints: Endpoints): readonly Route[] {
       const { status, failure } = await endpoints.test(params.id);
       return { status: 200, body: { delivered: failure === null, status, failure } };
     }),
+    route(contract.listWebhookDeliveries, async ({ params, query }) => ({
+      status: 200,
+      body: await deliveries.list(params.id, query),
+    })),
+    route(contract.replayWebhookDelivery, async ({ principal, params }) => {
+      await deliveries.replay(principal, params.id, params.delivery);
+      return { status: 204 };
+    }),
+    route(contract.replayFailedWebhookDeliveries, async ({ principal, params, body }) => ({
+      status: 200,
+      body: await deliveries.replayFailed(principal, params.id, body.since),
+    })),
   ];
 }

@@ -1,11 +1,13 @@
 /** Delivers events to endpoints: signs each attempt, and decides for each failure whether it pauses the queue. */
 import { limits } from '@keyreeve/contract';
-import type { Clock } from '../../foundation/clock.ts';
+import { monotonicMs, type Clock } from '../../foundation/clock.ts';
 import type { Sealer } from '../../foundation/crypto/seal.ts';
 import { Secret } from '../../foundation/crypto/secret.ts';
 import type { Db } from '../../foundation/database/db.ts';
 import { JobFailure, type Job } from '../outbox/outbox.ts';
 import { RefusedTarget, type AddressGuard } from './address-guard.ts';
+import type { DeliveryLog } from './delivery-log.ts';
+import type { StoredAttempt } from './delivery-store.ts';
 import type { WebhookJob } from './publisher.ts';
 import { post, TimedOut } from './post.ts';
 import { signedHeaders } from './signature.ts';
@@ -16,6 +18,7 @@ export interface SenderOptions {
   readonly clock: Clock;
   readonly seal: Sealer;
   readonly guard: AddressGuard;
+  readonly log: DeliveryLog;
 }
 
 /** The secret of an endpoint, as it is sealed in the database. */
@@ -54,12 +57,15 @@ export class Sender {
   /** The handler of the outbox. @throws JobFailure */
   readonly deliver = async ({ id, payload }: Pick<Job, 'id' | 'payload'>): Promise<void> => {
     const { db, clock } = this.#options;
-    const { endpointId, body } = payload as WebhookJob;
+    const job = payload as WebhookJob;
+    const { endpointId, body } = job;
     const endpoint = await findEndpoint(db, endpointId);
     // Deleted or disabled since the event.
     if (!endpoint || endpoint.disabledAt !== null) return;
+    const [startedAt, startedMs] = [clock.now(), monotonicMs()];
     const { status, failure, isBlocked } = await this.attempt(endpoint, id, body);
     const now = clock.now();
+    this.#record(id, job, [startedAt, status, Math.round(monotonicMs() - startedMs), failure]);
     if (failure === null) {
       const { lastDeliveredAt, lastFailedAt } = endpoint;
       const isRecovered = (lastFailedAt ?? 0) >= (lastDeliveredAt ?? 0);
@@ -70,6 +76,13 @@ export class Sender {
     if (status === gone) return disableEndpoint(db, { kind: 'system' }, endpointId, now, failure);
     throw new JobFailure(failure, isBlocked ? 'queue' : 'job');
   };
+
+  #record(id: string, { endpointId, body, chain, position }: WebhookJob, attempt: StoredAttempt): void {
+    const { type, timestamp } = JSON.parse(body) as { type: string; timestamp: string };
+    const eventAt = Date.parse(timestamp);
+    const place = { chain: chain ?? null, position: position ?? null };
+    this.#options.log.record({ id, endpointId, type, eventAt, ...place }, attempt);
+  }
 
   /** Sends one request. Failures of the endpoint are part of the result. */
   async attempt(endpoint: Pick<EndpointRow, 'id' | 'url' | 'secret'>, id: string, body: string): Promise<Attempt> {

@@ -243,6 +243,13 @@ async function assertExists(tx: Transaction, id: string): Promise<void> {
   if (!(await tx.get(select, [id]))) throw new DomainError('webhook_not_found');
 }
 
+/** @throws DomainError `webhook_not_found`, `webhook_disabled` */
+export async function assertEnabledTx(tx: Transaction, id: string): Promise<void> {
+  const endpoint = await tx.get(select, [id]);
+  if (!endpoint) throw new DomainError('webhook_not_found');
+  if (endpoint.disabledAt !== null) throw new DomainError('webhook_disabled');
+}
+
 export const recordDelivery = async (db: Db, id: string, now: number): Promise<void> =>
   void (await db.transaction((tx) => tx.run(updateDelivered, [id, now])));
 

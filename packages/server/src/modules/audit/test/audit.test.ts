@@ -222,6 +222,7 @@ const tables = [
   'second_factors',
   'recovery_codes',
   'webhook_endpoints',
+  'outbox',
   'webhook_progress',
 ];
 

@@ -1,5 +1,7 @@
 /** Changes of webhook endpoints and their events, for `audit.test.ts`. */
 import type { Db } from '../../../foundation/database/db.ts';
+import { sql } from '../../../foundation/database/sql.ts';
+import { replayDelivery, saveTriedDeliveries, type ReplayRequest } from '../../webhooks/delivery-store.ts';
 import * as webhooks from '../../webhooks/store.ts';
 import { keys, now, operator } from '../../../../test-kit/rows.ts';
 
@@ -11,11 +13,33 @@ const newEndpoint = (id: string): webhooks.NewEndpoint => ({
   now,
 });
 
-/** Adds an enabled endpoint and a disabled one. */
+const selectLastPlace = sql<{ chain: number; position: number }>(
+  'test_last_place',
+  'select chain, position from audit_events order by id desc limit 1',
+);
+
+/** Adds an enabled endpoint with a delivery, and a disabled one. */
 export async function addEndpoints(db: Db): Promise<void> {
   for (const id of ['whe_on', 'whe_off']) await webhooks.createEndpoint(db, operator, newEndpoint(id), 2);
   await webhooks.disableEndpoint(db, operator, 'whe_off', now);
+  const { chain, position } = (await db.get(selectLastPlace)) ?? { chain: 0, position: 0 };
+  const delivery = { id: 'msg_one', endpointId: 'whe_on', type: 'account.created', eventAt: now, chain, position };
+  await saveTriedDeliveries(db, [{ ...delivery, attempts: [[now, 500, 1, 'it answered 500']] }], 20);
 }
+
+const replay = (endpointId: string): ReplayRequest => ({
+  principal: operator,
+  endpointId,
+  now,
+  makeJob: (_, id) => ({
+    id,
+    kind: 'webhook',
+    queue: `webhook:${endpointId}`,
+    payload: Buffer.from('sealed'),
+    createdAt: now,
+    dueAt: now,
+  }),
+});
 
 const row = (action: string, target: string, details: object | null = null) => ({
   actor: 'operator',
@@ -50,5 +74,10 @@ export const webhookOperations = {
     change: (db: Db) => webhooks.replaceSecret(db, operator, 'whe_on', now, () => Buffer.from('another')),
     rows: [row('webhook.secret_rotated', 'whe_on')],
     refused: (db: Db) => webhooks.replaceSecret(db, operator, 'whe_none', now, () => Buffer.from('another')),
+  },
+  'webhook.replayed': {
+    change: (db: Db) => replayDelivery(db, replay('whe_on'), 'msg_one'),
+    rows: [row('webhook.replayed', 'whe_on', { delivery: 'msg_one' })],
+    refused: (db: Db) => replayDelivery(db, replay('whe_off'), 'msg_one'),
   },
 } as const;

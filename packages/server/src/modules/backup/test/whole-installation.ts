@@ -101,6 +101,12 @@ const insertRest = [
   ),
   sql('test_insert_webhook_progress', `insert into webhook_progress (chain, position) values (3, $1)`),
   sql(
+    'test_insert_webhook_delivery',
+    `insert into webhook_deliveries (id, endpoint_id, type, event_at, chain, position, started_at, tried_at, delivered,
+       attempt_count, attempts)
+     values ('msg_one', 'whe_one', 'account.created', $1, 3, 1, $1, $1, 1, 1, '[]')`,
+  ),
+  sql(
     'test_insert_outbox',
     `insert into outbox (id, kind, queue, payload, created_at, due_at, attempts, claimed_until, last_error)
      values ('out_one', 'mail', 'example.com', $2, $1, $1, 1, $1, 'it was busy')`,

@@ -1,0 +1,20 @@
+/** Bounds of the outbox and of webhooks. Part of the tables in limits.ts. */
+import { limit, type Limits } from './limit-definition.ts';
+
+export const deliveryLimits = {
+  // Separate, so that slow receivers of webhooks do not delay mail.
+  outboxUnderWayMax: limit(16, 'Webhook deliveries in progress per worker, and as many mails.'),
+  // Their load must not reveal in the response times of other requests whether the email has an account.
+  requestedMailDelayMsMax: limit(2_000, 'Random delay of a sign-up or reset job, and again of the reset’s mail.'),
+  outboxKeptDays: limit(3, 'An undelivered job is retried for this time.'),
+  webhookEndpointsMax: limit(20, 'Webhook endpoints, disabled ones included.'),
+  webhookUrlCharsMax: limit(1_024, 'The URL of a webhook endpoint.'),
+  webhookMsMax: limit(5_000, 'One delivery, from name resolution to response.'),
+  webhookAnswerBytesMax: limit(65_536, 'Bytes read of an endpoint’s response.'),
+  webhookSecretOverlapSeconds: limit(86_400, 'A replaced secret also signs for this time.'),
+  webhookEventsPerLookMax: limit(100, 'Events per audit chain that enter the outbox together.'),
+  webhookDeliveryDays: limit(7, 'The log of webhook deliveries goes back this far.'),
+  webhookDeliveriesPerEndpointMax: limit(10_000, 'Deliveries in the log of an endpoint. The oldest are deleted first.'),
+  webhookAttemptsShownMax: limit(20, 'Attempts of a delivery in the log: the last ones.'),
+  webhookReplaysMax: limit(500, 'Failed deliveries that one request replays.'),
+} as const satisfies Limits;

@@ -1,0 +1,291 @@
+/** The log of webhook deliveries, and replays. */
+import assert from 'node:assert/strict';
+import {
+  limits,
+  type CreatedWebhook,
+  type ReplayedDeliveries,
+  type WebhookDelivery,
+  type WebhookDeliveryPage,
+} from '@keyreeve/contract';
+import { sql } from '../../../foundation/database/sql.ts';
+import { administer, newAdministrator } from '../../../../test-kit/administrators.ts';
+import { test } from '../../../../test-kit/app-on-each-database.ts';
+import { assertProblem, fromFetch } from '../../../../test-kit/assert-problem.ts';
+import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
+import { FakeClock } from '../../../../test-kit/fake-clock.ts';
+import { newApp, type SignedIn, type TestApp } from '../../../../test-kit/new-app.ts';
+import { now, operator } from '../../../../test-kit/rows.ts';
+import { onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
+import { until } from '../../../../test-kit/until.ts';
+import { newReceiver, type Receiver } from '../../../../test-kit/webhook-receiver.ts';
+import { DeliveryLog } from '../delivery-log.ts';
+import { deleteExcessDeliveries, listDeliveries, saveTriedDeliveries, type TriedDelivery } from '../delivery-store.ts';
+
+const waitMsMax = 60_000;
+const environment = { KEYREEVE_WEBHOOK_TARGETS: '127.0.0.0/8' };
+
+class Stage {
+  readonly app: TestApp;
+  readonly admin: SignedIn;
+  readonly id: string;
+
+  constructor(app: TestApp, admin: SignedIn, id: string) {
+    this.app = app;
+    this.admin = admin;
+    this.id = id;
+  }
+
+  call(method: string, path: string, json?: object) {
+    return administer(this.app, this.admin, method, `webhooks/${this.id}${path}`, json);
+  }
+
+  async page(query = ''): Promise<WebhookDeliveryPage> {
+    await this.app.service.services.webhooks.log.flush();
+    const answer = await this.call('GET', `/deliveries${query}`);
+    assert.equal(answer.status, 200, answer.text);
+    return answer.json as WebhookDeliveryPage;
+  }
+
+  /** Waits until the only delivery has this state. */
+  async only(state: WebhookDelivery['state'], attemptCount: number): Promise<WebhookDelivery> {
+    let found: WebhookDelivery | undefined;
+    await until(`${attemptCount} attempts, then ${state}`, waitMsMax, async () => {
+      const { deliveries } = await this.page();
+      [found] = deliveries;
+      return deliveries.length === 1 && found?.state === state && found.attemptCount === attemptCount;
+    });
+    assert.ok(found);
+    return found;
+  }
+}
+
+/** Receivers check the timestamp, so the test's clock starts at the current time. */
+async function start(receiver: Receiver): Promise<[TestApp, Stage]> {
+  const app = await newApp({ environment, clock: new FakeClock(Date.now()) });
+  const admin = await newAdministrator(app);
+  const json = { url: receiver.url, events: ['scope.set'] };
+  const { id } = (await administer(app, admin, 'POST', 'webhooks', json)).json as CreatedWebhook;
+  return [app, new Stage(app, admin, id)];
+}
+
+/** Causes one event. */
+const change = (app: TestApp) =>
+  app.service.services.scopeCatalogue.set(operator, 'reports', { description: '', entitled: false });
+
+const respond = (receiver: Receiver, status: number): void => {
+  receiver.answer = (_, response) => void response.writeHead(status).end('a secret');
+};
+const withoutMs = (delivery: WebhookDelivery) => ({
+  ...delivery,
+  attempts: delivery.attempts.map(({ ms, ...attempt }) => {
+    assert.ok(Number.isInteger(ms) && ms >= 0 && ms < waitMsMax, String(ms));
+    return attempt;
+  }),
+});
+
+test('the log has each attempt, and a replay sends the event again with the same id and content', async () => {
+  await using receiver = await newReceiver();
+  respond(receiver, 500);
+  const [app, stage] = await start(receiver);
+  await using _ = app;
+  const at = new Date(app.clock.now()).toISOString();
+  await change(app);
+  const waiting = await stage.only('waiting', 1);
+  assert.equal(waiting.id, receiver.received[0]?.headers['webhook-id']);
+  const failed = { at, status: 500, error: 'it answered 500' };
+  const shown = { id: waiting.id, event: 'scope.set', at, attemptCount: 1, attempts: [failed] };
+  assert.deepEqual(withoutMs(waiting), { ...shown, state: 'waiting' });
+  // A waiting delivery is not queued twice.
+  assert.equal((await stage.call('POST', `/deliveries/${waiting.id}/replay`)).status, 204);
+  respond(receiver, 204);
+  app.clock.advance({ seconds: 5 });
+  const delivered = await stage.only('delivered', 2);
+  const success = { at: new Date(app.clock.now()).toISOString(), status: 204, error: null };
+  assert.deepEqual(withoutMs(delivered), {
+    ...shown,
+    state: 'delivered',
+    attemptCount: 2,
+    attempts: [failed, success],
+  });
+  assert.equal((await stage.call('POST', `/deliveries/${waiting.id}/replay`)).status, 204);
+  await stage.only('delivered', 3);
+  assert.equal(receiver.received.length, 3);
+  assert.equal(
+    new Set(receiver.received.map(({ body, headers }) => `${String(headers['webhook-id'])} ${body}`)).size,
+    1,
+  );
+  const recorded = (await listAuditEvents(app.db)).filter(({ action }) => action === 'webhook.replayed');
+  const event = {
+    actor: `account:${stage.admin.account.id}`,
+    target: stage.id,
+    details: JSON.stringify({ delivery: waiting.id }),
+  };
+  assert.deepEqual(
+    recorded.map(({ actor, target, details }) => ({ actor, target, details })),
+    [event, event],
+  );
+});
+
+test('deliveries that were given up are replayed from a time on', async () => {
+  await using receiver = await newReceiver();
+  respond(receiver, 500);
+  const [app, stage] = await start(receiver);
+  await using _ = app;
+  await change(app);
+  await stage.only('waiting', 1);
+  app.clock.advance({ seconds: limits.outboxKeptDays * 86_400 + 1 });
+  // The other session has ended.
+  const late = new Stage(app, await newAdministrator(app), stage.id);
+  await late.only('failed', 2);
+  const failedAt = app.clock.now();
+  const replay = async (since: number): Promise<ReplayedDeliveries> =>
+    (await late.call('POST', '/replay-failed', { since: new Date(since).toISOString() })).json as ReplayedDeliveries;
+  const none = { replayed: 0, skipped: 0, hasMore: false };
+  assert.deepEqual(await replay(failedAt + 1), none);
+  assert.deepEqual((await late.page('?state=failed')).deliveries.length, 1);
+  respond(receiver, 204);
+  assert.deepEqual(await replay(failedAt), { ...none, replayed: 1 });
+  await late.only('delivered', 3);
+  assert.deepEqual(await replay(failedAt), none);
+  assert.deepEqual((await late.page('?state=failed')).deliveries, []);
+  const recorded = (await listAuditEvents(app.db)).filter(({ action }) => action === 'webhook.replayed');
+  assert.deepEqual(
+    recorded.map(({ details }) => details),
+    [JSON.stringify({ since: new Date(failedAt).toISOString(), deliveries: 1 })],
+  );
+});
+
+const alterMac = sql('test_alter_event', `update audit_events set mac = $1 where action = 'scope.set'`);
+
+test('a replay is rejected without a delivery, without its event, and for a disabled endpoint', async () => {
+  await using receiver = await newReceiver();
+  const [app, stage] = await start(receiver);
+  await using _ = app;
+  await change(app);
+  const { id } = await stage.only('delivered', 1);
+  const { log } = app.service.services.webhooks;
+  const unknownEvent = { endpointId: stage.id, type: 'account.created', eventAt: now, chain: null, position: null };
+  log.record({ ...unknownEvent, id: 'msg_0earlier' }, [now, 500, 1, 'it answered 500']);
+  await log.flush();
+  const since = { since: '2026-01-01T00:00:00Z' };
+  const other = (
+    await administer(app, stage.admin, 'POST', 'webhooks', { url: receiver.url, events: ['scope.deleted'] })
+  ).json as CreatedWebhook;
+  for (const [path, json, code] of [
+    ['whe_0/deliveries/msg_0/replay', undefined, 'webhook_not_found'],
+    ['whe_0/replay-failed', since, 'webhook_not_found'],
+    [`${stage.id}/deliveries/msg_0/replay`, undefined, 'webhook_delivery_not_found'],
+    [`${other.id}/deliveries/${id}/replay`, undefined, 'webhook_delivery_not_found'],
+    [`${stage.id}/deliveries/msg_0earlier/replay`, undefined, 'webhook_event_missing'],
+    [`${stage.id}/replay-failed`, { since: 'yesterday' }, 'invalid_request'],
+    [`${stage.id}/replay-failed`, { since: '2026-11-20T23:59:60Z' }, 'invalid_request'],
+    [`${stage.id}/replay-failed`, {}, 'invalid_request'],
+  ] as const)
+    assertProblem(fromFetch(await administer(app, stage.admin, 'POST', `webhooks/${path}`, json)), code, path);
+  for (const query of ['?cursor=x', '?cursor=MQ', '?limit=0', '?limit=101', '?state=lost', '?other=1'])
+    assertProblem(fromFetch(await stage.call('GET', `/deliveries${query}`)), 'invalid_request', query);
+  assertProblem(fromFetch(await administer(app, stage.admin, 'GET', 'webhooks/whe_0/deliveries')), 'webhook_not_found');
+  const skipped = await stage.call('POST', '/replay-failed', since);
+  assert.deepEqual(skipped.json, { replayed: 0, skipped: 1, hasMore: false });
+  // After a restore, another event can be at the same place.
+  await app.db.transaction((tx) => tx.run(alterMac, [Buffer.from('another')]));
+  assertProblem(fromFetch(await stage.call('POST', `/deliveries/${id}/replay`)), 'webhook_event_missing');
+  await stage.call('POST', '/disable');
+  assertProblem(fromFetch(await stage.call('POST', `/deliveries/${id}/replay`)), 'webhook_disabled');
+  assertProblem(fromFetch(await stage.call('POST', '/replay-failed', since)), 'webhook_disabled');
+  assert.equal(receiver.received.length, 1);
+  assert.ok(!(await listAuditEvents(app.db)).some(({ action }) => action === 'webhook.replayed'));
+});
+
+const tried = (id: string, at: number, more: Partial<TriedDelivery> = {}): TriedDelivery => ({
+  id: `msg_${id}`,
+  endpointId: 'whe_one',
+  type: 'account.created',
+  eventAt: now,
+  chain: 1,
+  position: 1,
+  attempts: [[at, 204, 3, null]],
+  ...more,
+});
+const inLog = async (db: Parameters<typeof listDeliveries>[0], endpointId = 'whe_one'): Promise<string[]> =>
+  (await listDeliveries(db, { endpointId }, undefined, 100)).map(({ id }) => id);
+
+onEachDatabase('pages have each delivery once, also those that began at the same time', async ({ db }) => {
+  const ids = Array.from({ length: 7 }, (_, index) => String(index));
+  await saveTriedDeliveries(
+    db,
+    ids.map((id) => tried(id, now + Math.floor(Number(id) / 3))),
+    20,
+  );
+  const expected = ids.map((id) => `msg_${id}`).toReversed();
+  assert.deepEqual(await inLog(db), expected);
+  const seen: string[] = [];
+  let last: { startedAt: number; id: string } | undefined;
+  for (;;) {
+    const page = await listDeliveries(db, { endpointId: 'whe_one', state: 'delivered' }, last, 2);
+    seen.push(...page.map(({ id }) => id));
+    last = page.at(-1);
+    if (page.length < 2) break;
+  }
+  assert.deepEqual(seen, expected);
+  assert.deepEqual(await inLog(db, 'whe_other'), []);
+});
+
+onEachDatabase('of many attempts the last ones are kept, and all are counted', async ({ db }) => {
+  for (let attempt = 0; attempt < 5; attempt++)
+    await saveTriedDeliveries(db, [tried('one', now + attempt, { attempts: [[now + attempt, 500, 1, 'no']] })], 3);
+  const [row] = await listDeliveries(db, { endpointId: 'whe_one' }, undefined, 2);
+  assert.deepEqual([row?.attemptCount, row?.startedAt, row?.state], [5, now, 'failed']);
+  const kept = [2, 3, 4].map((attempt) => [now + attempt, 500, 1, 'no']);
+  assert.deepEqual(JSON.parse(row?.attempts ?? ''), kept);
+});
+
+onEachDatabase('deliveries are deleted after seven days, and beyond the bound of an endpoint', async ({ db }) => {
+  const clock = new FakeClock(now);
+  const log = new DeliveryLog({ db, clock });
+  const week = limits.webhookDeliveryDays * 86_400_000;
+  await saveTriedDeliveries(
+    db,
+    [
+      tried('old', now - week - 1),
+      tried('kept', now - week),
+      tried('new', now),
+      tried('other', now, { endpointId: 'whe_two' }),
+    ],
+    20,
+  );
+  await log.deleteOld();
+  assert.deepEqual(await inLog(db), ['msg_new', 'msg_kept']);
+  assert.equal(await deleteExcessDeliveries(db, 'whe_one', 1, 10), 1);
+  assert.deepEqual([await inLog(db), await inLog(db, 'whe_two')], [['msg_new'], ['msg_other']]);
+});
+
+onEachDatabase('attempts that cannot be written wait for the next write, in order', async ({ db }) => {
+  const failures: unknown[] = [];
+  let isDown = true;
+  const flaky: typeof db = Object.create(db, {
+    transaction: {
+      value: (...rest: Parameters<typeof db.transaction>) =>
+        isDown ? Promise.reject(new Error('down')) : db.transaction(...rest),
+    },
+  }) as typeof db;
+  const log = new DeliveryLog({
+    db: flaky,
+    clock: new FakeClock(now),
+    onFailure: (error) => void failures.push(error),
+  });
+  const { attempts: __, ...delivery } = tried('one', now);
+  log.record(delivery, [now, 500, 1, 'no']);
+  await log.flush();
+  log.record(delivery, [now + 1, 204, 2, null]);
+  await log.flush();
+  assert.equal(failures.length, 1);
+  isDown = false;
+  await log.flush();
+  const [row] = await listDeliveries(db, { endpointId: 'whe_one' }, undefined, 2);
+  assert.deepEqual(JSON.parse(row?.attempts ?? ''), [
+    [now, 500, 1, 'no'],
+    [now + 1, 204, 2, null],
+  ]);
+  await log.flush();
+});
