@@ -83,6 +83,7 @@ test(
       ['deleteAccount', 204],
       ['adminInviteAccount', 201],
       ['adminSetEmail', 202],
+      ['adminRotateSigningKeys', 201],
       ['createFirstAdministrator', 201],
       ['createWebhook', 201],
       ['deleteWebhook', 204],
