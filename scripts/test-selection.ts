@@ -3,6 +3,8 @@ import { readFileSync } from 'node:fs';
 
 /** Files that start many processes or generate clients: minutes of the whole run. Continuous integration runs them too. */
 export const slowFiles: readonly string[] = [
+  'packages/client/test/mutants.test.ts',
+  'packages/client/test/revocation.test.ts',
   'packages/server/test/docs/generated-clients.test.ts',
   'packages/server/test/e2e/client-query.test.ts',
   'packages/server/test/e2e/image.test.ts',

@@ -1,0 +1,194 @@
+/** Broken builds of the library: textual edits of its sources, each of which breaks one rule. */
+import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { applyEdits } from '../../server/test/revocation-check/mutant-run.ts';
+import type { Edit } from '../../server/test/revocation-check/mutant-edits.ts';
+
+const packages = fileURLToPath(new URL('../../', import.meta.url));
+
+export interface Mutant {
+  readonly name: string;
+  readonly edits: readonly Edit[];
+}
+
+/** A copy of the library and its tests, which shares the installed packages with the checkout. @returns its folder */
+export function makeCopy(folder: string, edits: readonly Edit[]): string {
+  for (const part of [
+    'client',
+    'conformance',
+    'contract/src',
+    'contract/package.json',
+    'server/test-kit/until.ts',
+    'server/src/foundation/clock.ts',
+  ]) {
+    mkdirSync(join(folder, 'packages', part, '..'), { recursive: true });
+    cpSync(join(packages, part), join(folder, 'packages', part), { recursive: true });
+  }
+  symlinkSync(join(packages, '../node_modules'), join(folder, 'node_modules'));
+  const copy = join(folder, 'packages/client');
+  for (const [file, text] of editedFiles(edits)) writeFileSync(join(copy, 'src', file), text);
+  return copy;
+}
+
+/** @throws AssertionError if the text of an edit does not occur exactly once */
+export const editedFiles = (edits: readonly Edit[]): ReadonlyMap<string, string> =>
+  applyEdits(edits, (file) => readFileSync(join(packages, 'client/src', file), 'utf8'));
+
+const join1 = `    const last = this.#unsent.at(-1);\n`;
+
+/** Each accepts deleted keys, or returns the results of other credentials. */
+export const unsafeMutants: readonly Mutant[] = [
+  {
+    name: 'an equal question joins a batch in flight (rules 1 and 3)',
+    edits: [
+      {
+        file: 'batch-sender.ts',
+        find: join1,
+        replace: `    const flying = (this as any).flying as Batch | undefined;
+    if (question.isFree && flying?.isInFlight && flying.add(question, waiter)) return flying;\n${join1}`,
+      },
+      {
+        file: 'batch-sender.ts',
+        find: `      batch.isInFlight = true;\n`,
+        replace: `      batch.isInFlight = true;\n      (this as any).flying = batch;\n`,
+      },
+      {
+        file: 'batch.ts',
+        find: `    else {\n      const bytes`,
+        replace: `    else if (this.isInFlight) return false;\n    else {\n      const bytes`,
+      },
+    ],
+  },
+  {
+    name: 'a result is kept for 100 ms (rule 2)',
+    edits: [
+      {
+        file: 'client.ts',
+        find: `export class Client`,
+        replace: `const kept = new Map<string, any>();\nexport class Client`,
+      },
+      {
+        file: 'client.ts',
+        find: `    return canBeCredential(credential) ? this.#sender.ask(question)`,
+        replace: `    const found = kept.get(question.text);
+    if (found) return found;
+    const asked = this.#sender.ask(question);
+    asked.then((result) => {
+      kept.set(question.text, result);
+      setTimeout(() => kept.delete(question.text), 100);
+    }, () => undefined);
+    return canBeCredential(credential) ? asked`,
+      },
+    ],
+  },
+  {
+    name: 'results are matched in another order (rule 7)',
+    edits: [
+      {
+        file: 'batch-sender.ts',
+        find: `settle(batch, entry, results[index]);`,
+        replace: `settle(batch, entry, results[(index + 1) % results.length]);`,
+      },
+    ],
+  },
+];
+
+/** Found by the tests of the rules. */
+export const ruleMutants: readonly Mutant[] = [
+  ...unsafeMutants,
+  {
+    name: 'results are not counted (rule 7)',
+    edits: [
+      { file: 'verification-result.ts', find: `if (results.length !== count)`, replace: `if (results.length < count)` },
+    ],
+  },
+  {
+    name: 'equal questions with a cost share an entry (rule 3)',
+    edits: [
+      {
+        file: 'batch.ts',
+        find: `question.isFree ? this.#free.get(question.text) : undefined`,
+        replace: `this.#free.get(question.text)`,
+      },
+      { file: 'batch.ts', find: `if (question.isFree) this.#free.set`, replace: `this.#free.set` },
+    ],
+  },
+  {
+    name: 'a question with a cost is repeated (rule 4)',
+    edits: [{ file: 'batch-sender.ts', find: `.filter(({ question }) => question.isFree)`, replace: `` }],
+  },
+  {
+    name: 'a question is repeated after a part of the response (rule 4)',
+    edits: [{ file: 'batch-sender.ts', find: `error instanceof Unanswered ?`, replace: `error instanceof Error ?` }],
+  },
+  {
+    name: 'a question is repeated on a connection that was open (rule 4)',
+    edits: [{ file: 'node-transport.ts', find: `isRepeated ? { agent: false } : { agent }`, replace: `{ agent }` }],
+  },
+  {
+    name: 'a question is repeated twice (rule 4)',
+    edits: [
+      {
+        file: 'batch-sender.ts',
+        find: `      return [repeatable, await this.#transport.send(bodyOf(repeatable), batch.signal, true)];`,
+        replace: `      const again = () => this.#transport.send(bodyOf(repeatable), batch.signal, true);
+      return [repeatable, await again().catch(again)];`,
+      },
+    ],
+  },
+  {
+    name: 'a deadline of 30 s (rule 5)',
+    edits: [{ file: 'batch-sender.ts', find: `deadlineMs = 3_000`, replace: `deadlineMs = 30_000` }],
+  },
+  {
+    name: 'a request stays open without a caller (rule 5)',
+    edits: [
+      {
+        file: 'batch.ts',
+        find: `if (--this.#waiting === 0 && this.isInFlight) this.#request.abort();`,
+        replace: `this.#waiting--;`,
+      },
+    ],
+  },
+  {
+    name: 'three batches in flight (rule 6)',
+    edits: [{ file: 'batch-sender.ts', find: `inFlightMax = 2`, replace: `inFlightMax = 3` }],
+  },
+  {
+    name: '257 questions in a batch (rule 6)',
+    edits: [{ file: 'batch.ts', find: `questionsMax = 256`, replace: `questionsMax = 257` }],
+  },
+  {
+    name: 'batches without a bound of bytes (rule 6)',
+    edits: [{ file: 'batch.ts', find: `bytesMax = 1_000_000`, replace: `bytesMax = 1e9` }],
+  },
+  {
+    name: 'one question more waits (rule 6)',
+    edits: [{ file: 'batch-sender.ts', find: `waitingMax = 10_000`, replace: `waitingMax = 10_001` }],
+  },
+  {
+    name: 'a credential of 4,097 bytes is sent (rule 8)',
+    edits: [{ file: 'question.ts', find: `credentialBytesMax = 4_096`, replace: `credentialBytesMax = 4_097` }],
+  },
+  {
+    name: 'the prefix of a credential is checked (rule 8)',
+    edits: [{ file: 'question.ts', find: `  text !== '' &&`, replace: `  text.startsWith('krv') &&` }],
+  },
+  {
+    name: 'plain HTTP to any host (rule 10)',
+    edits: [{ file: 'service-url.ts', find: ` && !allowPlainHttp)`, replace: ` && !allowPlainHttp && url === '')` }],
+  },
+  {
+    name: 'a host that begins like loopback counts as loopback (rule 10)',
+    edits: [{ file: 'service-url.ts', find: `|\\[::1\\])$/`, replace: `|\\[::1\\])/` }],
+  },
+  {
+    name: 'a status other than 200 is read (rule 10)',
+    edits: [{ file: 'batch-sender.ts', find: `answer.status !== okStatus`, replace: `answer.status >= 400` }],
+  },
+  {
+    name: 'fetch follows redirects (rule 10)',
+    edits: [{ file: 'fetch-transport.ts', find: `redirect: 'manual'`, replace: `redirect: 'follow'` }],
+  },
+];
