@@ -22,6 +22,7 @@ export class Fields {
     return this.#data.getAll(name).filter((value) => typeof value === 'string');
   }
 
+  /** Also whether the form has a text field of the name. */
   isChecked(name: string): boolean {
     return this.#data.has(name);
   }

@@ -1,9 +1,11 @@
 /** Labels with values, for example the properties of a key. */
 import type { ComponentChildren } from 'preact';
 
+export type Fact = readonly [label: string, value: ComponentChildren];
+
 interface FactsProps {
   /** Facts with the value `undefined` are left out. */
-  readonly facts: readonly (readonly [label: string, value: ComponentChildren])[];
+  readonly facts: readonly Fact[];
 }
 
 export const Facts = ({ facts }: FactsProps) => (

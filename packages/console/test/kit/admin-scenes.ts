@@ -1,4 +1,5 @@
 /** Every page of administrators in each of its states, and their dialogs. */
+import { accountDialogScenes, accountPageScenes } from './admin-account-scenes.ts';
 import { ofDataPage } from './page-states.ts';
 import type { Scene } from './scene.ts';
 
@@ -10,6 +11,7 @@ const dataPages = [
 ];
 
 export const adminPageScenes: readonly Scene[] = [
+  ...accountPageScenes,
   ...dataPages.flatMap((page) => ofDataPage({ ...page, as: 'administrator' })),
   {
     name: 'admin-accounts-no-match',
@@ -27,6 +29,7 @@ export const adminPageScenes: readonly Scene[] = [
 ];
 
 export const adminDialogScenes: readonly Scene[] = [
+  ...accountDialogScenes,
   { name: 'admin-account-invite', as: 'administrator', path: '/console/admin/accounts', act: clickPrimary },
   {
     name: 'admin-key-delete',

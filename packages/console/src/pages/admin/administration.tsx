@@ -2,8 +2,10 @@
 import { Route, Router, useLocation } from 'preact-iso/router';
 import { useLayoutEffect } from 'preact/hooks';
 import { NotFoundPage } from '../not-found-page.tsx';
+import { AccountPage } from './accounts/account-page.tsx';
 import { AccountsPage } from './accounts/accounts-page.tsx';
 import { AdminKeysPage } from './keys/keys-page.tsx';
+import { AdministeredKeyPage } from './accounts/administered-keys.tsx';
 import { Navigation } from './navigation.tsx';
 
 // For the build, as in further-pages.ts.
@@ -18,6 +20,8 @@ export const Administration = () => (
         <Route path="/" component={ToFirstPage} />
         <Route path="/accounts" component={AccountsPage} />
         <Route path="/keys" component={AdminKeysPage} />
+        <Route path="/accounts/:id" component={AccountPage} />
+        <Route path="/accounts/:id/keys/:keyId" component={AdministeredKeyPage} />
         <Route default component={NotFoundPage} />
       </Router>
     </div>

@@ -12,7 +12,7 @@ import { Time } from '../../parts/time.tsx';
 import { useResource } from '../../resource.ts';
 import { config } from '../../session.ts';
 import { text } from '../../text/text.ts';
-import type { KeyDetails, KeyOwner } from './key-owner.ts';
+import type { KeyDetails, KeySource } from './key-owner.ts';
 
 const dayMs = 86_400_000;
 
@@ -34,7 +34,7 @@ const isInUse = (lastUsedAt: string | null): boolean =>
   lastUsedAt !== null && serverNow() - Date.parse(lastUsedAt) < 7 * dayMs;
 
 interface DeleteKeyDialogProps {
-  readonly owner: Pick<KeyOwner, 'get' | 'usage' | 'remove'>;
+  readonly owner: Pick<KeySource, 'get' | 'usage' | 'remove'>;
   readonly of: Pick<KeyDetails, 'id' | 'nickname' | 'lastUsedAt'>;
   readonly onDeleted: () => void;
   readonly onClose: () => void;

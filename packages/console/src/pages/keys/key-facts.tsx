@@ -2,7 +2,7 @@
 import { formatNumber } from '../../format.ts';
 import { Chips } from '../../parts/chips.tsx';
 import { CodeBlock } from '../../parts/code-block.tsx';
-import { Facts } from '../../parts/facts.tsx';
+import { Facts, type Fact } from '../../parts/facts.tsx';
 import { Section } from '../../parts/section.tsx';
 import { Time } from '../../parts/time.tsx';
 import { text } from '../../text/text.ts';
@@ -10,8 +10,7 @@ import type { KeyDetails } from './key-owner.ts';
 import { KeyState } from './key-state.tsx';
 
 export function KeyFacts({ of }: { readonly of: KeyDetails }) {
-  const { publicKey, limits, metadata, quotaUse, addresses } = of;
-  const { rate, quota } = limits ?? {};
+  const { publicKey, metadata, addresses } = of;
   const time = (at: string | null) => <Time at={at} as="dateTime" />;
   return (
     <Section title={text.keys.details}>
@@ -34,35 +33,7 @@ export function KeyFacts({ of }: { readonly of: KeyDetails }) {
           [text.keys.lastUsed, time(of.lastUsedAt)],
           [text.keys.usedFrom, of.lastUsedFrom ?? undefined],
           [text.keys.addresses, <Chips key="addresses" values={addresses ?? []} none={text.keys.anyAddress} />],
-          [
-            text.keys.rate,
-            rate
-              ? text.keys.rateOf(
-                  formatNumber(rate.limit),
-                  formatNumber(rate.windowSeconds),
-                  formatNumber(rate.burst ?? rate.limit),
-                )
-              : text.keys.noLimit,
-          ],
-          [
-            text.keys.quota,
-            quota ? (
-              <>
-                {text.keys.quotaOf(
-                  formatNumber(quotaUse?.used ?? 0),
-                  formatNumber(quota.limit),
-                  text.keys.per[quota.per],
-                )}{' '}
-                {quotaUse?.resetsAt && (
-                  <span class="muted">
-                    {text.keys.resets} <Time at={quotaUse.resetsAt} />
-                  </span>
-                )}
-              </>
-            ) : (
-              text.keys.noLimit
-            ),
-          ],
+          ...limitFacts(of),
           [text.keys.id, <code key="id">{of.id}</code>],
           [
             text.keys.metadata,
@@ -74,4 +45,36 @@ export function KeyFacts({ of }: { readonly of: KeyDetails }) {
       />
     </Section>
   );
+}
+
+/** The limits of a key or of an account, and how much of the quota is used. */
+export function limitFacts({ limits, quotaUse }: Pick<KeyDetails, 'limits' | 'quotaUse'>): Fact[] {
+  const { rate, quota } = limits ?? {};
+  return [
+    [
+      text.keys.rate,
+      rate
+        ? text.keys.rateOf(
+            formatNumber(rate.limit),
+            formatNumber(rate.windowSeconds),
+            formatNumber(rate.burst ?? rate.limit),
+          )
+        : text.keys.noLimit,
+    ],
+    [
+      text.keys.quota,
+      quota ? (
+        <>
+          {text.keys.quotaOf(formatNumber(quotaUse?.used ?? 0), formatNumber(quota.limit), text.keys.per[quota.per])}{' '}
+          {quotaUse?.resetsAt && (
+            <span class="muted">
+              {text.keys.resets} <Time at={quotaUse.resetsAt} />
+            </span>
+          )}
+        </>
+      ) : (
+        text.keys.noLimit
+      ),
+    ],
+  ];
 }

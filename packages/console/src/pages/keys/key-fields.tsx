@@ -8,33 +8,41 @@ import { config } from '../../session.ts';
 import { text } from '../../text/text.ts';
 import { ExpiryField, expiryOf } from './expiry-field.tsx';
 import type { KeyChange, KeyDetails, NewKey } from './key-owner.ts';
+import { LimitFields, limitsOf } from './limit-fields.tsx';
 import { ScopesField, scopesOf } from './scopes-field.tsx';
 
 interface KeyFieldsProps {
   /** The key that is changed. Absent for a new key. */
   readonly current?: KeyDetails;
+  /** Otherwise, an administrator who does not own the key: nickname and scopes do not change. */
+  readonly isOwner?: boolean;
+  /** Whether the account of the session owns the key. */
   readonly isOwn: boolean;
   readonly problem: Problem | undefined;
 }
 
-export function KeyFields({ current, isOwn, problem }: KeyFieldsProps) {
+export function KeyFields({ current, isOwner = true, isOwn, problem }: KeyFieldsProps) {
   /** Some errors concern one field and name no member of the body. */
   const errorOf = (pointer: string, codes: RegExp): string | undefined =>
     problem && (codes.test(problem.code) ? problem.sentence : problem.about(pointer));
   const environments = config.value?.features.environments ?? [];
   return (
     <>
-      <Field
-        label={text.keys.nickname}
-        name="nickname"
-        autofocus
-        autocomplete="off"
-        maxLength={256}
-        defaultValue={current?.nickname ?? ''}
-        hint={text.keys.nicknameHint}
-        error={errorOf('/nickname', /^nickname_/)}
-      />
-      <ScopesField current={current?.scopes ?? []} isOwn={isOwn} error={errorOf('/scopes', /scope/)} />
+      {isOwner && (
+        <>
+          <Field
+            label={text.keys.nickname}
+            name="nickname"
+            autofocus
+            autocomplete="off"
+            maxLength={256}
+            defaultValue={current?.nickname ?? ''}
+            hint={text.keys.nicknameHint}
+            error={errorOf('/nickname', /^nickname_/)}
+          />
+          <ScopesField current={current?.scopes ?? []} isOwn={isOwn} error={errorOf('/scopes', /scope/)} />
+        </>
+      )}
       <ExpiryField current={current && current.expiresAt} error={problem?.about('/expiresAt')} />
       {!current && environments.length > 0 && (
         <Select
@@ -64,78 +72,6 @@ export function KeyFields({ current, isOwn, problem }: KeyFieldsProps) {
   );
 }
 
-type Limits = KeyDetails['limits'];
-
-interface LimitFieldsProps {
-  readonly limits: Limits;
-  readonly problem: Problem | undefined;
-}
-
-function LimitFields({ limits, problem }: LimitFieldsProps) {
-  const { rate, quota } = limits ?? {};
-  return (
-    <>
-      <fieldset class="narrow-columns">
-        <legend>{text.keys.rate}</legend>
-        <NumberField
-          label={text.keys.rateLimit}
-          name="rateLimit"
-          value={rate?.limit}
-          max={1_000_000}
-          error={problem?.about('/limits/rate')}
-        />
-        <NumberField label={text.keys.rateWindow} name="rateWindow" value={rate?.windowSeconds ?? 60} max={86_400} />
-        <NumberField
-          label={text.keys.rateBurst}
-          name="rateBurst"
-          value={rate?.burst === rate?.limit ? undefined : rate?.burst}
-          max={1_000_000}
-        />
-      </fieldset>
-      <fieldset class="narrow-columns">
-        <legend>{text.keys.quota}</legend>
-        <NumberField
-          label={text.keys.quotaLimit}
-          name="quotaLimit"
-          value={quota?.limit}
-          max={1_000_000_000_000}
-          error={problem?.about('/limits/quota')}
-        />
-        <Select
-          label={text.keys.quotaPer}
-          name="quotaPer"
-          defaultValue={quota?.per ?? 'month'}
-          options={(['day', 'month', 'ever'] as const).map((per) => [per, text.keys.per[per]] as const)}
-        />
-      </fieldset>
-    </>
-  );
-}
-
-interface NumberFieldProps {
-  readonly label: string;
-  readonly name: string;
-  readonly value: number | undefined;
-  readonly max: number;
-  readonly error?: string | undefined;
-}
-
-const NumberField = ({ value, ...rest }: NumberFieldProps) => (
-  <Field {...rest} type="number" inputMode="numeric" min={1} isOptional defaultValue={value ?? ''} />
-);
-
-/** Empty amounts mean no limit. */
-function limitsOf(fields: Fields): Required<NonNullable<Limits>> {
-  const number = (name: string): number => Number(fields.text(name));
-  const limit = number('rateLimit');
-  return {
-    rate: limit ? { limit, windowSeconds: number('rateWindow') || 60, burst: number('rateBurst') || limit } : null,
-    quota: number('quotaLimit')
-      ? { limit: number('quotaLimit'), per: fields.text('quotaPer') as 'day' | 'month' | 'ever' }
-      : null,
-  };
-}
-
 const addressesOf = (fields: Fields): string[] | null => {
   const addresses = fields
     .text('addresses')
@@ -144,8 +80,9 @@ const addressesOf = (fields: Fields): string[] | null => {
   return addresses.length > 0 ? addresses : null;
 };
 
+const nicknameOf = (fields: Fields): string => fields.text('nickname').trim();
+
 const valuesOf = (fields: Fields) => ({
-  nickname: fields.text('nickname').trim(),
   ...((scopes) => scopes && { scopes })(scopesOf(fields)),
   addresses: addressesOf(fields),
   limits: limitsOf(fields),
@@ -154,7 +91,13 @@ const valuesOf = (fields: Fields) => ({
 export function newKeyOf(fields: Fields): NewKey {
   const expiresAt = expiryOf(fields, true);
   const environment = fields.optional('environment');
-  return { ...valuesOf(fields), ...(expiresAt !== undefined && { expiresAt }), ...(environment && { environment }) };
+  const nickname = nicknameOf(fields);
+  return {
+    nickname,
+    ...valuesOf(fields),
+    ...(expiresAt !== undefined && { expiresAt }),
+    ...(environment && { environment }),
+  };
 }
 
 /** @param names without duplicates, as `others` */
@@ -173,7 +116,7 @@ export function changeOf(fields: Fields, current: KeyDetails): KeyChange | undef
       quota: quota ? { limit: quota.limit, per: quota.per } : null,
     },
   };
-  const after = valuesOf(fields);
+  const after = { ...(fields.isChecked('nickname') && { nickname: nicknameOf(fields) }), ...valuesOf(fields) };
   // A set: the catalogue has another order than the key.
   if (after.scopes && isSameSet(after.scopes, current.scopes)) after.scopes = [...current.scopes];
   const differing = Object.entries(after).filter(

@@ -1,5 +1,6 @@
 /** Whose keys a page shows: those of the account, or those of a service account that the account manages. */
 import { call, type RequestOf, type ResponseOf } from '../../api.ts';
+import { text } from '../../text/text.ts';
 
 export type KeyQuery = NonNullable<RequestOf<'GET /auth/api-keys'>['query']>;
 export type NewKey = RequestOf<'POST /auth/api-keys'>['body'];
@@ -10,26 +11,34 @@ export type KeyDetails = ResponseOf<'GET /auth/api-keys/:id'>;
 /** A row of the list, with `view=full`. */
 export type ListedKey = Extract<ResponseOf<'GET /auth/api-keys'>['apiKeys'][number], { scopes: unknown }>;
 
-/** The requests for the keys of one account. */
-export interface KeyOwner {
-  /** Whether it is the account of the session. */
-  readonly isOwn: boolean;
+/** The requests for one key. Administrators have only these for the keys of other accounts. */
+export interface KeySource {
   /** The console's page with the list of these keys. */
   readonly listPath: string;
+  /** The label of the link to it. A function, because the texts load later. */
+  readonly listLabel: () => string;
   /** The console's page of one key. */
   readonly keyPath: (id: number) => string;
+  readonly get: (id: number, signal?: AbortSignal) => Promise<KeyDetails>;
+  readonly change: (id: number, body: KeyChange) => Promise<KeyDetails>;
+  readonly remove: (id: number) => Promise<unknown>;
+  readonly usage: (id: number, step: 'hour' | 'day', from: Date, signal?: AbortSignal) => Promise<Usage>;
+}
+
+/** The requests for the keys of one account. */
+export interface KeyOwner extends KeySource {
+  /** Whether it is the account of the session. */
+  readonly isOwn: boolean;
   readonly list: (
     query: KeyQuery,
     signal: AbortSignal,
   ) => Promise<{ readonly items: readonly ListedKey[]; readonly nextCursor: string | null }>;
   readonly create: (body: NewKey) => Promise<ResponseOf<'POST /auth/api-keys'>>;
-  readonly get: (id: number, signal?: AbortSignal) => Promise<KeyDetails>;
-  readonly change: (id: number, body: KeyChange) => Promise<KeyDetails>;
   readonly rotate: (id: number, body: Rotation) => Promise<ResponseOf<'POST /auth/api-keys/:id/rotate'>>;
   readonly endPrevious: (id: number) => Promise<unknown>;
-  readonly remove: (id: number) => Promise<unknown>;
-  readonly usage: (id: number, step: 'hour' | 'day', from: Date, signal?: AbortSignal) => Promise<Usage>;
 }
+
+export const isOwner = (source: KeySource): source is KeyOwner => 'rotate' in source;
 
 /** @param accountId of a service account; by default, the account of the session */
 export function keysOf(accountId?: string): KeyOwner {
@@ -42,6 +51,7 @@ export function keysOf(accountId?: string): KeyOwner {
   return {
     isOwn: accountId === undefined,
     listPath,
+    listLabel: () => text.keys.all,
     keyPath: (id) => `${keysPath}/${id}`,
     list: async (query, signal) => {
       const page = await call(`GET ${base}/api-keys`, { query: { ...query, view: 'full' }, signal });

@@ -16,22 +16,20 @@ import { text } from '../../text/text.ts';
 import { DeleteKeyDialog, deletion } from './delete-key-dialog.tsx';
 import { KeyFacts } from './key-facts.tsx';
 import { changeOf, KeyFields } from './key-fields.tsx';
-import { keysOf, type KeyDetails, type KeyOwner } from './key-owner.ts';
+import { isOwner, keysOf, type KeyChange, type KeyDetails, type KeySource } from './key-owner.ts';
 import { stateOf } from './key-state.tsx';
 import { KeyUsage } from './key-usage.tsx';
 import { RotateDialog } from './rotate-dialog.tsx';
 
-const ownKeys = keysOf();
-
 export function KeyPage() {
   const { id } = useRoute().params;
-  return <KeyView owner={ownKeys} id={Number(id)} key={id} />;
+  return <KeyView owner={keysOf()} id={Number(id)} key={id} />;
 }
 
 type DialogName = 'edit' | 'rotate' | 'disable' | 'end' | 'delete';
 
 interface KeyViewProps {
-  readonly owner: KeyOwner;
+  readonly owner: KeySource;
   readonly id: number;
 }
 
@@ -40,7 +38,7 @@ export function KeyView({ owner, id }: KeyViewProps) {
   const { route } = useLocation();
   const key = useResource((abort) => owner.get(id, abort));
   const dialog = useSignal<DialogName>();
-  const change = async (body: Parameters<KeyOwner['change']>[1]): Promise<void> => {
+  const change = async (body: KeyChange): Promise<void> => {
     key.set(await owner.change(id, body));
     announce(text.keys.saved);
   };
@@ -49,14 +47,14 @@ export function KeyView({ owner, id }: KeyViewProps) {
   return (
     <Page
       title={current?.nickname ?? text.keys.key}
-      parent={{ href: owner.listPath, label: text.keys.all }}
-      actions={current && <Actions current={current} dialog={dialog} enable={enable} />}
+      parent={{ href: owner.listPath, label: owner.listLabel() }}
+      actions={current && <Actions current={current} isOwner={isOwner(owner)} dialog={dialog} enable={enable} />}
     >
       {enable.problem && <ProblemNotice problem={enable.problem} />}
       <Loaded of={key} rows={5}>
         {(loaded) => (
           <div class="stack wide">
-            <Notices current={loaded} onEnd={() => void (dialog.value = 'end')} />
+            <Notices current={loaded} onEnd={isOwner(owner) ? () => void (dialog.value = 'end') : undefined} />
             {Boolean(config.value?.features.usageDays) && <KeyUsage owner={owner} id={id} />}
             <KeyFacts of={loaded} />
           </div>
@@ -81,6 +79,8 @@ export function KeyView({ owner, id }: KeyViewProps) {
 
 interface ActionsProps {
   readonly current: KeyDetails;
+  /** Otherwise, an administrator who does not own the key. */
+  readonly isOwner: boolean;
   readonly dialog: { value: DialogName | undefined };
   readonly enable: { readonly isRunning: boolean; readonly run: () => Promise<boolean> };
 }
@@ -88,16 +88,16 @@ interface ActionsProps {
 /** An administrator's reason ends only by an administrator, a leak only by a rotation. */
 const enabledByOwner = new Set(['owner', 'dormant', 'restore']);
 
-function Actions({ current: { disabledReason, publicKey }, dialog, enable }: ActionsProps) {
+function Actions({ current: { disabledReason, publicKey }, isOwner: isOwnKey, dialog, enable }: ActionsProps) {
   const open = (name: DialogName) => () => void (dialog.value = name);
   return (
     <>
       <Button onClick={open('edit')}>{text.keys.edit}</Button>
-      {!publicKey && <Button onClick={open('rotate')}>{text.keys.rotate}</Button>}
+      {isOwnKey && !publicKey && <Button onClick={open('rotate')}>{text.keys.rotate}</Button>}
       {disabledReason === null ? (
         <Button onClick={open('disable')}>{text.keys.disable}</Button>
       ) : (
-        enabledByOwner.has(disabledReason) && (
+        (isOwnKey ? enabledByOwner.has(disabledReason) : disabledReason !== 'leaked') && (
           <Button isBusy={enable.isRunning} onClick={() => void enable.run()}>
             {text.keys.enable}
           </Button>
@@ -110,7 +110,7 @@ function Actions({ current: { disabledReason, publicKey }, dialog, enable }: Act
   );
 }
 
-function Notices({ current, onEnd }: { readonly current: KeyDetails; readonly onEnd: () => void }) {
+function Notices({ current, onEnd }: { readonly current: KeyDetails; readonly onEnd: (() => void) | undefined }) {
   const { disabledAt, disabledReason, expiresAt, previous } = current;
   return (
     <>
@@ -132,9 +132,11 @@ function Notices({ current, onEnd }: { readonly current: KeyDetails; readonly on
             {text.keys.previousValid(formatDateTime(previous.expiresAt))} {text.keys.lastUsed}:{' '}
             <Time at={previous.lastUsedAt} />.
           </p>
-          <Button isSmall onClick={onEnd}>
-            {text.keys.endPrevious}
-          </Button>
+          {onEnd && (
+            <Button isSmall onClick={onEnd}>
+              {text.keys.endPrevious}
+            </Button>
+          )}
         </Notice>
       )}
     </>
@@ -143,9 +145,9 @@ function Notices({ current, onEnd }: { readonly current: KeyDetails; readonly on
 
 interface KeyDialogProps {
   readonly name: DialogName;
-  readonly owner: KeyOwner;
+  readonly owner: KeySource;
   readonly current: KeyDetails;
-  readonly change: (body: Parameters<KeyOwner['change']>[1]) => Promise<void>;
+  readonly change: (body: KeyChange) => Promise<void>;
   readonly onDeleted: () => void;
   readonly onClose: () => void;
 }
@@ -153,7 +155,7 @@ interface KeyDialogProps {
 function KeyDialog({ name, owner, current, change, onDeleted, onClose }: KeyDialogProps) {
   switch (name) {
     case 'rotate':
-      return <RotateDialog owner={owner} current={current} onClose={onClose} />;
+      return isOwner(owner) ? <RotateDialog owner={owner} current={current} onClose={onClose} /> : null;
     case 'delete':
       return <DeleteKeyDialog owner={owner} of={current} onDeleted={onDeleted} onClose={onClose} />;
     case 'edit':
@@ -168,7 +170,14 @@ function KeyDialog({ name, owner, current, change, onDeleted, onClose }: KeyDial
             if (body) await change(body);
           }}
         >
-          {(problem) => <KeyFields current={current} isOwn={owner.isOwn} problem={problem} />}
+          {(problem) => (
+            <KeyFields
+              current={current}
+              isOwner={isOwner(owner)}
+              isOwn={isOwner(owner) && owner.isOwn}
+              problem={problem}
+            />
+          )}
         </ActionDialog>
       );
     case 'disable':
@@ -191,7 +200,7 @@ function KeyDialog({ name, owner, current, change, onDeleted, onClose }: KeyDial
           kind="danger"
           onClose={onClose}
           act={async () => {
-            await owner.endPrevious(current.id);
+            if (isOwner(owner)) await owner.endPrevious(current.id);
             announce(text.keys.saved);
           }}
         >

@@ -9,7 +9,7 @@ import { Segments } from '../../parts/segments.tsx';
 import { useResource } from '../../resource.ts';
 import { config } from '../../session.ts';
 import { locale, text } from '../../text/text.ts';
-import type { KeyOwner, Usage } from './key-owner.ts';
+import type { KeySource, Usage } from './key-owner.ts';
 
 const stepMs = { hour: 3_600_000, day: 86_400_000 };
 const periods = [
@@ -56,7 +56,7 @@ function sentenceOf(bars: readonly Bar[], period: string): string {
       );
 }
 
-export function KeyUsage({ owner, id }: { readonly owner: KeyOwner; readonly id: number }) {
+export function KeyUsage({ owner, id }: { readonly owner: KeySource; readonly id: number }) {
   const chosen = useSignal<Period>(periods[0]);
   const keptDays = config.value?.features.usageDays ?? 0;
   const usage = useResource(async (abort) => {

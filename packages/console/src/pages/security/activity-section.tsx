@@ -15,6 +15,7 @@ import { session } from '../../session.ts';
 import { text } from '../../text/text.ts';
 import { PasswordForm } from '../account/password-form.tsx';
 import { deviceText } from './device.ts';
+import { eventText } from './event-text.ts';
 import { endOtherSessions } from './sessions-section.tsx';
 
 type ActivityEvent = ResponseOf<'GET /auth/account/activity'>['activity'][number];
@@ -59,13 +60,6 @@ export function ActivitySection({ onSessionsEnded }: { readonly onSessionsEnded:
   );
 }
 
-/** For an action of a later version, its code. */
-function sentenceOf({ action, details }: ActivityEvent): string {
-  const events: Readonly<Record<string, string | ((nickname: string) => string)>> = text.security.events;
-  const sentence = Object.hasOwn(events, action) ? events[action]! : action;
-  return typeof sentence === 'string' ? sentence : sentence(String(details['nickname'] ?? ''));
-}
-
 function hintOf({ details }: ActivityEvent): string | undefined {
   const failures = Number(details['failuresBefore'] ?? 0);
   return failures > 0 ? text.security.failuresBefore(failures) : undefined;
@@ -76,7 +70,7 @@ const columns = (): readonly Column<ActivityEvent>[] => [
     label: text.security.event,
     cell: (event) => (
       <>
-        {sentenceOf(event)}
+        {eventText(event.action, event.details) ?? event.action}
         {hintOf(event) && <span class="muted"> {hintOf(event)}</span>}
       </>
     ),

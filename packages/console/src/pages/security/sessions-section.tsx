@@ -50,19 +50,32 @@ export function SessionsSection({ sessions }: { readonly sessions: Resource<List
       }
     >
       {endOthers.problem && <ProblemNotice problem={endOthers.problem} />}
-      <Loaded of={sessions}>{(list) => <SessionTable list={list.sessions} reload={sessions.reload} />}</Loaded>
+      <Loaded of={sessions}>
+        {(list) => <SessionTable list={list.sessions} onEnd={endOwn} reload={sessions.reload} />}
+      </Loaded>
     </Section>
   );
 }
 
-function SessionTable({ list, reload }: { readonly list: readonly Session[]; readonly reload: () => Promise<void> }) {
+async function endOwn(session: Session): Promise<void> {
+  if (session.current) return signOut();
+  await call('DELETE /auth/sessions/:id', { params: { id: session.id } });
+  announce(text.security.endedOne);
+}
+
+interface SessionTableProps {
+  readonly list: readonly Session[];
+  readonly onEnd: (session: Session) => Promise<void>;
+  readonly reload: () => Promise<void>;
+}
+
+export function SessionTable({ list, onEnd, reload }: SessionTableProps) {
   const ending = useSignal('');
   const end = useAction(async (session: Session) => {
     ending.value = session.id;
-    if (session.current) return signOut();
-    await call('DELETE /auth/sessions/:id', { params: { id: session.id } });
-    announce(text.security.endedOne);
-    await reload();
+    await onEnd(session);
+    // After a sign-out there is nothing to load.
+    if (current.peek()) await reload();
   });
   const columns = columnsOf(end.isRunning ? ending.value : '', (session) => void end.run(session));
   return (

@@ -19,10 +19,24 @@ type Manager = ResponseOf<'GET /auth/service-accounts/:id/managers'>['managers']
 
 const isSelf = (accountId: string): boolean => accountId === session.value?.account.id;
 
-export function ManagersSection({ id }: { readonly id: string }) {
+interface ManagersSectionProps {
+  /** Of the service account. */
+  readonly id: string;
+  /** Whether an administrator looks at it. Default: a manager. */
+  readonly isAdministered?: boolean;
+}
+
+/** The routes of administrators have the same parameters and responses. */
+const pathOf = (isAdministered: boolean) =>
+  (isAdministered
+    ? '/admin/accounts/:id/managers'
+    : '/auth/service-accounts/:id/managers') as '/auth/service-accounts/:id/managers';
+
+export function ManagersSection({ id, isAdministered = false }: ManagersSectionProps) {
+  const path = pathOf(isAdministered);
   const isAdding = useSignal(false);
   const removed = useSignal<string>();
-  const managers = useResource((signal) => call('GET /auth/service-accounts/:id/managers', { params: { id }, signal }));
+  const managers = useResource((signal) => call(`GET ${path}`, { params: { id }, signal }));
   const onChanged = (sentence: string): void => {
     announce(sentence);
     void managers.reload();
@@ -43,10 +57,14 @@ export function ManagersSection({ id }: { readonly id: string }) {
           />
         )}
       </Loaded>
-      {isAdding.value && <AddDialog id={id} onClose={() => void (isAdding.value = false)} onAdded={onChanged} />}
+      {isAdding.value && (
+        <AddDialog id={id} path={path} onClose={() => void (isAdding.value = false)} onAdded={onChanged} />
+      )}
       {removed.value && (
         <RemoveDialog
           id={id}
+          path={path}
+          isAdministered={isAdministered}
           accountId={removed.value}
           onClose={() => void (removed.value = undefined)}
           onRemoved={onChanged}
@@ -81,18 +99,19 @@ const columnsOf = (onRemove: (accountId: string) => void): readonly Column<Manag
 
 interface AddDialogProps {
   readonly id: string;
+  readonly path: ReturnType<typeof pathOf>;
   readonly onClose: () => void;
   readonly onAdded: (sentence: string) => void;
 }
 
-const AddDialog = ({ id, onClose, onAdded }: AddDialogProps) => (
+const AddDialog = ({ id, path, onClose, onAdded }: AddDialogProps) => (
   <ActionDialog
     title={text.serviceAccounts.addManager}
     submit={text.serviceAccounts.addManager}
     onClose={onClose}
     act={async (fields) => {
       const accountId = fields.text('accountId').trim();
-      await call('PUT /auth/service-accounts/:id/managers/:accountId', { params: { id, accountId } });
+      await call(`PUT ${path}/:accountId`, { params: { id, accountId } });
       onAdded(text.serviceAccounts.managerAdded);
     }}
   >
@@ -114,12 +133,15 @@ const AddDialog = ({ id, onClose, onAdded }: AddDialogProps) => (
 
 interface RemoveDialogProps {
   readonly id: string;
+  readonly path: ReturnType<typeof pathOf>;
+  readonly isAdministered: boolean;
   readonly accountId: string;
   readonly onClose: () => void;
   readonly onRemoved: (sentence: string) => void;
 }
 
-function RemoveDialog({ id, accountId, onClose, onRemoved }: RemoveDialogProps) {
+function RemoveDialog({ id, path, isAdministered, accountId, onClose, onRemoved }: RemoveDialogProps) {
+  const isLeaving = isSelf(accountId) && !isAdministered;
   const { route } = useLocation();
   return (
     <ActionDialog
@@ -128,14 +150,14 @@ function RemoveDialog({ id, accountId, onClose, onRemoved }: RemoveDialogProps) 
       kind="danger"
       onClose={onClose}
       act={async () => {
-        await call('DELETE /auth/service-accounts/:id/managers/:accountId', { params: { id, accountId } });
-        if (isSelf(accountId)) {
+        await call(`DELETE ${path}/:accountId`, { params: { id, accountId } });
+        if (isLeaving) {
           announce(text.serviceAccounts.managerRemoved);
           route('/console/service-accounts');
         } else onRemoved(text.serviceAccounts.managerRemoved);
       }}
     >
-      <p>{isSelf(accountId) ? text.serviceAccounts.removeSelfIntro : text.serviceAccounts.removeIntro(accountId)}</p>
+      <p>{isLeaving ? text.serviceAccounts.removeSelfIntro : text.serviceAccounts.removeIntro(accountId)}</p>
     </ActionDialog>
   );
 }

@@ -1,0 +1,197 @@
+/** The dialog of an action on an account. */
+import { call } from '../../../api.ts';
+import type { Fields } from '../../../fields.ts';
+import { formatDateTime } from '../../../format.ts';
+import { ActionDialog } from '../../../parts/action-dialog.tsx';
+import { announce } from '../../../parts/announce.tsx';
+import { Field } from '../../../parts/field.tsx';
+import { Select } from '../../../parts/select.tsx';
+import { Problem } from '../../../problem.ts';
+import { adminText } from '../../../text/admin-text.ts';
+import { isDangerous, simplePaths, simpleTexts, type ActionName } from './account-actions.ts';
+import { nameOf, type AccountDetail } from './account.tsx';
+
+interface ActionDialogProps {
+  readonly account: AccountDetail;
+  readonly onClose: () => void;
+  /** @param sentence about the success */
+  readonly onDone: (sentence: string) => void;
+  readonly onDeleted: () => void;
+}
+
+export function AccountActionDialog({ name, ...props }: ActionDialogProps & { readonly name: ActionName }) {
+  switch (name) {
+    case 'role':
+      return <RoleDialog {...props} />;
+    case 'email':
+      return <EmailDialog {...props} />;
+    case 'compromised':
+      return <CompromisedDialog {...props} />;
+    case 'delete':
+      return <DeleteDialog {...props} />;
+    default: {
+      const { title, intro, submit, done } = simpleTexts(name);
+      // The routes of these actions differ only in the path.
+      const route = `POST /admin/accounts/:id/${simplePaths[name]}` as 'POST /admin/accounts/:id/disable';
+      return (
+        <ActionDialog
+          title={title}
+          submit={submit}
+          kind={isDangerous(name) ? 'danger' : 'primary'}
+          onClose={props.onClose}
+          act={async () => {
+            await call(route, { params: { id: props.account.id } });
+            props.onDone(done);
+          }}
+        >
+          <AccountName account={props.account} />
+          <p>{intro}</p>
+        </ActionDialog>
+      );
+    }
+  }
+}
+
+const AccountName = ({ account }: { readonly account: AccountDetail }) => (
+  <p>
+    <strong>
+      <bdi>{nameOf(account)}</bdi>
+    </strong>
+  </p>
+);
+
+const RoleDialog = ({ account, onClose, onDone }: ActionDialogProps) => (
+  <ActionDialog
+    title={adminText.accounts.changeRole}
+    submit={adminText.accounts.changeRole}
+    onClose={onClose}
+    act={async (fields) => {
+      const role = fields.text('role') as AccountDetail['role'];
+      await call('PUT /admin/accounts/:id/role', { params: { id: account.id }, body: { role } });
+      onDone(adminText.accounts.roleChanged);
+    }}
+  >
+    <AccountName account={account} />
+    <p>{adminText.accounts.changeRoleIntro}</p>
+    <Select
+      label={adminText.accounts.role}
+      name="role"
+      defaultValue={account.role}
+      options={(['user', 'admin'] as const).map((role) => [role, adminText.accounts.roles[role]] as const)}
+    />
+  </ActionDialog>
+);
+
+const EmailDialog = ({ account, onClose, onDone }: ActionDialogProps) => (
+  <ActionDialog
+    title={adminText.accounts.setEmail}
+    submit={adminText.accounts.setEmail}
+    onClose={onClose}
+    act={async (fields) => {
+      const email = fields.text('email').trim();
+      await call('PUT /admin/accounts/:id/email', { params: { id: account.id }, body: { email } });
+      onDone(adminText.accounts.emailSet(email));
+    }}
+  >
+    {(problem) => (
+      <>
+        <AccountName account={account} />
+        <p>{adminText.accounts.setEmailIntro}</p>
+        <Field
+          label={adminText.accounts.newEmail}
+          name="email"
+          type="email"
+          autocomplete="off"
+          autofocus
+          error={['email_invalid', 'account_exists'].includes(problem?.code ?? '') ? problem?.sentence : undefined}
+        />
+      </>
+    )}
+  </ActionDialog>
+);
+
+/** The value of the option for the present email address; the others are the previous email addresses. */
+const current = '';
+
+function recipientOf(fields: Fields, { emailChanges }: AccountDetail) {
+  if (emailChanges.length === 0) return {};
+  const previousEmail = fields.text('recipient');
+  return previousEmail === current
+    ? { body: { resetTo: 'current' as const } }
+    : { body: { resetTo: 'previous' as const, previousEmail } };
+}
+
+function CompromisedDialog({ account, onClose, onDone }: ActionDialogProps) {
+  const { accounts } = adminText;
+  const previous = [...new Set(account.emailChanges.map(({ previousEmail }) => previousEmail))];
+  return (
+    <ActionDialog
+      title={accounts.compromised}
+      submit={accounts.compromised}
+      kind="danger"
+      onClose={onClose}
+      act={async (fields) => {
+        const params = { id: account.id };
+        await call('POST /admin/accounts/:id/compromised', { params, ...recipientOf(fields, account) });
+        onDone(accounts.secured);
+      }}
+    >
+      <AccountName account={account} />
+      <p>{accounts.compromisedIntro}</p>
+      <ul>
+        {Object.entries(accounts.compromisedEffects).map(([name, effect]) => (
+          <li key={name}>{effect}</li>
+        ))}
+      </ul>
+      <p>{accounts.compromisedStays}</p>
+      {previous.length > 0 && (
+        <>
+          {account.emailChanges.map(({ previousEmail, changedAt }) => (
+            <p class="hint" key={changedAt}>
+              {accounts.emailChanged(previousEmail, formatDateTime(changedAt))}
+            </p>
+          ))}
+          <Select
+            label={accounts.sendLinkTo}
+            name="recipient"
+            options={[
+              ...previous.map((email) => [email, accounts.previousEmail(email)] as const),
+              [current, accounts.currentEmail(account.email ?? '')],
+            ]}
+          />
+        </>
+      )}
+    </ActionDialog>
+  );
+}
+
+function DeleteDialog({ account, onClose, onDeleted }: ActionDialogProps) {
+  const name = nameOf(account);
+  return (
+    <ActionDialog
+      title={adminText.accounts.deleteTitle}
+      submit={adminText.accounts.delete}
+      kind="danger"
+      onClose={onClose}
+      act={async (fields) => {
+        if (fields.text('name').trim() !== name) throw new Problem('name_differs', 0);
+        await call('DELETE /admin/accounts/:id', { params: { id: account.id } });
+        announce(adminText.accounts.deleted(name));
+        onDeleted();
+      }}
+    >
+      {(problem) => (
+        <>
+          <p>{adminText.accounts.deleteIntro}</p>
+          <Field
+            label={adminText.accounts.typeToConfirm(name)}
+            name="name"
+            autocomplete="off"
+            autofocus
+            error={problem?.code === 'name_differs' ? problem.sentence : undefined}
+          />
+        </>
+      )}
+    </ActionDialog>
+  );
+}

@@ -1,0 +1,72 @@
+/** What is stored about an account. */
+import { CopyButton } from '../../../parts/copy-button.tsx';
+import { Facts } from '../../../parts/facts.tsx';
+import { Section } from '../../../parts/section.tsx';
+import { Time } from '../../../parts/time.tsx';
+import { formatDateTime, formatList } from '../../../format.ts';
+import { adminText } from '../../../text/admin-text.ts';
+import { accountPath, AccountState, type AccountDetail } from './account.tsx';
+
+function factorsOf({ authenticator, passkeys, requiresSecondFactor }: AccountDetail): string {
+  const { accounts } = adminText;
+  const factors = [authenticator && accounts.authenticator, passkeys > 0 && accounts.passkeys(passkeys)].filter(
+    (name) => name !== false,
+  );
+  const names = factors.length > 0 ? formatList(factors) : accounts.noFactor;
+  return requiresSecondFactor ? accounts.requiredFactor(names) : names;
+}
+
+export function AccountFacts({ account }: { readonly account: AccountDetail }) {
+  const { accounts } = adminText;
+  const isPerson = account.kind === 'person';
+  return (
+    <Section title={accounts.details} badge={<AccountState of={account} />}>
+      <Facts
+        facts={[
+          [
+            accounts.id,
+            <span class="input-with-button" key="id">
+              <span class="code">{account.id}</span>
+              <CopyButton label={accounts.id} value={account.id} />
+            </span>,
+          ],
+          [accounts.kind, accounts.kinds[account.kind]],
+          [accounts.email, isPerson ? account.email : undefined],
+          [accounts.name, isPerson ? undefined : account.name],
+          [
+            accounts.externalId,
+            account.externalId === null ? undefined : <code key="external">{account.externalId}</code>,
+          ],
+          [
+            accounts.creator,
+            isPerson ? undefined : account.creatorId === null ? (
+              accounts.deletedAccount
+            ) : (
+              <a href={accountPath(account.creatorId)} class="code" key="creator">
+                {account.creatorId}
+              </a>
+            ),
+          ],
+          [accounts.role, isPerson ? accounts.roles[account.role] : undefined],
+          [
+            accounts.password,
+            isPerson ? (account.hasPassword ? accounts.passwordSet : accounts.passwordMissing) : undefined,
+          ],
+          [accounts.secondFactor, isPerson ? factorsOf(account) : undefined],
+          [accounts.created, <Time at={account.createdAt} as="dateTime" key="created" />],
+          [accounts.updated, <Time at={account.updatedAt} as="dateTime" key="updated" />],
+          [
+            accounts.emailChanges,
+            account.emailChanges.length === 0 ? undefined : (
+              <ul class="plain" key="emails">
+                {account.emailChanges.map(({ previousEmail, changedAt }) => (
+                  <li key={changedAt}>{accounts.emailChanged(previousEmail, formatDateTime(changedAt))}</li>
+                ))}
+              </ul>
+            ),
+          ],
+        ]}
+      />
+    </Section>
+  );
+}

@@ -1,0 +1,124 @@
+/** One account: what is known about it, its keys, sessions, limits and events, and every action of an administrator. */
+import { useSignal } from '@preact/signals';
+import { useLocation } from 'preact-iso/router';
+import { call } from '../../../api.ts';
+import { announce } from '../../../parts/announce.tsx';
+import { Badge } from '../../../parts/badge.tsx';
+import { Icon } from '../../../parts/icon.tsx';
+import { Loaded } from '../../../parts/loaded.tsx';
+import { Menu } from '../../../parts/menu.tsx';
+import { Notice } from '../../../parts/notice.tsx';
+import { Page } from '../../../parts/page.tsx';
+import { Time } from '../../../parts/time.tsx';
+import { useResource } from '../../../resource.ts';
+import { session } from '../../../session.ts';
+import { adminText } from '../../../text/admin-text.ts';
+import { ManagersSection } from '../../service-accounts/managers-section.tsx';
+import { AccountActionDialog } from './account-action-dialog.tsx';
+import { actionGroups, type ActionName } from './account-actions.ts';
+import { AccountFacts } from './account-facts.tsx';
+import { nameOf, type AccountDetail } from './account.tsx';
+import { EntitlementsSection } from './entitlements-section.tsx';
+import { EventsSection } from './events-section.tsx';
+import { KeysSection } from './keys-section.tsx';
+import { LimitsSection } from './limits-section.tsx';
+import { AccountSessions } from './account-sessions.tsx';
+
+/** @param id from the URL */
+export const AccountPage = ({ id }: { readonly id: string }) => <AccountView id={id} key={id} />;
+
+function AccountView({ id }: { readonly id: string }) {
+  const { route } = useLocation();
+  const action = useSignal<ActionName>();
+  /** Counts changes: the lists of the page load again. */
+  const changes = useSignal(0);
+  const account = useResource((signal) => {
+    void changes.value;
+    return call('GET /admin/accounts/:id', { params: { id }, signal });
+  });
+  const onChanged = (sentence: string): void => {
+    changes.value++;
+    announce(sentence);
+  };
+  const current = account.value;
+  return (
+    <Page
+      title={current ? nameOf(current) : adminText.accounts.account}
+      parent={{ href: '/console/admin/accounts', label: adminText.accounts.title }}
+      intro={current?.id === session.value?.account.id && <Badge>{adminText.accounts.you}</Badge>}
+      actions={current && <Actions account={current} onChoose={(name) => void (action.value = name)} />}
+    >
+      <Loaded of={account} rows={5}>
+        {(loaded) => (
+          <div class="sections">
+            <Notices account={loaded} />
+            <AccountFacts account={loaded} />
+            <KeysSection id={id} changes={changes} />
+            {loaded.kind === 'service' ? (
+              <ManagersSection id={id} isAdministered />
+            ) : (
+              <AccountSessions id={id} changes={changes} />
+            )}
+            <LimitsSection account={loaded} onChanged={onChanged} />
+            <EntitlementsSection account={loaded} onChanged={onChanged} />
+            <EventsSection id={id} changes={changes} />
+          </div>
+        )}
+      </Loaded>
+      {current && action.value && (
+        <AccountActionDialog
+          name={action.value}
+          account={current}
+          onClose={() => void (action.value = undefined)}
+          onDone={onChanged}
+          onDeleted={() => route('/console/admin/accounts', true)}
+        />
+      )}
+    </Page>
+  );
+}
+
+function Notices({ account }: { readonly account: AccountDetail }) {
+  return (
+    account.disabledAt && (
+      <Notice tone="warning">
+        <p>
+          {adminText.accounts.disabledSince} <Time at={account.disabledAt} as="dateTime" />
+        </p>
+      </Notice>
+    )
+  );
+}
+
+interface ActionsProps {
+  readonly account: AccountDetail;
+  readonly onChoose: (name: ActionName) => void;
+}
+
+const Actions = ({ account, onChoose }: ActionsProps) => (
+  <Menu
+    buttonClass="button"
+    button={
+      <>
+        {adminText.accounts.actions} <Icon name="down" />
+      </>
+    }
+  >
+    {actionGroups(account).map((group, index) => (
+      <>
+        {index > 0 && <hr />}
+        {group.map(({ name, label, isDangerous }) => (
+          <button
+            type="button"
+            name={name}
+            class={isDangerous ? 'danger' : ''}
+            onClick={() => onChoose(name)}
+            key={name}
+          >
+            {label}
+          </button>
+        ))}
+      </>
+    ))}
+  </Menu>
+);

@@ -1,0 +1,46 @@
+/** The newest audit events of an account. */
+import type { Signal } from '@preact/signals';
+import { call, type ResponseOf } from '../../../api.ts';
+import { Empty, Loaded } from '../../../parts/loaded.tsx';
+import { Section } from '../../../parts/section.tsx';
+import { Table, type Column } from '../../../parts/table.tsx';
+import { Time } from '../../../parts/time.tsx';
+import { useResource } from '../../../resource.ts';
+import { adminText } from '../../../text/admin-text.ts';
+import { eventText } from '../../security/event-text.ts';
+
+type AuditEvent = ResponseOf<'GET /admin/audit'>['events'][number];
+
+const columns = (): readonly Column<AuditEvent>[] => [
+  {
+    label: adminText.accounts.event,
+    cell: ({ action, details }) => eventText(action, details) ?? <span class="code">{action}</span>,
+  },
+  { label: adminText.accounts.actor, priority: 'below', cell: ({ actor }) => <span class="code">{actor}</span> },
+  { label: adminText.accounts.when, priority: 'below', cell: ({ at }) => <Time at={at} /> },
+];
+
+export function EventsSection({ id, changes }: { readonly id: string; readonly changes: Signal<number> }) {
+  const events = useResource((signal) => {
+    void changes.value;
+    return call('GET /admin/audit', { query: { account: id, limit: '10' }, signal });
+  });
+  return (
+    <Section title={adminText.accounts.events} description={adminText.accounts.eventsIntro}>
+      <Loaded of={events}>
+        {(page) =>
+          page.events.length === 0 ? (
+            <Empty title={adminText.accounts.noEvents} />
+          ) : (
+            <Table
+              label={adminText.accounts.events}
+              columns={columns()}
+              rows={page.events}
+              keyOf={(event) => event.id}
+            />
+          )
+        }
+      </Loaded>
+    </Section>
+  );
+}
