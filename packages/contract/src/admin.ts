@@ -21,6 +21,7 @@ import {
 } from './admin-keys.ts';
 import { adminExportAudit, adminListAudit } from './admin-audit.ts';
 import { adminFindKey, adminSearchKeys } from './admin-key-list.ts';
+import { adminReadSettings } from './admin-settings.ts';
 import { adminListSigningKeys, adminRotateSigningKeys } from './admin-signing-keys.ts';
 import { account, administrator, changing, message, ofAccount } from './admin-parts.ts';
 import { administratorErrors, newPasswordErrors } from './error-groups.ts';
@@ -332,5 +333,6 @@ export const adminRoutes = [
   adminExportAudit,
   adminListSigningKeys,
   adminRotateSigningKeys,
+  adminReadSettings,
   createFirstAdministrator,
 ] as const;

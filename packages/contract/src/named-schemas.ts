@@ -7,6 +7,7 @@ import * as accountActivity from './account-activity.ts';
 import * as accountExport from './account-export.ts';
 import * as accounts from './accounts.ts';
 import * as adminKeyList from './admin-key-list.ts';
+import * as adminSettings from './admin-settings.ts';
 import * as adminSigningKeys from './admin-signing-keys.ts';
 import * as administration from './admin-schemas.ts';
 import * as keyChanges from './api-key-changes.ts';
@@ -150,6 +151,9 @@ export const responseSchemas: Readonly<Record<string, TSchema>> = {
   OwnedApiKeyPage: adminKeyList.OwnedKeyPage,
   SigningKey: adminSigningKeys.SigningKey,
   SigningKeyList: adminSigningKeys.SigningKeyList,
+  Setting: adminSettings.SettingInForce,
+  InstallationCheck: adminSettings.InstallationCheck,
+  Settings: adminSettings.SettingsInForce,
   AuditEvent: administration.AuditEvent,
   AuditPage: administration.AuditPage,
   ConsoleConfig: consoleSession.ConsoleConfig,

@@ -144,17 +144,18 @@ export async function newApp({
   };
   const logLines: string[] = [];
   try {
-    const config = readConfig({
+    const settings = {
       KEYREEVE_PORT: '0',
       KEYREEVE_ADMIN_PORT: '0',
       KEYREEVE_DRAIN_SECONDS: '0',
       KEYREEVE_LOG_LEVEL: 'trace',
       ...own.environment,
       ...environment,
-    });
+    };
+    const config = readConfig(settings);
     const log = createLog(config.logLevel, { write: (line: string) => void logLines.push(line) });
     const limited = { areRequestsLimited, requestedMailDelayMsMax: 0, requestBounds, consoleFolder };
-    const service = await startService({ config, clock, log, argon2, ...limited });
+    const service = await startService({ config, environment: settings, clock, log, argon2, ...limited });
     const db = await openDatabase(config.database, deriveKeys(findMasterKey(config)).auditChain);
     return new TestApp({ clock, service, place: own, logLines, db, cleanUp });
   } catch (error) {

@@ -8,7 +8,7 @@ import { isLoopback } from '../foundation/ip-address.ts';
 import { isUsable } from '../modules/passkeys/relying-party.ts';
 import { readSecretFile } from '../foundation/secret-file.ts';
 
-type Environment = Readonly<Record<string, string | undefined>>;
+export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The settings in force. A value is undefined if its setting is empty and has no default. */
 export type Config = { readonly [Key in keyof typeof settings]: ReturnType<(typeof settings)[Key]['parse']> };
@@ -123,26 +123,29 @@ export interface DescribedSetting {
   readonly name: string;
   /** `[redacted]` for a secret. */
   readonly value: string;
-  readonly source: 'environment' | 'default';
+  /** `file`: the variable with `_FILE` at its end names a file with the value. */
+  readonly source: 'environment' | 'file' | 'default';
 }
 
 /** All settings in force, without secrets. */
 export const describeConfig = (environment: Environment): DescribedSetting[] =>
   Object.values<Setting<unknown>>(settings).map((setting) => {
     const { name, isSecret } = setting;
-    const isSet = Boolean(environment[name] || (isSecret && environment[`${name}_FILE`]));
-    return {
-      name,
-      value: isSet ? describeValue(environment, setting) : setting.default,
-      source: isSet ? 'environment' : 'default',
-    };
+    const source = environment[name] ? 'environment' : isSecret && environment[`${name}_FILE`] ? 'file' : 'default';
+    return { name, value: source === 'default' ? setting.default : describeValue(environment, setting), source };
   });
 
+/** Shown instead of a secret. */
+export const redacted = '[redacted]';
+
 function describeValue(environment: Environment, setting: Setting<unknown>): string {
-  if (!setting.isSecret) return environment[setting.name] ?? '';
+  if (!setting.isSecret) return withoutPasswords(environment[setting.name] ?? '');
   try {
-    return setting.describe?.(textOf(environment, setting) ?? '') ?? '[redacted]';
+    return setting.describe?.(textOf(environment, setting) ?? '') ?? redacted;
   } catch {
-    return '[redacted]';
+    return redacted;
   }
 }
+
+/** No setting that is not a secret accepts a URL with a user, except as other text, such as an audience. */
+const withoutPasswords = (text: string): string => text.replaceAll(/(:\/\/)[^/\s,]*@/g, `$1${redacted}@`);

@@ -54,6 +54,7 @@ import { logFailure } from '../http/problem-log.ts';
 import type { Route } from '../http/route.ts';
 import { Streams } from '../http/stream.ts';
 import { healthRoutes, type Health } from './health.ts';
+import { settingsRoutes, type SettingsView } from './settings-view.ts';
 
 export interface RouteOptions extends AdminParts {
   readonly tokens: Tokens;
@@ -77,6 +78,7 @@ export interface RouteOptions extends AdminParts {
   readonly githubReports: GithubReports | undefined;
   readonly verifier: Verifier;
   readonly signingKeys: SigningKeys;
+  readonly settingsView: SettingsView;
   readonly webhooks: Webhooks;
   readonly health: Health;
   readonly log: Log;
@@ -140,6 +142,7 @@ function ownRoutesOf(options: RouteOptions): readonly Route[] {
     // Separate from the exports of accounts: accounts that do not read theirs do not prevent those of administrators.
     ...auditRoutes(options.directory.auditLog, newStreams()),
     ...signingKeyRoutes(signingKeys),
+    ...settingsRoutes(options.settingsView),
     ...managerAdminRoutes(options.managers),
     ...scopeAdminRoutes(options.scopeCatalogue),
     ...webhookRoutes(webhooks),

@@ -6,7 +6,7 @@ import { keyPrefixWarnings } from '../modules/api-keys/key-prefixes.ts';
 import { catalogueWarnings } from '../modules/scope-catalogue/warnings.ts';
 import { recordEarlierPrefix } from '../modules/api-keys/store.ts';
 import { monotonicMs, type Clock } from '../foundation/clock.ts';
-import type { Config } from './config.ts';
+import { describeConfig, processEnvironment, type Config, type Environment } from './config.ts';
 import { warningsOf } from './config-warnings.ts';
 import type { Argon2Parameters } from '../foundation/crypto/password.ts';
 import type { DatabaseReplacedError, FileIdentity } from '../foundation/database/file-identity.ts';
@@ -31,10 +31,13 @@ import { ConsoleAssets } from '../modules/console/assets.ts';
 import { ConsoleHost } from '../modules/console/paths.ts';
 import { operatorName } from '../modules/mail/sender.ts';
 import type { Metrics } from './metrics.ts';
+import { SettingsView } from './settings-view.ts';
 import { mailTemplates, wire, type Services } from './wiring.ts';
 
 export interface ServiceOptions {
   readonly config: Config;
+  /** The source of the configuration, for the page of settings. Default: that of the process. */
+  readonly environment?: Environment;
   readonly clock: Clock;
   readonly log: Log;
   /** Default: the strength for production. Tests use cheaper hashes. */
@@ -215,6 +218,7 @@ async function startPublic(installation: Installation, options: ServiceOptions) 
     });
     const { trustedProxies, corsOrigins } = config;
     const linkPages = linkPagesOf(config, publicUrl);
+    const described = describeConfig(options.environment ?? processEnvironment());
     app = new App({
       ...services,
       errors,
@@ -228,6 +232,7 @@ async function startPublic(installation: Installation, options: ServiceOptions) 
       consoleAssets: new ConsoleAssets({ log, folder: options.consoleFolder }),
       consoleHost: new ConsoleHost({ isOn: config.hasConsole, consoleUrl: config.consoleUrl, publicUrl }),
       requestBounds,
+      settingsView: new SettingsView({ ...services, config, db, clock }, described),
     });
     ready.resolve(app);
     services.outbox.start();

@@ -1,9 +1,6 @@
 /** Output of commands: text, or one JSON value with `--json`. */
-import { readFileSync } from 'node:fs';
-
-export const version = (
-  JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string }
-).version;
+export { version } from '../app/version.ts';
+export { plural } from '../foundation/plural.ts';
 
 export interface OutputOptions {
   readonly json?: boolean;
@@ -39,5 +36,3 @@ export function shorten(text: string, charsMax: number): string {
   const chars = [...text];
   return chars.length <= charsMax ? text : `${chars.slice(0, charsMax - 1).join('')}…`;
 }
-
-export const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;

@@ -21,6 +21,7 @@ export const consoleRequests = <Send>(own: Make<Send>, administered: MakeAbout<S
   ),
   adminListAudit: administered('GET', () => 'audit?account=acc_1&action=session.created'),
   adminListSigningKeys: administered('GET', () => 'signing-keys'),
+  adminReadSettings: administered('GET', () => 'settings'),
   adminRotateSigningKeys: administered('POST', () => 'signing-keys/rotate'),
   adminExportAudit: administered(
     'GET',

@@ -1,0 +1,175 @@
+/**
+ * Checks of the configuration and the installation, for `keyreeve doctor` and `GET /admin/settings`. Each reads a bounded number
+ * of rows.
+ */
+import { statSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { environmentMistakes, keyPrefixWarnings } from '../modules/api-keys/key-prefixes.ts';
+import { catalogueWarnings } from '../modules/scope-catalogue/warnings.ts';
+import { dayMs, type Clock } from '../foundation/clock.ts';
+import { describeDatabase } from '../foundation/database/database.ts';
+import type { Db } from '../foundation/database/db.ts';
+import { durabilityOf, type Durability } from '../foundation/database/durability.ts';
+import { plural } from '../foundation/plural.ts';
+import { readTemplates } from '../modules/mail/templates/templates.ts';
+import type { Outbox, WaitingJobs } from '../modules/outbox/outbox.ts';
+import type { SigningKeys } from '../modules/signing-keys/signing-keys.ts';
+import type { Config } from './config.ts';
+import { warningsOf } from './config-warnings.ts';
+import { masterKeyPath } from './earlier-installation.ts';
+import { version } from './version.ts';
+
+export interface Check {
+  readonly name: string;
+  readonly state: 'ok' | 'note' | 'warning' | 'failed';
+  readonly detail: string;
+}
+
+/** An older signing key should be rotated (ASVS 11.1.1). */
+const signingKeyAgeDaysMax = 180;
+const outboxAgeMsMax = 900_000;
+
+export interface CheckedInstallation {
+  readonly config: Config;
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly outbox: Outbox;
+  readonly signingKeys: SigningKeys;
+}
+
+export const runtimeCheck = (): Check => ({
+  name: 'runtime',
+  state: 'ok',
+  detail: `Keyreeve ${version}, Node ${process.versions.node}, SQLite ${process.versions['sqlite'] ?? 'unknown'}`,
+});
+
+/** Without the database. */
+export const configurationChecks = (config: Config): Check[] => [
+  ...checkMasterKey(config),
+  ...checkExposure(config),
+  ...checkMail(config),
+  ...checkWorkers(config),
+];
+
+/** @throws DomainError `unavailable` */
+export async function installationChecks({
+  config,
+  db,
+  clock,
+  outbox,
+  signingKeys,
+}: CheckedInstallation): Promise<Check[]> {
+  const keys = await signingKeys.list();
+  const active = keys.find(({ state }) => state === 'active');
+  const ageDays = active ? Math.floor((clock.now() - active.activatesAt) / dayMs) : 0;
+  const isOld = ageDays > signingKeyAgeDaysMax;
+  return [
+    {
+      name: 'database',
+      state: 'ok',
+      detail: `${describeDatabase(config.database)} responds; its schema is current and its master key is correct`,
+    },
+    ...checkServer(config, await durabilityOf(db)),
+    ...(await environmentMistakes(db, config)).map((detail): Check => ({
+      name: 'environments',
+      state: 'failed',
+      detail,
+    })),
+    ...(await keyPrefixWarnings(db, config)).map((detail): Check => ({ name: 'key prefix', state: 'warning', detail })),
+    ...(await catalogueWarnings(db, config)).map((detail): Check => ({ name: 'scopes', state: 'warning', detail })),
+    {
+      name: 'signing key',
+      state: !active ? 'note' : isOld ? 'warning' : 'ok',
+      detail: active
+        ? `${active.kid} (${active.alg}) has signed for ${ageDays} days${isOld ? '; run `keyreeve signing-key rotate`' : ''}`
+        : 'none; `serve` creates the first',
+    },
+    ...checkOutbox(await outbox.waiting()),
+  ];
+}
+
+/** The service starts jobs immediately. An old job has failed repeatedly, or no service runs. */
+const checkOutbox = (waiting: readonly WaitingJobs[]): Check[] =>
+  waiting
+    .filter(({ oldestMs }) => oldestMs > outboxAgeMsMax)
+    .map(({ kind, count, oldestMs }) => ({
+      name: 'outbox',
+      state: 'warning',
+      detail: `${plural(count, kind)} waiting, the oldest for ${Math.floor(oldestMs / 60_000)} minutes; for the reason, read outbox_failed in the log`,
+    }));
+
+/** SQLite has no settings that affect durability. */
+function checkServer({ database }: Config, { version: serverVersion, warnings }: Durability): Check[] {
+  if (database.kind === 'sqlite') return [];
+  const found = warnings.length === 0 ? ['acknowledged commits are on its disk'] : warnings;
+  const state = warnings.length === 0 ? 'ok' : 'warning';
+  return found.map((detail) => ({ name: 'server', state, detail: `PostgreSQL ${serverVersion}: ${detail}` }));
+}
+
+function checkMasterKey({ masterKey: given, database, publicUrl }: Config): Check[] {
+  if (given || database.kind === 'postgres')
+    return [{ name: 'master key', state: 'ok', detail: 'set by the configuration' }];
+  const path = masterKeyPath(database.path);
+  const isExposed = publicUrl?.startsWith('https:') ?? false;
+  const detail = `in ${path}, beside the database: a copy of the folder contains both`;
+  return [
+    {
+      name: 'master key',
+      state: isExposed ? 'warning' : 'note',
+      detail: isExposed ? `${detail}. Set KEYREEVE_MASTER_KEY_FILE` : detail,
+    },
+    // `openInstallation` has already checked the mode of the master key (secret-file.ts).
+    { name: 'file modes', ...checkMode(database.path) },
+  ];
+}
+
+function checkMode(path: string): Pick<Check, 'state' | 'detail'> {
+  const found = statSync(path, { throwIfNoEntry: false });
+  const isOpen = process.platform !== 'win32' && found !== undefined && (found.mode & 0o077) !== 0;
+  return isOpen
+    ? { state: 'failed', detail: `other users can read ${path}; run chmod 600 on it` }
+    : { state: 'ok', detail: 'other users cannot read the database or the master key' };
+}
+
+/** One worker is the default and needs no check. */
+function checkWorkers({ workers: count }: Config): Check[] {
+  const cores = availableParallelism();
+  if (count === 1) return [];
+  return [
+    count > cores
+      ? {
+          name: 'workers',
+          state: 'warning',
+          detail: `${count} on ${cores} cores: more workers than cores do not increase throughput`,
+        }
+      : { name: 'workers', state: 'ok', detail: `${count} on ${cores} cores` },
+  ];
+}
+
+function checkMail({ smtpUrl, mailFrom = '', mailTemplates }: Config): Check[] {
+  const { mistakes } = readTemplates(mailTemplates);
+  const none = 'not configured: sign-up and password reset are not possible; set KEYREEVE_SMTP_URL';
+  return [
+    smtpUrl === undefined
+      ? { name: 'mail', state: 'note', detail: none }
+      : {
+          name: 'mail',
+          state: 'ok',
+          detail: `${withoutPassword(smtpUrl)}, from ${mailFrom}; \`keyreeve mail test\` sends a test mail`,
+        },
+    ...mistakes.map((detail): Check => ({ name: 'mail template', state: 'failed', detail })),
+  ];
+}
+
+function withoutPassword(text: string): string {
+  const { protocol, host } = new URL(text);
+  return `${protocol}//${host}`;
+}
+
+function checkExposure(config: Config): Check[] {
+  const detail = config.publicUrl ?? 'http://localhost, only on this machine';
+  return [
+    { name: 'public address', state: 'ok', detail },
+    ...warningsOf(config).map((warning): Check => ({ name: 'configuration', state: 'warning', detail: warning })),
+  ];
+}
