@@ -5,7 +5,7 @@ import { NotFoundPage } from '../not-found-page.tsx';
 import { AccountPage } from './accounts/account-page.tsx';
 import { AccountsPage } from './accounts/accounts-page.tsx';
 import { AdminKeysPage } from './keys/keys-page.tsx';
-import { AdministeredKeyPage } from './accounts/administered-keys.tsx';
+import { AdministeredKeyPage } from './accounts/administered-key-page.tsx';
 import { Navigation } from './navigation.tsx';
 
 // For the build, as in further-pages.ts.

@@ -11,18 +11,15 @@ import { Time } from '../../../parts/time.tsx';
 import { adminText } from '../../../text/admin-text.ts';
 import { text } from '../../../text/text.ts';
 import { deletion, DeletionNotice } from '../../keys/delete-key-dialog.tsx';
-import type { ListedKey } from '../../keys/key-owner.ts';
 import { KeyState } from '../../keys/key-state.tsx';
-import { keysOfAccount } from './administered-keys.tsx';
+import { ownedKeyPath, type OwnedKey } from '../keys/administered-keys.ts';
 
-type AdministeredKey = Omit<ListedKey, 'usage'>;
-
-const columnsOf = (id: string): readonly Column<AdministeredKey>[] => [
+const columns = (): readonly Column<OwnedKey>[] => [
   {
     label: text.keys.nickname,
-    cell: ({ id: keyId, nickname }) => (
-      <a class="row-link nickname" href={keysOfAccount(id).keyPath(keyId)} title={nickname}>
-        <bdi>{nickname}</bdi>
+    cell: (key) => (
+      <a class="row-link nickname" href={ownedKeyPath(key)} title={key.nickname}>
+        <bdi>{key.nickname}</bdi>
       </a>
     ),
   },
@@ -42,7 +39,7 @@ interface KeysSectionProps {
 }
 
 export function KeysSection({ id, changes }: KeysSectionProps) {
-  const list = useList<AdministeredKey>([], async (query, signal) => {
+  const list = useList<OwnedKey>([], async (query, signal) => {
     void changes.value;
     const page = await call('GET /admin/api-keys', { query: { limit: '20', ...query, owner: id }, signal });
     return { items: page.apiKeys, nextCursor: page.nextCursor };
@@ -56,7 +53,7 @@ export function KeysSection({ id, changes }: KeysSectionProps) {
           items.length === 0 && !list.previous ? (
             <Empty title={adminText.accounts.noKeys} />
           ) : (
-            <Table label={adminText.accounts.keys} columns={columnsOf(id)} rows={items} keyOf={(key) => key.id} />
+            <Table label={adminText.accounts.keys} columns={columns()} rows={items} keyOf={(key) => key.id} />
           )
         }
       </Loaded>

@@ -1,21 +1,33 @@
 /** The requests of an administrator for the keys of an account, and their path in the console. */
 import { call, type ResponseOf } from '../../../api.ts';
-import type { KeyOwner } from '../../keys/key-owner.ts';
+import { adminText } from '../../../text/admin-text.ts';
+import type { KeySource } from '../../keys/key-owner.ts';
 import { accountPath } from '../accounts/account.tsx';
 
 export type OwnedKey = ResponseOf<'GET /admin/api-keys'>['apiKeys'][number];
 
-export const ownedKeyPath = ({ id, owner }: Pick<OwnedKey, 'id' | 'owner'>): string =>
-  `${accountPath(owner.id)}/keys/${id}`;
+const keyPathOf = (accountId: string, keyId: number): string => `${accountPath(accountId)}/keys/${keyId}`;
 
-/** For the dialog that deletes a key. */
-export const administeredKeysOf = (accountId: string): Pick<KeyOwner, 'get' | 'usage' | 'remove'> => ({
-  get: (keyId, signal) =>
-    call('GET /admin/accounts/:id/api-keys/:keyId', { params: { id: accountId, keyId }, ...(signal && { signal }) }),
-  usage: async (keyId, step, from, signal) => {
-    const request = { params: { id: accountId, keyId }, query: { step, from: from.toISOString() } };
-    return (await call('GET /admin/accounts/:id/api-keys/:keyId/usage', { ...request, ...(signal && { signal }) }))
-      .usage;
-  },
-  remove: (keyId) => call('DELETE /admin/accounts/:id/api-keys/:keyId', { params: { id: accountId, keyId } }),
-});
+export const ownedKeyPath = ({ id, owner }: Pick<OwnedKey, 'id' | 'owner'>): string => keyPathOf(owner.id, id);
+
+/** @param accountId of the owner */
+export function administeredKeysOf(accountId: string): KeySource {
+  const requestOf = (keyId: number, signal?: AbortSignal) => ({
+    params: { id: accountId, keyId },
+    ...(signal && { signal }),
+  });
+  return {
+    listPath: accountPath(accountId),
+    listLabel: () => adminText.accounts.account,
+    keyPath: (id) => keyPathOf(accountId, id),
+    get: (id, signal) => call('GET /admin/accounts/:id/api-keys/:keyId', requestOf(id, signal)),
+    // The form of administrators has only the members that this route accepts.
+    change: (id, body) => call('PATCH /admin/accounts/:id/api-keys/:keyId', { ...requestOf(id), body }),
+    remove: (id) => call('DELETE /admin/accounts/:id/api-keys/:keyId', requestOf(id)),
+    usage: async (id, step, from, signal) => {
+      const query = { step, from: from.toISOString() };
+      const request = { ...requestOf(id, signal), query };
+      return (await call('GET /admin/accounts/:id/api-keys/:keyId/usage', request)).usage;
+    },
+  };
+}

@@ -1,0 +1,8 @@
+/** One key of an account, for administrators. */
+import { KeyView } from '../../keys/key-page.tsx';
+import { administeredKeysOf } from '../keys/administered-keys.ts';
+
+/** The parameters are from the URL. */
+export const AdministeredKeyPage = ({ id, keyId }: { readonly id: string; readonly keyId: string }) => (
+  <KeyView owner={administeredKeysOf(id)} id={Number(keyId)} key={keyId} />
+);
