@@ -21,6 +21,7 @@ import {
 } from './admin-keys.ts';
 import { adminExportAudit, adminListAudit } from './admin-audit.ts';
 import { adminFindKey, adminSearchKeys } from './admin-key-list.ts';
+import { adminReadOutbox, adminTestMail } from './admin-mail.ts';
 import { adminReadSettings } from './admin-settings.ts';
 import { adminListSigningKeys, adminRotateSigningKeys } from './admin-signing-keys.ts';
 import { account, administrator, changing, message, ofAccount } from './admin-parts.ts';
@@ -334,5 +335,7 @@ export const adminRoutes = [
   adminListSigningKeys,
   adminRotateSigningKeys,
   adminReadSettings,
+  adminReadOutbox,
+  adminTestMail,
   createFirstAdministrator,
 ] as const;

@@ -1,4 +1,4 @@
-/** Lifetimes of sessions of the console. Part of the tables in limits.ts. */
+/** Limits of the console: lifetimes of its sessions, and test mails. Part of the tables in limits.ts. */
 import { limit, type Limits } from './limit-definition.ts';
 
 export const consoleLimits = {
@@ -13,6 +13,7 @@ export const consoleLimits = {
     'The same without an action, while the account is an administrator.',
   ),
   consoleAdministratorSecondsMax: limit(86_400, 'The same in any case, while the account is an administrator.'),
+  testMailsPerHourMax: limit(20, 'Test mails that an administrator sends in an hour. More: 429.'),
   // Each extension is a write.
   consoleExtensionSeconds: limit(300, 'Shortest time between two extensions of a session by actions of the person.'),
 } as const satisfies Limits;

@@ -6,6 +6,7 @@ export type { AccountDetail, AccountPage, AdministeredAccount, AuditPage } from 
 export * from './admin-audit.ts';
 export { adminFindKey, adminSearchKeys, type FoundKey, type OwnedKeyPage } from './admin-key-list.ts';
 export * from './admin-keys.ts';
+export { adminReadOutbox, adminTestMail, type MailTestResult, type OutboxPage } from './admin-mail.ts';
 export { adminReadSettings, type SettingsInForce } from './admin-settings.ts';
 export * from './admin-signing-keys.ts';
 export * from './admin.ts';

@@ -7,6 +7,7 @@ import * as accountActivity from './account-activity.ts';
 import * as accountExport from './account-export.ts';
 import * as accounts from './accounts.ts';
 import * as adminKeyList from './admin-key-list.ts';
+import * as adminMail from './admin-mail.ts';
 import * as adminSettings from './admin-settings.ts';
 import * as adminSigningKeys from './admin-signing-keys.ts';
 import * as administration from './admin-schemas.ts';
@@ -151,6 +152,10 @@ export const responseSchemas: Readonly<Record<string, TSchema>> = {
   OwnedApiKeyPage: adminKeyList.OwnedKeyPage,
   SigningKey: adminSigningKeys.SigningKey,
   SigningKeyList: adminSigningKeys.SigningKeyList,
+  OutboxKind: adminMail.OutboxKind,
+  OutboxJob: adminMail.OutboxJob,
+  OutboxPage: adminMail.OutboxPage,
+  MailTestResult: adminMail.MailTestResult,
   Setting: adminSettings.SettingInForce,
   InstallationCheck: adminSettings.InstallationCheck,
   Settings: adminSettings.SettingsInForce,

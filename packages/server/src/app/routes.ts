@@ -3,6 +3,7 @@
  * client can reach.
  */
 import { auditRoutes } from '../modules/administration/audit-routes.ts';
+import { mailRoutes, type MailParts } from '../modules/administration/mail-routes.ts';
 import {
   adminRoutes,
   firstAdministratorRoutes,
@@ -56,7 +57,7 @@ import { Streams } from '../http/stream.ts';
 import { healthRoutes, type Health } from './health.ts';
 import { settingsRoutes, type SettingsView } from './settings-view.ts';
 
-export interface RouteOptions extends AdminParts {
+export interface RouteOptions extends AdminParts, MailParts {
   readonly tokens: Tokens;
   readonly selfService: SelfService;
   readonly apiKeys: ApiKeys;
@@ -143,6 +144,7 @@ function ownRoutesOf(options: RouteOptions): readonly Route[] {
     ...auditRoutes(options.directory.auditLog, newStreams()),
     ...signingKeyRoutes(signingKeys),
     ...settingsRoutes(options.settingsView),
+    ...mailRoutes(options),
     ...managerAdminRoutes(options.managers),
     ...scopeAdminRoutes(options.scopeCatalogue),
     ...webhookRoutes(webhooks),

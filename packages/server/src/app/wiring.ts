@@ -5,6 +5,8 @@ import { Administration } from '../modules/administration/administration.ts';
 import { Directory } from '../modules/administration/directory.ts';
 import { EmailSetting } from '../modules/administration/email-setting.ts';
 import { FirstAdministrator } from '../modules/administration/first-administrator.ts';
+import { MailTest } from '../modules/administration/mail-test.ts';
+import { OutboxView } from '../modules/administration/outbox-view.ts';
 import { KeyFinder } from '../modules/administration/key-finder.ts';
 import { parseEmail } from '../modules/accounts/email.ts';
 import { findLanguage } from '../modules/accounts/store.ts';
@@ -82,9 +84,11 @@ export interface Services extends SignInServices {
   readonly limiter: KeyLimiter;
   readonly links: Links;
   readonly mailer: Mailer;
+  readonly mailTest: MailTest;
   readonly managedAccount: OwnerOf;
   /** Only a service starts it. */
   readonly outbox: Outbox;
+  readonly outboxView: OutboxView;
   readonly orphanedMeters: OrphanedMeters;
   readonly quotaNotices: QuotaNotices;
   readonly managers: Managers;
@@ -121,7 +125,8 @@ export function wire(options: WiringOptions): Services {
   const outbox = new Outbox({ db, clock, seal: keys.outboxSeal, delayMsMax, ...(onFailure ? { onFailure } : {}) });
   const mailer = new Mailer(outbox, config.smtpUrl !== undefined);
   const links = new Links(config.linksUrl ?? `${issuer}/account`);
-  handleMail(outbox, db, config, issuer);
+  const product = operatorName(config.mailFrom, issuer);
+  const server = handleMail(outbox, db, config, product);
   const codes = new OneTimeCodes(keys.oneTimeCodeHash);
   const { deletionJournal: folder } = config;
   const journal = folder === undefined ? undefined : new DeletionJournal({ folder, db, clock, keys });
@@ -269,9 +274,11 @@ export function wire(options: WiringOptions): Services {
     limiter,
     links,
     mailer,
+    mailTest: new MailTest({ clock, accounts, requests, server, product }),
     managedAccount: managedAccount(db),
     orphanedMeters: new OrphanedMeters(db),
     outbox,
+    outboxView: new OutboxView(db, clock, outbox),
     quotaNotices,
     managers: new Managers({ db, clock, creationLimits, revocations: journal }),
     scopeCatalogue,
@@ -297,19 +304,21 @@ export function mailTemplates({ mailTemplates: folder }: Config): Templates {
   return templates;
 }
 
-function handleMail(outbox: Outbox, db: Db, config: Config, publicUrl: string): void {
-  if (config.smtpUrl === undefined || config.mailFrom === undefined) return;
-  const sender = parseSender(config.mailFrom);
+/** @returns undefined without a mail server */
+function handleMail(outbox: Outbox, db: Db, config: Config, product: string): SmtpServer | undefined {
+  if (config.smtpUrl === undefined || config.mailFrom === undefined) return undefined;
+  const server = new SmtpServer(config.smtpUrl, parseSender(config.mailFrom));
   let templates: Templates | undefined;
   const delivery = {
-    server: new SmtpServer(config.smtpUrl, sender),
-    product: operatorName(config.mailFrom, publicUrl),
+    server,
+    product,
     templates: () => (templates ??= mailTemplates(config)),
     languageOf: (email: string) => findLanguage(db, parseEmail(email)?.canonicalEmail ?? ''),
     defaultLanguage: config.language,
   };
   outbox.handle('mail', deliverMail(delivery));
   outbox.handle('decoy', renderDecoy(delivery));
+  return server;
 }
 
 const logFailure =

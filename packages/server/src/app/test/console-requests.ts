@@ -21,6 +21,8 @@ export const consoleRequests = <Send>(own: Make<Send>, administered: MakeAbout<S
   ),
   adminListAudit: administered('GET', () => 'audit?account=acc_1&action=session.created'),
   adminListSigningKeys: administered('GET', () => 'signing-keys'),
+  adminReadOutbox: administered('GET', () => 'outbox?kind=mail&state=failing'),
+  adminTestMail: administered('POST', () => 'mail/test'),
   adminReadSettings: administered('GET', () => 'settings'),
   adminRotateSigningKeys: administered('POST', () => 'signing-keys/rotate'),
   adminExportAudit: administered(

@@ -29,6 +29,25 @@ export interface WaitingJobs {
   readonly oldestAt: number;
 }
 
+/** A job without its content. */
+export interface ListedJob {
+  readonly id: string;
+  readonly kind: string;
+  readonly queue: string;
+  readonly createdAt: number;
+  readonly dueAt: number;
+  readonly attempts: number;
+  /** Of the last failed attempt. */
+  readonly lastError: string | null;
+}
+
+export interface JobFilter {
+  /** Empty for any. */
+  readonly kind: string;
+  /** Undefined for any. */
+  readonly isFailing: boolean | undefined;
+}
+
 const insert = sql(
   'insert_outbox',
   `insert into outbox (id, kind, queue, payload, created_at, due_at, attempts, claimed_until, last_error)
@@ -78,6 +97,19 @@ const count = sql<WaitingJobs>(
    from (select kind, created_at from outbox limit $1) as counted group by kind order by kind`,
 );
 
+const part = 'select * from outbox where id > $1 order by id limit $2';
+// $4: 1 for failing jobs, 0 for others, -1 for both.
+const listPage = sql<ListedJob>(
+  'list_outbox_page',
+  `select id, kind, queue, created_at as "createdAt", due_at as "dueAt", attempts, last_error as "lastError"
+   from (${part}) part where ($3 = '' or kind = $3)
+     and ($4 = -1 or (case when last_error is null then 0 else 1 end) = $4) order by id limit $5`,
+);
+const selectLastListed = sql<{ id: string }>(
+  'last_listed_outbox_job',
+  'select id from outbox where id > $1 order by id limit 1 offset $2',
+);
+
 /** Further queues wait until some of these are empty. */
 const queuesMax = 1_000;
 
@@ -117,3 +149,24 @@ export const removeQueueTx = async (tx: Transaction, queue: string): Promise<voi
 
 /** Counts jobs by kind, `rowsMax` rows at most. */
 export const countJobs = (db: Db, rowsMax: number): Promise<WaitingJobs[]> => db.all(count, [rowsMax]);
+
+export interface JobPart {
+  /** Only jobs with a higher id. */
+  readonly after: string;
+  /** How many jobs are searched. */
+  readonly searchedMax: number;
+  /** How many jobs are returned. */
+  readonly limit: number;
+}
+
+/** In the order of ids. */
+export const listJobs = (
+  db: Db,
+  { kind, isFailing }: JobFilter,
+  { after, searchedMax, limit }: JobPart,
+): Promise<ListedJob[]> =>
+  db.all(listPage, [after, searchedMax, kind, isFailing === undefined ? -1 : Number(isFailing), limit]);
+
+/** @returns the last job that {@link listJobs} searches; undefined if it searches all remaining jobs */
+export const findLastListed = async (db: Db, { after, searchedMax }: JobPart): Promise<string | undefined> =>
+  (await db.get(selectLastListed, [after, searchedMax - 1]))?.id;

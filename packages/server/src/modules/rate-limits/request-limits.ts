@@ -85,6 +85,12 @@ export class RequestLimits {
       { bucket: this.#bucket('export', accountId), max: limits.accountExportsPerHourMax, policy: 'account exports' },
     ]);
 
+  /** Counts a test mail of an administrator. @throws DomainError `too_many_requests` */
+  countTestMail = (accountId: string): Promise<void> =>
+    this.#count([
+      { bucket: this.#bucket('test mail', accountId), max: limits.testMailsPerHourMax, policy: 'test mails' },
+    ]);
+
   /** Counts a change of an account to itself. @throws DomainError `too_many_requests` */
   async countOwnChange(kind: keyof typeof ownChangesMax, accountId: string): Promise<void> {
     const bucket = this.#bucket(kind, accountId);

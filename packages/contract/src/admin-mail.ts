@@ -1,0 +1,86 @@
+/** Administration: the outbox, which has the mail and webhooks that are not delivered yet, and a test of the mail server. */
+import Type, { type Static } from 'typebox';
+import { administrator } from './admin-parts.ts';
+import { administratorErrors } from './error-groups.ts';
+import { limits } from './limits.ts';
+import { nextCursor, pageFields } from './paging.ts';
+import type { RouteContract } from './route.ts';
+import { Instant, orNull, Text } from './schemas.ts';
+
+const strict = { additionalProperties: false } as const;
+
+/** `decoy`: as long as a mail, and sends none. */
+const kinds = ['mail', 'decoy', 'sign_up', 'password_reset', 'webhook'] as const;
+const Kind = Type.String({ examples: ['mail'] });
+
+export const OutboxKind = Type.Object(
+  {
+    kind: Kind,
+    count: Type.Integer({ minimum: 0, description: 'At most 10,000 jobs of all kinds are counted' }),
+    oldestAt: Instant,
+  },
+  strict,
+);
+
+export const OutboxJob = Type.Object(
+  {
+    id: Type.String({ examples: ['msg_3K9vQm1ZyT4cW8nB6pXr2L'] }),
+    kind: Kind,
+    webhookId: orNull(Text('whe_3K9vQm1ZyT4cW8nB6pXr2L', 'The endpoint of a webhook'), null),
+    createdAt: Instant,
+    attempts: Type.Integer({ minimum: 0, description: 'Including one in progress' }),
+    nextAttemptAt: Instant,
+    lastFailure: orNull(Text('the mail server answered 451', 'Of the last failed attempt'), null),
+  },
+  strict,
+);
+
+export const OutboxPage = Type.Object(
+  { kinds: Type.Array(OutboxKind), jobs: Type.Array(OutboxJob, { examples: [[]] }), nextCursor },
+  strict,
+);
+export type OutboxPage = Static<typeof OutboxPage>;
+
+export const MailTestResult = Type.Object(
+  {
+    to: Text('ada@example.com', 'The administrator’s own email address'),
+    delivered: Type.Boolean({ description: 'Whether the mail server accepted the mail' }),
+    response: orNull(Text('250 2.0.0 Ok: queued', 'Of the mail server')),
+    failure: orNull(Text('the mail server answered 451'), null),
+  },
+  strict,
+);
+export type MailTestResult = Static<typeof MailTestResult>;
+
+export const adminReadOutbox = {
+  ...administrator,
+  id: 'adminReadOutbox',
+  method: 'GET',
+  path: '/admin/outbox',
+  summary: 'List jobs of the outbox',
+  description: `Mail, webhooks and other jobs that are not finished, in the order of their ids. Never their content. The server reads at most ${limits.adminRowsPerPageMax} jobs for a page.`,
+  query: Type.Object(
+    {
+      kind: Type.Optional(Type.Enum(kinds)),
+      state: Type.Optional(
+        Type.Enum(['waiting', 'failing'], { description: '`failing`: an attempt has failed. `waiting`: none has' }),
+      ),
+      ...pageFields,
+    },
+    strict,
+  ),
+  success: { status: 200, description: 'The number of jobs by kind, and a page of jobs', schema: OutboxPage },
+  errors: [...administratorErrors, 'invalid_request'],
+} as const satisfies RouteContract;
+
+export const adminTestMail = {
+  ...administrator,
+  needsRecentSignIn: true,
+  id: 'adminTestMail',
+  method: 'POST',
+  path: '/admin/mail/test',
+  summary: 'Send a test mail',
+  description: 'To the administrator’s own email address, immediately and once.',
+  success: { status: 200, description: 'The result', schema: MailTestResult },
+  errors: [...administratorErrors, 'reauth_required', 'mail_not_configured', 'too_many_requests'],
+} as const satisfies RouteContract;
