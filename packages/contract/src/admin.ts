@@ -334,8 +334,8 @@ export const adminRoutes = [
   adminExportAudit,
   adminListSigningKeys,
   adminRotateSigningKeys,
-  adminReadSettings,
   adminReadOutbox,
   adminTestMail,
+  adminReadSettings,
   createFirstAdministrator,
 ] as const;
