@@ -4,5 +4,7 @@ import { accounts } from './de/admin/accounts.ts';
 import { general } from './de/admin/general.ts';
 import { keys } from './de/admin/keys.ts';
 import { problems } from './de/admin/problems.ts';
+import { scopes } from './de/admin/scopes.ts';
+import { webhooks } from './de/admin/webhooks.ts';
 
-export const deAdmin: AdminTexts = { general, problems, accounts, keys };
+export const deAdmin: AdminTexts = { general, problems, accounts, keys, webhooks, scopes };

@@ -1,5 +1,6 @@
 /** Every page of administrators in each of its states, and their dialogs. */
 import { accountDialogScenes, accountPageScenes } from './admin-account-scenes.ts';
+import { webhookDialogScenes, webhookPageScenes } from './admin-webhook-scenes.ts';
 import { ofDataPage } from './page-states.ts';
 import type { Scene } from './scene.ts';
 
@@ -12,6 +13,7 @@ const dataPages = [
 
 export const adminPageScenes: readonly Scene[] = [
   ...accountPageScenes,
+  ...webhookPageScenes,
   ...dataPages.flatMap((page) => ofDataPage({ ...page, as: 'administrator' })),
   {
     name: 'admin-accounts-no-match',
@@ -30,6 +32,7 @@ export const adminPageScenes: readonly Scene[] = [
 
 export const adminDialogScenes: readonly Scene[] = [
   ...accountDialogScenes,
+  ...webhookDialogScenes,
   { name: 'admin-account-invite', as: 'administrator', path: '/console/admin/accounts', act: clickPrimary },
   {
     name: 'admin-key-delete',

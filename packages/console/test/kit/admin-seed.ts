@@ -5,12 +5,21 @@ import { hostileTexts, seedAccount, type Seeded } from './seed.ts';
 
 /** @returns the data of an account with keys of every kind, which the administrator looks at */
 export async function seedAdministration(app: TestApp, administratorEmail: string): Promise<Seeded> {
-  const { accounts, administration } = app.service.services;
+  const { accounts, administration, scopeCatalogue, webhooks } = app.service.services;
   await accounts.create(operator, administratorEmail, new Secret(goodPassword), 'admin');
   const suffix = administratorEmail.split('@', 1)[0]!;
   const seeded = await seedAccount(app, `ada.${suffix}@example.com`, Object.values(hostileTexts));
   const disabled = await app.createAccount(`bob.${suffix}@example.com`);
   await accounts.disable(operator, disabled.id);
   await administration.invite(operator, `carol.${suffix}@example.com`, 'user');
-  return { ...seeded, email: administratorEmail };
+  await scopeCatalogue.set(operator, 'orders:read', { description: hostileTexts.script, entitled: false });
+  await scopeCatalogue.set(operator, 'reports:read', { description: hostileTexts.markup, entitled: true });
+  await scopeCatalogue.set(operator, 'old:scope', { description: hostileTexts.wide, entitled: false });
+  await scopeCatalogue.delete(operator, 'old:scope');
+  const webhook = await webhooks.endpoints.create(operator, {
+    url: 'https://hooks.example.com/keyreeve',
+    // No scene causes it, so nothing is sent.
+    events: ['account.email_changed'],
+  });
+  return { ...seeded, webhookId: webhook.id, email: administratorEmail };
 }

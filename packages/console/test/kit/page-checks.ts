@@ -46,6 +46,8 @@ const dataOf = ({ keys }: Seeded): readonly (string | RegExp)[] => [
   hostileUserAgent,
   'Keyreeve',
   'Example',
+  /https:\/\/[\w.]*example\.com\/[\w/]+/,
+  /\baccount\.[a-z_]+/,
   'orders:read',
   'orders:write',
   /\b(?:krv|acc|ses)_[\w…]+/,

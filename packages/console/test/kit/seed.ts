@@ -24,6 +24,8 @@ export interface Seeded {
   /** Ids of keys by nickname. */
   readonly keys: Readonly<Record<string, number>>;
   readonly serviceId: string;
+  /** For administrators. */
+  readonly webhookId?: string;
 }
 
 const inDays = (app: TestApp, days: number): string => new Date(app.clock.now() + days * 86_400_000).toISOString();

@@ -7,6 +7,9 @@ import { AccountsPage } from './accounts/accounts-page.tsx';
 import { AdminKeysPage } from './keys/keys-page.tsx';
 import { AdministeredKeyPage } from './accounts/administered-key-page.tsx';
 import { Navigation } from './navigation.tsx';
+import { ScopesPage } from './scopes/scopes-page.tsx';
+import { WebhookPage } from './webhooks/webhook-page.tsx';
+import { WebhooksPage } from './webhooks/webhooks-page.tsx';
 
 // For the build, as in further-pages.ts.
 export { Shell } from '../../shell.tsx';
@@ -20,6 +23,9 @@ export const Administration = () => (
         <Route path="/" component={ToFirstPage} />
         <Route path="/accounts" component={AccountsPage} />
         <Route path="/keys" component={AdminKeysPage} />
+        <Route path="/scopes" component={ScopesPage} />
+        <Route path="/webhooks" component={WebhooksPage} />
+        <Route path="/webhooks/:id" component={WebhookPage} />
         <Route path="/accounts/:id" component={AccountPage} />
         <Route path="/accounts/:id/keys/:keyId" component={AdministeredKeyPage} />
         <Route default component={NotFoundPage} />

@@ -10,6 +10,8 @@ const pages = () =>
   [
     ['accounts', adminText.general.accounts],
     ['keys', adminText.general.keys],
+    ['scopes', adminText.general.scopes],
+    ['webhooks', adminText.general.webhooks],
   ] as const;
 
 export function Navigation() {

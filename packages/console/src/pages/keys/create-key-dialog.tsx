@@ -4,7 +4,7 @@ import { ActionDialog } from '../../parts/action-dialog.tsx';
 import { text } from '../../text/text.ts';
 import { KeyFields, newKeyOf } from './key-fields.tsx';
 import type { KeyOwner } from './key-owner.ts';
-import { SecretDialog } from './secret-dialog.tsx';
+import { KeySecretDialog } from './secret-dialog.tsx';
 
 interface CreateKeyDialogProps {
   readonly owner: KeyOwner;
@@ -25,6 +25,6 @@ export function CreateKeyDialog({ owner, onClose }: CreateKeyDialogProps) {
       {(problem) => <KeyFields isOwn={owner.isOwn} problem={problem} />}
     </ActionDialog>
   ) : (
-    <SecretDialog title={text.keys.created} secret={secret.value} onClose={() => onClose(true)} />
+    <KeySecretDialog title={text.keys.created} secret={secret.value} onClose={() => onClose(true)} />
   );
 }

@@ -8,7 +8,7 @@ import { Notice } from '../../parts/notice.tsx';
 import { Time } from '../../parts/time.tsx';
 import { text } from '../../text/text.ts';
 import type { KeyDetails, KeyOwner } from './key-owner.ts';
-import { SecretDialog } from './secret-dialog.tsx';
+import { KeySecretDialog } from './secret-dialog.tsx';
 
 interface RotateDialogProps {
   readonly owner: KeyOwner;
@@ -34,7 +34,7 @@ export function RotateDialog({ owner, current, onClose }: RotateDialogProps) {
     const { key, previousExpiresAt } = rotated.value;
     const end = previousExpiresAt ? text.keys.validUntil(formatDateTime(previousExpiresAt)) : text.keys.hasEnded;
     return (
-      <SecretDialog title={text.keys.rotated} secret={key} onClose={onClose}>
+      <KeySecretDialog title={text.keys.rotated} secret={key} onClose={onClose}>
         <Facts
           facts={[
             [text.keys.newSecret, <code key="new">{`${key.slice(0, key.indexOf('_') + 1)}…${key.slice(-4)}`}</code>],
@@ -46,7 +46,7 @@ export function RotateDialog({ owner, current, onClose }: RotateDialogProps) {
             ],
           ]}
         />
-      </SecretDialog>
+      </KeySecretDialog>
     );
   }
   // A leaked secret has ended, so there is nothing to choose.

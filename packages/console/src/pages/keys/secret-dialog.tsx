@@ -1,63 +1,33 @@
-/** Shows the secret of a new or rotated key, once. Nothing of it remains after the dialog is closed. */
-import { useSignal } from '@preact/signals';
+/** Shows the secret of a new or rotated key, once. */
 import type { ComponentChildren } from 'preact';
-import { Button } from '../../parts/button.tsx';
-import { Choice } from '../../parts/choice.tsx';
 import { CopyField } from '../../parts/copy-field.tsx';
-import { Dialog } from '../../parts/dialog.tsx';
-import { Notice } from '../../parts/notice.tsx';
+import { SecretDialog } from '../../parts/secret-dialog.tsx';
 import { config } from '../../session.ts';
 import { text } from '../../text/text.ts';
 
-interface SecretDialogProps {
+interface KeySecretDialogProps {
   readonly title: string;
   readonly secret: string;
   readonly onClose: () => void;
   readonly children?: ComponentChildren;
 }
 
-export function SecretDialog({ title, secret, onClose, children }: SecretDialogProps) {
-  const isStored = useSignal(false);
-  /** Whether the person tried to close the dialog without having stored the secret. */
-  const isAsking = useSignal(false);
-  return (
-    <Dialog
-      title={title}
-      size="large"
-      hasNoCloseButton
-      onClose={() => (isStored.value ? onClose() : (isAsking.value = true))}
-    >
-      {children}
-      <p>{text.keys.secretOnce}</p>
-      <CopyField label={text.keys.secret} value={secret} />
-      <CopyField label={text.keys.environmentLine} value={`KEYREEVE_KEY=${secret}`} />
-      <CopyField
-        label={text.keys.tryIt}
-        isBlock
-        value={`curl -i ${config.value?.origin ?? location.origin}/auth/forward \\\n  -H 'Authorization: Bearer ${secret}'`}
-      />
-      <Choice
-        name="stored"
-        label={text.keys.stored}
-        onChange={(event) => void (isStored.value = event.currentTarget.checked)}
-      />
-      {isAsking.value && !isStored.value ? (
-        <Notice tone="warning" role="alert">
-          <p>{text.keys.closeUnstored}</p>
-          <div class="actions">
-            <Button kind="danger" onClick={onClose}>
-              {text.keys.closeAnyway}
-            </Button>
-            <Button onClick={() => void (isAsking.value = false)}>{text.general.cancel}</Button>
-          </div>
-        </Notice>
-      ) : (
-        <div class="actions end">
-          <Button kind="primary" isBlocked={!isStored.value} onClick={onClose}>
-            {text.general.close}
-          </Button>
-        </div>
-      )}
-    </Dialog>
-  );
-}
+export const KeySecretDialog = ({ title, secret, onClose, children }: KeySecretDialogProps) => (
+  <SecretDialog
+    title={title}
+    secret={secret}
+    onClose={onClose}
+    examples={
+      <>
+        <CopyField label={text.keys.environmentLine} value={`KEYREEVE_KEY=${secret}`} />
+        <CopyField
+          label={text.keys.tryIt}
+          isBlock
+          value={`curl -i ${config.value?.origin ?? location.origin}/auth/forward \\\n  -H 'Authorization: Bearer ${secret}'`}
+        />
+      </>
+    }
+  >
+    {children}
+  </SecretDialog>
+);

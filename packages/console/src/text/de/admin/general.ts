@@ -2,4 +2,6 @@
 export const general = {
   accounts: 'Konten',
   keys: 'API-Schlüssel',
+  webhooks: 'Webhooks',
+  scopes: 'Scopes',
 };

@@ -18,4 +18,11 @@ export const problems = {
   scope_not_entitled: 'Das Konto darf einen dieser Scopes nicht haben.',
   second_factor_not_enrolled: 'Dafür fehlt ein zweiter Faktor.',
   service_account: 'Für ein Dienstkonto ist das nicht möglich.',
+  webhook_url_refused:
+    'Keyreeve kann nicht an diese URL senden. Sie muss mit https:// beginnen und zu einer öffentlichen Adresse führen.',
+  webhook_limit_reached: 'Die Installation hat so viele Webhooks, wie sie erlaubt. Löschen Sie zuerst einen.',
+  webhook_not_found: 'Den Webhook gibt es nicht. Vielleicht wurde er gelöscht.',
+  catalogue_full: 'Der Katalog hat so viele Scopes, wie die Installation erlaubt.',
+  scope_not_found: 'Den Scope gibt es nicht.',
+  scope_invalid: 'Der Name hat nicht erlaubte Zeichen, ist zu lang oder reserviert.',
 };

@@ -2,4 +2,6 @@
 export const general = {
   accounts: 'Accounts',
   keys: 'API keys',
+  webhooks: 'Webhooks',
+  scopes: 'Scopes',
 };

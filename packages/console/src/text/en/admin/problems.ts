@@ -14,4 +14,10 @@ export const problems = {
   scope_not_entitled: 'The account cannot have one of these scopes.',
   second_factor_not_enrolled: 'This needs a second factor that is not enrolled.',
   service_account: 'This is not possible for a service account.',
+  webhook_url_refused: 'Keyreeve cannot send to this URL. It must begin with https:// and lead to a public address.',
+  webhook_limit_reached: 'The installation has as many webhooks as it permits. Delete one first.',
+  webhook_not_found: 'The webhook does not exist. It may have been deleted.',
+  catalogue_full: 'The catalogue has as many scopes as the installation permits.',
+  scope_not_found: 'The scope does not exist.',
+  scope_invalid: 'The name has characters that are not allowed, is too long, or is reserved.',
 };

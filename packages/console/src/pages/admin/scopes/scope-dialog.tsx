@@ -1,0 +1,78 @@
+/** Declares a scope, or changes one. */
+import { useSignal } from '@preact/signals';
+import { call, type ResponseOf } from '../../../api.ts';
+import { ActionDialog } from '../../../parts/action-dialog.tsx';
+import { Choice } from '../../../parts/choice.tsx';
+import { Field } from '../../../parts/field.tsx';
+import { Notice } from '../../../parts/notice.tsx';
+import { adminText } from '../../../text/admin-text.ts';
+
+export type Scope = ResponseOf<'GET /admin/scopes'>['scopes'][number];
+
+interface ScopeDialogProps {
+  /** Absent for a new one. */
+  readonly current?: Scope;
+  readonly onClose: () => void;
+  readonly onSaved: (sentence: string) => void;
+}
+
+export function ScopeDialog({ current, onClose, onSaved }: ScopeDialogProps) {
+  const isEntitled = useSignal(current?.entitled ?? false);
+  const isNarrowing = isEntitled.value && !(current?.entitled && current.deletedAt === null);
+  const title = current ? adminText.scopes.change : adminText.scopes.declare;
+  return (
+    <ActionDialog
+      title={title}
+      submit={title}
+      onClose={onClose}
+      act={async (fields) => {
+        const name = current?.name ?? fields.text('name').trim();
+        const body = { description: fields.text('description').trim(), entitled: fields.isChecked('entitled') };
+        await call('PUT /admin/scopes/:name', { params: { name }, body });
+        onSaved(adminText.scopes.saved(name));
+      }}
+    >
+      {(problem) => (
+        <>
+          {current ? (
+            <p>
+              <code>{current.name}</code>
+            </p>
+          ) : (
+            <Field
+              label={adminText.scopes.name}
+              name="name"
+              look="code"
+              autocomplete="off"
+              autocapitalize="none"
+              spellcheck={false}
+              autofocus
+              maxLength={64}
+              placeholder="orders:read"
+              hint={adminText.scopes.nameHint}
+              error={problem?.code === 'scope_invalid' ? problem.sentence : undefined}
+            />
+          )}
+          <Field
+            label={adminText.scopes.description}
+            name="description"
+            autocomplete="off"
+            maxLength={256}
+            defaultValue={current?.description ?? ''}
+            hint={adminText.scopes.descriptionHint}
+            error={problem?.about('/description')}
+          />
+          <Choice
+            name="entitled"
+            label={adminText.scopes.entitled}
+            hint={adminText.scopes.entitledHint}
+            defaultChecked={current?.entitled ?? false}
+            onChange={(event) => void (isEntitled.value = event.currentTarget.checked)}
+          />
+          {isNarrowing && <Notice tone="warning">{adminText.scopes.entitledWarning}</Notice>}
+          {current?.deletedAt && <Notice tone="warning">{adminText.scopes.againWarning}</Notice>}
+        </>
+      )}
+    </ActionDialog>
+  );
+}
