@@ -81,9 +81,8 @@ export class BatchSender {
   async #deliver(batch: Batch): Promise<void> {
     const entries = batch.open();
     try {
-      batch.isInFlight = true;
       const [asked, answer] = await this.#send(batch, entries);
-      batch.isInFlight = false;
+      batch.cancel = undefined;
       if (answer.status !== okStatus) throw new Error(`the service answered ${answer.status}${codeOf(answer)}`);
       const results = readResults(answer.text, asked.length);
       for (const [index, entry] of asked.entries()) settle(batch, entry, results[index]);
@@ -95,12 +94,12 @@ export class BatchSender {
   /** Repeats free questions once, on a new connection, if no byte of a response has arrived. */
   async #send(batch: Batch, entries: readonly Entry[]): Promise<[readonly Entry[], Answer]> {
     try {
-      return [entries, await this.#transport.send(bodyOf(entries), batch.signal, false)];
+      return [entries, await this.#transport.send(bodyOf(entries), batch, false)];
     } catch (error) {
       const repeatable = error instanceof Unanswered ? batch.open().filter(({ question }) => question.isFree) : [];
       for (const entry of entries) if (!repeatable.includes(entry)) failAll(batch, entry, error);
       if (repeatable.length === 0) throw error;
-      return [repeatable, await this.#transport.send(bodyOf(repeatable), batch.signal, true)];
+      return [repeatable, await this.#transport.send(bodyOf(repeatable), batch, true)];
     }
   }
 }

@@ -1,5 +1,6 @@
 /** A batch: the questions of one request, and the callers that wait for their results. */
 import type { Question } from './question.ts';
+import type { Canceller } from './transport.ts';
 import type { VerificationResult } from './verification-result.ts';
 
 /** The service accepts 256 credentials and 1,050,688 bytes. */
@@ -22,24 +23,18 @@ export interface Entry {
   readonly waiters: Waiter[];
 }
 
-export class Batch {
+export class Batch implements Canceller {
   readonly #entries: Entry[] = [];
   /** Of free questions, by their text. */
   readonly #free = new Map<string, Entry>();
-  readonly #request = new AbortController();
   #bytes = 0;
   #waiting = 0;
-  /** Whether the request has been sent, and its answer has not arrived. */
-  isInFlight = false;
+  /** Ends the request. Set while it is in flight. */
+  cancel: (() => void) | undefined;
 
   /** Callers without a result. */
   get waiting(): number {
     return this.#waiting;
-  }
-
-  /** Aborts the request when no caller waits for its answer anymore. */
-  get signal(): AbortSignal {
-    return this.#request.signal;
   }
 
   /** @returns false if the batch is full */
@@ -69,7 +64,7 @@ export class Batch {
     if (waiter.isDone) return false;
     waiter.isDone = true;
     clearTimeout(waiter.timer);
-    if (--this.#waiting === 0 && this.isInFlight) this.#request.abort();
+    if (--this.#waiting === 0) this.cancel?.();
     return true;
   }
 }

@@ -2,7 +2,7 @@
 import * as http from 'node:http';
 import * as https from 'node:https';
 import type { Socket } from 'node:net';
-import { Unanswered, type Answer, type Destination, type Transport } from './transport.ts';
+import { Unanswered, type Answer, type Canceller, type Destination, type Transport } from './transport.ts';
 
 /** Shorter than the 65 s of the service and the 60 s of common load balancers. */
 const idleMs = 30_000;
@@ -12,11 +12,16 @@ const answerCharsMax = 4_194_304;
 export function openNodeTransport({ url, headers }: Destination): Transport {
   const { Agent, request } = url.protocol === 'https:' ? https : http;
   const agent = new Agent({ keepAlive: true, timeout: idleMs });
-  const send = (body: string, signal: AbortSignal, isRepeated: boolean): Promise<Answer> =>
+  // Read from the URL once.
+  const { protocol, hostname, port, pathname: path } = url;
+  // A URL has an IPv6 address in brackets; the option has none.
+  const target = { protocol, hostname: hostname.replaceAll(/^\[|\]$/g, ''), port, path, method: 'POST' };
+  const send = (body: string, canceller: Canceller, isRepeated: boolean): Promise<Answer> =>
     new Promise((resolve, reject) => {
       const length = { 'Content-Length': Buffer.byteLength(body) };
       const connection = isRepeated ? { agent: false } : { agent };
-      const sent = request(url, { ...connection, method: 'POST', headers: { ...headers, ...length }, signal });
+      const sent = request({ ...target, ...connection, headers: { ...headers, ...length } });
+      canceller.cancel = () => sent.destroy(new Error('no caller waits for the result'));
       let socket: Socket | undefined;
       let bytesBefore = 0;
       sent.on('socket', (used) => {

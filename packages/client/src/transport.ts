@@ -9,14 +9,20 @@ export interface Answer {
 export interface Transport {
   /**
    * Sends a batch. No question can join it after this call.
+   * @param canceller receives the function that ends the request
    * @param isRepeated whether to use a new connection
    * @throws Unanswered if no byte of a response has arrived; another error if one may have arrived
    */
-  send(body: string, signal: AbortSignal, isRepeated: boolean): Promise<Answer>;
+  send(body: string, canceller: Canceller, isRepeated: boolean): Promise<Answer>;
   /** Calls `run` soon, after the events that have already arrived were handled. */
   soon(run: () => void): void;
   /** Ends idle connections. */
   close(): void;
+}
+
+/** Gets the function that ends the request in flight. An AbortSignal would cost more than the rest of a request. */
+export interface Canceller {
+  cancel: (() => void) | undefined;
 }
 
 /** The request failed before any byte of a response arrived. */

@@ -46,17 +46,17 @@ export const unsafeMutants: readonly Mutant[] = [
         file: 'batch-sender.ts',
         find: join1,
         replace: `    const flying = (this as any).flying as Batch | undefined;
-    if (question.isFree && flying?.isInFlight && flying.add(question, waiter)) return flying;\n${join1}`,
+    if (question.isFree && flying?.cancel && flying.add(question, waiter)) return flying;\n${join1}`,
       },
       {
         file: 'batch-sender.ts',
-        find: `      batch.isInFlight = true;\n`,
-        replace: `      batch.isInFlight = true;\n      (this as any).flying = batch;\n`,
+        find: `    const entries = batch.open();\n`,
+        replace: `    const entries = batch.open();\n    (this as any).flying = batch;\n`,
       },
       {
         file: 'batch.ts',
         find: `    else {\n      const bytes`,
-        replace: `    else if (this.isInFlight) return false;\n    else {\n      const bytes`,
+        replace: `    else if (this.cancel) return false;\n    else {\n      const bytes`,
       },
     ],
   },
@@ -146,7 +146,7 @@ export const ruleMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'batch.ts',
-        find: `if (--this.#waiting === 0 && this.isInFlight) this.#request.abort();`,
+        find: `if (--this.#waiting === 0) this.cancel?.();`,
         replace: `this.#waiting--;`,
       },
     ],

@@ -1,0 +1,54 @@
+/** The client library compared with one request for each verification: `npm run bench -- sdk`. */
+import { join } from 'node:path';
+import { keyreeve } from './keyreeve.ts';
+import type { LoadResult } from './load.ts';
+import { Programs, run } from './processes.ts';
+import { Report, type Bar } from './report.ts';
+import { alternate, ms, type Contender } from './rounds.ts';
+import type { SdkLoadOptions } from './sdk-load.ts';
+import { seed } from './seed.ts';
+
+export interface SdkOptions {
+  readonly keys: number;
+  readonly rounds: number;
+  readonly seconds: number;
+  readonly folder: string;
+}
+
+interface Level {
+  /** Verifications in progress. */
+  readonly loops: number;
+  readonly rate: Bar;
+  readonly p50: Bar;
+}
+
+const levels: readonly Level[] = [
+  { loops: 1, rate: {}, p50: { atMost: 1.1 } },
+  { loops: 8, rate: {}, p50: { atMost: 1 } },
+  { loops: 64, rate: { atLeast: 3 }, p50: { atMost: 1 } },
+  { loops: 256, rate: { atLeast: 5 }, p50: { atMost: 1 } },
+];
+
+const ways = ['library', 'one request each'] as const;
+const [library, single] = ways;
+
+/** The server has one core, the client the other. */
+export async function sdk({ keys, rounds, seconds, folder }: SdkOptions): Promise<string> {
+  const seeded = await seed(`sqlite:${join(folder, 'sdk.db')}`, join(folder, 'sdk'), keys);
+  await using programs = new Programs();
+  const { port } = programs.add(await keyreeve('0', seeded));
+  const report = new Report();
+  for (const { loops, rate, p50 } of levels) {
+    const contenders = ways.map((how): Contender => {
+      const options: SdkLoadOptions = { port, serviceKey: seeded.serviceKey, keys: seeded.keys, how, loops, seconds };
+      return { name: how, run: () => run<LoadResult>('1', './sdk-load.ts', options) };
+    });
+    const found = await alternate(contenders, rounds);
+    const rates = ways.map((how) => found.rate(how)).join(' against ');
+    const times = ways.map((how) => ms(found.median(how, 'msP50'))).join(' against ');
+    const title = `${loops} at once, library / one request each`;
+    report.add(`${title}: rate`, found.ratio(library, single, 'perSecond'), rate, `${rates} verifications/s`);
+    report.add(`${title}: p50`, found.ratio(library, single, 'msP50'), p50, `${times} ms`);
+  }
+  return String(report);
+}

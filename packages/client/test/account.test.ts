@@ -1,0 +1,100 @@
+/** The client of the account and key endpoints, on a service in this process. */
+import assert from 'node:assert/strict';
+import type * as contract from '@keyreeve/contract';
+import { newApp } from '../../server/test-kit/new-app.ts';
+import { test } from '../../server/test-kit/app-on-each-database.ts';
+import { KeyreeveError, Session, signIn, type TokenPair } from '../src/account.ts';
+import type * as types from '../src/account-types.ts';
+import { startRawServer } from '../../conformance/replay-server.ts';
+
+type Fits<To, From extends To> = From;
+/** Fails to compile if a type of the library does not fit the contract. */
+export type ComparedTypes = [
+  Fits<types.TokenPair, contract.TokenPair>,
+  Fits<types.ListedKey, contract.ListedKey>,
+  Fits<types.CreatedKey, contract.CreatedKey>,
+  Fits<types.KeyDetails, contract.KeyDetails>,
+  Fits<types.RotatedKey, contract.RotatedKey>,
+  Fits<types.ListedSession, contract.ListedSession>,
+  Fits<contract.RotationBody, types.Rotation>,
+];
+
+/** Not ASCII: Basic credentials are UTF-8. */
+const password = 'wömbat orbit velvet 語 42';
+
+const isError = (code: string, status: number) => (error: unknown) =>
+  error instanceof KeyreeveError && error.code === code && error.status === status && error.message !== '';
+
+async function fixture() {
+  const app = await newApp();
+  const { email } = await app.createAccount('you@example.com', password);
+  const kept: TokenPair[] = [];
+  const options = { url: app.url, onTokens: (tokens: TokenPair) => void kept.push(tokens) };
+  const session = await signIn(options, { email, password });
+  return { app, email, options, session, kept, [Symbol.asyncDispose]: () => app[Symbol.asyncDispose]() };
+}
+
+test('a session creates, reads, changes, rotates, lists and deletes keys', async () => {
+  await using at = await fixture();
+  const { session } = at;
+  const { id, key, nickname } = await session.createKey({ nickname: 'worker', scopes: ['orders:read'] });
+  assert.match(key, /^krv_/);
+  assert.equal(nickname, 'worker');
+  assert.deepEqual((await session.changeKey(id, { scopes: [], addresses: ['192.0.2.0/24'] })).scopes, []);
+  assert.deepEqual((await session.getKey(id)).addresses, ['192.0.2.0/24']);
+  const rotated = await session.rotateKey(id, { overlapSeconds: 0 });
+  assert.notEqual(rotated.key, key);
+  assert.equal(rotated.previousExpiresAt, null);
+  assert.deepEqual(
+    (await session.listKeys()).map((one) => one.id),
+    [id],
+  );
+  await session.deleteKey(id);
+  assert.deepEqual(await session.listKeys(), []);
+  await assert.rejects(session.deleteKey(id), isError('key_not_found', 404));
+});
+
+test('a session lists and ends sessions, and signs out', async () => {
+  await using at = await fixture();
+  const other = await signIn(at.options, { email: at.email, password });
+  const third = await signIn(at.options, { email: at.email, password });
+  const listed = await at.session.listSessions();
+  assert.deepEqual([listed.length, listed.filter(({ current }) => current).length], [3, 1]);
+  const [{ id } = { id: '' }] = (await other.listSessions()).filter(({ current }) => current);
+  await at.session.endSession(id);
+  await assert.rejects(other.listKeys(), isError('invalid_refresh_token', 401));
+  assert.equal(await at.session.endOtherSessions(), 1);
+  await assert.rejects(third.listKeys(), isError('invalid_refresh_token', 401));
+  await at.session.signOut();
+  await assert.rejects(at.session.listKeys(), isError('invalid_refresh_token', 401));
+});
+
+test('errors have the code of the service', async () => {
+  await using at = await fixture();
+  await assert.rejects(signIn(at.options, { email: at.email, password: 'wrong' }), isError('invalid_credentials', 401));
+  await at.session.createKey({ nickname: 'a' });
+  await assert.rejects(at.session.createKey({ nickname: 'a' }), isError('nickname_taken', 409));
+  await assert.rejects(at.session.createKey({ nickname: '' }), isError('invalid_request', 400));
+  await assert.rejects(at.session.endSession('ses_unknown/../x'), isError('session_not_found', 404));
+});
+
+test('sixteen calls with an expired access token refresh once', async () => {
+  await using at = await fixture();
+  const before = at.session.tokens;
+  at.app.clock.advance({ seconds: 700 });
+  const lists = await Promise.all(Array.from({ length: 16 }, () => at.session.listKeys()));
+  assert.equal(lists.length, 16);
+  assert.equal(at.kept.length, 1);
+  assert.deepEqual(at.session.tokens, at.kept[0]);
+  assert.notEqual(at.session.tokens.refreshToken, before.refreshToken);
+  const resumed = new Session(at.options, at.session.tokens);
+  assert.deepEqual(await resumed.listKeys(), []);
+});
+
+test('without a response the code is unavailable, and the request is sent once', async () => {
+  await using server = await startRawServer((_, socket) => socket.destroy());
+  const session = new Session({ url: server.url }, { accessToken: 'a', refreshToken: 'b' });
+  await assert.rejects(session.listKeys(), isError('unavailable', 0));
+  assert.equal(server.requests.length, 1);
+  assert.throws(() => new Session({ url: 'http://auth.example.com' }, session.tokens), /plain HTTP/);
+});

@@ -1,0 +1,174 @@
+/** The code of the package's page and of the tutorials works as it stands. */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { freePort } from '../../server/test-kit/free-port.ts';
+import { newTempFolder } from '../../server/test-kit/temp-folder.ts';
+import { until } from '../../server/test-kit/until.ts';
+import { hasCurl } from '../../server/test/docs/curl-program.ts';
+import { outputsOf, readPage, shellBlocks } from '../../server/test/docs/shell-blocks.ts';
+import { bearer, goodPassword, newProgram, type Key, type Program } from '../../server/test/e2e/program.ts';
+
+const waitMsMax = 20_000;
+
+/** The last block of JavaScript below each heading, by the heading. */
+function scriptsOf(page: string): Record<string, string> {
+  const scripts: Record<string, string> = {};
+  let heading = '';
+  for (const [, title, indent = '', text = ''] of page.matchAll(/^#+ (.*)$|^( *)```js\n([^]*?)^ *```$/gm)) {
+    if (title === undefined) scripts[heading] = text.replaceAll(RegExp(`^${indent}`, 'gm'), '');
+    else heading = title;
+  }
+  return scripts;
+}
+
+const readme = scriptsOf(readPage('packages/client/README.md'));
+
+interface Fixture {
+  readonly key: Key;
+  readonly env: Readonly<Record<string, string>>;
+  readonly folder: string;
+  [Symbol.dispose](): void;
+}
+
+let program: Program;
+let accessToken = '';
+let serviceKey = '';
+let keys = 0;
+before(async () => {
+  program = await newProgram();
+  ({ accessToken } = await program.signIn());
+  const args = ['key', 'create', '--account', 'you@example.com', '--nickname', 'service', '--scope', 'keyreeve:verify'];
+  ({ key: serviceKey } = JSON.parse((await program.command([...args, '--json'])).stdout) as Key);
+});
+after(() => program[Symbol.asyncDispose]());
+
+async function fixture(): Promise<Fixture> {
+  const json = { nickname: `client ${++keys}`, scopes: ['orders:read'] };
+  const key = (await program.call('POST', '/auth/api-keys', bearer(accessToken), json)).json as Key;
+  const folder = newTempFolder();
+  symlinkSync(fileURLToPath(new URL('../../../node_modules', import.meta.url)), join(folder.path, 'node_modules'));
+  return {
+    key,
+    env: { KEYREEVE_SERVICE_KEY: serviceKey, API_KEY: key.key, EMAIL: 'you@example.com', PASSWORD: goodPassword },
+    folder: folder.path,
+    [Symbol.dispose]: () => folder[Symbol.dispose](),
+  };
+}
+
+/** Writes a script for the service of the test. @returns its path */
+function write({ folder }: Fixture, script: string, port = 0): string {
+  const path = join(folder, 'script.js');
+  writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
+  writeFileSync(path, script.replaceAll('https://auth.example.com', program.url).replaceAll('3000', String(port)));
+  return path;
+}
+
+async function run(at: Fixture, script: string): Promise<string> {
+  const child = spawn(process.execPath, [write(at, script)], { env: { ...process.env, ...at.env } });
+  let output = '';
+  child.stdout.on('data', (text) => (output += text));
+  child.stderr.on('data', (text) => (output += text));
+  const [status] = (await once(child, 'close')) as [number | null];
+  assert.equal(status, 0, output);
+  return output;
+}
+
+/** Calls a guarded application with no key, the client's key, and the same after its deletion. */
+async function assertGuarded(
+  { key }: Fixture,
+  call: (headers: Record<string, string>) => Promise<Response>,
+): Promise<void> {
+  assert.equal((await call({})).status, 401);
+  const accepted = await call(bearer(key.key));
+  assert.equal(accepted.status, 200);
+  assert.match(JSON.stringify(await accepted.json()), /"account":"acc_/);
+  const deleted = await program.call('DELETE', `/auth/api-keys/${key.id}`, bearer(accessToken));
+  assert.equal(deleted.status, 200);
+  assert.equal((await call(bearer(key.key))).status, 401);
+}
+
+test('the first snippet of the package verifies a credential', async () => {
+  using at = await fixture();
+  assert.match(await run(at, readme['Verify a credential'] ?? ''), /^account acc_\w+\n$/);
+});
+
+test('the snippet about accounts creates and deletes a key', async () => {
+  using at = await fixture();
+  assert.match(await run(at, readme['Accounts and keys'] ?? ''), /^krv_\w+\n\d+\n$/);
+});
+
+for (const framework of ['Express', 'Fastify', 'Hono'])
+  test(`the snippet for ${framework} protects its route`, async () => {
+    using at = await fixture();
+    const port = await freePort();
+    const script = write(at, readme[framework] ?? '', port);
+    const child = spawn(process.execPath, [script], { env: { ...process.env, ...at.env }, stdio: 'inherit' });
+    try {
+      const call = (headers: Record<string, string>) => fetch(`http://localhost:${port}/orders`, { headers });
+      await until('the application listens', waitMsMax, () =>
+        call({}).then(
+          () => true,
+          () => false,
+        ),
+      );
+      await assertGuarded(at, call);
+    } finally {
+      const closed = once(child, 'close');
+      if (child.kill('SIGKILL')) await closed;
+    }
+  });
+
+test('the snippet for Next.js protects its route', async () => {
+  using at = await fixture();
+  process.env['KEYREEVE_SERVICE_KEY'] = at.env['KEYREEVE_SERVICE_KEY'];
+  const { GET } = (await import(pathToFileURL(write(at, readme['Next.js'] ?? '')).href)) as {
+    GET: (request: Request, context: object) => Promise<Response>;
+  };
+  await assertGuarded(at, (headers) => GET(new Request('http://localhost/orders', { headers }), {}));
+});
+
+test('the tutorial for Express works as it stands', async (t) => {
+  if (!hasCurl(t)) return;
+  using at = await fixture();
+  const page = readPage('docs/tutorials/express.md');
+  const port = await freePort();
+  const server = write(at, scriptsOf(page)['Protect an Express API'] ?? '', port);
+  const blocks = shellBlocks(page).map((block) =>
+    block.replaceAll('3000', String(port)).replace('node server.js', `'${process.execPath}' '${server}' > /dev/null`),
+  );
+  await using other = await newProgram();
+  const outputs = await outputsOf(
+    [`trap 'kill "\${SERVER:-0}" 2>/dev/null' EXIT\n${blocks[0]}`, ...blocks.slice(1)],
+    other,
+  );
+  const shown = blocks.flatMap((block, index) => {
+    const [, line] = /^ *# (.*)$/m.exec(block) ?? [];
+    return line === undefined ? [] : [[line.replace('…}', ''), outputs[index] ?? ''] as const];
+  });
+  assert.equal(shown.length, 3);
+  for (const [line, output] of shown) assert.ok(output.includes(line), `${line}\n${output}`);
+});
+
+test('the tutorial for single-page apps works as it stands', async () => {
+  using at = await fixture();
+  const script = scriptsOf(readPage('docs/tutorials/single-page-app.md'))['Sign in from a single-page app'] ?? '';
+  const page = (await import(pathToFileURL(write(at, script)).href)) as {
+    signInWith: (email: string, password: string) => Promise<string>;
+    listKeys: () => Promise<{ id: number }[]>;
+    createKey: (nickname: string) => Promise<Key>;
+    deleteKey: (id: number) => Promise<void>;
+    signOut: () => Promise<void>;
+  };
+  assert.equal(await page.signInWith('you@example.com', 'wrong'), 'rejected');
+  assert.equal(await page.signInWith('you@example.com', goodPassword), 'done');
+  const { id } = await page.createKey('from the page');
+  await page.deleteKey(id);
+  assert.ok((await page.listKeys()).every((key) => key.id !== id));
+  await page.signOut();
+  await assert.rejects(page.listKeys(), { code: 'invalid_refresh_token' });
+});
