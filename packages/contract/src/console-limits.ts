@@ -1,5 +1,7 @@
 /** Limits of the console: lifetimes of its sessions, and test mails. Part of the tables in limits.ts. */
+/** Limits of sessions of the console and of single sign-on. Part of the tables in limits.ts. */
 import { limit, type Limits } from './limit-definition.ts';
+import { singleSignOnLimits } from './single-sign-on-limits.ts';
 
 export const consoleLimits = {
   consoleIdleSecondsMax: limit(
@@ -16,4 +18,5 @@ export const consoleLimits = {
   testMailsPerHourMax: limit(20, 'Test mails that an administrator sends in an hour. More: 429.'),
   // Each extension is a write.
   consoleExtensionSeconds: limit(300, 'Shortest time between two extensions of a session by actions of the person.'),
+  ...singleSignOnLimits,
 } as const satisfies Limits;

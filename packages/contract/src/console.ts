@@ -28,6 +28,7 @@ export const ConsoleFeatures = Type.Object(
     keyDaysMax: Type.Integer({ minimum: 0, description: 'Longest lifetime of a new key in days; 0: no limit' }),
     passwordLengthMin: Type.Integer({ minimum: 1, description: 'Fewest characters of a new password' }),
     environments: Type.Array(Text('live'), { description: 'Empty if the installation has none' }),
+    singleSignOn: orNull(Text('Example ID', 'The name of the OpenID provider; null without single sign-on')),
     scopesCatalogue: Type.Boolean({ description: 'Whether keys may only have declared scopes' }),
   },
   strict,

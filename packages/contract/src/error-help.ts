@@ -4,6 +4,7 @@ import type { ErrorCode } from './errors.ts';
 import { keyErrorHelp } from './key-error-help.ts';
 import { passkeyErrorHelp } from './passkey-error-help.ts';
 import { webhookErrorHelp } from './webhook-error-help.ts';
+import { singleSignOnErrorHelp } from './single-sign-on-error-help.ts';
 import { limits } from './limits.ts';
 
 const signInAgain = 'Refresh the token with `POST /auth/token/refresh`, or sign in again with `POST /auth/token`.';
@@ -329,4 +330,5 @@ export const errorHelp: Readonly<Record<ErrorCode, ErrorHelp>> = {
   ...keyErrorHelp,
   ...passkeyErrorHelp,
   ...webhookErrorHelp,
+  ...singleSignOnErrorHelp,
 };

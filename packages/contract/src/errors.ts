@@ -8,6 +8,7 @@ import { limits } from './limits.ts';
 import { oauthErrors } from './oauth-errors.ts';
 import { passkeyErrors } from './passkey-errors.ts';
 import { webhookErrors } from './webhook-errors.ts';
+import { singleSignOnErrors } from './single-sign-on-errors.ts';
 import { serviceAccountErrors } from './service-account-errors.ts';
 
 const grouped = (value: number): string => String(value).replaceAll(/\B(?=(?:\d{3})+$)/g, ',');
@@ -377,6 +378,7 @@ export const errors = {
   ...oauthErrors,
   ...passkeyErrors,
   ...webhookErrors,
+  ...singleSignOnErrors,
   ...serviceAccountErrors,
 } as const satisfies Record<string, ErrorDefinition>;
 

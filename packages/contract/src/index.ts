@@ -41,6 +41,7 @@ export * from './second-factor.ts';
 export * from './service-accounts.ts';
 export * from './service-account-keys.ts';
 export * from './sessions.ts';
+export * from './single-sign-on.ts';
 export * from './token-exchange.ts';
 export * from './tokens.ts';
 export * from './verification.ts';

@@ -30,6 +30,7 @@ import * as secondFactor from './second-factor.ts';
 import * as serviceAccounts from './service-accounts.ts';
 import * as serviceAccountKeys from './service-account-keys.ts';
 import * as sessions from './sessions.ts';
+import * as singleSignOn from './single-sign-on.ts';
 import * as tokenExchange from './token-exchange.ts';
 import * as tokens from './tokens.ts';
 import * as verification from './verification.ts';
@@ -90,11 +91,14 @@ export const requestSchemas: Readonly<Record<string, TSchema>> = {
   VerificationBatchRequest: verification.VerifyBatchBody,
   IntrospectionRequest: verification.IntrospectBody,
   AssertionExchange: tokenExchange.ExchangeBody,
+  SingleSignOn: singleSignOn.SingleSignOnBody,
+  BackChannelLogout: singleSignOn.LogoutBody,
 };
 
 /** A later version may add members to these, so the document does not forbid unknown ones. */
 export const responseSchemas: Readonly<Record<string, TSchema>> = {
   TokenPair: tokens.TokenPair,
+  SingleSignOnStart: singleSignOn.SingleSignOnStart,
   ShortLivedSecret: tokenExchange.ExchangedSecret,
   OAuthError: tokenExchange.OAuthError,
   CreatedApiKey: apiKeys.CreatedKey,

@@ -38,6 +38,7 @@ import { serviceAccountAdminRoutes, serviceAccountRoutes } from './service-accou
 import { beginSecondFactor, confirmSecondFactor, removeSecondFactor, replaceRecoveryCodes } from './second-factor.ts';
 import { serviceAccountKeyRoutes } from './service-account-keys.ts';
 import { endOtherSessions, endSession, listSessions } from './sessions.ts';
+import { singleSignOnRoutes } from './single-sign-on.ts';
 import { exchangeAssertion } from './token-exchange.ts';
 import { passkeyRoutes, signInWithPasskey } from './passkeys.ts';
 import { getJwks, getMetadata, issueTokens, refreshTokens, revokeTokens } from './tokens.ts';
@@ -94,6 +95,7 @@ export const allRoutes: readonly RouteContract[] = [
   ...webhookAdminRoutes,
   ...webhookDeliveryRoutes,
   ...consoleRoutes,
+  ...singleSignOnRoutes,
   reportGithubLeaks,
   forward,
   verify,

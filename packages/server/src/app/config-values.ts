@@ -8,6 +8,8 @@ import { masterKeyBytes } from '../foundation/crypto/master-key.ts';
 import type { DatabaseLocation } from '../foundation/database/database.ts';
 import { sslModes, type SslMode } from '../foundation/database/postgres-url.ts';
 import { isLoopback, toCidr } from '../foundation/ip-address.ts';
+import { isPrintable } from '../foundation/printable.ts';
+import { isProtected } from '../modules/single-sign-on/bounded-fetch.ts';
 import { parsePublicKeys, type PublicKeys } from '../modules/leaks/github-keys.ts';
 import type { IpRangeLimit } from '../modules/rate-limits/sign-in-limits.ts';
 import type { WebhookTarget } from '../modules/webhooks/address-guard.ts';
@@ -64,6 +66,19 @@ export function publicUrl(text: string): string {
 export function origin(text: string): string {
   if (!URL.canParse(text) || new URL(text).origin !== text)
     throw new Error(`must be like https://app.example.com, not “${text}”`);
+  return text;
+}
+
+/** Compared character for character with what the provider states (OpenID Connect Discovery 1.0, section 4.3). */
+export function issuer(text: string): string {
+  if (!isProtected(text) || /[?#@]/.test(text))
+    throw new Error(`must be like https://id.example.com, or use http on this machine, not “${text}”`);
+  return text;
+}
+
+/** The message omits the text, which may be secret. */
+export function shortText(text: string): string {
+  if (text.length > 255 || !isPrintable(text)) throw new Error('must be at most 255 printable characters');
   return text;
 }
 

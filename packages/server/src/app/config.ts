@@ -2,7 +2,9 @@
  * Reads the settings from the environment; no other file reads it. All errors are reported together, so that an operator
  * corrects them in one pass.
  */
-import { settings, type Setting } from './settings.ts';
+import type { Setting } from './setting.ts';
+import { settings } from './settings.ts';
+import { singleSignOnMistakes } from './single-sign-on-config.ts';
 import type { DatabaseLocation } from '../foundation/database/database.ts';
 import { isLoopback } from '../foundation/ip-address.ts';
 import { isUsable } from '../modules/passkeys/relying-party.ts';
@@ -83,6 +85,7 @@ function contradictions(config: Config): string[] {
       `KEYREEVE_PASSKEY_RP_ID must be the host of ${consoleUrl} or a domain that it is in, and passkeys need https except on localhost`,
     );
   }
+  mistakes.push(...singleSignOnMistakes(config));
   if (config.isSignUpOpen && config.smtpUrl === undefined) {
     mistakes.push('KEYREEVE_SIGNUP can be open only with KEYREEVE_SMTP_URL: an email address is verified by mail');
   }

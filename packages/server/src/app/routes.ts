@@ -45,6 +45,7 @@ import type { SigningKeys } from '../modules/signing-keys/signing-keys.ts';
 import { discoveryRoutes, sessionRoutes, tokenRoutes } from '../modules/tokens/routes.ts';
 import type { Exchange } from '../modules/short-lived-secrets/exchange.ts';
 import { exchangeRoutes } from '../modules/short-lived-secrets/routes.ts';
+import { singleSignOnRoutes, type SingleSignOnRoutes } from '../modules/single-sign-on/routes.ts';
 import type { Tokens } from '../modules/tokens/tokens.ts';
 import { verificationRoutes } from '../modules/verification/routes.ts';
 import type { Verifier } from '../modules/verification/verify.ts';
@@ -72,6 +73,8 @@ export interface RouteOptions extends AdminParts, MailParts {
   readonly exchange: Exchange;
   /** Undefined if it is off: its paths are then unknown. */
   readonly console: Console | undefined;
+  /** Undefined unless it is configured: its paths are then unknown. */
+  readonly singleSignOn: { readonly routes: SingleSignOnRoutes } | undefined;
   readonly enrolment: Enrolment;
   readonly passkeys: Passkeys;
   readonly passkeySignIns: PasskeySignIns;
@@ -92,8 +95,15 @@ export interface RouteOptions extends AdminParts, MailParts {
 
 export function routesOf(options: RouteOptions): readonly Route[] {
   const routes = ownRoutesOf(options);
-  // A person with the session cookie of the console
-  return options.console ? [...routes, ...consoleRoutes(options.console), ...mirrorOf(routes)] : routes;
+  if (!options.console) return routes;
+  return [
+    ...routes,
+    // A person with the session cookie of the console
+    ...consoleRoutes(options.console),
+    ...mirrorOf(routes),
+    // A browser that returns from the OpenID provider, and the provider, which signs its requests
+    ...(options.singleSignOn ? singleSignOnRoutes(options.singleSignOn.routes) : []),
+  ];
 }
 
 /** All routes except those of the console. */

@@ -26,32 +26,10 @@ import {
   webhookTarget,
 } from './config-values.ts';
 import { describeDatabase } from '../foundation/database/database.ts';
+import { setting } from './setting.ts';
+import { singleSignOnSettings } from './single-sign-on-settings.ts';
 import { logLevels } from '../foundation/log.ts';
 import { signingAlgorithms } from '../modules/signing-keys/signing-keys.ts';
-
-export interface Setting<T> {
-  /** The environment variable. */
-  readonly name: string;
-  /** As text, the way an operator would write it. */
-  readonly default: string;
-  readonly doc: string;
-  /** @throws Error whose message completes "NAME …" */
-  readonly parse: (text: string) => T;
-  /** The default when standard input is a terminal. */
-  readonly terminalDefault?: string;
-  /** The value may also be given as the path of a file, in the variable with `_FILE` at its end. */
-  readonly isSecret?: boolean;
-  /** The value without its secret part. Without this function, a secret is shown as `[redacted]`. */
-  readonly describe?: (text: string) => string;
-}
-
-const setting = <T>(
-  name: string,
-  fallback: string,
-  doc: string,
-  parse: (text: string) => T,
-  options: Pick<Setting<T>, 'terminalDefault' | 'isSecret' | 'describe'> = {},
-): Setting<T> => ({ name, default: fallback, doc, parse, ...options });
 
 const describeDatabaseUrl = (text: string): string =>
   text.startsWith('sqlite:') ? text : describeDatabase(databaseUrl(text));
@@ -96,6 +74,7 @@ export const settings = {
     'The relying party id of [passkeys](passkeys.md#the-relying-party-id): the host of the console’s URL, or a domain that it is in. Browsers offer passkeys only for the id that they were created for. Default: the host of the console’s URL.',
     optional(hostName),
   ),
+  ...singleSignOnSettings,
   database: setting(
     'KEYREEVE_DATABASE_URL',
     'sqlite:data/keyreeve.db',

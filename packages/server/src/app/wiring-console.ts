@@ -8,6 +8,7 @@ import { ConsoleSessions } from '../modules/console/console-sessions.ts';
 import { SessionCookie } from '../modules/console/cookie.ts';
 import type { Console } from '../modules/console/routes.ts';
 import type { Config } from './config.ts';
+import { singleSignOnOf } from './single-sign-on-config.ts';
 import type { Installation } from './installation.ts';
 import type { SignInServices } from './wiring-sign-in.ts';
 
@@ -43,6 +44,7 @@ export function wireConsole(options: ConsoleWiring, signIn: SignInServices): Con
     signIns,
     idleTtlSeconds: config.refreshIdleTtlSeconds,
     maxTtlSeconds: config.refreshMaxTtlSeconds,
+    rejectsAdministrators: !config.mayAdministratorsUsePasswords,
   });
   const configuration = new ConsoleConfiguration({
     db,
@@ -57,6 +59,7 @@ export function wireConsole(options: ConsoleWiring, signIn: SignInServices): Con
       keyDaysMax: config.keyLifetimeDaysMax ?? 0,
       passwordLengthMin: config.passwordLengthMin,
       environments: config.environments.map(({ name }) => name),
+      singleSignOn: singleSignOnOf(config) ? config.ssoName : null,
       scopesCatalogue: config.scopes === 'catalogue',
     },
   });

@@ -71,10 +71,12 @@ export function wireSignIn(options: SignInWiring): SignInServices {
   const signInLimits = new SignInLimits({ ...limitOptions, ipRangeLimits: config.ipRangeLimits, enabled });
   const common = new CommonPasswords();
   const rules = { lengthMin, contextWords: ['keyreeve', ...new URL(issuer).hostname.split('.')], common };
+  const rejectsAdministrators = !config.mayAdministratorsUsePasswords;
   const accounts = new Accounts({
     db,
     clock,
     hasher,
+    rejectsAdministrators,
     rules,
     signInLimits,
     revocations: journal,
@@ -122,7 +124,7 @@ export function wireSignIn(options: SignInWiring): SignInServices {
     origins: [config.consoleUrl ?? issuer, issuer],
   });
   const passkeyOptions = { db, clock, hash: keys.passkeys, relyingParty, mailer };
-  const passkeySignIns = new PasskeySignIns(passkeyOptions);
+  const passkeySignIns = new PasskeySignIns({ ...passkeyOptions, rejectsAdministrators });
   const passkeys = new Passkeys({ ...passkeyOptions, accounts, secondFactors, requests, revocations: journal });
   const audience = config.audience ?? issuer;
   const signIns = new SignIns({

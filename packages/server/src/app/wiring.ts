@@ -56,6 +56,7 @@ import { Webhooks } from '../modules/webhooks/webhooks.ts';
 import type { Console } from '../modules/console/routes.ts';
 import { wireConsole } from './wiring-console.ts';
 import { wireSignIn, type SignInServices } from './wiring-sign-in.ts';
+import { wireSingleSignOn, type SingleSignOnServices } from './wiring-single-sign-on.ts';
 
 export interface Services extends SignInServices {
   /** Undefined if it is off. */
@@ -94,6 +95,8 @@ export interface Services extends SignInServices {
   readonly managers: Managers;
   readonly scopeCatalogue: ScopeCatalogue;
   readonly serviceAccounts: ServiceAccounts;
+  /** Undefined unless it is configured. */
+  readonly singleSignOn: SingleSignOnServices | undefined;
   readonly usageRetention: UsageRetention;
   /** Undefined if verifications are not counted. */
   readonly usageCounter: UsageCounter | undefined;
@@ -141,7 +144,8 @@ export function wire(options: WiringOptions): Services {
     onLogFailure: (error) => log?.warn({ event: 'webhook_deliveries_not_logged', err: error }),
   });
   const signIn = wireSignIn({ config, installation, clock, issuer, argon2, areRequestsLimited, log, mailer, journal });
-  const console = wireConsole({ config, installation, clock, issuer, mailer, journal }, signIn);
+  const consoleOptions = { config, installation, clock, issuer, mailer, journal };
+  const console = wireConsole(consoleOptions, signIn);
   const { hasher, rules, signInLimits, accounts, requests, currentPassword, tokens } = signIn;
   const { isRateLimited: enabled } = config;
   const hasCatalogue = config.scopes === 'catalogue';
@@ -283,6 +287,7 @@ export function wire(options: WiringOptions): Services {
     managers: new Managers({ db, clock, creationLimits, revocations: journal }),
     scopeCatalogue,
     serviceAccounts: new ServiceAccounts({ db, clock, accounts: accounts.revocations, creationLimits }),
+    singleSignOn: wireSingleSignOn(consoleOptions, signIn, console, log),
     unusedKeys: new UnusedKeys({
       db,
       clock,

@@ -6,7 +6,8 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { ConfigError, describeConfig, readConfig, type Config } from '../config.ts';
 import { warningsOf } from '../config-warnings.ts';
-import { settings, type Setting } from '../settings.ts';
+import type { Setting } from '../setting.ts';
+import { settings } from '../settings.ts';
 import type { PostgresLocation } from '../../foundation/database/postgres-url.ts';
 import { newTempFolder } from '../../../test-kit/temp-folder.ts';
 import { invalidValues } from './invalid-values.ts';
@@ -41,6 +42,14 @@ const defaults: Config = {
   hasConsole: true,
   consoleUrl: undefined,
   passkeyRpId: undefined,
+  ssoIssuer: undefined,
+  ssoClientId: undefined,
+  ssoClientSecret: undefined,
+  ssoAdminClaim: undefined,
+  ssoAdminValue: undefined,
+  ssoScope: 'openid email',
+  ssoName: 'single sign-on',
+  mayAdministratorsUsePasswords: true,
   database: { kind: 'sqlite', path: join(checkout, 'data/keyreeve.db') },
   sqliteMappedMib: 0,
   masterKey: undefined,

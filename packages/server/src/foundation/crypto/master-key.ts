@@ -33,6 +33,8 @@ export interface InstallationKeys {
   readonly oneTimeCodeHash: KeyedHash;
   /** Challenges and user handles of passkeys. */
   readonly passkeys: KeyedHash;
+  /** Authenticates what a browser keeps during a single sign-on. */
+  readonly singleSignOn: KeyedHash;
   /** Secrets of second factors and of webhooks at rest. */
   readonly secondFactorSeal: Sealer;
   readonly webhookSeal: Sealer;
@@ -63,6 +65,7 @@ export function deriveKeys(masterKey: Uint8Array): InstallationKeys {
     outboxSeal: new Sealer(derive('outbox seal')),
     oneTimeCodeHash: new KeyedHash(derive('one-time code hash')),
     passkeys: new KeyedHash(derive('passkeys')),
+    singleSignOn: new KeyedHash(derive('single sign-on')),
     secondFactorSeal: new Sealer(derive('second factor seal')),
     webhookSeal: new Sealer(derive('webhook seal')),
     auditChain: new KeyedHash(derive('audit chain')),

@@ -38,6 +38,8 @@ export interface AccountsOptions {
   readonly revocations?: Revocations | undefined;
   /** Checks the changes that accounts make. Without it, no account may make any. */
   readonly guard?: Guard;
+  /** Whether administrators sign in with single sign-on only: their passwords are then rejected. */
+  readonly rejectsAdministrators?: boolean;
 }
 
 /** Characters of a generated password: 178 bits. */
@@ -138,16 +140,17 @@ export class Accounts {
 
   /**
    * The role applies from the next request on.
+   * @param endsSessions whether the change, if there is one, ends all sessions of the account
    * @throws DomainError `account_not_found`, `service_account`, `account_unverified`, `last_administrator`, `invalid_access_token`
    */
-  async setRole(principal: Principal, id: string, role: store.Role): Promise<void> {
+  async setRole(principal: Principal, id: string, role: store.Role, endsSessions = false): Promise<void> {
     const { db, clock, guard, revocations } = this.#options;
     const now = clock.now();
     // A lost role takes scopes from keys. While the outcome is unknown, none of the keys is accepted.
     const isChanged = await recordingChanges(revocations, { accountId: id, at: now }, () =>
       this.revocations.orFinish(id, {
         kind: 'role',
-        change: () => store.setAccountRole(db, principal, id, role, now, guard),
+        change: () => store.setAccountRole(db, principal, { id, role, now, endsSessions }, guard),
         finish: () => store.awaitAdministration(db),
       }),
     );
@@ -183,7 +186,8 @@ export class Accounts {
   /**
    * Verifies an email and a password. An unknown email, a wrong password and a disabled account take the same work.
    * @param onFound called, for the log, with the id of the account that has the email, also if the password is wrong
-   * @returns undefined for an unknown email, a wrong password and a disabled account alike
+   * @returns undefined for an unknown email, a wrong password, a disabled account, and an administrator who must use single
+   *   sign-on, alike
    * @throws DomainError `overloaded` before anything is hashed
    */
   async authenticate(
@@ -191,7 +195,7 @@ export class Accounts {
     password: Secret,
     onFound?: (id: string) => void,
   ): Promise<AuthenticatedAccount | undefined> {
-    const { db, hasher } = this.#options;
+    const { db, hasher, rejectsAdministrators = false } = this.#options;
     const key = parseEmail(emailText)?.canonicalEmail;
     const account = key === undefined ? undefined : await store.findCredentials(db, key);
     if (account) onFound?.(account.id);
@@ -199,6 +203,8 @@ export class Accounts {
     const recipes = await this.#importedRecipes();
     const isRight = await hasher.verifyAlike(normal, account?.passwordHash, password.reveal(), recipes);
     if (!account || !isRight || account.disabledAt !== null) return undefined;
+    // After the hash, so that the response shows neither the role nor that the password was right.
+    if (rejectsAdministrators && account.role === 'admin') return undefined;
     if (hasher.isOutdated(account.passwordHash)) void this.#rehash(account, normal);
     return { id: account.id, sessionEpoch: account.sessionEpoch, role: account.role };
   }

@@ -106,7 +106,8 @@ const lockInstallation = sql<{ id: number }>('lock_administration', {
 });
 const countAdministrators = sql<{ total: number; able: number }>(
   'count_administrators',
-  `select count(*) as total, coalesce(sum(case when disabled_at is null and password_hash <> '' then 1 else 0 end), 0) as able
+  `select count(*) as total, coalesce(sum(case when disabled_at is null and (password_hash <> ''
+     or exists (select 1 from sso_identities i where i.account_pk = accounts.pk)) then 1 else 0 end), 0) as able
    from accounts where role = 'admin'`,
 );
 
@@ -241,6 +242,13 @@ export const deleteAccount = (
     }),
   );
 
+export interface RoleChange {
+  readonly id: string;
+  readonly role: Role;
+  readonly now: number;
+  readonly endsSessions?: boolean;
+}
+
 /**
  * @returns false when the account has the role already, or may not become an administrator because its password was chosen
  *   before its email address was verified
@@ -249,9 +257,7 @@ export const deleteAccount = (
 export const setAccountRole = (
   db: Db,
   principal: Principal,
-  id: string,
-  role: Role,
-  now: number,
+  { id, role, now, endsSessions = false }: RoleChange,
   guard?: Guard,
 ): Promise<boolean> =>
   change(db, principal, now, guard, async (tx) => {
@@ -259,7 +265,7 @@ export const setAccountRole = (
     if (role === 'admin') await prepareAdministratorTx(tx);
     // An administrator may not set the email address of another one.
     if (role === 'admin') await deleteCodesTx(tx, id, 'set_email');
-    const event = { action: 'account.role_changed', id, now, details: { role } } as const;
+    const event = { action: 'account.role_changed', id, now, details: { role }, endsSessions } as const;
     return keepingAnAdministratorTx(tx, principal, id, () =>
       changeTx(tx, principal, event, updateRole, [id, role, now]),
     );

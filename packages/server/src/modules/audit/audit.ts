@@ -54,6 +54,9 @@ export type AuditAction =
   | 'passkey.renamed'
   | 'passkey.removed'
   | 'passkey.counter_regressed'
+  /** Their target is the id of the identity at the OpenID provider. */
+  | 'identity.linked'
+  | 'identity.unlinked'
   | 'recovery_codes.replaced'
   | 'recovery_code.used'
   | 'api_key.created'

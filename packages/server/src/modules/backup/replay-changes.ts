@@ -26,6 +26,7 @@ import {
 } from '../second-factors/replay-store.ts';
 import { deleteScopesTx, markScopesTx } from '../scope-catalogue/store.ts';
 import { removeManagersTx } from '../service-accounts/store.ts';
+import { unlinkIdentitiesTx } from '../single-sign-on/replay-store.ts';
 import { revokeSigningKeysTx } from '../signing-keys/store.ts';
 import { deleteEndpointsTx, disableEndpointsTx } from '../webhooks/store.ts';
 import type { Transaction } from '../../foundation/database/db.ts';
@@ -138,6 +139,7 @@ const changes: Readonly<Record<ChangeKind, Change>> = {
   manager_removed: { action: 'service_account.manager_removed', apply: removeManagersTx },
   authenticator_removed: { action: 'authenticator.removed', apply: removeAppsTx },
   passkey_removed: { action: 'passkey.removed', apply: (tx, list) => removePasskeysTx(tx, idsOf(list)) },
+  identity_unlinked: { action: 'identity.unlinked', apply: (tx, list) => unlinkIdentitiesTx(tx, idsOf(list)) },
   secret_leaked: { action: 'api_key.leaked', apply: endLeakedSecretsTx, always: rememberLeakedSecretsTx },
 };
 

@@ -81,6 +81,8 @@ export interface Replayed {
   /** Number of accounts whose authenticator app was removed; they had passkeys as well. */
   readonly authenticatorsRemoved: number;
   readonly passkeysRemoved: number;
+  /** Number of identities of single sign-on that were unlinked from their accounts. */
+  readonly identitiesUnlinked: number;
 }
 
 export interface ReplayResult {
@@ -108,6 +110,7 @@ const countOf = {
   secret_leaked: 'secretsLeaked',
   authenticator_removed: 'authenticatorsRemoved',
   passkey_removed: 'passkeysRemoved',
+  identity_unlinked: 'identitiesUnlinked',
 } as const satisfies Readonly<Record<ChangeKind, keyof Replayed>>;
 
 const countOfDeletions = { api_key: 'apiKeys', account: 'accounts', signing_key: 'signingKeys' } as const;
@@ -198,6 +201,7 @@ export const nothingReplayed: Replayed = {
   secretsLeaked: 0,
   authenticatorsRemoved: 0,
   passkeysRemoved: 0,
+  identitiesUnlinked: 0,
 };
 
 async function* readAll({ folders, keys, onDamage }: JournalSources): AsyncGenerator<Revocation> {

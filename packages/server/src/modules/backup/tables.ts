@@ -105,6 +105,20 @@ export const tables: readonly Table[] = [
     },
     isInBackup: true,
   },
+  {
+    name: 'sso_identities',
+    key: 'id',
+    columns: {
+      id: 'text',
+      account_pk: 'integer',
+      issuer: 'text',
+      subject: 'text',
+      provisioned: 'integer',
+      created_at: 'integer',
+      last_used_at: 'integer',
+    },
+    isInBackup: true,
+  },
   // Challenges are valid for minutes.
   {
     name: 'used_challenges',
@@ -291,6 +305,12 @@ export const tables: readonly Table[] = [
       authenticated_at: 'integer',
     },
     defaults: { kind: 'tokens' },
+    isInBackup: false,
+  },
+  {
+    name: 'sso_sessions',
+    key: 'session_id',
+    columns: { session_id: 'text', identity_id: 'text', sid: 'text' },
     isInBackup: false,
   },
   {

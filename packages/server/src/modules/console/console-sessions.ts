@@ -40,6 +40,8 @@ export interface ConsoleSessionsOptions {
   /** Bounds that the operator sets for all sessions. */
   readonly idleTtlSeconds: number;
   readonly maxTtlSeconds: number;
+  /** Whether administrators sign in with single sign-on only: no password and no passkey confirms their sessions. */
+  readonly rejectsAdministrators?: boolean;
 }
 
 /** A session with a new secret. */
@@ -175,6 +177,8 @@ export class ConsoleSessions {
   async confirm(principal: ConsolePrincipal, confirmation: Confirmation, client: Client): Promise<StartedSession> {
     const { db, clock, cookie, mailer, passkeys, revocations, secondFactors } = this.#options;
     const { accountId, sessionId, role = 'admin', session } = principal;
+    if (this.#options.rejectsAdministrators && role === 'admin')
+      throw new DomainError('passkey' in confirmation ? 'passkey_rejected' : 'password_wrong');
     const proof =
       'passkey' in confirmation
         ? await this.#provePasskey(accountId, confirmation.passkey)

@@ -83,13 +83,17 @@ export class SessionCookie {
     const fields = rawHeaders.filter(
       (_, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === 'cookie',
     );
-    return fields
-      .flatMap((field) => field.split(';'))
-      .map(withoutWhitespace)
-      .filter((pair) => pair.startsWith(`${this.name}=`))
-      .map((pair) => pair.slice(this.name.length + 1));
+    return fields.flatMap((field) => cookieValues(field, this.name));
   }
 }
+
+/** All values of a cookie. @param field of the header Cookie */
+export const cookieValues = (field: string, name: string): string[] =>
+  field
+    .split(';')
+    .map(withoutWhitespace)
+    .filter((pair) => pair.startsWith(`${name}=`))
+    .map((pair) => pair.slice(name.length + 1));
 
 /**
  * Removes spaces and tabs at both ends, as browsers do. `trim` would also remove U+00A0, which browsers accept in names: a

@@ -6,7 +6,7 @@ const root = '/console';
 export const isConsolePath = (path: string): boolean => path === root || path.startsWith(`${root}/`);
 
 /** Folders below `/console` that contain no page. */
-const withoutPages = ['api', 'assets', 'config', 'session'];
+const withoutPages = ['api', 'assets', 'config', 'session', 'sso'];
 
 /** Whether a path below `/console` is that of a page. The script of the console decides which page, if any. */
 export const isPagePath = (path: string): boolean => !withoutPages.includes(path.split('/', 3)[2] ?? '');

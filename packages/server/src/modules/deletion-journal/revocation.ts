@@ -27,6 +27,7 @@ export const changeKinds = [
   'secret_leaked',
   'authenticator_removed',
   'passkey_removed',
+  'identity_unlinked',
 ] as const;
 const kinds = [...deletionKinds, ...changeKinds];
 
@@ -95,6 +96,7 @@ const kindOfAction: Partial<Record<AuditAction, RevocationKind>> = {
   'second_factor.removed': 'second_factor_removed',
   'authenticator.removed': 'authenticator_removed',
   'passkey.removed': 'passkey_removed',
+  'identity.unlinked': 'identity_unlinked',
   'recovery_codes.replaced': 'recovery_codes_replaced',
   'account.second_factor_required': 'second_factor_required',
   'webhook.disabled': 'webhook_disabled',

@@ -95,6 +95,11 @@ const findPasskeys = sql<FoundChange>(
   onList(`select a.id as "accountId", given.id as target, given.id, given.at
     from {dated} join passkeys p on p.id = given.id join accounts a on a.pk = p.account_pk`),
 );
+const findIdentities = sql<FoundChange>(
+  'find_unlinked_identities',
+  onList(`select a.id as "accountId", given.id as target, given.id, given.at
+    from {dated} join sso_identities i on i.id = given.id join accounts a on a.pk = i.account_pk`),
+);
 const findReplacedCodes = sql<FoundChange>('find_replaced_recovery_codes', foundIn(`${hasOldCodes} < given.at)`));
 const findUsedCodes = sql<FoundChange>('find_used_recovery_codes', {
   sqlite: usedCodes('unhex(given.id)').sqlite,
@@ -204,6 +209,7 @@ const lost: Readonly<Record<ChangeKind, Statement<FoundChange>>> = {
   secret_leaked: findLeaked,
   authenticator_removed: findApps,
   passkey_removed: findPasskeys,
+  identity_unlinked: findIdentities,
 };
 /** A change of these kinds with a later time does not replace one with an earlier time. */
 const independentKinds: readonly ChangeKind[] = [

@@ -27,6 +27,8 @@ export interface PasskeySignInsOptions {
   /** Undefined if browsers have no passkeys for the console's URL. */
   readonly relyingParty: RelyingParty | undefined;
   readonly mailer: Mailer;
+  /** Whether administrators sign in with single sign-on only. */
+  readonly rejectsAdministrators?: boolean;
 }
 
 /** A response that was valid when it was checked. */
@@ -71,7 +73,8 @@ export class PasskeySignIns {
   }
 
   /**
-   * Verifies a passkey as the only factor. An unknown passkey, a disabled account and a wrong signature take the same work.
+   * Verifies a passkey as the only factor. An unknown passkey, a disabled account, a wrong signature and an
+   * administrator who must use single sign-on take the same work.
    * @param onFound called, for the log, with the id of the account that has the passkey, also if it is not valid
    * @returns undefined when it is not valid
    * @throws DomainError `passkeys_unavailable`
@@ -80,13 +83,14 @@ export class PasskeySignIns {
     response: AuthenticationResponse,
     onFound?: (accountId: string) => void,
   ): Promise<{ account: AuthenticatedAccount; proof: PasskeyProof } | undefined> {
-    const { hash } = this.#options;
+    const { hash, rejectsAdministrators = false } = this.#options;
     const credential = await this.#find(response);
     if (credential) onFound?.(credential.accountId);
     const proof = await this.#verify(response, credential, ['sign-in'], true);
     const { userHandle } = response.response;
     if (!credential || !proof || userHandle !== userHandleOf(hash, credential.accountId)) return undefined;
     const { accountId: id, sessionEpoch, role } = credential;
+    if (rejectsAdministrators && role === 'admin') return undefined;
     return { account: { id, sessionEpoch, role }, proof };
   }
 

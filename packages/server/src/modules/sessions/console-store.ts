@@ -32,6 +32,10 @@ const replaceSecret = sql(
      idle_expires_at = case when expires_at < $5 then expires_at else $5 end
    where id = $2 and kind = 'console' and token_hash = $3 and ${isValid}`,
 );
+const setAuthenticatedAt = sql(
+  'set_console_authenticated_at',
+  `update sessions set authenticated_at = $2 where id = $1`,
+);
 
 /** In the order of the ids, from one snapshot taken after the call. */
 export const findConsoleSessions = (
@@ -65,3 +69,7 @@ export const replaceConsoleSecretTx = async (
   { tokenHash, now, idleExpiresAt }: Omit<ConsoleSessionChange, 'id'>,
   newHash: Uint8Array,
 ): Promise<boolean> => (await tx.run(replaceSecret, [now, sessionId, tokenHash, newHash, idleExpiresAt])) > 0;
+
+/** The person proved the credentials before the session began. @param at milliseconds */
+export const setAuthenticatedAtTx = async (tx: Transaction, sessionId: string, at: number): Promise<void> =>
+  void (await tx.run(setAuthenticatedAt, [sessionId, at]));

@@ -321,19 +321,26 @@ export const keepSessionTx = async (tx: Transaction, accountId: string, id: stri
   void (await tx.run(keepSession, [accountId, id]));
 
 /** @returns whether the session existed */
-export async function endSession(
+export const endSession = (
   db: Db,
   principal: Principal,
   id: string,
   action: AuditAction,
   now: number,
+): Promise<boolean> => db.transaction((tx) => endSessionTx(tx, principal, id, action, now));
+
+/** As {@link endSession}. */
+export async function endSessionTx(
+  tx: Transaction,
+  principal: Principal,
+  id: string,
+  action: AuditAction,
+  now: number,
 ): Promise<boolean> {
-  return db.transaction(async (tx) => {
-    const ended = await tx.get(deleteSession, [id]);
-    if (!ended) return false;
-    await recordEventTx(tx, { at: now, principal, action, accountId: ended.accountId, target: id });
-    return true;
-  });
+  const ended = await tx.get(deleteSession, [id]);
+  if (!ended) return false;
+  await recordEventTx(tx, { at: now, principal, action, accountId: ended.accountId, target: id });
+  return true;
 }
 
 /** @returns the number of deleted sessions */

@@ -21,7 +21,7 @@ import {
 } from '../rate-limits/sign-in-limits.ts';
 import type { SecondFactors } from '../second-factors/second-factors.ts';
 import type { NewSession } from '../sessions/store.ts';
-import { describeClient, startSession, type Client, type Proof } from './start-session.ts';
+import { describeClient, startSession, type Client, type Proof, type ProviderProof } from './start-session.ts';
 
 export interface SignInsOptions {
   readonly db: Db;
@@ -55,6 +55,19 @@ export interface PasskeySignIn {
   readonly client: Client;
 }
 
+export interface ProviderSignIn {
+  /** Distinguishes the attempt in the counts. */
+  readonly attempt: string;
+  /**
+   * Lets the provider authenticate the account. Throws DomainError: only after `invalid_credentials`, the attempt stays
+   * counted as a failure.
+   */
+  readonly check: (
+    onFound: OnFound,
+  ) => Promise<{ readonly account: AuthenticatedAccount; readonly proof: ProviderProof }>;
+  readonly client: Client;
+}
+
 /** The credential of a new session. */
 export interface NewCredential<T> {
   readonly session: Pick<NewSession, 'id' | 'kind' | 'tokenHash' | 'idleExpiresAt' | 'expiresAt'>;
@@ -76,7 +89,7 @@ export interface FailedSignIn {
 /** Sign-ins since the start, for metrics. */
 export type SignInCounts = Record<'accepted' | 'refused' | 'throttled' | 'overloaded', number>;
 
-type OnFound = (accountId: string) => void;
+export type OnFound = (accountId: string) => void;
 
 /** Credentials that were right when they were checked. */
 interface Checked {
@@ -101,6 +114,8 @@ const refusalCodes: readonly ErrorCode[] = [
   'second_factor_required',
   'second_factor_invalid',
   'passkey_rejected',
+  // Of a single sign-on.
+  'administrator_required',
 ];
 /** A guess of the second factor stays counted as a failed sign-in. */
 const wrongFactorCodes: readonly ErrorCode[] = ['second_factor_invalid', 'passkey_rejected'];
@@ -152,6 +167,24 @@ export class SignIns {
         throw error;
       });
       if (!checked) throw new DomainError('passkey_rejected');
+      return this.#begin({ ...checked, reservation }, client, make);
+    });
+  }
+
+  /**
+   * Starts a session of an account that an OpenID provider authenticates. Attempts count in the limits of client IP ranges.
+   * @throws DomainError what `check` throws, `invalid_credentials` when the account has changed meanwhile,
+   *   `too_many_attempts`
+   */
+  withProvider<T>({ attempt, check, client }: ProviderSignIn, make: MakeCredential<T>): Promise<T> {
+    const { signInLimits } = this.#options;
+    return this.#count(client, async (onFound) => {
+      const reservation = await signInLimits.reserve({ canonicalEmail: attempt, clientIp: client.clientIp });
+      const checked = await check(onFound).catch(async (error: unknown) => {
+        const isFailure = error instanceof DomainError && error.code === 'invalid_credentials';
+        if (!isFailure) await signInLimits.release(reservation);
+        throw error;
+      });
       return this.#begin({ ...checked, reservation }, client, make);
     });
   }
@@ -239,7 +272,7 @@ export class SignIns {
     await passkeys.reportingCopies(account.id, passkey, client.clientIp, () =>
       startSession(db, mailer, start, (tx) => signInLimits.succeedTx(tx, reservation)),
     );
-    if (proof) await secondFactors.succeed(account.id);
+    if (proof && proof.kind !== 'single_sign_on') await secondFactors.succeed(account.id);
     return result();
   }
 }

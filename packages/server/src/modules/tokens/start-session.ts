@@ -21,8 +21,17 @@ export interface Client {
   readonly userAgent: string;
 }
 
-/** Proof of the second factor, or of a passkey as the only factor. */
-export type Proof = FactorProof | PasskeyProof;
+/** An OpenID provider has authenticated the person. */
+export interface ProviderProof {
+  readonly kind: 'single_sign_on';
+  /** Of the identity at the provider. */
+  readonly identityId: string;
+  /** Called in the transaction of the session, after its creation. Throws DomainError. */
+  readonly redeemTx: (tx: Transaction, sessionId: string) => Promise<void>;
+}
+
+/** Proof of the second factor, or of a passkey or a provider that replaces the password. */
+export type Proof = FactorProof | PasskeyProof | ProviderProof;
 
 export interface SessionStart {
   readonly account: AuthenticatedAccount;
@@ -40,7 +49,7 @@ export interface SessionStart {
  * @param succeedTx called in the same transaction; its first statements are sent together with those of the session
  * @throws DomainError `invalid_credentials` when the account has changed since its password was checked,
  *   `second_factor_invalid` when another request used the one-time code first, `passkey_rejected` when one used the
- *   challenge of the passkey first, or the error of `succeedTx`; nothing is stored then
+ *   challenge of the passkey first, or the error of `succeedTx` or of the proof; nothing is stored then
  */
 export async function startSession(
   db: Db,
@@ -82,6 +91,10 @@ async function redeemTx(
     await redeemPasskeyTx(tx, proof, now);
     return {};
   }
+  if (proof.kind === 'single_sign_on') {
+    await proof.redeemTx(tx, principal.sessionId);
+    return {};
+  }
   const used = await redeemProofTx(tx, principal, principal.accountId, proof, now);
   if (!used) throw new DomainError('second_factor_invalid');
   return used;
@@ -89,6 +102,7 @@ async function redeemTx(
 
 /** For the audit event. */
 function factorDetails(proof: Proof) {
+  if (proof.kind === 'single_sign_on') return { identity: proof.identityId };
   if (proof.kind !== 'passkey') return { secondFactor: proof.kind };
   return { ...(proof.isAlone ? {} : { secondFactor: proof.kind }), passkey: proof.passkeyId };
 }

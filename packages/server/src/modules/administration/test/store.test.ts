@@ -100,7 +100,7 @@ onEachDatabase('one administrator remains if all concurrently give up the role',
   const outcomes = await raceToValues(opened, rivalsMin, async (connection, rival) => {
     const id = ids[rival] ?? '';
     const itself = { kind: 'account', accountId: id, sessionId: 'ses_any' } as const;
-    return setAccountRole(connection, itself, id, 'user', now, async () => undefined).catch(codeOf);
+    return setAccountRole(connection, itself, { id, role: 'user', now }, async () => undefined).catch(codeOf);
   });
   assert.deepEqual(tally(outcomes), { true: rivalsMin - 1, last_administrator: 1 });
 });

@@ -91,9 +91,9 @@ export const administration = {
     refused: (db: Db) => admin.inviteAgain(db, operator, 'acc_ada', () => byMail('accept_invitation', 'acc_ada'), now),
   },
   'account.role_changed': {
-    change: (db: Db) => accounts.setAccountRole(db, operator, 'acc_ada', 'admin', now),
+    change: (db: Db) => accounts.setAccountRole(db, operator, { id: 'acc_ada', role: 'admin', now }),
     rows: [row('account.role_changed', 'acc_ada', '{"role":"admin"}')],
-    refused: (db: Db) => accounts.setAccountRole(db, operator, 'acc_ada', 'user', now),
+    refused: (db: Db) => accounts.setAccountRole(db, operator, { id: 'acc_ada', role: 'user', now }),
   },
   'account.limits_set': {
     change: (db: Db) =>

@@ -92,7 +92,7 @@ const event = (action: Parameters<typeof recordAccountEventTx>[2], id: string) =
 
 /** Makes one change of each kind with its audit event, without a journal entry, as after a crash. */
 async function removeRights(db: Db): Promise<void> {
-  await accounts.setAccountRole(db, operator, 'acc_role', 'user', since);
+  await accounts.setAccountRole(db, operator, { id: 'acc_role', role: 'user', now: since });
   await setPasswordHash(db, operator, 'acc_password', 'another', since);
   await db.transaction(async (tx) => {
     const email = { email: 'new@example.com', canonicalEmail: 'new@example.com' };
@@ -192,7 +192,7 @@ onEachDatabase('a decision after a restore stays in force after the next restore
   const journal = journalIn(db, folder);
   await restore(db, backup, { journal, mayReplace: true });
   const at = later + 1;
-  await accounts.setAccountRole(db, operator, 'acc_role', 'admin', at);
+  await accounts.setAccountRole(db, operator, { id: 'acc_role', role: 'admin', now: at });
   await setPasswordHash(db, operator, 'acc_password', 'chosen anew', at);
   await confirmAccountEmail(db, operator, 'acc_email', at);
   await db.transaction((tx) =>
