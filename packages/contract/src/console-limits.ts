@@ -1,5 +1,4 @@
-/** Limits of the console: lifetimes of its sessions, and test mails. Part of the tables in limits.ts. */
-/** Limits of sessions of the console and of single sign-on. Part of the tables in limits.ts. */
+/** Limits of the console: lifetimes of its sessions, test mails, and single sign-on. Part of the tables in limits.ts. */
 import { limit, type Limits } from './limit-definition.ts';
 import { singleSignOnLimits } from './single-sign-on-limits.ts';
 

@@ -48,7 +48,7 @@ export const startSingleSignOn = {
   method: 'POST',
   path: '/console/sso/start',
   tag,
-  summary: 'Begin a single sign-on to the console',
+  summary: 'Start a single sign-on to the console',
   description: `For browsers. Returns the page of the OpenID provider, and a cookie that is valid for ${limits.singleSignOnSeconds / 60} minutes and for one response of the provider. 404 unless single sign-on is configured.`,
   auth: 'console_sign_in',
   headers: startConsoleSession.headers,

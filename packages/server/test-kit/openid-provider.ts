@@ -117,7 +117,7 @@ export class OpenIdProvider implements AsyncDisposable {
     const { pathname: path } = new URL(request.url ?? '/', this.issuer);
     this.requests.push(path);
     if (this.intercept(path, response)) return;
-    if (path === '/.well-known/openid-configuration') return sendJson(response, 200, this.#metadata);
+    if (path === '/.well-known/openid-configuration') return sendJson(response, 200, this.#document());
     if (path === '/jwks') return sendJson(response, 200, { keys: [this.#publicJwk] });
     if (path === '/authorize') {
       response.writeHead(303, { location: this.authorize(new URL(request.url ?? '/', this.issuer).href).href }).end();
@@ -127,7 +127,7 @@ export class OpenIdProvider implements AsyncDisposable {
     sendJson(response, 404, {});
   }
 
-  get #metadata() {
+  #document(): object {
     return {
       issuer: this.issuer,
       authorization_endpoint: `${this.issuer}/authorize`,
@@ -175,6 +175,7 @@ function sendJson(response: ServerResponse, status: number, body: object): void 
 /** RFC 6749 section 2.3.1: both parts are form-encoded. */
 function isClient(authorization = ''): boolean {
   const text = Buffer.from(authorization.replace(/^Basic /, ''), 'base64').toString();
-  const [id, secret] = text.split(':').map((part) => decodeURIComponent(part.replaceAll('+', ' ')));
-  return id === clientId && secret === clientSecret;
+  const parts = text.split(':').map((part) => decodeURIComponent(part.replaceAll('+', ' ')));
+  const expected = [clientId, clientSecret].join(':');
+  return parts.join(':') === expected;
 }

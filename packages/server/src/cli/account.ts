@@ -3,6 +3,7 @@ import { Argument, type Command } from 'commander';
 import type { KeyLimits, QuotaUse } from '@keyreeve/contract';
 import type { Account, Role } from '../modules/accounts/accounts.ts';
 import { toInstant } from '../foundation/clock.ts';
+import { addIdentityCommands } from './account-identity.ts';
 import { isService, labelOf } from './account-text.ts';
 import { CliCommand } from './command.ts';
 import { confirm, yesHelp } from './confirm.ts';
@@ -93,6 +94,7 @@ export function accountCommand(): Command {
     )
     .examples('keyreeve account remove-second-factor you@example.com')
     .action(removeSecondFactor);
+  addIdentityCommands(account);
   withAccount(account.command('delete'))
     .description('Delete an account with its sessions and API keys. This cannot be undone.')
     .option('--yes', yesHelp)

@@ -18,6 +18,7 @@ import { CliCommand, type SetStatus } from './command.ts';
 import { describeFailure } from './failure.ts';
 import { plural, print, table, version, type OutputOptions } from './output.ts';
 import { withInstallation } from './session.ts';
+import { checkSingleSignOn } from './single-sign-on-check.ts';
 
 /** Management keys without IP ranges should expire earlier. */
 const managementKeyDaysMax = 90;
@@ -55,14 +56,18 @@ export function doctorCommand(setStatus: SetStatus): Command {
 /** All checks that need the database. An error is the result of the check `database`. */
 async function checkInstallation(): Promise<Check[]> {
   try {
-    return await withInstallation({}, async ({ config, journal, outbox, signingKeys, installation: { db } }) => [
-      ...(await installationChecks({ config, db, clock: systemClock, outbox, signingKeys })),
-      ...(await checkLifetimes(db, config)),
-      ...(await checkManagementKeys(db)),
-      ...(await checkPasskeys(db, config)),
-      ...(await checkDeletionJournal(journal)),
-      ...checkEmails(await listUnconfirmedEmails(db, idsShownMax + 1)),
-    ]);
+    return await withInstallation(
+      {},
+      async ({ config, journal, outbox, signingKeys, singleSignOn, installation: { db } }) => [
+        ...(await installationChecks({ config, db, clock: systemClock, outbox, signingKeys })),
+        ...(await checkLifetimes(db, config)),
+        ...(await checkManagementKeys(db)),
+        ...(await checkPasskeys(db, config)),
+        ...(await checkSingleSignOn(db, singleSignOn?.provider, config.mayAdministratorsUsePasswords)),
+        ...(await checkDeletionJournal(journal)),
+        ...checkEmails(await listUnconfirmedEmails(db, idsShownMax + 1)),
+      ],
+    );
   } catch (error) {
     return [{ name: 'database', state: 'failed', detail: describeFailure(error) }];
   }

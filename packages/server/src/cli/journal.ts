@@ -56,13 +56,14 @@ export function describeReplayed({ replayed, unconfirmed }: ReplayResult): strin
   const { rolesRemoved, secondFactorsRemoved, recoveryCodesUsed, recoveryCodesReplaced, passwordsVoided } = replayed;
   const { secondFactorsRequired, webhooksDeleted, webhooksDisabled, apiKeysDisabled } = replayed;
   const { entitlementsRemoved, scopesEntitled, scopesDeleted, managersRemoved, secretsLeaked } = replayed;
-  const { authenticatorsRemoved, passkeysRemoved } = replayed;
+  const { authenticatorsRemoved, passkeysRemoved, identitiesUnlinked } = replayed;
   const deleted = `${plural(apiKeys, 'key')} and ${plural(accounts, 'account')} deleted again, ${plural(accountsDisabled, 'account')} disabled again, ${plural(signingKeys, 'signing key')} revoked again.`;
   const removed = [
     ...some(rolesRemoved, 'administrator role'),
     ...some(secondFactorsRemoved, 'second factor'),
     ...some(authenticatorsRemoved, 'authenticator app'),
     ...some(passkeysRemoved, 'passkey'),
+    ...(identitiesUnlinked > 0 ? [`links of ${plural(identitiesUnlinked, 'account')} to single sign-on`] : []),
     ...some(recoveryCodesUsed, 'used recovery code'),
     ...(recoveryCodesReplaced > 0 ? [`replaced recovery codes of ${plural(recoveryCodesReplaced, 'account')}`] : []),
     ...some(webhooksDeleted, 'webhook endpoint'),

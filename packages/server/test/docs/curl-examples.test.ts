@@ -69,8 +69,11 @@ const isUnderstood = (route: RouteContract, code: ErrorCode): boolean => {
     code === 'passkey_invalid' ||
     code === 'passkey_rejected' ||
     code === 'invalid_signature';
+  // No OpenID provider listens at the issuer of `optionalRoutes`.
+  const isWithoutProvider = code === 'identity_provider_unavailable';
   return (
-    route.errors.includes(code) && (status === 404 || status === 409 || code === 'signup_closed' || isExampleCredential)
+    route.errors.includes(code) &&
+    (status === 404 || status === 409 || code === 'signup_closed' || isExampleCredential || isWithoutProvider)
   );
 };
 

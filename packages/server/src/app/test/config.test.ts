@@ -8,6 +8,7 @@ import { ConfigError, describeConfig, readConfig, type Config } from '../config.
 import { warningsOf } from '../config-warnings.ts';
 import type { Setting } from '../setting.ts';
 import { settings } from '../settings.ts';
+import { singleSignOnDefaults } from './single-sign-on-defaults.ts';
 import type { PostgresLocation } from '../../foundation/database/postgres-url.ts';
 import { newTempFolder } from '../../../test-kit/temp-folder.ts';
 import { invalidValues } from './invalid-values.ts';
@@ -42,14 +43,7 @@ const defaults: Config = {
   hasConsole: true,
   consoleUrl: undefined,
   passkeyRpId: undefined,
-  ssoIssuer: undefined,
-  ssoClientId: undefined,
-  ssoClientSecret: undefined,
-  ssoAdminClaim: undefined,
-  ssoAdminValue: undefined,
-  ssoScope: 'openid email',
-  ssoName: 'single sign-on',
-  mayAdministratorsUsePasswords: true,
+  ...singleSignOnDefaults,
   database: { kind: 'sqlite', path: join(checkout, 'data/keyreeve.db') },
   sqliteMappedMib: 0,
   masterKey: undefined,
@@ -293,6 +287,7 @@ test('an unknown name with the prefix KEYREEVE_ is an error, unless a container 
 });
 
 const contradictory: readonly (readonly [environment: Environment, reason: RegExp])[] = [
+  [{ KEYREEVE_SSO_ISSUER: 'https://id.example.com' }, /must all be set, or none of them/],
   [{ KEYREEVE_HOST: '0.0.0.0' }, /not a loopback address, but Keyreeve does not terminate TLS/],
   [{ KEYREEVE_HOST: '::' }, /not a loopback address/],
   [{ KEYREEVE_HOST: 'auth.internal' }, /not a loopback address/],

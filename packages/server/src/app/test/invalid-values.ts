@@ -20,6 +20,16 @@ export const invalidValues: readonly (readonly [name: string, value: string, rea
   ['KEYREEVE_CONSOLE_URL', 'https://example.com/console', /without a path/],
   ['KEYREEVE_PASSKEY_RP_ID', 'https://auth.example.com', /must be a host name/],
   ['KEYREEVE_PASSKEY_RP_ID', 'example.com', /must be the host of http:\/\/localhost or a domain that it is in/],
+  [
+    'KEYREEVE_SSO_ISSUER',
+    'http://id.example.com',
+    /must be like https:\/\/id\.example\.com, or use http on this machine/,
+  ],
+  ['KEYREEVE_SSO_ISSUER', 'https://id.example.com/?tenant=1', /must be like https/],
+  ...['CLIENT_ID', 'CLIENT_SECRET', 'ADMIN_CLAIM', 'ADMIN_VALUE', 'SCOPE', 'NAME'].map(
+    (name) => [`KEYREEVE_SSO_${name}`, 'a\u0000b', /must be at most 255 printable characters/] as const,
+  ),
+  ['KEYREEVE_ADMIN_PASSWORDS', 'off', /can be off only with KEYREEVE_SSO_ISSUER/],
   ['KEYREEVE_WORLD_READABLE_SECRETS', 'yes', /must be one of refuse, accept/],
   ['KEYREEVE_DATABASE_URL', 'data/keyreeve.db', /must be like sqlite:data\/keyreeve\.db/],
   ['KEYREEVE_DATABASE_URL', 'sqlite:', /must be like/],

@@ -3,7 +3,7 @@
  * two that share a prepared name reject each other, and a request that waits for a second connection never gets one.
  */
 import assert from 'node:assert/strict';
-import { test, type TestContext } from 'node:test';
+import { after as afterAll, test, type TestContext } from 'node:test';
 import { Pool } from 'pg';
 import { allRoutes, publicKeyExample, type RouteContract } from '@keyreeve/contract';
 import { sql } from '../../foundation/database/sql.ts';
@@ -18,6 +18,7 @@ import { administer, newAdministrator, newTarget, type Target } from '../../../t
 import { newBackend } from '../../../test-kit/service-accounts.ts';
 import { githubSettings, GithubSigner } from '../../../test-kit/github.ts';
 import { optionalRoutes } from '../../../test-kit/optional-routes.ts';
+import { newOpenIdProvider } from '../../../test-kit/openid-provider.ts';
 import { newTempFolder } from '../../../test-kit/temp-folder.ts';
 import { newAccountClient, otherPassword, type AccountClient } from '../../../test-kit/account-client.ts';
 import {
@@ -38,6 +39,8 @@ interface Stage {
 type Send = (stage: Stage) => Promise<Answered>;
 
 const github = new GithubSigner();
+const provider = await newOpenIdProvider();
+afterAll(() => provider[Symbol.asyncDispose]());
 let emails = 0;
 const newEmail = (): string => `one${++emails}@example.com`;
 const password = goodPassword;
@@ -318,7 +321,7 @@ const requests: Readonly<Record<string, Send>> = {
   verify: verifying('/auth/verify', (credential) => ({ json: { credential } })),
   verifyBatch: verifying('/auth/verify/batch', (credential) => ({ json: { credentials: [credential] } })),
   introspect: verifying('/auth/introspect', (token) => ({ body: new URLSearchParams({ token }).toString() })),
-  ...requestsWithoutCredential(github),
+  ...requestsWithoutCredential(github, provider),
   ...consoleRequests(own, administered),
   ...passkeyRequests(newEmail),
   getJwks: read('/.well-known/jwks.json'),
@@ -353,6 +356,7 @@ async function sendAll(routes: readonly RouteContract[]): Promise<void> {
     KEYREEVE_THROTTLE: 'on',
     KEYREEVE_WEBHOOK_TARGETS: '127.0.0.0/8',
     ...optionalRoutes,
+    ...provider.environment,
     ...githubSettings(folder.path, github),
   });
   for (const { id } of routes) {

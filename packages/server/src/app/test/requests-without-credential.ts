@@ -3,6 +3,8 @@ import { newTarget } from '../../../test-kit/administrators.ts';
 import type { GithubSigner } from '../../../test-kit/github.ts';
 import { ConsoleClient } from '../../../test-kit/console-client.ts';
 import { goodPassword, type Answered, type TestApp } from '../../../test-kit/new-app.ts';
+import { ada, type OpenIdProvider } from '../../../test-kit/openid-provider.ts';
+import { SingleSignOnClient } from '../../../test-kit/single-sign-on.ts';
 import { exchange, newAssertion, newKeyPair, newPublicKeyKey } from '../../../test-kit/public-key-client.ts';
 
 interface Stage {
@@ -24,6 +26,7 @@ const newEmail = (): string => `without${++emails}@example.com`;
 /** One for each route, by its id. @param github signs the report of GitHub */
 export const requestsWithoutCredential = (
   github: GithubSigner,
+  provider: OpenIdProvider,
 ): Readonly<Record<string, (stage: Stage) => Promise<Answered>>> => ({
   reportLeaks: async ({ client: { app } }) => {
     const { key } = await newTarget(app, newEmail());
@@ -40,6 +43,14 @@ export const requestsWithoutCredential = (
   getConsoleSession: ofConsole('GET', '/session'),
   confirmConsoleSession: ofConsole('POST', '/session/confirm', { password: goodPassword }),
   endConsoleSession: ofConsole('DELETE', '/session'),
+  startSingleSignOn: async ({ client: { app } }) =>
+    new SingleSignOnClient({ app, provider }).call('POST', '/sso/start', { json: {} }),
+  endSessionsOfProvider: async ({ client: { app } }) => {
+    const client = new SingleSignOnClient({ app, provider });
+    provider.person = { ...ada, sub: newEmail(), email: newEmail() };
+    await client.singleSignOn();
+    return client.logout(await provider.logoutToken({ sub: provider.person.sub }, app.clock.now()));
+  },
   exchangeAssertion: async ({ client: { app } }) => {
     const { accessToken } = await app.signIn(newEmail());
     const pair = newKeyPair();

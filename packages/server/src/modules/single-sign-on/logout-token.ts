@@ -22,7 +22,7 @@ const algorithms = [
   'EdDSA',
   'Ed25519',
 ];
-const types = [undefined, 'jwt', 'logout+jwt', 'application/logout+jwt'];
+const types = ['logout+jwt', 'application/logout+jwt'];
 const ageMsMax = limits.logoutTokenSecondsMax * 1000;
 const skewMs = limits.clockSkewSeconds * 1000;
 
@@ -60,7 +60,7 @@ export class LogoutTokens {
         clockTolerance: limits.clockSkewSeconds,
         currentDate: new Date(this.#clock.now()),
       });
-      if (!types.includes(protectedHeader.typ?.toLowerCase())) throw invalid('Its type is not logout+jwt.');
+      if (!types.includes(protectedHeader.typ?.toLowerCase() ?? '')) throw invalid('Its type is not logout+jwt.');
       return logoutOf(payload);
     } catch (error) {
       throw failureOf(error);

@@ -22,11 +22,11 @@ export interface ProviderOptions {
   readonly scope: string;
 }
 
-type Library = typeof import('openid-client');
-let library: Promise<Library> | undefined;
+const loadLibrary = () => import('openid-client');
+let library: ReturnType<typeof loadLibrary> | undefined;
 /** A failed import is not kept: the next sign-in tries again. */
-const load = (): Promise<Library> =>
-  (library ??= import('openid-client').catch((error: unknown) => {
+const load = (): ReturnType<typeof loadLibrary> =>
+  (library ??= loadLibrary().catch((error: unknown) => {
     library = undefined;
     throw error;
   }));

@@ -110,7 +110,12 @@ function failed(
     status: statuses[reason],
     contentType: 'text/html; charset=utf-8',
     headers: [
-      ...['Content-Language', language, 'Vary', 'Accept-Language', 'Set-Cookie', singleSignOn.expiredCookie],
+      'Content-Language',
+      language,
+      'Vary',
+      'Accept-Language',
+      'Set-Cookie',
+      singleSignOn.expiredCookie,
       ...(retry === undefined ? [] : ['Retry-After', String(retry)]),
     ],
     policy: page.policy,

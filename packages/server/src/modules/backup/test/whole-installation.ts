@@ -53,6 +53,15 @@ const insertRest = [
        created_at, last_used_at)
      values ('pas_one', ${pk}, $2, $2, 4294967295, 'auth.example.com', 'internal,hybrid', 1, 'Ada’s phone', $1, $1)`,
   ),
+  sql(
+    'test_insert_sso_identity',
+    `insert into sso_identities (id, account_pk, issuer, subject, provisioned, created_at, last_used_at)
+     values ('idn_one', ${pk}, 'https://id.example.com', 'person', 1, $1, $1)`,
+  ),
+  sql(
+    'test_insert_sso_session',
+    `insert into sso_sessions (session_id, identity_id, sid) select id, 'idn_one', 'sid' from sessions where created_at = $1`,
+  ),
   sql('test_insert_used_challenge', `insert into used_challenges (mac, expires_at) values ($2, $1)`),
   sql(
     'test_insert_recovery_code',

@@ -71,28 +71,32 @@ test('a single sign-on ends the session that the browser had', { tags: ['asvs:7.
   assert.deepEqual([await before.isSignedIn(), await client.isSignedIn()], [false, true]);
 });
 
-test('an identity is never linked by its email address, and an operator can link it', async () => {
-  await using both = await newAppWithProvider();
-  const { app, provider } = both;
-  const { account } = await newAdministrator(app, 'ada@example.com');
-  const client = new SingleSignOnClient(both);
-  const refused = await client.singleSignOn();
-  assert.deepEqual([refused.status, titleOf(refused.text)], [403, 'No account is linked to your identity']);
-  assert.match(refused.text, /keyreeve account link-sso &lt;email&gt; person-1</);
-  assert.equal(client.cookie, undefined);
-  const identities = app.service.services.singleSignOn?.identities;
-  assert.equal(await identities?.link(operator, account.id, ada.sub), true);
-  assert.equal(await identities?.link(operator, account.id, 'person-2'), false);
-  assert.equal((await client.singleSignOn()).status, 303);
-  assert.equal((await client.session()).account.id, account.id);
-  provider.person = { ...ada, sub: 'person-2', email: 'bob@example.com' };
-  const bob = new SingleSignOnClient(both);
-  assert.equal((await bob.singleSignOn()).status, 303);
-  assert.equal(await identities?.unlink(operator, account.id), true);
-  assert.deepEqual([await client.isSignedIn(), await bob.isSignedIn()], [false, true]);
-  assert.equal(await identities?.unlink(operator, account.id), false);
-  assert.deepEqual((await actions(app)).slice(-2), ['identity.unlinked', 'account.sessions_ended']);
-});
+test(
+  'an identity is never linked by its email address, and an operator can link it',
+  { tags: ['asvs:6.8.1', 'asvs:10.5.2'] },
+  async () => {
+    await using both = await newAppWithProvider();
+    const { app, provider } = both;
+    const { account } = await newAdministrator(app, 'ada@example.com');
+    const client = new SingleSignOnClient(both);
+    const refused = await client.singleSignOn();
+    assert.deepEqual([refused.status, titleOf(refused.text)], [403, 'No account is linked to your identity']);
+    assert.match(refused.text, /keyreeve account link-sso &lt;email&gt; person-1</);
+    assert.equal(client.cookie, undefined);
+    const identities = app.service.services.singleSignOn?.identities;
+    assert.equal(await identities?.link(operator, account.id, ada.sub), true);
+    assert.equal(await identities?.link(operator, account.id, 'person-2'), false);
+    assert.equal((await client.singleSignOn()).status, 303);
+    assert.equal((await client.session()).account.id, account.id);
+    provider.person = { ...ada, sub: 'person-2', email: 'bob@example.com' };
+    const bob = new SingleSignOnClient(both);
+    assert.equal((await bob.singleSignOn()).status, 303);
+    assert.equal(await identities?.unlink(operator, account.id), true);
+    assert.deepEqual([await client.isSignedIn(), await bob.isSignedIn()], [false, true]);
+    assert.equal(await identities?.unlink(operator, account.id), false);
+    assert.deepEqual((await actions(app)).slice(-2), ['identity.unlinked', 'account.sessions_ended']);
+  },
+);
 
 test('no account is created without a verified email address', async () => {
   await using both = await newAppWithProvider();
@@ -205,27 +209,31 @@ test(
   },
 );
 
-test('a confirmation requires a new sign-in at the provider, and the session is recent then', async () => {
-  await using both = await newAppWithProvider();
-  const { app, provider } = both;
-  const now = () => Math.floor(Date.now() / 1000);
-  const client = new SingleSignOnClient(both);
-  // Before the test's clock.
-  provider.person = { ...ada, auth_time: Math.floor(app.clock.now() / 1000) - 3_600 };
-  await client.singleSignOn();
-  const { session } = await client.session();
-  assert.equal(Date.parse(session.authenticatedAt), (Math.floor(app.clock.now() / 1000) - 3_600) * 1000);
-  const { location } = await client.start({ isConfirmation: true });
-  const query = new URL(location).searchParams;
-  assert.deepEqual([query.get('prompt'), query.get('max_age')], ['login', '300']);
-  for (const auth_time of [undefined, now() - 400]) {
-    provider.person = { ...ada, auth_time };
-    assert.equal((await client.singleSignOn({ isConfirmation: true })).status, 401);
-  }
-  provider.person = { ...ada, auth_time: now() };
-  const before = client.copy();
-  assert.equal((await client.singleSignOn({ isConfirmation: true })).status, 303);
-  const confirmed: SessionView = await client.session();
-  assert.equal(Date.parse(confirmed.session.authenticatedAt), app.clock.now());
-  assert.equal(await before.isSignedIn(), false);
-});
+test(
+  'a confirmation requires a new sign-in at the provider, and the session is recent then',
+  { tags: ['asvs:6.8.4'] },
+  async () => {
+    await using both = await newAppWithProvider();
+    const { app, provider } = both;
+    const now = () => Math.floor(Date.now() / 1000);
+    const client = new SingleSignOnClient(both);
+    // Before the test's clock.
+    provider.person = { ...ada, auth_time: Math.floor(app.clock.now() / 1000) - 3_600 };
+    await client.singleSignOn();
+    const { session } = await client.session();
+    assert.equal(Date.parse(session.authenticatedAt), (Math.floor(app.clock.now() / 1000) - 3_600) * 1000);
+    const { location } = await client.start({ isConfirmation: true });
+    const query = new URL(location).searchParams;
+    assert.deepEqual([query.get('prompt'), query.get('max_age')], ['login', '300']);
+    for (const auth_time of [undefined, now() - 400]) {
+      provider.person = { ...ada, auth_time };
+      assert.equal((await client.singleSignOn({ isConfirmation: true })).status, 401);
+    }
+    provider.person = { ...ada, auth_time: now() };
+    const before = client.copy();
+    assert.equal((await client.singleSignOn({ isConfirmation: true })).status, 303);
+    const confirmed: SessionView = await client.session();
+    assert.equal(Date.parse(confirmed.session.authenticatedAt), app.clock.now());
+    assert.equal(await before.isSignedIn(), false);
+  },
+);
