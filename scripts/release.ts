@@ -1,10 +1,12 @@
 /**
  * `npm run release`: checks that this commit can be released, and names everything that prevents it. It exits 1 unless the
  * tree is clean, the changelog has the version, and the published runs of the revocation check are of these very files.
+ * `npm run release -- <new folder>` then builds the release in the folder.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { writeRelease } from './release-files.ts';
 import { filesLine, git, publishedRuns } from './run-files.ts';
 
 /** @returns one sentence for each thing that prevents a release, with the remedy */
@@ -39,8 +41,11 @@ function outdatedRun(root: string, path: string): string[] {
 const read = (root: string, path: string): string => readFileSync(join(root, path), 'utf8');
 
 if (import.meta.main) {
-  const obstacles = findObstacles(fileURLToPath(new URL('..', import.meta.url)));
+  const root = fileURLToPath(new URL('..', import.meta.url));
+  const [folder] = process.argv.slice(2);
+  const obstacles = findObstacles(root);
   for (const obstacle of obstacles) process.stderr.write(`- ${obstacle}\n`);
-  process.stdout.write(obstacles.length === 0 ? 'Ready for a release.\n' : '');
+  if (obstacles.length === 0 && folder !== undefined) writeRelease(root, folder);
+  process.stdout.write(obstacles.length === 0 ? `${folder ?? 'Ready for a release.'}\n` : '');
   process.exitCode = obstacles.length === 0 ? 0 : 1;
 }

@@ -10,6 +10,7 @@ export const slowFiles: readonly string[] = [
   'packages/server/test/e2e/client-query.test.ts',
   'packages/server/test/e2e/image.test.ts',
   'packages/server/test/e2e/npm.test.ts',
+  'packages/server/test/e2e/package.test.ts',
   'packages/server/test/e2e/proxies.test.ts',
   'packages/server/test/e2e/prove-revocation.test.ts',
   'packages/server/test/limits/limits.test.ts',

@@ -14,21 +14,23 @@ export function findNode() {
   const bundled = bundledNode();
   const failure = bundled === undefined ? 'missing' : failureOf(bundled);
   if (failure === undefined) return { node: bundled };
-  if (isRecentEnough()) return { node: process.execPath };
+  if (isRecentEnough()) return hasBinaries() ? { node: process.execPath } : { problem: remedies['no binaries'] };
   return {
     problem: `${remedies[failure]} Or run Keyreeve with Node ${oldestVersion.join('.')} or newer; this is ${process.versions.node}.`,
   };
 }
 
 const remedies = {
-  missing: 'The Node that Keyreeve includes is not installed. Install it: npm ci --include=optional.',
+  missing: 'The Node that Keyreeve includes is not installed. Install it: npm install --include=optional.',
+  'no binaries':
+    'The optional dependencies of Keyreeve are not installed. Install them: npm install --include=optional.',
   'no libatomic':
     'The Node that Keyreeve includes needs the library libatomic.so.1. Install it: apt-get install libatomic1 (Debian, Ubuntu) or dnf install libatomic (Fedora, RHEL).',
   broken: 'The Node that Keyreeve includes does not run on this machine (on Linux, it needs glibc 2.28 or newer).',
 };
 
-/** The executable that `npm ci` installed for this platform. */
-function bundledNode() {
+/** @returns the executable that npm installed for this platform; undefined if it is missing */
+export function bundledNode() {
   const { platform, arch } = process;
   const name =
     platform === 'darwin' && arch === 'arm64'
@@ -49,6 +51,24 @@ function failureOf(binary) {
   const { status, stderr } = spawnSync(binary, ['--version'], { encoding: 'utf8' });
   if (status === 0) return undefined;
   return String(stderr).includes('libatomic') ? 'no libatomic' : 'broken';
+}
+
+/** Whether argon2 has its library for this platform, which npm installs as an optional dependency, as it does the bundled Node. */
+function hasBinaries() {
+  const require = createRequire(import.meta.url);
+  const argon2 = '@node-rs/argon2';
+  try {
+    require.resolve(argon2);
+  } catch {
+    // Not a missing optional dependency. The program reports it.
+    return true;
+  }
+  try {
+    require(argon2);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function isRecentEnough() {

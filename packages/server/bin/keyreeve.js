@@ -3,10 +3,13 @@
  * Starts the program with the pinned Node (`bundled-node.js`). Plain JavaScript, because an older Node may run this file.
  */
 import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { findNode } from './bundled-node.js';
 
-const main = fileURLToPath(new URL('../src/cli/main.ts', import.meta.url));
+const source = fileURLToPath(new URL('../src/cli/main.ts', import.meta.url));
+// The npm package contains JavaScript.
+const main = existsSync(source) ? source : source.replace(/\.ts$/, '.js');
 
 const { node, problem } = findNode();
 if (node === undefined) {

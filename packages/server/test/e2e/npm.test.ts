@@ -82,7 +82,7 @@ test('if no Node can run the program, one line reports the cause and the solutio
       'exit 1',
       'The Node that Keyreeve includes does not run on this machine (on Linux, it needs glibc 2.28 or newer).',
     ],
-    [undefined, 'The Node that Keyreeve includes is not installed. Install it: npm ci --include=optional.'],
+    [undefined, 'The Node that Keyreeve includes is not installed. Install it: npm install --include=optional.'],
   ] as const;
   for (const [bundled, problem] of expected) {
     using folder = newTempFolder();

@@ -1,0 +1,73 @@
+/** The unit of docs/deploy.md restricts the service, and its settings are those that the page prepares. */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { newTempFolder } from '../../test-kit/temp-folder.ts';
+import { root } from './tree.ts';
+
+const path = join(root, 'docs/systemd/keyreeve.service');
+const unit = readFileSync(path, 'utf8');
+const page = readFileSync(join(root, 'docs/deploy.md'), 'utf8');
+/** From 0 (fully restricted) to 10. */
+const exposureMax = 1.5;
+
+const settingsOf = (name: string): string[] =>
+  [...unit.matchAll(new RegExp(`^${name}=(.*)$`, 'gm'))].map(([, value = '']) => value);
+
+/** Without systemd, the test is named as not tried, and fails in CI. */
+function analyze(t: TestContext, ...args: readonly string[]): { status: number | null; output: string } | undefined {
+  const { status, stdout, stderr, error } = spawnSync('systemd-analyze', args, { encoding: 'utf8' });
+  if (error === undefined) return { status, output: stdout + stderr };
+  assert.notEqual(process.env['CI'], 'true', 'systemd is not installed, but CI requires it');
+  t.diagnostic('not tried: systemd is not installed');
+  return undefined;
+}
+
+test(`systemd rates the exposure of the unit at ${exposureMax} at most`, (t) => {
+  const result = analyze(t, 'security', '--offline=true', '--no-pager', path);
+  if (!result) return;
+  const exposure = /Overall exposure level for keyreeve\.service: ([\d.]+)/.exec(result.output)?.[1];
+  assert.ok(exposure !== undefined, result.output);
+  assert.ok(Number(exposure) <= exposureMax, result.output);
+});
+
+test('systemd accepts every line of the unit', (t) => {
+  // The program and the files that the page installs.
+  using folder = newTempFolder();
+  const executable = join(folder.path, 'usr/bin/node');
+  mkdirSync(dirname(executable), { recursive: true });
+  writeFileSync(executable, '#!/bin/sh\n', { mode: 0o755 });
+  const copy = join(folder.path, 'keyreeve.service');
+  writeFileSync(copy, unit.replace('ExecStart=/usr/bin/node', `ExecStart=${executable}`));
+  const verify = (): ReturnType<typeof analyze> => analyze(t, 'verify', '--man=no', '--recursive-errors=no', copy);
+  const result = verify();
+  if (!result) return;
+  assert.deepEqual(result, { status: 0, output: '' });
+  writeFileSync(copy, `${unit.replace('ExecStart=/usr/bin/node', `ExecStart=${executable}`)}\nUnknown=yes\n`);
+  assert.match(verify()?.output ?? '', /Unknown (?:key|lvalue)/i);
+});
+
+test('the unit stops after the service has drained, and the page prepares the files and the user that it names', () => {
+  const [drainSeconds] = /KEYREEVE_DRAIN_SECONDS, which is (\d+)/.exec(unit)?.slice(1).map(Number) ?? [];
+  assert.ok(Number(settingsOf('TimeoutStopSec')[0]) > Number(drainSeconds));
+  assert.deepEqual(settingsOf('KillMode'), ['mixed']);
+  assert.deepEqual(settingsOf('Environment'), [
+    'KEYREEVE_DATABASE_URL=sqlite:/var/lib/keyreeve/keyreeve.db',
+    'KEYREEVE_MASTER_KEY_FILE=%d/master-key',
+  ]);
+  const [, credential = ''] = settingsOf('LoadCredential')[0]?.split(':') ?? [];
+  const [, script = ''] = settingsOf('ExecStart')[0]?.split(' ') ?? [];
+  const [, folder = ''] = /^(\/opt\/\w+)\/node_modules\/keyreeve\/bin\/keyreeve\.js$/.exec(script) ?? [];
+  assert.deepEqual(
+    [
+      `npm install --prefix ${folder} keyreeve`,
+      `cp ${folder}/node_modules/keyreeve/docs/systemd/keyreeve.service /etc/systemd/system/`,
+      `> ${credential}`,
+      settingsOf('EnvironmentFile')[0] ?? '',
+      `useradd --system --home-dir ${settingsOf('WorkingDirectory')[0]} --shell /usr/sbin/nologin ${settingsOf('User')[0]}`,
+    ].filter((text) => text === '' || !page.includes(text)),
+    [],
+  );
+});

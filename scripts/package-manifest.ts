@@ -1,0 +1,66 @@
+/** The package.json of the npm package, and the lock file of its dependencies, from those of the workspace. */
+
+export interface Manifest {
+  readonly version: string;
+  readonly dependencies?: Readonly<Record<string, string>>;
+  readonly optionalDependencies?: Readonly<Record<string, string>>;
+  readonly [member: string]: unknown;
+}
+
+/** The part of package-lock.json (version 3) that is read. */
+export interface LockFile {
+  readonly name?: unknown;
+  readonly version?: string;
+  readonly lockfileVersion: number;
+  /** By path below the root, such as `node_modules/pg`. */
+  readonly packages: Readonly<Record<string, LockedPackage>>;
+}
+
+export interface LockedPackage {
+  readonly version?: string;
+  readonly dev?: boolean;
+  readonly devOptional?: boolean;
+  readonly link?: boolean;
+  readonly [member: string]: unknown;
+}
+
+/**
+ * The manifest of the package. It has no development dependencies, and no packages of the workspace, because the package
+ * contains their files. The bundled Node is its optional dependency, as it is one of the workspace.
+ */
+export function packageManifest(server: Manifest, workspace: Manifest): Manifest {
+  const { private: _private, devDependencies: _development, dependencies = {}, ...rest } = server;
+  return {
+    ...rest,
+    description: workspace['description'],
+    // As in the checkout: `npx keyreeve` finds the bundled Node first, also where it cannot run.
+    scripts: { postinstall: 'node -e 0 || "$npm_node_execpath" bin/use-own-node.js' },
+    exports: { './package.json': './package.json' },
+    imports: { '#contract': './contract/index.js', '#console/*': './console/*' },
+    dependencies: Object.fromEntries(Object.entries(dependencies).filter(([name]) => !name.startsWith('@keyreeve/'))),
+    ...(workspace.optionalDependencies && { optionalDependencies: workspace.optionalDependencies }),
+  };
+}
+
+/**
+ * The lock file of the package's dependencies: those that the tests ran with.
+ * @throws Error if the workspace's lock file has another version, or a dependency of production below `packages/`
+ */
+export function packageLock(manifest: Manifest, { lockfileVersion, packages }: LockFile): LockFile {
+  if (lockfileVersion !== 3) throw new Error(`package-lock.json has version ${lockfileVersion}, not 3`);
+  const installed = Object.entries(packages).filter(
+    ([path, { dev, devOptional, link }]) => path.includes('node_modules/') && !dev && !devOptional && !link,
+  );
+  const nested = installed.find(([path]) => !path.startsWith('node_modules/'));
+  if (nested) throw new Error(`${nested[0]} is below packages/; it must be below node_modules/ (npm dedupe)`);
+  const { name, version, license, dependencies, optionalDependencies } = manifest;
+  return {
+    name,
+    version,
+    lockfileVersion,
+    packages: {
+      '': { name, version, license, dependencies, optionalDependencies },
+      ...Object.fromEntries(installed),
+    },
+  };
+}
