@@ -44,8 +44,8 @@ export function buildPackage(root: string, folder: string): string {
 
 export const readPackageManifest = (root: string): Manifest =>
   packageManifest(
-    readJson<Manifest>(join(root, 'packages/server/package.json')),
-    readJson<Manifest>(join(root, 'package.json')),
+    readJson(join(root, 'packages/server/package.json')) as Manifest,
+    readJson(join(root, 'package.json')) as Manifest,
   );
 
 function addFolder(from: string, to: string): void {
@@ -84,7 +84,7 @@ function pack(source: string, folder: string): string {
   return join(folder, basename(packed?.filename ?? ''));
 }
 
-export const readJson = <T>(path: string): T => JSON.parse(readFileSync(path, 'utf8')) as T;
+export const readJson = (path: string): unknown => JSON.parse(readFileSync(path, 'utf8'));
 
 if (import.meta.main) {
   const [folder] = process.argv.slice(2);

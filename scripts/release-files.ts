@@ -50,7 +50,7 @@ function buildInClone(root: string, clone: string): string {
 function billOfMaterials(root: string, folder: string): string {
   mkdirSync(folder);
   const manifest = readPackageManifest(root);
-  const lock = packageLock(manifest, readJson<LockFile>(join(root, 'package-lock.json')));
+  const lock = packageLock(manifest, readJson(join(root, 'package-lock.json')) as LockFile);
   writeFileSync(join(folder, 'package.json'), JSON.stringify(manifest));
   writeFileSync(join(folder, 'package-lock.json'), JSON.stringify(lock));
   const text = run('npm', ['sbom', '--package-lock-only', '--sbom-format=cyclonedx'], folder);
