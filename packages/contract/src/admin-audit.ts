@@ -6,6 +6,7 @@ import { administratorErrors } from './error-groups.ts';
 import { limits } from './limits.ts';
 import { pageFields } from './paging.ts';
 import type { RouteContract } from './route.ts';
+import { IntegerText } from './schemas.ts';
 
 const strict = { additionalProperties: false } as const;
 
@@ -32,14 +33,22 @@ export const auditFilterFields = {
   to: Time('RFC 3339. Only events before this time'),
 };
 
+const after = Type.Optional(
+  IntegerText(
+    '^(?:0|[1-9][0-9]{0,14})$',
+    { minimum: 0, maximum: 999_999_999_999_999 },
+    'Follows the log: the id of the newest event that is known, then `nextAfter`',
+  ),
+);
+
 export const adminListAudit = {
   ...administrator,
   id: 'adminListAudit',
   method: 'GET',
   path: '/admin/audit',
   summary: 'Read the audit log',
-  description: `Newest first. The server reads at most ${limits.adminRowsPerPageMax} events for a page, so continue until \`nextCursor\` is null.`,
-  query: Type.Object({ ...auditFilterFields, ...pageFields }, strict),
+  description: `Newest first. The server reads at most ${limits.adminRowsPerPageMax} events for a page, so continue until \`nextCursor\` is null. With \`after\`: the events since then, oldest first, without \`cursor\`, \`from\` and \`to\`.`,
+  query: Type.Object({ ...auditFilterFields, after, ...pageFields }, strict),
   success: { status: 200, description: 'A page of events', schema: AuditPage },
   errors: [...administratorErrors, 'invalid_request'],
 } as const satisfies RouteContract;

@@ -84,7 +84,16 @@ export const AuditEvent = Type.Object(
   },
   strict,
 );
-export const AuditPage = Type.Object({ events: Type.Array(AuditEvent), nextCursor }, strict);
+export const AuditPage = Type.Object(
+  {
+    events: Type.Array(AuditEvent),
+    nextCursor,
+    nextAfter: Type.Optional(
+      Type.Integer({ format: 'int64', minimum: 0, description: 'Only with `after`: its next value' }),
+    ),
+  },
+  strict,
+);
 export type AuditPage = Static<typeof AuditPage>;
 
 export const InvitationRequest = Type.Object({ email: Email, role: Type.Optional(Role) }, strict);

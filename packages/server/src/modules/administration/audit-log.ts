@@ -9,6 +9,7 @@ import type { ContentStream, Streams } from '../../http/stream.ts';
 import {
   findIdAfter,
   findLastSearched,
+  listEventsAfterId,
   searchEvents,
   type EventFilter,
   type FoundEvent,
@@ -32,6 +33,16 @@ const exportedPerPage = 500;
 /** Fewer than for a page, because an export reads many of them. */
 const searchedPerExportedPage = 2_000;
 
+export interface Following {
+  /** Decimal digits: the id of an event. */
+  readonly after?: string;
+}
+
+/** A transaction does not last longer. */
+const settledMs = 10_000;
+/** Events that one request of a follower reads. */
+const followedMax = 1_000;
+
 interface Found {
   readonly events: readonly FoundEvent[];
   /** The search continues with events of lower ids; undefined at the end. */
@@ -48,9 +59,10 @@ export class AuditLog {
   }
 
   /** Newest first. @throws DomainError `invalid_request` for an invalid cursor or time */
-  async page({ limit, cursor, ...search }: AuditSearch & PageRequest): Promise<AuditPage> {
+  async page({ limit, cursor, after, ...search }: AuditSearch & Following & PageRequest): Promise<AuditPage> {
     const filter = toFilter(search);
     const size = sizeOf(limit);
+    if (after !== undefined) return this.#follow(filter, Number(after), size, cursor);
     const before = cursor === undefined ? await this.#start(filter) : Number(fromCursor(cursor, isEventId));
     const searchedMax = isByAccountOnly(filter) ? size : limits.adminRowsPerPageMax;
     const found = await this.#search(filter, before, searchedMax, size);
@@ -58,6 +70,26 @@ export class AuditLog {
       events: found.events.map(toEvent),
       nextCursor: found.before === undefined ? null : toCursor(String(found.before)),
     };
+  }
+
+  /**
+   * The events since an id, oldest first. On PostgreSQL, a transaction can commit after one with a higher id. So a recent
+   * event that follows a missing id waits until the missing one is there, or cannot come any more.
+   * @throws DomainError `invalid_request` with a cursor or a time
+   */
+  async #follow(filter: EventFilter, after: number, size: number, cursor: string | undefined): Promise<AuditPage> {
+    if (cursor !== undefined) throw wrong('after', 'Do not send `cursor` with it.');
+    if (filter.from !== undefined || filter.to !== undefined)
+      throw wrong('after', 'Do not send `from` or `to` with it.');
+    const settledBefore = this.#clock.now() - settledMs;
+    const events: FoundEvent[] = [];
+    let nextAfter = after;
+    for (const event of await listEventsAfterId(this.#db, after, followedMax)) {
+      if (events.length === size || (event.id > nextAfter + 1 && event.at > settledBefore)) break;
+      nextAfter = event.id;
+      if (isMatch(event, filter)) events.push(event);
+    }
+    return { events: events.map(toEvent), nextCursor: null, nextAfter };
   }
 
   /** @throws DomainError `invalid_request` for an invalid time, `too_many_in_progress` */
@@ -97,6 +129,12 @@ export class AuditLog {
     return { events, before: isOver ? undefined : last.id };
   }
 }
+
+const isMatch = (event: FoundEvent, { accountId, action, actor, target }: EventFilter): boolean =>
+  (accountId === undefined || event.accountId === accountId) &&
+  (action === undefined || event.action === action) &&
+  (actor === undefined || event.actor === actor) &&
+  (target === undefined || event.target === target);
 
 const isByAccountOnly = ({ action, actor, target, from, to }: EventFilter): boolean =>
   [action, actor, target, from, to].every((value) => value === undefined);

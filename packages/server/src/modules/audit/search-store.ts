@@ -28,6 +28,10 @@ const lastOf = (part: string): string =>
   `select id, at from audit_events where ${part} order by id desc limit 1 offset $2`;
 const searchAll = sql<FoundEvent>('search_audit_events', search('id < $1'));
 const searchAccount = sql<FoundEvent>('search_audit_events_of_account', search('account_id = $9 and id < $1'));
+const selectAfter = sql<FoundEvent>(
+  'list_audit_events_after',
+  `select ${columns} from audit_events where id > $1 order by id limit $2`,
+);
 const selectLast = sql<{ id: number; at: number }>('last_searched_audit_event', lastOf('id < $1'));
 const selectLastOfAccount = sql<{ id: number; at: number }>(
   'last_searched_audit_event_of_account',
@@ -57,6 +61,10 @@ export const searchEvents = (
   const values = [before, searchedMax, actor, action, target, ...times, limit];
   return accountId === undefined ? reader.all(searchAll, values) : reader.all(searchAccount, [...values, accountId]);
 };
+
+/** Oldest first. */
+export const listEventsAfterId = (reader: Reader, after: number, limit: number): Promise<FoundEvent[]> =>
+  reader.all(selectAfter, [after, limit]);
 
 /** @returns the last event that {@link searchEvents} searches; undefined if it searches all remaining events */
 export const findLastSearched = (
