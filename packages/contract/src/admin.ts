@@ -20,6 +20,7 @@ import {
   adminSetLimits,
 } from './admin-keys.ts';
 import { adminExportAudit, adminListAudit } from './admin-audit.ts';
+import { adminGetOverview } from './admin-overview.ts';
 import { adminFindKey, adminSearchKeys } from './admin-key-list.ts';
 import { adminReadOutbox, adminTestMail } from './admin-mail.ts';
 import { adminReadSettings } from './admin-settings.ts';
@@ -330,6 +331,7 @@ export const adminRoutes = [
   adminDeleteKey,
   adminListSessions,
   adminEndSession,
+  adminGetOverview,
   adminListAudit,
   adminExportAudit,
   adminListSigningKeys,

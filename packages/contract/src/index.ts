@@ -8,6 +8,7 @@ export { adminFindKey, adminSearchKeys, type FoundKey, type OwnedKeyPage } from 
 export * from './admin-keys.ts';
 export { adminReadOutbox, adminTestMail, type MailTestResult, type OutboxPage } from './admin-mail.ts';
 export { adminReadSettings, type SettingsInForce } from './admin-settings.ts';
+export { adminGetOverview, type Overview } from './admin-overview.ts';
 export * from './admin-signing-keys.ts';
 export * from './admin.ts';
 export * from './api-key-changes.ts';

@@ -327,6 +327,8 @@ const operations = {
   activityDays: limit(90, 'Days of an account’s activity that its owner can read.'),
   // On SQLite, the worker answers no other request meanwhile.
   adminRowsPerPageMax: limit(5_000, 'Rows read for one page of `/admin`.'),
+  overviewEventsMax: limit(20, 'Audit events in the overview.'),
+  overviewKeptDays: limit(2, 'What processes counted by minute is kept for this time.'),
   usageRowsMax: limit(400, 'Hours or days of one request for the usage of a key.'),
   // Complete days are added up, so up to 24 hours more are stored.
   usageHoursKeptDays: limit(8, 'Days for which the usage of a key is kept by hour.'),

@@ -9,6 +9,7 @@ import * as accounts from './accounts.ts';
 import * as adminKeyList from './admin-key-list.ts';
 import * as adminMail from './admin-mail.ts';
 import * as adminSettings from './admin-settings.ts';
+import * as overview from './admin-overview.ts';
 import * as adminSigningKeys from './admin-signing-keys.ts';
 import * as administration from './admin-schemas.ts';
 import * as keyChanges from './api-key-changes.ts';
@@ -165,6 +166,14 @@ export const responseSchemas: Readonly<Record<string, TSchema>> = {
   Settings: adminSettings.SettingsInForce,
   AuditEvent: administration.AuditEvent,
   AuditPage: administration.AuditPage,
+  Attention: overview.Attention,
+  Instance: overview.Instance,
+  Overview: overview.Overview,
+  OverviewMinute: overview.OverviewMinute,
+  PasswordHashing: overview.Hashing,
+  Quantiles: overview.Quantiles,
+  ResultCount: overview.ResultCount,
+  WaitingJobs: overview.WaitingJobs,
   ConsoleConfig: consoleSession.ConsoleConfig,
   ConsoleFeatures: consoleSession.ConsoleFeatures,
   ConsoleAccount: consoleSession.ConsoleAccount,

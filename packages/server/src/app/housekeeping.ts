@@ -18,6 +18,7 @@ import { deleteUsedChallenges } from '../modules/passkeys/store.ts';
 import { deleteUntouchedBuckets } from '../modules/rate-limits/store.ts';
 import { deleteExpiredSessions } from '../modules/sessions/store.ts';
 import { deleteEndedSecrets } from '../modules/api-keys/change-store.ts';
+import type { Minutes } from '../modules/overview/minutes.ts';
 import type { QuotaNotices } from '../modules/api-keys/quota-notices.ts';
 import type { UnusedKeys } from '../modules/api-keys/unused-keys.ts';
 import type { OrphanedMeters } from '../modules/key-limits/orphaned-meters.ts';
@@ -41,6 +42,7 @@ export interface HousekeepingParts {
   readonly unusedKeys: UnusedKeys;
   readonly expiryNotices: Pick<ExpiryNotices, 'send'>;
   readonly quotaNotices: Pick<QuotaNotices, 'flush' | 'close'>;
+  readonly minutes: Pick<Minutes, 'stop' | 'deleteOld'>;
   readonly webhooks: { readonly log: Pick<DeliveryLog, 'deleteOld'> };
 }
 
@@ -48,6 +50,7 @@ export class Housekeeping {
   readonly #timers: NodeJS.Timeout[];
   readonly #verifier: Verifier;
   readonly #quotaNotices: HousekeepingParts['quotaNotices'];
+  readonly #minutes: HousekeepingParts['minutes'];
   readonly #log: Log;
   readonly #checkpoint: () => Promise<void>;
   readonly #delay = new EventLoopDelay();
@@ -59,12 +62,22 @@ export class Housekeeping {
   constructor(
     { db, keys }: Installation,
     clock: Clock,
-    { verifier, usageRetention, orphanedMeters, unusedKeys, expiryNotices, quotaNotices, webhooks }: HousekeepingParts,
+    {
+      verifier,
+      usageRetention,
+      orphanedMeters,
+      unusedKeys,
+      expiryNotices,
+      quotaNotices,
+      minutes,
+      webhooks,
+    }: HousekeepingParts,
     log: Log,
     isFirst = true,
   ) {
     this.#verifier = verifier;
     this.#quotaNotices = quotaNotices;
+    this.#minutes = minutes;
     this.#log = log;
     this.#checkpoint = isFirst ? () => this.#logCheckpoint(db, keys.auditChain) : () => Promise.resolve();
     const every = (ms: number, task: () => Promise<void>): NodeJS.Timeout =>
@@ -81,6 +94,7 @@ export class Housekeeping {
       every(deleteEveryMs, () => usageRetention.apply()),
       every(deleteEveryMs, () => orphanedMeters.delete()),
       every(deleteEveryMs, () => webhooks.log.deleteOld()),
+      every(deleteEveryMs, () => minutes.deleteOld()),
       // Not at the start: after a pause of the service, clients first need time to use their keys.
       every(deleteEveryMs, () => unusedKeys.disable()),
       every(deleteEveryMs, () => expiryNotices.send()),
@@ -98,6 +112,7 @@ export class Housekeeping {
     this.#delay.stop();
     await this.#run(() => this.#verifier.flush());
     await this.#run(() => this.#quotaNotices.close());
+    await this.#run(() => this.#minutes.stop());
     await this.#run(this.#checkpoint);
   }
 

@@ -174,7 +174,11 @@ export function collectDatabase(registry: Registry, dbTimes: DbTimes, writes: Wr
     buckets: databaseBucketsSeconds,
     registers,
   });
-  dbTimes.observe = (operation, ms) => times.observe({ operation }, ms / 1000);
+  const { observe } = dbTimes;
+  dbTimes.observe = (operation, ms) => {
+    observe(operation, ms);
+    times.observe({ operation }, ms / 1000);
+  };
   addCounter(registry, 'keyreeve_database_commits_total', 'Commits to the database, by result', () => writes.commits);
 }
 

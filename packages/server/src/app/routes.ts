@@ -49,6 +49,8 @@ import { singleSignOnRoutes, type SingleSignOnRoutes } from '../modules/single-s
 import type { Tokens } from '../modules/tokens/tokens.ts';
 import { verificationRoutes } from '../modules/verification/routes.ts';
 import type { Verifier } from '../modules/verification/verify.ts';
+import type { Overview } from '../modules/overview/overview.ts';
+import { overviewRoutes } from '../modules/overview/routes.ts';
 import { webhookRoutes } from '../modules/webhooks/routes.ts';
 import type { Webhooks } from '../modules/webhooks/webhooks.ts';
 import type { Log } from '../foundation/log.ts';
@@ -67,6 +69,7 @@ export interface RouteOptions extends AdminParts, MailParts {
   /** Undefined unless the operator accepts reports: their path is then unknown. */
   readonly leakReports: LeakReports | undefined;
   readonly managers: Managers;
+  readonly overview: Overview;
   readonly managedAccount: OwnerOf;
   readonly scopeCatalogue: ScopeCatalogue;
   readonly serviceAccounts: ServiceAccounts;
@@ -155,6 +158,7 @@ function ownRoutesOf(options: RouteOptions): readonly Route[] {
     ...signingKeyRoutes(signingKeys),
     ...settingsRoutes(options.settingsView),
     ...mailRoutes(options),
+    ...overviewRoutes(options.overview),
     ...managerAdminRoutes(options.managers),
     ...scopeAdminRoutes(options.scopeCatalogue),
     ...webhookRoutes(webhooks),

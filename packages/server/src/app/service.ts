@@ -237,6 +237,7 @@ async function startPublic(installation: Installation, options: ServiceOptions) 
     ready.resolve(app);
     services.outbox.start();
     services.webhooks.publisher.start();
+    services.minutes.start((error) => log.warn({ event: 'overview_not_written', err: error }));
     return { server, health, errors, services, publicUrl, url: urlOf(config.host, address.port) };
   } catch (error) {
     // An open server would keep the process running.

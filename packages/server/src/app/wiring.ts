@@ -48,12 +48,15 @@ import { operatorName, parseSender } from '../modules/mail/sender.ts';
 import { SmtpServer } from '../modules/mail/smtp.ts';
 import { readTemplates, type Templates } from '../modules/mail/templates/templates.ts';
 import { Outbox, type OutboxOptions } from '../modules/outbox/outbox.ts';
+import { Minutes } from '../modules/overview/minutes.ts';
+import { Overview } from '../modules/overview/overview.ts';
 import { Managers } from '../modules/service-accounts/managers.ts';
 import { ServiceAccounts } from '../modules/service-accounts/service-accounts.ts';
 import { Exchange } from '../modules/short-lived-secrets/exchange.ts';
 import { Verifier } from '../modules/verification/verify.ts';
 import { Webhooks } from '../modules/webhooks/webhooks.ts';
 import type { Console } from '../modules/console/routes.ts';
+import { version } from './version.ts';
 import { wireConsole } from './wiring-console.ts';
 import { wireSignIn, type SignInServices } from './wiring-sign-in.ts';
 import { wireSingleSignOn, type SingleSignOnServices } from './wiring-single-sign-on.ts';
@@ -90,6 +93,9 @@ export interface Services extends SignInServices {
   /** Only a service starts it. */
   readonly outbox: Outbox;
   readonly outboxView: OutboxView;
+  /** Only a service starts it. */
+  readonly minutes: Minutes;
+  readonly overview: Overview;
   readonly orphanedMeters: OrphanedMeters;
   readonly quotaNotices: QuotaNotices;
   readonly managers: Managers;
@@ -283,6 +289,26 @@ export function wire(options: WiringOptions): Services {
     orphanedMeters: new OrphanedMeters(db),
     outbox,
     outboxView: new OutboxView(db, clock, outbox),
+    minutes: new Minutes({
+      db,
+      clock,
+      version,
+      sources: {
+        results: verifier.counts,
+        verificationMs: verifier.latencies,
+        signIns: signIn.signIns.counts,
+        hashes: () => ({ hashed: hasher.stats.hashed, refused: hasher.stats.refused }),
+      },
+    }),
+    overview: new Overview({
+      db,
+      clock,
+      outbox,
+      hasher,
+      endpoints: webhooks.endpoints,
+      signingKeys: signIn.signingKeys,
+      newestEvents: async (max) => (await directory.auditLog.page({ limit: String(max) })).events,
+    }),
     quotaNotices,
     managers: new Managers({ db, clock, creationLimits, revocations: journal }),
     scopeCatalogue,

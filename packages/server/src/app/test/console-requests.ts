@@ -19,6 +19,7 @@ export const consoleRequests = <Send>(own: Make<Send>, administered: MakeAbout<S
     () => 'api-keys/find',
     ({ key }) => ({ key }),
   ),
+  adminGetOverview: administered('GET', () => 'overview'),
   adminListAudit: administered('GET', () => 'audit?account=acc_1&action=session.created'),
   adminListSigningKeys: administered('GET', () => 'signing-keys'),
   adminReadOutbox: administered('GET', () => 'outbox?kind=mail&state=failing'),

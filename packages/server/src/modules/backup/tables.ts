@@ -4,6 +4,7 @@
  */
 
 import type { Table } from './table.ts';
+import { overviewTables } from './overview-tables.ts';
 import { webhookTables } from './webhook-tables.ts';
 
 export type { ColumnKind, Counts, Row, Table } from './table.ts';
@@ -262,6 +263,7 @@ export const tables: readonly Table[] = [
     isInBackup: true,
   },
   ...webhookTables,
+  ...overviewTables,
   {
     name: 'audit_events',
     key: 'id',

@@ -48,6 +48,14 @@ export interface JobFilter {
   readonly isFailing: boolean | undefined;
 }
 
+/** Jobs of which an attempt failed. */
+export interface FailingJobs {
+  readonly kind: string;
+  readonly count: number;
+  /** The creation of the oldest, in milliseconds since 1970. */
+  readonly since: number;
+}
+
 const insert = sql(
   'insert_outbox',
   `insert into outbox (id, kind, queue, payload, created_at, due_at, attempts, claimed_until, last_error)
@@ -109,6 +117,12 @@ const selectLastListed = sql<{ id: string }>(
   'last_listed_outbox_job',
   'select id from outbox where id > $1 order by id limit 1 offset $2',
 );
+const selectFailing = sql<FailingJobs>(
+  'list_failing_outbox',
+  `select kind, count(*) as count, min(created_at) as since
+   from (select kind, created_at, last_error from outbox limit $1) as counted where last_error is not null
+   group by kind order by kind`,
+);
 
 /** Further queues wait until some of these are empty. */
 const queuesMax = 1_000;
@@ -146,6 +160,9 @@ export const releaseJob = async (db: Db, id: string): Promise<void> =>
 /** Removes all jobs of a queue whose recipient was deleted or disabled. */
 export const removeQueueTx = async (tx: Transaction, queue: string): Promise<void> =>
   void (await tx.run(removeQueue, [queue]));
+
+/** By kind; of 10,000 jobs at most. */
+export const listFailingJobs = (db: Db): Promise<FailingJobs[]> => db.all(selectFailing, [10_000]);
 
 /** Counts jobs by kind, `rowsMax` rows at most. */
 export const countJobs = (db: Db, rowsMax: number): Promise<WaitingJobs[]> => db.all(count, [rowsMax]);

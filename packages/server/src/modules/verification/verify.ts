@@ -21,6 +21,7 @@ import { expiryTime, type Clock } from '../../foundation/clock.ts';
 import { lookupOf, type KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
 import { CoalescingReader } from '../../foundation/database/coalescing-reader.ts';
 import type { Db } from '../../foundation/database/db.ts';
+import { LatencyHistogram } from '../../foundation/latency-histogram.ts';
 import type { PendingChanges } from '../deletion-journal/pending-changes.ts';
 import type { UsageCounter } from '../key-usage/usage-counter.ts';
 import type { KeyLimiter, LimitOutcome } from '../key-limits/key-limits.ts';
@@ -142,6 +143,8 @@ export class Verifier {
     rate_limited: 0,
     quota_exceeded: 0,
   };
+  /** From the verification of an API key to the read of its state. */
+  readonly latencies = new LatencyHistogram();
   readonly importedKeys: ImportedKeys;
   readonly #options: VerifierOptions;
   readonly #reader: CoalescingReader<Buffer, KeyState>;
@@ -271,7 +274,7 @@ export class Verifier {
    * to the other in one commit, and the second read starts after the first one, so together they miss no valid secret.
    */
   #find(hash: Buffer, conditions: Conditions, answer: Answer, fail: Fail): void {
-    const answerTo = (key: KeyState | undefined): void => this.#answerFor(key, conditions, answer, fail);
+    const answerTo = this.latencies.timed((key?: KeyState) => this.#answerFor(key, conditions, answer, fail));
     this.#reader.find(hash, (key) => (key ? answerTo(key) : this.#previousReader.find(hash, answerTo, fail)), fail);
   }
 

@@ -115,6 +115,11 @@ const insertRest = [
        attempt_count, attempts)
      values ('msg_one', 'whe_one', 'account.created', $1, 3, 1, $1, $1, 1, 1, '[]')`,
   ),
+  sql('test_insert_minute', `insert into verification_minutes (minute, instance, counts) values ($1, 'ins_one', '{}')`),
+  sql(
+    'test_insert_instance',
+    `insert into instances (id, version, started_at, seen_at) values ('ins_one', '0.2.0', $1, $1)`,
+  ),
   sql(
     'test_insert_outbox',
     `insert into outbox (id, kind, queue, payload, created_at, due_at, attempts, claimed_until, last_error)

@@ -1,0 +1,68 @@
+/** Administration: the overview of the installation. */
+import Type, { type Static } from 'typebox';
+import { administrator } from './admin-parts.ts';
+import { AuditEvent } from './admin-schemas.ts';
+import { administratorErrors } from './error-groups.ts';
+import { limits } from './limits.ts';
+import type { RouteContract } from './route.ts';
+import { Instant, orNull, Text } from './schemas.ts';
+
+const strict = { additionalProperties: false } as const;
+const Count = Type.Integer({ minimum: 0 });
+
+export const ResultCount = Type.Object({ result: Text('api_key'), count: Count }, strict);
+const Results = Type.Array(ResultCount, { description: 'Without results that did not occur' });
+
+const UpperBound = orNull(Type.Number({ minimum: 0, examples: [2] }));
+export const Quantiles = Type.Object({ p50: UpperBound, p99: UpperBound }, strict);
+
+export const Instance = Type.Object(
+  { id: Text('ins_3K9vQm1ZyT4cW8nB6pXr2L'), version: Text('0.2.0'), startedAt: Instant, seenAt: Instant },
+  strict,
+);
+export const OverviewMinute = Type.Object({ at: Instant, results: Results, signIns: Results }, strict);
+export const Hashing = Type.Object(
+  {
+    running: Type.Integer({ minimum: 0, description: 'Now, in the process that answers' }),
+    waiting: Type.Integer({ minimum: 0, description: 'As `running`' }),
+    results: Results,
+  },
+  strict,
+);
+export const WaitingJobs = Type.Object({ kind: Text('mail'), waiting: Count, oldestSeconds: Count }, strict);
+export const Attention = Type.Object(
+  {
+    code: Type.Enum(['mail_failing', 'webhook_failing', 'signing_key_waiting', 'signing_key_old', 'instance_missing']),
+    since: Instant,
+    detail: Text('whe_3K9vQm1ZyT4cW8nB6pXr2L', 'An id; of `mail_failing`, the number of jobs'),
+  },
+  strict,
+);
+
+export const Overview = Type.Object(
+  {
+    now: Instant,
+    instances: Type.Array(Instance, { description: 'Processes; a worker is one' }),
+    minutes: Type.Array(OverviewMinute, { description: 'The last 60, oldest first' }),
+    verificationMs: Quantiles,
+    databaseMs: Quantiles,
+    hashing: Hashing,
+    outbox: Type.Array(WaitingJobs),
+    events: Type.Array(AuditEvent, { description: `The newest ${limits.overviewEventsMax} audit events` }),
+    attention: Type.Array(Attention),
+  },
+  strict,
+);
+export type Overview = Static<typeof Overview>;
+
+export const adminGetOverview = {
+  ...administrator,
+  id: 'adminGetOverview',
+  method: 'GET',
+  path: '/admin/overview',
+  summary: 'Read the overview',
+  description:
+    'What all processes counted in each of the last 60 minutes, durations of the last 5 minutes (upper bounds of the histogram’s buckets), and what needs attention.',
+  success: { status: 200, description: 'The overview', schema: Overview },
+  errors: [...administratorErrors],
+} as const satisfies RouteContract;

@@ -1,0 +1,140 @@
+/**
+ * Writes once a minute what this process has counted in memory, and that it runs. Verifications only increment numbers. A crash
+ * loses at most the counts of the current minute.
+ */
+import { limits } from '@keyreeve/contract';
+import { dayMs, type Clock } from '../../foundation/clock.ts';
+import { randomId } from '../../foundation/crypto/secret.ts';
+import type { Db } from '../../foundation/database/db.ts';
+import { LatencyHistogram } from '../../foundation/latency-histogram.ts';
+import { deleteInstance, deleteOldMinutes, saveMinutes, type InstanceRow, type MinuteRow } from './store.ts';
+
+/** Counts by result. Absent results are 0. */
+export type ByResult = Readonly<Record<string, number>>;
+
+/** What a process counted in a minute. */
+export interface MinuteCounts {
+  readonly results: ByResult;
+  readonly signIns: ByResult;
+  readonly hashes: ByResult;
+  /** By bucket of `foundation/latency-histogram.ts`. */
+  readonly verificationMs: readonly number[];
+  readonly databaseMs: readonly number[];
+}
+
+/** Numbers since the start of the process, which only rise. */
+export interface MinuteSources {
+  readonly results: ByResult;
+  readonly signIns: ByResult;
+  readonly hashes: () => ByResult;
+  readonly verificationMs: LatencyHistogram;
+}
+
+export interface MinutesOptions {
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly version: string;
+  readonly sources: MinuteSources;
+}
+
+export const minuteMs = 60_000;
+/** While the database does not accept writes. */
+const waitingMax = 60;
+
+export class Minutes {
+  readonly id = randomId('ins');
+  readonly #options: MinutesOptions;
+  readonly #startedAt: number;
+  readonly #databaseMs = new LatencyHistogram();
+  #last: MinuteCounts;
+  #waiting: MinuteRow[] = [];
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(options: MinutesOptions) {
+    const { db, clock } = options;
+    this.#options = options;
+    this.#startedAt = clock.now();
+    const { times } = db;
+    const { observe } = times;
+    times.observe = (operation, ms) => {
+      observe(operation, ms);
+      if (operation === 'read') this.#databaseMs.add(ms);
+    };
+    this.#last = this.#read();
+  }
+
+  /** Runs until `stop`. @param onFailure called with each error of the database */
+  start(onFailure: (error: unknown) => void): void {
+    const { clock } = this.#options;
+    // At the start of each minute, so that the counts belong to the minute before it.
+    const untilNext = minuteMs - (clock.now() % minuteMs);
+    this.#timer = setTimeout(() => {
+      this.start(onFailure);
+      void this.write().catch(onFailure);
+    }, untilNext).unref();
+  }
+
+  /** Writes the rest, and that this process no longer runs. @throws DomainError `unavailable` */
+  async stop(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#take(this.#options.clock.now());
+    await this.write();
+    await deleteInstance(this.#options.db, this.id);
+  }
+
+  /** @throws DomainError `unavailable`; the counts wait for the next call */
+  async write(): Promise<void> {
+    const { db, clock, version } = this.#options;
+    const now = clock.now();
+    // A timer can be a little early or late.
+    this.#take(now - minuteMs / 2);
+    const minutes = this.#waiting;
+    const row: InstanceRow = { id: this.id, version, startedAt: this.#startedAt, seenAt: now };
+    await saveMinutes(db, row, minutes);
+    this.#waiting = this.#waiting.filter((minute) => !minutes.includes(minute));
+  }
+
+  /** @throws DomainError `unavailable` */
+  async deleteOld(): Promise<void> {
+    const { db, clock } = this.#options;
+    await deleteOldMinutes(db, clock.now() - limits.overviewKeptDays * dayMs);
+  }
+
+  /** Takes what was counted since the last call. @param at a time in the minute that it belongs to */
+  #take(at: number): void {
+    const read = this.#read();
+    const last = this.#last;
+    const counts: MinuteCounts = {
+      results: risen(read.results, last.results),
+      signIns: risen(read.signIns, last.signIns),
+      hashes: risen(read.hashes, last.hashes),
+      verificationMs: read.verificationMs.map((count, bucket) => count - (last.verificationMs[bucket] ?? 0)),
+      databaseMs: read.databaseMs.map((count, bucket) => count - (last.databaseMs[bucket] ?? 0)),
+    };
+    this.#last = read;
+    const isEmpty = [counts.results, counts.signIns, counts.hashes].every(
+      (byResult) => Object.keys(byResult).length === 0,
+    );
+    if (isEmpty || this.#waiting.length >= waitingMax) return;
+    const row = { minute: at - (at % minuteMs), counts: JSON.stringify(counts) };
+    this.#waiting = [...this.#waiting.filter(({ minute }) => minute !== row.minute), row];
+  }
+
+  #read(): MinuteCounts {
+    const { results, signIns, hashes, verificationMs } = this.#options.sources;
+    return {
+      results: { ...results },
+      signIns: { ...signIns },
+      hashes: hashes(),
+      verificationMs: [...verificationMs.counts],
+      databaseMs: [...this.#databaseMs.counts],
+    };
+  }
+}
+
+const risen = (now: ByResult, before: ByResult): ByResult =>
+  Object.fromEntries(
+    Object.entries(now)
+      .map(([result, count]) => [result, count - (before[result] ?? 0)] as const)
+      .filter(([, count]) => count > 0),
+  );

@@ -1,0 +1,117 @@
+/** The overview of administrators: what the processes did in the last hour, and what needs attention. */
+import { limits, type AuditPage, type Overview as Shown } from '@keyreeve/contract';
+import { dayMs, toInstant, type Clock } from '../../foundation/clock.ts';
+import type { Db } from '../../foundation/database/db.ts';
+import { quantileMs } from '../../foundation/latency-histogram.ts';
+import type { PasswordHasher } from '../../foundation/crypto/password.ts';
+import { listFailingJobs } from '../outbox/store.ts';
+import type { Outbox } from '../outbox/outbox.ts';
+import type { SigningKeys } from '../signing-keys/signing-keys.ts';
+import type { Endpoints } from '../webhooks/endpoints.ts';
+import { minuteMs, type ByResult, type MinuteCounts } from './minutes.ts';
+import { listInstances, listMinutes, type InstanceRow } from './store.ts';
+
+export interface OverviewOptions {
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly outbox: Outbox;
+  readonly endpoints: Pick<Endpoints, 'list'>;
+  readonly signingKeys: Pick<SigningKeys, 'list'>;
+  readonly hasher: Pick<PasswordHasher, 'stats'>;
+  /** The newest events of the audit log. */
+  readonly newestEvents: (limit: number) => Promise<AuditPage['events']>;
+}
+
+const minutesShown = 60;
+/** The quantiles are of these last minutes. */
+const latencyMinutes = 5;
+const instancesMax = 100;
+/** A process writes each minute; it may miss one. */
+const unseenMs = 3 * minuteMs;
+const signingKeyOldMs = 365 * dayMs;
+
+type Attention = Shown['attention'][number];
+
+export class Overview {
+  readonly #options: OverviewOptions;
+
+  constructor(options: OverviewOptions) {
+    this.#options = options;
+  }
+
+  /** @throws DomainError `unavailable` */
+  async read(): Promise<Shown> {
+    const { db, clock, outbox, hasher, newestEvents } = this.#options;
+    const now = clock.now();
+    const end = now - (now % minuteMs);
+    const rows = await listMinutes(db, end - minutesShown * minuteMs);
+    const instances = await listInstances(db, instancesMax);
+    const byMinute = Map.groupBy(
+      rows.map(({ minute, counts }) => ({ minute, counts: JSON.parse(counts) as MinuteCounts })),
+      ({ minute }) => minute,
+    );
+    const starts = Array.from({ length: minutesShown }, (_, index) => end - (minutesShown - index) * minuteMs);
+    const minutes = starts.map((at) => ({ at, counts: (byMinute.get(at) ?? []).map(({ counts }) => counts) }));
+    const last = minutes.slice(-latencyMinutes).flatMap(({ counts }) => counts);
+    const { running, waiting } = hasher.stats;
+    return {
+      now: toInstant(now),
+      instances: instances.map(({ id, version, startedAt, seenAt }) => ({
+        id,
+        version,
+        startedAt: toInstant(startedAt),
+        seenAt: toInstant(seenAt),
+      })),
+      minutes: minutes.map(({ at, counts }) => ({
+        at: toInstant(at),
+        results: sumOf(counts.map(({ results }) => results)),
+        signIns: sumOf(counts.map(({ signIns }) => signIns)),
+      })),
+      verificationMs: quantiles(last.map(({ verificationMs }) => verificationMs)),
+      databaseMs: quantiles(last.map(({ databaseMs }) => databaseMs)),
+      hashing: {
+        running,
+        waiting,
+        results: sumOf(minutes.flatMap(({ counts }) => counts.map(({ hashes }) => hashes))),
+      },
+      outbox: (await outbox.waiting()).map(({ kind, count, oldestMs }) => ({
+        kind,
+        waiting: count,
+        oldestSeconds: Math.max(0, Math.round(oldestMs / 1_000)),
+      })),
+      events: await newestEvents(limits.overviewEventsMax),
+      attention: await this.#attention(now, instances),
+    };
+  }
+
+  async #attention(now: number, instances: readonly InstanceRow[]): Promise<Attention[]> {
+    const { db, endpoints, signingKeys } = this.#options;
+    const found: (Omit<Attention, 'since'> & { since: number })[] = [];
+    for (const { kind, count, since } of await listFailingJobs(db))
+      if (kind !== 'webhook') found.push({ code: 'mail_failing', since, detail: `${count}` });
+    for (const { id, disabledAt, lastFailedAt, lastDeliveredAt } of await endpoints.list())
+      if (disabledAt === null && lastFailedAt !== null && lastFailedAt >= (lastDeliveredAt ?? 0))
+        found.push({ code: 'webhook_failing', since: lastDeliveredAt ?? lastFailedAt, detail: id });
+    for (const { kid, state, activatesAt } of await signingKeys.list()) {
+      if (state === 'next') found.push({ code: 'signing_key_waiting', since: activatesAt, detail: kid });
+      if (state === 'active' && now - activatesAt > signingKeyOldMs)
+        found.push({ code: 'signing_key_old', since: activatesAt, detail: kid });
+    }
+    for (const { id, seenAt } of instances)
+      if (now - seenAt > unseenMs) found.push({ code: 'instance_missing', since: seenAt, detail: id });
+    return found.map(({ code, since, detail }) => ({ code, since: toInstant(since), detail }));
+  }
+}
+
+function sumOf(parts: readonly ByResult[]): { result: string; count: number }[] {
+  const sums = new Map<string, number>();
+  for (const part of parts)
+    for (const [result, count] of Object.entries(part)) sums.set(result, (sums.get(result) ?? 0) + count);
+  return [...sums].map(([result, count]) => ({ result, count })).toSorted((a, b) => (a.result < b.result ? -1 : 1));
+}
+
+function quantiles(histograms: readonly (readonly number[])[]): { p50: number | null; p99: number | null } {
+  const [first = []] = histograms;
+  const sums = first.map((_, bucket) => histograms.reduce((sum, counts) => sum + (counts[bucket] ?? 0), 0));
+  return { p50: quantileMs(sums, 0.5), p99: quantileMs(sums, 0.99) };
+}

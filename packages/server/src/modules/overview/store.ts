@@ -1,0 +1,65 @@
+/** SQL of the running processes and of what they count by minute. */
+import type { Db, Reader } from '../../foundation/database/db.ts';
+import { sql } from '../../foundation/database/sql.ts';
+
+export interface InstanceRow {
+  readonly id: string;
+  readonly version: string;
+  /** Milliseconds. */
+  readonly startedAt: number;
+  readonly seenAt: number;
+}
+
+export interface MinuteRow {
+  /** Start, in milliseconds. */
+  readonly minute: number;
+  /** JSON. */
+  readonly counts: string;
+}
+
+const saveMinute = sql(
+  'save_verification_minute',
+  `insert into verification_minutes (minute, instance, counts) values ($1, $2, $3)
+   on conflict (minute, instance) do update set counts = excluded.counts`,
+);
+const saveInstance = sql(
+  'save_instance',
+  `insert into instances (id, version, started_at, seen_at) values ($1, $2, $3, $4)
+   on conflict (id) do update set seen_at = excluded.seen_at`,
+);
+const removeInstance = sql('delete_instance', 'delete from instances where id = $1');
+const listMinuteRows = sql<MinuteRow>(
+  'list_verification_minutes',
+  'select minute, counts from verification_minutes where minute >= $1 order by minute',
+);
+const listInstanceRows = sql<InstanceRow>(
+  'list_instances',
+  `select id, version, started_at as "startedAt", seen_at as "seenAt" from instances order by started_at desc, id limit $1`,
+);
+const deleteMinutes = sql('delete_verification_minutes', 'delete from verification_minutes where minute < $1');
+const deleteInstances = sql('delete_old_instances', 'delete from instances where seen_at < $1');
+
+/** @param minutes of this process, in the order of time */
+export const saveMinutes = (db: Db, instance: InstanceRow, minutes: readonly MinuteRow[]): Promise<void> =>
+  db.transaction(async (tx) => {
+    const { id, version, startedAt, seenAt } = instance;
+    await tx.run(saveInstance, [id, version, startedAt, seenAt]);
+    for (const { minute, counts } of minutes) await tx.run(saveMinute, [minute, id, counts]);
+  });
+
+export const deleteInstance = async (db: Db, id: string): Promise<void> =>
+  void (await db.transaction((tx) => tx.run(removeInstance, [id])));
+
+/** @param since milliseconds */
+export const listMinutes = (reader: Reader, since: number): Promise<MinuteRow[]> => reader.all(listMinuteRows, [since]);
+
+/** The newest first. */
+export const listInstances = (reader: Reader, max: number): Promise<InstanceRow[]> =>
+  reader.all(listInstanceRows, [max]);
+
+/** Deletes minutes and processes from before a time, in milliseconds. */
+export const deleteOldMinutes = (db: Db, before: number): Promise<void> =>
+  db.transaction(async (tx) => {
+    await tx.run(deleteMinutes, [before]);
+    await tx.run(deleteInstances, [before]);
+  });
