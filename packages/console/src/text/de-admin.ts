@@ -3,8 +3,11 @@ import type { AdminTexts } from './admin-text.ts';
 import { accounts } from './de/admin/accounts.ts';
 import { general } from './de/admin/general.ts';
 import { keys } from './de/admin/keys.ts';
+import { mail } from './de/admin/mail.ts';
 import { problems } from './de/admin/problems.ts';
 import { scopes } from './de/admin/scopes.ts';
 import { webhooks } from './de/admin/webhooks.ts';
+import { settings } from './de/admin/settings.ts';
+import { signingKeys } from './de/admin/signing-keys.ts';
 
-export const deAdmin: AdminTexts = { general, problems, accounts, keys, webhooks, scopes };
+export const deAdmin: AdminTexts = { general, problems, accounts, keys, webhooks, scopes, mail, signingKeys, settings };

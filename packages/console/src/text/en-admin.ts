@@ -2,8 +2,11 @@
 import { accounts } from './en/admin/accounts.ts';
 import { general } from './en/admin/general.ts';
 import { keys } from './en/admin/keys.ts';
+import { mail } from './en/admin/mail.ts';
 import { problems } from './en/admin/problems.ts';
 import { scopes } from './en/admin/scopes.ts';
 import { webhooks } from './en/admin/webhooks.ts';
+import { settings } from './en/admin/settings.ts';
+import { signingKeys } from './en/admin/signing-keys.ts';
 
-export const enAdmin = { general, problems, accounts, keys, webhooks, scopes };
+export const enAdmin = { general, problems, accounts, keys, webhooks, scopes, mail, signingKeys, settings };

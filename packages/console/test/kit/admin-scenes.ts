@@ -9,6 +9,9 @@ const clickPrimary: Scene['act'] = (page) => page.locator('main .button.primary'
 const dataPages = [
   { name: 'admin-accounts', path: '/console/admin/accounts' },
   { name: 'admin-keys', path: '/console/admin/keys' },
+  { name: 'admin-mail', path: '/console/admin/mail' },
+  { name: 'admin-signing-keys', path: '/console/admin/signing-keys' },
+  { name: 'admin-settings', path: '/console/admin/settings' },
 ];
 
 export const adminPageScenes: readonly Scene[] = [
@@ -27,6 +30,12 @@ export const adminPageScenes: readonly Scene[] = [
     path: '/console/admin/keys?search=no-key-has-this-name&owner=acc_none&unusedSince=2026-01-02',
     act: (page) => page.locator('.empty').waitFor(),
   },
+  {
+    name: 'admin-mail-no-match',
+    as: 'administrator',
+    path: '/console/admin/mail?kind=sign_up&state=failing',
+    act: (page) => page.locator('.empty').waitFor(),
+  },
   { name: 'admin-not-found', as: 'administrator', path: '/console/admin/no-such-page' },
 ];
 
@@ -43,6 +52,18 @@ export const adminDialogScenes: readonly Scene[] = [
       await page.locator('.menu:popover-open .danger').click();
       await page.locator('dialog dl').waitFor();
     },
+  },
+  {
+    name: 'admin-mail-test',
+    as: 'administrator',
+    path: '/console/admin/mail',
+    act: clickPrimary,
+  },
+  {
+    name: 'admin-signing-keys-rotate-now',
+    as: 'administrator',
+    path: '/console/admin/signing-keys',
+    act: (page) => page.locator('.page-header .button').first().click(),
   },
   {
     name: 'admin-key-find',

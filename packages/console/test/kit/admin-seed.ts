@@ -1,5 +1,6 @@
 /** Accounts in every state, for the pages of administrators. */
 import { Secret } from '../../../server/src/foundation/crypto/secret.ts';
+import { insertJobTx, postponeJob } from '../../../server/src/modules/outbox/store.ts';
 import { goodPassword, operator, type TestApp } from '../../../server/test-kit/new-app.ts';
 import { hostileTexts, seedAccount, type Seeded } from './seed.ts';
 
@@ -21,5 +22,20 @@ export async function seedAdministration(app: TestApp, administratorEmail: strin
     // No scene causes it, so nothing is sent.
     events: ['account.email_changed'],
   });
+  await seedOutbox(app);
   return { ...seeded, webhookId: webhook.id, email: administratorEmail };
+}
+
+/** Jobs that are not due yet, so the service does not run them. */
+async function seedOutbox({ db, clock, service }: TestApp): Promise<void> {
+  const later = clock.now() + 3_600_000;
+  for (const [kind, queue, reason] of [
+    ['mail', 'mail', '451 4.7.1 try again later'],
+    ['mail', 'mail', Object.values(hostileTexts)[0] ?? ''],
+    ['webhook', 'webhook:whe_0000000000000000000000', undefined],
+  ] as const) {
+    const row = service.services.outbox.prepare(kind, queue, {});
+    await db.transaction((tx) => insertJobTx(tx, { ...row, dueAt: later }));
+    if (reason !== undefined) await postponeJob(db, row.id, later, reason);
+  }
 }

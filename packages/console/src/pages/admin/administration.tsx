@@ -6,10 +6,13 @@ import { AccountPage } from './accounts/account-page.tsx';
 import { AccountsPage } from './accounts/accounts-page.tsx';
 import { AdminKeysPage } from './keys/keys-page.tsx';
 import { AdministeredKeyPage } from './accounts/administered-key-page.tsx';
+import { MailPage } from './mail/mail-page.tsx';
 import { Navigation } from './navigation.tsx';
 import { ScopesPage } from './scopes/scopes-page.tsx';
 import { WebhookPage } from './webhooks/webhook-page.tsx';
 import { WebhooksPage } from './webhooks/webhooks-page.tsx';
+import { SettingsPage } from './settings/settings-page.tsx';
+import { SigningKeysPage } from './signing-keys/signing-keys-page.tsx';
 
 // For the build, as in further-pages.ts.
 export { Shell } from '../../shell.tsx';
@@ -28,6 +31,9 @@ export const Administration = () => (
         <Route path="/webhooks/:id" component={WebhookPage} />
         <Route path="/accounts/:id" component={AccountPage} />
         <Route path="/accounts/:id/keys/:keyId" component={AdministeredKeyPage} />
+        <Route path="/mail" component={MailPage} />
+        <Route path="/signing-keys" component={SigningKeysPage} />
+        <Route path="/settings" component={SettingsPage} />
         <Route default component={NotFoundPage} />
       </Router>
     </div>

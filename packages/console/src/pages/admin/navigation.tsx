@@ -12,6 +12,9 @@ const pages = () =>
     ['keys', adminText.general.keys],
     ['scopes', adminText.general.scopes],
     ['webhooks', adminText.general.webhooks],
+    ['mail', adminText.general.mail],
+    ['signing-keys', adminText.general.signingKeys],
+    ['settings', adminText.general.settings],
   ] as const;
 
 export function Navigation() {

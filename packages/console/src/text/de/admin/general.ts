@@ -4,4 +4,7 @@ export const general = {
   keys: 'API-Schlüssel',
   webhooks: 'Webhooks',
   scopes: 'Scopes',
+  mail: 'E-Mail',
+  signingKeys: 'Signaturschlüssel',
+  settings: 'Einstellungen',
 };

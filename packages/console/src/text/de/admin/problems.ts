@@ -17,6 +17,8 @@ export const problems = {
   own_account: 'Für das eigene Konto ist das nicht möglich.',
   scope_not_entitled: 'Das Konto darf einen dieser Scopes nicht haben.',
   second_factor_not_enrolled: 'Dafür fehlt ein zweiter Faktor.',
+  signing_key_waiting:
+    'Der nächste Schlüssel wartet bereits. Wechseln Sie wieder, wenn er signiert, oder ersetzen Sie jetzt alle Schlüssel, wenn einer bekannt geworden ist.',
   service_account: 'Für ein Dienstkonto ist das nicht möglich.',
   webhook_url_refused:
     'Keyreeve kann nicht an diese URL senden. Sie muss mit https:// beginnen und zu einer öffentlichen Adresse führen.',

@@ -4,4 +4,7 @@ export const general = {
   keys: 'API keys',
   webhooks: 'Webhooks',
   scopes: 'Scopes',
+  mail: 'Mail',
+  signingKeys: 'Signing keys',
+  settings: 'Settings',
 };

@@ -13,6 +13,8 @@ export const problems = {
   own_account: 'An administrator cannot do this to the own account.',
   scope_not_entitled: 'The account cannot have one of these scopes.',
   second_factor_not_enrolled: 'This needs a second factor that is not enrolled.',
+  signing_key_waiting:
+    'The next key waits already. Rotate again when it signs, or replace all keys now if one has leaked.',
   service_account: 'This is not possible for a service account.',
   webhook_url_refused: 'Keyreeve cannot send to this URL. It must begin with https:// and lead to a public address.',
   webhook_limit_reached: 'The installation has as many webhooks as it permits. Delete one first.',
