@@ -131,8 +131,8 @@ export const ruleMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'batch-sender.ts',
-        find: `      return [repeatable, await this.#transport.send(bodyOf(repeatable), batch.signal, true)];`,
-        replace: `      const again = () => this.#transport.send(bodyOf(repeatable), batch.signal, true);
+        find: `      return [repeatable, await this.#transport.send(bodyOf(repeatable), batch, true)];`,
+        replace: `      const again = () => this.#transport.send(bodyOf(repeatable), batch, true);
       return [repeatable, await again().catch(again)];`,
       },
     ],

@@ -1,0 +1,79 @@
+/**
+ * `npm run package:client -- <new folder>`: builds the npm package `@keyreeve/client` from its sources: JavaScript with the lines of
+ * the sources, and declarations of its types. Node refuses to strip types below `node_modules`.
+ */
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { stripTypeScriptTypes } from 'node:module';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+type Target = string | { readonly [condition: string]: string };
+
+interface Manifest {
+  readonly exports: Readonly<Record<string, Target>>;
+  readonly devDependencies?: unknown;
+  readonly [member: string]: unknown;
+}
+
+/** @param folder that does not exist @returns the path of the package @throws Error if the compiler fails */
+export function buildClientPackage(root: string, folder: string): string {
+  mkdirSync(folder);
+  const client = join(root, 'packages/client');
+  const source = join(client, 'src');
+  const target = join(folder, 'dist');
+  mkdirSync(target);
+  const files = readdirSync(source);
+  for (const file of files) {
+    const script = stripTypeScriptTypes(readFileSync(join(source, file), 'utf8'));
+    writeFileSync(join(target, file.replace(/\.ts$/, '.js')), withScripts(script));
+  }
+  writeDeclarations(
+    root,
+    files.map((file) => join(source, file)),
+    target,
+  );
+  for (const file of readdirSync(target).filter((name) => name.endsWith('.d.ts')))
+    writeFileSync(join(target, file), withScripts(readFileSync(join(target, file), 'utf8')));
+  const { devDependencies: _, ...manifest } = JSON.parse(
+    readFileSync(join(client, 'package.json'), 'utf8'),
+  ) as Manifest;
+  const packaged = { ...manifest, exports: withTypes(manifest.exports) };
+  writeFileSync(join(folder, 'package.json'), `${JSON.stringify(packaged, null, 2)}\n`);
+  cpSync(join(client, 'README.md'), join(folder, 'README.md'));
+  cpSync(join(root, 'LICENSE'), join(folder, 'LICENSE'));
+  return folder;
+}
+
+const withScripts = (text: string): string => text.replaceAll(/(?<=from '\.\/[\w-]+)\.ts(?=')/g, '.js');
+
+function writeDeclarations(root: string, files: readonly string[], target: string): void {
+  const options = ['--declaration', '--emitDeclarationOnly', '--noEmit', 'false', '--ignoreConfig', '--outDir', target];
+  const language = ['--target', 'es2024', '--lib', 'es2024,esnext', '--module', 'nodenext', '--types', 'node'];
+  const checks = ['--strict', '--skipLibCheck', '--rewriteRelativeImportExtensions', '--exactOptionalPropertyTypes'];
+  const args = [join(root, 'node_modules/typescript/bin/tsc'), ...options, ...language, ...checks, ...files];
+  const { status, stdout } = spawnSync(process.execPath, args, { cwd: root, encoding: 'utf8' });
+  if (status !== 0) throw new Error(`tsc: ${stdout}`);
+}
+
+const built = (path: string, ending: string): string => path.replace('./src/', './dist/').replace(/\.ts$/, ending);
+
+/** Each export gets its types, which are the same under all conditions. */
+const withTypes = (exports: Manifest['exports']): object =>
+  Object.fromEntries(
+    Object.entries(exports).map(([name, target]) => {
+      const conditions = typeof target === 'string' ? { default: target } : target;
+      const scripts = Object.entries(conditions).map(([condition, path]) => [condition, built(path, '.js')]);
+      return [name, { types: built(conditions['default'] ?? '', '.d.ts'), ...Object.fromEntries(scripts) }];
+    }),
+  );
+
+if (import.meta.main) {
+  const [folder] = process.argv.slice(2);
+  if (folder === undefined) {
+    process.stderr.write('usage: npm run package:client -- <new folder>\n');
+    process.exitCode = 64;
+  } else {
+    process.stdout.write(`${buildClientPackage(fileURLToPath(new URL('..', import.meta.url)), folder)}\n`);
+  }
+}
