@@ -11,7 +11,8 @@ import { Form } from './parts/form.tsx';
 import { ProblemNotice } from './parts/problem-notice.tsx';
 import { askForPasskey, hasPasskeys } from './passkey.ts';
 import { Problem } from './problem.ts';
-import { session, setSession, type SessionView } from './session.ts';
+import { config, session, setSession, type SessionView } from './session.ts';
+import { SingleSignOnButton } from './single-sign-on-button.tsx';
 import { text } from './text/text.ts';
 
 type Confirmation = RequestOf<'POST /console/session/confirm'>['body'];
@@ -35,6 +36,9 @@ export function ConfirmationDialog({ settle }: { readonly settle: (isConfirmed: 
           </Button>
           {usePasskey.problem && <ProblemNotice problem={usePasskey.problem} />}
         </>
+      )}
+      {session.value?.account.role === 'admin' && config.value?.features.singleSignOn && (
+        <SingleSignOnButton isConfirmation />
       )}
     </Dialog>
   );

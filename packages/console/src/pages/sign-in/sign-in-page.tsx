@@ -14,6 +14,7 @@ import { askForPasskey, hasPasskeys, offerPasskeys, type PasskeyResponse, type R
 import { Problem } from '../../problem.ts';
 import { useAction, type Action } from '../../resource.ts';
 import { config, endReason, setSession } from '../../session.ts';
+import { SingleSignOnButton } from '../../single-sign-on-button.tsx';
 import { text } from '../../text/text.ts';
 
 /** Kept in memory only until the second factor is sent, or the person goes back. */
@@ -98,7 +99,7 @@ interface PasswordStepProps extends StepProps {
 }
 
 function PasswordStep({ action, passkey, email }: PasswordStepProps) {
-  const { signUp, mail } = config.value?.features ?? {};
+  const { signUp, mail, singleSignOn } = config.value?.features ?? {};
   // Another request for a passkey, or a password, ends the offer in the suggestions.
   const isOffered = useSignal(hasPasskeys());
   useSignalEffect(() => (isOffered.value ? offerPasskeys((chosen) => void passkey.run(chosen)) : undefined));
@@ -123,18 +124,17 @@ function PasswordStep({ action, passkey, email }: PasswordStepProps) {
           onInput={() => void (isOffered.value = false)}
         />
       </Form>
+      {(hasPasskeys() || singleSignOn) && <div class="divider">{text.signIn.or}</div>}
       {hasPasskeys() && (
-        <>
-          <div class="divider">{text.signIn.or}</div>
-          <PasskeyButton
-            action={passkey}
-            onStart={() => {
-              isOffered.value = false;
-              action.clear();
-            }}
-          />
-        </>
+        <PasskeyButton
+          action={passkey}
+          onStart={() => {
+            isOffered.value = false;
+            action.clear();
+          }}
+        />
       )}
+      {singleSignOn && <SingleSignOnButton />}
       {(signUp || mail) && (
         <p class="entrance-links">
           {/* The pages for links in mail exist without the console. */}

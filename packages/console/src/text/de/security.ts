@@ -148,6 +148,8 @@ export const security = {
     'second_factor.removed': 'Der zweite Faktor wurde entfernt',
     'authenticator.removed': 'Die Authenticator-App wurde entfernt',
     'recovery_code.used': 'Ein Wiederherstellungscode wurde verwendet',
+    'identity.linked': 'Das Konto wurde mit einer Identität des Single Sign-on verknüpft',
+    'identity.unlinked': 'Die Verknüpfung des Kontos mit seiner Identität des Single Sign-on wurde entfernt',
     'recovery_codes.replaced': 'Neue Wiederherstellungscodes wurden erstellt',
     'passkey.added': 'Ein Passkey wurde hinzugefügt',
     'passkey.renamed': 'Ein Passkey wurde umbenannt',

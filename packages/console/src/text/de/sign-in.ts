@@ -6,6 +6,7 @@ export const signIn = {
   back: 'Zurück',
   or: 'oder',
   withPasskey: 'Passkey verwenden',
+  withProvider: (name: string) => `Mit ${name} anmelden`,
   toReset: 'Passwort vergessen?',
   noAccount: 'Noch kein Konto?',
   toSignUp: 'Konto erstellen',

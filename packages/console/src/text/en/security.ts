@@ -144,6 +144,8 @@ export const security = {
     'second_factor.removed': 'The second factor was removed',
     'authenticator.removed': 'The authenticator app was removed',
     'recovery_code.used': 'A recovery code was used',
+    'identity.linked': 'The account was linked to an identity of single sign-on',
+    'identity.unlinked': 'The account was unlinked from its identity of single sign-on',
     'recovery_codes.replaced': 'New recovery codes were created',
     'passkey.added': 'A passkey was added',
     'passkey.renamed': 'A passkey was renamed',

@@ -6,6 +6,7 @@ export const signIn = {
   back: 'Back',
   or: 'or',
   withPasskey: 'Use a passkey',
+  withProvider: (name: string) => `Sign in with ${name}`,
   toReset: 'Forgot your password?',
   noAccount: 'No account yet?',
   toSignUp: 'Create an account',

@@ -1,0 +1,26 @@
+/** The button that continues at the OpenID provider of administrators. */
+import { send } from './api.ts';
+import { Button } from './parts/button.tsx';
+import { ProblemNotice } from './parts/problem-notice.tsx';
+import { useAction } from './resource.ts';
+import { config } from './session.ts';
+import { text } from './text/text.ts';
+
+/** The page to open afterwards. */
+const returnTo = (): string => location.pathname.replace(/\/sign-in$/, '');
+
+/** @param isConfirmation whether the provider must ask for the credentials again */
+export function SingleSignOnButton({ isConfirmation = false }: { readonly isConfirmation?: boolean }) {
+  const start = useAction(async () => {
+    const body = { returnTo: returnTo(), isConfirmation };
+    location.assign((await send('POST /console/sso/start', { body })).location);
+  });
+  return (
+    <>
+      <Button isBusy={start.isRunning} onClick={() => void start.run()}>
+        {text.signIn.withProvider(config.value?.features.singleSignOn ?? '')}
+      </Button>
+      {start.problem && <ProblemNotice problem={start.problem} />}
+    </>
+  );
+}
