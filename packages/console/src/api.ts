@@ -71,15 +71,32 @@ export const onFailure: { handle: (problem: Problem, isRetry: boolean) => Promis
 
 /** @throws Problem */
 export async function call<K extends SessionRoute>(route: K, ...[request]: Arguments<K>): Promise<ResponseOf<K>> {
+  return (await ofSession(route, request, exchange)) as ResponseOf<K>;
+}
+
+/** The body of a response as a file. @throws Problem, also if the connection ends in the middle */
+export async function download<K extends SessionRoute>(route: K, ...[request]: Arguments<K>): Promise<Blob> {
+  return ofSession(route, request, async (...parts) => {
+    const response = await fetchOf(...parts);
+    return response.blob().catch(() => {
+      throw unreachable();
+    });
+  });
+}
+
+type Exchange<T> = (method: string, path: string, request: AnyRequest | undefined) => Promise<T>;
+
+/** Repeats a request once after a failure that the session can resolve. */
+async function ofSession<T>(route: string, request: AnyRequest | undefined, transfer: Exchange<T>): Promise<T> {
   const [method, path] = partsOf(route);
-  const attempt = () => exchange(method, `/console/api${path}`, request);
+  const attempt = () => transfer(method, `/console/api${path}`, request);
   try {
-    return (await attempt()) as ResponseOf<K>;
+    return await attempt();
   } catch (error) {
     if (!(error instanceof Problem) || (await onFailure.handle(error, false)) === 'fail') throw error;
   }
   try {
-    return (await attempt()) as ResponseOf<K>;
+    return await attempt();
   } catch (error) {
     if (error instanceof Problem) await onFailure.handle(error, true);
     throw error;
@@ -98,6 +115,15 @@ function partsOf(route: string): [method: string, path: string] {
 }
 
 async function exchange(method: string, path: string, request: AnyRequest = {}): Promise<unknown> {
+  const response = await fetchOf(method, path, request);
+  if (response.status === 204) return undefined;
+  return response.json().catch((error: unknown) => {
+    throw request.signal?.aborted ? error : unreachable();
+  });
+}
+
+/** @returns a response with a status of success */
+async function fetchOf(method: string, path: string, request: AnyRequest = {}): Promise<Response> {
   const { params = {}, query = {}, body, isBackground = false, signal } = request;
   const url = path.replaceAll(/:(\w+)/g, (_, name: string) => encodeURIComponent(String(params[name])));
   const search = new URLSearchParams();
@@ -109,9 +135,6 @@ async function exchange(method: string, path: string, request: AnyRequest = {}):
     'X-Keyreeve-Console': isBackground ? 'background' : 'user',
     ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
   };
-  const fail = (error: unknown): never => {
-    throw signal?.aborted ? error : unreachable();
-  };
   const response = await fetch(search.size > 0 ? `${url}?${search}` : url, {
     method,
     headers,
@@ -119,8 +142,9 @@ async function exchange(method: string, path: string, request: AnyRequest = {}):
     redirect: 'error',
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     ...(signal === undefined ? {} : { signal }),
-  }).catch(fail);
+  }).catch((error: unknown) => {
+    throw signal?.aborted ? error : unreachable();
+  });
   if (!response.ok) throw await Problem.from(response);
-  if (response.status === 204) return undefined;
-  return response.json().catch(fail);
+  return response;
 }

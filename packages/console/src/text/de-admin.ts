@@ -1,6 +1,7 @@
 /** German texts of the administrators' pages. The file is loaded only for German browsers. */
 import type { AdminTexts } from './admin-text.ts';
 import { accounts } from './de/admin/accounts.ts';
+import { audit } from './de/admin/audit.ts';
 import { general } from './de/admin/general.ts';
 import { keys } from './de/admin/keys.ts';
 import { mail } from './de/admin/mail.ts';
@@ -10,4 +11,15 @@ import { webhooks } from './de/admin/webhooks.ts';
 import { settings } from './de/admin/settings.ts';
 import { signingKeys } from './de/admin/signing-keys.ts';
 
-export const deAdmin: AdminTexts = { general, problems, accounts, keys, webhooks, scopes, mail, signingKeys, settings };
+export const deAdmin: AdminTexts = {
+  general,
+  problems,
+  accounts,
+  keys,
+  webhooks,
+  scopes,
+  mail,
+  signingKeys,
+  settings,
+  audit,
+};

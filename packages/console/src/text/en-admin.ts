@@ -1,5 +1,6 @@
 /** English texts of the administrators' pages, one file for each area. */
 import { accounts } from './en/admin/accounts.ts';
+import { audit } from './en/admin/audit.ts';
 import { general } from './en/admin/general.ts';
 import { keys } from './en/admin/keys.ts';
 import { mail } from './en/admin/mail.ts';
@@ -9,4 +10,4 @@ import { webhooks } from './en/admin/webhooks.ts';
 import { settings } from './en/admin/settings.ts';
 import { signingKeys } from './en/admin/signing-keys.ts';
 
-export const enAdmin = { general, problems, accounts, keys, webhooks, scopes, mail, signingKeys, settings };
+export const enAdmin = { general, problems, accounts, keys, webhooks, scopes, mail, signingKeys, settings, audit };

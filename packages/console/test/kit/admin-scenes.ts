@@ -12,6 +12,7 @@ const dataPages = [
   { name: 'admin-mail', path: '/console/admin/mail' },
   { name: 'admin-signing-keys', path: '/console/admin/signing-keys' },
   { name: 'admin-settings', path: '/console/admin/settings' },
+  { name: 'admin-audit', path: '/console/admin/audit' },
 ];
 
 export const adminPageScenes: readonly Scene[] = [
@@ -34,6 +35,21 @@ export const adminPageScenes: readonly Scene[] = [
     name: 'admin-mail-no-match',
     as: 'administrator',
     path: '/console/admin/mail?kind=sign_up&state=failing',
+    act: (page) => page.locator('.empty').waitFor(),
+  },
+  {
+    name: 'admin-audit-details',
+    as: 'administrator',
+    path: '/console/admin/audit?action=api_key.created',
+    act: async (page) => {
+      await page.locator('.event-details summary').first().click();
+      await page.locator('.event-details pre').first().waitFor();
+    },
+  },
+  {
+    name: 'admin-audit-no-match',
+    as: 'administrator',
+    path: '/console/admin/audit?target=nothing&from=2026-01-02T03:04:05Z',
     act: (page) => page.locator('.empty').waitFor(),
   },
   { name: 'admin-not-found', as: 'administrator', path: '/console/admin/no-such-page' },

@@ -47,14 +47,16 @@ const dataOf = ({ keys }: Seeded): readonly (string | RegExp)[] => [
   'Keyreeve',
   'Example',
   /https:\/\/[\w.]*example\.com\/[\w/]+/,
-  /\baccount\.[a-z_]+/,
+  // Actors and actions of the audit log.
+  /\baccount:/,
+  /\b[a-z_]+\.[a-z_]+\b/,
   'orders:read',
   'orders:write',
   /\b(?:krv|acc|ses)_[\w…]+/,
   /Mozilla[/ ]5\.0.*/,
   // `Intl` formats dates and names of languages. In right-to-left tests it does so in Arabic.
   /\p{Script=Arabic}+/u,
-  /\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun|AM|PM|English|German)\b/,
+  /\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun|AM|PM|UTC|CSV|JSON Lines|English|German)\b/,
   /\b(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)\b/,
 ];
 

@@ -7,6 +7,7 @@ import { AccountsPage } from './accounts/accounts-page.tsx';
 import { AdminKeysPage } from './keys/keys-page.tsx';
 import { AdministeredKeyPage } from './accounts/administered-key-page.tsx';
 import { MailPage } from './mail/mail-page.tsx';
+import { AuditPage } from './audit/audit-page.tsx';
 import { Navigation } from './navigation.tsx';
 import { ScopesPage } from './scopes/scopes-page.tsx';
 import { WebhookPage } from './webhooks/webhook-page.tsx';
@@ -27,6 +28,7 @@ export const Administration = () => (
         <Route path="/accounts" component={AccountsPage} />
         <Route path="/keys" component={AdminKeysPage} />
         <Route path="/scopes" component={ScopesPage} />
+        <Route path="/audit" component={AuditPage} />
         <Route path="/webhooks" component={WebhooksPage} />
         <Route path="/webhooks/:id" component={WebhookPage} />
         <Route path="/accounts/:id" component={AccountPage} />

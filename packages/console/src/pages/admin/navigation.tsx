@@ -11,6 +11,7 @@ const pages = () =>
     ['accounts', adminText.general.accounts],
     ['keys', adminText.general.keys],
     ['scopes', adminText.general.scopes],
+    ['audit', adminText.general.audit],
     ['webhooks', adminText.general.webhooks],
     ['mail', adminText.general.mail],
     ['signing-keys', adminText.general.signingKeys],

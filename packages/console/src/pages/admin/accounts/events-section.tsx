@@ -7,14 +7,14 @@ import { Table, type Column } from '../../../parts/table.tsx';
 import { Time } from '../../../parts/time.tsx';
 import { useResource } from '../../../resource.ts';
 import { adminText } from '../../../text/admin-text.ts';
-import { eventText } from '../../security/event-text.ts';
+import { sentenceOf } from '../audit/event-sentence.ts';
 
 type AuditEvent = ResponseOf<'GET /admin/audit'>['events'][number];
 
 const columns = (): readonly Column<AuditEvent>[] => [
   {
     label: adminText.accounts.event,
-    cell: ({ action, details }) => eventText(action, details) ?? <span class="code">{action}</span>,
+    cell: ({ action, details }) => sentenceOf(action, details) ?? <span class="code">{action}</span>,
   },
   { label: adminText.accounts.actor, priority: 'below', cell: ({ actor }) => <span class="code">{actor}</span> },
   { label: adminText.accounts.when, priority: 'below', cell: ({ at }) => <Time at={at} /> },
@@ -26,7 +26,11 @@ export function EventsSection({ id, changes }: { readonly id: string; readonly c
     return call('GET /admin/audit', { query: { account: id, limit: '10' }, signal });
   });
   return (
-    <Section title={adminText.accounts.events} description={adminText.accounts.eventsIntro}>
+    <Section
+      title={adminText.accounts.events}
+      description={adminText.accounts.eventsIntro}
+      actions={<a href={`/console/admin/audit?account=${id}`}>{adminText.accounts.allEvents}</a>}
+    >
       <Loaded of={events}>
         {(page) =>
           page.events.length === 0 ? (

@@ -71,6 +71,7 @@ export const accounts = {
   undeclared: 'Nicht im Katalog',
 
   events: 'Neueste Ereignisse',
+  allEvents: 'Alle Ereignisse des Kontos',
   eventsIntro: 'Aus dem Audit-Log.',
   noEvents: 'Das Audit-Log hat kein Ereignis dieses Kontos.',
   event: 'Ereignis',

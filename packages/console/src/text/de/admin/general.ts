@@ -7,4 +7,5 @@ export const general = {
   mail: 'E-Mail',
   signingKeys: 'Signaturschlüssel',
   settings: 'Einstellungen',
+  audit: 'Audit-Log',
 };

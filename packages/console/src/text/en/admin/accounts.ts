@@ -70,6 +70,7 @@ export const accounts = {
   undeclared: 'Not in the catalogue',
 
   events: 'Newest events',
+  allEvents: 'All events of the account',
   eventsIntro: 'From the audit log.',
   noEvents: 'The audit log has no event of this account.',
   event: 'Event',

@@ -7,4 +7,5 @@ export const general = {
   mail: 'Mail',
   signingKeys: 'Signing keys',
   settings: 'Settings',
+  audit: 'Audit log',
 };

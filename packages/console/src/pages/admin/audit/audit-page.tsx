@@ -1,0 +1,202 @@
+/** The audit log, with filters, and the export of the filtered events. */
+import { signal } from '@preact/signals';
+import { call, download, type RequestOf, type ResponseOf } from '../../../api.ts';
+import { useList, type List, type ListQuery } from '../../../list.ts';
+import { Button } from '../../../parts/button.tsx';
+import { CodeBlock } from '../../../parts/code-block.tsx';
+import { FilterField } from '../../../parts/filter-field.tsx';
+import { FilterSelect } from '../../../parts/filter-select.tsx';
+import { ListHeader } from '../../../parts/list-header.tsx';
+import { Empty, Loaded } from '../../../parts/loaded.tsx';
+import { Menu } from '../../../parts/menu.tsx';
+import { Page } from '../../../parts/page.tsx';
+import { Pager } from '../../../parts/pager.tsx';
+import { ProblemNotice } from '../../../parts/problem-notice.tsx';
+import { Table, type Column } from '../../../parts/table.tsx';
+import { useAction } from '../../../resource.ts';
+import { saveFile } from '../../../save-file.ts';
+import { adminText } from '../../../text/admin-text.ts';
+import { text } from '../../../text/text.ts';
+import { accountPath } from '../accounts/account.tsx';
+import { firstMatches } from '../bounded-search.ts';
+import { accountIdPattern } from '../keys/key-search.ts';
+import { knownActions, sentenceOf } from './event-sentence.ts';
+import { EventTime, inputOf, instantOf, isInstant, isUtc } from './event-time.tsx';
+
+type Query = NonNullable<RequestOf<'GET /admin/audit'>['query']>;
+type AuditEvent = ResponseOf<'GET /admin/audit'>['events'][number];
+
+const actorPattern = '[a-z_]+(:[0-9A-Za-z_]+)?';
+const targetPattern = '[!-~]{1,256}';
+const matches = (pattern: string) => (value: string) => new RegExp(`^(?:${pattern})$`).test(value);
+
+/** Whether the URL can have a value of a filter. */
+const filters: Readonly<Record<string, (value: string) => boolean>> = {
+  action: matches('[a-z_]+\\.[a-z_]+'),
+  account: matches(accountIdPattern),
+  actor: matches(actorPattern),
+  target: matches(targetPattern),
+  from: isInstant,
+  to: isInstant,
+};
+
+/** Events whose details are open. */
+const opened = signal<ReadonlySet<number>>(new Set());
+
+export function AuditPage() {
+  const list = useList<AuditEvent>(
+    Object.keys(filters),
+    ({ cursor: start, ...query }, abort) =>
+      firstMatches(async (cursor) => {
+        const page = await call('GET /admin/audit', {
+          query: { limit: '50', ...(query as Query), ...(cursor && { cursor }) },
+          signal: abort,
+        });
+        return { items: page.events, nextCursor: page.nextCursor };
+      }, start),
+    filters,
+  );
+  return (
+    <Page title={adminText.audit.title} intro={adminText.audit.intro} actions={<Export query={list.query} />}>
+      <div class="list">
+        <Filters list={list} />
+        <Loaded of={list} rows={6}>
+          {({ items }) =>
+            items.length > 0 ? (
+              <Table label={adminText.audit.title} rows={items} keyOf={({ id }) => id} columns={columns()} />
+            ) : (
+              <Empty title={text.general.noMatch} icon="search">
+                <Button onClick={list.clearFilters}>{text.general.clearFilters}</Button>
+              </Empty>
+            )
+          }
+        </Loaded>
+        <Pager list={list} defaultSize="50" />
+      </div>
+    </Page>
+  );
+}
+
+const Filters = ({ list }: { readonly list: List<AuditEvent> }) => (
+  <ListHeader>
+    {(['from', 'to'] as const).map((name) => (
+      <FilterField
+        list={list}
+        name={name}
+        label={adminText.audit[name]}
+        type="datetime-local"
+        shown={inputOf}
+        given={instantOf}
+        key={name}
+      />
+    ))}
+    <FilterSelect
+      list={list}
+      name="action"
+      label={adminText.audit.action}
+      all={adminText.audit.allActions}
+      options={Object.fromEntries(knownActions().map((action) => [action, action]))}
+    />
+    <FilterField
+      list={list}
+      name="account"
+      label={adminText.audit.account}
+      pattern={accountIdPattern}
+      placeholder="acc_…"
+    />
+    <FilterField
+      list={list}
+      name="actor"
+      label={adminText.audit.actor}
+      pattern={actorPattern}
+      placeholder="account:acc_…"
+    />
+    <FilterField list={list} name="target" label={adminText.audit.target} pattern={targetPattern} />
+    <label class="filter-check">
+      <input
+        type="checkbox"
+        checked={isUtc.value}
+        onChange={(event) => void (isUtc.value = event.currentTarget.checked)}
+      />
+      {adminText.audit.utc}
+    </label>
+    {list.hasFilters && (
+      <Button kind="link" onClick={list.clearFilters}>
+        {text.general.clearFilters}
+      </Button>
+    )}
+  </ListHeader>
+);
+
+const formats = {
+  csv: { name: 'audit.csv', label: 'CSV' },
+  jsonl: { name: 'audit.jsonl', label: 'JSON Lines' },
+} as const;
+
+/** Exports all events that the filters select, not only those of the page. */
+function Export({ query }: { readonly query: ListQuery }) {
+  const action = useAction(async (format: keyof typeof formats) => {
+    const { sort: _, limit: __, ...selection } = query;
+    const file = await download('GET /admin/audit/export', { query: { ...(selection as Query), format } });
+    saveFile(formats[format].name, file.type, file);
+  });
+  return (
+    <>
+      {action.problem && <ProblemNotice problem={action.problem} />}
+      <Menu buttonClass="button" button={action.isRunning ? adminText.audit.exporting : adminText.audit.export}>
+        {(['csv', 'jsonl'] as const).map((format) => (
+          <button type="button" translate={false} onClick={() => void action.run(format)} key={format}>
+            {formats[format].label}
+          </button>
+        ))}
+      </Menu>
+    </>
+  );
+}
+
+function toggle(id: number, isOpen: boolean): void {
+  const next = new Set(opened.peek());
+  if (isOpen) next.add(id);
+  else next.delete(id);
+  opened.value = next;
+}
+
+/** Details are an object of primitive values, or of old and new ones; hostile texts stay texts. */
+const EventCell = ({ event: { id, action, details } }: { readonly event: AuditEvent }) => (
+  <>
+    <bdi>{sentenceOf(action, details) ?? <span class="code">{action}</span>}</bdi>
+    {details !== null && (
+      <details
+        class="event-details"
+        open={opened.value.has(id)}
+        onToggle={(event) => toggle(id, event.currentTarget.open)}
+      >
+        <summary>{adminText.audit.details}</summary>
+        <CodeBlock label={adminText.audit.details} code={`${action}\n${JSON.stringify(details, null, 2)}`} />
+      </details>
+    )}
+  </>
+);
+
+const columns = (): readonly Column<AuditEvent>[] => [
+  { label: adminText.audit.event, cell: (event) => <EventCell event={event} /> },
+  { label: adminText.audit.when, priority: 'below', cell: ({ at }) => <EventTime at={at} /> },
+  { label: adminText.audit.actor, priority: 'below', cell: ({ actor }) => <span class="code">{actor}</span> },
+  {
+    label: adminText.audit.account,
+    priority: 'low',
+    cell: ({ accountId }) =>
+      accountId === null ? (
+        '–'
+      ) : (
+        <a class="code" href={accountPath(accountId)}>
+          {accountId}
+        </a>
+      ),
+  },
+  {
+    label: adminText.audit.target,
+    priority: 'lowest',
+    cell: ({ target }) => <span class="code">{target ?? '–'}</span>,
+  },
+];
