@@ -4,6 +4,9 @@ import { readFileSync } from 'node:fs';
 /** Files that start many processes or generate clients: minutes of the whole run. Continuous integration runs them too. */
 export const slowFiles: readonly string[] = [
   'packages/client/test/documents.test.ts',
+  'packages/python/test/package.test.ts',
+  'packages/python/test/revocation.test.ts',
+  'packages/python/test/snippets.test.ts',
   'packages/client/test/mutants.test.ts',
   'packages/client/test/revocation.test.ts',
   'packages/server/test/docs/generated-clients.test.ts',

@@ -1,0 +1,263 @@
+"""Sends questions in batches, from at most two threads.
+
+A question joins only a batch that no thread has taken to send, so its verification starts after the call: a key that was
+deleted before the call is refused. Nothing is kept: a result goes to the callers that wait for it, and no later caller
+receives it.
+"""
+
+from __future__ import annotations
+
+import copy
+import os
+import re
+import threading
+import time
+import weakref
+from collections import deque
+from collections.abc import Callable, Iterable
+from typing import Protocol
+
+from ._connection import Answer, Connection, Unanswered
+from ._question import Question
+from ._result import UNAVAILABLE, VerificationResult, read_results
+from ._unavailable import KeyreeveUnavailable
+
+DEADLINE_SECONDS = 3.0
+IN_FLIGHT_MAX = 2
+WAITING_MAX = 10_000
+# The service accepts 256 questions and 1,050,688 bytes.
+QUESTIONS_MAX = 256
+BYTES_MAX = 1_000_000
+# Shorter than the 65 s of the service and the 60 s of common load balancers.
+IDLE_SECONDS = 30.0
+_OK = 200
+
+
+class Waiter(Protocol):
+    """A caller of `verify`. The sender delivers at most one outcome, from another thread."""
+
+    def deliver(self, outcome: VerificationResult | KeyreeveUnavailable) -> None: ...
+
+
+class _Entry:
+    __slots__ = ("batch", "question", "waiters")
+
+    def __init__(self, question: Question) -> None:
+        self.question = question
+        self.waiters: list[Waiter] = []
+        # None until a thread has taken the entry.
+        self.batch: _Batch | None = None
+
+
+class _Batch:
+    """Entries that a thread has taken, and the connection that sends them."""
+
+    def __init__(self, entries: list[_Entry], connection: Connection) -> None:
+        self.entries = entries
+        self.connection = connection
+        self.is_in_flight = True
+
+    def has_waiters(self) -> bool:
+        return any(entry.waiters for entry in self.entries)
+
+
+class BatchSender:
+    def __init__(self, connect: Callable[[], Connection]) -> None:
+        self._connect = connect
+        self._start_empty()
+        _senders.add(self)
+
+    def _start_empty(self) -> None:
+        self._lock = threading.Lock()
+        # Threads wait on it for questions.
+        self._work = threading.Condition(self._lock)
+        # Oldest first.
+        self._unsent: deque[_Entry] = deque()
+        # The free ones of them, by their text.
+        self._free: dict[bytes, _Entry] = {}
+        # Callers whose question has not been sent.
+        self._waiting = 0
+        self._threads = 0
+        self._idle_threads = 0
+        self._connections: set[Connection] = set()
+        self._closes = 0
+
+    def ask(self, question: Question, waiter: Waiter) -> Callable[[], None]:
+        """Returns a function that the caller calls when it stops waiting. Raises KeyreeveUnavailable if 10,000 wait."""
+        with self._lock:
+            if self._waiting >= WAITING_MAX:
+                raise KeyreeveUnavailable(f"{WAITING_MAX} verifications wait already")
+            entry = self._free.get(question.text) if question.is_free else None
+            if entry is None:
+                entry = _Entry(question)
+                self._unsent.append(entry)
+                if question.is_free:
+                    self._free[question.text] = entry
+            entry.waiters.append(waiter)
+            self._waiting += 1
+            self._wake_thread()
+        asked = entry
+        return lambda: self._leave(asked, waiter)
+
+    def close(self) -> None:
+        """Ends idle connections and their threads. The sender can still be used."""
+        with self._lock:
+            self._closes += 1
+            self._work.notify_all()
+
+    def _wake_thread(self) -> None:
+        if self._idle_threads > 0:
+            self._work.notify()
+        elif self._threads < IN_FLIGHT_MAX:
+            self._threads += 1
+            # A daemon, so that it does not keep the process alive.
+            threading.Thread(target=self._run, name="keyreeve", daemon=True).start()
+
+    def _leave(self, entry: _Entry, waiter: Waiter) -> None:
+        with self._lock:
+            if waiter not in entry.waiters:
+                return
+            entry.waiters.remove(waiter)
+            batch = entry.batch
+            if batch is None:
+                self._waiting -= 1
+                if not entry.waiters:
+                    self._unsent.remove(entry)
+                    self._free.pop(entry.question.text, None)
+            elif batch.is_in_flight and not batch.has_waiters():
+                # No answer outlives its callers, and a thread does not wait for an answer that no caller reads.
+                batch.connection.abort()
+
+    def _run(self) -> None:
+        connection = self._connect()
+        with self._lock:
+            self._connections.add(connection)
+        while (batch := self._next_batch(connection)) is not None:
+            self._deliver(batch)
+        connection.close()
+
+    def _next_batch(self, connection: Connection) -> _Batch | None:
+        """Waits for questions. Returns None when the thread has to end."""
+        with self._lock:
+            closes = self._closes
+            self._idle_threads += 1
+            while not self._unsent:
+                if not self._work.wait(IDLE_SECONDS) or (closes != self._closes and not self._unsent):
+                    break
+            self._idle_threads -= 1
+            if not self._unsent:
+                self._threads -= 1
+                self._connections.discard(connection)
+                return None
+            batch = _Batch(self._take(), connection)
+            for entry in batch.entries:
+                entry.batch = batch
+                self._waiting -= len(entry.waiters)
+                self._free.pop(entry.question.text, None)
+            if self._unsent:
+                self._wake_thread()
+            return batch
+
+    def _take(self) -> list[_Entry]:
+        """Takes the oldest questions. The environments are equal: the service rejects a batch with an unknown one."""
+        environments = self._unsent[0].question.environments
+        taken: list[_Entry] = []
+        others: list[_Entry] = []
+        size = 0
+        while self._unsent and len(taken) < QUESTIONS_MAX:
+            entry = self._unsent[0]
+            if entry.question.environments == environments:
+                size += len(entry.question.text) + 1
+                if taken and size > BYTES_MAX:
+                    break
+                taken.append(entry)
+            else:
+                others.append(entry)
+            self._unsent.popleft()
+        self._unsent.extendleft(reversed(others))
+        return taken
+
+    def _deliver(self, batch: _Batch) -> None:
+        """Gives each caller of a batch its result or an error. Never raises."""
+        try:
+            asked, answer = self._send(batch)
+            if answer.status != _OK:
+                raise ValueError(f"the service answered {answer.status}{_code_of(answer)}")
+            results = read_results(answer.text, len(asked))
+        except Exception as error:
+            self._finish(batch, [(entry, _unavailable(error)) for entry in batch.entries], is_last=True)
+        else:
+            self._finish(batch, list(zip(asked, map(_outcome, results))), is_last=True)
+
+    def _send(self, batch: _Batch) -> tuple[list[_Entry], Answer]:
+        """Repeats free questions once, on a new connection, if no byte of a response has arrived."""
+        deadline = time.monotonic() + DEADLINE_SECONDS
+        entries = batch.entries
+        try:
+            return entries, batch.connection.send(_body_of(entries), deadline, is_repeated=False)
+        except Unanswered as error:
+            with self._lock:
+                repeated = [entry for entry in entries if entry.question.is_free and entry.waiters]
+            spent = [entry for entry in entries if entry not in repeated]
+            self._finish(batch, [(entry, _unavailable(error)) for entry in spent])
+            if not repeated:
+                raise
+            return repeated, batch.connection.send(_body_of(repeated), deadline, is_repeated=True)
+
+    def _finish(
+        self,
+        batch: _Batch,
+        outcomes: Iterable[tuple[_Entry, VerificationResult | KeyreeveUnavailable]],
+        is_last: bool = False,
+    ) -> None:
+        delivered = []
+        with self._lock:
+            batch.is_in_flight = not is_last
+            for entry, outcome in outcomes:
+                delivered.append((entry.waiters, outcome))
+                entry.waiters = []
+        for waiters, outcome in delivered:
+            for index, waiter in enumerate(waiters):
+                # Metadata is mutable: callers with equal questions must not share it.
+                waiter.deliver(outcome if index == 0 else copy.deepcopy(outcome))
+
+    def start_empty_after_fork(self) -> None:
+        """The threads exist only in the parent process, and the connections belong to it."""
+        connections = self._connections
+        self._start_empty()
+        for connection in connections:
+            connection.close()
+
+
+_senders: weakref.WeakSet[BatchSender] = weakref.WeakSet()
+
+
+def _start_empty_after_fork() -> None:
+    for sender in list(_senders):
+        sender.start_empty_after_fork()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_start_empty_after_fork)
+
+
+def _body_of(entries: list[_Entry]) -> bytes:
+    return b'{"questions":[' + b",".join(entry.question.text for entry in entries) + b"]}"
+
+
+def _outcome(result: VerificationResult) -> VerificationResult | KeyreeveUnavailable:
+    if not result.valid and result.code == UNAVAILABLE:
+        return KeyreeveUnavailable("the service cannot verify this credential now")
+    return result
+
+
+def _unavailable(cause: Exception) -> KeyreeveUnavailable:
+    error = KeyreeveUnavailable(str(cause) or type(cause).__name__)
+    error.__cause__ = cause
+    return error
+
+
+def _code_of(answer: Answer) -> str:
+    """Names the error of a problem document, for the message."""
+    code = re.search(rb'"code":"([a-z_]{1,64})"', answer.text)
+    return f" ({code[1].decode()})" if code else ""

@@ -1,0 +1,164 @@
+"""The client of a service: verifies the credentials of its callers, from threads and from asyncio."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import ssl
+import threading
+from collections.abc import Sequence
+
+from . import _batch_sender
+from ._batch_sender import BatchSender
+from ._connection import Connection
+from ._question import Conditions, can_be_credential, conditions_of, question_of
+from ._result import RefusedCredential, VerificationResult
+from ._service_url import destination_of
+from ._unavailable import KeyreeveUnavailable
+
+_SERVICE_KEY = re.compile(r"[\x21-\x2B\x2D-\x7E]+")
+
+
+class Keyreeve:
+    """Verifies credentials. Use one client for all threads and event loops of a process.
+
+    url: of Keyreeve, such as https://auth.example.com.
+    service_key: an API key with the scope keyreeve:verify.
+    allow_plain_http: allows http: to other hosts than loopback. The service key and all credentials are then sent
+    unencrypted.
+    ssl_context: for a certificate authority of your own. Default: the certificate authorities of the system.
+    Raises ValueError if the URL or the service key is malformed, or the URL is plain HTTP to another host.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        service_key: str,
+        *,
+        allow_plain_http: bool = False,
+        ssl_context: ssl.SSLContext | None = None,
+    ) -> None:
+        if not _SERVICE_KEY.fullmatch(service_key):
+            raise ValueError("service_key: expected an API key")
+        destination = destination_of(url, allow_plain_http)
+        # One context for all connections, because reading the certificate authorities takes milliseconds.
+        context = (ssl_context or ssl.create_default_context()) if destination.is_tls else None
+        headers = {"Authorization": f"Bearer {service_key}", "Content-Type": "application/json"}
+        self._url = url
+        self._sender = BatchSender(lambda: Connection(destination, headers, context))
+
+    def __repr__(self) -> str:
+        return f"Keyreeve(url={self._url!r})"
+
+    def verify(
+        self,
+        credential: str,
+        *,
+        scopes: Sequence[str] = (),
+        address: str | None = None,
+        environments: Sequence[str] | None = None,
+        cost: int | None = None,
+    ) -> VerificationResult:
+        """Verifies a credential with a question that the service receives after this call.
+
+        scopes: the credential must have all of them, at most 32; an access token has none.
+        address: the client IP, for keys that are limited to IP ranges.
+        environments: the accepted ones, 1 to 8. Default: the first one of the installation.
+        cost: tokens that the verification spends from each limit, 0 to 10,000. 0 only checks the limits. Default: 1.
+        Returns the result. A refused credential is a result too.
+        Raises KeyreeveUnavailable if the result is not known within 3 s: reject the credential.
+        Raises ValueError for options that the service rejects.
+        """
+        return self.verify_with(credential, conditions_of(scopes, environments, cost), address)
+
+    async def verify_async(
+        self,
+        credential: str,
+        *,
+        scopes: Sequence[str] = (),
+        address: str | None = None,
+        environments: Sequence[str] | None = None,
+        cost: int | None = None,
+    ) -> VerificationResult:
+        """Like `verify`, without blocking the asyncio event loop."""
+        return await self.verify_with_async(credential, conditions_of(scopes, environments, cost), address)
+
+    def verify_with(self, credential: str, conditions: Conditions, address: str | None) -> VerificationResult:
+        question = question_of(credential if can_be_credential(credential) else "-", conditions, address)
+        if not can_be_credential(credential):
+            return RefusedCredential("malformed")
+        waiter = _ThreadWaiter()
+        leave = self._sender.ask(question, waiter)
+        try:
+            outcome = waiter.wait(_batch_sender.DEADLINE_SECONDS)
+        finally:
+            leave()
+        return _result_of(outcome)
+
+    async def verify_with_async(
+        self, credential: str, conditions: Conditions, address: str | None
+    ) -> VerificationResult:
+        question = question_of(credential if can_be_credential(credential) else "-", conditions, address)
+        if not can_be_credential(credential):
+            return RefusedCredential("malformed")
+        waiter = _TaskWaiter()
+        leave = self._sender.ask(question, waiter)
+        try:
+            outcome = await waiter.wait(_batch_sender.DEADLINE_SECONDS)
+        finally:
+            leave()
+        return _result_of(outcome)
+
+    def close(self) -> None:
+        """Ends idle connections. The client can still be used."""
+        self._sender.close()
+
+
+class _ThreadWaiter:
+    def __init__(self) -> None:
+        self._delivered = threading.Lock()
+        self._delivered.acquire()
+        self._outcome: VerificationResult | KeyreeveUnavailable = _late()
+
+    def deliver(self, outcome: VerificationResult | KeyreeveUnavailable) -> None:
+        self._outcome = outcome
+        self._delivered.release()
+
+    def wait(self, seconds: float) -> VerificationResult | KeyreeveUnavailable:
+        self._delivered.acquire(timeout=seconds)
+        return self._outcome
+
+
+class _TaskWaiter:
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._future: asyncio.Future[VerificationResult | KeyreeveUnavailable] = self._loop.create_future()
+
+    def deliver(self, outcome: VerificationResult | KeyreeveUnavailable) -> None:
+        try:
+            self._loop.call_soon_threadsafe(self._settle, outcome)
+        except RuntimeError:
+            # The event loop has been closed, and its tasks with it.
+            return
+
+    def _settle(self, outcome: VerificationResult | KeyreeveUnavailable) -> None:
+        if not self._future.done():
+            self._future.set_result(outcome)
+
+    async def wait(self, seconds: float) -> VerificationResult | KeyreeveUnavailable:
+        timer = self._loop.call_later(seconds, lambda: self._settle(_late()))
+        try:
+            return await self._future
+        finally:
+            timer.cancel()
+
+
+def _late() -> KeyreeveUnavailable:
+    return KeyreeveUnavailable(f"no result within {_batch_sender.DEADLINE_SECONDS:g} s")
+
+
+def _result_of(outcome: VerificationResult | KeyreeveUnavailable) -> VerificationResult:
+    if isinstance(outcome, KeyreeveUnavailable):
+        # A new one, because several callers can have the same outcome, and raising changes the exception.
+        raise KeyreeveUnavailable(*outcome.args) from outcome.__cause__
+    return outcome

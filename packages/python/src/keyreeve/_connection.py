@@ -1,0 +1,140 @@
+"""One connection to the service, which stays open between batches. One thread at a time uses it."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import select
+import socket
+import ssl
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ._service_url import Destination
+
+# 256 results with the longest metadata, scopes and nicknames have less than half of it.
+ANSWER_BYTES_MAX = 4_194_304
+_READ_BYTES = 65_536
+# A timeout of 0 would make the socket non-blocking.
+_TIMEOUT_SECONDS_MIN = 0.001
+
+
+class Unanswered(Exception):
+    """The request failed, and no byte of a response has arrived."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    status: int
+    text: bytes
+
+
+class _Response(http.client.HTTPResponse):
+    """Distinguishes a failure before the first byte of the response from one after it."""
+
+    def begin(self) -> None:
+        try:
+            first = self.fp.peek(1)
+        except OSError as error:
+            raise Unanswered(str(error)) from error
+        if not first:
+            raise Unanswered("the connection ended without a response")
+        super().begin()
+
+
+class Connection:
+    def __init__(self, destination: Destination, headers: Mapping[str, str], context: ssl.SSLContext | None) -> None:
+        self._destination = destination
+        self._headers = headers
+        self._context = context
+        self._http: http.client.HTTPConnection | None = None
+
+    def send(self, body: bytes, deadline: float, is_repeated: bool) -> Answer:
+        """Sends a batch. `deadline` is a time of time.monotonic(). A repeated batch gets a new connection.
+
+        Raises Unanswered, OSError, HTTPException or ValueError. A redirect is an answer like every other status.
+        """
+        try:
+            connection = self._open(deadline, is_repeated)
+            return self._exchange(connection, body, deadline)
+        except BaseException:
+            self.close()
+            raise
+
+    def _open(self, deadline: float, is_repeated: bool) -> http.client.HTTPConnection:
+        if is_repeated or (self._http is not None and _has_ended(self._http)):
+            self.close()
+        if self._http is None:
+            self._http = self._new(_remaining(deadline))
+            try:
+                self._http.connect()
+            except OSError as error:
+                raise Unanswered(str(error)) from error
+        return self._http
+
+    def _new(self, timeout: float) -> http.client.HTTPConnection:
+        host, port = self._destination.host, self._destination.port
+        connection: http.client.HTTPConnection
+        if self._destination.is_tls:
+            connection = http.client.HTTPSConnection(host, port, timeout=timeout, context=self._context)
+        else:
+            connection = http.client.HTTPConnection(host, port, timeout=timeout)
+        connection.response_class = _Response
+        return connection
+
+    def _exchange(self, connection: http.client.HTTPConnection, body: bytes, deadline: float) -> Answer:
+        connection.sock.settimeout(_remaining(deadline))
+        # If sending fails, the service may have answered before it read the whole body.
+        with contextlib.suppress(OSError):
+            connection.request("POST", self._destination.path, body, dict(self._headers))
+        connection.sock.settimeout(_remaining(deadline))
+        with connection.getresponse() as response:
+            text = _read(response, deadline)
+            if response.will_close:
+                self.close()
+            return Answer(response.status, text)
+
+    def abort(self) -> None:
+        """Ends a request that another thread is sending. That thread gets an error."""
+        sock = getattr(self._http, "sock", None)
+        if sock is not None:
+            # Not the method of SSLSocket, which another thread cannot call during a read.
+            with contextlib.suppress(OSError):
+                socket.socket.shutdown(sock, socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        if self._http is not None:
+            self._http.close()
+            self._http = None
+
+
+def _remaining(deadline: float) -> float:
+    return max(_TIMEOUT_SECONDS_MIN, deadline - time.monotonic())
+
+
+def _read(response: http.client.HTTPResponse, deadline: float) -> bytes:
+    parts: list[bytes] = []
+    size = 0
+    while part := response.read1(_READ_BYTES):
+        parts.append(part)
+        size += len(part)
+        if size > ANSWER_BYTES_MAX:
+            raise ValueError("the response is too long")
+        if time.monotonic() > deadline:
+            raise TimeoutError("the response is not complete")
+    if response.length:
+        raise ValueError("the response ended early")
+    return b"".join(parts)
+
+
+def _has_ended(connection: http.client.HTTPConnection) -> bool:
+    """Nothing arrives on an idle connection but its end. Detecting that avoids failures of questions with a cost."""
+    sock = connection.sock
+    if sock is None:
+        return True
+    if not hasattr(select, "poll"):
+        return bool(select.select([sock], [], [], 0)[0])
+    poll = select.poll()
+    poll.register(sock, select.POLLIN)
+    return bool(poll.poll(0))

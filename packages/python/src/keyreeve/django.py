@@ -1,0 +1,125 @@
+"""Django: the decorator `require("orders:read")` for views, and `KeyreeveMiddleware` for all views.
+
+The setting `KEYREEVE` has the members of `DjangoSettings`. Views find the result in `request.keyreeve`.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, TypedDict
+
+from asgiref.sync import iscoroutinefunction, markcoroutinefunction
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+
+from ._client import Keyreeve
+from ._guard import Guard
+from ._problem import Refusal
+from .wsgi import credential_headers
+
+View = Callable[..., Any]
+
+
+class _RequiredSettings(TypedDict):
+    # Of Keyreeve, such as https://auth.example.com.
+    URL: str
+    # An API key with the scope keyreeve:verify.
+    SERVICE_KEY: str
+
+
+class DjangoSettings(_RequiredSettings, total=False):
+    ALLOW_PLAIN_HTTP: bool
+    # Returns the client IP, if a proxy is in front of the server. Default: the peer of the connection.
+    ADDRESS: Callable[[HttpRequest], "str | None"]
+    # What the middleware requires.
+    SCOPES: Sequence[str]
+    ENVIRONMENTS: Sequence[str]
+    COST: int
+
+
+def require(
+    *scopes: str,
+    environments: Sequence[str] | None = None,
+    cost: int | None = None,
+    client: Keyreeve | None = None,
+) -> Callable[[View], View]:
+    """Decorates a view, also an asynchronous one, with a guard.
+
+    client: default: that of the settings.
+
+    The view needs no CSRF token: a browser adds a cookie to the request of another site, but no header with a credential.
+    """
+
+    def decorate(view: View) -> View:
+        # Reads the settings with the first request, because modules with views are imported earlier.
+        guard = functools.cache(lambda: Guard(client or _client(), scopes, environments, cost))
+        guarded = _guarded(view, guard)
+        guarded.csrf_exempt = True  # type: ignore[attr-defined]
+        return guarded
+
+    return decorate
+
+
+class KeyreeveMiddleware:
+    """Place it first in MIDDLEWARE. It refuses requests before other middleware, such as that of CSRF, sees them."""
+
+    sync_capable = True
+    async_capable = True
+
+    def __init__(self, get_response: Callable[[HttpRequest], Any]) -> None:
+        options: DjangoSettings = settings.KEYREEVE
+        guard = Guard(_client(), options.get("SCOPES", ()), options.get("ENVIRONMENTS"), options.get("COST"))
+        self._respond = _guarded(get_response, lambda: guard)
+        if iscoroutinefunction(get_response):
+            markcoroutinefunction(self)
+
+    def __call__(self, request: HttpRequest) -> HttpResponse | Awaitable[HttpResponse]:
+        # Read by CsrfViewMiddleware, for requests that other credentials than cookies authenticate.
+        request._dont_enforce_csrf_checks = True
+        return self._respond(request)
+
+
+def _guarded(view: View, guard: Callable[[], Guard]) -> View:
+    if iscoroutinefunction(view):
+
+        @functools.wraps(view)
+        async def respond_async(request: HttpRequest, *args: Any, **named: Any) -> Any:
+            outcome = await guard().check_async(credential_headers(request.META), _address_of(request))
+            if isinstance(outcome, Refusal):
+                return _response(request, outcome)
+            request.keyreeve = outcome
+            return await view(request, *args, **named)
+
+        return respond_async
+
+    @functools.wraps(view)
+    def respond(request: HttpRequest, *args: Any, **named: Any) -> Any:
+        outcome = guard().check(credential_headers(request.META), _address_of(request))
+        if isinstance(outcome, Refusal):
+            return _response(request, outcome)
+        request.keyreeve = outcome
+        return view(request, *args, **named)
+
+    return respond
+
+
+def _client() -> Keyreeve:
+    """One for each URL and service key, so that the guards of an application share batches."""
+    options: DjangoSettings = settings.KEYREEVE
+    return _client_for(options["URL"], options["SERVICE_KEY"], options.get("ALLOW_PLAIN_HTTP", False))
+
+
+@functools.cache
+def _client_for(url: str, service_key: str, allow_plain_http: bool) -> Keyreeve:
+    return Keyreeve(url, service_key, allow_plain_http=allow_plain_http)
+
+
+def _address_of(request: HttpRequest) -> str | None:
+    find: Callable[[HttpRequest], str | None] | None = settings.KEYREEVE.get("ADDRESS")
+    return find(request) if find else request.META.get("REMOTE_ADDR")
+
+
+def _response(request: HttpRequest, refusal: Refusal) -> HttpResponse:
+    body = b"" if request.method == "HEAD" else refusal.body
+    return HttpResponse(body, status=refusal.status, headers=dict(refusal.headers))

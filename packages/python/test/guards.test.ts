@@ -1,0 +1,35 @@
+/** The Python guards answer as the table of all client libraries says. */
+import { suite, test } from 'node:test';
+import { checkRealCases, checkReplayedCases } from '../../conformance/check-guards.ts';
+import { LibraryProgram } from '../../conformance/library-program.ts';
+import { startRealService } from '../../conformance/real-service.ts';
+import { test as onEachDatabase } from '../../server/test-kit/app-on-each-database.ts';
+import { packageFolder, python, pythonEnvironment, skip } from './python.ts';
+
+const frameworks = [
+  'fastapi',
+  'asgi',
+  'wsgi',
+  'django',
+  'django-async',
+  'django-middleware',
+  'django-middleware-async',
+];
+
+const startProgram = (): LibraryProgram =>
+  new LibraryProgram({ command: python, args: [`${packageFolder}test/program.py`], env: pythonEnvironment() });
+
+// Two cases of each take 3 s, in which the others run.
+suite('every Python guard gives the response of the table', { concurrency: 2 }, () => {
+  for (const framework of frameworks)
+    test(framework, { skip }, async () => {
+      await using program = startProgram();
+      await checkReplayedCases(program, framework);
+    });
+});
+
+onEachDatabase('every Python guard gives the response of the table with a real service', { skip }, async () => {
+  await using service = await startRealService();
+  await using program = startProgram();
+  for (const framework of frameworks) await checkRealCases(program, framework, service);
+});

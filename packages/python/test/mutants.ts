@@ -1,0 +1,203 @@
+/** Broken builds of the Python library: each breaks one of its rules, and names the tests that detect it. */
+import { cpSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { packageFolder } from './python.ts';
+
+export interface PythonMutant {
+  readonly name: string;
+  /** In src/keyreeve. */
+  readonly file: string;
+  readonly from: string;
+  readonly to: string;
+  /** A pattern for names of tests in test_rules.py. */
+  readonly test: string;
+  /** Whether it accepts deleted keys, which the revocation check detects. */
+  readonly isUnsafe?: true;
+}
+
+const sender = '_batch_sender.py';
+const connection = '_connection.py';
+
+/** @throws Error if the text to replace does not occur exactly once */
+export function edited({ from, to, name }: PythonMutant, text: string): string {
+  if (text.split(from).length !== 2) throw new Error(`${name}: the sources do not contain the text once`);
+  return text.replace(from, () => to);
+}
+
+/** Copies the library with the mutant's edit. @returns the folder to import from */
+export function makeMutant(mutant: PythonMutant, folder: string): string {
+  cpSync(join(packageFolder, 'src'), folder, { recursive: true });
+  const path = join(folder, 'keyreeve', mutant.file);
+  writeFileSync(path, edited(mutant, readFileSync(path, 'utf8')));
+  return folder;
+}
+
+export const pythonMutants: readonly PythonMutant[] = [
+  {
+    name: 'rule 1: a question shares the entry of another caller while it is in flight',
+    file: sender,
+    from: '            if entry is None:\n                entry = _Entry(question)\n',
+    to: `            if entry is None and question.is_free:
+                for seen in self.__dict__.get("seen", []):
+                    if seen.question.text == question.text and seen.batch and seen.batch.is_in_flight:
+                        entry = seen
+            if entry is None:
+                entry = _Entry(question)
+                self.__dict__.setdefault("seen", []).append(entry)
+`,
+    test: 'rule_1_',
+    isUnsafe: true,
+  },
+  {
+    name: 'rule 2: the last result of a question is kept',
+    file: '_client.py',
+    from: '        waiter = _ThreadWaiter()\n',
+    to: `        kept = self.__dict__.setdefault("kept", {})
+        if question.text in kept:
+            return kept[question.text]
+        waiter = _ThreadWaiter()
+        deliver = waiter.deliver
+        waiter.deliver = lambda outcome: (kept.setdefault(question.text, outcome), deliver(outcome))
+`,
+    test: 'rule_2',
+    isUnsafe: true,
+  },
+  {
+    name: 'rule 2: a request continues without callers',
+    file: sender,
+    from: 'batch.connection.abort()',
+    to: 'pass',
+    test: 'rule_2',
+  },
+  {
+    name: 'rule 2: an unsent question is sent without callers',
+    file: sender,
+    from: '                    self._unsent.remove(entry)\n',
+    to: '',
+    test: 'rule_2',
+  },
+  {
+    name: 'rule 3: equal questions share an entry also with a cost',
+    file: sender,
+    from: 'self._free.get(question.text) if question.is_free else None',
+    to: 'next((e for e in self._unsent if e.question.text == question.text), None)',
+    test: 'rule_3',
+  },
+  {
+    name: 'rule 3: equal credentials share an entry also with other options',
+    file: '_question.py',
+    from: 'if conditions.scopes:',
+    to: 'if False:',
+    test: 'rule_3',
+  },
+  {
+    name: 'rule 4: a question with a cost is repeated',
+    file: sender,
+    from: 'if entry.question.is_free and entry.waiters]',
+    to: 'if entry.waiters]',
+    test: 'rule_4',
+  },
+  {
+    name: 'rule 4: a question is repeated after a byte of the response',
+    file: connection,
+    from: '        super().begin()',
+    to: `        try:
+            super().begin()
+        except Exception as error:
+            raise Unanswered from error`,
+    test: 'rule_4',
+  },
+  {
+    name: 'rule 5: the deadline is 6 s',
+    file: sender,
+    from: 'DEADLINE_SECONDS = 3.0',
+    to: 'DEADLINE_SECONDS = 6.0',
+    test: 'rule_5',
+  },
+  {
+    name: 'rule 5: a caller waits without a deadline',
+    file: '_client.py',
+    from: 'self._delivered.acquire(timeout=seconds)',
+    to: 'self._delivered.acquire(timeout=60)',
+    test: 'rule_5',
+  },
+  {
+    name: 'rule 6: three batches in flight',
+    file: sender,
+    from: 'IN_FLIGHT_MAX = 2',
+    to: 'IN_FLIGHT_MAX = 3',
+    test: 'rule_6_at_most',
+  },
+  {
+    name: 'rule 6: batches of 257 questions',
+    file: sender,
+    from: 'QUESTIONS_MAX = 256',
+    to: 'QUESTIONS_MAX = 257',
+    test: 'rule_6_at_most',
+  },
+  {
+    name: 'rule 6: any number of questions waits',
+    file: sender,
+    from: 'if self._waiting >= WAITING_MAX:',
+    to: 'if False:',
+    test: 'rule_6_10',
+  },
+  {
+    name: 'rule 7: results are matched without their count',
+    file: '_result.py',
+    from: 'if len(results) != count:',
+    to: 'if False:',
+    test: 'rule_7',
+  },
+  {
+    name: 'rule 8: a prefix decides',
+    file: '_question.py',
+    from: 'if text == ""',
+    to: 'if not text.startswith("k")',
+    test: 'rule_8',
+  },
+  {
+    name: 'rule 8: a longer text is sent',
+    file: '_question.py',
+    from: 'return len(text.encode()) <= CREDENTIAL_BYTES_MAX',
+    to: 'return len(text.encode()) > 0',
+    test: 'rule_8',
+  },
+  {
+    name: 'rule 9: a child process keeps the state',
+    file: sender,
+    from: 'os.register_at_fork(after_in_child=_start_empty_after_fork)',
+    to: 'pass',
+    test: 'rule_9',
+  },
+  {
+    name: 'rule 10: plain HTTP to each host',
+    file: '_service_url.py',
+    from: 'and not _LOOPBACK.fullmatch(host)',
+    to: 'and not host',
+    test: 'rule_10',
+  },
+  {
+    name: 'rule 10: plain HTTP to hosts that begin like loopback',
+    file: '_service_url.py',
+    from: '_LOOPBACK.fullmatch(host)',
+    to: '_LOOPBACK.match(host)',
+    test: 'rule_10',
+  },
+  {
+    name: 'rule 10: a redirect is followed',
+    file: sender,
+    from: '        try:\n            return entries, batch',
+    to: `        import urllib.request
+        url = batch.connection._destination
+        target = f"http://{url.host}:{url.port}{url.path}"
+        class Follow(urllib.request.HTTPRedirectHandler):
+            def redirect_request(self, req, fp, code, msg, headers, newurl):
+                return urllib.request.Request(newurl, data=req.data, headers=dict(req.headers), method="POST")
+        response = urllib.request.build_opener(Follow).open(urllib.request.Request(target, _body_of(entries)))
+        return entries, Answer(200, response.read())
+        try:
+            return entries, batch`,
+    test: 'rule_10_a_redirect',
+  },
+];

@@ -1,0 +1,74 @@
+"""The program of this library for packages/conformance: starts guards, and verifies credentials."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import socket
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from keyreeve import Keyreeve, KeyreeveUnavailable
+
+_output = threading.Lock()
+
+
+def write(line: dict[str, object]) -> None:
+    with _output:
+        sys.stdout.write(json.dumps(line) + "\n")
+        sys.stdout.flush()
+
+
+def start_guard(line_id: int, guard: dict[str, Any]) -> None:
+    # Only here, because importing the frameworks takes seconds.
+    from applications import applications
+
+    listener = socket.create_server(("127.0.0.1", 0), backlog=128)
+    options = {name: guard["options"][name] for name in ("scopes", "environments", "cost") if name in guard["options"]}
+    serve = applications[guard["framework"]](guard["url"], guard["serviceKey"], options)
+    threading.Thread(target=serve, args=(listener,), daemon=True).start()
+    write({"id": line_id, "url": f"http://127.0.0.1:{listener.getsockname()[1]}"})
+
+
+def verify(client: Keyreeve, line: dict[str, Any]) -> None:
+    answer(line, lambda: client.verify(line["credential"], **line.get("options", {})).to_json())
+
+
+async def verify_async(client: Keyreeve, line: dict[str, Any]) -> None:
+    try:
+        result = await client.verify_async(line["credential"], **line.get("options", {}))
+        write({"id": line["id"], "result": result.to_json()})
+    except KeyreeveUnavailable as error:
+        write({"id": line["id"], "unavailable": str(error)})
+
+
+def answer(line: dict[str, Any], result: Callable[[], object]) -> None:
+    try:
+        write({"id": line["id"], "result": result()})
+    except KeyreeveUnavailable as error:
+        write({"id": line["id"], "unavailable": str(error)})
+
+
+def main() -> None:
+    # Verifications come from threads and from asyncio in turn.
+    loop = asyncio.new_event_loop()
+    threading.Thread(target=loop.run_forever, daemon=True).start()
+    url, service_key = os.environ.get("KEYREEVE_URL"), os.environ.get("KEYREEVE_SERVICE_KEY")
+    client = Keyreeve(url, service_key) if url and service_key else None
+    for text in sys.stdin:
+        line = json.loads(text)
+        if "guard" in line:
+            start_guard(line["id"], line["guard"])
+        elif client is None:
+            raise ValueError("KEYREEVE_URL and KEYREEVE_SERVICE_KEY are not set")
+        elif line["id"] % 2 == 0:
+            asyncio.run_coroutine_threadsafe(verify_async(client, line), loop)
+        else:
+            threading.Thread(target=verify, args=(client, line), daemon=True).start()
+
+
+if __name__ == "__main__":
+    main()

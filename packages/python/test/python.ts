@@ -1,0 +1,33 @@
+/** The Python of the tests: a virtual environment with the packages of `requirements.txt` (CONTRIBUTING.md). */
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+export const packageFolder = fileURLToPath(new URL('..', import.meta.url));
+export const python = fileURLToPath(new URL('../../../node_modules/.cache/python/bin/python', import.meta.url));
+
+/** Why a test that needs Python is skipped. Under CI it runs, and fails without Python. */
+export const skip: string | false =
+  process.env['CI'] !== 'true' && !existsSync(python) && 'node_modules/.cache/python does not exist: not tried';
+
+/** Environment variables with which Python imports the library and writes no bytecode beside it. */
+export const pythonEnvironment = (source = `${packageFolder}src`): Record<string, string> => ({
+  PYTHONPATH: source,
+  PYTHONDONTWRITEBYTECODE: '1',
+  PYTHONUNBUFFERED: '1',
+});
+
+export interface Ended {
+  readonly status: number | null;
+  /** Of both streams. */
+  readonly output: string;
+}
+
+/** Runs a command of Python in the folder of the package, at most 3 minutes. */
+export const runPython = (args: readonly string[], environment: Readonly<Record<string, string>>): Promise<Ended> =>
+  new Promise((resolve) => {
+    const options = { cwd: packageFolder, env: { ...process.env, ...environment }, timeout: 180_000 };
+    const child = execFile(python, args, options, (_, stdout, stderr) =>
+      resolve({ status: child.exitCode, output: stdout + stderr }),
+    );
+  });

@@ -1,0 +1,122 @@
+/** The code in the README of the Python library and in its tutorial works against the service. */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { startRealService, type StartedService } from '../../conformance/real-service.ts';
+import { outputsOf, readPage, shellBlocks } from '../../server/test/docs/shell-blocks.ts';
+import { hasCurl } from '../../server/test/docs/curl-program.ts';
+import { newProgram } from '../../server/test/e2e/program.ts';
+import { freePort } from '../../server/test-kit/free-port.ts';
+import { newTempFolder } from '../../server/test-kit/temp-folder.ts';
+import { packageFolder, python, pythonEnvironment, runPython, skip } from './python.ts';
+
+const pythonBlocks = (page: string): string[] =>
+  [...page.matchAll(/^```python\n([^]*?)^```$/gm)].map(([, block = '']) => block);
+
+/** Name → text of each block whose first line names a file. */
+const files = new Map(
+  pythonBlocks(readFileSync(`${packageFolder}README.md`, 'utf8')).map((block) => [
+    /^# (\w+\.py)\n/.exec(block)?.[1] ?? '',
+    block,
+  ]),
+);
+
+const wsgi = (app: string): string[] => [
+  '-c',
+  `import os
+from wsgiref.simple_server import make_server
+${app}
+make_server("127.0.0.1", int(os.environ["PORT"]), app).serve_forever()`,
+];
+const django = `import django, settings as own
+from django.conf import settings
+settings.configure(ALLOWED_HOSTS=["*"], ROOT_URLCONF="urls", KEYREEVE=own.KEYREEVE)
+django.setup()
+from django.core.handlers.wsgi import WSGIHandler
+app = WSGIHandler()`;
+const urls = `from django.urls import path
+import views
+urlpatterns = [path("orders", views.orders)]
+`;
+
+/** What starts the application of each file, with PORT in the environment. */
+const servers: Readonly<Record<string, (port: number) => string[]>> = {
+  'fastapi_app.py': (port) => ['-m', 'uvicorn', 'fastapi_app:app', '--port', String(port)],
+  'asgi_app.py': (port) => ['-m', 'uvicorn', 'asgi_app:app', '--port', String(port)],
+  'wsgi_app.py': () => wsgi('from wsgi_app import app'),
+  'views.py': () => wsgi(django),
+};
+
+const settings = ({ url, serviceKey, credentials }: StartedService): Record<string, string> => ({
+  ...pythonEnvironment(),
+  KEYREEVE_URL: url,
+  KEYREEVE_SERVICE_KEY: serviceKey,
+  API_KEY: credentials['valid'] ?? '',
+});
+
+test('the README shows a file for each guard', () => {
+  assert.deepEqual([...files.keys()].toSorted(), ['settings.py', 'verify.py', ...Object.keys(servers)].toSorted());
+});
+
+test('the first example prints what the README shows', { skip }, async () => {
+  await using service = await startRealService();
+  const { output } = await runPython(['-c', files.get('verify.py') ?? ''], settings(service));
+  const [, shown] = / {2}# (.*)$/m.exec(files.get('verify.py') ?? '') ?? [];
+  assert.equal(output.trim(), shown);
+});
+
+test('each guard in the README lets a key with the scope through, and no other request', { skip }, async () => {
+  await using service = await startRealService();
+  using folder = newTempFolder();
+  for (const [name, text] of [...files, ['urls.py', urls] as const]) writeFileSync(join(folder.path, name), text);
+  for (const [name, argsOf] of Object.entries(servers)) {
+    const port = await freePort();
+    const env = { ...process.env, ...settings(service), PORT: String(port) };
+    const child = spawn(python, argsOf(port), { cwd: folder.path, env, stdio: 'ignore' });
+    try {
+      const url = `http://127.0.0.1:${port}/orders`;
+      const accepted = await untilAnswered(url, service.credentials['valid'] ?? '');
+      assert.match(((await accepted.json()) as { account: string }).account, /^acc_/, name);
+      const refused = await untilAnswered(url, service.credentials['deleted'] ?? '');
+      assert.equal(((await refused.json()) as { code: string }).code, 'invalid_credential', name);
+    } finally {
+      child.kill();
+      if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+    }
+  }
+});
+
+test('the tutorial of FastAPI works as it stands, and prints what it shows', { skip }, async (t) => {
+  if (!hasCurl(t)) return;
+  const page = readPage('docs/tutorials/fastapi.md');
+  using folder = newTempFolder();
+  writeFileSync(join(folder.path, 'main.py'), pythonBlocks(page)[0] ?? '');
+  await using program = await newProgram();
+  const port = String(await freePort());
+  // The packages are installed, and the next block may not run before the service has started.
+  const uvicorn = `PYTHONPATH='${packageFolder}src' '${python}' -m uvicorn --app-dir '${folder.path}'`;
+  const [, start = '', ...others] = shellBlocks(page).map((block) => block.replaceAll('8000', port));
+  const started = `trap "kill $!" EXIT\nuntil command curl -s -o /dev/null 'http://127.0.0.1:${port}/'; do sleep 0.1; done\n`;
+  const startBlock = start.replace('uvicorn', `${uvicorn} --log-level error`) + started;
+  const outputs = await outputsOf([startBlock, ...others], program);
+  for (const [index, block] of others.entries()) {
+    const [, shown = ''] = /^# (.*)$/m.exec(block) ?? [];
+    assert.ok(outputs[index + 1]?.trim().startsWith(shown.replace(/…\}$/, '')), `${outputs[index + 1]}\n${shown}`);
+  }
+});
+
+/** Repeats the request until the application listens, at most 30 s. */
+async function untilAnswered(url: string, credential: string): Promise<Response> {
+  const giveUp = AbortSignal.timeout(30_000);
+  for (;;) {
+    try {
+      return await fetch(url, { headers: { authorization: `Bearer ${credential}` } });
+    } catch (error) {
+      if (giveUp.aborted) throw error;
+      await new Promise((resolve) => void setTimeout(resolve, 50));
+    }
+  }
+}

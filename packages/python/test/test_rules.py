@@ -1,0 +1,354 @@
+"""The rules that keep the client strict. test/mutants.py has a broken build for each."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+import time
+import unittest
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+from service import Request, Service, accepted
+
+from keyreeve import AcceptedCredential, Keyreeve, KeyreeveUnavailable, VerificationResult
+from keyreeve import _batch_sender
+
+KEY = "krv_service"
+SERVICE = "auth.example.com"
+
+
+def never(_: Request) -> None:
+    """The test answers the requests itself, or not at all."""
+
+
+def account(result: VerificationResult) -> str:
+    assert isinstance(result, AcceptedCredential), result
+    return result.account_id
+
+
+def waiting(client: Keyreeve) -> int:
+    """Callers whose question has not been sent."""
+    return client._sender._waiting
+
+
+def until(condition: Callable[[], bool]) -> None:
+    end = time.monotonic() + 10
+    while not condition():
+        assert time.monotonic() < end, "the condition does not hold after 10 s"
+        time.sleep(0.001)
+
+
+class Rules(unittest.TestCase):
+    def setUp(self) -> None:
+        self.pool = ThreadPoolExecutor(400)
+        self.addCleanup(self.pool.shutdown, wait=False)
+
+    def client(self, service: Service) -> Keyreeve:
+        client = Keyreeve(service.url, KEY)
+        self.addCleanup(client.close)
+        return client
+
+    def start(self, client: Keyreeve, names: Iterable[str], **options: Any) -> list[Future[VerificationResult]]:
+        """Starts verifications in this order."""
+        started = []
+        for name in names:
+            before = waiting(client)
+            started.append(self.pool.submit(client.verify, name, **options))
+            until(lambda: waiting(client) > before)
+        return started
+
+    def fill(self, client: Keyreeve, service: Service, **options: Any) -> list[Future[VerificationResult]]:
+        """Two batches in flight, so that later questions are unsent."""
+        first = self.pool.submit(client.verify, "first", **options)
+        service.wait_for(1)
+        second = self.pool.submit(client.verify, "second", **options)
+        service.wait_for(2)
+        return [first, second]
+
+    def test_rule_1_a_question_joins_no_batch_that_is_sent(self) -> None:
+        with Service(never) as service:
+            client = self.client(service)
+            self.fill(client, service, cost=0)
+            late = self.start(client, ["first", "late"], cost=0)
+            first, second = service.wait_for(2)
+            self.assertEqual([first.credentials(), second.credentials()], [["first"], ["second"]])
+            # The answers of the sent batches are old: a key was deleted meanwhile.
+            first.answer()
+            third = service.wait_for(3)[2]
+            self.assertEqual(third.credentials(), ["first", "late"])
+            third.answer([{"valid": False, "code": "not_found"}, accepted("late")])
+            self.assertEqual([late[0].result().valid, account(late[1].result())], [False, "late"])
+
+    def test_rule_2_no_result_is_kept(self) -> None:
+        answers = iter([accepted("one"), {"valid": False, "code": "not_found"}])
+        with Service(lambda request: request.answer([next(answers)])) as service:
+            client = self.client(service)
+            results = [client.verify("key", cost=0) for _ in range(2)]
+            self.assertEqual([result.valid for result in results], [True, False])
+            self.assertEqual(len(service.requests), 2)
+
+    def test_rule_2_a_request_without_callers_ends(self) -> None:
+        with Service(never) as service:
+            client = self.client(service)
+
+            async def leave() -> None:
+                task = asyncio.ensure_future(client.verify_async("left"))
+                await asyncio.to_thread(service.wait_for, 1)
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
+
+            started = time.monotonic()
+            asyncio.run(leave())
+            until(lambda: client._sender._idle_threads == client._sender._threads)
+            self.assertLess(time.monotonic() - started, 2)
+            # The connection ended with the task, so the next question gets another one.
+            later = self.pool.submit(client.verify, "later")
+            request = service.wait_for(2)[1]
+            request.answer()
+            self.assertEqual([account(later.result()), request.number], ["later", 2])
+            self.assertEqual(service.requests[0].connection.recv(1), b"")
+
+    def test_rule_2_an_unsent_question_whose_caller_has_left_is_not_sent(self) -> None:
+        with Service(never) as service:
+            client = self.client(service)
+            self.fill(client, service)
+
+            async def leave() -> None:
+                task = asyncio.ensure_future(client.verify_async("left"))
+                await asyncio.sleep(0)
+                self.assertEqual(waiting(client), 1)
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
+
+            asyncio.run(leave())
+            self.assertEqual(waiting(client), 0)
+            self.start(client, ["stays"])
+            service.requests[0].answer()
+            self.assertEqual(service.wait_for(3)[2].credentials(), ["stays"])
+
+    def test_rule_3_equal_questions_share_an_entry_only_without_cost(self) -> None:
+        with Service(never) as service:
+            client = self.client(service)
+            self.fill(client, service)
+            free = self.start(client, ["key", "key"], cost=0)
+            other = self.start(client, ["key"], cost=0, scopes=["orders:read"])
+            paid = self.start(client, ["key", "key"])
+            service.requests[0].answer()
+            request = service.wait_for(3)[2]
+            free_question, paid_question = {"credential": "key", "cost": 0}, {"credential": "key"}
+            scoped = {"credential": "key", "scopes": ["orders:read"], "cost": 0}
+            self.assertEqual(request.questions, [free_question, scoped, paid_question, paid_question])
+            metadata = {"of": {"key": 1}}
+            request.answer([{**accepted(name), "metadata": metadata} for name in ["free", "scoped", "1", "2"]])
+            results = [started.result() for started in [*free, *other, *paid]]
+            self.assertEqual([account(result) for result in results], ["free", "free", "scoped", "1", "2"])
+            # A caller that changes its result changes no other.
+            assert results[0].valid and results[1].valid and results[0].metadata and results[1].metadata
+            results[0].metadata["of"]["key"] = 2
+            self.assertEqual(results[1].metadata, {"of": {"key": 1}})
+
+    def test_rule_4_only_a_free_question_is_repeated_once_on_a_new_connection(self) -> None:
+        with Service(Request.end) as service:
+            client = self.client(service)
+            with self.assertRaises(KeyreeveUnavailable):
+                client.verify("paid")
+            self.assertEqual(len(service.wait_for(1)), 1)
+            with self.assertRaises(KeyreeveUnavailable):
+                client.verify("free", cost=0)
+            self.assertEqual([request.number for request in service.requests], [1, 2, 3])
+
+        with Service(lambda request: request.end() if request.number == 1 else request.answer()) as service:
+            client = self.client(service)
+            self.assertEqual(account(client.verify("free", cost=0)), "free")
+
+    def test_rule_4_no_question_is_repeated_after_a_byte_of_a_response(self) -> None:
+        def answer(request: Request) -> None:
+            request.send(b"H")
+            request.end()
+
+        with Service(answer) as service, self.assertRaises(KeyreeveUnavailable):
+            self.client(service).verify("free", cost=0)
+        self.assertEqual(len(service.requests), 1)
+
+    def test_a_paid_question_survives_the_end_of_an_idle_connection(self) -> None:
+        with Service() as service:
+            client = self.client(service)
+            client.verify("one")
+            service.requests[0].end()
+            self.assertEqual(account(client.verify("two")), "two")
+            self.assertEqual([request.number for request in service.requests], [1, 2])
+
+    def test_rule_5_a_verification_takes_3_s_at_most(self) -> None:
+        def drip(request: Request) -> None:
+            request.send(b"HTTP/1.1 200 OK\r\n")
+            for _ in range(100):
+                request.send(b"X: y\r\n")
+                time.sleep(0.1)
+
+        for answer in (never, drip):
+            with Service(answer) as service:
+                client = self.client(service)
+                started = time.monotonic()
+                thread = self.pool.submit(client.verify, "thread")
+                with self.assertRaisesRegex(KeyreeveUnavailable, "no result within 3 s"):
+                    asyncio.run(client.verify_async("task"))
+                with self.assertRaises(KeyreeveUnavailable):
+                    thread.result()
+                self.assertTrue(2.9 <= time.monotonic() - started < 5)
+                # The threads do not wait for the rest of a response.
+                until(lambda: client._sender._idle_threads == client._sender._threads)
+
+    def test_rule_6_at_most_2_batches_of_256_questions_are_in_flight(self) -> None:
+        with Service(never) as service:
+            client = self.client(service)
+            self.fill(client, service)
+            started = self.start(client, [str(number) for number in range(300)])
+            self.assertEqual(len(service.requests), 2)
+            service.requests[0].answer()
+            third = service.wait_for(3)[2]
+            self.assertEqual(third.credentials(), [str(number) for number in range(256)])
+            service.requests[1].answer()
+            fourth = service.wait_for(4)[3]
+            self.assertEqual(len(fourth.questions), 44)
+            third.answer()
+            fourth.answer()
+            self.assertEqual([account(each.result()) for each in started], [str(number) for number in range(300)])
+
+    def test_a_batch_fits_the_bound_of_the_service(self) -> None:
+        with Service(never) as service:
+            client = self.client(service)
+            self.fill(client, service)
+            self.start(client, ["é" * 2_000 + f"{number:03}" for number in range(256)])
+            service.requests[0].answer()
+            self.assertEqual(len(service.wait_for(3)[2].questions), 248)
+
+    def test_rule_6_10_000_questions_wait_and_one_more_is_refused_at_once(self) -> None:
+        with Service(never) as service:
+            client = self.client(service)
+
+            async def flood() -> list[Any]:
+                tasks = [asyncio.ensure_future(client.verify_async(str(number))) for number in range(10_513)]
+                done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+                refused = [str(task.exception()) for task in done]
+                for task in tasks:
+                    task.cancel()
+                await asyncio.gather(*tasks, return_exceptions=True)
+                return refused
+
+            refused = asyncio.run(flood())
+            # Threads take up to two batches while the tasks start.
+            self.assertIn(len(refused), range(1, 514))
+            self.assertEqual(set(refused), {"10000 verifications wait already"})
+            self.assertEqual(waiting(client), 0)
+
+    def test_rule_7_results_belong_to_questions_by_position_and_count(self) -> None:
+        for extra in (-1, 1):
+            with self.subTest(extra=extra), Service(never) as service:
+                client = self.client(service)
+                self.fill(client, service)
+                started = self.start(client, ["a", "b"])
+                service.requests[0].answer()
+                service.wait_for(3)[2].answer([accepted("x")] * (2 + extra))
+                for each in started:
+                    with self.assertRaisesRegex(KeyreeveUnavailable, f"{2 + extra} results for 2 questions"):
+                        each.result()
+
+    def test_rule_8_only_the_length_refuses_a_text_locally(self) -> None:
+        with Service() as service:
+            client = self.client(service)
+            for text in ("", "k" * 4_097, "é" * 2_049, "\ud800"):
+                self.assertEqual(client.verify(text).to_json(), {"valid": False, "code": "malformed"})
+            self.assertEqual(service.requests, [])
+            for text in ("k" * 4_096, "no-prefix", "\x00"):
+                self.assertEqual(account(client.verify(text)), text)
+
+    @unittest.skipUnless(hasattr(os, "fork"), "the system has no fork")
+    def test_rule_9_a_child_process_starts_with_empty_state(self) -> None:
+        with Service(never) as service:
+            client = self.client(service)
+            first, _ = self.fill(client, service)
+            self.start(client, ["unsent"])
+            # A fork during a call leaves the lock taken in the child.
+            client._sender._lock.acquire()
+            child = os.fork()
+            if child == 0:
+                try:
+                    ok = waiting(client) == 0 and account(client.verify("child")) == "child"
+                finally:
+                    os._exit(0 if ok else 1)
+            client._sender._lock.release()
+            request = service.wait_for(3)[2]
+            self.assertEqual([request.credentials(), request.number], [["child"], 3])
+            request.answer()
+            self.assertEqual(os.waitpid(child, 0)[1], 0)
+            service.requests[0].answer()
+            self.assertEqual(account(first.result()), "first")
+
+    def test_rule_10_plain_http_is_for_loopback_only(self) -> None:
+        for url in ("http://127.0.0.1:1", "http://127.9.9.9", "http://localhost", "http://[::1]:1", f"https://{SERVICE}"):
+            Keyreeve(url, KEY)
+        Keyreeve(f"http://{SERVICE}", KEY, allow_plain_http=True)
+        for url in (f"http://{SERVICE}", "http://127.0.0.1.example.com", "http://localhost.example.com", "http://10.0.0.1"):
+            with self.subTest(url), self.assertRaisesRegex(ValueError, "plain HTTP is allowed to loopback only"):
+                Keyreeve(url, KEY)
+        for url in (SERVICE, f"ftp://{SERVICE}", f"https://u:p@{SERVICE}", f"https://{SERVICE}/?a", f"https://{SERVICE}#a"):
+            with self.subTest(url), self.assertRaisesRegex(ValueError, "expected the URL of Keyreeve"):
+                Keyreeve(url, KEY, allow_plain_http=True)
+
+    def test_rule_10_a_redirect_is_an_error(self) -> None:
+        with Service() as target:
+            location = b"HTTP/1.1 307 X\r\nLocation: %s/auth/verify/batch\r\nContent-Length: 0\r\n\r\n" % target.url.encode()
+            with Service(lambda request: request.send(location)) as service:
+                with self.assertRaisesRegex(KeyreeveUnavailable, "the service answered 307"):
+                    self.client(service).verify("key", cost=0)
+            self.assertEqual([len(service.requests), target.requests], [1, []])
+
+    def test_options_that_the_service_rejects_fail_the_call_and_not_the_batch(self) -> None:
+        wrong: list[dict[str, Any]] = [
+            {"scopes": "orders:read"}, {"scopes": ["a b"]}, {"scopes": [""]}, {"scopes": ["s"] * 33},
+            {"environments": []}, {"environments": ["Live"]}, {"address": "127.0.0.1:80"}, {"address": "fe80::1%eth0"},
+            {"cost": -1}, {"cost": 10_001}, {"cost": True}, {"cost": 1.0},
+        ]  # fmt: skip
+        with Service() as service:
+            client = self.client(service)
+            for options in wrong:
+                with self.subTest(options), self.assertRaises(ValueError):
+                    client.verify("key", **options)
+            self.assertEqual(service.requests, [])
+
+    def test_questions_with_other_environments_get_a_batch_of_their_own(self) -> None:
+        with Service(never) as service:
+            client = self.client(service)
+            self.fill(client, service)
+            self.start(client, ["a"])
+            self.start(client, ["b"], environments=["unknown"])
+            self.start(client, ["c"])
+            service.requests[0].answer()
+            service.requests[1].answer()
+            batches = [request.credentials() for request in service.wait_for(4)[2:]]
+            self.assertEqual(sorted(batches), [["a", "c"], ["b"]])
+
+    def test_no_message_contains_a_credential(self) -> None:
+        with Service(lambda request: request.send(b"HTTP/1.1 401 X\r\nContent-Length: 0\r\n\r\n")) as service:
+            client = self.client(service)
+            with self.assertRaises(KeyreeveUnavailable) as raised:
+                client.verify("krv_secret")
+            self.assertEqual(str(raised.exception), "the service answered 401")
+            self.assertEqual(repr(client), f"Keyreeve(url='{service.url}')")
+
+    def test_threads_and_connections_end_when_they_are_idle(self) -> None:
+        with Service() as service:
+            client = self.client(service)
+            client.verify("key")
+            client.close()
+            until(lambda: client._sender._threads == 0)
+            self.assertEqual(service.requests[0].connection.recv(1), b"")
+            self.assertEqual(account(client.verify("again")), "again")
+        self.assertLessEqual(_batch_sender.IDLE_SECONDS, 60)
+
+
+if __name__ == "__main__":
+    unittest.main()
