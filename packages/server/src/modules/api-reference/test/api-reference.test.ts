@@ -160,8 +160,7 @@ test('the tests reject a response with a member that its route does not declare'
 function isCalled({ path }: contract.RouteContract): boolean {
   const target = path.split('/').map((segment) => (segment.startsWith(':') ? '[^/`]+' : RegExp.escape(segment)));
   // The complete path, or its end as a test composes it.
-  const literal = new RegExp(
-    `(?:['"\`]${target.join('/')}|[$][{]\\w+[}]/${target.at(-1)}|['"]/?${target.at(-1)})['"\`?#]`,
-  );
+  const ends = target.map((_, index) => target.slice(index).join('/')).join('|');
+  const literal = new RegExp(`(?:['"\`]/?(?:${ends})|[$][{]\\w+[}]/${target.at(-1)})['"\`?#]`);
   return sources.some((text) => literal.test(text));
 }

@@ -56,6 +56,7 @@ for (const from of databaseKinds) {
         accounts: 2,
         second_factors: 1,
         passkeys: 1,
+        sso_identities: 1,
         recovery_codes: 1,
         signing_keys: 1,
         api_keys: 2,
