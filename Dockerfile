@@ -1,10 +1,10 @@
 # Runs Keyreeve as an unprivileged user that writes only to /data. See docs/operating.md.
-FROM node:26-bookworm-slim AS build
+FROM node:26-trixie-slim AS build
 WORKDIR /app
 COPY . .
 RUN sh scripts/image-install.sh /app
 
-FROM node:26-bookworm-slim
+FROM node:26-trixie-slim
 ENV NODE_ENV=production \
     KEYREEVE_DATABASE_URL=sqlite:/data/keyreeve.db
 COPY --from=build /app /app

@@ -11,6 +11,7 @@ export const slowFiles: readonly string[] = [
   'packages/python/test/snippets.test.ts',
   'packages/server/test/docs/generated-clients.test.ts',
   'packages/server/test/e2e/client-query.test.ts',
+  'packages/server/test/e2e/container.test.ts',
   'packages/server/test/e2e/image.test.ts',
   'packages/server/test/e2e/npm.test.ts',
   'packages/server/test/e2e/package.test.ts',

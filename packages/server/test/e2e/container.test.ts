@@ -1,0 +1,102 @@
+/** The image of the Dockerfile, built and run as a careful orchestrator does. */
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { chmodSync, chownSync, globSync, mkdirSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, suite, test } from 'node:test';
+import { newTempFolder, type TempFolder } from '../../test-kit/temp-folder.ts';
+import { Image, missingForContainers, writeSecretVolume, type Container } from './container.ts';
+import { basic, bearer, goodPassword } from './program.ts';
+
+const missing = missingForContainers();
+/** Under CI the tests run, and fail without the programs. */
+const skip =
+  process.env['CI'] !== 'true' && missing !== undefined && `not tried, because this machine lacks ${missing}`;
+/** As in the Dockerfile. */
+const user = 65_532;
+const launcher = '/app/packages/server/bin/keyreeve.js';
+
+suite('the image of the Dockerfile', { skip }, () => {
+  const image = new Image();
+  let folder: TempFolder;
+
+  before(async () => {
+    folder = newTempFolder();
+    await image.build();
+  });
+  after(() => {
+    folder[Symbol.dispose]();
+    image[Symbol.dispose]();
+  });
+
+  /** With a data volume that the user can write to, and the master key in a Secret of Kubernetes. */
+  function start(name: string): Container {
+    const [data, secrets] = [join(folder.path, name, 'data'), join(folder.path, name, 'secrets')];
+    for (const path of [data, secrets]) {
+      mkdirSync(path, { recursive: true });
+      chmodSync(path, 0o755);
+    }
+    chownSync(data, user, user);
+    writeSecretVolume(secrets, 'master-key', randomBytes(32).toString('base64url'), user);
+    return image.start(
+      [
+        { source: data, destination: '/data', isWritable: true },
+        { source: secrets, destination: '/run/keyreeve' },
+      ],
+      { KEYREEVE_MASTER_KEY_FILE: '/run/keyreeve/master-key', KEYREEVE_PORT: '0', KEYREEVE_ADMIN_PORT: '0' },
+    );
+  }
+
+  test('names an unprivileged user, the data volume and the launcher', () => {
+    const { User, Entrypoint, Cmd, Env } = image.config;
+    assert.deepEqual([User, Entrypoint, Cmd], [`${user}:${user}`, ['node', launcher], ['serve']]);
+    assert.ok(Env.includes('KEYREEVE_DATABASE_URL=sqlite:/data/keyreeve.db'));
+    assert.deepEqual(readdirSync(join(image.root, 'data')), ['deletions']);
+  });
+
+  test('contains no history, tests, documents, development dependencies or second Node', () => {
+    const app = join(image.root, 'app');
+    assert.deepEqual(
+      ['.git', 'docs', 'bench', 'data', 'node_modules/typescript', 'node_modules/playwright-core'].filter(
+        (name) => globSync(name, { cwd: app }).length > 0,
+      ),
+      [],
+    );
+    assert.deepEqual(globSync('packages/**/{*.test.ts,test-kit}', { cwd: app, exclude: ['**/node_modules/**'] }), []);
+    assert.deepEqual(globSync('node_modules/node-*/bin/node', { cwd: app }), []);
+  });
+
+  test('serves with a read-only root, no capabilities and no privileges, rejects a deleted key, and drains', async () => {
+    await using container = start('restricted');
+    const { program } = container;
+    await program.waitForRecord('listening');
+
+    const email = 'you@example.com';
+    const created = await container.exec(
+      ['node', launcher, 'account', 'create', email, '--password-stdin'],
+      goodPassword,
+    );
+    assert.equal(created.status, 0, created.stderr);
+    const signedIn = await program.call('POST', '/auth/token', basic(email, goodPassword));
+    const { accessToken } = signedIn.json as { accessToken: string };
+    const { id, key } = await program.createKey(accessToken);
+    assert.equal((await program.call('GET', '/auth/forward', bearer(key))).status, 200);
+    assert.equal((await program.call('DELETE', `/auth/api-keys/${id}`, bearer(accessToken))).status, 200);
+    assert.equal((await program.call('GET', '/auth/forward', bearer(key))).status, 401);
+
+    const { stdout } = await container.exec(['cat', '/proc/1/status']);
+    const status = Object.fromEntries(stdout.split('\n').map((line) => line.split(/:\t/)));
+    assert.deepEqual(
+      [status['Uid'], status['CapEff'], status['CapBnd'], status['NoNewPrivs']],
+      [Array(4).fill(user).join('\t'), '0'.repeat(16), '0'.repeat(16), '1'],
+    );
+    for (const path of ['/app/x', '/x', '/run/keyreeve/x']) {
+      const { stderr, status: exit } = await container.exec(['sh', '-c', `: >${path}`]);
+      assert.notEqual(exit, 0);
+      assert.match(stderr, /Read-only file system|Permission denied/, path);
+    }
+
+    assert.equal((await program.stop()).status, 0);
+    assert.match(program.stdout, /"event":"stopped","isDrained":true/);
+  });
+});

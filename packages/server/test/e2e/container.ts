@@ -1,0 +1,211 @@
+/**
+ * Builds the image of the Dockerfile with buildah and runs it with runc, without a container engine, a registry or a download
+ * other than Debian's packages. Needs root, buildah, runc and mmdebstrap.
+ */
+import { execFile, spawn, spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { newTempFolder } from '../../test-kit/temp-folder.ts';
+import { Program, type Exit } from './program.ts';
+
+const checkout = fileURLToPath(new URL('../../../../', import.meta.url));
+const programs = ['buildah', 'runc', 'mmdebstrap', 'npm'] as const;
+const commandMsMax = 300_000;
+
+/** What this machine lacks to build and run containers; undefined: nothing. */
+export function missingForContainers(): string | undefined {
+  const missing: string[] = programs.filter((name) => spawnSync(name, ['--version']).error !== undefined);
+  if (process.getuid?.() !== 0) missing.unshift('root');
+  return missing.length > 0 ? missing.join(', ') : undefined;
+}
+
+export interface ImageConfig {
+  readonly User: string;
+  readonly Env: readonly string[];
+  readonly Entrypoint: readonly string[];
+  readonly Cmd: readonly string[];
+  readonly WorkingDir: string;
+}
+
+export interface Mount {
+  readonly source: string;
+  readonly destination: string;
+  readonly isWritable?: boolean;
+}
+
+/** The image, unpacked into a root file system that containers share read-only. */
+export class Image implements Disposable {
+  readonly #folder = newTempFolder();
+  config!: ImageConfig;
+  /** The root file system. */
+  root!: string;
+
+  /** @throws Error with the output of the step that failed */
+  async build(): Promise<void> {
+    const dockerfile = readFileSync(join(checkout, 'Dockerfile'), 'utf8');
+    const [, base = ''] = /^FROM (\S+) AS build$/m.exec(dockerfile) ?? [];
+    const [, suite = ''] = /^node:\d+-(\w+)-slim$/.exec(base) ?? [];
+    if (suite === '') throw new Error(`the base image ${base} is not one of Debian`);
+    await this.#buildBase(`docker.io/library/${base}`, suite);
+    // Offline: `npm ci` of this checkout has filled npm's cache.
+    const cache = (await run('npm', ['config', 'get', 'cache'])).stdout.trim();
+    const image = 'localhost/keyreeve:test';
+    await this.#buildah('bud', '--pull-never', '--volume', `${cache}:/root/.npm`, '--tag', image, checkout);
+    const { OCIv1 } = JSON.parse(await this.#buildah('inspect', '--type', 'image', image)) as {
+      OCIv1: { config: ImageConfig };
+    };
+    this.config = OCIv1.config;
+    const container = (await this.#buildah('from', '--pull-never', image)).trim();
+    this.root = (await this.#buildah('mount', container)).trim();
+  }
+
+  /** An image with the name of Node's official one: Debian's essential packages, and the Node and npm of this process. */
+  async #buildBase(name: string, suite: string): Promise<void> {
+    const context = join(this.#folder.path, 'base');
+    mkdirSync(context);
+    const libraries = '--include=libatomic1,libstdc++6,ca-certificates';
+    await run('mmdebstrap', ['--quiet', '--variant=essential', libraries, suite, join(context, 'base.tar')]);
+    cpSync(process.execPath, join(context, 'node'));
+    const npm = dirname(dirname(realpathSync((await run('sh', ['-c', 'command -v npm'])).stdout.trim())));
+    cpSync(npm, join(context, 'npm'), { recursive: true });
+    writeFileSync(join(context, 'npmrc'), 'offline=true\n');
+    writeFileSync(
+      join(context, 'Dockerfile'),
+      `FROM scratch
+ADD base.tar /
+COPY node /usr/local/bin/node
+COPY npm /usr/local/lib/node_modules/npm
+COPY npmrc /usr/local/etc/npmrc
+RUN ["ln", "-s", "../lib/node_modules/npm/bin/npm-cli.js", "/usr/local/bin/npm"]
+`,
+    );
+    await this.#buildah('bud', '--pull-never', '--tag', name, context);
+  }
+
+  async #buildah(command: string, ...args: readonly string[]): Promise<string> {
+    const folders = ['--root', join(this.#folder.path, 'store'), '--runroot', join(this.#folder.path, 'run')];
+    const isolation = command === 'bud' ? ['--isolation', 'chroot'] : [];
+    const all = ['--storage-driver', 'vfs', ...folders, command, ...isolation, ...args];
+    return (await run('buildah', all)).stdout;
+  }
+
+  /**
+   * Starts a container as a careful orchestrator does: read-only root, the user of the image, no capabilities, no new
+   * privileges, a temporary file system on /tmp. It uses the network of the machine, so that the test can reach its ports.
+   */
+  start(mounts: readonly Mount[], environment: Readonly<Record<string, string>>): Container {
+    const bundle = join(this.#folder.path, 'bundles', crypto.randomUUID());
+    mkdirSync(bundle, { recursive: true });
+    const specified = spawnSync('runc', ['spec', '--bundle', bundle], { encoding: 'utf8' });
+    if (specified.status !== 0) throw new Error(specified.stderr);
+    const path = join(bundle, 'config.json');
+    const spec = JSON.parse(readFileSync(path, 'utf8')) as RuntimeSpec;
+    writeFileSync(path, JSON.stringify(this.#restrict(spec, mounts, environment)));
+    return new Container(bundle);
+  }
+
+  #restrict(
+    spec: RuntimeSpec,
+    mounts: readonly Mount[],
+    environment: Readonly<Record<string, string>>,
+  ): Partial<RuntimeSpec> {
+    const [uid, gid] = this.config.User.split(':').map(Number);
+    const env = [...this.config.Env, ...Object.entries(environment).map(([name, value]) => `${name}=${value}`)];
+    const none = { bounding: [], effective: [], inheritable: [], permitted: [], ambient: [] };
+    return {
+      ...spec,
+      root: { path: this.root, readonly: true },
+      process: {
+        ...spec.process,
+        terminal: false,
+        user: { uid, gid },
+        args: [...this.config.Entrypoint, ...this.config.Cmd],
+        env,
+        cwd: this.config.WorkingDir || '/',
+        capabilities: none,
+        noNewPrivileges: true,
+      },
+      mounts: [
+        ...spec.mounts,
+        { destination: '/tmp', type: 'tmpfs', source: 'tmpfs', options: ['nosuid', 'nodev', 'noexec', 'mode=1777'] },
+        ...mounts.map(({ source, destination, isWritable = false }) => ({
+          destination,
+          type: 'bind',
+          source,
+          options: ['bind', 'nosuid', 'nodev', isWritable ? 'rw' : 'ro'],
+        })),
+      ],
+      linux: { ...spec.linux, namespaces: spec.linux.namespaces.filter(({ type }) => type !== 'network') },
+    };
+  }
+
+  [Symbol.dispose](): void {
+    this.#folder[Symbol.dispose]();
+  }
+}
+
+/** A running container. Its log is that of `program`. */
+export class Container implements AsyncDisposable {
+  readonly #id: string;
+  readonly program: Program;
+
+  constructor(bundle: string) {
+    this.#id = `keyreeve-test-${basename(bundle)}`;
+    const child = spawn('runc', ['run', '--bundle', bundle, this.#id], { stdio: ['ignore', 'pipe', 'pipe'] });
+    this.program = new Program(child, bundle);
+  }
+
+  /** Runs a command in the container, with the restrictions of the service. */
+  exec(command: readonly string[], input = ''): Promise<Exit> {
+    return settled('runc', ['exec', this.#id, ...command], input);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await settled('runc', ['delete', '--force', this.#id]);
+    await this.program[Symbol.asyncDispose]();
+  }
+}
+
+/** A file of a Secret as Kubernetes mounts it for a pod with `fsGroup`: a link to a file of root that the group can read. */
+export function writeSecretVolume(folder: string, name: string, value: string, group: number): void {
+  const version = '..2026_01_02_03_04_05.678';
+  mkdirSync(join(folder, version), { recursive: true, mode: 0o755 });
+  const path = join(folder, version, name);
+  writeFileSync(path, value);
+  chownSync(path, 0, group);
+  chmodSync(path, 0o440);
+  symlinkSync(version, join(folder, '..data'));
+  symlinkSync(join('..data', name), join(folder, name));
+}
+
+interface RuntimeSpec {
+  readonly process: object;
+  readonly root: object;
+  readonly mounts: readonly object[];
+  readonly linux: { readonly namespaces: readonly { readonly type: string }[] };
+}
+
+async function run(command: string, args: readonly string[]): Promise<Exit> {
+  const exit = await settled(command, args);
+  if (exit.status !== 0) throw new Error(`${command} ${args.join(' ')}: ${exit.stdout}${exit.stderr}`);
+  return exit;
+}
+
+const settled = (command: string, args: readonly string[], input = ''): Promise<Exit> =>
+  new Promise((resolve) => {
+    const options = { timeout: commandMsMax, maxBuffer: 64 * 1024 * 1024 };
+    const child = execFile(command, args, options, (_, stdout, stderr) =>
+      resolve({ status: child.exitCode, stdout, stderr }),
+    );
+    child.stdin?.on('error', () => undefined).end(input);
+  });
