@@ -1,0 +1,271 @@
+/** The Helm chart renders manifests that Kubernetes accepts, restricts the pods, and rejects values that cannot work. */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { suite, test } from 'node:test';
+import { readConfig } from '../../src/app/config.ts';
+import { newTempFolder } from '../../test-kit/temp-folder.ts';
+import { root } from './tree.ts';
+
+const chart = join(root, 'ops/helm/keyreeve');
+const missing = ['helm', 'kubernetes-validate'].filter((name) => spawnSync(name, ['--help']).error !== undefined);
+/** Under CI the tests run, and fail without the programs. */
+const skip = process.env['CI'] !== 'true' && missing.length > 0 && `not tried: ${missing.join(' and ')} not installed`;
+/** Oldest version that Chart.yaml accepts and kubernetes-validate has, and the newest. */
+const kubernetesVersions = ['1.27.0', '1.37.0'];
+
+type Values = Readonly<Record<string, unknown>>;
+interface Manifest {
+  readonly kind: string;
+  readonly metadata: { readonly name: string; readonly annotations?: Record<string, string> };
+  readonly spec: Record<string, unknown>;
+}
+interface Pod {
+  readonly automountServiceAccountToken: boolean;
+  readonly securityContext: object;
+  readonly terminationGracePeriodSeconds: number;
+  readonly containers: readonly {
+    readonly image: string;
+    readonly securityContext: object;
+    readonly env: readonly { readonly name: string; readonly value: string }[];
+    readonly lifecycle?: object;
+  }[];
+  readonly volumes: readonly { readonly name: string; readonly projected?: { readonly defaultMode: number } }[];
+}
+
+const required: Values = {
+  publicUrl: 'https://auth.example.com',
+  image: { repository: 'images.example.com/keyreeve' },
+  masterKeySecret: { name: 'keyreeve' },
+  trustedProxies: '10.0.0.0/8',
+};
+const postgres: Values = {
+  ...required,
+  database: { kind: 'postgres', urlSecret: { name: 'keyreeve', key: 'url' } },
+  replicas: 3,
+};
+const everything: Values = {
+  ...postgres,
+  image: { repository: 'images.example.com/keyreeve', digest: `sha256:${'a'.repeat(64)}` },
+  imagePullSecrets: [{ name: 'registry' }],
+  deletionJournal: { existingClaim: 'deletions' },
+  smtpUrlSecret: { name: 'mail' },
+  settings: { KEYREEVE_MAIL_FROM: 'Example <accounts@example.com>', KEYREEVE_WORKERS: 2, KEYREEVE_SIGNUP: 'open' },
+  ingress: { enabled: true, className: 'nginx', tlsSecretName: 'tls', annotations: { 'example.com/a': 'b' } },
+  networkPolicy: {
+    clients: [{ namespaceSelector: { matchLabels: { name: 'ingress' } } }],
+    monitoring: [{ namespaceSelector: { matchLabels: { name: 'monitoring' } } }],
+  },
+  podLabels: { team: 'identity' },
+  podAnnotations: { 'example.com/c': 'd' },
+  nodeSelector: { 'kubernetes.io/arch': 'amd64' },
+  tolerations: [{ key: 'dedicated', operator: 'Exists' }],
+  affinity: { nodeAffinity: {} },
+  priorityClassName: 'high',
+  serviceAccount: { annotations: { 'example.com/e': 'f' } },
+};
+const cases: Readonly<Record<string, Values>> = {
+  'SQLite with the smallest values': required,
+  'SQLite on a claim that exists, without a policy': {
+    ...required,
+    database: { kind: 'sqlite', storage: { existingClaim: 'mine' } },
+    networkPolicy: { enabled: false },
+  },
+  'PostgreSQL with three pods': postgres,
+  'PostgreSQL with one pod': { ...postgres, replicas: 1 },
+  'every value': everything,
+};
+
+function render(
+  values: Values,
+  ...options: readonly string[]
+): { status: number | null; stdout: string; stderr: string } {
+  const args = ['template', 'release', chart, '--namespace', 'auth', '--values', '-', ...options];
+  const { status, stdout, stderr } = spawnSync('helm', args, { encoding: 'utf8', input: JSON.stringify(values) });
+  return { status, stdout, stderr };
+}
+
+/** As JSON, because no dependency of the project parses YAML. Python and PyYAML come with kubernetes-validate. */
+function parse(yaml: string): Manifest[] {
+  const executable = spawnSync('sh', ['-c', 'readlink -f "$(command -v kubernetes-validate)"'], { encoding: 'utf8' });
+  const python = readFileSync(executable.stdout.trim(), 'utf8').split('\n', 1)[0]!.slice('#!'.length);
+  const program = 'import json,sys,yaml; print(json.dumps([d for d in yaml.safe_load_all(sys.stdin) if d]))';
+  const { stdout, stderr } = spawnSync(python, ['-c', program], { encoding: 'utf8', input: yaml });
+  assert.notEqual(stdout, '', stderr);
+  return JSON.parse(stdout) as Manifest[];
+}
+
+function manifestsOf(values: Values, ...options: readonly string[]): Manifest[] {
+  const { status, stdout, stderr } = render(values, ...options);
+  assert.equal(status, 0, stderr);
+  return parse(stdout);
+}
+
+const kinds = (manifests: readonly Manifest[]): string[] => manifests.map(({ kind }) => kind).toSorted();
+
+const podOf = (manifests: readonly Manifest[]): Pod => {
+  const workload = manifests.find(({ kind }) => kind === 'StatefulSet' || kind === 'Deployment');
+  return (workload!.spec as { template: { spec: Pod } }).template.spec;
+};
+
+suite('the Helm chart', { skip }, () => {
+  for (const [name, values] of Object.entries(cases)) {
+    test(`renders manifests that Kubernetes accepts, with restricted pods: ${name}`, () => {
+      const { stdout } = render(values);
+      using folder = newTempFolder();
+      const path = join(folder.path, 'manifests.yaml');
+      writeFileSync(path, stdout);
+      for (const version of kubernetesVersions) {
+        const validated = spawnSync('kubernetes-validate', ['--strict', '--quiet', '-k', version, path], {
+          encoding: 'utf8',
+        });
+        assert.equal(validated.status, 0, validated.stdout + validated.stderr);
+      }
+      const pod = podOf(manifestsOf(values));
+      assert.equal(pod.automountServiceAccountToken, false);
+      assert.deepEqual(pod.securityContext, {
+        runAsNonRoot: true,
+        runAsUser: 65_532,
+        runAsGroup: 65_532,
+        fsGroup: 65_532,
+        fsGroupChangePolicy: 'OnRootMismatch',
+        seccompProfile: { type: 'RuntimeDefault' },
+      });
+      const [container] = pod.containers;
+      assert.deepEqual(container!.securityContext, {
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
+        capabilities: { drop: ['ALL'] },
+      });
+      assert.equal(pod.volumes.find((volume) => volume.name === 'secrets')?.projected?.defaultMode, 0o440);
+    });
+
+    test(`sets what the service accepts, and no secret: ${name}`, () => {
+      const { env } = podOf(manifestsOf(values)).containers[0]!;
+      const settings = Object.fromEntries(env.map(({ name: setting, value }) => [setting, value]));
+      // The files exist in the pod only.
+      const secrets = Object.keys(settings).filter((setting) => setting.endsWith('_FILE'));
+      const inPod: Record<string, string> = {
+        KEYREEVE_MASTER_KEY: 'A'.repeat(43),
+        KEYREEVE_DATABASE_URL: 'postgres://keyreeve:password@db:5432/keyreeve',
+        KEYREEVE_SMTP_URL: 'smtps://user:password@mail:465',
+      };
+      for (const setting of secrets) {
+        const direct = setting.slice(0, -'_FILE'.length);
+        delete settings[setting];
+        settings[direct] = inPod[direct]!;
+      }
+      const config = readConfig(settings);
+      assert.deepEqual(
+        [config.host, config.port, config.adminHost, config.adminPort],
+        ['0.0.0.0', 8787, '0.0.0.0', 8788],
+      );
+      assert.ok(podOf(manifestsOf(values)).terminationGracePeriodSeconds > config.drainSeconds);
+    });
+  }
+
+  test('SQLite gets one pod with a volume that an uninstallation keeps', () => {
+    const manifests = manifestsOf(required);
+    assert.deepEqual(kinds(manifests), [
+      'NetworkPolicy',
+      'PersistentVolumeClaim',
+      'Service',
+      'Service',
+      'ServiceAccount',
+      'StatefulSet',
+    ]);
+    const claim = manifests.find(({ kind }) => kind === 'PersistentVolumeClaim');
+    assert.deepEqual(claim?.metadata.annotations, { 'helm.sh/resource-policy': 'keep' });
+    assert.equal(manifests.find(({ kind }) => kind === 'StatefulSet')?.spec['replicas'], 1);
+  });
+
+  test('several pods get a budget of disruptions with one bound, and an update removes none before its successor is ready', () => {
+    const manifests = manifestsOf(postgres);
+    const { spec } = manifests.find(({ kind }) => kind === 'PodDisruptionBudget')!;
+    assert.deepEqual([spec['maxUnavailable'], 'minAvailable' in spec], [1, false]);
+    const deployment = manifests.find(({ kind }) => kind === 'Deployment')!;
+    assert.deepEqual(
+      [deployment.spec['replicas'], deployment.spec['strategy']],
+      [3, { rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } }],
+    );
+    assert.ok(!kinds(manifestsOf({ ...postgres, replicas: 1 })).includes('PodDisruptionBudget'));
+  });
+
+  test('only the peers of `monitoring` reach the port of metrics', () => {
+    const ports = (values: Values): unknown[] => {
+      const policy = manifestsOf(values).find(({ kind }) => kind === 'NetworkPolicy')!;
+      return (policy.spec['ingress'] as { ports: { port: string }[]; from?: unknown[] }[]).map(
+        ({ ports: [port], from }) => [port?.port, from?.length],
+      );
+    };
+    assert.deepEqual(ports(postgres), [['http', undefined]]);
+    assert.deepEqual(ports(everything), [
+      ['http', 1],
+      ['admin', 1],
+    ]);
+  });
+
+  test('a ServiceMonitor selects the service of metrics only', () => {
+    const manifests = manifestsOf({
+      ...required,
+      serviceMonitor: { enabled: true, labels: { release: 'prometheus' } },
+    });
+    const { spec } = manifests.find(({ kind }) => kind === 'ServiceMonitor')!;
+    assert.deepEqual(spec['endpoints'], [{ port: 'admin', path: '/metrics', interval: '30s' }]);
+    assert.deepEqual(spec['selector'], {
+      matchLabels: {
+        'app.kubernetes.io/name': 'keyreeve',
+        'app.kubernetes.io/instance': 'release',
+        'app.kubernetes.io/component': 'admin',
+      },
+    });
+  });
+
+  for (const [name, { values, message }] of Object.entries({
+    'no public URL': { values: { ...required, publicUrl: undefined }, message: /publicUrl/ },
+    'a public URL with a path': { values: { ...required, publicUrl: 'https://a.example/x' }, message: /publicUrl/ },
+    'no image': { values: { ...required, image: {} }, message: /repository/ },
+    'no Secret of the master key': { values: { ...required, masterKeySecret: {} }, message: /masterKeySecret/ },
+    'no trusted proxies': { values: { ...required, trustedProxies: '' }, message: /trustedProxies is required/ },
+    'several pods with SQLite': { values: { ...required, replicas: 2 }, message: /replicas above 1 require/ },
+    'no pods': { values: { ...required, replicas: 0 }, message: /replicas/ },
+    'PostgreSQL without its URL': {
+      values: { ...required, database: { kind: 'postgres' } },
+      message: /requires database\.urlSecret\.name/,
+    },
+    'a journal claim with SQLite': {
+      values: { ...required, deletionJournal: { existingClaim: 'x' } },
+      message: /deletionJournal\.existingClaim is for postgres/,
+    },
+    'a secret in the settings': {
+      values: { ...required, settings: { KEYREEVE_MASTER_KEY: 'x' } },
+      message: /invalid propertyName/,
+    },
+    'a setting of another program': {
+      values: { ...required, settings: { NODE_OPTIONS: 'x' } },
+      message: /invalid propertyName/,
+    },
+    'an unknown value': { values: { ...required, replicaCount: 2 }, message: /replicaCount/ },
+  })) {
+    test(`rejects values that cannot work: ${name}`, () => {
+      const { status, stderr } = render(values);
+      assert.notEqual(status, 0);
+      assert.match(stderr, message);
+    });
+  }
+
+  test('passes the checks of helm, and has the version of the program', () => {
+    const linted = spawnSync('helm', ['lint', '--strict', chart, '--values', '-'], {
+      encoding: 'utf8',
+      input: JSON.stringify(required),
+    });
+    assert.equal(linted.status, 0, linted.stdout + linted.stderr);
+    const { version } = JSON.parse(readFileSync(join(root, 'packages/server/package.json'), 'utf8')) as {
+      version: string;
+    };
+    const text = readFileSync(join(chart, 'Chart.yaml'), 'utf8');
+    for (const name of ['version', 'appVersion'])
+      assert.match(text, new RegExp(`^${name}: ${RegExp.escape(version)}$`, 'm'));
+  });
+});
