@@ -11,6 +11,7 @@ import type {
   Rotation,
   TokenPair,
 } from './account-types.ts';
+import { assertAddress } from './question.ts';
 import { serviceUrl } from './service-url.ts';
 
 export { KeyreeveError, type Service } from './account-request.ts';
@@ -26,15 +27,28 @@ export interface SignIn {
   readonly password: string;
   /** A code of the second factor, or a recovery code. */
   readonly oneTimePassword?: string | undefined;
+  /**
+   * The IP address of the person's browser, for a backend that signs in people. The service reads it only from addresses in
+   * `KEYREEVE_TRUSTED_PROXIES`; otherwise all sign-ins count towards the rate limit of the backend's own address.
+   */
+  readonly address?: string | undefined;
 }
 
 const utf8 = new TextEncoder();
 
-/** @throws KeyreeveError `invalid_credentials`, `second_factor_required`, `second_factor_invalid`, `too_many_attempts` */
-export async function signIn(options: SessionOptions, { email, password, oneTimePassword }: SignIn): Promise<Session> {
+/**
+ * @throws KeyreeveError `invalid_credentials`, `second_factor_required`, `second_factor_invalid`, `too_many_attempts`
+ * @throws TypeError for an address that is not an IP address
+ */
+export async function signIn(options: SessionOptions, form: SignIn): Promise<Session> {
+  const { email, password, oneTimePassword, address } = form;
   const bytes = String.fromCharCode(...utf8.encode(`${email}:${password}`));
   const headers: Record<string, string> = { Authorization: `Basic ${btoa(bytes)}` };
   if (oneTimePassword !== undefined) headers['X-Keyreeve-OTP'] = oneTimePassword;
+  if (address !== undefined) {
+    assertAddress(address);
+    headers['X-Forwarded-For'] = address;
+  }
   const tokens = (await send(options, { method: 'POST', path: 'auth/token', headers })) as TokenPair;
   return new Session(options, tokens);
 }

@@ -52,10 +52,14 @@ export function assertOptions({ scopes, address, environments, cost }: VerifyOpt
     throw new TypeError(`scopes: expected at most ${scopesMax} scopes of RFC 6749 with at most 64 characters each`);
   if (environments !== undefined && !areEnvironments(environments))
     throw new TypeError(`environments: expected 1 to ${environmentsMax} names of environments`);
-  if (address !== undefined && !isIpAddress(address))
-    throw new TypeError('address: expected an IP address without a port, such as 203.0.113.7');
+  if (address !== undefined) assertAddress(address);
   if (cost !== undefined && !(Number.isInteger(cost) && cost >= 0 && cost <= costMax))
     throw new TypeError(`cost: expected a whole number from 0 to ${costMax}`);
+}
+
+/** @throws TypeError */
+export function assertAddress(address: string): void {
+  if (!isIpAddress(address)) throw new TypeError('address: expected an IP address without a port, such as 203.0.113.7');
 }
 
 const areEnvironments = (names: readonly string[]): boolean =>

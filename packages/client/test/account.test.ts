@@ -25,8 +25,8 @@ const password = 'wömbat orbit velvet 語 42';
 const isError = (code: string, status: number) => (error: unknown) =>
   error instanceof KeyreeveError && error.code === code && error.status === status && error.message !== '';
 
-async function fixture() {
-  const app = await newApp();
+async function fixture(environment = {}) {
+  const app = await newApp({ environment });
   const { email } = await app.createAccount('you@example.com', password);
   const kept: TokenPair[] = [];
   const options = { url: app.url, onTokens: (tokens: TokenPair) => void kept.push(tokens) };
@@ -67,6 +67,15 @@ test('a session lists and ends sessions, and signs out', async () => {
   await assert.rejects(third.listKeys(), isError('invalid_refresh_token', 401));
   await at.session.signOut();
   await assert.rejects(at.session.listKeys(), isError('invalid_refresh_token', 401));
+});
+
+test('a backend signs in a person with the IP address of the browser', async () => {
+  await using at = await fixture({ KEYREEVE_TRUSTED_PROXIES: '127.0.0.1' });
+  const session = await signIn(at.options, { email: at.email, password, address: '203.0.113.9' });
+  const [current] = (await session.listSessions()).filter((one) => one.current);
+  assert.equal(current?.address, '203.0.113.9');
+  for (const address of ['', '203.0.113.9:443', '203.0.113.9, 127.0.0.1', 'unknown'])
+    await assert.rejects(signIn(at.options, { email: at.email, password, address }), TypeError);
 });
 
 test('errors have the code of the service', async () => {
