@@ -153,22 +153,3 @@ test('the tutorial for Express works as it stands', async (t) => {
   assert.equal(shown.length, 3);
   for (const [line, output] of shown) assert.ok(output.includes(line), `${line}\n${output}`);
 });
-
-test('the tutorial for single-page apps works as it stands', async () => {
-  using at = await fixture();
-  const script = scriptsOf(readPage('docs/tutorials/single-page-app.md'))['Sign in from a single-page app'] ?? '';
-  const page = (await import(pathToFileURL(write(at, script)).href)) as {
-    signInWith: (email: string, password: string) => Promise<string>;
-    listKeys: () => Promise<{ id: number }[]>;
-    createKey: (nickname: string) => Promise<Key>;
-    deleteKey: (id: number) => Promise<void>;
-    signOut: () => Promise<void>;
-  };
-  assert.equal(await page.signInWith('you@example.com', 'wrong'), 'rejected');
-  assert.equal(await page.signInWith('you@example.com', goodPassword), 'done');
-  const { id } = await page.createKey('from the page');
-  await page.deleteKey(id);
-  assert.ok((await page.listKeys()).every((key) => key.id !== id));
-  await page.signOut();
-  await assert.rejects(page.listKeys(), { code: 'invalid_refresh_token' });
-});
