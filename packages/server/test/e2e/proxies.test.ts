@@ -8,12 +8,13 @@ import { startKeyreeve } from './forward-auth-server.ts';
 import { forgedAddresses, guaranteesOfAddresses } from './proxy-addresses.ts';
 import { guaranteesForBrowsers } from './proxy-browser.ts';
 import { guarantees, guaranteesOfFixedUrl, guaranteesOfRejections } from './proxy-guarantees.ts';
-import { echo, send, values } from './proxy-client.ts';
-import { findProgram, startBackend, startProxy, startTap, type ForwardAuthServer, type Running } from './proxy-kit.ts';
+import { send, values } from './proxy-client.ts';
+import type { ForwardAuthServer } from './proxy-kit.ts';
 import { guaranteesOfLimits } from './proxy-limits.ts';
 import { guaranteesOfPaths, guaranteesOfRulesByPath } from './proxy-paths.ts';
 import { proxies } from './proxy-programs.ts';
-import { bearer, envoyHeaders, type ProxySetup } from './proxy-setup.ts';
+import { runChecks } from './proxy-run.ts';
+import { bearer, envoyHeaders } from './proxy-setup.ts';
 
 let keyreeve: ForwardAuthServer;
 before(async () => {
@@ -26,52 +27,16 @@ after(async () => {
 /** Concurrently, because most of the time is the timeout of a proxy for Keyreeve, 30 s with Traefik. */
 void describe('the configurations in docs/forward-auth', { concurrency: true }, () => {
   for (const proxy of proxies) {
-    void test(`${proxy.name} with our configuration`, async (t) => {
-      const program = findProgram(proxy.program);
-      if (program === undefined) {
-        assert.notEqual(process.env['CI'], 'true', `${proxy.name} is not installed, but CI requires it`);
-        t.diagnostic(`skipped: ${proxy.name} is not installed`);
-        t.skip(`${proxy.name} is not installed`);
-        return;
-      }
-      const backend = await startBackend();
-      const tap = await startTap(keyreeve.port);
-      let running: Running | undefined;
-      try {
-        running = await startProxy(proxy, program, { keyreeve: tap.port, backend: backend.port });
-        const { port } = running;
-        const setup: ProxySetup = {
-          proxy,
-          keyreeve,
-          tap,
-          backend,
-          url: `http://127.0.0.1:${port}`,
-          send: (request) => send(port, request),
-          echo: (path, headers, text) => echo(port, path, headers, text),
-        };
-        const checks = {
-          ...guarantees,
-          ...guaranteesOfRejections,
-          ...guaranteesForBrowsers,
-          ...guaranteesOfPaths,
-          ...guaranteesOfAddresses,
-          ...guaranteesOfLimits,
-          ...(proxy.hasRuleByPath ? { ...guaranteesOfFixedUrl, ...guaranteesOfRulesByPath } : {}),
-        };
-        for (const [name, check] of Object.entries(checks)) {
-          await t.test(name, async () => {
-            // A failed check must not fail the next one.
-            backend.takeRequests();
-            tap.takeRecorded();
-            await check(setup);
-          });
-        }
-      } finally {
-        await running?.stop();
-        await tap.stop();
-        await backend.stop();
-      }
-    });
+    void test(`${proxy.name} with our configuration`, (t) =>
+      runChecks(t, proxy, keyreeve, {
+        ...guarantees,
+        ...guaranteesOfRejections,
+        ...guaranteesForBrowsers,
+        ...guaranteesOfPaths,
+        ...guaranteesOfAddresses,
+        ...guaranteesOfLimits,
+        ...(proxy.hasRuleByPath ? { ...guaranteesOfFixedUrl, ...guaranteesOfRulesByPath } : {}),
+      }));
   }
 });
 

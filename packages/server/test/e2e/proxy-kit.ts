@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto';
 import { accessSync, constants, chmodSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
-import { delimiter, join } from 'node:path';
+import { basename, delimiter, join } from 'node:path';
 import { freePort } from '../../test-kit/free-port.ts';
 import { newTempFolder } from '../../test-kit/temp-folder.ts';
 import { until } from '../../test-kit/until.ts';
@@ -87,7 +87,7 @@ export async function startProxy(
   chmodSync(directory, 0o755);
   for (const file of proxy.files) {
     writeFileSync(
-      join(directory, file),
+      join(directory, basename(file)),
       withPorts(edit(readFileSync(new URL(file, docs), 'utf8')), { ...ports, proxy: port }),
     );
   }

@@ -7,7 +7,7 @@ import { ask, head } from '../../test-kit/raw-http.ts';
 import { bearer, identity, identityOfKey, assertForwarded, assertRejected, type ProxySetup } from './proxy-setup.ts';
 
 /** Each has two interpretations. Sent as bytes, because client libraries reject some of them. */
-const ambiguous = [
+export const ambiguous = [
   // Backslashes, which Windows and some routers treat as slashes.
   ['/%5corders', '/orders%5C1', '/x%5C..%5Corders'],
   // Double encoding, for a backend that decodes twice.
@@ -27,7 +27,7 @@ const ambiguous = [
 ].flat();
 
 /** Envoy and Traefik may forward these in their clean form, which is unambiguous; the others reject them. */
-const unclean: readonly (readonly [string, string])[] = [
+export const unclean: readonly (readonly [string, string])[] = [
   ['//orders/1', '/orders/1'],
   ['/orders//1', '/orders/1'],
   ['/./orders/1', '/orders/1'],
@@ -47,7 +47,7 @@ const spellingsOfOrders = [
 ].flat();
 
 /** Paths of ordinary APIs, which must be accepted. */
-const ordinary = [
+export const ordinary = [
   '/caf%C3%A9/a%20b.txt?next=%2Fhome&n=1',
   '/.well-known/x.y/a..b/..c',
   "/~a/@b:c,d!$&'()*+=e",
