@@ -1,6 +1,6 @@
 /**
  * The fields of Kubernetes resources that the manifests in `docs/forward-auth/kubernetes/` use, from the references of the
- * Gateway API 1.4, Envoy Gateway 1.10 and Istio 1.29. A misspelt field would be dropped without an error, and with it a check.
+ * Gateway API, Envoy Gateway and Istio. A misspelt field can be dropped without an error, and with it a check.
  */
 import type { Manifest } from './kubernetes-envoy.ts';
 
