@@ -244,12 +244,13 @@ test('no file names a package registry: packages come from where npm is configur
 /** The linter checks these of TypeScript and JavaScript. */
 test('files in other languages are short, finished and in kebab-case', () => {
   const unfinishedWord = new RegExp(`\\b(?:${['TO', 'DO'].join('')}|${['FIX', 'ME'].join('')})\\b`);
-  const name = /^(?:(?:[a-z0-9.-]+|\d{4}_[a-z0-9_]+(?:\.postgres)?\.sql|[a-z0-9_]+\.py|[A-Z]+\.md|\.npmrc)(?:\/|$))+$/;
+  const name =
+    /^(?:(?:[a-z0-9.-]+|\d{4}_[a-z0-9_]+(?:\.postgres)?\.sql|[a-z0-9_]+\.(?:py|go)|[A-Z]+\.md|\.npmrc)(?:\/|$))+$/;
   for (const [path, text] of texts) {
     if (isCode(path) || path === 'package-lock.json') continue;
     assert.doesNotMatch(text, unfinishedWord, path);
     if (/^(?:packages|scripts|bench)\//.test(path)) assert.match(path, name);
-    if (!/\.(?:sql|css|html|py)$/.test(path)) continue;
+    if (!/\.(?:sql|css|html|py|go)$/.test(path)) continue;
     assert.ok(text.split('\n').length <= 400, path);
     if (path.endsWith('.sql')) assert.match(text, /^-- .{10,}/, path);
   }

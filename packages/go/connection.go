@@ -1,0 +1,170 @@
+package keyreeve
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+)
+
+const (
+	// 256 results with the longest metadata, scopes and nicknames have less than half of it. The headers count too.
+	answerBytesMax = 4_194_304
+	// Shorter than the 65 s of the service and the 60 s of common load balancers.
+	idleMax = 30 * time.Second
+	// A proxy can send interim responses (RFC 9110 section 15.2) before the response.
+	interimMax = 5
+)
+
+// errUnanswered means that the request failed, and no byte of a response has arrived.
+var errUnanswered = errors.New("no response")
+
+// dialer opens a connection to the service.
+type dialer func(ctx context.Context) (*connection, error)
+
+// answer is a response whose content has arrived completely. A redirect is an answer like every other status.
+type answer struct {
+	status int
+	text   []byte
+}
+
+// connection is one connection to the service, which stays open between batches. One goroutine at a time uses it.
+//
+// It is not an [http.Transport], which repeats some requests itself, does not tell on which connection, and reports the end of a
+// connection with the same errors before and within a response.
+type connection struct {
+	header  http.Header
+	target  destination
+	network net.Conn
+	// The same, or TLS over it.
+	stream net.Conn
+	reader *bufio.Reader
+	// Bounds what is read for a response.
+	limit *io.LimitedReader
+	// Whether the service closes it after the response, or has sent more than that.
+	isSpent bool
+	// Set while the connection is idle.
+	idleTimer *time.Timer
+}
+
+func newDialer(target destination, serviceKey string, tlsConfig *tls.Config) dialer {
+	header := http.Header{"Authorization": {"Bearer " + serviceKey}, "Content-Type": {"application/json"}}
+	// Kept, because TLS sessions are resumed by its cache.
+	secured := tlsConfigOf(target, tlsConfig)
+	return func(ctx context.Context) (*connection, error) {
+		network, err := (&net.Dialer{}).DialContext(ctx, "tcp", target.address)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", errUnanswered, err)
+		}
+		stream := network
+		if target.isTLS {
+			secure := tls.Client(network, secured)
+			if err := secure.HandshakeContext(ctx); err != nil {
+				network.Close()
+				return nil, fmt.Errorf("%w: %w", errUnanswered, err)
+			}
+			stream = secure
+		}
+		limit := &io.LimitedReader{R: stream}
+		reader := bufio.NewReader(limit)
+		return &connection{header: header, target: target, network: network, stream: stream, reader: reader, limit: limit}, nil
+	}
+}
+
+func tlsConfigOf(target destination, own *tls.Config) *tls.Config {
+	config := own.Clone()
+	if config == nil {
+		config = &tls.Config{}
+	}
+	if config.ServerName == "" {
+		config.ServerName = target.url.Hostname()
+	}
+	if config.ClientSessionCache == nil {
+		config.ClientSessionCache = tls.NewLRUClientSessionCache(inFlightMax)
+	}
+	config.NextProtos = []string{"http/1.1"}
+	return config
+}
+
+// send sends a batch. The error is errUnanswered if no byte of a response has arrived. After an error, the connection cannot be
+// used again.
+func (c *connection) send(ctx context.Context, body string) (answer, error) {
+	request, head, err := c.request(body)
+	if err != nil {
+		return answer{}, err
+	}
+	stop := context.AfterFunc(ctx, c.close)
+	received, err := c.exchange(request, head)
+	if !stop() {
+		return answer{}, ctx.Err()
+	}
+	return received, err
+}
+
+func (c *connection) request(body string) (*http.Request, []byte, error) {
+	request, err := http.NewRequest(http.MethodPost, c.target.url.String(), strings.NewReader(body))
+	if err != nil {
+		return nil, nil, err
+	}
+	request.Header = c.header
+	var text bytes.Buffer
+	err = request.Write(&text)
+	return request, text.Bytes(), err
+}
+
+func (c *connection) exchange(request *http.Request, text []byte) (answer, error) {
+	c.limit.N = answerBytesMax
+	// If sending fails, the service may have answered before it read the whole body.
+	_, _ = c.stream.Write(text)
+	if _, err := c.reader.Peek(1); err != nil {
+		return answer{}, fmt.Errorf("%w: %w", errUnanswered, err)
+	}
+	received, err := c.read(request)
+	if c.limit.N <= 0 {
+		return answer{}, errors.New("the response is too long")
+	}
+	return received, err
+}
+
+func (c *connection) read(request *http.Request) (answer, error) {
+	for range interimMax {
+		response, err := http.ReadResponse(c.reader, request)
+		if err != nil {
+			// The cause repeats what was read.
+			return answer{}, errors.New("the response is not HTTP, or it ended early")
+		}
+		if response.StatusCode < http.StatusOK && response.StatusCode != http.StatusSwitchingProtocols {
+			continue
+		}
+		text, err := io.ReadAll(response.Body)
+		if err != nil {
+			return answer{}, err
+		}
+		c.isSpent = response.Close || response.StatusCode == http.StatusSwitchingProtocols || c.reader.Buffered() > 0
+		return answer{response.StatusCode, text}, nil
+	}
+	return answer{}, errors.New("the service answered with interim responses only")
+}
+
+// isUsable ends the idle time. Nothing arrives on an idle connection but its end: detecting that avoids failures of questions
+// with a cost, which are never repeated. Bytes that belong to no request make it unusable too.
+func (c *connection) isUsable() bool {
+	c.idleTimer.Stop()
+	return isQuiet(c.network)
+}
+
+func (c *connection) closeAfter(idle time.Duration, closeIdle func()) {
+	c.idleTimer = time.AfterFunc(idle, closeIdle)
+}
+
+// close does not end TLS properly, which could block. Any goroutine can call it: it ends a request that is in flight.
+func (c *connection) close() {
+	_ = c.network.Close()
+}

@@ -1,0 +1,3 @@
+module keyreeve
+
+go 1.22

@@ -1,0 +1,368 @@
+package keyreeve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// The rules of docs/decisions/0040-client-libraries.md. test/mutants.ts has a broken build for each. Rule 9 is about fork, which Go
+// does not have.
+
+func free() Options { return Options{Cost: Cost(0)} }
+
+func newTestClient(t *testing.T, service *testService) *Client {
+	t.Helper()
+	client, err := New(Config{URL: service.url, ServiceKey: testKey})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.CloseIdleConnections)
+	return client
+}
+
+func waiting(client *Client) int {
+	client.sender.mutex.Lock()
+	defer client.sender.mutex.Unlock()
+	return client.sender.waiting
+}
+
+func until(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(patience); !holds(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("not within %v: %s", patience, what)
+		}
+	}
+}
+
+func start(client *Client, name string, options Options) chan outcome {
+	started := make(chan outcome, 1)
+	go func() {
+		result, err := client.Verify(context.Background(), name, options)
+		started <- outcome{result, err}
+	}()
+	return started
+}
+
+// queue starts verifications in this order, which wait for a batch.
+func queue(t *testing.T, client *Client, options Options, names ...string) []chan outcome {
+	t.Helper()
+	started := make([]chan outcome, len(names))
+	for index, name := range names {
+		before := waiting(client)
+		started[index] = start(client, name, options)
+		until(t, "the question waits", func() bool { return waiting(client) > before })
+	}
+	return started
+}
+
+// fill starts two batches, so that later questions wait.
+func fill(t *testing.T, client *Client, service *testService, options Options) {
+	t.Helper()
+	start(client, "first", options)
+	service.all(t, 1)
+	start(client, "second", options)
+	service.all(t, 2)
+}
+
+func equal(t *testing.T, found, expected any) {
+	t.Helper()
+	if !reflect.DeepEqual(found, expected) {
+		t.Fatalf("found %v, expected %v", found, expected)
+	}
+}
+
+func accountOf(t *testing.T, started chan outcome) string {
+	t.Helper()
+	received := <-started
+	if received.err != nil {
+		t.Fatal(received.err)
+	}
+	return received.result.AccountID
+}
+
+func assertUnavailable(t *testing.T, err error, reason string) {
+	t.Helper()
+	if !errors.Is(err, ErrUnavailable) || !strings.Contains(err.Error(), reason) {
+		t.Fatalf("found %v, expected that it is unavailable: %s", err, reason)
+	}
+}
+
+func TestRule1AQuestionJoinsNoBatchThatIsSent(t *testing.T) {
+	service := newTestService(t, never)
+	client := newTestClient(t, service)
+	fill(t, client, service, free())
+	late := queue(t, client, free(), "first", "late")
+	sent := service.all(t, 2)
+	equal(t, [][]string{sent[0].credentials(), sent[1].credentials()}, [][]string{{"first"}, {"second"}})
+	// The answers of the sent batches are old: a key was deleted meanwhile.
+	sent[0].accept()
+	third := service.all(t, 3)[2]
+	equal(t, third.credentials(), []string{"first", "late"})
+	third.answer(`{"valid":false,"code":"not_found"}`, acceptedText("late"))
+	equal(t, (<-late[0]).result, Result{Code: "not_found"})
+	equal(t, accountOf(t, late[1]), "late")
+}
+
+func TestRule2NoResultIsKept(t *testing.T) {
+	answers := make(chan string, 2)
+	answers <- acceptedText("one")
+	answers <- `{"valid":false,"code":"not_found"}`
+	service := newTestService(t, func(request *testRequest) { request.answer(<-answers) })
+	client := newTestClient(t, service)
+	for _, isValid := range []bool{true, false} {
+		result, err := client.Verify(context.Background(), "key", free())
+		equal(t, []any{result.Valid, err}, []any{isValid, nil})
+	}
+	equal(t, len(service.all(t, 2)), 2)
+}
+
+func TestRule2ARequestWithoutCallersEnds(t *testing.T) {
+	service := newTestService(t, never)
+	client := newTestClient(t, service)
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	begun := time.Now()
+	go func() {
+		_, err := client.Verify(ctx, "left", Options{})
+		ended <- err
+	}()
+	request := service.all(t, 1)[0]
+	cancel()
+	err := <-ended
+	assertUnavailable(t, err, "context canceled")
+	equal(t, errors.Is(err, context.Canceled), true)
+	until(t, "the request ends", func() bool {
+		client.sender.mutex.Lock()
+		defer client.sender.mutex.Unlock()
+		return client.sender.sending == 0
+	})
+	if time.Since(begun) > deadline {
+		t.Fatal("the request ended at its deadline")
+	}
+	later := start(client, "later", Options{})
+	next := service.all(t, 2)[1]
+	next.accept()
+	equal(t, []any{accountOf(t, later), request.number, next.number}, []any{"later", 1, 2})
+}
+
+func TestRule2AnUnsentQuestionWhoseCallerHasLeftIsNotSent(t *testing.T) {
+	service := newTestService(t, never)
+	client := newTestClient(t, service)
+	fill(t, client, service, Options{})
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 2)
+	for _, options := range []Options{{}, {Environments: []string{"live"}}} {
+		go func() {
+			_, err := client.Verify(ctx, "left", options)
+			ended <- err
+		}()
+	}
+	until(t, "the questions wait", func() bool { return waiting(client) == 2 })
+	cancel()
+	assertUnavailable(t, <-ended, "context canceled")
+	assertUnavailable(t, <-ended, "context canceled")
+	equal(t, []int{waiting(client), len(client.sender.unsent), len(client.sender.joinable)}, []int{0, 0, 0})
+	queue(t, client, Options{}, "stays")
+	service.all(t, 2)[0].accept()
+	equal(t, service.all(t, 3)[2].credentials(), []string{"stays"})
+}
+
+func TestRule3EqualQuestionsShareAnEntryOnlyWithoutCost(t *testing.T) {
+	service := newTestService(t, never)
+	client := newTestClient(t, service)
+	fill(t, client, service, Options{})
+	shared := queue(t, client, free(), "key", "key")
+	scoped := queue(t, client, Options{Cost: Cost(0), Scopes: []string{"orders:read"}}, "key")
+	paid := queue(t, client, Options{}, "key", "key")
+	service.all(t, 2)[0].accept()
+	request := service.all(t, 3)[2]
+	costs := []string{}
+	for _, each := range request.questions {
+		costs = append(costs, fmt.Sprintf("%s %v %t", each.Credential, each.Scopes, each.Cost != nil))
+	}
+	equal(t, costs, []string{"key [] true", "key [orders:read] true", "key [] false", "key [] false"})
+	request.answer(acceptedText("free"), acceptedText("scoped"), acceptedText("1"), acceptedText("2"))
+	first, second := (<-shared[0]).result, (<-shared[1]).result
+	equal(t, []string{first.AccountID, second.AccountID, accountOf(t, scoped[0])}, []string{"free", "free", "scoped"})
+	equal(t, []string{accountOf(t, paid[0]), accountOf(t, paid[1])}, []string{"1", "2"})
+	// A caller that changes its result changes no other.
+	first.Metadata["of"].(map[string]any)["key"] = 2
+	first.Scopes[0] = "b"
+	equal(t, second.Metadata, map[string]any{"of": map[string]any{"key": 1.0}})
+	equal(t, second.Scopes, []string{"a"})
+}
+
+func TestRule4OnlyAFreeQuestionIsRepeatedOnceOnANewConnection(t *testing.T) {
+	service := newTestService(t, (*testRequest).end)
+	client := newTestClient(t, service)
+	_, err := client.Verify(context.Background(), "paid", Options{})
+	assertUnavailable(t, err, "no response")
+	equal(t, len(service.all(t, 1)), 1)
+	_, err = client.Verify(context.Background(), "free", free())
+	assertUnavailable(t, err, "no response")
+	numbers := []int{}
+	for _, request := range service.all(t, 3) {
+		numbers = append(numbers, request.number)
+	}
+	equal(t, numbers, []int{1, 2, 3})
+}
+
+// The connection ends while a request is on it that is not its first one: net/http repeats such requests itself.
+func TestRule4AnOldConnectionIsNoReasonToRepeatAQuestionWithACost(t *testing.T) {
+	service := newTestService(t, func(request *testRequest) {
+		if request.number == 1 && request.credentials()[0] != "one" {
+			request.end()
+		} else {
+			request.accept()
+		}
+	})
+	client := newTestClient(t, service)
+	equal(t, accountOf(t, start(client, "one", Options{})), "one")
+	_, err := client.Verify(context.Background(), "paid", Options{})
+	assertUnavailable(t, err, "no response")
+	equal(t, len(service.all(t, 2)), 2)
+	equal(t, accountOf(t, start(client, "one", Options{})), "one")
+	equal(t, service.all(t, 3)[2].number, 2)
+}
+
+func TestRule4TheRepeatedBatchHasTheFreeQuestionsOnly(t *testing.T) {
+	service := newTestService(t, never)
+	client := newTestClient(t, service)
+	fill(t, client, service, Options{})
+	paid := queue(t, client, Options{}, "paid")
+	repeated := queue(t, client, free(), "free")
+	service.all(t, 2)[0].accept()
+	service.all(t, 3)[2].end()
+	assertUnavailable(t, (<-paid[0]).err, "no response")
+	again := service.all(t, 4)[3]
+	equal(t, []any{again.credentials(), again.number}, []any{[]string{"free"}, 3})
+	again.accept()
+	equal(t, accountOf(t, repeated[0]), "free")
+}
+
+func TestRule4NoQuestionIsRepeatedAfterAByteOfAResponse(t *testing.T) {
+	service := newTestService(t, func(request *testRequest) {
+		request.send("H")
+		request.end()
+	})
+	client := newTestClient(t, service)
+	_, err := client.Verify(context.Background(), "free", free())
+	assertUnavailable(t, err, "not HTTP, or it ended early")
+	equal(t, len(service.all(t, 1)), 1)
+}
+
+func TestRule5AVerificationTakes3SecondsAtMost(t *testing.T) {
+	drip := func(request *testRequest) {
+		isOpen := request.send("HTTP/1.1 200 OK\r\n")
+		for end := time.Now().Add(patience); isOpen && time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+			isOpen = request.send("X: y\r\n")
+		}
+	}
+	for name, answer := range map[string]func(*testRequest){"silent": never, "slow": drip} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			testDeadline(t, answer)
+		})
+	}
+}
+
+func testDeadline(t *testing.T, answer func(*testRequest)) {
+	service := newTestService(t, answer)
+	client := newTestClient(t, service)
+	begun := time.Now()
+	_, err := client.Verify(context.Background(), "key", Options{})
+	assertUnavailable(t, err, "no result within 3s")
+	if took := time.Since(begun); took < 2900*time.Millisecond || took > 5*time.Second {
+		t.Fatalf("it took %v", took)
+	}
+	until(t, "the request ends", func() bool {
+		client.sender.mutex.Lock()
+		defer client.sender.mutex.Unlock()
+		return client.sender.sending == 0
+	})
+}
+
+func TestRule6AtMost2BatchesOf256QuestionsAreInFlight(t *testing.T) {
+	service := newTestService(t, never)
+	client := newTestClient(t, service)
+	fill(t, client, service, Options{})
+	names := make([]string, 300)
+	for index := range names {
+		names[index] = strconv.Itoa(index)
+	}
+	started := queue(t, client, Options{}, names...)
+	equal(t, len(service.all(t, 2)), 2)
+	service.all(t, 2)[0].accept()
+	third := service.all(t, 3)[2]
+	equal(t, third.credentials(), names[:256])
+	equal(t, len(service.all(t, 3)), 3)
+	service.all(t, 2)[1].accept()
+	fourth := service.all(t, 4)[3]
+	equal(t, fourth.credentials(), names[256:])
+	third.accept()
+	fourth.accept()
+	for index, each := range started {
+		equal(t, accountOf(t, each), names[index])
+	}
+}
+
+func TestRule6ABatchFitsTheBoundOfTheService(t *testing.T) {
+	service := newTestService(t, never)
+	client := newTestClient(t, service)
+	fill(t, client, service, Options{})
+	names := make([]string, 256)
+	for index := range names {
+		// A control character takes six bytes in JSON.
+		names[index] = strings.Repeat("\x01", 1_000) + strconv.Itoa(1_000+index)
+	}
+	queue(t, client, Options{}, names...)
+	service.all(t, 2)[0].accept()
+	third := service.all(t, 3)[2]
+	equal(t, []bool{third.size <= 1_000_100, len(third.questions) < 256}, []bool{true, true})
+}
+
+func TestRule6When10000QuestionsWaitOneMoreIsRefusedAtOnce(t *testing.T) {
+	service := newTestService(t, never)
+	client := newTestClient(t, service)
+	fill(t, client, service, Options{})
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 10_001)
+	for number := range 10_001 {
+		go func() {
+			_, err := client.Verify(ctx, strconv.Itoa(number), Options{})
+			ended <- err
+		}()
+	}
+	assertUnavailable(t, <-ended, "10000 verifications wait already")
+	equal(t, waiting(client), 10_000)
+	cancel()
+	for range 10_000 {
+		assertUnavailable(t, <-ended, "context canceled")
+	}
+	equal(t, waiting(client), 0)
+}
+
+func TestRule7ResultsBelongToQuestionsByPositionAndCount(t *testing.T) {
+	for _, count := range []int{1, 3} {
+		service := newTestService(t, never)
+		client := newTestClient(t, service)
+		fill(t, client, service, Options{})
+		started := queue(t, client, Options{}, "a", "b")
+		service.all(t, 2)[0].accept()
+		results := make([]string, count)
+		for index := range results {
+			results[index] = acceptedText("x")
+		}
+		service.all(t, 3)[2].answer(results...)
+		for _, each := range started {
+			assertUnavailable(t, (<-each).err, fmt.Sprintf("%d results for 2 questions", count))
+		}
+	}
+}

@@ -1,0 +1,86 @@
+/** The code in the README of the Go library works against the service. */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { startRealService, type StartedService } from '../../conformance/real-service.ts';
+import { freePort } from '../../server/test-kit/free-port.ts';
+import { newTempFolder } from '../../server/test-kit/temp-folder.ts';
+import { packageFolder, run, runGo, skip } from './go.ts';
+
+/** Name → text of each block whose first line names a file. */
+const files = new Map(
+  [...readFileSync(`${packageFolder}README.md`, 'utf8').matchAll(/^```go\n\/\/ (\w+)\.go\n([^]*?)^```$/gm)].map(
+    ([, name = '', text = '']) => [name, text],
+  ),
+);
+
+async function buildSnippet(name: string, folder: string, edit = (text: string): string => text): Promise<string> {
+  const source = join(folder, name);
+  mkdirSync(source);
+  writeFileSync(join(source, 'main.go'), edit(files.get(name) ?? ''));
+  const module = `module example.com/${name}\n\ngo 1.22\n\nrequire keyreeve v0.1.0\n\nreplace keyreeve => ${packageFolder}\n`;
+  writeFileSync(join(source, 'go.mod'), module);
+  const program = join(folder, `${name}-program`);
+  assert.deepEqual(await runGo(['build', '-o', program, '.'], source), { status: 0, output: '' });
+  assert.deepEqual(await run('gofmt', ['-l', '.'], source), { status: 0, output: '' });
+  return program;
+}
+
+const settings = ({ url, serviceKey, credentials }: StartedService): Record<string, string> => ({
+  KEYREEVE_URL: url,
+  KEYREEVE_SERVICE_KEY: serviceKey,
+  API_KEY: credentials['valid'] ?? '',
+});
+
+test('the README of the Go library shows two programs', () => {
+  assert.deepEqual([...files.keys()].toSorted(), ['orders', 'verify']);
+});
+
+test('the first example in Go prints what the README shows', { skip }, async () => {
+  using folder = newTempFolder();
+  const program = await buildSnippet('verify', folder.path);
+  await using service = await startRealService();
+  const { output } = await run(program, [], folder.path, settings(service));
+  const [, shown] = / \/\/ (.*)$/m.exec(files.get('verify') ?? '') ?? [];
+  assert.equal(output.trim(), shown);
+});
+
+test(
+  'the guard in the README of the Go library lets a key with the scope through, and no other',
+  { skip },
+  async () => {
+    using folder = newTempFolder();
+    const port = await freePort();
+    const program = await buildSnippet('orders', folder.path, (text) =>
+      text.replace('localhost:3000', `127.0.0.1:${port}`),
+    );
+    await using service = await startRealService();
+    const child = spawn(program, { env: { ...process.env, ...settings(service) }, stdio: 'ignore' });
+    try {
+      const url = `http://127.0.0.1:${port}/orders`;
+      const accepted = await untilAnswered(url, service.credentials['valid'] ?? '');
+      assert.match(await accepted.text(), /^acc_\w+\n$/);
+      const refused = await untilAnswered(url, service.credentials['deleted'] ?? '');
+      assert.equal(((await refused.json()) as { code: string }).code, 'invalid_credential');
+    } finally {
+      child.kill();
+      if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+    }
+  },
+);
+
+/** Repeats the request until the application listens, at most 30 s. */
+async function untilAnswered(url: string, credential: string): Promise<Response> {
+  const giveUp = AbortSignal.timeout(30_000);
+  for (;;) {
+    try {
+      return await fetch(url, { headers: { authorization: `Bearer ${credential}` } });
+    } catch (error) {
+      if (giveUp.aborted) throw error;
+      await new Promise((resolve) => void setTimeout(resolve, 50));
+    }
+  }
+}
