@@ -98,13 +98,10 @@ func TestAQuestionWithACostSurvivesTheEndOfAnIdleConnection(t *testing.T) {
 	service := newTestService(t, (*testRequest).accept)
 	client := newTestClient(t, service)
 	equal(t, accountOf(t, start(client, "one", Options{})), "one")
-	until(t, "the connection is idle", func() bool {
-		client.sender.mutex.Lock()
-		defer client.sender.mutex.Unlock()
-		return len(client.sender.idle) == 1
-	})
+	until(t, "the connection is idle", func() bool { return len(idleOf(client)) == 1 })
+	idle := idleOf(client)[0]
 	service.all(t, 1)[0].end()
-	until(t, "the end arrives", func() bool { return !isQuiet(client.sender.idle[0].network) })
+	until(t, "the end arrives", func() bool { return !isQuiet(idle.network) })
 	equal(t, accountOf(t, start(client, "two", Options{})), "two")
 	equal(t, service.all(t, 2)[1].number, 2)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -32,9 +33,21 @@ func waiting(client *Client) int {
 	return client.sender.waiting
 }
 
+func sending(client *Client) int {
+	client.sender.mutex.Lock()
+	defer client.sender.mutex.Unlock()
+	return client.sender.sending
+}
+
+func idleOf(client *Client) []*connection {
+	client.sender.mutex.Lock()
+	defer client.sender.mutex.Unlock()
+	return slices.Clone(client.sender.idle)
+}
+
 func until(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	for end := time.Now().Add(patience); !holds(); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(patience); !holds(); time.Sleep(50 * time.Microsecond) {
 		if time.Now().After(end) {
 			t.Fatalf("not within %v: %s", patience, what)
 		}
@@ -138,11 +151,7 @@ func TestRule2ARequestWithoutCallersEnds(t *testing.T) {
 	err := <-ended
 	assertUnavailable(t, err, "context canceled")
 	equal(t, errors.Is(err, context.Canceled), true)
-	until(t, "the request ends", func() bool {
-		client.sender.mutex.Lock()
-		defer client.sender.mutex.Unlock()
-		return client.sender.sending == 0
-	})
+	until(t, "the request ends", func() bool { return sending(client) == 0 })
 	if time.Since(begun) > deadline {
 		t.Fatal("the request ended at its deadline")
 	}
@@ -239,7 +248,10 @@ func TestRule4TheRepeatedBatchHasTheFreeQuestionsOnly(t *testing.T) {
 	paid := queue(t, client, Options{}, "paid")
 	repeated := queue(t, client, free(), "free")
 	service.all(t, 2)[0].accept()
-	service.all(t, 3)[2].end()
+	third := service.all(t, 3)[2]
+	service.all(t, 2)[1].accept()
+	until(t, "another connection is idle", func() bool { return len(idleOf(client)) == 1 })
+	third.end()
 	assertUnavailable(t, (<-paid[0]).err, "no response")
 	again := service.all(t, 4)[3]
 	equal(t, []any{again.credentials(), again.number}, []any{[]string{"free"}, 3})
@@ -282,11 +294,7 @@ func testDeadline(t *testing.T, answer func(*testRequest)) {
 	if took := time.Since(begun); took < 2900*time.Millisecond || took > 5*time.Second {
 		t.Fatalf("it took %v", took)
 	}
-	until(t, "the request ends", func() bool {
-		client.sender.mutex.Lock()
-		defer client.sender.mutex.Unlock()
-		return client.sender.sending == 0
-	})
+	until(t, "the request ends", func() bool { return sending(client) == 0 })
 }
 
 func TestRule6AtMost2BatchesOf256QuestionsAreInFlight(t *testing.T) {
@@ -332,19 +340,17 @@ func TestRule6When10000QuestionsWaitOneMoreIsRefusedAtOnce(t *testing.T) {
 	service := newTestService(t, never)
 	client := newTestClient(t, service)
 	fill(t, client, service, Options{})
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 10_001)
-	for number := range 10_001 {
-		go func() {
-			_, err := client.Verify(ctx, strconv.Itoa(number), Options{})
-			ended <- err
-		}()
+	entries := make([]*entry, 10_000)
+	caller := make(waiter, 1)
+	for number := range entries {
+		asked, err := questionOf(strconv.Itoa(number), Options{})
+		equal(t, err, nil)
+		entries[number] = client.sender.join(asked, caller)
 	}
-	assertUnavailable(t, <-ended, "10000 verifications wait already")
-	equal(t, waiting(client), 10_000)
-	cancel()
-	for range 10_000 {
-		assertUnavailable(t, <-ended, "context canceled")
+	_, err := client.Verify(context.Background(), "one more", Options{})
+	assertUnavailable(t, err, "10000 verifications wait already")
+	for _, each := range entries {
+		client.sender.leave(each, caller)
 	}
 	equal(t, waiting(client), 0)
 }

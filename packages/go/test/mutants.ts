@@ -95,8 +95,8 @@ export const goMutants: readonly GoMutant[] = [
   {
     name: 'rule 3: equal questions share an entry also with a cost',
     file: 'batch.go',
-    from: '	if asked.isFree {\n		if b.free',
-    to: '	asked.isFree = true\n	if asked.isFree {\n		if b.free',
+    from: 'caller waiter) *entry {\n',
+    to: 'caller waiter) *entry {\n	asked.isFree = true\n',
     test: 'Rule3',
   },
   {
