@@ -77,17 +77,24 @@ export class Programs implements AsyncDisposable {
 }
 
 /** Runs a script to its end. @returns its output @throws Error if it fails */
-export function execute(
+export const execute = (
   cores: string,
   script: string,
   args: readonly string[],
   env: NodeJS.ProcessEnv = {},
+): Promise<string> => executeProgram(cores, [process.execPath, path(script), ...args], env);
+
+/** Like {@link execute}, for a program in another language. */
+export function executeProgram(
+  cores: string,
+  program: readonly string[],
+  env: NodeJS.ProcessEnv = {},
 ): Promise<string> {
-  const [command = '', ...rest] = pinned(cores, [process.execPath, path(script), ...args]);
+  const [command = '', ...rest] = pinned(cores, program);
   const options = { encoding: 'utf8', maxBuffer: 2 ** 24, env: { ...process.env, ...env } } as const;
   return new Promise((resolve, reject) => {
     execFile(command, rest, options, (error, stdout, stderr) => {
-      if (error) reject(new Error(`${script}: ${stderr || error.message}`));
+      if (error) reject(new Error(`${program.slice(0, 2).join(' ')}: ${stderr || error.message}`));
       else resolve(stdout);
     });
   });

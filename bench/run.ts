@@ -9,7 +9,7 @@
  *     npm run bench -- before --commit REF [--keys 200000] [--rounds 15] [--seconds 2] [--databases sqlite,postgres] [--quick]
  *     npm run bench -- limits [--keys 10000] [--many 100000] [--rounds 15] [--seconds 1] [--databases sqlite,postgres] [--quick]
  *     npm run bench -- leaks [--keys 20000] [--rounds 5] [--seconds 3] [--quick]
- *     npm run bench -- sdk [--keys 20000] [--rounds 7] [--seconds 3] [--quick]
+ *     npm run bench -- sdk|sdk-go [--keys 20000] [--rounds 7] [--seconds 3] [--quick]
  *     npm run bench -- fairness [--seconds 10] [--databases sqlite,postgres] [--floods all] [--quick]
  *
  * `--quick` checks in a minute that a command works; its numbers mean nothing.
@@ -26,7 +26,7 @@ import { leakFloods } from './leak-floods.ts';
 import { limits } from './limits.ts';
 import { peers } from './peers.ts';
 import { postgres } from './postgres.ts';
-import { sdk } from './sdk.ts';
+import { sdk, sdkOfGo } from './sdk.ts';
 import { workers } from './workers.ts';
 
 const { values, positionals } = parseArgs({
@@ -84,6 +84,7 @@ const commands: Readonly<Record<string, () => Promise<string>>> = {
     return limits({ ...bounds(10_000, 15, 1), once, databases: values.databases.split(','), folder });
   },
   sdk: () => sdk({ ...bounds(20_000, 7, 3), folder }),
+  'sdk-go': () => sdkOfGo({ ...bounds(20_000, 7, 3), folder }),
   postgres: () => postgres({ ...bounds(1_000_000, 5, 2), folder }),
 };
 

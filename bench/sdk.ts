@@ -1,8 +1,9 @@
-/** The client library compared with one request for each verification: `npm run bench -- sdk`. */
+/** The client libraries compared with one request for each verification: `npm run bench -- sdk`, and `sdk-go` for Go. */
+import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { keyreeve } from './keyreeve.ts';
 import type { LoadResult } from './load.ts';
-import { Programs, run } from './processes.ts';
+import { executeProgram, Programs, run } from './processes.ts';
 import { Report, type Bar } from './report.ts';
 import { alternate, ms, type Contender } from './rounds.ts';
 import type { SdkLoadOptions } from './sdk-load.ts';
@@ -32,8 +33,24 @@ const levels: readonly Level[] = [
 const ways = ['library', 'one request each'] as const;
 const [library, single] = ways;
 
+type Load = (options: SdkLoadOptions) => Promise<LoadResult>;
+
+export const sdk = (options: SdkOptions): Promise<string> =>
+  compare(options, (load) => run<LoadResult>('1', './sdk-load.ts', load));
+
+/** The same for the Go library, with a program that sends one request each over `net/http`. */
+export function sdkOfGo(options: SdkOptions): Promise<string> {
+  const program = join(options.folder, 'sdk-load');
+  const source = join(import.meta.dirname, '../packages/go');
+  execFileSync('go', ['build', '-o', program, './test/load'], { cwd: source, stdio: 'inherit' });
+  return compare(
+    options,
+    async (load) => JSON.parse(await executeProgram('1', [program, JSON.stringify(load)])) as LoadResult,
+  );
+}
+
 /** The server has one core, the client the other. */
-export async function sdk({ keys, rounds, seconds, folder }: SdkOptions): Promise<string> {
+async function compare({ keys, rounds, seconds, folder }: SdkOptions, load: Load): Promise<string> {
   const seeded = await seed(`sqlite:${join(folder, 'sdk.db')}`, join(folder, 'sdk'), keys);
   await using programs = new Programs();
   const { port } = programs.add(await keyreeve('0', seeded));
@@ -41,7 +58,7 @@ export async function sdk({ keys, rounds, seconds, folder }: SdkOptions): Promis
   for (const { loops, rate, p50 } of levels) {
     const contenders = ways.map((how): Contender => {
       const options: SdkLoadOptions = { port, serviceKey: seeded.serviceKey, keys: seeded.keys, how, loops, seconds };
-      return { name: how, run: () => run<LoadResult>('1', './sdk-load.ts', options) };
+      return { name: how, run: () => load(options) };
     });
     const found = await alternate(contenders, rounds);
     const rates = ways.map((how) => found.rate(how)).join(' against ');

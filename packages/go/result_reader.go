@@ -100,7 +100,7 @@ func (m resultMembers) refused() (Result, error) {
 // read leaves the target as it is if the member is absent or null.
 func (m resultMembers) read(name string, target any) error {
 	text, ok := m[name]
-	if !ok {
+	if !ok || string(text) == "null" {
 		return nil
 	}
 	if err := json.Unmarshal(text, target); err != nil {
