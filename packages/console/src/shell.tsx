@@ -90,6 +90,9 @@ function ToStart() {
   return null;
 }
 
+/** The role may end while one of these pages is open. The router keeps its component until the URL changes. */
+const ForAdministrators = () => (isAdministrator.value ? <Administration /> : <NotFoundPage />);
+
 function SignedIn() {
   const mustEnrol = session.value?.account.mustEnrol;
   return (
@@ -117,7 +120,7 @@ function SignedIn() {
             <Route path="/console/service-accounts/:id/keys/:keyId" component={ServiceAccountKeyPage} />
             <Route path="/console/security" component={SecurityPage} />
             <Route path="/console/account" component={AccountPage} />
-            <Route path="/console/admin/*" component={isAdministrator.value ? Administration : NotFoundPage} />
+            <Route path="/console/admin/*" component={ForAdministrators} />
             <Route path="/console/sign-in" component={ToStart} />
             <Route path="/console/sign-up" component={ToStart} />
             <Route default component={NotFoundPage} />

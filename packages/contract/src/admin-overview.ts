@@ -13,11 +13,19 @@ const Count = Type.Integer({ minimum: 0 });
 export const ResultCount = Type.Object({ result: Text('api_key'), count: Count }, strict);
 const Results = Type.Array(ResultCount, { description: 'Without results that did not occur' });
 
-const UpperBound = orNull(Type.Number({ minimum: 0, examples: [2] }));
+const UpperBound = orNull(
+  Type.Number({ minimum: 0, description: '5000 stands for all durations above 1000', examples: [2] }),
+);
 export const Quantiles = Type.Object({ p50: UpperBound, p99: UpperBound }, strict);
 
 export const Instance = Type.Object(
-  { id: Text('ins_3K9vQm1ZyT4cW8nB6pXr2L'), version: Text('0.2.0'), startedAt: Instant, seenAt: Instant },
+  {
+    id: Text('ins_3K9vQm1ZyT4cW8nB6pXr2L'),
+    version: Text('0.2.0'),
+    startedAt: Instant,
+    seenAt: Instant,
+    isRunning: Type.Boolean({ description: 'Seen in the last 3 minutes; others ended without a shutdown' }),
+  },
   strict,
 );
 export const OverviewMinute = Type.Object({ at: Instant, results: Results, signIns: Results }, strict);
@@ -32,9 +40,27 @@ export const Hashing = Type.Object(
 export const WaitingJobs = Type.Object({ kind: Text('mail'), waiting: Count, oldestSeconds: Count }, strict);
 export const Attention = Type.Object(
   {
-    code: Type.Enum(['mail_failing', 'webhook_failing', 'signing_key_waiting', 'signing_key_old', 'instance_missing']),
-    since: Instant,
-    detail: Text('whe_3K9vQm1ZyT4cW8nB6pXr2L', 'An id; of `mail_failing`, the number of jobs'),
+    code: Type.Enum(
+      [
+        'check_failed',
+        'instance_missing',
+        'jobs_failing',
+        'jobs_late',
+        'webhook_failing',
+        'signing_key_old',
+        'check_warning',
+      ],
+      { description: 'In the order of the list, the most urgent first' },
+    ),
+    since: orNull(Instant),
+    subject: Text(
+      'whe_3K9vQm1ZyT4cW8nB6pXr2L',
+      'Id of the process, webhook or signing key; kind of the jobs; name of the check',
+    ),
+    count: orNull(Type.Integer({ minimum: 0, description: 'Of the jobs' })),
+    detail: orNull(
+      Text('https://hooks.example.com/: connection refused', 'For operators; of a webhook, its URL and last failure'),
+    ),
   },
   strict,
 );

@@ -5,6 +5,7 @@ import { audit } from './de/admin/audit.ts';
 import { general } from './de/admin/general.ts';
 import { keys } from './de/admin/keys.ts';
 import { mail } from './de/admin/mail.ts';
+import { overview } from './de/admin/overview.ts';
 import { problems } from './de/admin/problems.ts';
 import { scopes } from './de/admin/scopes.ts';
 import { webhooks } from './de/admin/webhooks.ts';
@@ -13,6 +14,7 @@ import { signingKeys } from './de/admin/signing-keys.ts';
 
 export const deAdmin: AdminTexts = {
   general,
+  overview,
   problems,
   accounts,
   keys,

@@ -4,10 +4,23 @@ import { audit } from './en/admin/audit.ts';
 import { general } from './en/admin/general.ts';
 import { keys } from './en/admin/keys.ts';
 import { mail } from './en/admin/mail.ts';
+import { overview } from './en/admin/overview.ts';
 import { problems } from './en/admin/problems.ts';
 import { scopes } from './en/admin/scopes.ts';
 import { webhooks } from './en/admin/webhooks.ts';
 import { settings } from './en/admin/settings.ts';
 import { signingKeys } from './en/admin/signing-keys.ts';
 
-export const enAdmin = { general, problems, accounts, keys, webhooks, scopes, mail, signingKeys, settings, audit };
+export const enAdmin = {
+  general,
+  overview,
+  problems,
+  accounts,
+  keys,
+  webhooks,
+  scopes,
+  mail,
+  signingKeys,
+  settings,
+  audit,
+};

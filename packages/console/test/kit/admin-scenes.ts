@@ -1,6 +1,7 @@
 /** Every page of administrators in each of its states, and their dialogs. */
 import { accountDialogScenes, accountPageScenes } from './admin-account-scenes.ts';
 import { webhookDialogScenes, webhookPageScenes } from './admin-webhook-scenes.ts';
+import { overviewScenes } from './admin-overview-scenes.ts';
 import { ofDataPage } from './page-states.ts';
 import type { Scene } from './scene.ts';
 
@@ -16,6 +17,7 @@ const dataPages = [
 ];
 
 export const adminPageScenes: readonly Scene[] = [
+  ...overviewScenes,
   ...accountPageScenes,
   ...webhookPageScenes,
   ...dataPages.flatMap((page) => ofDataPage({ ...page, as: 'administrator' })),

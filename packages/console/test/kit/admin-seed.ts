@@ -2,6 +2,7 @@
 import { Secret } from '../../../server/src/foundation/crypto/secret.ts';
 import { insertJobTx, postponeJob } from '../../../server/src/modules/outbox/store.ts';
 import { goodPassword, operator, type TestApp } from '../../../server/test-kit/new-app.ts';
+import { seedOverview } from './overview-seed.ts';
 import { hostileTexts, seedAccount, type Seeded } from './seed.ts';
 
 /** @returns the data of an account with keys of every kind, which the administrator looks at */
@@ -23,6 +24,7 @@ export async function seedAdministration(app: TestApp, administratorEmail: strin
     events: ['account.email_changed'],
   });
   await seedOutbox(app);
+  await seedOverview(app, webhook.id);
   return { ...seeded, webhookId: webhook.id, email: administratorEmail };
 }
 

@@ -12,8 +12,9 @@ import type { Db } from '../foundation/database/db.ts';
 import { durabilityOf, type Durability } from '../foundation/database/durability.ts';
 import { plural } from '../foundation/plural.ts';
 import { readTemplates } from '../modules/mail/templates/templates.ts';
-import type { Outbox, WaitingJobs } from '../modules/outbox/outbox.ts';
-import type { SigningKeys } from '../modules/signing-keys/signing-keys.ts';
+import { jobLateMs, type Outbox, type WaitingJobs } from '../modules/outbox/outbox.ts';
+import { signingKeyAgeDaysMax, type SigningKeys } from '../modules/signing-keys/signing-keys.ts';
+import type { Finding } from '../modules/overview/attention.ts';
 import type { Config } from './config.ts';
 import { warningsOf } from './config-warnings.ts';
 import { masterKeyPath } from './earlier-installation.ts';
@@ -24,10 +25,6 @@ export interface Check {
   readonly state: 'ok' | 'note' | 'warning' | 'failed';
   readonly detail: string;
 }
-
-/** An older signing key should be rotated (ASVS 11.1.1). */
-const signingKeyAgeDaysMax = 180;
-const outboxAgeMsMax = 900_000;
 
 export interface CheckedInstallation {
   readonly config: Config;
@@ -52,17 +49,33 @@ export const configurationChecks = (config: Config): Check[] => [
 ];
 
 /** @throws DomainError `unavailable` */
-export async function installationChecks({
-  config,
-  db,
-  clock,
-  outbox,
-  signingKeys,
-}: CheckedInstallation): Promise<Check[]> {
+export async function installationChecks(installation: CheckedInstallation): Promise<Check[]> {
+  const { clock, outbox, signingKeys } = installation;
   const keys = await signingKeys.list();
   const active = keys.find(({ state }) => state === 'active');
   const ageDays = active ? Math.floor((clock.now() - active.activatesAt) / dayMs) : 0;
   const isOld = ageDays > signingKeyAgeDaysMax;
+  return [
+    ...(await databaseChecks(installation)),
+    {
+      name: 'signing key',
+      state: !active ? 'note' : isOld ? 'warning' : 'ok',
+      detail: active
+        ? `${active.kid} (${active.alg}) has signed for ${ageDays} days${isOld ? '; run `keyreeve signing-key rotate`' : ''}`
+        : 'none; `serve` creates the first',
+    },
+    ...checkOutbox(await outbox.waiting()),
+  ];
+}
+
+/** What the overview reports of the checks; it has items of its own for jobs and signing keys. @throws DomainError `unavailable` */
+export const findingsOf = async (installation: Pick<CheckedInstallation, 'config' | 'db'>): Promise<Finding[]> =>
+  [...(await databaseChecks(installation)), ...configurationChecks(installation.config)].flatMap(
+    ({ name, state, detail }) => (state === 'warning' || state === 'failed' ? [{ name, state, detail }] : []),
+  );
+
+/** Of the database and of the settings that depend on its content. @throws DomainError `unavailable` */
+export async function databaseChecks({ config, db }: Pick<CheckedInstallation, 'config' | 'db'>): Promise<Check[]> {
   return [
     {
       name: 'database',
@@ -77,21 +90,12 @@ export async function installationChecks({
     })),
     ...(await keyPrefixWarnings(db, config)).map((detail): Check => ({ name: 'key prefix', state: 'warning', detail })),
     ...(await catalogueWarnings(db, config)).map((detail): Check => ({ name: 'scopes', state: 'warning', detail })),
-    {
-      name: 'signing key',
-      state: !active ? 'note' : isOld ? 'warning' : 'ok',
-      detail: active
-        ? `${active.kid} (${active.alg}) has signed for ${ageDays} days${isOld ? '; run `keyreeve signing-key rotate`' : ''}`
-        : 'none; `serve` creates the first',
-    },
-    ...checkOutbox(await outbox.waiting()),
   ];
 }
 
-/** The service starts jobs immediately. An old job has failed repeatedly, or no service runs. */
 const checkOutbox = (waiting: readonly WaitingJobs[]): Check[] =>
   waiting
-    .filter(({ oldestMs }) => oldestMs > outboxAgeMsMax)
+    .filter(({ oldestMs }) => oldestMs > jobLateMs)
     .map(({ kind, count, oldestMs }) => ({
       name: 'outbox',
       state: 'warning',

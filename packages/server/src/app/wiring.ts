@@ -22,6 +22,7 @@ import { ExpiryNotices } from '../modules/api-keys/expiry-notices.ts';
 import { Entitlements } from '../modules/scope-catalogue/entitlements.ts';
 import { ScopeCatalogue } from '../modules/scope-catalogue/scope-catalogue.ts';
 import type { Clock } from '../foundation/clock.ts';
+import { findingsOf } from './checks.ts';
 import { ConfigError, type Config } from './config.ts';
 import { deleteCodeFile } from './first-start.ts';
 import { newGithubReports } from './github-reports.ts';
@@ -49,6 +50,7 @@ import { SmtpServer } from '../modules/mail/smtp.ts';
 import { readTemplates, type Templates } from '../modules/mail/templates/templates.ts';
 import { Outbox, type OutboxOptions } from '../modules/outbox/outbox.ts';
 import { Minutes } from '../modules/overview/minutes.ts';
+import { Attention } from '../modules/overview/attention.ts';
 import { Overview } from '../modules/overview/overview.ts';
 import { Managers } from '../modules/service-accounts/managers.ts';
 import { ServiceAccounts } from '../modules/service-accounts/service-accounts.ts';
@@ -305,8 +307,14 @@ export function wire(options: WiringOptions): Services {
       clock,
       outbox,
       hasher,
-      endpoints: webhooks.endpoints,
-      signingKeys: signIn.signingKeys,
+      attention: new Attention({
+        db,
+        clock,
+        outbox,
+        endpoints: webhooks.endpoints,
+        signingKeys: signIn.signingKeys,
+        findings: () => findingsOf({ config, db }),
+      }),
       newestEvents: async (max) => (await directory.auditLog.page({ limit: String(max) })).events,
     }),
     quotaNotices,

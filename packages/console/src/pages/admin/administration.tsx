@@ -8,6 +8,7 @@ import { AdminKeysPage } from './keys/keys-page.tsx';
 import { AdministeredKeyPage } from './accounts/administered-key-page.tsx';
 import { MailPage } from './mail/mail-page.tsx';
 import { AuditPage } from './audit/audit-page.tsx';
+import { OverviewPage } from './overview/overview-page.tsx';
 import { Navigation } from './navigation.tsx';
 import { ScopesPage } from './scopes/scopes-page.tsx';
 import { WebhookPage } from './webhooks/webhook-page.tsx';
@@ -25,6 +26,7 @@ export const Administration = () => (
     <div class="administration-page">
       <Router>
         <Route path="/" component={ToFirstPage} />
+        <Route path="/overview" component={OverviewPage} />
         <Route path="/accounts" component={AccountsPage} />
         <Route path="/keys" component={AdminKeysPage} />
         <Route path="/scopes" component={ScopesPage} />
@@ -44,6 +46,6 @@ export const Administration = () => (
 
 function ToFirstPage() {
   const { route } = useLocation();
-  useLayoutEffect(() => route('/console/admin/accounts', true), [route]);
+  useLayoutEffect(() => route('/console/admin/overview', true), [route]);
   return null;
 }

@@ -8,6 +8,7 @@ import { text } from '../../text/text.ts';
 /** The last part of the path, and the label. In the order of the navigation. */
 const pages = () =>
   [
+    ['overview', adminText.general.overview],
     ['accounts', adminText.general.accounts],
     ['keys', adminText.general.keys],
     ['scopes', adminText.general.scopes],

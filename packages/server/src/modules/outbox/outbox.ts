@@ -56,6 +56,9 @@ export interface OutboxOptions {
   }) => void;
 }
 
+/** The service starts jobs immediately. An older job has failed repeatedly, or no process runs jobs. */
+export const jobLateMs = 900_000;
+
 const pollEveryMs = 1_000;
 /**
  * After this time another process may claim the jobs of a dead process. A live one renews the claims of its running

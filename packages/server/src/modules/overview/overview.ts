@@ -1,22 +1,19 @@
 /** The overview of administrators: what the processes did in the last hour, and what needs attention. */
 import { limits, type AuditPage, type Overview as Shown } from '@keyreeve/contract';
-import { dayMs, toInstant, type Clock } from '../../foundation/clock.ts';
+import { toInstant, type Clock } from '../../foundation/clock.ts';
 import type { Db } from '../../foundation/database/db.ts';
 import { quantileMs } from '../../foundation/latency-histogram.ts';
 import type { PasswordHasher } from '../../foundation/crypto/password.ts';
-import { listFailingJobs } from '../outbox/store.ts';
 import type { Outbox } from '../outbox/outbox.ts';
-import type { SigningKeys } from '../signing-keys/signing-keys.ts';
-import type { Endpoints } from '../webhooks/endpoints.ts';
+import { isRunning, type Attention } from './attention.ts';
 import { minuteMs, type ByResult, type MinuteCounts } from './minutes.ts';
-import { listInstances, listMinutes, type InstanceRow } from './store.ts';
+import { listInstances, listMinutes } from './store.ts';
 
 export interface OverviewOptions {
   readonly db: Db;
   readonly clock: Clock;
   readonly outbox: Outbox;
-  readonly endpoints: Pick<Endpoints, 'list'>;
-  readonly signingKeys: Pick<SigningKeys, 'list'>;
+  readonly attention: Pick<Attention, 'list'>;
   readonly hasher: Pick<PasswordHasher, 'stats'>;
   /** The newest events of the audit log. */
   readonly newestEvents: (limit: number) => Promise<AuditPage['events']>;
@@ -26,11 +23,6 @@ const minutesShown = 60;
 /** The quantiles are of these last minutes. */
 const latencyMinutes = 5;
 const instancesMax = 100;
-/** A process writes each minute; it may miss one. */
-const unseenMs = 3 * minuteMs;
-const signingKeyOldMs = 365 * dayMs;
-
-type Attention = Shown['attention'][number];
 
 export class Overview {
   readonly #options: OverviewOptions;
@@ -41,7 +33,7 @@ export class Overview {
 
   /** @throws DomainError `unavailable` */
   async read(): Promise<Shown> {
-    const { db, clock, outbox, hasher, newestEvents } = this.#options;
+    const { db, clock, outbox, hasher, newestEvents, attention } = this.#options;
     const now = clock.now();
     const end = now - (now % minuteMs);
     const rows = await listMinutes(db, end - minutesShown * minuteMs);
@@ -56,11 +48,12 @@ export class Overview {
     const { running, waiting } = hasher.stats;
     return {
       now: toInstant(now),
-      instances: instances.map(({ id, version, startedAt, seenAt }) => ({
-        id,
-        version,
-        startedAt: toInstant(startedAt),
-        seenAt: toInstant(seenAt),
+      instances: instances.map((instance) => ({
+        id: instance.id,
+        version: instance.version,
+        startedAt: toInstant(instance.startedAt),
+        seenAt: toInstant(instance.seenAt),
+        isRunning: isRunning(instance, now),
       })),
       minutes: minutes.map(({ at, counts }) => ({
         at: toInstant(at),
@@ -80,26 +73,8 @@ export class Overview {
         oldestSeconds: Math.max(0, Math.round(oldestMs / 1_000)),
       })),
       events: await newestEvents(limits.overviewEventsMax),
-      attention: await this.#attention(now, instances),
+      attention: await attention.list(instances),
     };
-  }
-
-  async #attention(now: number, instances: readonly InstanceRow[]): Promise<Attention[]> {
-    const { db, endpoints, signingKeys } = this.#options;
-    const found: (Omit<Attention, 'since'> & { since: number })[] = [];
-    for (const { kind, count, since } of await listFailingJobs(db))
-      if (kind !== 'webhook') found.push({ code: 'mail_failing', since, detail: `${count}` });
-    for (const { id, disabledAt, lastFailedAt, lastDeliveredAt } of await endpoints.list())
-      if (disabledAt === null && lastFailedAt !== null && lastFailedAt >= (lastDeliveredAt ?? 0))
-        found.push({ code: 'webhook_failing', since: lastDeliveredAt ?? lastFailedAt, detail: id });
-    for (const { kid, state, activatesAt } of await signingKeys.list()) {
-      if (state === 'next') found.push({ code: 'signing_key_waiting', since: activatesAt, detail: kid });
-      if (state === 'active' && now - activatesAt > signingKeyOldMs)
-        found.push({ code: 'signing_key_old', since: activatesAt, detail: kid });
-    }
-    for (const { id, seenAt } of instances)
-      if (now - seenAt > unseenMs) found.push({ code: 'instance_missing', since: seenAt, detail: id });
-    return found.map(({ code, since, detail }) => ({ code, since: toInstant(since), detail }));
   }
 }
 

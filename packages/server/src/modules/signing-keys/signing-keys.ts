@@ -55,6 +55,9 @@ export interface SigningKeysOptions {
   readonly revocations?: Revocations | undefined;
 }
 
+/** An older signing key should be rotated (ASVS 11.1.1). */
+export const signingKeyAgeDaysMax = 180;
+
 const skewMs = limits.clockSkewSeconds * 1000;
 const kidPattern = /^[A-Za-z0-9_-]{22}$/;
 

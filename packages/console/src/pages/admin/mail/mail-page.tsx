@@ -16,6 +16,7 @@ import { config } from '../../../session.ts';
 import { adminText } from '../../../text/admin-text.ts';
 import { text } from '../../../text/text.ts';
 import { firstMatches } from '../bounded-search.ts';
+import { jobKindLabel } from './job-kind.ts';
 import { TestMailDialog } from './test-mail-dialog.tsx';
 
 type Outbox = ResponseOf<'GET /admin/outbox'>;
@@ -105,13 +106,10 @@ const Filters = ({ list }: { readonly list: List<Job> }) => (
   </ListHeader>
 );
 
-/** An instance of a later version may have added kinds. */
-const labelOf = (kind: string): string => (adminText.mail.kinds as Readonly<Record<string, string>>)[kind] ?? kind;
-
 function kindColumns(): readonly Column<Outbox['kinds'][number]>[] {
   const texts = adminText.mail;
   return [
-    { label: texts.kind, cell: ({ kind }) => labelOf(kind) },
+    { label: texts.kind, cell: ({ kind }) => jobKindLabel(kind) },
     { label: texts.count, align: 'end', cell: ({ count }) => count },
     { label: texts.oldest, cell: ({ oldestAt }) => <Time at={oldestAt} /> },
   ];
@@ -120,7 +118,7 @@ function kindColumns(): readonly Column<Outbox['kinds'][number]>[] {
 function columns(): readonly Column<Job>[] {
   const texts = adminText.mail;
   return [
-    { label: texts.kind, cell: ({ kind }) => labelOf(kind) },
+    { label: texts.kind, cell: ({ kind }) => jobKindLabel(kind) },
     {
       label: texts.state,
       priority: 'below',

@@ -77,7 +77,11 @@ export function ScopesPage() {
 
 const columnsOf = (onEdit: (scope: Scope) => void, onDelete: (name: string) => void): readonly Column<Scope>[] => [
   { label: adminText.scopes.name, cell: ({ name }) => <code class="account-name">{name}</code> },
-  { label: adminText.scopes.description, priority: 'medium', cell: ({ description }) => <bdi>{description}</bdi> },
+  {
+    label: adminText.scopes.description,
+    priority: 'medium',
+    cell: ({ description }) => <bdi class="wrap">{description}</bdi>,
+  },
   {
     label: adminText.scopes.state,
     priority: 'below',

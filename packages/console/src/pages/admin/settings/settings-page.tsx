@@ -73,7 +73,11 @@ function checkColumns(): readonly Column<Check>[] {
   const texts = adminText.settings;
   return [
     { label: texts.check, cell: ({ name }) => <ServerText>{name}</ServerText> },
-    { label: texts.state, cell: ({ state }) => <Badge tone={tones[state]}>{texts.states[state]}</Badge> },
+    {
+      label: texts.state,
+      priority: 'below',
+      cell: ({ state }) => <Badge tone={tones[state]}>{texts.states[state]}</Badge>,
+    },
     { label: texts.detail, priority: 'below', cell: ({ detail }) => <ServerText>{detail}</ServerText> },
   ];
 }

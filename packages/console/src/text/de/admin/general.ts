@@ -1,5 +1,6 @@
 /** German texts that several pages of administrators use. */
 export const general = {
+  overview: 'Übersicht',
   accounts: 'Konten',
   keys: 'API-Schlüssel',
   webhooks: 'Webhooks',

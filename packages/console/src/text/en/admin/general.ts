@@ -1,5 +1,6 @@
 /** English texts that several pages of administrators use. */
 export const general = {
+  overview: 'Overview',
   accounts: 'Accounts',
   keys: 'API keys',
   webhooks: 'Webhooks',

@@ -1,13 +1,12 @@
-/** The overview of administrators: sums over processes, minutes and attention. */
+/** The overview of administrators: sums over processes, and minutes. */
 import assert from 'node:assert/strict';
 import type { Overview } from '@keyreeve/contract';
-import { dayMs } from '../../../foundation/clock.ts';
 import { LatencyHistogram, quantileMs } from '../../../foundation/latency-histogram.ts';
 import { administer, newAdministrator } from '../../../../test-kit/administrators.ts';
 import { test } from '../../../../test-kit/app-on-each-database.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { bearer, newApp, type SignedIn, type TestApp } from '../../../../test-kit/new-app.ts';
-import { now, operator } from '../../../../test-kit/rows.ts';
+import { now } from '../../../../test-kit/rows.ts';
 import { onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
 import { Minutes, type MinutesOptions } from '../minutes.ts';
 import { listInstances, listMinutes } from '../store.ts';
@@ -43,39 +42,15 @@ test('the overview has what was counted in the last minute, and this process', a
   assert.deepEqual(overview.minutes[0]?.results, []);
   assert.ok(overview.verificationMs.p50 !== null && overview.databaseMs.p99 !== null);
   assert.deepEqual(
-    overview.instances.map(({ id, seenAt }) => [id, seenAt]),
-    [[minutes.id, overview.now]],
+    overview.instances.map(({ id, seenAt, isRunning }) => [id, seenAt, isRunning]),
+    [[minutes.id, overview.now, true]],
   );
-  assert.deepEqual([overview.attention, overview.hashing.running], [[], 0]);
+  assert.equal(overview.hashing.running, 0);
   assert.equal(overview.events[0]?.action, 'api_key.created');
   // What was counted is not counted again.
   app.clock.advance({ seconds: 60 });
   await minutes.write();
   assert.deepEqual((await read(app, administrator)).minutes.at(-1)?.results, []);
-});
-
-test('a failing endpoint, a waiting and an old signing key and a missing process need attention', async () => {
-  await using app = await newApp({ environment: { KEYREEVE_WEBHOOK_TARGETS: '127.0.0.0/8' } });
-  const { minutes, signingKeys, webhooks } = app.service.services;
-  await minutes.write();
-  const [active] = await signingKeys.list();
-  app.clock.advance({ seconds: (366 * dayMs) / 1_000 });
-  const administrator = await newAdministrator(app);
-  const next = await signingKeys.rotate(operator, { immediately: false });
-  const endpoint = await webhooks.endpoints.create(operator, { url: 'http://127.0.0.1:1/', events: ['scope.set'] });
-  await webhooks.sender
-    .deliver({
-      id: 'msg_1',
-      payload: { endpointId: endpoint.id, body: JSON.stringify({ type: 'scope.set', timestamp: new Date(now) }) },
-    })
-    .catch(() => undefined);
-  const { attention } = await read(app, administrator);
-  assert.deepEqual(attention.map(({ code, detail }) => `${code} ${detail}`).toSorted(), [
-    `instance_missing ${minutes.id}`,
-    `signing_key_old ${active?.kid ?? ''}`,
-    `signing_key_waiting ${next.kid}`,
-    `webhook_failing ${endpoint.id}`,
-  ]);
 });
 
 const newMinutes = (db: MinutesOptions['db'], clock: FakeClock) => {
