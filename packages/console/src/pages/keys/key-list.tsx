@@ -9,10 +9,12 @@ import { lazyPage } from '../../parts/lazy-page.tsx';
 import { ListHeader, Search } from '../../parts/list-header.tsx';
 import { Empty, Loaded } from '../../parts/loaded.tsx';
 import { Menu } from '../../parts/menu.tsx';
+import { Notice } from '../../parts/notice.tsx';
 import { Pager } from '../../parts/pager.tsx';
 import { Sparkline } from '../../parts/sparkline.tsx';
 import { Table, type Column } from '../../parts/table.tsx';
 import { Time } from '../../parts/time.tsx';
+import { hasSecret } from '../../secret-text.ts';
 import { config } from '../../session.ts';
 import { text } from '../../text/text.ts';
 import { DeleteKeyDialog, deletion, DeletionNotice } from './delete-key-dialog.tsx';
@@ -42,7 +44,7 @@ export function KeyList({ owner, isCreating }: KeyListProps) {
   const list = useList<ListedKey>(
     ['search', 'state'],
     (query, abort) => owner.list({ limit: '100', ...query, ...(hasUsage && { usage: '7d' }) }, abort),
-    { state: states, sort: sorts },
+    { search: (value) => !hasSecret(value), state: states, sort: sorts },
   );
   const deleting = useSignal<{ readonly row: ListedKey; readonly index: number }>();
   const element = useRef<HTMLDivElement>(null);
@@ -109,17 +111,33 @@ export function KeyList({ owner, isCreating }: KeyListProps) {
 /** `leaked` is among the disabled ones. */
 const filterStates = () => Object.fromEntries(states.map((state) => [state, text.keys.states[state]]));
 
-const Filters = ({ list }: { readonly list: List<ListedKey> }) => (
-  <ListHeader>
-    <Search label={text.keys.search} value={list.searchText} onSearch={list.search} />
-    <FilterSelect list={list} name="state" label={text.keys.state} all={text.keys.allStates} options={filterStates()} />
-    {list.hasFilters && (
-      <Button kind="link" onClick={list.clearFilters}>
-        {text.general.clearFilters}
-      </Button>
-    )}
-  </ListHeader>
-);
+function Filters({ list }: { readonly list: List<ListedKey> }) {
+  const isSecret = useSignal(false);
+  const search = (typed: string): void => {
+    isSecret.value = hasSecret(typed);
+    list.search(isSecret.value ? '' : typed);
+  };
+  return (
+    <>
+      <ListHeader>
+        <Search label={text.keys.search} value={list.searchText} onSearch={search} />
+        <FilterSelect
+          list={list}
+          name="state"
+          label={text.keys.state}
+          all={text.keys.allStates}
+          options={filterStates()}
+        />
+        {list.hasFilters && (
+          <Button kind="link" onClick={list.clearFilters}>
+            {text.general.clearFilters}
+          </Button>
+        )}
+      </ListHeader>
+      {isSecret.value && <Notice role="status">{text.keys.searchOfSecret}</Notice>}
+    </>
+  );
+}
 
 function columnsOf(
   { keyPath }: KeyOwner,

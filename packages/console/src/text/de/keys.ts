@@ -9,6 +9,8 @@ export const keys = {
   none: 'Noch keine API-Schlüssel',
   noneIntro: 'Erstellen Sie für jedes Programm einen Schlüssel. So können Sie jeden einzeln erneuern oder löschen.',
   search: 'Schlüssel suchen',
+  searchOfSecret:
+    'Nach einem Geheimnis wird nicht gesucht, weil es in der URL bliebe. Vergleichen Sie seine letzten vier Zeichen mit der Liste.',
   allStates: 'Alle Zustände',
   nickname: 'Name',
   nicknameHint: 'Das Programm, das den Schlüssel verwendet, zum Beispiel „Abrechnung“.',

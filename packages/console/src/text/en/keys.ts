@@ -9,6 +9,8 @@ export const keys = {
   none: 'No API keys yet',
   noneIntro: 'Create a key for each program, so that you can rotate or delete one without the others.',
   search: 'Search keys',
+  searchOfSecret:
+    'A secret is not searched for, because the URL would keep it. Compare its last four characters with the list.',
   allStates: 'All states',
   nickname: 'Nickname',
   nicknameHint: 'The program that uses the key, for example “billing worker”.',

@@ -1,6 +1,7 @@
 /** The filters of the list of all keys, from the values in the URL to those of the API. */
 import type { RequestOf } from '../../../api.ts';
 import type { ListQuery } from '../../../list.ts';
+import { hasSecret } from '../../../secret-text.ts';
 
 type Query = NonNullable<RequestOf<'GET /admin/api-keys'>['query']>;
 
@@ -11,16 +12,12 @@ export const accountIdPattern = 'acc_[0-9A-Za-z]{1,60}';
 
 /** Whether the URL can have a value of a filter. */
 export const keyFilters: Readonly<Record<string, (value: string) => boolean>> = {
-  search: (value) => !isSecret(value),
+  search: (value) => !hasSecret(value),
   owner: (value) => new RegExp(`^${accountIdPattern}$`).test(value),
   scope: (value) => /^[\x21-\x7e]{1,64}$/.test(value),
   unusedSince: isDate,
   expiresBefore: isDate,
 };
-
-/** Whether a text may be a whole secret, which must not be in a URL. */
-export const isSecret = (text: string): boolean =>
-  /^\S{32,}$/.test(text) && !text.includes('…') && [/\d/, /[a-z]/, /[A-Z]/].every((kind) => kind.test(text));
 
 /** At the beginning of the day in the person's time zone. */
 const instantOf = (date: string | undefined): { at?: string } =>

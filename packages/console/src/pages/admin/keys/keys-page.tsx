@@ -12,6 +12,7 @@ import { Page } from '../../../parts/page.tsx';
 import { Pager } from '../../../parts/pager.tsx';
 import { Table, type Column } from '../../../parts/table.tsx';
 import { Time } from '../../../parts/time.tsx';
+import { secretIn } from '../../../secret-text.ts';
 import { adminText } from '../../../text/admin-text.ts';
 import { text } from '../../../text/text.ts';
 import { DeleteKeyDialog, deletion, DeletionNotice } from '../../keys/delete-key-dialog.tsx';
@@ -21,7 +22,7 @@ import { accountPath, nameOf } from '../accounts/account.tsx';
 import { firstMatches } from '../bounded-search.ts';
 import { administeredKeysOf, ownedKeyPath, type OwnedKey } from './administered-keys.ts';
 import { FindKeyDialog } from './find-key-dialog.tsx';
-import { accountIdPattern, isSecret, keyFilters, keyQueryOf } from './key-search.ts';
+import { accountIdPattern, keyFilters, keyQueryOf } from './key-search.ts';
 
 export function AdminKeysPage() {
   const deleting = useSignal<OwnedKey>();
@@ -98,8 +99,9 @@ const Filters = ({ list, onSecret }: FiltersProps) => (
       label={adminText.keys.search}
       value={list.searchText}
       onSearch={(typed) => {
-        list.search(isSecret(typed) ? '' : typed);
-        if (isSecret(typed)) onSecret(typed);
+        const secret = secretIn(typed);
+        list.search(secret === undefined ? typed : '');
+        if (secret !== undefined) onSecret(secret);
       }}
     />
     <FilterField list={list} name="owner" label={adminText.keys.owner} pattern={accountIdPattern} placeholder="acc_…" />
