@@ -65,3 +65,20 @@ const insertManyEvents = sql('test_insert_many_events', {
 export async function insertEvents(db: Db, events: readonly ManyEvent[]): Promise<void> {
   await db.transaction((tx) => tx.run(insertManyEvents, [JSON.stringify(events)]));
 }
+
+const insertManyAccounts = sql('test_insert_many_accounts', {
+  sqlite: `insert into accounts (id, email, email_key, password_hash, role, session_epoch, created_at, updated_at)
+    select value ->> '$.id', value ->> '$.email', value ->> '$.email', '', 'user', 0, $2, $2 from json_each($1) order by key`,
+  postgres: `insert into accounts (id, email, email_key, password_hash, role, session_epoch, created_at, updated_at)
+    select id, email, email, '', 'user', 0, $2, $2
+    from rows from (json_to_recordset($1::json) as (id text, email text)) with ordinality order by ordinality`,
+});
+
+/** Without a password. */
+export async function insertAccounts(
+  db: Db,
+  accounts: readonly { readonly id: string; readonly email: string }[],
+  now: number,
+): Promise<void> {
+  await db.transaction((tx) => tx.run(insertManyAccounts, [JSON.stringify(accounts), now]));
+}

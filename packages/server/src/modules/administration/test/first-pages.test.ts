@@ -1,0 +1,58 @@
+/** The first pages of administrators in an installation with 10,000 accounts, 10,000 keys and 100,000 audit events. */
+import assert from 'node:assert/strict';
+import { dayMs } from '../../../foundation/clock.ts';
+import { countDatabaseReads } from '../../../../test-kit/database-reads.ts';
+import { administer, newAdministrator } from '../../../../test-kit/administrators.ts';
+import { test } from '../../../../test-kit/app-on-each-database.ts';
+import { insertAccounts, insertEvents, insertKeys } from '../../../../test-kit/many-rows.ts';
+import { newApp } from '../../../../test-kit/new-app.ts';
+
+const count = 10_000;
+const numbers = Array.from({ length: count }, (_, n) => n);
+const idOf = (n: number): string => `acc_${String(n).padStart(22, '0')}`;
+
+async function newLargeInstallation() {
+  const app = await newApp();
+  const now = app.clock.now();
+  const accounts = numbers.map((n) => ({ id: idOf(n), email: `person${n}@example.com` }));
+  await insertAccounts(app.db, accounts, now);
+  await insertKeys(
+    app.db,
+    idOf(0),
+    numbers.map((n) => ({ id: n + 1, nickname: `key ${n}`, createdAt: now - n, hint: 'krv_…x7Qa' })),
+  );
+  for (let part = 0; part < 10; part++)
+    await insertEvents(
+      app.db,
+      numbers.map((n) => ({ at: now - dayMs + part * count + n, accountId: idOf(n), target: String(n) })),
+    );
+  return app;
+}
+
+test('each first page of a large installation takes few reads and has at most 100 rows', async () => {
+  await using app = await newLargeInstallation();
+  const administrator = await newAdministrator(app);
+  // Lists with a condition that no index serves read one row more, where the search ends.
+  for (const [path, member, readsMax] of [
+    ['accounts', 'accounts', 2],
+    ['accounts?query=example.com', 'accounts', 2],
+    ['accounts?query=person9999', 'accounts', 2],
+    ['accounts?state=enabled', 'accounts', 2],
+    ['api-keys', 'apiKeys', 2],
+    ['api-keys?nickname=key', 'apiKeys', 2],
+    ['api-keys?hint=x7Qa', 'apiKeys', 2],
+    [`api-keys?owner=${idOf(0)}`, 'apiKeys', 2],
+    ['audit', 'events', 3],
+    [`audit?account=${idOf(5)}`, 'events', 3],
+    ['audit?target=9999', 'events', 3],
+    ['audit?action=api_key.created', 'events', 3],
+  ] as const) {
+    using reads = countDatabaseReads();
+    const { status, json, text } = await administer(app, administrator, 'GET', path);
+    const names = reads.names().filter((name) => !name.includes('signing_key'));
+    assert.equal(status, 200, text);
+    const rows = (json as Record<string, unknown[]>)[member] ?? [];
+    assert.ok(rows.length <= 100, `${path}: ${rows.length} rows`);
+    assert.ok(names.length <= readsMax, `${path}: ${names.join(', ')}`);
+  }
+});
