@@ -4,6 +4,7 @@ import type { KeyLimits, QuotaUse } from '@keyreeve/contract';
 import type { Account, Role } from '../modules/accounts/accounts.ts';
 import { toInstant } from '../foundation/clock.ts';
 import { addIdentityCommands } from './account-identity.ts';
+import { addPasskeyCommands } from './account-passkeys.ts';
 import { isService, labelOf } from './account-text.ts';
 import { CliCommand } from './command.ts';
 import { confirm, yesHelp } from './confirm.ts';
@@ -94,6 +95,7 @@ export function accountCommand(): Command {
     )
     .examples('keyreeve account remove-second-factor you@example.com')
     .action(removeSecondFactor);
+  addPasskeyCommands(account);
   addIdentityCommands(account);
   withAccount(account.command('delete'))
     .description('Delete an account with its sessions and API keys. This cannot be undone.')

@@ -128,13 +128,17 @@ export class Passkeys {
 
   /** Oldest first. */
   async list({ accountId }: AccountPrincipal): Promise<PasskeyList> {
-    const { db, hash, relyingParty } = this.#options;
-    const rows = await listPasskeys(db, accountId);
+    const { hash, relyingParty } = this.#options;
     return {
-      passkeys: rows.map((row) => this.#shown(row)),
+      passkeys: await this.listOf(accountId),
       userHandle: userHandleOf(hash, accountId),
       rpId: relyingParty?.id ?? null,
     };
+  }
+
+  /** Oldest first. */
+  async listOf(accountId: string): Promise<Passkey[]> {
+    return (await listPasskeys(this.#options.db, accountId)).map((row) => this.#shown(row));
   }
 
   /** @throws DomainError `nickname_invalid`, `passkey_not_found`, `too_many_requests`, `invalid_access_token` */
