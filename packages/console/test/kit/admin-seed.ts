@@ -1,6 +1,7 @@
 /** Accounts in every state, for the pages of administrators. */
 import { Secret } from '../../../server/src/foundation/crypto/secret.ts';
 import { insertJobTx, postponeJob } from '../../../server/src/modules/outbox/store.ts';
+import { saveTriedDeliveries } from '../../../server/src/modules/webhooks/delivery-store.ts';
 import { goodPassword, operator, type TestApp } from '../../../server/test-kit/new-app.ts';
 import { seedOverview } from './overview-seed.ts';
 import { hostileTexts, seedAccount, type Seeded } from './seed.ts';
@@ -23,6 +24,19 @@ export async function seedAdministration(app: TestApp, administratorEmail: strin
     // No scene causes it, so nothing is sent.
     events: ['account.email_changed'],
   });
+  await saveTriedDeliveries(
+    app.db,
+    Object.values(hostileTexts).map((error, n) => ({
+      id: `msg_${webhook.id.slice(5)}${n}`,
+      endpointId: webhook.id,
+      type: 'account.email_changed',
+      eventAt: app.clock.now(),
+      chain: null,
+      position: null,
+      attempts: [[app.clock.now(), n === 0 ? 200 : 503, 41, n === 0 ? null : error]],
+    })),
+    20,
+  );
   await seedOutbox(app);
   await seedOverview(app, webhook.id);
   return { ...seeded, webhookId: webhook.id, email: administratorEmail };

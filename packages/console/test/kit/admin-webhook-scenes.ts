@@ -33,5 +33,14 @@ export const webhookDialogScenes: readonly Scene[] = [
   webhookAction('rotate', 1),
   webhookAction('disable', 2),
   webhookAction('delete', 3),
+  {
+    name: 'admin-webhook-replay',
+    as,
+    path: webhookPath,
+    act: async (page) => {
+      await page.locator('.section-header .button').first().click();
+      await page.locator('dialog [type=submit]').waitFor();
+    },
+  },
   { name: 'admin-scope-declare', as, path: '/console/admin/scopes', act: openCreation },
 ];

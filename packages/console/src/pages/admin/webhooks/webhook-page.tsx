@@ -18,6 +18,7 @@ import { Time } from '../../../parts/time.tsx';
 import { useAction, useResource } from '../../../resource.ts';
 import { adminText } from '../../../text/admin-text.ts';
 import { text } from '../../../text/text.ts';
+import { DeliveriesSection } from './deliveries-section.tsx';
 import { webhooksPath, WebhookState, type Webhook } from './webhook.tsx';
 
 type DialogName = 'rotate' | 'disable' | 'delete';
@@ -72,6 +73,7 @@ function WebhookView({ id }: { readonly id: string }) {
         {(loaded) => (
           <div class="sections">
             <WebhookFacts webhook={loaded} />
+            <DeliveriesSection id={id} />
           </div>
         )}
       </Loaded>

@@ -1,0 +1,148 @@
+/** The log of a webhook's deliveries, and their replay. */
+import { useSignal } from '@preact/signals';
+import { call, type RequestOf, type ResponseOf } from '../../../api.ts';
+import { useList } from '../../../list.ts';
+import { ActionDialog } from '../../../parts/action-dialog.tsx';
+import { announce } from '../../../parts/announce.tsx';
+import { Badge } from '../../../parts/badge.tsx';
+import { Button } from '../../../parts/button.tsx';
+import { FilterSelect } from '../../../parts/filter-select.tsx';
+import { ListHeader } from '../../../parts/list-header.tsx';
+import { Empty, Loaded } from '../../../parts/loaded.tsx';
+import { Pager } from '../../../parts/pager.tsx';
+import { ProblemNotice } from '../../../parts/problem-notice.tsx';
+import { Section } from '../../../parts/section.tsx';
+import { Select } from '../../../parts/select.tsx';
+import { ServerText } from '../../../parts/server-text.tsx';
+import { Table, type Column } from '../../../parts/table.tsx';
+import { Time } from '../../../parts/time.tsx';
+import { useAction } from '../../../resource.ts';
+import { adminText } from '../../../text/admin-text.ts';
+import { text } from '../../../text/text.ts';
+
+type Query = NonNullable<RequestOf<'GET /admin/webhooks/:id/deliveries'>['query']>;
+type Delivery = ResponseOf<'GET /admin/webhooks/:id/deliveries'>['deliveries'][number];
+
+const states = ['waiting', 'delivered', 'failed'] as const;
+const tones = { waiting: 'neutral', delivered: 'good', failed: 'bad' } as const;
+const hourMs = 3_600_000;
+
+export function DeliveriesSection({ id }: { readonly id: string }) {
+  const isReplaying = useSignal(false);
+  const list = useList<Delivery>(
+    ['state'],
+    async (query, signal) => {
+      const request = { params: { id }, query: { limit: '20', ...query } as Query, signal };
+      const { deliveries, nextCursor } = await call('GET /admin/webhooks/:id/deliveries', request);
+      return { items: deliveries, nextCursor };
+    },
+    { state: states },
+  );
+  const replay = useAction(async (delivery: string) => {
+    await call('POST /admin/webhooks/:id/deliveries/:delivery/replay', { params: { id, delivery } });
+    announce(adminText.webhooks.replayed(1));
+    await list.reload();
+  });
+  const texts = adminText.webhooks;
+  return (
+    <Section
+      title={texts.deliveries}
+      description={texts.deliveriesIntro}
+      actions={<Button onClick={() => void (isReplaying.value = true)}>{texts.replayFailed}</Button>}
+    >
+      {replay.problem && <ProblemNotice problem={replay.problem} />}
+      <ListHeader>
+        <FilterSelect
+          list={list}
+          name="state"
+          label={texts.state}
+          all={texts.allDeliveries}
+          options={texts.deliveryStates}
+        />
+      </ListHeader>
+      <Loaded of={list}>
+        {({ items }) =>
+          items.length > 0 ? (
+            <Table
+              label={texts.deliveries}
+              rows={items}
+              keyOf={(delivery) => delivery.id}
+              columns={columnsOf((delivery) => void replay.run(delivery))}
+            />
+          ) : (
+            <Empty title={list.isEmpty ? texts.noDeliveries : text.general.noMatch} />
+          )
+        }
+      </Loaded>
+      <Pager list={list} defaultSize="20" />
+      {isReplaying.value && (
+        <ReplayFailedDialog
+          id={id}
+          onReplayed={() => void list.reload()}
+          onClose={() => void (isReplaying.value = false)}
+        />
+      )}
+    </Section>
+  );
+}
+
+interface ReplayFailedDialogProps {
+  readonly id: string;
+  readonly onReplayed: () => void;
+  readonly onClose: () => void;
+}
+
+function ReplayFailedDialog({ id, onReplayed, onClose }: ReplayFailedDialogProps) {
+  const texts = adminText.webhooks;
+  return (
+    <ActionDialog
+      title={texts.replayFailed}
+      submit={texts.replay}
+      onClose={onClose}
+      act={async (fields) => {
+        const since = new Date(Date.now() - Number(fields.text('hours')) * hourMs).toISOString();
+        const { replayed } = await call('POST /admin/webhooks/:id/replay-failed', { params: { id }, body: { since } });
+        announce(texts.replayed(replayed));
+        onReplayed();
+      }}
+    >
+      <Select label={texts.replaySince} name="hours" options={Object.entries(texts.replayHours)} defaultValue="24" />
+    </ActionDialog>
+  );
+}
+
+function columnsOf(onReplay: (delivery: string) => void): readonly Column<Delivery>[] {
+  const texts = adminText.webhooks;
+  return [
+    { label: texts.event, cell: ({ event }) => <code>{event}</code> },
+    { label: texts.created, priority: 'below', cell: ({ at }) => <Time at={at} /> },
+    {
+      label: texts.state,
+      priority: 'below',
+      cell: ({ state }) => <Badge tone={tones[state]}>{texts.deliveryStates[state]}</Badge>,
+    },
+    { label: texts.attempts, priority: 'medium', align: 'end', cell: ({ attemptCount }) => attemptCount },
+    {
+      label: texts.lastAttempt,
+      priority: 'medium',
+      align: 'end',
+      cell: ({ attempts }) => texts.milliseconds(attempts.at(-1)?.ms ?? 0),
+    },
+    {
+      label: texts.lastFailure,
+      priority: 'below',
+      cell: ({ attempts }) => <ServerText>{attempts.at(-1)?.error ?? null}</ServerText>,
+    },
+    {
+      label: text.keys.actions,
+      isLabelHidden: true,
+      align: 'end',
+      cell: ({ id, event, state }) =>
+        state === 'waiting' ? null : (
+          <Button isSmall aria-label={texts.replayOf(event)} onClick={() => onReplay(id)}>
+            {texts.replay}
+          </Button>
+        ),
+    },
+  ];
+}

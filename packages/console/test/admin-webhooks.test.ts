@@ -1,0 +1,54 @@
+/** The log of a webhook's deliveries in the console, and their replay. */
+import assert from 'node:assert/strict';
+import { Secret } from '../../server/src/foundation/crypto/secret.ts';
+import { saveTriedDeliveries } from '../../server/src/modules/webhooks/delivery-store.ts';
+import { goodPassword, operator } from '../../server/test-kit/new-app.ts';
+import { until } from '../../server/test-kit/until.ts';
+import { newReceiver } from '../../server/test-kit/webhook-receiver.ts';
+import { consoleTests, signInByCookie, type ConsoleSite } from './kit/console-site.ts';
+import { hostileTexts } from './kit/seed.ts';
+
+const test = consoleTests({ environment: { KEYREEVE_WEBHOOK_TARGETS: '127.0.0.0/8' } });
+const waitMsMax = 30_000;
+
+async function openWebhook(site: ConsoleSite, id: string) {
+  const email = `root.${crypto.randomUUID().slice(0, 8)}@example.com`;
+  await site.app.service.services.accounts.create(operator, email, new Secret(goodPassword), 'admin');
+  const visitor = await site.open();
+  await signInByCookie(visitor.context, email);
+  await visitor.goto(`/console/admin/webhooks/${id}`);
+  return visitor;
+}
+
+test('an administrator replays a delivery, which arrives with the same id', async (site) => {
+  await using receiver = await newReceiver();
+  const { webhooks, scopeCatalogue } = site.app.service.services;
+  const { id } = await webhooks.endpoints.create(operator, { url: receiver.url, events: ['scope.set'] });
+  await scopeCatalogue.set(operator, `reports.${crypto.randomUUID().slice(0, 8)}`, {
+    description: '',
+    entitled: false,
+  });
+  await until('the event arrives', waitMsMax, () => receiver.received.length === 1);
+  await webhooks.log.flush();
+  const { page } = await openWebhook(site, id);
+  await page.getByRole('cell', { name: 'Delivered' }).waitFor();
+  await page.getByRole('button', { name: 'Replay scope.set' }).click();
+  await until('the event arrives again', waitMsMax, () => receiver.received.length === 2);
+  const ids = receiver.received.map(({ headers }) => headers['webhook-id']);
+  assert.equal(new Set(ids).size, 1);
+  await page.getByRole('button', { name: 'Replay failed deliveries' }).click();
+  await page.getByRole('dialog').locator('[type=submit]').click();
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+});
+
+test('hostile errors of endpoints are shown as text', async (site) => {
+  const { webhooks } = site.app.service.services;
+  const { id } = await webhooks.endpoints.create(operator, { url: 'http://127.0.0.1:9/', events: ['scope.set'] });
+  const now = site.app.clock.now();
+  const error = hostileTexts.markup;
+  const delivery = { id: 'msg_hostile', endpointId: id, type: 'scope.set', eventAt: now, chain: null, position: null };
+  await saveTriedDeliveries(site.app.db, [{ ...delivery, attempts: [[now, 503, 41, error]] }], 20);
+  const { page } = await openWebhook(site, id);
+  await page.getByText(error, { exact: true }).first().waitFor();
+  assert.equal(await page.evaluate('document.images.length'), 0);
+});
