@@ -1,16 +1,14 @@
 /** Makes a backup from one snapshot of the database, while the service runs. The file appears when it is complete. */
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
-import { link, rm } from 'node:fs/promises';
-import { dirname } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import { toInstant, type Clock } from '../../foundation/clock.ts';
+import { createComplete, FileExistsError } from '../../foundation/complete-file.ts';
 import type { InstallationKeys } from '../../foundation/crypto/master-key.ts';
 import type { Db, Reader } from '../../foundation/database/db.ts';
 import { newestSchema } from '../../foundation/database/migrate.ts';
-import { syncFolder } from '../../foundation/database/sync-folder.ts';
 import { sealLine } from '../../foundation/sealed-line.ts';
 import { BackupError, endMacOf, formatName, formatVersion, type BackupEnd, type BackupHeader } from './format.ts';
 import { pagesOf, storedTables } from './store.ts';
@@ -37,17 +35,18 @@ export async function writeBackup({ db, keys, clock, version, path }: BackupOpti
     madeAt: toInstant(clock.now()),
     installation: keys.check.toString('hex'),
   };
-  const draft = `${path}.${randomBytes(8).toString('hex')}.partial`;
   const counts: Record<string, number> = {};
   try {
-    await db.snapshot(async (reader) => {
-      const lines = Readable.from(linesOf(reader, header, keys, counts));
-      const file = createWriteStream(draft, { flags: 'wx', mode: 0o600, flush: true });
-      await (path.endsWith('.gz') ? pipeline(lines, createGzip(), file) : pipeline(lines, file));
-    });
-    await publish(draft, path);
-  } finally {
-    await rm(draft, { force: true });
+    await createComplete(path, (draft) =>
+      db.snapshot(async (reader) => {
+        const lines = Readable.from(linesOf(reader, header, keys, counts));
+        const file = createWriteStream(draft, { flags: 'wx', mode: 0o600, flush: true });
+        await (path.endsWith('.gz') ? pipeline(lines, createGzip(), file) : pipeline(lines, file));
+      }),
+    );
+  } catch (error) {
+    if (!(error instanceof FileExistsError)) throw error;
+    throw new BackupError(`${path} already exists; name another file`);
   }
   return counts;
 }
@@ -73,15 +72,4 @@ async function* linesOf(
     }
   }
   yield sealLine({ counts } satisfies BackupEnd, endMacOf(keys, digest));
-}
-
-/** Never overwrites a file. */
-async function publish(draft: string, path: string): Promise<void> {
-  try {
-    await link(draft, path);
-  } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
-    throw new BackupError(`${path} already exists; name another file`);
-  }
-  await syncFolder(dirname(path));
 }
