@@ -5,6 +5,8 @@
 import { statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { environmentMistakes, keyPrefixWarnings } from '../modules/api-keys/key-prefixes.ts';
+import { blockDetails } from '../modules/audit-retention/block-details.ts';
+import { findRetentionState, type RetentionState } from '../modules/audit-retention/store.ts';
 import { catalogueWarnings } from '../modules/scope-catalogue/warnings.ts';
 import { dayMs, type Clock } from '../foundation/clock.ts';
 import { describeDatabase } from '../foundation/database/database.ts';
@@ -90,6 +92,7 @@ export async function databaseChecks({ config, db }: Pick<CheckedInstallation, '
     })),
     ...(await keyPrefixWarnings(db, config)).map((detail): Check => ({ name: 'key prefix', state: 'warning', detail })),
     ...(await catalogueWarnings(db, config)).map((detail): Check => ({ name: 'scopes', state: 'warning', detail })),
+    ...checkRetention(config, await findRetentionState(db)),
   ];
 }
 
@@ -101,6 +104,14 @@ const checkOutbox = (waiting: readonly WaitingJobs[]): Check[] =>
       state: 'warning',
       detail: `${plural(count, kind)} waiting, the oldest for ${Math.floor(oldestMs / 60_000)} minutes; for the reason, read outbox_failed in the log`,
     }));
+
+function checkRetention({ auditDays }: Config, state: RetentionState | undefined): Check[] {
+  if (auditDays === undefined) return [];
+  const name = 'audit retention';
+  const blocked = state?.blocked;
+  if (blocked) return [{ name, state: 'warning', detail: blockDetails[blocked] }];
+  return [{ name, state: 'ok', detail: `audit events are removed after ${auditDays} days` }];
+}
 
 /** SQLite has no settings that affect durability. */
 function checkServer({ database }: Config, { version: serverVersion, warnings }: Durability): Check[] {

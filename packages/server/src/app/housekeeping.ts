@@ -1,6 +1,6 @@
 /**
- * Periodic work: writes usage, times of last use and used-up quotas, deletes expired rows and old usage, disables unused
- * keys, sends expiry notices, logs counts of verifications and audit checkpoints.
+ * Periodic work: writes usage, times of last use and used-up quotas, deletes expired rows, old usage and old audit events,
+ * disables unused keys, sends expiry notices, logs counts of verifications and audit checkpoints.
  */
 import { limits } from '@keyreeve/contract';
 import type { ExpiryNotices } from '../modules/api-keys/expiry-notices.ts';
@@ -22,6 +22,7 @@ import type { Minutes } from '../modules/overview/minutes.ts';
 import type { QuotaNotices } from '../modules/api-keys/quota-notices.ts';
 import type { UnusedKeys } from '../modules/api-keys/unused-keys.ts';
 import type { OrphanedMeters } from '../modules/key-limits/orphaned-meters.ts';
+import type { AuditRetention } from '../modules/audit-retention/audit-retention.ts';
 import type { UsageRetention } from '../modules/key-usage/retention.ts';
 import { deleteOldShortLived } from '../modules/short-lived-secrets/store.ts';
 import type { Verifier } from '../modules/verification/verify.ts';
@@ -37,6 +38,7 @@ const usedChallengeKeptMs = 3_600_000;
 
 export interface HousekeepingParts {
   readonly verifier: Verifier;
+  readonly auditRetention: Pick<AuditRetention, 'apply'>;
   readonly usageRetention: Pick<UsageRetention, 'apply'>;
   readonly orphanedMeters: OrphanedMeters;
   readonly unusedKeys: UnusedKeys;
@@ -64,6 +66,7 @@ export class Housekeeping {
     clock: Clock,
     {
       verifier,
+      auditRetention,
       usageRetention,
       orphanedMeters,
       unusedKeys,
@@ -91,6 +94,7 @@ export class Housekeeping {
     this.#timers.push(
       every(logEveryMs, this.#checkpoint),
       every(deleteEveryMs, () => this.#deleteExpired(db, clock)),
+      every(deleteEveryMs, () => auditRetention.apply()),
       every(deleteEveryMs, () => usageRetention.apply()),
       every(deleteEveryMs, () => orphanedMeters.delete()),
       every(deleteEveryMs, () => webhooks.log.deleteOld()),
@@ -101,6 +105,7 @@ export class Housekeeping {
     );
     void this.#runInBackground(() => this.#deleteExpired(db, clock))
       .then(() => this.#runInBackground(() => usageRetention.apply()))
+      .then(() => this.#runInBackground(() => auditRetention.apply()))
       .then(() => this.#runInBackground(() => expiryNotices.send()));
   }
 

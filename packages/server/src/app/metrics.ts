@@ -1,10 +1,11 @@
 /** Metrics for Prometheus. The hot path only increments numbers, which are collected at each scrape. */
 import { Counter, Gauge, Histogram, Registry } from '@prometheus-io/client';
 import type { PasswordHasher } from '../foundation/crypto/password.ts';
-import type { DbTimes } from '../foundation/database/db.ts';
+import type { Db, DbTimes } from '../foundation/database/db.ts';
 import type { WriteHealth } from '../foundation/database/write-health.ts';
 import type { ErrorCount } from '../http/request-errors.ts';
 import { jobKinds, type Outbox, type WaitingJobs } from '../modules/outbox/outbox.ts';
+import { collectGrowth } from './growth-metrics.ts';
 import { collectProcessMetrics } from './process-metrics.ts';
 import type { KeyLimiter } from '../modules/key-limits/key-limits.ts';
 import type { UsageCounter } from '../modules/key-usage/usage-counter.ts';
@@ -12,6 +13,7 @@ import type { SignInCounts } from '../modules/tokens/sign-ins.ts';
 import type { ResultCounts } from '../modules/verification/verify.ts';
 
 export interface MetricsSources {
+  readonly db: Db;
   readonly verifications: ResultCounts;
   /** Undefined if verifications are not counted by key. */
   readonly usage: Pick<UsageCounter, 'totals' | 'rows'> | undefined;
@@ -65,11 +67,12 @@ export class Metrics {
     this.#gauge('keyreeve_database_writes', help, () => (writes.isHealthy ? 1 : 0), worker);
     this.#requestErrors(sources.errors);
     this.#outboxCounts(outbox);
-    // The outbox is shared by all workers, so only one reports it.
+    // The database is shared by all workers, so only one reports the outbox and the growth.
     if (worker === undefined || worker === 1) {
       const oldest = 'Age of the oldest unfinished job, 0 if there is none';
       this.#outboxGauge('keyreeve_outbox_waiting', 'Unfinished jobs, up to 10000', outbox, ({ count }) => count);
       this.#outboxGauge('keyreeve_outbox_oldest_seconds', oldest, outbox, ({ oldestMs }) => oldestMs / 1_000);
+      collectGrowth(this.#registry, sources.db);
     }
     this.contentType = this.#registry.contentType;
   }

@@ -295,6 +295,7 @@ function lazyMetrics(
       (module) =>
         new module.Metrics(
           {
+            db,
             verifications: verifier.counts,
             usage: usageCounter,
             limiter,

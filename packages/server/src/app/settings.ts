@@ -28,6 +28,7 @@ import {
 import { describeDatabase } from '../foundation/database/database.ts';
 import { setting } from './setting.ts';
 import { singleSignOnSettings } from './single-sign-on-settings.ts';
+import { auditDaysMin } from '../modules/audit/cuts.ts';
 import { logLevels } from '../foundation/log.ts';
 import { signingAlgorithms } from '../modules/signing-keys/signing-keys.ts';
 
@@ -204,6 +205,12 @@ export const settings = {
     '400',
     'Days for which the [usage](api-keys.md#usage) of API keys is kept. 0: verifications are not counted, and stored usage is deleted.',
     integer(0, 3_650),
+  ),
+  auditDays: setting(
+    'KEYREEVE_AUDIT_DAYS',
+    '',
+    `Days for which [audit events](audit.md#retention) are kept, at least ${auditDaysMin}. Default: for ever. All instances need the same value. Set it after all of them run a version that supports it.`,
+    optional(integer(auditDaysMin, 36_500)),
   ),
   ipRangeLimits: setting(
     'KEYREEVE_LOGIN_ADDRESS_LIMITS',

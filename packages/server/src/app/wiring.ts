@@ -30,6 +30,9 @@ import { KeyLimiter } from '../modules/key-limits/key-limits.ts';
 import { OrphanedMeters } from '../modules/key-limits/orphaned-meters.ts';
 import { type Argon2Parameters } from '../foundation/crypto/password.ts';
 import { KeyUsage } from '../modules/key-usage/key-usage.ts';
+import { AuditRetention } from '../modules/audit-retention/audit-retention.ts';
+import type { CutResult } from '../modules/audit-retention/audit-cutter.ts';
+import { blockDetails } from '../modules/audit-retention/block-details.ts';
 import { UsageRetention } from '../modules/key-usage/retention.ts';
 import { addUsage } from '../modules/key-usage/store.ts';
 import { UsageCounter } from '../modules/key-usage/usage-counter.ts';
@@ -105,6 +108,7 @@ export interface Services extends SignInServices {
   readonly serviceAccounts: ServiceAccounts;
   /** Undefined unless it is configured. */
   readonly singleSignOn: SingleSignOnServices | undefined;
+  readonly auditRetention: AuditRetention;
   readonly usageRetention: UsageRetention;
   /** Undefined if verifications are not counted. */
   readonly usageCounter: UsageCounter | undefined;
@@ -329,6 +333,14 @@ export function wire(options: WiringOptions): Services {
       revocations: journal,
       onDisabled: (count) => log?.info({ event: 'unused_keys_disabled', count }),
     }),
+    auditRetention: new AuditRetention({
+      db,
+      clock,
+      keys,
+      journal,
+      keptDays: config.auditDays,
+      onRun: (result) => logRun(log, result),
+    }),
     usageRetention: new UsageRetention({ db, clock, keptDays: config.usageDays }),
     usageCounter,
     verifier,
@@ -359,6 +371,11 @@ function handleMail(outbox: Outbox, db: Db, config: Config, product: string): Sm
   outbox.handle('decoy', renderDecoy(delivery));
   return server;
 }
+
+const logRun = (log: Log | undefined, { removed, blocked }: CutResult): void => {
+  if (blocked) log?.warn({ event: 'audit_cut_blocked', reason: blocked, removed, detail: blockDetails[blocked] });
+  else log?.info({ event: 'audit_cut', removed });
+};
 
 const logFailure =
   (log: Log): NonNullable<OutboxOptions['onFailure']> =>

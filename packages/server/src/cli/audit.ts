@@ -1,18 +1,16 @@
-/** `keyreeve audit …`: verifies and exports the audit log. */
-import { randomBytes } from 'node:crypto';
-import { createReadStream, createWriteStream } from 'node:fs';
-import { link, rm } from 'node:fs/promises';
-import { resolve } from 'node:path';
+/** `keyreeve audit …`: verifies, exports and cuts the audit log. */
+import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
-import { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
 import { Option, type Command } from 'commander';
-import type { Accounts } from '../modules/accounts/accounts.ts';
+import { systemClock, toInstant } from '../foundation/clock.ts';
 import { findCheckpoints, type Checkpoint } from '../modules/audit/chain.ts';
-import { exportFormats, exportLog, type ExportFormat } from '../modules/audit/export.ts';
+import { exportFormats } from '../modules/audit/export.ts';
 import { verifyLog, type Finding, type Verified } from '../modules/audit/verify-log.ts';
+import { cutEvents, type CutOptions } from './audit-cut.ts';
+import { exportEvents, type ExportOptions } from './audit-export.ts';
 import { CliCommand, type SetStatus } from './command.ts';
 import { UsageError } from './failure.ts';
+import { yesHelp } from './confirm.ts';
 import { collect, plural, print, type OutputOptions } from './output.ts';
 import { withInstallation } from './session.ts';
 import { parseTimeOrDay } from './time.ts';
@@ -25,18 +23,10 @@ interface VerifyOptions extends OutputOptions {
   readonly checkpoints?: string;
 }
 
-interface ExportOptions {
-  readonly format: ExportFormat;
-  readonly since?: number;
-  readonly until?: number;
-  readonly account?: string;
-  readonly output?: string;
-}
-
 export function auditCommand(setStatus: SetStatus): Command {
   const audit = new CliCommand('audit')
     .lowPriority()
-    .description('Verify and export the audit log.')
+    .description('Verify, export and cut the audit log.')
     .references('docs/audit.md', 'database', 'masterKey');
   audit
     .command('verify')
@@ -54,17 +44,35 @@ export function auditCommand(setStatus: SetStatus): Command {
     .option('--until <time>', 'only events before this time (ISO 8601)', parseTimeOrDay)
     .option('--account <account>', 'only events of this account: email address or id. A deleted account only by its id')
     .option('--output <file>', 'file to create (default: standard output)')
-    .examples('keyreeve audit export --since 2026-01-01 --format csv --output audit.csv')
-    .action(exportEvents);
+    .option('--then-forget', 'remove the exported events from the database; needs --until and --output')
+    .examples(
+      'keyreeve audit export --since 2026-01-01 --format csv --output audit.csv',
+      'keyreeve audit export --until 2026-01-01 --output 2025.jsonl --then-forget',
+    )
+    .action(async (options: ExportOptions) => setStatus(await exportEvents(options)));
+  audit
+    .command('cut')
+    .description(
+      'Remove the oldest audit events now, after confirmation. Without --until, this confirms the clock of this machine after a jump.',
+    )
+    .option('--until <time>', 'events before this time (default: KEYREEVE_AUDIT_DAYS ago)', parseTimeOrDay)
+    .option('--accept-findings', 'remove events although the audit log was changed, after you have copied it')
+    .option('--yes', yesHelp)
+    .json()
+    .examples('keyreeve audit cut', 'keyreeve audit cut --until 2026-01-01')
+    .action(async (options: CutOptions) => setStatus(await cutEvents(options)));
   return audit;
 }
 
 async function verify({ checkpoint = [], checkpoints, ...options }: VerifyOptions): Promise<number> {
   const wanted = [...checkpoint.flatMap(oneCheckpoint), ...(checkpoints ? await readCheckpoints(checkpoints) : [])];
-  const verified = await withInstallation({}, ({ installation: { db, keys } }) =>
-    db.snapshot((reader) => verifyLog(reader, keys.auditChain, wanted)),
-  );
-  print(options, verified, describe(verified));
+  const verified = await withInstallation({}, ({ config, installation: { db, keys } }) => {
+    const expected = { checkpoints: wanted, now: systemClock.now(), keptDays: config.auditDays };
+    return db.snapshot((reader) => verifyLog(reader, keys, expected));
+  });
+  const { removedBefore } = verified;
+  const report = { ...verified, removedBefore: removedBefore === null ? null : toInstant(removedBefore) };
+  print(options, report, describe(verified));
   return verified.findingsTotal === 0 ? 0 : 1;
 }
 
@@ -89,8 +97,20 @@ async function readCheckpoints(path: string): Promise<Checkpoint[]> {
 
 function describe(verified: Verified): string {
   const { events, chains, eventsBefore, checkpointsHeld, checkpoint, findings, findingsTotal } = verified;
+  const { eventsRemoved, removedBefore, checkpointsCutAway } = verified;
   const scope = `${plural(events, 'event')} in ${plural(chains, 'chain')}`;
+  const removed = [
+    ...(removedBefore === null
+      ? []
+      : [`The retention has removed ${plural(eventsRemoved, 'event')} from before ${toInstant(removedBefore)}.`]),
+    ...(checkpointsCutAway > 0
+      ? [
+          `Not verified: ${plural(checkpointsCutAway, 'checkpoint')}, because the retention has removed events that they cover.`,
+        ]
+      : []),
+  ];
   const more = [
+    ...removed,
     ...(eventsBefore > 0
       ? [`${plural(eventsBefore, 'event')} of an early version without chains cannot be verified.`]
       : []),
@@ -105,7 +125,7 @@ function describe(verified: Verified): string {
     `${scope}: ${plural(findingsTotal, 'finding')}.`,
     ...findings.map(lineOf),
     ...(rest > 0 ? [`… and ${rest} more`] : []),
-    ...more.slice(0, eventsBefore > 0 ? 1 : 0),
+    ...more.slice(0, removed.length + (eventsBefore > 0 ? 1 : 0)),
   ].join('\n');
 }
 
@@ -116,37 +136,4 @@ function lineOf({ fault, chain, position, eventId, detail }: Finding): string {
     ...(eventId === null ? [] : [`event ${eventId}`]),
   ];
   return `  ${[fault, ...places].join(', ')}: ${detail}`;
-}
-
-async function exportEvents({ format, since, until, account, output }: ExportOptions): Promise<void> {
-  await withInstallation({}, async ({ installation: { db }, accounts }) => {
-    const span = {
-      since: since ?? Number.MIN_SAFE_INTEGER,
-      until: until ?? Number.MAX_SAFE_INTEGER,
-      accountId: account === undefined ? undefined : await accountIdOf(accounts, account),
-    };
-    await db.snapshot(async (reader) => {
-      const lines = Readable.from(exportLog(reader, format, span));
-      if (output === undefined) await pipeline(lines, process.stdout, { end: false });
-      else await writeComplete(lines, resolve(output));
-    });
-  });
-}
-
-/** An id is not looked up: the audit log has events of deleted accounts. */
-const accountIdOf = async (accounts: Accounts, account: string): Promise<string> =>
-  account.includes('@') ? (await accounts.find(account)).id : account;
-
-/** Creates the file complete or not at all, and never replaces a file. */
-async function writeComplete(lines: Readable, path: string): Promise<void> {
-  const draft = `${path}.${randomBytes(8).toString('hex')}.partial`;
-  try {
-    await pipeline(lines, createWriteStream(draft, { flags: 'wx', mode: 0o600, flush: true }));
-    await link(draft, path);
-  } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
-    throw new UsageError(`${path} exists; name a file that does not exist`);
-  } finally {
-    await rm(draft, { force: true });
-  }
 }

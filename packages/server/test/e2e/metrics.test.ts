@@ -15,6 +15,9 @@ test('metrics count verifications and sign-ins by result, and the time of databa
   const before = await scrape(program);
   const names = [...before.keys()].filter((name) => /^keyreeve_(?!database)/.test(name));
   assert.deepEqual(names.toSorted(), [
+    'keyreeve_audit_cut_blocked',
+    'keyreeve_audit_cut_timestamp_seconds',
+    'keyreeve_audit_events',
     'keyreeve_event_loop_delay_max_seconds',
     ...['committed', 'failed', 'unknown'].map((it) => `keyreeve_key_limit_draws_total{result="${it}"}`),
     ...['drawn', 'spent'].map((it) => `keyreeve_key_limit_tokens_total{result="${it}"}`),

@@ -66,6 +66,7 @@ const defaults: Config = {
   sessionsPerAccountMax: 50,
   creationsPerMinuteMax: 300,
   usageDays: 400,
+  auditDays: undefined,
   ipRangeLimits: [],
   isRateLimited: true,
   trustedProxies: [],

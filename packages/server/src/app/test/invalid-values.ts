@@ -94,6 +94,8 @@ export const invalidValues: readonly (readonly [name: string, value: string, rea
   ['KEYREEVE_LOGIN_ADDRESS_LIMITS', '10.0.0.5', /must be a whole number from 1/],
   ['KEYREEVE_LOGIN_ADDRESS_LIMITS', 'proxy=5', /must be like 10\.0\.0\.0\/8/],
   ['KEYREEVE_USAGE_DAYS', '-1', /from 0 to 3650/],
+  ['KEYREEVE_AUDIT_DAYS', '29', /from 30 to 36500/],
+  ['KEYREEVE_AUDIT_DAYS', '30.5', /from 30 to 36500/],
   ['KEYREEVE_USAGE_DAYS', '3651', /from 0 to 3650/],
   ['KEYREEVE_THROTTLE', 'false', /must be one of on, off/],
   ['KEYREEVE_TRUSTED_PROXIES', 'proxy.example', /must be like 10\.0\.0\.0\/8 or 192\.0\.2\.7, not “proxy\.example”/],

@@ -98,7 +98,7 @@ test('accounts, keys and the audit log of the first schema work after the migrat
   assert.equal(deleted.status, 200);
   assert.equal((await app.call('GET', '/auth/forward', { headers: bearer(key) })).status, 401);
 
-  const { findings, events, eventsBefore } = await app.db.snapshot((reader) => verifyLog(reader, keys.auditChain));
+  const { findings, events, eventsBefore } = await app.db.snapshot((reader) => verifyLog(reader, keys, { now }));
   assert.deepEqual([findings, eventsBefore], [[], 3]);
   assert.ok(events >= 3);
 });

@@ -40,6 +40,8 @@ export interface InstallationKeys {
   readonly webhookSeal: Sealer;
   /** Chains the rows of the audit log. */
   readonly auditChain: KeyedHash;
+  /** Authenticates the cuts of the audit log, which record what the retention has removed. */
+  readonly auditCut: KeyedHash;
   /** Authenticates backups. */
   readonly backup: KeyedHash;
   /** Authenticates the deletion journal. */
@@ -69,6 +71,7 @@ export function deriveKeys(masterKey: Uint8Array): InstallationKeys {
     secondFactorSeal: new Sealer(derive('second factor seal')),
     webhookSeal: new Sealer(derive('webhook seal')),
     auditChain: new KeyedHash(derive('audit chain')),
+    auditCut: new KeyedHash(derive('audit cut')),
     backup: new KeyedHash(derive('backup')),
     deletionJournal: new KeyedHash(derive('deletion journal')),
     check: derive('check'),

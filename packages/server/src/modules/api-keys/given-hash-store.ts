@@ -28,7 +28,8 @@ const countHolders = sql<Holders>(
   `select (select count(*) from api_keys where lookup = $1 or id = $2) as keys,
      (select count(*) from api_key_secrets where lookup = $1) as "previousSecrets",
      (select count(*) from leaked_secrets where lookup = $1) as leaked,
-     (select count(*) from audit_events where action = 'api_key.deleted' and target = $3) as deleted`,
+     (select count(*) from audit_events where action = 'api_key.deleted' and target = $3)
+       + (select count(*) from deleted_keys where id = $2) as deleted`,
 );
 
 /** Rejects by a read what {@link insertGivenTx} would reject. @throws DomainError `secret_taken` */

@@ -79,6 +79,8 @@ export type AuditAction =
   | 'webhook.enabled'
   | 'webhook.secret_rotated'
   | 'webhook.replayed'
+  /** The retention has removed the events before the time in the details. */
+  | 'audit.cut'
   | 'installation.journal_replayed'
   | 'installation.moved'
   | 'installation.restored';

@@ -243,7 +243,7 @@ export const listChain = (reader: Reader, number: number, after: number, limit: 
 const selectChains = sql<{ chain: number; events: number | null }>(
   'list_audit_chains',
   `select e.chain, c.events from (select distinct chain from audit_events where chain is not null
-     union select chain from audit_chains) e left join audit_chains c on c.chain = e.chain order by e.chain`,
+     union select chain from audit_chains union select chain from audit_cuts) e left join audit_chains c on c.chain = e.chain order by e.chain`,
 );
 /** @returns each chain with its counter; null without a counter */
 export const listChains = (reader: Reader): Promise<{ chain: number; events: number | null }[]> =>

@@ -1,12 +1,16 @@
 /**
- * Verifies the integrity of the audit log: reads every chain from its start, page by page, and verifies the MAC of each
- * event. Findings name the place.
+ * Verifies the integrity of the audit log: reads every chain from its start or its cut, page by page, and verifies the MAC
+ * of each event. Findings name the place.
  */
-import type { AuditKey, Reader } from '../../foundation/database/db.ts';
+import type { InstallationKeys } from '../../foundation/crypto/master-key.ts';
+import type { Reader } from '../../foundation/database/db.ts';
 import { checkpointOf, macOf, type Checkpoint } from './chain.ts';
+import { cutTimeOf, listCuts } from './cut-store.ts';
+import type { StoredCut } from './cuts.ts';
+import { cutMistakes } from './verify-cut.ts';
 import { countUnchained, listChain, listChains, listUnchained, type PlacedEvent } from './store.ts';
 
-export const faults = ['edited', 'missing', 'reordered', 'cut', 'unchained', 'checkpoint'] as const;
+export const faults = ['edited', 'missing', 'reordered', 'cut', 'unchained', 'checkpoint', 'retention'] as const;
 export type Fault = (typeof faults)[number];
 
 export interface Finding {
@@ -24,7 +28,13 @@ export interface Verified {
   readonly chains: number;
   /** Events from before chains, whose integrity cannot be verified. */
   readonly eventsBefore: number;
+  /** Events that the retention has removed. */
+  readonly eventsRemoved: number;
+  /** Removed events are from before this time, in milliseconds; null if none was removed. */
+  readonly removedBefore: number | null;
   readonly checkpointsHeld: number;
+  /** Checkpoints that cannot be verified any more, because the retention has removed events that they cover. */
+  readonly checkpointsCutAway: number;
   /** A checkpoint of the current audit log; null without a chained event. */
   readonly checkpoint: string | null;
   readonly findingsTotal: number;
@@ -36,20 +46,30 @@ export interface Verified {
 export const findingsMax = 1_000;
 const rowsPerPage = 1_000;
 
-/** @param reader a snapshot @param checkpoints earlier states, which the audit log must still contain */
-export async function verifyLog(
-  reader: Reader,
-  key: AuditKey,
-  checkpoints: readonly Checkpoint[] = [],
-): Promise<Verified> {
-  const verification = new Verification(key, checkpoints);
+export type LogKeys = Pick<InstallationKeys, 'auditChain' | 'auditCut'>;
+
+export interface VerifyOptions {
+  /** Earlier states, which the audit log must still contain, except for what the retention has removed. */
+  readonly checkpoints?: readonly Checkpoint[];
+  /** The current time, in milliseconds. */
+  readonly now: number;
+  /** For how many days events are kept; undefined: for ever. */
+  readonly keptDays?: number | undefined;
+}
+
+/** @param reader a snapshot */
+export async function verifyLog(reader: Reader, keys: LogKeys, options: VerifyOptions): Promise<Verified> {
+  const verification = new Verification(keys, options, await listCuts(reader));
   for (const { chain, events } of await listChains(reader)) await verification.readChain(reader, chain, events);
   const eventsBefore = await verification.readUnchained(reader);
   return verification.end(eventsBefore);
 }
 
 class Verification {
-  readonly #key: AuditKey;
+  readonly #keys: LogKeys;
+  readonly #options: VerifyOptions;
+  /** By chain. Only genuine ones. */
+  readonly #cuts = new Map<number, StoredCut>();
   readonly #expected: readonly ExpectedCheckpoint[];
   readonly #findings: Finding[] = [];
   readonly #heads: PlacedEvent[] = [];
@@ -57,18 +77,26 @@ class Verification {
   #events = 0;
   #chains = 0;
 
-  constructor(key: AuditKey, checkpoints: readonly Checkpoint[]) {
-    this.#key = key;
-    this.#expected = checkpoints.map((checkpoint) => ({ checkpoint, heads: new Map<number, Uint8Array | null>() }));
+  constructor(keys: LogKeys, options: VerifyOptions, cuts: readonly StoredCut[]) {
+    this.#keys = keys;
+    this.#options = options;
+    this.#expected = (options.checkpoints ?? []).map((checkpoint) => ({ checkpoint, heads: new Map() }));
+    for (const cut of cuts) this.#readCut(cut);
   }
 
   /** @param counted the counter of the chain; null without one */
   async readChain(reader: Reader, chain: number, counted: number | null): Promise<void> {
     const checkpoints = this.#checkpointsOf(chain);
+    const cut = this.#cuts.get(chain);
+    for (const { heads } of (cut && checkpoints.get(cut.position)) ?? []) heads.set(chain, cut?.mac ?? null);
     let before: PlacedEvent | undefined;
-    let idMax = 0;
+    let idMax = cut?.eventId ?? 0;
     for await (const row of rowsOf((after) => listChain(reader, chain, after, rowsPerPage), positionOf)) {
-      this.#verifyEvent(row, before, idMax);
+      if (cut && row.position <= cut.position) {
+        this.#findRemoved(row, cut);
+        continue;
+      }
+      this.#verifyEvent(row, before ?? cut, idMax);
       for (const { heads } of checkpoints.get(row.position) ?? []) heads.set(chain, row.mac);
       idMax = Math.max(idMax, row.id);
       before = row;
@@ -78,6 +106,7 @@ class Verification {
       this.#chains++;
       this.#heads.push(before);
     }
+    // Also with a cut, which keeps the last event of a chain.
     const last = before?.position ?? 0;
     if (counted === null || counted < last) {
       const detail = `the chain has ${last} events, and its counter is ${counted ?? 'missing'}`;
@@ -90,29 +119,56 @@ class Verification {
 
   /** @returns the number of events from before chains */
   async readUnchained(reader: Reader): Promise<number> {
+    // The retention removes events from before chains first.
+    if (this.#cuts.size > 0) {
+      await this.#findUnchained(reader, 0);
+      return 0;
+    }
     const { before, firstId } = await countUnchained(reader);
+    await this.#findUnchained(reader, firstId);
+    return before;
+  }
+
+  async #findUnchained(reader: Reader, firstId: number): Promise<void> {
     const page = (after: number) => listUnchained(reader, firstId, after, rowsPerPage);
     for await (const { id, chain, position } of rowsOf(page, (row) => row.id, Number.MIN_SAFE_INTEGER)) {
       const detail = chain === null ? 'it is newer than the first chained event' : 'it has no place in its chain';
       this.#find({ fault: 'unchained', chain, position, eventId: id, detail });
     }
-    return before;
   }
 
   end(eventsBefore: number): Verified {
+    const cuts = [...this.#cuts.values()];
+    const cutAway = this.#expected.filter(({ checkpoint }) => this.#isCutAway(checkpoint));
     for (const awaited of this.#expected) this.#verifyCheckpoint(awaited);
     return {
       events: this.#events,
       chains: this.#chains,
       eventsBefore,
-      checkpointsHeld: this.#expected.length,
-      checkpoint: this.#heads.length === 0 ? null : checkpointOf(this.#key, this.#heads).text,
+      eventsRemoved: cuts.reduce((sum, { position }) => sum + position, 0),
+      removedBefore: cuts.length === 0 ? null : cutTimeOf(cuts),
+      checkpointsHeld: this.#expected.length - cutAway.length,
+      checkpointsCutAway: cutAway.length,
+      checkpoint: this.#heads.length === 0 ? null : checkpointOf(this.#keys.auditChain, this.#heads).text,
       findingsTotal: this.#findingsTotal,
       findings: this.#findings,
     };
   }
 
-  #verifyEvent(row: PlacedEvent, before: PlacedEvent | undefined, idMax: number): void {
+  /** A cut with a mistake in its MAC is ignored, so the events before it count as missing. */
+  #readCut(cut: StoredCut): void {
+    const { chain, position, eventId } = cut;
+    const { detail, isGenuine } = cutMistakes(this.#keys.auditCut, cut, this.#options);
+    if (detail !== undefined) this.#find({ fault: 'retention', chain, position, eventId, detail });
+    if (isGenuine) this.#cuts.set(chain, cut);
+  }
+
+  #findRemoved({ chain, position, id: eventId }: PlacedEvent, cut: StoredCut): void {
+    const detail = `the retention has removed the events up to position ${cut.position}`;
+    this.#find({ fault: 'edited', chain, position, eventId, detail });
+  }
+
+  #verifyEvent(row: PlacedEvent, before: Predecessor | undefined, idMax: number): void {
     const { chain, position, id: eventId } = row;
     const expected = (before?.position ?? 0) + 1;
     // Ids are assigned under the chain's lock, so they rise with the positions.
@@ -129,7 +185,7 @@ class Verification {
         eventId,
         detail: `${missing} missing before this event`,
       });
-    } else if (!isEqual(row.mac, macOf(this.#key, row, before?.mac))) {
+    } else if (!isEqual(row.mac, macOf(this.#keys.auditChain, row, before?.mac))) {
       const detail = 'the event, its place or the previous event was changed';
       this.#find({ fault: 'edited', chain, position, eventId, detail });
     }
@@ -140,19 +196,31 @@ class Verification {
     return Map.groupBy(this.#expected, ({ checkpoint }) => checkpoint.positions[chain] ?? 0);
   }
 
+  #isCutAway({ positions }: Checkpoint): boolean {
+    return positions.some((position, chain) => this.#isRemoved(chain, position));
+  }
+
+  /** Whether the MAC at the position is unknown: the cut has that of the last removed event. */
+  #isRemoved(chain: number, position: number): boolean {
+    return position > 0 && position < (this.#cuts.get(chain)?.position ?? 0);
+  }
+
   #verifyCheckpoint({ checkpoint, heads }: ExpectedCheckpoint): void {
     const { positions, text } = checkpoint;
-    const lost = positions.findIndex((position, chain) => position > 0 && !heads.has(chain));
+    const lost = positions.findIndex(
+      (position, chain) => position > 0 && !heads.has(chain) && !this.#isRemoved(chain, position),
+    );
     if (lost >= 0) {
       const position = positions[lost] ?? null;
       const detail = `the checkpoint ${text} covers this event, which is missing`;
       this.#find({ fault: 'cut', chain: lost, position, eventId: null, detail });
       return;
     }
+    if (this.#isCutAway(checkpoint)) return;
     const found = positions.flatMap((position, chain) =>
       position > 0 ? [{ chain, position, mac: heads.get(chain) ?? null }] : [],
     );
-    if (checkpointOf(this.#key, found).text === text) return;
+    if (checkpointOf(this.#keys.auditChain, found).text === text) return;
     const detail = `the audit log contains the positions of the checkpoint ${text}, with other events`;
     this.#find({ fault: 'checkpoint', chain: null, position: null, eventId: null, detail });
   }
@@ -168,6 +236,9 @@ interface ExpectedCheckpoint {
   readonly checkpoint: Checkpoint;
   readonly heads: Map<number, Uint8Array | null>;
 }
+
+/** The previous event, or the cut before the first one. */
+type Predecessor = Pick<PlacedEvent, 'position' | 'mac'>;
 
 const positionOf = ({ position }: PlacedEvent): number => position;
 const isEqual = (one: Uint8Array | null, other: Uint8Array): boolean =>

@@ -40,6 +40,8 @@ export interface Survey {
    * show this, because a line of one instance proves nothing about the others.
    */
   readonly completeUntil: number;
+  /** What each position shows: the entries of these periods are complete. In milliseconds. */
+  readonly periods: readonly { readonly since: number; readonly until: number }[];
   /** The highest event id in the journal. */
   readonly newestEvent: number;
   /** Ids of the accounts whose last such entry is disabling, not enabling. */
@@ -121,11 +123,13 @@ export async function surveyJournal(sources: JournalSources): Promise<Survey> {
   let completeUntil = 0;
   let newestEvent = 0;
   let hasChanges = true;
+  const periods: { since: number; until: number }[] = [];
   const abilities = new Map<string, Revocation>();
   for (const folder of sources.folders) {
     const position = await positionOf(sources, folder);
     if (!position && (await journalFiles(folder)).length === 0) empty.push(folder);
     completeUntil = Math.max(completeUntil, position?.at ?? 0);
+    if (position) periods.push({ since: position.since ?? 0, until: position.at });
     if (position && !hasAllChanges(position)) hasChanges = false;
     newestEvent = Math.max(newestEvent, position?.event ?? 0);
   }
@@ -137,7 +141,7 @@ export async function surveyJournal(sources: JournalSources): Promise<Survey> {
   }
   const disabled = [...abilities.values()].filter(({ kind }) => kind === 'account_disabled').map(({ id }) => id);
   const folders = sources.folders.length - empty.length;
-  return { folders, empty, completeUntil, newestEvent, disabled, hasChanges };
+  return { folders, empty, completeUntil, periods, newestEvent, disabled, hasChanges };
 }
 
 /** A second replay changes nothing. */

@@ -123,8 +123,11 @@ async function restoreWithin(
   };
 }
 
-/** A running service advances the position every 10 minutes, and making a backup advances it too. */
-function assertComplete({ completeUntil, folders }: Survey, { madeAt }: BackupHeader): void {
+/**
+ * A running service advances the position every 10 minutes, and making a backup advances it too. A journal that was lost is
+ * rebuilt from the audit log, as far as the retention has not removed its events.
+ */
+function assertComplete({ completeUntil, periods, folders }: Survey, { madeAt }: BackupHeader): void {
   const hint = 'name its folder with --journal, or add --accept-revival if deleted keys may work again';
   if (folders === 0) {
     throw new BackupError(
@@ -135,6 +138,14 @@ function assertComplete({ completeUntil, folders }: Survey, { madeAt }: BackupHe
     const last = completeUntil === 0 ? 'no time' : toInstant(completeUntil);
     throw new BackupError(
       `the deletion journal is known to be complete until ${last}, and the backup was made at ${madeAt}: ${hint}`,
+    );
+  }
+  const made = Date.parse(madeAt);
+  const known = periods.filter(({ until }) => until >= made);
+  if (known.every(({ since }) => since > made)) {
+    const since = toInstant(Math.min(...known.map((period) => period.since)));
+    throw new BackupError(
+      `the deletion journal lacks deletions from before ${since}, because the retention has removed their audit events, and the backup was made at ${madeAt}: name an older deletion journal with --journal, restore a later backup, or add --accept-revival if deleted keys may work again`,
     );
   }
 }

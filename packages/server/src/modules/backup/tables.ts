@@ -5,6 +5,7 @@
 
 import type { Table } from './table.ts';
 import { overviewTables } from './overview-tables.ts';
+import { retentionTables } from './retention-tables.ts';
 import { webhookTables } from './webhook-tables.ts';
 
 export type { ColumnKind, Counts, Row, Table } from './table.ts';
@@ -287,6 +288,7 @@ export const tables: readonly Table[] = [
     columns: { chain: 'integer', events: 'integer' },
     isInBackup: true,
   },
+  ...retentionTables,
   // A restore ends every session.
   {
     name: 'sessions',

@@ -4,6 +4,7 @@
  * A deletion is written here after its commit and before its response. The audit log records it too, so
  * {@link DeletionJournal.catchUp} adds entries that are missing after a crash or on a full disk.
  */
+import { cutTimeOf, listCuts } from '../audit/cut-store.ts';
 import { findEventMark, listRevocationEventsAt, newestEventAt, newestEventIdBefore } from '../audit/store.ts';
 import type { Clock } from '../../foundation/clock.ts';
 import type { Db, Reader } from '../../foundation/database/db.ts';
@@ -103,7 +104,8 @@ export class DeletionJournal implements Revocations {
     const { position, isSameLog } = await this.#positionIn(db);
     const from = isSameLog ? position.event : 0;
     const event = Math.max(from, await newestEventIdBefore(db, at - settledMs));
-    await this.#addMissing(db, hasAllChanges(position) ? from : 0);
+    const readFrom = hasAllChanges(position) ? from : 0;
+    await this.#addMissing(db, readFrom);
     const since = isSameLog ? position.at - fileClockMs : 0;
     const lost = await findLostRecords(
       db,
@@ -111,9 +113,10 @@ export class DeletionJournal implements Revocations {
     );
     for (const error of damage) onDamage?.(error);
     await this.#rewrite(damage);
+    const entriesSince = await this.#entriesSince(db, position, damage.length > 0 ? 0 : readFrom);
     if (!hasLost(lost)) {
       const mark = await findEventMark(db, event);
-      await writePosition(folder, keys, { event, mark, at, changeKinds: changeKinds.length });
+      await writePosition(folder, keys, { event, mark, at, changeKinds: changeKinds.length, ...entriesSince });
     }
     return lost;
   }
@@ -139,9 +142,11 @@ export class DeletionJournal implements Revocations {
   async completeFrom(reader: Reader): Promise<void> {
     const { folder, keys, clock } = this.#options;
     const { position, isSameLog } = await this.#positionIn(reader);
-    await this.#addMissing(reader, isSameLog && hasAllChanges(position) ? position.event : 0);
+    const readFrom = isSameLog && hasAllChanges(position) ? position.event : 0;
+    await this.#addMissing(reader, readFrom);
     await writePosition(folder, keys, {
       ...position,
+      ...(await this.#entriesSince(reader, position, readFrom)),
       changeKinds: changeKinds.length,
       at: Math.max(position.at, Math.min(await newestEventAt(reader), clock.now())),
     });
@@ -215,11 +220,32 @@ export class DeletionJournal implements Revocations {
     await file.append(revocations);
   }
 
-  /** Compares the mark too: a database that was put back to an older state may have used the event id again. */
+  /**
+   * The retention removes only older events.
+   * @returns the id of the last event whose entries the files certainly contain; 0 without one
+   */
+  async completedEvent(): Promise<number> {
+    const { position, isSameLog } = await this.#positionIn(this.#options.db);
+    return isSameLog && hasAllChanges(position) ? position.event : 0;
+  }
+
+  /**
+   * Compares the mark too: a database that was put back to an older state may have used the event id again. An event that
+   * the retention has removed has no mark.
+   */
   async #positionIn(reader: Reader): Promise<{ position: Position; isSameLog: boolean }> {
     const { folder, keys } = this.#options;
     const position = (await readPosition(folder, keys)) ?? { event: 0, mark: '', at: 0 };
-    return { position, isSameLog: (await findEventMark(reader, position.event)) === position.mark };
+    const mark = await findEventMark(reader, position.event);
+    const isRemoved = mark === '' && (await listCuts(reader)).some(({ eventId }) => eventId >= position.event);
+    return { position, isSameLog: mark === position.mark || isRemoved };
+  }
+
+  /** @param readFrom the entries of events after this one were added, if the audit log still had the events */
+  async #entriesSince(reader: Reader, { since }: Position, readFrom: number): Promise<Pick<Position, 'since'>> {
+    const passed = (await listCuts(reader)).filter(({ eventId }) => eventId > readFrom);
+    const latest = Math.max(since ?? 0, cutTimeOf(passed));
+    return latest > 0 ? { since: latest } : {};
   }
 
   async #rewrite(damage: readonly JournalError[]): Promise<void> {

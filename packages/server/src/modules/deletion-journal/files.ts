@@ -55,6 +55,11 @@ export interface Position {
    * kinds. Absent: none, as in version 0.1.0.
    */
   readonly changeKinds?: number;
+  /**
+   * Entries from before this time may be missing, in milliseconds: the retention had removed their audit events when the
+   * files were completed. Absent: none.
+   */
+  readonly since?: number;
 }
 
 /** Whether the files contain the changes of all kinds that this program knows. */
@@ -147,8 +152,13 @@ export async function readPosition(folder: string, keys: JournalKeys): Promise<P
 }
 
 function isPosition(value: unknown): value is Position {
-  const { event, mark, at } = (value ?? {}) as Partial<Position>;
-  return Number.isSafeInteger(event) && Number.isSafeInteger(at) && (mark === undefined || typeof mark === 'string');
+  const { event, mark, at, since } = (value ?? {}) as Partial<Position>;
+  return (
+    Number.isSafeInteger(event) &&
+    Number.isSafeInteger(at) &&
+    (mark === undefined || typeof mark === 'string') &&
+    (since === undefined || Number.isSafeInteger(since))
+  );
 }
 
 export async function writePosition(folder: string, keys: JournalKeys, position: Position): Promise<void> {

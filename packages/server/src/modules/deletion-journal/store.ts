@@ -5,6 +5,7 @@
 import type { DisabledReason } from '@keyreeve/contract';
 import { lookupOf } from '../../foundation/crypto/keyed-hash.ts';
 import type { Reader } from '../../foundation/database/db.ts';
+import { cutTimeOf, listCuts } from '../audit/cut-store.ts';
 import { onList, type DatedId } from '../../foundation/database/json-lists.ts';
 import { sql, type Statement } from '../../foundation/database/sql.ts';
 import type { ChangeKind, FinalKind } from './revocation.ts';
@@ -218,15 +219,34 @@ const independentKinds: readonly ChangeKind[] = [
   'entitlements_removed',
 ];
 
+/** Only the audit log shows whether the database has these changes. */
+const auditedKinds: readonly ChangeKind[] = [
+  'role_removed',
+  'password_changed',
+  'email_changed',
+  'second_factor_required',
+  'api_key_narrowed',
+  'api_key_disabled_by_administrator',
+  'entitlements_removed',
+  'authenticator_removed',
+];
+
 /** @returns the changes that the database has lost, each with its latest time */
 export async function findLostChanges(
   reader: Reader,
   kind: ChangeKind,
   changes: readonly DatedId[],
 ): Promise<FoundChange[]> {
-  const given = independentKinds.includes(kind) ? changes : latestOfEach(changes);
+  const recorded = auditedKinds.includes(kind) ? await withoutRemoved(reader, changes) : changes;
+  const given = independentKinds.includes(kind) ? recorded : latestOfEach(recorded);
   const items = kind === 'secret_leaked' ? given.map(withLookup) : given;
   return latestOfEach(await reader.all(lost[kind], [JSON.stringify(items)]));
+}
+
+/** The retention has removed events only of a database that had all changes from before the cut. */
+async function withoutRemoved(reader: Reader, changes: readonly DatedId[]): Promise<readonly DatedId[]> {
+  const removedBefore = cutTimeOf(await listCuts(reader));
+  return changes.filter(({ at }) => at >= removedBefore);
 }
 
 const withLookup = (change: DatedId) => ({ ...change, lookup: lookupOf(Buffer.from(change.id, 'hex')) });

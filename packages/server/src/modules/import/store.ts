@@ -94,12 +94,15 @@ const selectHolders = sql<{ id: number; lookup: number; accountPk: number }>('se
     where lookup = any(array(select json_array_elements_text($1::json)::bigint))
       or id = any(array(select json_array_elements_text($2::json)::bigint))`,
 });
-// Selects by account, because the audit log has an index on it.
+// Selects by account, because the audit log has an index on it. The retention may have removed the event.
 const selectDeleted = sql<{ target: string }>('select_deleted_imports', {
   sqlite: `select target from audit_events where account_id in (select value from json_each($1))
-    and action = 'api_key.deleted' and target in (select value from json_each($2))`,
+    and action = 'api_key.deleted' and target in (select value from json_each($2))
+    union select cast(id as text) from deleted_keys where id in (select cast(value as integer) from json_each($2))`,
   postgres: `select target from audit_events where account_id = any(array(select json_array_elements_text($1::json)))
-    and action = 'api_key.deleted' and target = any(array(select json_array_elements_text($2::json)))`,
+    and action = 'api_key.deleted' and target = any(array(select json_array_elements_text($2::json)))
+    union select cast(id as text) from deleted_keys
+    where id = any(array(select json_array_elements_text($2::json)::bigint))`,
 });
 const selectLeaked = sql<{ lookup: number }>('select_leaked_imports', {
   sqlite: 'select lookup from leaked_secrets where lookup in (select value from json_each($1))',

@@ -33,6 +33,7 @@ export const audit = {
     'webhook.enabled': 'Ein Webhook wurde aktiviert',
     'webhook.secret_rotated': 'Ein Webhook hat ein neues Geheimnis',
     'webhook.replayed': 'Zustellungen eines Webhooks wurden wiederholt',
+    'audit.cut': 'Alte Ereignisse des Protokolls wurden nach Ablauf der Frist entfernt',
     'installation.journal_replayed': 'Das Löschjournal wurde erneut angewendet',
     'installation.moved': 'Die Installation zog in eine andere Datenbank um',
     'installation.restored': 'Eine Sicherung wurde wiederhergestellt',

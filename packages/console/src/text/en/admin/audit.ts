@@ -33,6 +33,7 @@ export const audit = {
     'webhook.enabled': 'A webhook was enabled',
     'webhook.secret_rotated': 'A webhook has a new secret',
     'webhook.replayed': 'Deliveries of a webhook were replayed',
+    'audit.cut': 'The retention removed old audit events',
     'installation.journal_replayed': 'The deletion journal was replayed',
     'installation.moved': 'The installation was moved to another database',
     'installation.restored': 'A backup was restored',

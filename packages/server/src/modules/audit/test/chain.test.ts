@@ -29,7 +29,7 @@ import { fill } from '../../backup/test/whole-installation.ts';
 const clock = new FakeClock(now + 60_000);
 
 const verify = (db: Db, checkpoints: readonly string[] = []): Promise<Verified> =>
-  db.snapshot((reader) => verifyLog(reader, keys.auditChain, checkpoints.flatMap(findCheckpoints)));
+  db.snapshot((reader) => verifyLog(reader, keys, { now, checkpoints: checkpoints.flatMap(findCheckpoints) }));
 
 /** Verifies the audit log. @returns the number of events, which are all in chains */
 async function assertWhole(db: Db, checkpoints: readonly string[] = []): Promise<number> {

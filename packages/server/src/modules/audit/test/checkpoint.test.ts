@@ -33,7 +33,7 @@ test('a service that stops logs a checkpoint, which the audit log contains', { t
   const db = await openDatabase(databaseUrl(place.url), keys.auditChain);
   try {
     const checkpoints = findCheckpoints(app.logLines.join(''));
-    const verified = await db.snapshot((reader) => verifyLog(reader, keys.auditChain, checkpoints));
+    const verified = await db.snapshot((reader) => verifyLog(reader, keys, { now: app.clock.now(), checkpoints }));
     assert.deepEqual([verified.findings, verified.checkpointsHeld], [[], 1]);
     assert.deepEqual([verified.checkpoint, checkpoints[0]?.text], [logged[0]?.checkpoint, logged[0]?.checkpoint]);
   } finally {

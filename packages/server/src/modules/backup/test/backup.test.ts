@@ -72,7 +72,9 @@ for (const from of databaseKinds) {
         service_account_managers: 1,
         service_accounts: 1,
         webhook_progress: 1,
-        audit_events: 11,
+        audit_events: 10,
+        audit_cuts: 1,
+        deleted_keys: 1,
       });
       assert.equal(statSync(path).mode & 0o777, 0o600);
       assert.deepEqual(await readdir(temp.path), ['backup.gz']);

@@ -6,6 +6,11 @@ import { deleteKey } from '../../api-keys/store.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import { claimInstallation } from '../../../foundation/database/installation.ts';
 import { sql } from '../../../foundation/database/sql.ts';
+import { chainOf } from '../../audit/chain.ts';
+import { cutChainTx } from '../../audit/cut-store.ts';
+import { sealOf } from '../../audit/cuts.ts';
+import { listChain } from '../../audit/store.ts';
+import { dayMs } from '../../../foundation/clock.ts';
 import type { NewKey } from '../../api-keys/store.ts';
 import { addAccount, addKey, addSession, addSigningKey, keys, now, operator } from '../../../../test-kit/rows.ts';
 
@@ -121,6 +126,11 @@ const insertRest = [
     `insert into instances (id, version, started_at, seen_at) values ('ins_one', '0.2.0', $1, $1)`,
   ),
   sql(
+    'test_insert_retention',
+    `insert into audit_retention (id, passed_at, run_at, blocked) values (1, $1, $1, 'clock')`,
+  ),
+  sql('test_insert_deleted_key', `insert into deleted_keys (id) values ($1)`),
+  sql(
     'test_insert_outbox',
     `insert into outbox (id, kind, queue, payload, created_at, due_at, attempts, claimed_until, last_error)
      values ('out_one', 'mail', 'example.com', $2, $1, $1, 1, $1, 'it was busy')`,
@@ -167,7 +177,17 @@ export async function fill(db: Db): Promise<Filled> {
       assert.equal(await tx.run(statement, values), 1, statement.name);
     }
   });
+  await cutChain(db);
   return { laptop, server };
+}
+
+/** The retention has removed the first event of the deleted account. */
+async function cutChain(db: Db): Promise<void> {
+  const [first] = await listChain(db, chainOf('acc_gone'), 0, 1);
+  assert.ok(first?.mac);
+  const { chain, position, mac, id: eventId } = first;
+  const cut = { chain, position, mac, eventId, eventsBefore: now - 50 * dayMs, days: 30, cutAt: now };
+  await db.transaction((tx) => cutChainTx(tx, 0, { ...cut, seal: sealOf(keys.auditCut, cut) }));
 }
 
 const everything = (name: string) => sql<object>(`test_every_${name}`, `select * from ${name}`);

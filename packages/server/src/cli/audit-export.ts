@@ -1,0 +1,89 @@
+/** `keyreeve audit export`: exports the audit log, and removes the exported events if the operator asks for it. */
+import { createWriteStream, existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { toInstant } from '../foundation/clock.ts';
+import { createComplete, FileExistsError } from '../foundation/complete-file.ts';
+import type { Accounts } from '../modules/accounts/accounts.ts';
+import { exportLog, type ExportFormat } from '../modules/audit/export.ts';
+import { listChains } from '../modules/audit/store.ts';
+import { describeCut, removableDays } from './audit-cut.ts';
+import { UsageError } from './failure.ts';
+import { operator, withInstallation, type CommandContext } from './session.ts';
+
+export interface ExportOptions {
+  readonly format: ExportFormat;
+  readonly since?: number;
+  readonly until?: number;
+  readonly account?: string;
+  readonly output?: string;
+  readonly thenForget?: boolean;
+}
+
+/** @returns the exit status */
+export function exportEvents(options: ExportOptions): Promise<number> {
+  const { thenForget = false } = options;
+  if (!thenForget) return withInstallation({}, (context) => exportOnly(context, options));
+  const { since, until, account, output } = options;
+  // A part of the events cannot be removed. The command cannot flush what reads its standard output.
+  if (since !== undefined || account !== undefined || until === undefined || output === undefined)
+    throw new UsageError('--then-forget needs --until and --output, without --since and --account');
+  return withInstallation({}, (context) => exportAndForget(context, options, until, resolve(output)));
+}
+
+async function exportOnly(
+  { installation: { db }, accounts }: CommandContext,
+  { format, since, until, account, output }: ExportOptions,
+): Promise<number> {
+  const span = {
+    since: since ?? Number.MIN_SAFE_INTEGER,
+    until: until ?? Number.MAX_SAFE_INTEGER,
+    accountId: account === undefined ? undefined : await accountIdOf(accounts, account),
+  };
+  await db.snapshot(async (reader) => {
+    const lines = Readable.from(exportLog(reader, format, span));
+    if (output === undefined) await pipeline(lines, process.stdout, { end: false });
+    else await writeComplete(lines, resolve(output));
+  });
+  return 0;
+}
+
+/** Removes only events of the snapshot that the file was written from. The file is on the disk before. */
+async function exportAndForget(
+  { config, journal, auditRetention, installation: { db } }: CommandContext,
+  { format }: ExportOptions,
+  until: number,
+  path: string,
+): Promise<number> {
+  const days = removableDays(config, until);
+  if (existsSync(path)) throw existing(path);
+  const positionsMax = await db.snapshot(async (reader) => {
+    const chains = await listChains(reader);
+    const span = { since: Number.MIN_SAFE_INTEGER, until };
+    await writeComplete(Readable.from(exportLog(reader, format, span)), path);
+    return new Map(chains.map(({ chain, events }) => [chain, events ?? 0]));
+  });
+  await journal?.catchUp();
+  const result = await auditRetention.cutNow(operator, { eventsBefore: until, days, positionsMax }, false);
+  process.stdout.write(
+    `Exported the audit events from before ${toInstant(until)} to ${path}.\n${describeCut(result)}\n`,
+  );
+  return result.blocked ? 1 : 0;
+}
+
+/** An id is not looked up: the audit log has events of deleted accounts. */
+const accountIdOf = async (accounts: Accounts, account: string): Promise<string> =>
+  account.includes('@') ? (await accounts.find(account)).id : account;
+
+async function writeComplete(lines: Readable, path: string): Promise<void> {
+  try {
+    await createComplete(path, (draft) =>
+      pipeline(lines, createWriteStream(draft, { flags: 'wx', mode: 0o600, flush: true })),
+    );
+  } catch (error) {
+    throw error instanceof FileExistsError ? existing(path) : error;
+  }
+}
+
+const existing = (path: string): UsageError => new UsageError(`${path} exists; name a file that does not exist`);

@@ -1,0 +1,175 @@
+/**
+ * Removes the oldest events of the audit log, in batches. Each batch is one commit with the moved cut of its chain, so an
+ * interruption leaves a complete audit log, and the next run continues.
+ *
+ * The last event of each chain stays: new events continue its MAC, also those of earlier programs.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Clock } from '../../foundation/clock.ts';
+import { toInstant } from '../../foundation/clock.ts';
+import type { InstallationKeys } from '../../foundation/crypto/master-key.ts';
+import type { Db, Transaction } from '../../foundation/database/db.ts';
+import type { Principal } from '../../foundation/principal.ts';
+import { rememberDeletedTx } from '../api-keys/deleted-key-store.ts';
+import { recordEventTx, type AuditAction } from '../audit/audit.ts';
+import { cutChainTx, deleteUnchainedTx, hasUnchained, listCuts } from '../audit/cut-store.ts';
+import { sealOf, type StoredCut } from '../audit/cuts.ts';
+import { listChain, listChains, type PlacedEvent } from '../audit/store.ts';
+import { NeededEvents, type JournalProgress } from './needed-events.ts';
+import { findRemovable, futureMs, type CutBounds } from './removable.ts';
+import type { Block } from './store.ts';
+
+export interface CutterOptions {
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly keys: Pick<InstallationKeys, 'auditChain' | 'auditCut'>;
+  /** Undefined without a deletion journal. */
+  readonly journal: JournalProgress | undefined;
+  /** Default: 500, so that other commits do not wait long. */
+  readonly rowsPerCommitMax?: number;
+  /** Default: 20. Leaves the writer to other commits. */
+  readonly pauseMs?: number;
+}
+
+export interface CutRequest {
+  /** Events at this time and later ones stay; in milliseconds. */
+  readonly eventsBefore: number;
+  /** The age of removed events in days, at least `auditDaysMin`. */
+  readonly days: number;
+  /** By chain: the position of the last event that may be removed. Undefined: all but the last event of each chain. */
+  readonly positionsMax?: ReadonlyMap<number, number>;
+  /** Whether to remove events although their MACs are wrong. An operator decides this after an investigation. */
+  readonly acceptsFindings?: boolean;
+}
+
+export interface CutResult {
+  readonly removed: number;
+  /** Why events that are old enough stay; undefined if there are none. */
+  readonly blocked: Block | undefined;
+}
+
+/** Events of a wrong time that precede one with a right time. Bounds the memory. */
+const undecidedMax = 20_000;
+
+export class AuditCutter {
+  readonly #options: CutterOptions;
+
+  constructor(options: CutterOptions) {
+    this.#options = options;
+  }
+
+  /** @throws DomainError `unavailable`; committed batches stay */
+  async cut(principal: Principal, request: CutRequest): Promise<CutResult> {
+    const { db, clock, keys, journal } = this.#options;
+    const run = new Run(principal, request);
+    if (!(await this.#removeUnchained(run))) return { removed: run.removed, blocked: undefined };
+    const cuts = new Map((await listCuts(db)).map((cut) => [cut.chain, cut]));
+    const needed = await NeededEvents.read(db, journal);
+    for (const { chain, events } of await listChains(db)) {
+      const bounds: CutBounds = {
+        eventsBefore: request.eventsBefore,
+        // An export has no events with later times, so it decides by the time alone.
+        futureFrom: request.positionsMax ? undefined : clock.now() + futureMs,
+        needed,
+        positionMax: Math.min(
+          (events ?? 0) - 1,
+          request.positionsMax?.get(chain) ?? (request.positionsMax ? 0 : Infinity),
+        ),
+        key: request.acceptsFindings ? undefined : keys.auditChain,
+      };
+      await this.#cutChain(run, chain, cuts.get(chain), bounds);
+      // An audit log that was changed is evidence.
+      if (run.blocked === 'integrity') break;
+    }
+    return { removed: run.removed, blocked: run.blocked };
+  }
+
+  async #cutChain(run: Run, chain: number, cut: StoredCut | undefined, bounds: CutBounds): Promise<void> {
+    const { db, rowsPerCommitMax: rowsMax = 500 } = this.#options;
+    let before: Pick<PlacedEvent, 'position' | 'mac'> | undefined = cut;
+    let events: PlacedEvent[] = [];
+    while (events.length < undecidedMax) {
+      const page = await listChain(db, chain, events.at(-1)?.position ?? before?.position ?? 0, rowsMax);
+      events.push(...page);
+      const { count, isEnd, blocked } = findRemovable(events, before, bounds);
+      for (let from = 0; from < count; from += rowsMax) {
+        const batch = events.slice(from, Math.min(count, from + rowsMax));
+        if (!(await this.#remove(run, before?.position ?? 0, batch))) return;
+        before = batch.at(-1);
+      }
+      events = events.slice(count);
+      if (blocked) run.block(blocked);
+      if (isEnd || page.length < rowsMax) return;
+    }
+  }
+
+  /** @returns false if another process cuts the chain, or a restore has replaced it */
+  async #remove(run: Run, after: number, batch: readonly PlacedEvent[]): Promise<boolean> {
+    const { db, clock, keys, pauseMs = 20 } = this.#options;
+    const last = batch.at(-1);
+    if (!last?.mac) return false;
+    const { chain, position, mac, id: eventId } = last;
+    const { eventsBefore, days } = run.request;
+    const now = clock.now();
+    const cut = { chain, position, mac, eventId, eventsBefore, days, cutAt: now };
+    const stored = { ...cut, seal: sealOf(keys.auditCut, cut) };
+    const isDone = await db.transaction(async (tx) => {
+      if (!(await cutChainTx(tx, after, stored))) return false;
+      await rememberDeletedTx(tx, deletedKeysOf(batch));
+      await run.recordTx(tx, now);
+      return true;
+    });
+    if (isDone) run.removed += batch.length;
+    if (isDone && pauseMs > 0) await sleep(pauseMs);
+    return isDone;
+  }
+
+  /**
+   * Events of versions without chains precede all others, so they go first.
+   * @returns whether none is left
+   */
+  async #removeUnchained(run: Run): Promise<boolean> {
+    const { db, clock, rowsPerCommitMax: rowsMax = 500 } = this.#options;
+    while (await hasUnchained(db)) {
+      const removed = await db.transaction(async (tx) => {
+        const count = await deleteUnchainedTx(tx, run.request.eventsBefore, rowsMax);
+        if (count > 0) await run.recordTx(tx, clock.now());
+        return count;
+      });
+      run.removed += removed;
+      if (removed === 0) return false;
+    }
+    return true;
+  }
+}
+
+/** The state of one call. */
+class Run {
+  readonly request: CutRequest;
+  readonly #principal: Principal;
+  removed = 0;
+  blocked: Block | undefined;
+
+  constructor(principal: Principal, request: CutRequest) {
+    this.#principal = principal;
+    this.request = request;
+  }
+
+  block(reason: Block): void {
+    if (this.blocked !== 'integrity') this.blocked = reason;
+  }
+
+  /** With the first batch, so that nothing is removed without the event. */
+  async recordTx(tx: Transaction, at: number): Promise<void> {
+    if (this.removed > 0) return;
+    const { eventsBefore, days } = this.request;
+    const details = { before: toInstant(eventsBefore), days };
+    await recordEventTx(tx, { at, principal: this.#principal, action: 'audit.cut', details });
+  }
+}
+
+const deletedKeysOf = (events: readonly PlacedEvent[]): number[] =>
+  events
+    .filter(({ action }) => action === ('api_key.deleted' satisfies AuditAction))
+    .map(({ target }) => Number(target))
+    .filter((id) => Number.isSafeInteger(id) && id > 0);
