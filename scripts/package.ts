@@ -18,6 +18,7 @@ const folders: Readonly<Record<string, string>> = {
   'packages/contract/src': 'contract',
   'packages/console/dist': 'console/dist',
   docs: 'docs',
+  ops: 'ops',
 };
 const files: Readonly<Record<string, string>> = {
   LICENSE: 'LICENSE',

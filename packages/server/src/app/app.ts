@@ -22,7 +22,7 @@ import type { SecurityHeaders } from '../http/headers.ts';
 import { toOAuthError } from '../http/oauth-error.ts';
 import { withoutChallenge } from '../http/problem.ts';
 import { logProblem } from '../http/problem-log.ts';
-import type { RequestErrors } from '../http/request-errors.ts';
+import type { RequestCounts } from '../http/request-counts.ts';
 import { delayRejection, RequestGate, type RequestSlots, type RequestBounds } from '../http/request-gate.ts';
 import type { Call, Caller, Route } from '../http/route.ts';
 import { Router, type Match } from '../http/router.ts';
@@ -33,7 +33,7 @@ import { headerOf, RequestCall } from './request-call.ts';
 import { routesOf, type RouteOptions } from './routes.ts';
 
 export interface AppOptions extends RouteOptions {
-  readonly errors: RequestErrors;
+  readonly requestCounts: RequestCounts;
   readonly trustedProxies: readonly string[];
   readonly corsOrigins: readonly string[];
   readonly security: SecurityHeaders;
@@ -109,8 +109,7 @@ export class App {
 
   /** The hot path. */
   #forward(request: ForwardRequest, response: BareResponse): void {
-    const { verifier, trustedProxies } = this.#options;
-    answerForward(verifier, trustedProxies, request, response, (error) =>
+    answerForward(this.#options, request, response, (error) =>
       this.#refuse(request, response, error, { route: forward.path }),
     );
   }
@@ -118,6 +117,7 @@ export class App {
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const startedMs = monotonicMs();
     const { method = 'GET' } = request;
+    const { requestCounts } = this.#options;
     const path = pathOf(request);
     const isConsole = isConsolePath(path);
     const cors = isConsole ? [] : this.#cors.headers(request);
@@ -135,15 +135,18 @@ export class App {
       if ('allowed' in match) {
         const preflight = isConsole ? undefined : this.#cors.preflight(request, match.allowed);
         if (!preflight) throw new DomainError('method_not_allowed', { allowed: match.allowed });
+        requestCounts.count(undefined, method, preflight.status, elapsed(startedMs));
         write(response, this.#security, { ...preflight, headers: [...cors, ...(preflight.headers ?? [])] });
         return;
       }
       ({ path: route, errorFormat } = match.route.contract);
       const answer = await this.#answer(match, request);
       write(response, this.#security, { ...answer, headers: [...cors, ...(answer.headers ?? [])] });
+      const ms = elapsed(startedMs);
+      requestCounts.count(route, method, answer.status, ms);
       // Verifications are too many to be logged one by one; housekeeping.ts logs their counts.
       if (match.route.contract.auth !== 'service_key') {
-        this.#options.log.info({ event: 'request', method, route, status: answer.status, ms: elapsed(startedMs) });
+        this.#options.log.info({ event: 'request', method, route, status: answer.status, ms });
       }
     } catch (error) {
       this.#refuse(request, response, error, { route, errorFormat, cors, isConsole, ms: elapsed(startedMs) });
@@ -264,7 +267,8 @@ export class App {
     { route, errorFormat, cors = [], isConsole = false, ms }: Refusal,
   ): void {
     const problem = logProblem(this.#options.log, error, { method: request.method, route, ms });
-    this.#options.errors.count(route, problem.status);
+    this.#options.requestCounts.count(route, request.method, problem.status, ms);
+    this.#options.requestCounts.countLimited(problem.body.code);
     if (response.headersSent || response.destroyed) {
       response.destroy();
       return;

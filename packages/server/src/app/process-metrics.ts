@@ -1,6 +1,8 @@
 /** Metrics of a Node process: memory, CPU time, garbage collection and event loop. */
-import { collectDefaultMetrics, Gauge, type Registry } from '@prometheus-io/client';
-import { EventLoopDelay } from './event-loop-delay.ts';
+import { collectDefaultMetrics, type Registry } from '@prometheus-io/client';
+import { monotonicMs } from '../foundation/clock.ts';
+import { EventLoopDelay, RollingMax } from './event-loop-delay.ts';
+import { addGauge } from './metric-kinds.ts';
 
 /**
  * Default metrics of the library that are not exported: `promtool check metrics` rejects their names, or their values are
@@ -22,18 +24,19 @@ const excluded = [
   'nodejs_eventloop_lag_p99_seconds',
 ];
 
+/** Not shorter than the usual interval of scrapes. */
+const delayPeriodMs = 60_000;
+
 export function collectProcessMetrics(register: Registry, labels: Readonly<Record<string, string>>): void {
   collectDefaultMetrics({ register, labels });
   for (const name of excluded) register.removeSingleMetric(name);
-  const delay = new EventLoopDelay();
-  new Gauge({
+  const recent = new RollingMax(delayPeriodMs);
+  new EventLoopDelay(recent);
+  addGauge(register, {
     name: 'keyreeve_event_loop_delay_max_seconds',
-    help: 'Longest delay of the event loop since the last scrape',
-    labelNames: Object.keys(labels),
-    registers: [register],
     // The maximum: a mean would hide the delay of single requests.
-    collect() {
-      this.set(labels, delay.takeMaxMs() / 1e3);
-    },
+    help: 'Longest delay of the event loop in the last minute',
+    labelNames: Object.keys(labels),
+    read: () => [{ labels, value: recent.at(monotonicMs()) / 1e3 }],
   });
 }

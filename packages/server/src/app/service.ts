@@ -19,7 +19,7 @@ import { App } from './app.ts';
 import { SecurityHeaders } from '../http/headers.ts';
 import type { Health } from './health.ts';
 import type { LinkPageOptions } from '../modules/link-pages/link-pages.ts';
-import { RequestErrors } from '../http/request-errors.ts';
+import { RequestCounts } from '../http/request-counts.ts';
 import type { RequestBounds } from '../http/request-gate.ts';
 import { createHttpServer, listen } from '../http/server.ts';
 import { stopAccepting } from '../http/stop-accepting.ts';
@@ -83,13 +83,15 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const { config, clock, log } = options;
   const installation = await openAndMigrate(options);
   return closeOnError(installation, async () => {
-    const { server, health, errors, ...rest } = await startPublic(installation, options);
-    const admin = await startAdmin(options, health, lazyMetrics(rest.services, installation, errors)).catch(
-      (error: unknown) => {
-        server.close();
-        throw error;
-      },
-    );
+    const { server, health, requestCounts, ...rest } = await startPublic(installation, options);
+    const admin = await startAdmin(
+      options,
+      health,
+      lazyMetrics(rest.services, { installation, health, clock, requests: requestCounts }),
+    ).catch((error: unknown) => {
+      server.close();
+      throw error;
+    });
     const housekeeping = new Housekeeping(installation, clock, rest.services, log);
     const stop = () =>
       stopService([server, admin.server], config.drainSeconds, {
@@ -124,11 +126,11 @@ export async function startWorkerService(
   const { file } = installation.db;
   return closeOnError(installation, async () => {
     file?.compare(database);
-    const { server, health, errors, ...rest } = await startPublic(installation, options);
+    const { server, health, requestCounts, ...rest } = await startPublic(installation, options);
     const housekeeping = new Housekeeping(installation, clock, rest.services, log, worker === 1);
     const stop = () =>
       stopService([server], config.drainSeconds, { health, housekeeping, installation, services: rest.services });
-    const metrics = lazyMetrics(rest.services, installation, errors, worker);
+    const metrics = lazyMetrics(rest.services, { installation, health, clock, requests: requestCounts }, worker);
     return { ...rest, metrics, replaced: file?.replaced, stop };
   });
 }
@@ -178,7 +180,7 @@ async function startPublic(installation: Installation, options: ServiceOptions) 
     check: () => pingDatabase(db),
     canWrite: () => db.writes.isHealthy,
   };
-  const errors = new RequestErrors();
+  const requestCounts = new RequestCounts();
 
   // The issuer contains the port, which the system may select, so the server listens before the modules are wired. Requests
   // that arrive earlier wait for the app.
@@ -221,7 +223,7 @@ async function startPublic(installation: Installation, options: ServiceOptions) 
     const described = describeConfig(options.environment ?? processEnvironment());
     app = new App({
       ...services,
-      errors,
+      requestCounts,
       health,
       log,
       publicUrl,
@@ -238,7 +240,7 @@ async function startPublic(installation: Installation, options: ServiceOptions) 
     services.outbox.start();
     services.webhooks.publisher.start();
     services.minutes.start((error) => log.warn({ event: 'overview_not_written', err: error }));
-    return { server, health, errors, services, publicUrl, url: urlOf(config.host, address.port) };
+    return { server, health, requestCounts, services, publicUrl, url: urlOf(config.host, address.port) };
   } catch (error) {
     // An open server would keep the process running.
     server.close();
@@ -282,29 +284,32 @@ async function closeOnError<T>({ db }: Installation, start: () => Promise<T>): P
   }
 }
 
+interface MeasuredParts {
+  readonly installation: Installation;
+  readonly health: Health;
+  readonly clock: Clock;
+  readonly requests: RequestCounts;
+}
+
 /** Loads the metrics library at the first scrape, so that it does not delay the start. */
 function lazyMetrics(
-  { verifier, usageCounter, limiter, signIns, hasher, outbox, webhooks }: Services,
-  { db }: Installation,
-  errors: RequestErrors,
+  services: Services,
+  { installation: { db }, ...measured }: MeasuredParts,
   worker?: number,
 ): () => Promise<Metrics> {
+  const { usageCounter: usage, signIns, tokens, webhooks } = services;
   let metrics: Promise<Metrics> | undefined;
   return () =>
     (metrics ??= import('./metrics.ts').then(
       (module) =>
         new module.Metrics(
           {
+            ...services,
+            ...measured,
             db,
-            verifications: verifier.counts,
-            usage: usageCounter,
-            limiter,
+            usage,
             signIns: signIns.counts,
-            hasher,
-            dbTimes: db.times,
-            writes: db.writes,
-            errors,
-            outbox,
+            refreshes: tokens.refreshes,
             webhooks: webhooks.sender.counts,
           },
           worker,

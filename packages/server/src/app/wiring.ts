@@ -52,6 +52,7 @@ import { operatorName, parseSender } from '../modules/mail/sender.ts';
 import { SmtpServer } from '../modules/mail/smtp.ts';
 import { readTemplates, type Templates } from '../modules/mail/templates/templates.ts';
 import { Outbox, type OutboxOptions } from '../modules/outbox/outbox.ts';
+import { Estimates } from '../modules/overview/estimates.ts';
 import { Minutes } from '../modules/overview/minutes.ts';
 import { Attention } from '../modules/overview/attention.ts';
 import { Overview } from '../modules/overview/overview.ts';
@@ -100,6 +101,7 @@ export interface Services extends SignInServices {
   readonly outboxView: OutboxView;
   /** Only a service starts it. */
   readonly minutes: Minutes;
+  readonly estimates: Estimates;
   readonly overview: Overview;
   readonly orphanedMeters: OrphanedMeters;
   readonly quotaNotices: QuotaNotices;
@@ -301,11 +303,12 @@ export function wire(options: WiringOptions): Services {
       version,
       sources: {
         results: verifier.counts,
-        verificationMs: verifier.latencies,
+        verificationMs: verifier.durations,
         signIns: signIn.signIns.counts,
         hashes: () => ({ hashed: hasher.stats.hashed, refused: hasher.stats.refused }),
       },
     }),
+    estimates: new Estimates(db),
     overview: new Overview({
       db,
       clock,

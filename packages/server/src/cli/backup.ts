@@ -2,6 +2,7 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { systemClock } from '../foundation/clock.ts';
+import { recordBackup } from '../foundation/database/installation.ts';
 import { writeBackup } from '../modules/backup/write-backup.ts';
 import { hasLost } from '../modules/deletion-journal/lost-records.ts';
 import { CliCommand } from './command.ts';
@@ -10,6 +11,10 @@ import { withInstallation } from './session.ts';
 
 const warning =
   'keyreeve: the database is older than its deletion journal: run `keyreeve journal replay`, then repeat the backup\n';
+
+/** The backup is complete: a database that accepts no writes at the moment does not make it fail. */
+const notRecorded = (reason: string): string =>
+  `keyreeve: the backup is complete, but its time could not be recorded for the metrics: ${reason}\n`;
 
 interface BackupCommandOptions extends OutputOptions {
   readonly to: string;
@@ -33,6 +38,9 @@ async function backup({ to, ...options }: BackupCommandOptions): Promise<void> {
     // Records in the deletion journal that it is complete beyond the time of the backup.
     const lost = await journal?.catchUp();
     if (lost && hasLost(lost)) process.stderr.write(warning);
+    await recordBackup(db, systemClock.now()).catch(({ cause, message }: Error) =>
+      process.stderr.write(notRecorded(cause instanceof Error ? cause.message : message)),
+    );
     return counts;
   });
   print(

@@ -1,37 +1,57 @@
-/** Durations in 12 fixed buckets, so that the histograms of several processes can be added. */
-import { monotonicMs } from './clock.ts';
+/** Durations in fixed buckets, so that the histograms of several processes can be added. */
 
-/** Upper bounds in milliseconds. The last bucket has longer durations too. */
-export const latencyBoundsMs = [0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 5_000] as const;
+/** Upper bounds in milliseconds of a verification, from 50 µs to 1 s. */
+export const verificationBoundsMs = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 50, 250, 1_000] as const;
+/** Of a read of the database, or of a commit. */
+export const databaseBoundsMs = [0.1, 0.5, 1, 5, 10, 50, 100, 500, 1_000, 5_000] as const;
+/** Of a request. A password hash takes tens of milliseconds. Few, because each route and method has all of them. */
+export const requestBoundsMs = [5, 25, 100, 500, 2_500, 10_000] as const;
 
 export class LatencyHistogram {
-  /** By bucket, since the start. */
-  readonly counts: number[] = latencyBoundsMs.map(() => 0);
+  readonly boundsMs: readonly number[];
+  /** The count of each bucket, the count beyond the last bound, and the sum of the durations in milliseconds. */
+  readonly #values: Float64Array;
 
-  /** @returns `answer`, which also adds the time from this call to its own */
-  timed<T>(answer: (value: T) => void): (value: T) => void {
-    const startedMs = monotonicMs();
-    return (value) => {
-      this.add(monotonicMs() - startedMs);
-      answer(value);
-    };
+  constructor(boundsMs: readonly number[]) {
+    this.boundsMs = boundsMs;
+    this.#values = new Float64Array(boundsMs.length + 2);
   }
 
+  /** On the hot path: two increments in one array. */
   add(ms: number): void {
+    const bounds = this.boundsMs;
+    const values = this.#values;
     let bucket = 0;
-    while (bucket < latencyBoundsMs.length - 1 && ms > (latencyBoundsMs[bucket] ?? 0)) bucket++;
-    this.counts[bucket] = (this.counts[bucket] ?? 0) + 1;
+    while (bucket < bounds.length && ms > (bounds[bucket] ?? 0)) bucket++;
+    values[bucket] = (values[bucket] ?? 0) + 1;
+    values[bounds.length + 1] = (values[bounds.length + 1] ?? 0) + ms;
+  }
+
+  /** By bucket, since the start. The last count is that of the durations beyond all bounds. */
+  get counts(): number[] {
+    return [...this.#values.subarray(0, -1)];
+  }
+
+  get sumMs(): number {
+    return this.#values.at(-1) ?? 0;
   }
 }
 
-/** @returns the upper bound in milliseconds of the bucket with the quantile; null without durations */
-export function quantileMs(counts: readonly number[], quantile: number): number | null {
+/** @returns the sum of the counts of each bucket */
+export const sumOfCounts = (histograms: readonly (readonly number[])[]): number[] =>
+  (histograms[0] ?? []).map((_, bucket) => histograms.reduce((sum, counts) => sum + (counts[bucket] ?? 0), 0));
+
+/**
+ * @returns the upper bound in milliseconds of the bucket with the quantile, or the last bound for longer durations; null
+ *   without durations
+ */
+export function quantileMs(counts: readonly number[], boundsMs: readonly number[], quantile: number): number | null {
   const total = counts.reduce((sum, count) => sum + count, 0);
   if (total === 0) return null;
   let seen = 0;
   for (const [bucket, count] of counts.entries()) {
     seen += count;
-    if (seen >= total * quantile) return latencyBoundsMs[bucket] ?? null;
+    if (seen >= total * quantile) return boundsMs[bucket] ?? boundsMs.at(-1) ?? null;
   }
   return null;
 }

@@ -108,6 +108,7 @@ test('the package contains JavaScript, its licence and its README, and neither s
     'README.md',
     'CHANGELOG.md',
     'docs/deploy.md',
+    'ops/prometheus/rules.yml',
     'src/cli/main.js',
     'console/dist/index.html',
   ];

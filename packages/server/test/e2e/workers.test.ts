@@ -205,8 +205,8 @@ test('the fail2ban filter finds the client IP of a failed sign-in in the log of 
   for (const it of connections) it[Symbol.dispose]();
 });
 
-const ofKeys = 'keyreeve_verifications_total{result="api_key"}';
-const ofUnknown = 'keyreeve_verifications_total{result="not_found"}';
+const ofKeys = 'keyreeve_verifications_total{outcome="accepted",reason="api_key"}';
+const ofUnknown = 'keyreeve_verifications_total{outcome="refused",reason="not_found"}';
 
 async function verify(connection: Connection, key: string, times: number): Promise<void> {
   for (let count = 0; count < times; count++) await connection.call('GET', '/auth/forward', bearer(key));
@@ -222,9 +222,19 @@ test('metrics are sums over all workers and do not decrease when one ends; metri
   const after = await scrape(program);
   assert.deepEqual([before.get(ofKeys), after.get(ofKeys), after.get(ofUnknown)], [0, 12, 0]);
   assert.equal(after.get('keyreeve_logins_total{result="accepted"}'), 1);
-  const reads = 'keyreeve_database_seconds_count{operation="read"}';
+  const reads = 'keyreeve_database_operation_duration_seconds_count{operation="read"}';
   assert.ok((after.get(reads) ?? 0) >= 12);
-  assert.deepEqual([after.get('keyreeve_workers_listening'), after.get('keyreeve_workers_replaced_total')], [2, 0]);
+  const workers = ['configured', 'listening', 'replaced_total'].map((name) => after.get(`keyreeve_workers_${name}`));
+  assert.deepEqual(workers, [2, 2, 0]);
+  const forwards = 'keyreeve_http_requests_total{route="/auth/forward",method="GET",code="200"}';
+  const durations = 'keyreeve_verification_duration_seconds_count{endpoint="forward"}';
+  assert.deepEqual([after.get(forwards), after.get(durations)], [12, 12]);
+  // One worker reports what the database has.
+  assert.deepEqual(
+    ['accounts', 'api_keys'].map((name) => after.get(`keyreeve_${name}`)),
+    [1, 1],
+  );
+  assert.equal(after.get('keyreeve_deletion_journal_lag_seconds'), 0);
   for (const worker of ['1', '2', 'supervisor']) {
     assert.ok((after.get(`process_resident_memory_bytes{worker="${worker}"}`) ?? 0) > 0, worker);
   }
@@ -232,7 +242,7 @@ test('metrics are sums over all workers and do not decrease when one ends; metri
 
   await killAndAwaitNext(program, 2);
   const replaced = await scrape(program);
-  assert.equal(replaced.get(ofKeys), 12);
+  assert.deepEqual([replaced.get(ofKeys), replaced.get(forwards), replaced.get(durations)], [12, 12, 12]);
   assert.ok((replaced.get(reads) ?? 0) >= (after.get(reads) ?? 0));
   assert.deepEqual(
     [replaced.get('keyreeve_workers_listening'), replaced.get('keyreeve_workers_replaced_total')],

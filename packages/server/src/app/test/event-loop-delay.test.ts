@@ -4,7 +4,7 @@ import { monotonicMs } from '../../foundation/clock.ts';
 import { until } from '../../../test-kit/until.ts';
 import { newApp } from '../../../test-kit/new-app.ts';
 import { test } from '../../../test-kit/app-on-each-database.ts';
-import { EventLoopDelay } from '../event-loop-delay.ts';
+import { EventLoopDelay, RollingMax } from '../event-loop-delay.ts';
 
 const blockedMs = 60;
 const shortestReportedMs = 40;
@@ -22,6 +22,19 @@ test('the delay of a blocked event loop is reported once, also when the last per
   } finally {
     delay.stop();
   }
+});
+
+test('a rolling maximum keeps each value for its period, and readers take none from one another', () => {
+  const recent = new RollingMax(60_000);
+  recent.add(5, 1_000);
+  recent.add(3, 12_000);
+  assert.deepEqual([recent.at(12_000), recent.at(12_000)], [5, 5]);
+  // Every value counts for at least 50 s, and none for more than 60 s.
+  assert.equal(recent.at(59_999), 5);
+  assert.equal(recent.at(60_000), 3);
+  assert.equal(recent.at(72_000), 0);
+  recent.add(2, 72_000);
+  assert.equal(recent.at(200_000), 0);
 });
 
 test('the log contains the results of verifications with the longest delay of the event loop', async () => {

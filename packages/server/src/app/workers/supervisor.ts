@@ -47,7 +47,7 @@ export async function startSupervisor(options: ServiceOptions): Promise<Supervis
   try {
     const { firstAdministrator } = await ensureSigningKey(installation, options);
     if (port !== 0) await assertFree(host, port);
-    const admin = await startAdmin(options, health, lazyMetrics(pool, db));
+    const admin = await startAdmin(options, health, lazyMetrics(pool, db, health));
     const { url, publicUrl } = await pool.start();
     const stop = async (): Promise<boolean> => {
       health.isStopping = true;
@@ -77,8 +77,8 @@ async function assertFree(host: string, port: number): Promise<void> {
   await new Promise<void>((resolve) => server.close(() => resolve()));
 }
 
-function lazyMetrics(pool: WorkerPool, db: Db): () => Promise<MetricsPage> {
+function lazyMetrics(pool: WorkerPool, db: Db, health: Health): () => Promise<MetricsPage> {
   let metrics: Promise<MetricsPage> | undefined;
   return () =>
-    (metrics ??= import('./worker-pool-metrics.ts').then((module) => new module.WorkerPoolMetrics(pool, db)));
+    (metrics ??= import('./worker-pool-metrics.ts').then((module) => new module.WorkerPoolMetrics(pool, db, health)));
 }

@@ -3,10 +3,14 @@
  * last known counts of exited workers stay in the sums, because Prometheus would interpret a lower sum as a restart and
  * count the next rise from zero.
  */
-import { Counter, Gauge, Registry } from '@prometheus-io/client';
+import { Registry } from '@prometheus-io/client';
 import type { MetricsPage } from '../admin-listener.ts';
 import type { Db } from '../../foundation/database/db.ts';
-import { collectDatabase, type MetricsSnapshot } from '../metrics.ts';
+import type { Health } from '../health.ts';
+import { collectInstance } from '../instance-metrics.ts';
+import { collectDatabase } from '../database-metrics.ts';
+import { addCounter, addGauge } from '../metric-kinds.ts';
+import type { MetricsSnapshot } from '../metrics.ts';
 import { collectProcessMetrics } from '../process-metrics.ts';
 import type { WorkerPool } from './worker-pool.ts';
 
@@ -20,28 +24,26 @@ export class WorkerPoolMetrics implements MetricsPage {
   /** The sums of exited workers. */
   #exited: MetricsSnapshot = [];
 
-  constructor(pool: WorkerPool, { times, writes }: Pick<Db, 'times' | 'writes'>) {
+  constructor(pool: WorkerPool, db: Db, health: Pick<Health, 'check'>) {
     this.#pool = pool;
     this.contentType = this.#own.contentType;
-    const registers = [this.#own];
     collectProcessMetrics(this.#own, { worker: 'supervisor' });
-    collectDatabase(this.#own, times, writes);
-    new Gauge({
+    collectInstance(this.#own, db.dialect, health);
+    collectDatabase(this.#own, db);
+    addGauge(this.#own, {
+      name: 'keyreeve_workers_configured',
+      help: 'Worker processes of the configuration',
+      read: () => [{ value: pool.configured }],
+    });
+    addGauge(this.#own, {
       name: 'keyreeve_workers_listening',
       help: 'Worker processes that accept connections',
-      registers,
-      collect() {
-        this.set(pool.listening);
-      },
+      read: () => [{ value: pool.listening }],
     });
-    new Counter({
+    addCounter(this.#own, {
       name: 'keyreeve_workers_replaced_total',
       help: 'Worker processes that exited and were replaced',
-      registers,
-      collect() {
-        this.reset();
-        this.inc(pool.replaced);
-      },
+      read: () => [{ value: pool.replaced }],
     });
   }
 

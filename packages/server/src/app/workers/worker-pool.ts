@@ -97,6 +97,11 @@ export class WorkerPool {
     cluster.setupPrimary({ serialization: 'advanced' });
   }
 
+  /** Number of workers of the configuration. */
+  get configured(): number {
+    return this.#slots.length;
+  }
+
   /** Number of workers that listen. */
   get listening(): number {
     return this.#slots.filter(({ isListening }) => isListening).length;

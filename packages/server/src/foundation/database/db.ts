@@ -1,5 +1,6 @@
 /** The database interface of stores. `sqlite.ts` is the embedded driver, `postgres.ts` the driver for many instances. */
 import type { DatabaseFile } from './file-identity.ts';
+import type { OperationTimes } from './operation-times.ts';
 import type { OperationPart, RemoteResponse } from './remote-messages.ts';
 import type { WorkClass } from './share.ts';
 import type { WriteHealth } from './write-health.ts';
@@ -7,11 +8,6 @@ import type { Dialect, ManyStatement, SqlValue, Statement } from './sql.ts';
 
 /** The capacity that a confirmation uses. */
 export type ConfirmationClass = Exclude<WorkClass, 'draw'>;
-
-/** Receives the duration of reads and commits. `observe` does nothing until it is replaced. */
-export interface DbTimes {
-  observe: (operation: 'read' | 'commit', ms: number) => void;
-}
 
 /** Reads from one snapshot. */
 export interface Reader {
@@ -61,6 +57,12 @@ export interface WorkerClient {
   end(): void;
 }
 
+/** Connections of this process to a database server: in use, and open for the next operation. */
+export interface DbConnections {
+  readonly active: number;
+  readonly idle: number;
+}
+
 /** How the coalescing reader groups lookups for this database. */
 export interface SharedReads {
   /** Maximum of concurrent reads. Further lookups wait for the next read. */
@@ -75,13 +77,15 @@ export interface SharedReads {
  */
 export interface Db {
   readonly dialect: Dialect;
-  readonly times: DbTimes;
+  readonly times: OperationTimes;
   readonly sharedReads: SharedReads;
   readonly writes: WriteHealth;
   /** Only for an embedded database. After the file was replaced, every read and write throws DomainError `unavailable`. */
   readonly file?: DatabaseFile;
   /** Only for an embedded database: runs the transactions of a worker. @param send sends responses to the worker */
   serve?(send: (responses: readonly RemoteResponse[]) => void): WorkerClient;
+  /** Only for a database server. */
+  readonly connections?: DbConnections;
   all<Row>(statement: Statement<Row>, values?: readonly SqlValue[], options?: ReadOptions): Promise<Row[]>;
   get<Row>(statement: Statement<Row>, values?: readonly SqlValue[]): Promise<Row | undefined>;
   /** The same single-row read for several lists of values, in one snapshot that is taken after the call. Results in order. */

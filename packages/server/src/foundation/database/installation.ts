@@ -100,6 +100,19 @@ export const claimUnusedKeysCheckTx = async (
 export const countUnusedKeysFromTx = async (tx: Transaction, now: number): Promise<void> =>
   void (await tx.run(restartCount, [now]));
 
+const setLastBackup = sql('set_last_backup', `update installation set last_backup_at = $1 where id = 1`);
+const selectLastBackup = sql<{ at: number | null }>(
+  'select_last_backup',
+  `select last_backup_at as at from installation where id = 1`,
+);
+
+/** Records that a backup succeeded. @param now milliseconds since 1970 @throws DomainError `unavailable` */
+export const recordBackup = async (db: Db, now: number): Promise<void> =>
+  void (await db.transaction((tx) => tx.run(setLastBackup, [now])));
+
+/** @returns milliseconds since 1970; null before the first backup */
+export const findLastBackupAt = async (db: Db): Promise<number | null> => (await db.get(selectLastBackup))?.at ?? null;
+
 /** Resolves if the database responds. @throws DomainError `unavailable` */
 export async function pingDatabase(db: Db): Promise<void> {
   await db.all(selectInstallation, [], { isShared: true });

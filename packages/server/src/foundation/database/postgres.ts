@@ -10,13 +10,14 @@ import type {
   ConfirmationClass,
   AuditKey,
   Db,
-  DbTimes,
+  DbConnections,
   ReadOptions,
   Reader,
   Transaction,
   TransactionOptions,
 } from './db.ts';
 import { CoalescedCall } from './coalesced-call.ts';
+import { OperationTimes } from './operation-times.ts';
 import type { PostgresLocation } from './postgres-url.ts';
 import { Batch, BatchItem } from './postgres-batch.ts';
 import { isWorthRetrying, newPool, queryMsMax } from './postgres-connection.ts';
@@ -32,7 +33,7 @@ const attemptsMax = 3;
 
 export class PostgresDb implements Db {
   readonly dialect = 'postgres';
-  readonly times: DbTimes = { observe: () => undefined };
+  readonly times = new OperationTimes();
   readonly sharedReads = {
     concurrentReadsMax: limits.postgresReadersMax,
     immediateBatchSize: limits.lookupBatchMax,
@@ -76,7 +77,7 @@ export class PostgresDb implements Db {
   ): Promise<Row[]> {
     const read = async (): Promise<Row[]> => {
       const pool = isShared ? this.#readers : this.#writers;
-      return (await orUnavailable(readFrom(pool, statement, values))) as Row[];
+      return (await this.#readFrom(pool, statement, values)) as Row[];
     };
     return this.#tracked(() => (isShared ? read() : this.#slots.run(readShare(currentShare()), read)));
   }
@@ -95,7 +96,7 @@ export class PostgresDb implements Db {
     return this.#tracked(async () => {
       const startedMs = monotonicMs();
       const columns = first.map((_, column) => valuesOfEach.map((values) => values[column] ?? null));
-      const rows = await orUnavailable(readFrom(this.#readers, statement, columns));
+      const rows = await this.#readFrom(this.#readers, statement, columns);
       for (const row of rows as (Row & { ordinal: number })[]) results[row.ordinal - 1] = row;
       this.times.observe('read', monotonicMs() - startedMs);
       return results;
@@ -137,11 +138,27 @@ export class PostgresDb implements Db {
     return this.#tracked(() => this.#slots.run(readShare(currentShare()), run));
   }
 
+  get connections(): DbConnections {
+    const pools = [this.#readers, this.#writers];
+    const idle = pools.reduce((sum, { idleCount }) => sum + idleCount, 0);
+    return { idle, active: pools.reduce((sum, { totalCount }) => sum + totalCount, 0) - idle };
+  }
+
   async close(): Promise<void> {
     this.#isClosing = true;
     this.writes.stop();
     await Promise.allSettled(this.#inProgress);
     await Promise.all([this.#readers.end(), this.#writers.end()]);
+  }
+
+  /** @throws DomainError `unavailable` */
+  async #readFrom(pool: pg.Pool, statement: Statement<unknown>, values: readonly ParameterValue[]): Promise<unknown[]> {
+    try {
+      return await readFrom(pool, statement, values);
+    } catch (error) {
+      this.times.failedReads++;
+      throw unavailable(error);
+    }
   }
 
   async #attempt<T>(body: (tx: Transaction) => Promise<T>, isLong: boolean): Promise<T> {

@@ -4,8 +4,9 @@
  * they run (WAL mode), so they see every commit that was acknowledged before.
  */
 import { monotonicMs } from '../clock.ts';
-import type { AuditKey, Db, DbTimes, Reader, Transaction, TransactionOptions } from './db.ts';
+import type { AuditKey, Db, Reader, Transaction, TransactionOptions } from './db.ts';
 import { DatabaseFile, DatabaseReplacedError, identityOf } from './file-identity.ts';
+import { OperationTimes } from './operation-times.ts';
 import { RemoteClient } from './remote-client.ts';
 import type { RemoteCommits } from './remote-commits.ts';
 import type { RemoteResponse } from './remote-messages.ts';
@@ -30,7 +31,7 @@ const newWriterThread = (path: string): StepRunner => new WriterThread(path);
 
 export class SqliteDb implements Db {
   readonly dialect = 'sqlite';
-  readonly times: DbTimes = { observe: () => undefined };
+  readonly times = new OperationTimes();
   /**
    * A read returns within the call. Larger batches were not faster and made the server and its clients wait for each other
    * (docs/decisions/0003-hot-path.md).
@@ -97,18 +98,18 @@ export class SqliteDb implements Db {
   }
 
   async all<Row>(statement: Statement<Row>, values: readonly SqlValue[] = []): Promise<Row[]> {
-    return orUnavailable(() => this.#checkedReader.prepare(statement.text.sqlite).all(...values) as Row[]);
+    return this.#read(() => this.#checkedReader.prepare(statement.text.sqlite).all(...values) as Row[]);
   }
 
   async get<Row>(statement: Statement<Row>, values: readonly SqlValue[] = []): Promise<Row | undefined> {
-    return orUnavailable(() => this.#checkedReader.prepare(statement.text.sqlite).get(...values) as Row | undefined);
+    return this.#read(() => this.#checkedReader.prepare(statement.text.sqlite).get(...values) as Row | undefined);
   }
 
   async getMany<Row>(
     statement: ManyStatement<Row>,
     valuesOfEach: readonly (readonly SqlValue[])[],
   ): Promise<(Row | undefined)[]> {
-    return orUnavailable(() => {
+    return this.#read(() => {
       const startedMs = monotonicMs();
       const reader = this.#checkedReader;
       try {
@@ -172,6 +173,16 @@ export class SqliteDb implements Db {
     // SQLite neither checkpoints nor deletes a `-wal` for a file that has moved (`sqlite3PagerClose`).
     this.#reader.close();
     await this.#runner.close();
+  }
+
+  /** @throws DomainError `unavailable` */
+  #read<T>(read: () => T): T {
+    try {
+      return read();
+    } catch (error) {
+      this.times.failedReads++;
+      throw unavailable(error);
+    }
   }
 
   /** @throws DatabaseReplacedError */

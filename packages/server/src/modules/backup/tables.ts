@@ -23,6 +23,7 @@ export const tables: readonly Table[] = [
       unused_keys_checked_at: 'integer',
       unused_keys_counted_from: 'integer',
       first_environment: 'text',
+      last_backup_at: 'integer',
     },
     isInBackup: true,
   },

@@ -6,7 +6,7 @@
  */
 import { cutTimeOf, listCuts } from '../audit/cut-store.ts';
 import { findEventMark, listRevocationEventsAt, newestEventAt, newestEventIdBefore } from '../audit/store.ts';
-import type { Clock } from '../../foundation/clock.ts';
+import { monotonicMs, type Clock } from '../../foundation/clock.ts';
 import type { Db, Reader } from '../../foundation/database/db.ts';
 import { runAsSystem } from '../../foundation/database/share.ts';
 import { DomainError } from '../../foundation/errors.ts';
@@ -60,12 +60,24 @@ export class DeletionJournal implements Revocations {
   #isWriting = false;
   #timer: NodeJS.Timeout | undefined;
   #listener: JournalListener | undefined;
+  /** The number of failures, and the times of the first one since the journal was complete and of the write in progress. */
+  readonly #state: { failures: number; behindSinceMs: number | undefined; writingSinceMs: number | undefined } = {
+    failures: 0,
+    behindSinceMs: undefined,
+    writingSinceMs: undefined,
+  };
   /** Paths of untrustworthy files whose entries were written again from the audit log. */
   readonly #damaged = new Set<string>();
 
   constructor(options: DeletionJournalOptions) {
     this.folder = options.folder;
     this.#options = options;
+  }
+
+  /** For how long the journal has lacked entries, in milliseconds; 0 if it is complete. */
+  get lagMs(): number {
+    const sinceMs = this.#state.behindSinceMs ?? this.#state.writingSinceMs;
+    return sinceMs === undefined ? 0 : monotonicMs() - sinceMs;
   }
 
   record(revocations: readonly Revocation[]): Promise<void> {
@@ -86,6 +98,7 @@ export class DeletionJournal implements Revocations {
   }
 
   catchUpSoon(): void {
+    this.#recordFailure();
     this.#schedule(retryMs);
   }
 
@@ -99,6 +112,7 @@ export class DeletionJournal implements Revocations {
    */
   async catchUp(onDamage?: (error: JournalError) => void): Promise<LostRecords> {
     const { folder, db, clock, keys } = this.#options;
+    const { failures } = this.#state;
     const at = clock.now();
     const damage: JournalError[] = [];
     const { position, isSameLog } = await this.#positionIn(db);
@@ -118,6 +132,8 @@ export class DeletionJournal implements Revocations {
       const mark = await findEventMark(db, event);
       await writePosition(folder, keys, { event, mark, at, changeKinds: changeKinds.length, ...entriesSince });
     }
+    // The entries of a write that failed meanwhile may still be missing.
+    if (failures === this.#state.failures) this.#state.behindSinceMs = undefined;
     return lost;
   }
 
@@ -177,11 +193,17 @@ export class DeletionJournal implements Revocations {
     try {
       const lost = await this.catchUp(this.#listener?.onDamage);
       if (this.#listener) report(lost, this.#listener);
-      this.#schedule(catchUpEveryMs);
+      this.#schedule(this.#state.behindSinceMs === undefined ? catchUpEveryMs : retryMs);
     } catch (error) {
+      this.#recordFailure();
       this.#listener?.onFailure(error);
       this.#schedule(retryMs);
     }
+  }
+
+  #recordFailure(): void {
+    this.#state.failures++;
+    this.#state.behindSinceMs ??= this.#state.writingSinceMs ?? monotonicMs();
   }
 
   /** Calls that arrive during a write share the next one. */
@@ -190,6 +212,7 @@ export class DeletionJournal implements Revocations {
     while (this.#pending.length > 0) {
       const batch = this.#pending;
       this.#pending = [];
+      this.#state.writingSinceMs = monotonicMs();
       try {
         const revocations = batch.flatMap((write) => write.revocations);
         await this.#append(
@@ -202,6 +225,7 @@ export class DeletionJournal implements Revocations {
         );
         for (const { resolve } of batch) resolve();
       } catch (error) {
+        this.#recordFailure();
         this.#files.clear();
         // The audit log has the entries, so the next catching up adds them.
         this.#listener?.onFailure(error);
@@ -210,6 +234,7 @@ export class DeletionJournal implements Revocations {
       }
     }
     this.#isWriting = false;
+    this.#state.writingSinceMs = undefined;
   }
 
   async #append(ending: JournalEnding, revocations: readonly Revocation[]): Promise<void> {

@@ -6,7 +6,7 @@ import { limits } from '@keyreeve/contract';
 import { dayMs, type Clock } from '../../foundation/clock.ts';
 import { randomId } from '../../foundation/crypto/secret.ts';
 import type { Db } from '../../foundation/database/db.ts';
-import { LatencyHistogram } from '../../foundation/latency-histogram.ts';
+import type { VerificationDurations } from '../verification/durations.ts';
 import { deleteInstance, deleteOldMinutes, saveMinutes, type InstanceRow, type MinuteRow } from './store.ts';
 
 /** Counts by result. Absent results are 0. */
@@ -17,7 +17,7 @@ export interface MinuteCounts {
   readonly results: ByResult;
   readonly signIns: ByResult;
   readonly hashes: ByResult;
-  /** By bucket of `foundation/latency-histogram.ts`. */
+  /** By bucket of `foundation/latency-histogram.ts`: its bounds of verifications, and its bounds of the database. */
   readonly verificationMs: readonly number[];
   readonly databaseMs: readonly number[];
 }
@@ -27,7 +27,7 @@ export interface MinuteSources {
   readonly results: ByResult;
   readonly signIns: ByResult;
   readonly hashes: () => ByResult;
-  readonly verificationMs: LatencyHistogram;
+  readonly verificationMs: Pick<VerificationDurations, 'counts'>;
 }
 
 export interface MinutesOptions {
@@ -45,21 +45,13 @@ export class Minutes {
   readonly id = randomId('ins');
   readonly #options: MinutesOptions;
   readonly #startedAt: number;
-  readonly #databaseMs = new LatencyHistogram();
   #last: MinuteCounts;
   #waiting: MinuteRow[] = [];
   #timer: NodeJS.Timeout | undefined;
 
   constructor(options: MinutesOptions) {
-    const { db, clock } = options;
     this.#options = options;
-    this.#startedAt = clock.now();
-    const { times } = db;
-    const { observe } = times;
-    times.observe = (operation, ms) => {
-      observe(operation, ms);
-      if (operation === 'read') this.#databaseMs.add(ms);
-    };
+    this.#startedAt = options.clock.now();
     this.#last = this.#read();
   }
 
@@ -121,13 +113,14 @@ export class Minutes {
   }
 
   #read(): MinuteCounts {
-    const { results, signIns, hashes, verificationMs } = this.#options.sources;
+    const { db, sources } = this.#options;
+    const { results, signIns, hashes, verificationMs } = sources;
     return {
       results: { ...results },
       signIns: { ...signIns },
       hashes: hashes(),
-      verificationMs: [...verificationMs.counts],
-      databaseMs: [...this.#databaseMs.counts],
+      verificationMs: verificationMs.counts,
+      databaseMs: db.times.byOperation.read.counts,
     };
   }
 }

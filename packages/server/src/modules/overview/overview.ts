@@ -2,7 +2,7 @@
 import { limits, type AuditPage, type Overview as Shown } from '@keyreeve/contract';
 import { toInstant, type Clock } from '../../foundation/clock.ts';
 import type { Db } from '../../foundation/database/db.ts';
-import { quantileMs } from '../../foundation/latency-histogram.ts';
+import { databaseBoundsMs, quantileMs, sumOfCounts, verificationBoundsMs } from '../../foundation/latency-histogram.ts';
 import type { PasswordHasher } from '../../foundation/crypto/password.ts';
 import type { Outbox } from '../outbox/outbox.ts';
 import { isRunning, type Attention } from './attention.ts';
@@ -60,8 +60,14 @@ export class Overview {
         results: sumOf(counts.map(({ results }) => results)),
         signIns: sumOf(counts.map(({ signIns }) => signIns)),
       })),
-      verificationMs: quantiles(last.map(({ verificationMs }) => verificationMs)),
-      databaseMs: quantiles(last.map(({ databaseMs }) => databaseMs)),
+      verificationMs: quantiles(
+        last.map(({ verificationMs }) => verificationMs),
+        verificationBoundsMs,
+      ),
+      databaseMs: quantiles(
+        last.map(({ databaseMs }) => databaseMs),
+        databaseBoundsMs,
+      ),
       hashing: {
         running,
         waiting,
@@ -85,8 +91,10 @@ function sumOf(parts: readonly ByResult[]): { result: string; count: number }[] 
   return [...sums].map(([result, count]) => ({ result, count })).toSorted((a, b) => (a.result < b.result ? -1 : 1));
 }
 
-function quantiles(histograms: readonly (readonly number[])[]): { p50: number | null; p99: number | null } {
-  const [first = []] = histograms;
-  const sums = first.map((_, bucket) => histograms.reduce((sum, counts) => sum + (counts[bucket] ?? 0), 0));
-  return { p50: quantileMs(sums, 0.5), p99: quantileMs(sums, 0.99) };
+function quantiles(
+  histograms: readonly (readonly number[])[],
+  boundsMs: readonly number[],
+): { p50: number | null; p99: number | null } {
+  const sums = sumOfCounts(histograms);
+  return { p50: quantileMs(sums, boundsMs, 0.5), p99: quantileMs(sums, boundsMs, 0.99) };
 }

@@ -29,6 +29,9 @@ export interface TokensOptions {
   readonly graceSeconds: number;
 }
 
+/** Since the start, for metrics. `failed`: the database did not answer. */
+export type RefreshCounts = Record<'accepted' | 'refused' | 'failed', number>;
+
 /** Why an access token is rejected. */
 export type AccessTokenRefusal = 'malformed' | 'expired' | 'not_found' | 'disabled';
 
@@ -45,6 +48,7 @@ export type AccessTokenResult =
 
 export class Tokens {
   readonly unanswered: UnansweredRefreshes;
+  readonly refreshes: RefreshCounts = { accepted: 0, refused: 0, failed: 0 };
   readonly #options: TokensOptions;
   readonly #sessionStates: CoalescingReader<readonly [id: string, kid: string], store.SessionState>;
   readonly #liveSessions: CoalescingReader<readonly [now: number, id: string], store.SessionGeneration>;
@@ -94,11 +98,15 @@ export class Tokens {
    */
   async refresh(text: string): Promise<TokenPair> {
     const presented = this.#options.refreshTokens.parse(text);
-    if (!presented) throw new DomainError('invalid_refresh_token');
     try {
-      return await this.#refresh(presented);
+      if (!presented) throw new DomainError('invalid_refresh_token');
+      const pair = await this.#refresh(presented);
+      this.refreshes.accepted++;
+      return pair;
     } catch (error) {
-      if (error instanceof DomainError && error.code === 'unavailable') this.#recordUnanswered(presented, true);
+      const isUnavailable = error instanceof DomainError && error.code === 'unavailable';
+      this.refreshes[isUnavailable ? 'failed' : 'refused']++;
+      if (isUnavailable && presented) this.#recordUnanswered(presented, true);
       throw error;
     }
   }

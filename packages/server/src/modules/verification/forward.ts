@@ -6,11 +6,13 @@
 import type { IncomingMessage } from 'node:http';
 import { forward, identityHeaders, limits } from '@keyreeve/contract';
 import type { Environments } from '../api-keys/environments.ts';
+import { monotonicMs } from '../../foundation/clock.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { forwardedIpOf, type ProxiedRequest } from '../../http/client-ip.ts';
 import { rateLimitField } from '../../http/rate-limit-fields.ts';
 import { queryOf } from '../../http/response.ts';
 import { credentialOf, type RequestCredential } from '../../http/request-credential.ts';
+import type { RequestCounts } from '../../http/request-counts.ts';
 import type { BareResponse } from '../../http/short-path.ts';
 import type { AcceptedKey, AcceptedToken, Conditions, Refused, VerificationResult, Verifier } from './verify.ts';
 
@@ -28,13 +30,16 @@ export function isForwardTarget(target: string): boolean {
 
 export type ForwardRequest = Pick<IncomingMessage, 'method' | 'url' | 'rawHeaders'> & ProxiedRequest;
 
-/**
- * Responds to an accepted credential; `refuse` responds to everything else.
- * @param trustedProxies networks of the proxies whose X-Forwarded-For contains the client IP
- */
+export interface ForwardOptions {
+  readonly verifier: Verifier;
+  /** Networks of the proxies whose X-Forwarded-For contains the client IP. */
+  readonly trustedProxies: readonly string[];
+  readonly requestCounts: Pick<RequestCounts, 'countForward'>;
+}
+
+/** Responds to an accepted credential; `refuse` responds to everything else. */
 export function answerForward(
-  verifier: Verifier,
-  trustedProxies: readonly string[],
+  { verifier, trustedProxies, requestCounts }: ForwardOptions,
   request: ForwardRequest,
   response: BareResponse,
   refuse: (error: unknown) => void,
@@ -44,12 +49,20 @@ export function answerForward(
     const requirements = requirementsOf(request, verifier.environments);
     const { scopes: wanted, cost, environments, isForbiddenIfLimited } = requirements;
     const conditions = { clientIp: () => forwardedIpOf(request, trustedProxies), scopes: wanted, cost, environments };
+    const durations = verifier.durations.byEndpoint.forward;
+    const startedMs = monotonicMs();
     const answer = (result: VerificationResult): void => {
-      if (!result.valid) refuse(errorOf(result, wanted, isForbiddenIfLimited));
-      else response.writeHead(200, headersOf(result)).end();
+      durations.add(monotonicMs() - startedMs);
+      if (!result.valid) return refuse(errorOf(result, wanted, isForbiddenIfLimited));
+      requestCounts.countForward(request.method);
+      response.writeHead(200, headersOf(result)).end();
     };
-    if (presented.kind === 'bearer') verifier.startVerification(presented.text, conditions, answer, refuse);
-    else verifier.startKeyVerification(presented.text, conditions, answer, refuse);
+    const fail = (error: unknown): void => {
+      durations.add(monotonicMs() - startedMs);
+      refuse(error);
+    };
+    if (presented.kind === 'bearer') verifier.startVerification(presented.text, conditions, answer, fail);
+    else verifier.startKeyVerification(presented.text, conditions, answer, fail);
   } catch (error) {
     refuse(error);
   }

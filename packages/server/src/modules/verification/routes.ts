@@ -2,7 +2,8 @@
 import * as contract from '@keyreeve/contract';
 import type { Environments } from '../api-keys/environments.ts';
 import { splitScopes } from '../api-keys/scopes.ts';
-import { toInstant } from '../../foundation/clock.ts';
+import { monotonicMs, toInstant } from '../../foundation/clock.ts';
+import type { LatencyHistogram } from '../../foundation/latency-histogram.ts';
 import { route, type Route } from '../../http/route.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { isIpAddress } from '../../foundation/ip-address.ts';
@@ -14,20 +15,33 @@ import type { BatchVerificationResult, Conditions, Question, VerificationResult,
  * @param onFailure called with the cause of each credential of a batch that has no result
  */
 export function verificationRoutes(verifier: Verifier, onFailure: (error: unknown) => void): readonly Route[] {
+  const { byEndpoint } = verifier.durations;
   return [
-    route(contract.verify, async ({ body }) => ({
-      status: 200,
-      body: toResult(await verifier.verify(body.credential, conditionsOf(body, '', verifier.environments))),
-    })),
+    route(contract.verify, async ({ body }) => {
+      const conditions = conditionsOf(body, '', verifier.environments);
+      const result = await timed(byEndpoint.verify, () => verifier.verify(body.credential, conditions));
+      return { status: 200, body: toResult(result) };
+    }),
     route(contract.verifyBatch, async ({ body }) => {
-      const results = await verifier.verifyMany(questionsOf(body, verifier.environments), onFailure);
+      const questions = questionsOf(body, verifier.environments);
+      const results = await timed(byEndpoint.verify_batch, () => verifier.verifyMany(questions, onFailure));
       return { status: 200, body: { results: results.map(toBatchResult) } };
     }),
-    route(contract.introspect, async ({ body }) => ({
-      status: 200,
-      body: toIntrospection(await verifier.verify(body.token)),
-    })),
+    route(contract.introspect, async ({ body }) => {
+      const result = await timed(byEndpoint.introspect, () => verifier.verify(body.token));
+      return { status: 200, body: toIntrospection(result) };
+    }),
   ];
+}
+
+/** Adds the duration of a verification, also of one that fails. */
+async function timed<T>(durations: LatencyHistogram, verify: () => Promise<T>): Promise<T> {
+  const startedMs = monotonicMs();
+  try {
+    return await verify();
+  } finally {
+    durations.add(monotonicMs() - startedMs);
+  }
 }
 
 /** The schema allows exactly one of the two members. @throws DomainError `invalid_request` */

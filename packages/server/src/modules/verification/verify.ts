@@ -21,11 +21,11 @@ import { expiryTime, type Clock } from '../../foundation/clock.ts';
 import { lookupOf, type KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
 import { CoalescingReader } from '../../foundation/database/coalescing-reader.ts';
 import type { Db } from '../../foundation/database/db.ts';
-import { LatencyHistogram } from '../../foundation/latency-histogram.ts';
 import type { PendingChanges } from '../deletion-journal/pending-changes.ts';
 import type { UsageCounter } from '../key-usage/usage-counter.ts';
 import type { KeyLimiter, LimitOutcome } from '../key-limits/key-limits.ts';
 import type { Tokens } from '../tokens/tokens.ts';
+import { VerificationDurations } from './durations.ts';
 import { ImportedKeys } from './imported-keys.ts';
 import { LastUsed } from './last-used.ts';
 
@@ -143,8 +143,7 @@ export class Verifier {
     rate_limited: 0,
     quota_exceeded: 0,
   };
-  /** From the verification of an API key to the read of its state. */
-  readonly latencies = new LatencyHistogram();
+  readonly durations = new VerificationDurations();
   readonly importedKeys: ImportedKeys;
   readonly #options: VerifierOptions;
   readonly #reader: CoalescingReader<Buffer, KeyState>;
@@ -274,7 +273,7 @@ export class Verifier {
    * to the other in one commit, and the second read starts after the first one, so together they miss no valid secret.
    */
   #find(hash: Buffer, conditions: Conditions, answer: Answer, fail: Fail): void {
-    const answerTo = this.latencies.timed((key?: KeyState) => this.#answerFor(key, conditions, answer, fail));
+    const answerTo = (key?: KeyState): void => this.#answerFor(key, conditions, answer, fail);
     this.#reader.find(hash, (key) => (key ? answerTo(key) : this.#previousReader.find(hash, answerTo, fail)), fail);
   }
 

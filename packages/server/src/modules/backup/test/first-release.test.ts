@@ -53,6 +53,7 @@ function asOfFirstSchema(text: string): string {
     'public_key',
     'leaked_at',
     'first_environment',
+    'last_backup_at',
     'entitlements',
     'entitlements_revision',
     'chain',

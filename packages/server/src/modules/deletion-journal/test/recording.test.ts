@@ -67,22 +67,31 @@ onEachDatabase('the position stays before events that an open transaction may st
   assert.equal((await readPosition(temp.path, keys))?.event, settled);
 });
 
-onEachDatabase('entries that failed to be written are added by the next catching up', async ({ db }) => {
-  using temp = newTempFolder();
-  const folder = join(temp.path, 'journal');
-  writeFileSync(folder, 'in the way');
-  const journal = newJournal(db, folder);
-  const revoked = await revokeEverything(db);
-  await assert.rejects(
-    journal.record([{ kind: 'api_key', id: '1', at: now }]),
-    (error) => codeOf(error) === 'unavailable',
-  );
-  rmSync(folder);
-  mkdirSync(folder);
-  await journal.record([{ kind: 'api_key', id: '2', at: now }]);
-  await journal.catchUp();
-  assert.deepEqual(await entriesOf(folder), [...revoked, 'api_key 2'].toSorted());
-});
+onEachDatabase(
+  'entries that failed to be written are added by the next catching up, which ends the lag',
+  async ({ db }) => {
+    using temp = newTempFolder();
+    const folder = join(temp.path, 'journal');
+    writeFileSync(folder, 'in the way');
+    const journal = newJournal(db, folder);
+    const revoked = await revokeEverything(db);
+    await assert.rejects(
+      journal.record([{ kind: 'api_key', id: '1', at: now }]),
+      (error) => codeOf(error) === 'unavailable',
+    );
+    const { lagMs } = journal;
+    assert.ok(lagMs > 0);
+    await assert.rejects(journal.catchUp());
+    assert.ok(journal.lagMs >= lagMs);
+    rmSync(folder);
+    mkdirSync(folder);
+    await journal.record([{ kind: 'api_key', id: '2', at: now }]);
+    assert.ok(journal.lagMs >= lagMs);
+    await journal.catchUp();
+    assert.equal(journal.lagMs, 0);
+    assert.deepEqual(await entriesOf(folder), [...revoked, 'api_key 2'].toSorted());
+  },
+);
 
 onEachDatabase('concurrent records are each written once', async ({ db }) => {
   using temp = newTempFolder();

@@ -1,7 +1,7 @@
 /** The overview of administrators: sums over processes, and minutes. */
 import assert from 'node:assert/strict';
 import type { Overview } from '@keyreeve/contract';
-import { LatencyHistogram, quantileMs } from '../../../foundation/latency-histogram.ts';
+import { VerificationDurations } from '../../verification/durations.ts';
 import { administer, newAdministrator } from '../../../../test-kit/administrators.ts';
 import { test } from '../../../../test-kit/app-on-each-database.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
@@ -55,7 +55,7 @@ test('the overview has what was counted in the last minute, and this process', a
 
 const newMinutes = (db: MinutesOptions['db'], clock: FakeClock) => {
   const results: Record<string, number> = { api_key: 0 };
-  const sources = { results, signIns: {}, hashes: () => ({}), verificationMs: new LatencyHistogram() };
+  const sources = { results, signIns: {}, hashes: () => ({}), verificationMs: new VerificationDurations() };
   return { results, minutes: new Minutes({ db, clock, version: '1', sources }) };
 };
 
@@ -116,15 +116,3 @@ onEachDatabase(
     ]);
   },
 );
-
-test('a quantile is the upper bound of its bucket', () => {
-  const histogram = new LatencyHistogram();
-  assert.equal(quantileMs(histogram.counts, 0.5), null);
-  for (let index = 0; index < 98; index++) histogram.add(0.7);
-  histogram.add(7);
-  histogram.add(90_000);
-  assert.deepEqual(
-    [0.5, 0.99, 1].map((quantile) => quantileMs(histogram.counts, quantile)),
-    [1, 10, 5_000],
-  );
-});

@@ -1,0 +1,150 @@
+/** The alert rules, the dashboard and the docs name the metrics that the program has, and the rules work. */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { newPlace } from '../../test-kit/new-db.ts';
+import { newTempFolder } from '../../test-kit/temp-folder.ts';
+import { root } from '../docs/tree.ts';
+import { newProgram, type Environment } from './program.ts';
+
+const folder = join(root, 'ops/prometheus');
+const rules = readFileSync(join(folder, 'rules.yml'), 'utf8');
+const page = readFileSync(join(root, 'docs/operating.md'), 'utf8');
+const panelsMax = 14;
+
+interface Panel {
+  readonly title: string;
+  readonly targets: readonly { readonly expr: string }[];
+}
+const { panels } = JSON.parse(readFileSync(join(root, 'ops/grafana/keyreeve.json'), 'utf8')) as {
+  panels: readonly Panel[];
+};
+/** As Grafana sends them. */
+const dashboardExpressions = panels
+  .flatMap(({ targets }) => targets.map(({ expr }) => expr))
+  .map((expr) => expr.replaceAll('$__rate_interval', '5m').replaceAll('$instance', '.*'));
+
+interface Alert {
+  readonly name: string;
+  readonly expression: string;
+  /** The lines of the rule. */
+  readonly text: string;
+}
+const alerts: readonly Alert[] = rules
+  .split(/^(?= {6}- alert: )/m)
+  .slice(1)
+  .map((text) => ({
+    name: /- alert: (\w+)/.exec(text)?.[1] ?? '',
+    expression: (/expr: >-\n([^]*?)\n {8}for: /.exec(text)?.[1] ?? '').replaceAll(/\s+/g, ' ').trim(),
+    text,
+  }));
+
+/** Without promtool, the test is named as not tried, and fails in CI. */
+function promtool(t: TestContext, ...args: readonly string[]): { status: number | null; output: string } | undefined {
+  const { status, stdout, stderr, error } = spawnSync('promtool', args, { encoding: 'utf8' });
+  if (error === undefined) return { status, output: stdout + stderr };
+  assert.notEqual(process.env['CI'], 'true', 'promtool is not installed, but CI requires it');
+  t.diagnostic('not tried: promtool is not installed');
+  return undefined;
+}
+
+/** The names of the metrics of a running program, without those of the library. */
+async function metricsOf(environment: Environment): Promise<string[]> {
+  await using program = await newProgram(environment);
+  const { key } = await program.newKey();
+  assert.equal((await program.call('GET', '/auth/forward', { authorization: `Bearer ${key}` })).status, 200);
+  const text = await (await fetch(`${program.adminUrl}/metrics`)).text();
+  return [...text.matchAll(/^# TYPE (keyreeve_\w+) /gm)].map(([, name = '']) => name);
+}
+
+/** Metrics in an expression, without the suffixes of the series of a histogram. */
+const namesIn = (expression: string): string[] =>
+  [...expression.matchAll(/\bkeyreeve_\w+/g)].map(([name]) => name.replace(/_(?:bucket|sum|count)$/, ''));
+
+/** The rows of the table under a heading, without its first two lines. */
+function rowsUnder(heading: string): string[] {
+  const [, section = ''] = page.split(`\n${heading}\n`);
+  const rows = section.split(/^#+ /m, 1).flatMap((text) => text.match(/^\|.*\|$/gm) ?? []);
+  return rows.slice(2);
+}
+
+test('the table of metrics has exactly the metrics of the program; rules and dashboard use no others', async () => {
+  await using postgres = await newPlace('postgres');
+  const scraped = await Promise.all([
+    metricsOf({}),
+    metricsOf({ KEYREEVE_WORKERS: '2' }),
+    metricsOf(postgres.environment),
+  ]);
+  const live = new Set(scraped.flat());
+  assert.ok(live.size > 30, String(live.size));
+  const documented = rowsUnder('## Metrics, and what to do').map((row) => /^\| `(\w+)/.exec(row)?.[1] ?? row);
+  assert.deepEqual([...new Set(documented)].toSorted(), [...live].toSorted());
+  const used = [...alerts.map(({ expression }) => expression), ...dashboardExpressions].flatMap(namesIn);
+  assert.ok(used.length > 30);
+  assert.deepEqual(
+    used.filter((name) => !live.has(name)),
+    [],
+  );
+});
+
+test('the table of alerts has exactly the rules, and each rule links to its row', () => {
+  assert.ok(alerts.length > 10);
+  const rows = rowsUnder('### Alerts').map((row) =>
+    [...(/^\| <a id="(\w+)"><\/a>(\w+) \|/.exec(row) ?? [row, row])].slice(1),
+  );
+  assert.deepEqual(
+    rows,
+    alerts.map(({ name }) => [name.toLowerCase(), name]),
+  );
+  for (const { name, expression, text } of alerts) {
+    assert.notEqual(expression, '', name);
+    assert.match(text, /^ {10}severity: (?:critical|warning|info)$/m, name);
+    assert.match(text, /^ {10}summary: \S.*\.$/m, name);
+    assert.match(text, /^ {10}description: '?\S/m, name);
+    assert.ok(text.includes(` runbook_url: docs/operating.md#${name.toLowerCase()}\n`), name);
+  }
+});
+
+test('promtool accepts the rules, and their unit tests pass', (t) => {
+  const checked = promtool(t, 'check', 'rules', '--lint-fatal', join(folder, 'rules.yml'));
+  if (!checked) return;
+  assert.equal(checked.status, 0, checked.output);
+  const tested = promtool(t, 'test', 'rules', join(folder, 'rules.test.yml'));
+  assert.deepEqual(tested, { status: 0, output: tested?.output ?? '' });
+});
+
+test('the unit tests of each alert fail without it', (t) => {
+  using temp = newTempFolder();
+  copyFileSync(join(folder, 'rules.test.yml'), join(temp.path, 'rules.test.yml'));
+  // The unit tests of an alert compare only this alert, so one run without all of them tries each.
+  writeFileSync(join(temp.path, 'rules.yml'), 'groups: []\n');
+  const tested = promtool(t, 'test', 'rules', join(temp.path, 'rules.test.yml'));
+  if (!tested) return;
+  assert.equal(tested.status, 1, tested.output);
+  const failed = new Set([...tested.output.matchAll(/alertname: (\w+),/g)].map(([, name = '']) => name));
+  assert.deepEqual([...failed].toSorted(), alerts.map(({ name }) => name).toSorted());
+});
+
+test('promtool accepts every expression of the dashboard, which has few panels', (t) => {
+  assert.ok(panels.length > 0 && panels.length <= panelsMax);
+  assert.equal(new Set(panels.map(({ title }) => title)).size, panels.length);
+  using temp = newTempFolder();
+  const path = join(temp.path, 'rules.yml');
+  const asRules = (expressions: readonly string[]): string =>
+    JSON.stringify({
+      groups: [
+        {
+          name: 'dashboard',
+          rules: expressions.map((expr, index) => ({ record: `dashboard:expression_${index}`, expr })),
+        },
+      ],
+    });
+  writeFileSync(path, asRules(dashboardExpressions));
+  const checked = promtool(t, 'check', 'rules', path);
+  if (!checked) return;
+  assert.equal(checked.status, 0, checked.output);
+  writeFileSync(path, asRules([...dashboardExpressions, 'sum(']));
+  assert.equal(promtool(t, 'check', 'rules', path)?.status, 1);
+});
