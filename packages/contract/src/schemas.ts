@@ -84,6 +84,12 @@ export const Problem = Type.Object(
     detail: Type.String(),
     code: ErrorCodes,
     requestId: Type.String(),
+    traceId: Type.Optional(
+      Type.String({
+        description: 'The trace id of a valid `traceparent` of the request (W3C Trace Context)',
+        examples: ['4bf92f3577b34da6a3ce929d0e0e4736'],
+      }),
+    ),
     errors: Type.Optional(Type.Array(FieldProblem)),
     methods: Type.Optional(
       Type.Array(SecondFactorMethod, { description: 'With `second_factor_required`: what the account accepts' }),

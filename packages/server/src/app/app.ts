@@ -28,6 +28,7 @@ import type { Call, Caller, Route } from '../http/route.ts';
 import { Router, type Match } from '../http/router.ts';
 import type { BareResponse } from '../http/short-path.ts';
 import { StartQueue } from '../http/start-queue.ts';
+import { traceIdOf } from '../http/trace-context.ts';
 import { validator } from '../http/validation.ts';
 import { headerOf, RequestCall } from './request-call.ts';
 import { routesOf, type RouteOptions } from './routes.ts';
@@ -146,7 +147,8 @@ export class App {
       requestCounts.count(route, method, answer.status, ms);
       // Verifications are too many to be logged one by one; housekeeping.ts logs their counts.
       if (match.route.contract.auth !== 'service_key') {
-        this.#options.log.info({ event: 'request', method, route, status: answer.status, ms });
+        const traceId = traceIdOf(request.rawHeaders);
+        this.#options.log.info({ event: 'request', traceId, method, route, status: answer.status, ms });
       }
     } catch (error) {
       this.#refuse(request, response, error, { route, errorFormat, cors, isConsole, ms: elapsed(startedMs) });
@@ -261,12 +263,13 @@ export class App {
   }
 
   #refuse(
-    request: Pick<IncomingMessage, 'method'>,
+    request: Pick<IncomingMessage, 'method' | 'rawHeaders'>,
     response: BareResponse,
     error: unknown,
     { route, errorFormat, cors = [], isConsole = false, ms }: Refusal,
   ): void {
-    const problem = logProblem(this.#options.log, error, { method: request.method, route, ms });
+    const traceId = traceIdOf(request.rawHeaders);
+    const problem = logProblem(this.#options.log, error, { method: request.method, route, ms, traceId });
     this.#options.requestCounts.count(route, request.method, problem.status, ms);
     this.#options.requestCounts.countLimited(problem.body.code);
     if (response.headersSent || response.destroyed) {

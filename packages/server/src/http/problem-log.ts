@@ -10,6 +10,7 @@ export interface RejectedRequest {
   readonly method?: string | undefined;
   readonly route?: string | undefined;
   readonly ms?: number | undefined;
+  readonly traceId?: string | undefined;
 }
 
 const newRequestId = (): string => randomBytes(12).toString('base64url');
@@ -17,10 +18,10 @@ const newRequestId = (): string => randomBytes(12).toString('base64url');
 /** @returns the response, whose request id is in the log */
 export function logProblem(log: Log, error: unknown, request: RejectedRequest): ProblemResponse {
   const requestId = newRequestId();
-  const problem = toProblem(error, requestId);
+  const problem = toProblem(error, requestId, request.traceId);
   const { status, body } = problem;
-  const { method, route, ms } = request;
-  const fields = { event: 'refused', requestId, method, route, status, code: body.code, ms };
+  const { method, route, ms, traceId } = request;
+  const fields = { event: 'refused', requestId, traceId, method, route, status, code: body.code, ms };
   const cause = causeOf(error);
   // Anyone can send many verifications that are rejected: a line for each would fill the disk. At the default level, their
   // number is logged once a minute (`housekeeping.ts`).

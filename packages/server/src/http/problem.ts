@@ -34,7 +34,7 @@ const challenges: Partial<Record<ErrorCode, string>> = {
   invalid_service_key: `${bearer}, Basic realm="keyreeve", charset="UTF-8"`,
 };
 
-export function toProblem(error: unknown, requestId: string): ProblemResponse {
+export function toProblem(error: unknown, requestId: string, traceId?: string): ProblemResponse {
   const domainError = error instanceof DomainError ? error : new DomainError('internal_error', { cause: error });
   const { code, options } = domainError;
   const { title } = errors[code];
@@ -49,6 +49,7 @@ export function toProblem(error: unknown, requestId: string): ProblemResponse {
       detail: detailOf(domainError),
       code,
       requestId,
+      ...(traceId === undefined ? {} : { traceId }),
       ...(options.errors ? { errors: [...options.errors] } : {}),
       ...(options.methods ? { methods: [...options.methods] } : {}),
       ...(options.passkey ? { passkey: options.passkey } : {}),

@@ -80,7 +80,12 @@ async function useAllSecrets(program: Program, mailbox: Mailbox, canaries: Canar
     await call('GET', `/auth/forward/${secret}?token=${secret}&scope=${secret}`, { 'x-api-key': secret });
     await call('GET', `/auth/api-keys?access_token=${secret}`, bearer(secret));
     await call('POST', '/auth/token', { authorization: `Basic ${secret}` });
-    await call('POST', '/auth/token/refresh', { 'x-request-id': secret }, { refreshToken: secret, [secret]: secret });
+    await call(
+      'POST',
+      '/auth/token/refresh',
+      { 'x-request-id': secret, traceparent: secret },
+      { refreshToken: secret, [secret]: secret },
+    );
     await call('POST', '/auth/verify', service, { credential: secret });
     await call('POST', '/auth/accounts/verify', {}, { code: secret, password });
     await call('POST', '/auth/verify', bearer(secret), { credential: secret });
