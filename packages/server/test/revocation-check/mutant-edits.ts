@@ -59,7 +59,7 @@ export const remembered: readonly Edit[] = [
   },
 ];
 
-const startBearer = `    if (presented.kind === 'bearer') verifier.startVerification(presented.text, conditions, answer, refuse);`;
+const startBearer = `    if (presented.kind === 'bearer') verifier.startVerification(presented.text, conditions, answer, fail);`;
 
 /** In `forward.ts`: a cache of 2 s for some requests. @param which an expression that is true for these */
 export const rememberedForwards = (which: string): readonly Edit[] => [
@@ -77,7 +77,7 @@ export const rememberedForwards = (which: string): readonly Edit[] => [
       answer(result);
     };
     if (found && Date.now() < found.until) answer(found.result);
-    else if (presented.kind === 'bearer') verifier.startVerification(presented.text, conditions, keep, refuse);`,
+    else if (presented.kind === 'bearer') verifier.startVerification(presented.text, conditions, keep, fail);`,
   },
 ];
 
@@ -142,7 +142,7 @@ listen();`;
 export const laggingReplica: readonly Edit[] = [
   {
     file: 'foundation/database/postgres.ts',
-    find: `await orUnavailable(readFrom(this.#readers, statement, columns));`,
+    find: `await this.#readFrom(this.#readers, statement, columns);`,
     replace: `await orUnavailable(this.replica().then((client) => readOn(client, statement, columns)));`,
   },
   {
