@@ -1,6 +1,8 @@
-/** A person without a mouse: from the sign-in over the life of a key to the sign-out. */
+/** A person without a mouse: from the sign-up to a passkey, and from the sign-in over the life of a key to the sign-out. */
 import assert from 'node:assert/strict';
 import { goodPassword } from '../../server/test-kit/new-app.ts';
+import { linkIn } from '../../server/test-kit/mailbox.ts';
+import { addAuthenticator } from './kit/authenticator.ts';
 import { consoleTests } from './kit/console-site.ts';
 import { Keyboard } from './kit/keyboard.ts';
 
@@ -72,4 +74,44 @@ test('the keyboard alone is enough to sign in, create, copy, rotate and delete a
   await keyboard.press(button('Sign out'));
   await page.getByRole('heading', { name: 'Sign in' }).waitFor();
   await keyboard.assertFocused(page.getByLabel('Email address'), 'the first field');
+});
+
+test('the keyboard alone is enough to sign up, verify the email address, and add a passkey', async (site) => {
+  const visitor = await site.open();
+  // The page of the link in the mail is not part of the console.
+  visitor.expect(/^verbose: \[DOM\] Password forms should have .*\/account\/verify-email/);
+  const { page } = visitor;
+  const keyboard = new Keyboard(page);
+  const dialog = page.getByRole('dialog');
+  const email = `keyboard.${crypto.randomUUID()}@example.com`;
+  await addAuthenticator(await visitor.context.newCDPSession(page));
+  await visitor.goto('/console');
+  await keyboard.press(page.getByRole('link', { name: 'Create an account' }));
+  await page.getByRole('heading', { name: 'Create an account' }).waitFor();
+  await keyboard.type(page.getByLabel('Email address'), email);
+  await keyboard.type(page.getByLabel('Password', { exact: true }), goodPassword);
+  await keyboard.key('Enter');
+  await page.getByRole('heading', { name: 'Check your mail' }).waitFor();
+  await page.goto(linkIn(await site.mailbox.next({ to: email })));
+  await keyboard.type(page.getByLabel('Password'), goodPassword);
+  await keyboard.key('Enter');
+  await page
+    .getByRole('status')
+    .filter({ hasText: /verified/ })
+    .waitFor();
+  await visitor.goto('/console');
+  await keyboard.type(page.getByLabel('Email address'), email);
+  await keyboard.type(page.getByLabel('Password', { exact: true }), goodPassword);
+  await keyboard.key('Enter');
+  await page.getByRole('heading', { name: 'API keys', exact: true }).waitFor();
+  await visitor.settle();
+  await keyboard.press(page.getByRole('link', { name: 'Security', exact: true }));
+  await page.getByRole('heading', { level: 1, name: 'Security' }).waitFor();
+  await visitor.settle();
+  await keyboard.press(page.getByRole('button', { name: 'Add passkey' }));
+  await keyboard.type(dialog.getByLabel('Name'), 'laptop');
+  await keyboard.press(dialog.getByRole('button', { name: 'Continue' }));
+  await keyboard.press(page.getByLabel('I have stored them'), 'Space');
+  await keyboard.press(dialog.getByRole('button', { name: 'Close', exact: true }));
+  await page.getByRole('rowheader', { name: 'laptop' }).waitFor();
 });

@@ -1,39 +1,41 @@
 /** The life of a passkey, with the virtual authenticator of Chromium. */
-import type { CDPSession } from 'playwright-core';
+import type { CDPSession, Page } from 'playwright-core';
+import { addAuthenticator } from './kit/authenticator.ts';
 import { consoleTests } from './kit/console-site.ts';
-import { signOut } from './kit/sign-in.ts';
+import { signIn, signOut } from './kit/sign-in.ts';
 import type { Visitor } from './kit/visitor.ts';
 
 const test = consoleTests();
 
-async function addAuthenticator(cdp: CDPSession): Promise<string> {
-  await cdp.send('WebAuthn.enable');
-  const { authenticatorId } = await cdp.send('WebAuthn.addVirtualAuthenticator', {
-    options: {
-      protocol: 'ctap2',
-      ctap2Version: 'ctap2_1',
-      transport: 'internal',
-      hasResidentKey: true,
-      hasUserVerification: true,
-      isUserVerified: true,
-      automaticPresenceSimulation: true,
-    },
-  });
-  return authenticatorId;
-}
+/** Presence: whether the authenticator responds to requests without a further action of the person. */
+const setPresence = (cdp: CDPSession, authenticatorId: string, enabled: boolean) =>
+  cdp.send('WebAuthn.setAutomaticPresenceSimulation', { authenticatorId, enabled });
 
 /** Signs out, and chooses the passkey of the authenticator with the button of the sign-in page. */
 async function useAfterSignOut({ page }: Visitor, cdp: CDPSession, authenticatorId: string): Promise<void> {
-  const setPresence = (enabled: boolean) =>
-    cdp.send('WebAuthn.setAutomaticPresenceSimulation', { authenticatorId, enabled });
   // Otherwise the authenticator responds to the offer in the suggestions of the first field.
-  await setPresence(false);
+  await setPresence(cdp, authenticatorId, false);
   await signOut(page);
   // A typed password ends that offer.
   await page.getByLabel('Password', { exact: true }).fill('a password');
-  await setPresence(true);
+  await setPresence(cdp, authenticatorId, true);
   await page.getByRole('button', { name: 'Use a passkey' }).click();
 }
+
+/** Adds a passkey on the security page, as the first second factor of the account. */
+async function addPasskey(visitor: Visitor, name: string): Promise<void> {
+  const { page } = visitor;
+  const dialog = page.getByRole('dialog');
+  await visitor.goto('/console/security');
+  await page.getByRole('button', { name: 'Add passkey' }).click();
+  await dialog.getByLabel('Name').fill(name);
+  await dialog.getByRole('button', { name: 'Continue' }).click();
+  await dialog.getByLabel('I have stored them').check();
+  await dialog.getByRole('button', { name: 'Close', exact: true }).click();
+  await page.getByRole('rowheader', { name }).waitFor();
+}
+
+const keysHeading = (page: Page) => page.getByRole('heading', { level: 1, name: 'API keys' });
 
 test(
   'a person adds a passkey, signs in with it and removes it, and then it is not accepted',
@@ -47,17 +49,11 @@ test(
     const authenticatorId = await addAuthenticator(cdp);
     const dialog = page.getByRole('dialog');
 
-    await visitor.goto('/console/security');
-    await page.getByRole('button', { name: 'Add passkey' }).click();
-    await dialog.getByLabel('Name').fill('laptop');
-    await dialog.getByRole('button', { name: 'Continue' }).click();
-    await dialog.getByLabel('I have stored them').check();
-    await dialog.getByRole('button', { name: 'Close', exact: true }).click();
-    await page.getByRole('rowheader', { name: 'laptop' }).waitFor();
+    await addPasskey(visitor, 'laptop');
     const { credentials } = await cdp.send('WebAuthn.getCredentials', { authenticatorId });
 
     await useAfterSignOut(visitor, cdp, authenticatorId);
-    await page.getByRole('heading', { level: 1, name: 'API keys' }).waitFor();
+    await keysHeading(page).waitFor();
     await visitor.goto('/console/security');
     await page.getByRole('button', { name: 'Remove laptop' }).click();
     await dialog.getByRole('button', { name: 'Remove', exact: true }).click();
@@ -68,6 +64,36 @@ test(
     for (const credential of credentials) await cdp.send('WebAuthn.addCredential', { authenticatorId, credential });
     await useAfterSignOut(visitor, cdp, authenticatorId);
     await page.getByText('The passkey was not accepted.').waitFor();
+  },
+  { databases: ['sqlite'] },
+);
+
+test(
+  'a passkey signs in from the suggestions of the browser, and is the second factor after a password',
+  async (site) => {
+    const visitor = await site.openSignedIn();
+    // After the password, the sign-in page asks for the passkey.
+    visitor.expectStatus(401);
+    visitor.expect(/^info: Clear-Site-Data header/);
+    const { page, email } = visitor;
+    const cdp = await visitor.context.newCDPSession(page);
+    const authenticatorId = await addAuthenticator(cdp);
+    await addPasskey(visitor, 'phone');
+
+    // The authenticator chooses the suggestion. No field is filled and no button is pressed.
+    await signOut(page);
+    await keysHeading(page).waitFor();
+
+    await setPresence(cdp, authenticatorId, false);
+    await signOut(page);
+    await signIn(page, email);
+    await page.getByRole('button', { name: 'Use a passkey' }).waitFor();
+    await page.reload();
+    await page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor();
+    await signIn(page, email);
+    await setPresence(cdp, authenticatorId, true);
+    await page.getByRole('button', { name: 'Use a passkey' }).click();
+    await keysHeading(page).waitFor();
   },
   { databases: ['sqlite'] },
 );
