@@ -31,9 +31,10 @@ const selectUnchained = sql<{ id: number }>(
   'has_unchained_audit_events',
   'select id from audit_events where chain is null limit 1',
 );
+/** PostgreSQL's sum of bigint is numeric, which the driver returns as text. */
 const selectGrowth = sql<{ events: number }>(
   'count_kept_audit_events',
-  `select (select coalesce(sum(events), 0) from audit_chains) - (select coalesce(sum(position), 0) from audit_cuts) as events`,
+  `select cast((select coalesce(sum(events), 0) from audit_chains) - (select coalesce(sum(position), 0) from audit_cuts) as bigint) as events`,
 );
 
 export const listCuts = (reader: Reader): Promise<StoredCut[]> => reader.all(selectCuts);

@@ -1,10 +1,11 @@
 /** The retention removes old audit events, and the rest of the audit log verifies. */
 import assert from 'node:assert/strict';
 import { dayMs, toInstant } from '../../../foundation/clock.ts';
+import { databaseBytes } from '../../../foundation/database/size.ts';
 import { unavailable } from '../../../foundation/database/unavailable.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import { recordEventsTx } from '../../audit/audit.ts';
-import { listCuts } from '../../audit/cut-store.ts';
+import { countKeptEvents, listCuts } from '../../audit/cut-store.ts';
 import { takeCheckpoint } from '../../audit/checkpoint.ts';
 import { findRetentionState } from '../store.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
@@ -39,6 +40,9 @@ onEachDatabase('events older than the setting are removed, with one event, and t
   );
   const { findings, events, eventsRemoved, removedBefore } = await verify(db, { keptDays: 30 });
   assert.deepEqual([findings, events, eventsRemoved, removedBefore], [[], 3, 3, daysAgo(30)]);
+  // What the metrics show.
+  assert.equal(await countKeptEvents(db), 3);
+  assert.ok(Number.isInteger(await databaseBytes(db)));
 });
 
 onEachDatabase('without the setting, and within its days, nothing is removed', async ({ db }) => {
