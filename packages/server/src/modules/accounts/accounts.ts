@@ -139,18 +139,20 @@ export class Accounts {
   }
 
   /**
-   * The role applies from the next request on.
-   * @param endsSessions whether the change, if there is one, ends all sessions of the account
+   * The role applies from the next request on. If administrators sign in with single sign-on only, the sessions of a new one
+   * end: they began with a password or a passkey.
+   * @param endsSessions whether the change, if there is one, ends all sessions of the account in any case
    * @throws DomainError `account_not_found`, `service_account`, `account_unverified`, `last_administrator`, `invalid_access_token`
    */
   async setRole(principal: Principal, id: string, role: store.Role, endsSessions = false): Promise<void> {
-    const { db, clock, guard, revocations } = this.#options;
+    const { db, clock, guard, revocations, rejectsAdministrators = false } = this.#options;
     const now = clock.now();
+    const roleChange = { id, role, now, endsSessions: endsSessions || (rejectsAdministrators && role === 'admin') };
     // A lost role takes scopes from keys. While the outcome is unknown, none of the keys is accepted.
     const isChanged = await recordingChanges(revocations, { accountId: id, at: now }, () =>
       this.revocations.orFinish(id, {
         kind: 'role',
-        change: () => store.setAccountRole(db, principal, { id, role, now, endsSessions }, guard),
+        change: () => store.setAccountRole(db, principal, roleChange, guard),
         finish: () => store.awaitAdministration(db),
       }),
     );

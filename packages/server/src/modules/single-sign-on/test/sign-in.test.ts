@@ -209,6 +209,19 @@ test(
   },
 );
 
+test('with KEYREEVE_ADMIN_PASSWORDS=off, a session that began with a password gets no role of administrators', async () => {
+  await using both = await newAppWithProvider({ environment: { KEYREEVE_ADMIN_PASSWORDS: 'off' } });
+  const { app } = both;
+  const { account, accessToken } = await app.signIn('grace@example.com');
+  const client = new ConsoleClient(app);
+  await client.signIn(account.email);
+  await app.service.services.accounts.setRole(operator, account.id, 'admin');
+  assert.equal(await client.isSignedIn(), false);
+  const headers = { authorization: `Bearer ${accessToken}` };
+  const used = await app.call('GET', '/admin/accounts', { headers });
+  assert.equal(problemCode(used), 'invalid_access_token');
+});
+
 test(
   'a confirmation requires a new sign-in at the provider, and the session is recent then',
   { tags: ['asvs:6.8.4'] },
