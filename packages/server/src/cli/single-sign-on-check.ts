@@ -18,17 +18,8 @@ export async function checkSingleSignOn(
   if (!provider) return [];
   const name = 'single sign-on';
   const linked = await countLinkedAdministrators(db, provider.issuer);
-  const isLockedOut = !mayUsePasswords && linked === 0;
-  const findings: Finding[] = isLockedOut
-    ? [
-        {
-          name,
-          state: 'warning',
-          detail:
-            'KEYREEVE_ADMIN_PASSWORDS is off, and no enabled administrator is linked to an identity of the provider; run `keyreeve account link-sso`',
-        },
-      ]
-    : [];
+  const warning = warningOf(linked, mayUsePasswords);
+  const findings: Finding[] = warning === undefined ? [] : [{ name, state: 'warning', detail: warning }];
   try {
     await provider.keysUrl();
     return [
@@ -39,6 +30,15 @@ export async function checkSingleSignOn(
     const detail = `${provider.issuer} cannot be used: ${causeOf(error)}`;
     return [{ name, state: 'warning', detail }, ...findings];
   }
+}
+
+/** The setting has two risks: a locked-out person keeps another way to sign in, or no administrator has one. */
+function warningOf(linked: number, mayUsePasswords: boolean): string | undefined {
+  if (mayUsePasswords && linked > 0)
+    return 'KEYREEVE_ADMIN_PASSWORDS is on, so an administrator whom the provider has locked out can sign in with a password or a passkey; set it to off';
+  if (!mayUsePasswords && linked === 0)
+    return 'KEYREEVE_ADMIN_PASSWORDS is off, and no enabled administrator is linked to an identity of the provider; run `keyreeve account link-sso`';
+  return undefined;
 }
 
 /** The innermost cause says what failed; the outer ones are the library's. */
