@@ -51,7 +51,7 @@ export const accounts = {
   keysRevoked: 'All API keys of the account have been deleted.',
 
   sessions: 'Sessions',
-  noSessions: 'The account is signed in nowhere.',
+  noSessions: 'The account has no sessions.',
   endSessions: 'End all sessions',
   sessionsEnded: 'All sessions of the account have ended.',
 
@@ -62,7 +62,7 @@ export const accounts = {
 
   entitlements: 'Entitlements',
   entitlementsIntro:
-    'Scopes that only entitled accounts can have on their keys. A scope that you remove is in force on none of the keys of this account.',
+    'Scopes that only entitled accounts can have on their keys. If you remove a scope, it no longer applies to any key of this account.',
   noEntitlements: 'none',
   noEntitledScopes: 'The scope catalogue has no scope that needs an entitlement.',
   changeEntitlements: 'Change entitlements',
@@ -82,7 +82,7 @@ export const accounts = {
   inviteAgainIntro: 'The account receives a new link. Earlier links become invalid.',
   invitedAgain: 'The invitation has been sent.',
   resetPassword: 'Send a password reset',
-  resetPasswordIntro: 'The account receives a link to set a new password. The present password works until then.',
+  resetPasswordIntro: 'The account receives a link to set a new password. The current password works until then.',
   passwordReset: 'The mail with the link has been sent.',
   endSessionsIntro: 'The account is signed out everywhere, on every instance, immediately. Its API keys stay valid.',
   disable: 'Disable',
@@ -95,7 +95,7 @@ export const accounts = {
   enableIntro: 'Its API keys are accepted again, and it can sign in. Its earlier sessions stay ended.',
   enabled: 'The account has been enabled.',
   requireFactor: 'Require a second factor',
-  requireFactorIntro: 'Without a second factor, the account can do nothing but set one up.',
+  requireFactorIntro: 'Without a second factor, the account can only set one up.',
   factorRequired: 'The account must have a second factor.',
   waiveFactor: 'Do not require a second factor',
   waiveFactorIntro: 'A second factor that the account has stays in force.',
@@ -105,11 +105,11 @@ export const accounts = {
     'For an owner who has lost it. Removes the authenticator app, the passkeys and the recovery codes, ends all sessions and sends the owner a mail. Verify the identity of the owner first: afterwards the password is enough.',
   factorRemoved: 'The second factor has been removed.',
   changeRole: 'Change the role',
-  changeRoleIntro: 'In force from the next request of the account, also in existing sessions.',
+  changeRoleIntro: 'The change applies from the next request of the account, also in existing sessions.',
   roleChanged: 'The role has been changed.',
   setEmail: 'Set the email address',
   setEmailIntro:
-    'For an owner who has lost the mailbox. Nothing changes until the link in a mail to the new email address is used. The present one is notified. You need a second factor for this.',
+    'For an owner who has lost the mailbox. Nothing changes until the link in a mail to the new email address is used. The current email address receives a notification. You need a second factor for this.',
   newEmail: 'New email address',
   emailSet: (email: string) => `${email} receives a mail with a link.`,
   compromised: 'Secure a compromised account',
@@ -123,7 +123,7 @@ export const accounts = {
   },
   compromisedStays: 'An authenticator app stays in force.',
   sendLinkTo: 'Send the link to',
-  currentEmail: (email: string) => `${email} (the present one)`,
+  currentEmail: (email: string) => `${email} (the current one)`,
   previousEmail: (email: string) => `${email} (an earlier one, which is restored)`,
   secured: 'The account has been secured.',
   delete: 'Delete the account',

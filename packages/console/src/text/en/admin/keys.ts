@@ -9,7 +9,7 @@ export const keys = {
   expiresBefore: 'Expires before',
   findTitle: 'Find by secret',
   findIntro:
-    'Enter a whole secret, for example one that you found in a log, to see whose key it is. It is neither stored nor logged. The owner can see that an administrator identified the key.',
+    'Enter a complete secret, for example one that you found in a log, to find its key and owner. The server neither stores nor logs the secret. The owner can see that an administrator identified the key.',
   find: 'Find key',
   secrets: {
     current: 'the current secret of the key',

@@ -1,9 +1,9 @@
 /** English texts of the page about mail and other jobs of the outbox. */
 export const mail = {
   title: 'Mail',
-  intro: 'Mail and webhooks that are not delivered yet. The server retries failed ones.',
+  intro: 'Mail and webhooks that are not delivered yet. The server retries failed deliveries.',
   test: 'Send a test mail',
-  testIntro: 'The server sends a mail to your own email address and shows the answer of the mail server.',
+  testIntro: 'The server sends a mail to your own email address and shows the response of the mail server.',
   testSubmit: 'Send',
   sent: (to: string) => `The mail server accepted a mail to ${to}:`,
   notSent: (to: string) => `The mail to ${to} could not be sent:`,
@@ -26,5 +26,5 @@ export const mail = {
   attempts: 'Attempts',
   nextAttempt: 'Next attempt',
   failure: 'Reason',
-  none: 'Nothing waits',
+  none: 'No waiting jobs',
 };

@@ -23,10 +23,10 @@ export const overview = {
     count === 1 ? 'A check of the installation has a warning.' : `${count} checks of the installation have warnings.`,
   processesMissing: (count: number) =>
     count === 1
-      ? 'A process ended without a shutdown, and no other one has replaced it.'
-      : `${count} processes ended without a shutdown, and no other ones have replaced them.`,
-  jobsFailing: (count: string, kind: string) => `Jobs fail and are repeated: ${kind} (${count}).`,
-  jobsLate: (count: string, kind: string) => `Jobs wait for more than 15 minutes: ${kind} (${count}).`,
+      ? 'A process ended without a shutdown and has not been replaced.'
+      : `${count} processes ended without a shutdown and have not been replaced.`,
+  jobsFailing: (count: string, kind: string) => `Jobs fail and are retried: ${kind} (${count}).`,
+  jobsLate: (count: string, kind: string) => `Jobs have waited for more than 15 minutes: ${kind} (${count}).`,
   webhookFailing: 'The last delivery of a webhook failed.',
   signingKeyOld: 'The signing key has been in use for more than 180 days. Rotate it.',
   other: 'The installation needs attention.',

@@ -16,5 +16,5 @@ export const settings = {
   sources: { default: 'Default', environment: 'Environment', file: 'File' },
   secret: 'set, not shown',
   unset: 'not set',
-  onlyChanged: 'Only settings without their default',
+  onlyChanged: 'Only settings that the operator has set',
 };

@@ -11,7 +11,7 @@ export const signingKeys = {
   rotate: 'Rotate',
   rotateTitle: 'Rotate the signing keys?',
   rotateIntro:
-    'A new key is published now and signs in 10 minutes, when services have fetched it. The present key stays valid until its last access token has expired.',
+    'A new key is published now and signs in 10 minutes, when services have fetched it. The current key stays valid until its last access token has expired.',
   rotated: 'The next signing key is published and signs in 10 minutes.',
   rotateNow: 'Rotate now…',
   rotateNowTitle: 'Replace all signing keys now?',
