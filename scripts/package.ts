@@ -26,7 +26,7 @@ const files: Readonly<Record<string, string>> = {
   'packages/server/README.md': 'README.md',
 };
 /** Names of folders and files that the program does not need. */
-const left = new Set(['test', 'images', 'tsconfig.json']);
+const left = new Set(['test', 'images', 'tsconfig.json', 'rules.test.yml']);
 
 /**
  * @param folder a new folder, which gets the unpacked package in `package/` and the archive
