@@ -40,7 +40,8 @@ const newRegistry = (replaced?: ReadonlyMap<string, string>): Promise<Registry> 
 
 /** npm and `npx` run with the Node of this test, and never use another registry. */
 const environmentOf = (folder: string, registry: Registry): Readonly<Record<string, string>> => ({
-  ...environmentFor(folder, { KEYREEVE_WORKERS: '2' }),
+  // Time to drain: a test has open connections.
+  ...environmentFor(folder, { KEYREEVE_WORKERS: '2', KEYREEVE_DRAIN_SECONDS: '4' }),
   PATH: `${dirname(process.execPath)}${delimiter}${process.env['PATH']}`,
   npm_config_registry: registry.url,
   npm_config_cache: join(built.path, 'npm-cache'),
