@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { goodPassword } from '../../server/test-kit/new-app.ts';
 import { linkIn } from '../../server/test-kit/mailbox.ts';
-import { addAuthenticator } from './kit/authenticator.ts';
+import { addAuthenticator } from '../../server/test-kit/virtual-authenticator.ts';
 import { consoleTests } from './kit/console-site.ts';
 import { Keyboard } from './kit/keyboard.ts';
 

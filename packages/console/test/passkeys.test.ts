@@ -1,6 +1,6 @@
 /** The life of a passkey, with the virtual authenticator of Chromium. */
 import type { CDPSession, Page } from 'playwright-core';
-import { addAuthenticator } from './kit/authenticator.ts';
+import { addAuthenticator } from '../../server/test-kit/virtual-authenticator.ts';
 import { consoleTests } from './kit/console-site.ts';
 import { signIn, signOut } from './kit/sign-in.ts';
 import type { Visitor } from './kit/visitor.ts';

@@ -6,6 +6,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { startRealService, type StartedService } from '../../conformance/real-service.ts';
+import { untilAnswered } from '../../conformance/until-answered.ts';
 import { freePort } from '../../server/test-kit/free-port.ts';
 import { newTempFolder } from '../../server/test-kit/temp-folder.ts';
 import { packageFolder, run, runGo, skip } from './go.ts';
@@ -71,16 +72,3 @@ test(
     }
   },
 );
-
-/** Repeats the request until the application listens, at most 30 s. */
-async function untilAnswered(url: string, credential: string): Promise<Response> {
-  const giveUp = AbortSignal.timeout(30_000);
-  for (;;) {
-    try {
-      return await fetch(url, { headers: { authorization: `Bearer ${credential}` } });
-    } catch (error) {
-      if (giveUp.aborted) throw error;
-      await new Promise((resolve) => void setTimeout(resolve, 50));
-    }
-  }
-}

@@ -6,6 +6,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { startRealService, type StartedService } from '../../conformance/real-service.ts';
+import { untilAnswered } from '../../conformance/until-answered.ts';
 import { outputsOf, readPage, shellBlocks } from '../../server/test/docs/shell-blocks.ts';
 import { hasCurl } from '../../server/test/docs/curl-program.ts';
 import { newProgram } from '../../server/test/e2e/program.ts';
@@ -107,16 +108,3 @@ test('the tutorial of FastAPI works as it stands, and prints what it shows', { s
     assert.ok(outputs[index + 1]?.trim().startsWith(shown.replace(/…\}$/, '')), `${outputs[index + 1]}\n${shown}`);
   }
 });
-
-/** Repeats the request until the application listens, at most 30 s. */
-async function untilAnswered(url: string, credential: string): Promise<Response> {
-  const giveUp = AbortSignal.timeout(30_000);
-  for (;;) {
-    try {
-      return await fetch(url, { headers: { authorization: `Bearer ${credential}` } });
-    } catch (error) {
-      if (giveUp.aborted) throw error;
-      await new Promise((resolve) => void setTimeout(resolve, 50));
-    }
-  }
-}

@@ -13,6 +13,7 @@ import {
   signInOptions,
 } from '../../test-kit/passkeys.ts';
 import { goodPassword } from '../../test-kit/new-app.ts';
+import { addAuthenticator } from '../../test-kit/virtual-authenticator.ts';
 import { openBrowser } from './browser.ts';
 
 /** The functions of browsers, which the types of this project do not have. Each runs in the page. */
@@ -45,19 +46,7 @@ test('a passkey of Chromium is added and signs in, by a dialog, by autofill and 
     await using app = await newApp();
     const user = await app.signIn('ada@example.com');
     const page = await (await browser.newContext()).newPage();
-    const cdp = await page.context().newCDPSession(page);
-    await cdp.send('WebAuthn.enable');
-    await cdp.send('WebAuthn.addVirtualAuthenticator', {
-      options: {
-        protocol: 'ctap2',
-        ctap2Version: 'ctap2_1',
-        transport: 'internal',
-        hasResidentKey: true,
-        hasUserVerification: true,
-        isUserVerified: true,
-        automaticPresenceSimulation: true,
-      },
-    });
+    await addAuthenticator(await page.context().newCDPSession(page));
     await page.goto(`${originOf(app)}/console`);
     const response = await page.evaluate(create, await creationOptions(app, user));
     const added = await as(app, user, 'POST', passkeysPath, { name: 'Chromium', response });
