@@ -5,12 +5,10 @@
 import { readConfig } from '../src/app/config.ts';
 import { Secret } from '../src/foundation/crypto/secret.ts';
 import type { Account } from '../src/modules/accounts/accounts.ts';
-import { deriveKeys } from '../src/foundation/crypto/master-key.ts';
-import { openDatabase } from '../src/foundation/database/database.ts';
 import type { Db } from '../src/foundation/database/db.ts';
 import { createLog } from '../src/foundation/log.ts';
 import type { RequestBounds } from '../src/http/request-gate.ts';
-import { findMasterKey } from '../src/app/installation.ts';
+import { openInstallation } from '../src/app/installation.ts';
 import { startService, type Service } from '../src/app/service.ts';
 import { assertDeclared, type Answered } from './declared-answers.ts';
 import { FakeClock } from './fake-clock.ts';
@@ -156,7 +154,7 @@ export async function newApp({
     const log = createLog(config.logLevel, { write: (line: string) => void logLines.push(line) });
     const limited = { areRequestsLimited, requestedMailDelayMsMax: 0, requestBounds, consoleFolder };
     const service = await startService({ config, environment: settings, clock, log, argon2, ...limited });
-    const db = await openDatabase(config.database, deriveKeys(findMasterKey(config)).auditChain);
+    const { db } = await openInstallation(config, { clock, mayCreate: false, mayMigrate: false });
     return new TestApp({ clock, service, place: own, logLines, db, cleanUp });
   } catch (error) {
     await cleanUp();

@@ -12,6 +12,7 @@ import { masterKey } from './config-values.ts';
 import { deriveKeys, masterKeyBytes, type InstallationKeys } from '../foundation/crypto/master-key.ts';
 import { describeDatabase, openDatabase, type EmbeddedWriter } from '../foundation/database/database.ts';
 import type { Db } from '../foundation/database/db.ts';
+import { LateAuditKey } from '../foundation/database/late-audit-key.ts';
 import { claimInstallation, isInstallationOf } from '../foundation/database/installation.ts';
 import { markAsInitialised, markAsNew, masterKeyPath, refusalBeside, tracesOfEarlier } from './earlier-installation.ts';
 import { isForbidden } from '../foundation/database/unavailable.ts';
@@ -47,12 +48,15 @@ export const movedPath = (databasePath: string): string => `${databasePath}.move
 export async function openInstallation(config: Config, options: OpenOptions): Promise<Installation> {
   const { clock, mayMigrate, isToBeFilled = false, writer } = options;
   const traces = isToBeFilled ? [] : await tracesOfEarlier(config);
-  const keys = deriveKeys(await masterKeyOf(config, options, traces));
+  const masterKey = await masterKeyOf(config, options, traces);
+  const auditKey = new LateAuditKey();
   const location =
     config.database.kind === 'sqlite' ? { ...config.database, mappedMib: config.sqliteMappedMib } : config.database;
-  const db = await openDatabase(location, keys.auditChain, writer);
+  const db = await openDatabase(location, auditKey, writer);
   const where = describeDatabase(config.database);
   try {
+    const keys = deriveKeys(masterKey);
+    auditKey.use(keys.auditChain);
     const isNew = (await isEmptyDatabase(db)) || (await isInstallationOf(db, keys.check)) === undefined;
     if (isNew && traces.length > 0) throw new ConfigError([refusalBeside(traces, where)]);
     const migrated = (await countMissingMigrations(db)) > 0 ? await bringUpToDate(db, clock, mayMigrate, where) : [];

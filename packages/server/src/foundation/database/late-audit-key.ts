@@ -1,0 +1,20 @@
+/**
+ * The key of the audit chain derives from the root key, which is in the database. So the database is opened before the key is
+ * available, and gets it later.
+ */
+import type { AuditKey } from './db.ts';
+
+export class LateAuditKey implements AuditKey {
+  #key: AuditKey | undefined;
+
+  /** Call it before the first transaction that records an audit event. */
+  use(key: AuditKey): void {
+    this.#key = key;
+  }
+
+  /** @throws Error before {@link use}: an event is recorded with the right key or not at all */
+  mac(text: string): Uint8Array {
+    if (!this.#key) throw new Error('the keys of the installation have not been opened');
+    return this.#key.mac(text);
+  }
+}
