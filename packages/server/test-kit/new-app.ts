@@ -8,7 +8,7 @@ import type { Account } from '../src/modules/accounts/accounts.ts';
 import type { Db } from '../src/foundation/database/db.ts';
 import { createLog } from '../src/foundation/log.ts';
 import type { RequestBounds } from '../src/http/request-gate.ts';
-import { openInstallation } from '../src/app/installation.ts';
+import { openInstallation, type OpenedInstallation } from '../src/app/installation.ts';
 import { startService, type Service } from '../src/app/service.ts';
 import { assertDeclared, type Answered } from './declared-answers.ts';
 import { FakeClock } from './fake-clock.ts';
@@ -60,6 +60,8 @@ export class TestApp implements AsyncDisposable {
   readonly logLines: string[];
   /** A second connection to the same database, like one of the command line. */
   readonly db: Db;
+  /** As the second connection has opened it. */
+  readonly installation: OpenedInstallation;
   readonly #cleanUp: () => Promise<void>;
   #accounts = 0;
 
@@ -68,14 +70,15 @@ export class TestApp implements AsyncDisposable {
     service: Service;
     place: DatabasePlace;
     logLines: string[];
-    db: Db;
+    installation: OpenedInstallation;
     cleanUp: () => Promise<void>;
   }) {
     this.clock = parts.clock;
     this.service = parts.service;
     this.place = parts.place;
     this.logLines = parts.logLines;
-    this.db = parts.db;
+    this.installation = parts.installation;
+    this.db = parts.installation.db;
     this.#cleanUp = parts.cleanUp;
   }
 
@@ -154,8 +157,8 @@ export async function newApp({
     const log = createLog(config.logLevel, { write: (line: string) => void logLines.push(line) });
     const limited = { areRequestsLimited, requestedMailDelayMsMax: 0, requestBounds, consoleFolder };
     const service = await startService({ config, environment: settings, clock, log, argon2, ...limited });
-    const { db } = await openInstallation(config, { clock, mayCreate: false, mayMigrate: false });
-    return new TestApp({ clock, service, place: own, logLines, db, cleanUp });
+    const installation = await openInstallation(config, { clock, mayCreate: false, mayMigrate: false });
+    return new TestApp({ clock, service, place: own, logLines, installation, cleanUp });
   } catch (error) {
     await cleanUp();
     throw error;

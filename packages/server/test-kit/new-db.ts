@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { systemClock } from '../src/foundation/clock.ts';
 import { databaseUrl } from '../src/app/config-values.ts';
 import { deriveKeys } from '../src/foundation/crypto/master-key.ts';
+import { RootKeys } from '../src/foundation/crypto/root-key.ts';
 import { openDatabase } from '../src/foundation/database/database.ts';
 import type { Db } from '../src/foundation/database/db.ts';
 import { migrate } from '../src/foundation/database/migrate.ts';
@@ -29,7 +30,8 @@ export interface TestDb extends AsyncDisposable {
 }
 
 /** Keys of databases that the test kit creates. */
-export const testKeys = deriveKeys(Buffer.alloc(32, 7));
+export const testRootKeys = RootKeys.ofEarlier(Buffer.alloc(32, 7), Date.UTC(2026, 10, 1));
+export const testKeys = deriveKeys(testRootKeys.newest);
 
 export const databaseKinds = ['sqlite', 'postgres'] as const satisfies readonly Dialect[];
 

@@ -1,5 +1,5 @@
 /**
- * Opens an installation: its database and its master key. A master key is created only for a new SQLite database, because a
+ * Opens an installation: its database, its master key and its root keys. A master key is created only for a new SQLite database, because a
  * new key for an existing database would invalidate every credential in it. An empty database is initialised only if there is
  * no trace of an earlier installation.
  */
@@ -10,10 +10,12 @@ import type { Clock } from '../foundation/clock.ts';
 import { ConfigError, type Config } from './config.ts';
 import { masterKey } from './config-values.ts';
 import { deriveKeys, masterKeyBytes, type InstallationKeys } from '../foundation/crypto/master-key.ts';
+import type { RootKeys } from '../foundation/crypto/root-key.ts';
 import { describeDatabase, openDatabase, type EmbeddedWriter } from '../foundation/database/database.ts';
 import type { Db } from '../foundation/database/db.ts';
 import { LateAuditKey } from '../foundation/database/late-audit-key.ts';
-import { claimInstallation, isInstallationOf } from '../foundation/database/installation.ts';
+import { findInstallation } from '../foundation/database/installation.ts';
+import { claimRootKeys } from './installation-keys.ts';
 import { markAsInitialised, markAsNew, masterKeyPath, refusalBeside, tracesOfEarlier } from './earlier-installation.ts';
 import { isForbidden } from '../foundation/database/unavailable.ts';
 import { readSecretFile } from '../foundation/secret-file.ts';
@@ -26,6 +28,17 @@ export interface Installation {
   readonly migrated: readonly string[];
 }
 
+export interface OpenedInstallation extends Installation {
+  /** The keys that `keys` derive from. */
+  readonly rootKeys: RootKeys;
+}
+
+/**
+ * Opens the root keys of the installation that fills a database.
+ * @param current of the installation in the database, whose rows are replaced; undefined without one
+ */
+export type FindRootKeys = (masterKey: Buffer, current: RootKeys | undefined) => Promise<RootKeys>;
+
 export interface OpenOptions {
   readonly clock: Clock;
   /** Whether a missing database and its master key may be created. */
@@ -33,10 +46,10 @@ export interface OpenOptions {
   /** Whether missing migrations are applied. Otherwise a missing migration is an error. */
   readonly mayMigrate: boolean;
   /**
-   * The caller fills an empty database with an earlier installation, as a restore does. The database is not claimed before
+   * The caller fills the database with an earlier installation, as a restore does. An empty database is not claimed before
    * that, so that the result of a failed restore cannot start as a new installation.
    */
-  readonly isToBeFilled?: boolean;
+  readonly fill?: FindRootKeys | undefined;
   /** The writer of SQLite. Default: a writer thread. */
   readonly writer?: EmbeddedWriter | undefined;
 }
@@ -45,9 +58,9 @@ export interface OpenOptions {
 export const movedPath = (databasePath: string): string => `${databasePath}.moved`;
 
 /** @throws ConfigError, SchemaError, DomainError `unavailable` */
-export async function openInstallation(config: Config, options: OpenOptions): Promise<Installation> {
-  const { clock, mayMigrate, isToBeFilled = false, writer } = options;
-  const traces = isToBeFilled ? [] : await tracesOfEarlier(config);
+export async function openInstallation(config: Config, options: OpenOptions): Promise<OpenedInstallation> {
+  const { clock, mayMigrate, fill, writer } = options;
+  const traces = fill ? [] : await tracesOfEarlier(config);
   const masterKey = await masterKeyOf(config, options, traces);
   const auditKey = new LateAuditKey();
   const location =
@@ -55,24 +68,26 @@ export async function openInstallation(config: Config, options: OpenOptions): Pr
   const db = await openDatabase(location, auditKey, writer);
   const where = describeDatabase(config.database);
   try {
-    const keys = deriveKeys(masterKey);
-    auditKey.use(keys.auditChain);
-    const isNew = (await isEmptyDatabase(db)) || (await isInstallationOf(db, keys.check)) === undefined;
+    const isNew = (await isEmptyDatabase(db)) || !(await findInstallation(db));
     if (isNew && traces.length > 0) throw new ConfigError([refusalBeside(traces, where)]);
     const migrated = (await countMissingMigrations(db)) > 0 ? await bringUpToDate(db, clock, mayMigrate, where) : [];
-    if (!(isNew && isToBeFilled)) await claim(config, db, keys, clock, where);
-    return { db, keys, migrated };
+    const current = isNew && fill ? undefined : await claimRootKeys(db, masterKey, where, clock.now());
+    if (current && config.database.kind === 'sqlite') markAsInitialised(masterKeyPath(config.database.path));
+    const rootKeys = await rootKeysOf(current, masterKey, fill);
+    const keys = deriveKeys(rootKeys.newest);
+    auditKey.use(keys.auditChain);
+    return { db, keys, rootKeys, migrated };
   } catch (error) {
     await db.close();
     throw error;
   }
 }
 
-async function claim(config: Config, db: Db, keys: InstallationKeys, clock: Clock, where: string): Promise<void> {
-  if (!(await claimInstallation(db, keys.check, clock.now()))) {
-    throw new ConfigError([`the master key is not that of the database ${where}`]);
-  }
-  if (config.database.kind === 'sqlite') markAsInitialised(masterKeyPath(config.database.path));
+/** @throws Error of `fill` */
+async function rootKeysOf(current: RootKeys | undefined, masterKey: Buffer, fill?: FindRootKeys): Promise<RootKeys> {
+  const rootKeys = fill ? await fill(masterKey, current) : current;
+  if (!rootKeys) throw new Error('a database without an installation has no root keys');
+  return rootKeys;
 }
 
 async function bringUpToDate(db: Db, clock: Clock, mayMigrate: boolean, where: string): Promise<readonly string[]> {

@@ -24,7 +24,7 @@ import type { RequestBounds } from '../http/request-gate.ts';
 import { createHttpServer, listen } from '../http/server.ts';
 import { stopAccepting } from '../http/stop-accepting.ts';
 import { Housekeeping } from './housekeeping.ts';
-import { openInstallation, type Installation } from './installation.ts';
+import { openInstallation, type Installation, type OpenedInstallation } from './installation.ts';
 import type { Log } from '../foundation/log.ts';
 import { disableUnrestricted } from '../modules/api-keys/unrestricted-keys.ts';
 import { ConsoleAssets } from '../modules/console/assets.ts';
@@ -139,7 +139,7 @@ export async function startWorkerService(
 export async function openAndMigrate(
   { config, clock, log }: ServiceOptions,
   writer?: EmbeddedWriter,
-): Promise<Installation> {
+): Promise<OpenedInstallation> {
   // Reports invalid templates as errors of the configuration, before the database is opened.
   mailTemplates(config);
   const installation = await openInstallation(config, { clock, mayCreate: true, mayMigrate: true, writer });
@@ -170,7 +170,7 @@ export async function ensureSigningKey(
 }
 
 /** Starts the listener for clients. */
-async function startPublic(installation: Installation, options: ServiceOptions) {
+async function startPublic(installation: OpenedInstallation, options: ServiceOptions) {
   const { config, clock, log, argon2, areRequestsLimited = true, requestedMailDelayMsMax, requestBounds } = options;
   const { db } = installation;
   const security = securityOf(config);
@@ -206,6 +206,7 @@ async function startPublic(installation: Installation, options: ServiceOptions) 
       installation,
       clock,
       issuer: publicUrl,
+      masterKeyId: installation.rootKeys.masterKeyId,
       log,
       areRequestsLimited,
       ...(argon2 ? { argon2 } : {}),

@@ -124,6 +124,8 @@ export interface WiringOptions {
   readonly clock: Clock;
   /** The public URL. */
   readonly issuer: string;
+  /** Of the master key that a service has started with; it is recorded with its process. */
+  readonly masterKeyId?: string;
   /** Default: the strength for production. Tests use cheaper hashes. */
   readonly argon2?: Argon2Parameters;
   /** False only in measurements and race tests: disables the limits on mail, one-time codes and second factors. */
@@ -301,6 +303,7 @@ export function wire(options: WiringOptions): Services {
       db,
       clock,
       version,
+      masterKeyId: options.masterKeyId,
       sources: {
         results: verifier.counts,
         verificationMs: verifier.durations,

@@ -1,15 +1,18 @@
 /** `keyreeve move`: moves an SQLite installation to PostgreSQL; all issued credentials remain valid. */
 import type { Command } from 'commander';
-import { moveInstallation, planMove, type Moved } from '../modules/backup/move.ts';
+import { assertMigrated, moveInstallation, planMove, type Moved } from '../modules/backup/move.ts';
 import { systemClock } from '../foundation/clock.ts';
 import { ConfigError, processEnvironment, readConfig, type Config } from '../app/config.ts';
 import { databaseUrl } from '../app/config-values.ts';
-import { deriveKeys, type InstallationKeys } from '../foundation/crypto/master-key.ts';
+import { deriveKeys } from '../foundation/crypto/master-key.ts';
+import type { RootKeys } from '../foundation/crypto/root-key.ts';
 import { describeDatabase, openDatabase, type DatabaseLocation } from '../foundation/database/database.ts';
-import type { Db } from '../foundation/database/db.ts';
+import type { Db, Reader } from '../foundation/database/db.ts';
+import { LateAuditKey } from '../foundation/database/late-audit-key.ts';
 import { retireFile } from '../foundation/database/retire-sqlite-file.ts';
 import { masterKeyPath } from '../app/earlier-installation.ts';
 import { embeddedExists, findMasterKey, movedPath, noDatabase, openInstallation } from '../app/installation.ts';
+import { findRootKeys } from '../app/installation-keys.ts';
 import { rowsTable } from './backup.ts';
 import { CliCommand } from './command.ts';
 import { UsageError } from './failure.ts';
@@ -42,7 +45,7 @@ async function move({ to, dryRun = false, ...options }: MoveOptions): Promise<vo
   }
   if (!embeddedExists(database.path)) throw new ConfigError([noDatabase(database.path)]);
   const masterKey = findMasterKey(config);
-  if (dryRun) return plan(options, database, target, deriveKeys(masterKey));
+  if (dryRun) return plan(options, database, target, masterKey);
 
   const installed = { ...config, database: target, masterKey };
   const moved = await retireFile(database.path, movedPath(database.path), async (source) => {
@@ -50,7 +53,7 @@ async function move({ to, dryRun = false, ...options }: MoveOptions): Promise<vo
       clock: systemClock,
       mayCreate: true,
       mayMigrate: true,
-      isToBeFilled: true,
+      fill: () => rootKeysIn(source, database, masterKey),
     });
     return closeAfter(db, () => moveInstallation(operator, source, db, keys.check, systemClock));
   });
@@ -58,16 +61,31 @@ async function move({ to, dryRun = false, ...options }: MoveOptions): Promise<vo
   print(options, { ...moved, source: movedPath(database.path), settings }, describe(moved, database.path, settings));
 }
 
+/** @throws SchemaError for an older schema, ConfigError if the master key is another */
+async function rootKeysIn(
+  source: Reader & Pick<Db, 'dialect'>,
+  location: DatabaseLocation,
+  masterKey: Buffer,
+): Promise<RootKeys> {
+  await assertMigrated(source);
+  const where = describeDatabase(location);
+  const rootKeys = await findRootKeys(source, masterKey, where);
+  if (!rootKeys) throw new ConfigError([`the database ${where} has no installation`]);
+  return rootKeys;
+}
+
 async function plan(
   options: OutputOptions,
   from: DatabaseLocation,
   to: DatabaseLocation,
-  keys: InstallationKeys,
+  masterKey: Buffer,
 ): Promise<void> {
-  const source = await openDatabase(from, keys.auditChain);
+  // No transaction of a plan records an audit event.
+  const source = await openDatabase(from, new LateAuditKey());
   const rows = await closeAfter(source, async () => {
-    const target = await openDatabase(to, keys.auditChain);
-    return closeAfter(target, () => planMove(source, target, keys.check));
+    const { check } = deriveKeys((await rootKeysIn(source, from, masterKey)).newest);
+    const target = await openDatabase(to, new LateAuditKey());
+    return closeAfter(target, () => planMove(source, target, check));
   });
   const text = `${rowsTable(rows)}\n\nThis would move to ${describeDatabase(to)}, which is empty. Nothing was changed.`;
   print(options, { rows, target: describeDatabase(to) }, text);

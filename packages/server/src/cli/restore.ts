@@ -1,10 +1,12 @@
 /** `keyreeve restore`: restores a backup and applies later deletions again. */
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
+import { rootKeysOfBackup } from '../modules/backup/backup-keys.ts';
 import { restoreBackup, type Restored } from '../modules/backup/restore.ts';
 import { systemClock } from '../foundation/clock.ts';
 import { processEnvironment, readConfig } from '../app/config.ts';
 import { describeDatabase } from '../foundation/database/database.ts';
+import { newestSchema } from '../foundation/database/migrate.ts';
 import { findMasterKey } from '../app/installation.ts';
 import { rowsTable } from './backup.ts';
 import { CliCommand } from './command.ts';
@@ -45,14 +47,17 @@ async function restore(options: RestoreCommandOptions): Promise<void> {
   // Without this check, a new database would get a new master key, which does not match any backup.
   findMasterKey(config);
   if (mayReplace) await confirm(`All data in ${describeDatabase(config.database)} will be deleted.`, options);
+  const path = resolve(from);
+  const schemaNewest = newestSchema(config.database.kind);
   const restored = await withInstallation(
-    { mayCreate: true, isToBeFilled: true },
-    ({ installation: { db, keys }, journal }) =>
+    { mayCreate: true, fill: (masterKey, current) => rootKeysOfBackup(path, schemaNewest, masterKey, current) },
+    ({ installation: { db, keys, rootKeys }, journal }) =>
       restoreBackup(operator, {
         db,
         keys,
+        rootKeys,
         clock: systemClock,
-        path: resolve(from),
+        path,
         journal,
         journalFolders: folders.map((folder) => resolve(folder)),
         mayReplace,

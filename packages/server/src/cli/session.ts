@@ -1,7 +1,7 @@
 /** Opens the installation for a command and closes it afterwards. */
 import { systemClock } from '../foundation/clock.ts';
 import { processEnvironment, readConfig, type Config } from '../app/config.ts';
-import { openInstallation, type Installation } from '../app/installation.ts';
+import { openInstallation, type FindRootKeys, type OpenedInstallation } from '../app/installation.ts';
 import { wire, type Services } from '../app/wiring.ts';
 import type { Principal } from '../foundation/principal.ts';
 
@@ -10,16 +10,16 @@ export const operator = { kind: 'operator' } as const satisfies Principal;
 
 export interface CommandContext extends Services {
   readonly config: Config;
-  readonly installation: Installation;
+  readonly installation: OpenedInstallation;
 }
 
 export async function withInstallation<T>(
-  { mayCreate = false, isToBeFilled = false }: { mayCreate?: boolean; isToBeFilled?: boolean },
+  { mayCreate = false, fill }: { mayCreate?: boolean; fill?: FindRootKeys },
   run: (context: CommandContext) => Promise<T>,
 ): Promise<T> {
   const config = readConfig(processEnvironment());
   const clock = systemClock;
-  const installation = await openInstallation(config, { clock, mayCreate, mayMigrate: mayCreate, isToBeFilled });
+  const installation = await openInstallation(config, { clock, mayCreate, mayMigrate: mayCreate, fill });
   try {
     const issuer = config.publicUrl ?? `http://localhost:${config.port}`;
     return await run({ config, installation, ...wire({ config, installation, clock, issuer }) });

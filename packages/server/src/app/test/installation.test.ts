@@ -6,6 +6,7 @@ import { suite, test } from 'node:test';
 import { systemClock } from '../../foundation/clock.ts';
 import { ConfigError, readConfig } from '../config.ts';
 import { deriveKeys } from '../../foundation/crypto/master-key.ts';
+import { RootKeys } from '../../foundation/crypto/root-key.ts';
 import { openDatabase } from '../../foundation/database/database.ts';
 import { migrate } from '../../foundation/database/migrate.ts';
 import { sql } from '../../foundation/database/sql.ts';
@@ -21,7 +22,8 @@ type Environment = Readonly<Record<string, string>>;
 
 /** Opens the installation as `serve` or, with `isToBeFilled`, as `restore` does, and closes it. */
 async function open(environment: Environment, { isToBeFilled = false } = {}): Promise<void> {
-  const options = { clock: systemClock, mayCreate: true, mayMigrate: true, isToBeFilled };
+  const fill = (key: Buffer) => Promise.resolve(RootKeys.ofEarlier(key, systemClock.now()));
+  const options = { clock: systemClock, mayCreate: true, mayMigrate: true, fill: isToBeFilled ? fill : undefined };
   const { db } = await openInstallation(readConfig(environment), options);
   await db.close();
 }

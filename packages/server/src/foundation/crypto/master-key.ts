@@ -1,6 +1,6 @@
 /**
- * The installation's master key and the keys that are derived from it (HKDF-SHA-256, RFC 5869). Each purpose has its own
- * key, so a disclosed key does not endanger the others.
+ * The keys of an installation, which derive from its root key (HKDF-SHA-256, RFC 5869; `root-key.ts`). Each purpose has its
+ * own key, so a disclosed key does not endanger the others.
  */
 import { hkdfSync } from 'node:crypto';
 import { ApiKeyHash } from './api-key-hash.ts';
@@ -8,8 +8,9 @@ import { KeyedHash } from './keyed-hash.ts';
 import { Sealer } from './seal.ts';
 
 export const masterKeyBytes = 32;
+export const rootKeyBytes = 32;
 
-/** The operations that other code can perform with keys derived from the master key. */
+/** The operations that other code can perform with keys derived from the root key. */
 export interface InstallationKeys {
   /** Stored form of API keys. */
   readonly apiKeyHash: KeyedHash;
@@ -46,15 +47,15 @@ export interface InstallationKeys {
   readonly backup: KeyedHash;
   /** Authenticates the deletion journal. */
   readonly deletionJournal: KeyedHash;
-  /** Stored in the database, to detect a wrong master key. */
+  /** Identifies the installation in its database, its backups and its deletion journal. */
   readonly check: Buffer;
 }
 
-/** @param masterKey 32 bytes @throws RangeError for another length */
-export function deriveKeys(masterKey: Uint8Array): InstallationKeys {
-  if (masterKey.length !== masterKeyBytes) throw new RangeError(`the master key has ${masterKeyBytes} bytes`);
+/** @param rootKey 32 bytes @throws RangeError for another length */
+export function deriveKeys(rootKey: Uint8Array): InstallationKeys {
+  if (rootKey.length !== rootKeyBytes) throw new RangeError(`the root key has ${rootKeyBytes} bytes`);
   const derive = (purpose: string): Buffer =>
-    Buffer.from(hkdfSync('sha256', masterKey, Buffer.alloc(0), `keyreeve ${purpose} v1`, 32));
+    Buffer.from(hkdfSync('sha256', rootKey, Buffer.alloc(0), `keyreeve ${purpose} v1`, 32));
   return {
     apiKeyHash: new ApiKeyHash(derive('api key hash')),
     refreshTokenHash: new KeyedHash(derive('refresh token hash')),

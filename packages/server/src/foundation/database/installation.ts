@@ -1,4 +1,4 @@
-/** The single row that ties a database to its master key. */
+/** The single row that ties a database to its root key. */
 import { timingSafeEqual } from 'node:crypto';
 import type { Db, Reader, Transaction } from './db.ts';
 import { sql } from './sql.ts';
@@ -7,23 +7,35 @@ const insertInstallation = sql(
   'insert_installation',
   `insert into installation (id, master_key_check, created_at) values (1, $1, $2) on conflict (id) do nothing`,
 );
-const selectInstallation = sql<{ masterKeyCheck: Uint8Array }>(
+export interface InstallationRow {
+  /** Derives from the root key, which was the master key in earlier versions. */
+  readonly masterKeyCheck: Uint8Array;
+  /** Milliseconds since 1970. */
+  readonly createdAt: number;
+}
+const selectInstallation = sql<InstallationRow>(
   'select_installation',
-  `select master_key_check as "masterKeyCheck" from installation where id = 1`,
+  `select master_key_check as "masterKeyCheck", created_at as "createdAt" from installation where id = 1`,
 );
 
+/** @returns undefined for a database without an installation */
+export const findInstallation = (reader: Reader): Promise<InstallationRow | undefined> =>
+  reader.get(selectInstallation);
+
 /**
- * Claims a new database for the master key.
- * @returns whether the database belongs to the master key
+ * Claims a new database for the root key.
+ * @returns whether this call has claimed it; false if it belongs to an installation
+ */
+export const claimInstallationTx = async (tx: Transaction, masterKeyCheck: Buffer, now: number): Promise<boolean> =>
+  (await tx.run(insertInstallation, [masterKeyCheck, now])) === 1;
+
+/**
+ * Claims a new database for the root key.
+ * @returns whether the database belongs to the root key
  */
 export async function claimInstallation(db: Db, masterKeyCheck: Buffer, now: number): Promise<boolean> {
-  const row =
-    (await db.get(selectInstallation)) ??
-    (await db.transaction(async (tx) => {
-      await tx.run(insertInstallation, [masterKeyCheck, now]);
-      return tx.get(selectInstallation);
-    }));
-  return row !== undefined && timingSafeEqual(row.masterKeyCheck, masterKeyCheck);
+  if (!(await findInstallation(db))) await db.transaction((tx) => claimInstallationTx(tx, masterKeyCheck, now));
+  return (await isInstallationOf(db, masterKeyCheck)) === true;
 }
 
 /** @returns undefined for a database without an installation */

@@ -3,12 +3,13 @@
  * transaction that also records them: several processes may start at once, and a failure leaves the schema as it was.
  *
  * A file's first line, `-- compatible-from: N`, states the lowest schema version that a program must support to work on
- * the result. Older programs are rejected; programs between N and the newest version are accepted.
+ * the result. Older programs are rejected; programs between N and the newest version are accepted. Data that an older program
+ * would misread can raise this version later ({@link requireSchemaTx}).
  */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import type { Clock } from '../clock.ts';
-import type { Db, Reader } from './db.ts';
+import type { Db, Reader, Transaction } from './db.ts';
 import { sql, type Dialect } from './sql.ts';
 
 const folder = new URL('./migrations/', import.meta.url);
@@ -85,6 +86,27 @@ export async function countMissingMigrations(db: Reader & Pick<Db, 'dialect'>): 
   assertUsable(migrations, applied);
   return Math.max(0, migrations.length - applied.length);
 }
+
+/** The schema that a program must support to read an installation whose root key is not its master key. */
+export const rootKeysSchema = 18;
+
+const raiseCompatible = sql(
+  'raise_compatible_schema',
+  `update schema_migrations set compatible_from = $1
+   where version = (select max(version) from schema_migrations) and compatible_from < $1`,
+);
+const selectCompatible = sql<{ version: number }>(
+  'select_compatible_schema',
+  `select max(compatible_from) as version from schema_migrations`,
+);
+
+/** From the commit on, programs that do not support the schema version are rejected. They are not stopped. */
+export const requireSchemaTx = async (tx: Transaction, version: number): Promise<void> =>
+  void (await tx.run(raiseCompatible, [version]));
+
+/** The lowest schema version that a program must support to use the database. */
+export const requiredSchema = async (reader: Reader): Promise<number> =>
+  (await reader.get(selectCompatible))?.version ?? 1;
 
 /** Whether the database has no schema yet. */
 export const isEmptyDatabase = async (db: Db): Promise<boolean> => (await db.get(ledgerExists)) === undefined;

@@ -1,10 +1,12 @@
 /**
  * The format of a backup: lines of JSON. The first line is the header. Lines of up to 500 rows follow, in the order of
- * the tables. The last line counts the rows and has a MAC over all lines, with a key that derives from the master key.
- * A backup does not contain the master key, and its secrets are unusable without it.
+ * the tables. The last line counts the rows and has a MAC over all lines, with a key that derives from the root key. The
+ * header contains the root key, encrypted with the master key. A backup does not contain the master key, and its secrets are
+ * unusable without it.
  */
 import type { Hash } from 'node:crypto';
 import type { InstallationKeys } from '../../foundation/crypto/master-key.ts';
+import type { WrappedRootKey } from '../../foundation/crypto/root-key.ts';
 import type { MacOf } from '../../foundation/sealed-line.ts';
 import type { Counts, Row } from './tables.ts';
 
@@ -24,8 +26,15 @@ export interface BackupHeader {
   readonly dialect: string;
   /** ISO 8601. */
   readonly madeAt: string;
-  /** Identifies the installation: derives from the master key, in hexadecimal. */
+  /** Identifies the installation: derives from the root key, in hexadecimal. */
   readonly installation: string;
+  /** Absent in a backup by an earlier program, whose keys derive from the master key itself. */
+  readonly rootKeys?: readonly StoredRootKey[];
+}
+
+/** A wrapped root key, in hexadecimal. */
+export interface StoredRootKey extends Omit<WrappedRootKey, 'wrapped'> {
+  readonly wrapped: string;
 }
 
 export interface BackupRows {

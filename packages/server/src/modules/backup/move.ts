@@ -8,7 +8,13 @@ import { newestEventId } from '../audit/store.ts';
 import type { Clock } from '../../foundation/clock.ts';
 import type { Db, Reader, Transaction } from '../../foundation/database/db.ts';
 import { isInstallationOf } from '../../foundation/database/installation.ts';
-import { countMissingMigrations, newestSchema, SchemaError } from '../../foundation/database/migrate.ts';
+import {
+  countMissingMigrations,
+  newestSchema,
+  requiredSchema,
+  requireSchemaTx,
+  SchemaError,
+} from '../../foundation/database/migrate.ts';
 import { BackupError } from './format.ts';
 import {
   clearTablesTx,
@@ -52,6 +58,7 @@ export async function moveInstallation(
       }
       await clearTablesTx(tx);
       const rows = await copy(source, tx);
+      await requireSchemaTx(tx, await requiredSchema(source));
       await continueIdsTx(tx, newestEvent);
       await recordEventTx(tx, { at: clock.now(), principal, action: 'installation.moved' });
       return { rows, wasDone: false };
@@ -79,12 +86,17 @@ export async function planMove(source: Db, target: Db, masterKeyCheck: Buffer): 
   return source.snapshot(countRows);
 }
 
-async function assertReady(source: Source, masterKeyCheck: Buffer): Promise<void> {
+/** @throws SchemaError unless the schema is the newest */
+export async function assertMigrated(source: Source): Promise<void> {
   if ((await countMissingMigrations(source)) > 0) {
     throw new SchemaError('the database is older than this program; run `keyreeve migrate`');
   }
+}
+
+async function assertReady(source: Source, masterKeyCheck: Buffer): Promise<void> {
+  await assertMigrated(source);
   if (!(await isInstallationOf(source, masterKeyCheck))) {
-    throw new BackupError('the database was made with another master key');
+    throw new BackupError('the database belongs to another installation');
   }
 }
 

@@ -18,8 +18,8 @@ import {
 import type { Counts } from './tables.ts';
 
 /** @param schemaNewest the newest schema that this program knows @throws BackupError, Error of the file system */
-export async function readHeader(path: string, keys: InstallationKeys, schemaNewest: number): Promise<BackupHeader> {
-  for await (const line of backupLinesOf(path)) return acceptHeader(line, path, keys, schemaNewest);
+export async function readHeader(path: string, schemaNewest: number): Promise<BackupHeader> {
+  for await (const line of backupLinesOf(path)) return acceptHeader(line, path, schemaNewest);
   throw damaged(path);
 }
 
@@ -61,7 +61,7 @@ export async function verifyBackup(path: string, keys: InstallationKeys): Promis
   while (!(await rows.next()).done);
 }
 
-function acceptHeader(line: Buffer, path: string, keys: InstallationKeys, schemaNewest: number): BackupHeader {
+function acceptHeader(line: Buffer, path: string, schemaNewest: number): BackupHeader {
   const header = parse(line, path) as BackupHeader;
   if (header.format !== formatName) throw new BackupError(`${path} is not a backup of Keyreeve`);
   if (header.version !== formatVersion || header.schema > schemaNewest) {
@@ -69,13 +69,10 @@ function acceptHeader(line: Buffer, path: string, keys: InstallationKeys, schema
       `${path} was made by Keyreeve ${header.program}, which is newer than this program; install that`,
     );
   }
-  if (header.installation !== keys.check.toString('hex')) {
-    throw new BackupError(`${path} was made with another master key; restoring it needs that one`);
-  }
   return header;
 }
 
-const damaged = (path: string): BackupError => new BackupError(`${path} is damaged or was edited`);
+export const damaged = (path: string): BackupError => new BackupError(`${path} is damaged or was edited`);
 
 function parse(line: Buffer, path: string): object {
   try {

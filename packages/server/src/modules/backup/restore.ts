@@ -13,8 +13,10 @@ import { recordEventTx } from '../audit/audit.ts';
 import { toInstant, type Clock } from '../../foundation/clock.ts';
 import type { InstallationKeys } from '../../foundation/crypto/master-key.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
-import { countUnusedKeysFromTx } from '../../foundation/database/installation.ts';
-import { newestSchema } from '../../foundation/database/migrate.ts';
+import type { RootKeys } from '../../foundation/crypto/root-key.ts';
+import { countUnusedKeysFromTx, isInstallationOf } from '../../foundation/database/installation.ts';
+import { newestSchema, requireSchemaTx, rootKeysSchema } from '../../foundation/database/migrate.ts';
+import { insertRootKeyTx, listRootKeys } from '../../foundation/database/root-keys.ts';
 import { DeletionJournal } from '../deletion-journal/deletion-journal.ts';
 import { replayJournal, surveyJournal, type ReplayResult, type Survey } from './replay.ts';
 import { BackupError, type BackupHeader } from './format.ts';
@@ -25,7 +27,10 @@ import type { Counts } from './tables.ts';
 
 export interface RestoreOptions {
   readonly db: Db;
+  /** Derive from `rootKeys`. */
   readonly keys: InstallationKeys;
+  /** Those of the backup (`rootKeysOfBackup`). */
+  readonly rootKeys: RootKeys;
   readonly clock: Clock;
   readonly path: string;
   /** The installation's own journal; undefined without one. */
@@ -58,7 +63,8 @@ export interface Restored extends ReplayResult {
 /** @throws BackupError, JournalError, DomainError `unavailable`; nothing was changed then */
 export async function restoreBackup(principal: Principal, options: RestoreOptions): Promise<Restored> {
   const { db, keys, path } = options;
-  const header = await readHeader(path, keys, newestSchema(db.dialect));
+  const header = await readHeader(path, newestSchema(db.dialect));
+  if (header.installation !== keys.check.toString('hex')) throw new BackupError(`${path} is of another installation`);
   // The file is read twice, so no row of an unverified file reaches a statement.
   await verifyBackup(path, keys);
   // Created when it is needed.
@@ -77,9 +83,12 @@ async function restoreWithin(
   options: RestoreOptions,
   spool: string,
 ): Promise<Restored> {
-  const { db, clock, keys, path, journal, journalFolders, mayReplace, acceptsRevival } = options;
+  const { db, clock, keys, rootKeys, path, journal, journalFolders, mayReplace, acceptsRevival } = options;
   await lockTablesTx(tx);
   const isReplacing = await holdsRows(tx);
+  const isOther = (await isInstallationOf(tx, keys.check)) === false;
+  // A rotation of the master key since the backup stays in force.
+  const wrappings = isOther ? [] : await listRootKeys(tx);
   if (isReplacing && !mayReplace) {
     throw new BackupError('the database is not empty; with --replace, the backup replaces all that it holds');
   }
@@ -87,7 +96,7 @@ async function restoreWithin(
   // Adds the deletions that the replaced database records to the installation's journal, for later restores too.
   // Without a journal, temporary files hold them, because they may not fit into memory.
   const own = journal ?? new DeletionJournal({ folder: spool, db, clock, keys });
-  if (isReplacing) await own.completeFrom(tx);
+  if (isReplacing && !isOther) await own.completeFrom(tx);
   const sources = {
     folders: [...new Set([own.folder, ...journalFolders])],
     keys,
@@ -100,6 +109,8 @@ async function restoreWithin(
 
   await clearTablesTx(tx);
   const rows = await load(tx, path, keys);
+  for (const row of wrappings.length > 0 ? wrappings : rootKeys.rows) await insertRootKeyTx(tx, row);
+  if (!rootKeys.areThoseOfEarlier) await requireSchemaTx(tx, rootKeysSchema);
   await continueIdsTx(tx, survey.newestEvent);
   // Before the replay, which would take the row for an authenticator app.
   const ofPasskeys = await restoreKindsTx(tx);

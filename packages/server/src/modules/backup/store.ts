@@ -102,10 +102,13 @@ export async function countRows(reader: Reader): Promise<Counts> {
   return counts;
 }
 
-/** Whether an installation is in use: a database that was only opened holds a row of `installation` at most. */
+/** The rows of a database that was only opened. */
+const tablesOfNew = ['installation', 'root_keys'];
+
+/** Whether an installation is in use. */
 export async function holdsRows(reader: Reader): Promise<boolean> {
   const counts = await countRows(reader);
-  return Object.entries(counts).some(([name, count]) => name !== 'installation' && count > 0);
+  return Object.entries(counts).some(([name, count]) => !tablesOfNew.includes(name) && count > 0);
 }
 
 export async function clearTablesTx(tx: Transaction): Promise<void> {

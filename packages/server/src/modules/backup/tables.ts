@@ -27,6 +27,19 @@ export const tables: readonly Table[] = [
     },
     isInBackup: true,
   },
+  // The header of a backup contains them.
+  {
+    name: 'root_keys',
+    key: ['version', 'generation'],
+    columns: {
+      version: 'integer',
+      generation: 'integer',
+      master_key_id: 'text',
+      wrapped: 'bytes',
+      created_at: 'integer',
+    },
+    isInBackup: false,
+  },
   {
     name: 'accounts',
     key: 'pk',

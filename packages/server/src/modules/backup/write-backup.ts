@@ -9,6 +9,7 @@ import { createComplete, FileExistsError } from '../../foundation/complete-file.
 import type { InstallationKeys } from '../../foundation/crypto/master-key.ts';
 import type { Db, Reader } from '../../foundation/database/db.ts';
 import { newestSchema } from '../../foundation/database/migrate.ts';
+import { listRootKeys } from '../../foundation/database/root-keys.ts';
 import { sealLine } from '../../foundation/sealed-line.ts';
 import { BackupError, endMacOf, formatName, formatVersion, type BackupEnd, type BackupHeader } from './format.ts';
 import { pagesOf, storedTables } from './store.ts';
@@ -26,7 +27,7 @@ export interface BackupOptions {
 
 /** @returns the number of rows by table @throws BackupError when the file exists, Error of the file system */
 export async function writeBackup({ db, keys, clock, version, path }: BackupOptions): Promise<Counts> {
-  const header: BackupHeader = {
+  const base: BackupHeader = {
     format: formatName,
     version: formatVersion,
     program: version,
@@ -39,6 +40,7 @@ export async function writeBackup({ db, keys, clock, version, path }: BackupOpti
   try {
     await createComplete(path, (draft) =>
       db.snapshot(async (reader) => {
+        const header = { ...base, ...(await rootKeysIn(reader)) };
         const lines = Readable.from(linesOf(reader, header, keys, counts));
         const file = createWriteStream(draft, { flags: 'wx', mode: 0o600, flush: true });
         await (path.endsWith('.gz') ? pipeline(lines, createGzip(), file) : pipeline(lines, file));
@@ -49,6 +51,13 @@ export async function writeBackup({ db, keys, clock, version, path }: BackupOpti
     throw new BackupError(`${path} already exists; name another file`);
   }
   return counts;
+}
+
+/** From the snapshot of the rows, so that the header and the rows belong together. */
+async function rootKeysIn(reader: Reader): Promise<Pick<BackupHeader, 'rootKeys'>> {
+  const rows = await listRootKeys(reader);
+  const rootKeys = rows.map((row) => ({ ...row, wrapped: Buffer.from(row.wrapped).toString('hex') }));
+  return rootKeys.length === 0 ? {} : { rootKeys };
 }
 
 async function* linesOf(

@@ -34,6 +34,8 @@ export interface MinutesOptions {
   readonly db: Db;
   readonly clock: Clock;
   readonly version: string;
+  /** Of the master key that the process has started with. */
+  readonly masterKeyId: string | undefined;
   readonly sources: MinuteSources;
 }
 
@@ -76,12 +78,12 @@ export class Minutes {
 
   /** @throws DomainError `unavailable`; the counts wait for the next call */
   async write(): Promise<void> {
-    const { db, clock, version } = this.#options;
+    const { db, clock, version, masterKeyId = null } = this.#options;
     const now = clock.now();
     // A timer can be a little early or late.
     this.#take(now - minuteMs / 2);
     const minutes = this.#waiting;
-    const row: InstanceRow = { id: this.id, version, startedAt: this.#startedAt, seenAt: now };
+    const row: InstanceRow = { id: this.id, version, startedAt: this.#startedAt, seenAt: now, masterKeyId };
     await saveMinutes(db, row, minutes);
     this.#waiting = this.#waiting.filter((minute) => !minutes.includes(minute));
   }

@@ -8,6 +8,8 @@ export interface InstanceRow {
   /** Milliseconds. */
   readonly startedAt: number;
   readonly seenAt: number;
+  /** Of the master key that it has started with; null or absent: an earlier version has started it. */
+  readonly masterKeyId?: string | null;
 }
 
 export interface MinuteRow {
@@ -24,7 +26,7 @@ const saveMinute = sql(
 );
 const saveInstance = sql(
   'save_instance',
-  `insert into instances (id, version, started_at, seen_at) values ($1, $2, $3, $4)
+  `insert into instances (id, version, started_at, seen_at, master_key_id) values ($1, $2, $3, $4, $5)
    on conflict (id) do update set seen_at = excluded.seen_at`,
 );
 const removeInstance = sql('delete_instance', 'delete from instances where id = $1');
@@ -34,7 +36,8 @@ const listMinuteRows = sql<MinuteRow>(
 );
 const listInstanceRows = sql<InstanceRow>(
   'list_instances',
-  `select id, version, started_at as "startedAt", seen_at as "seenAt" from instances order by started_at desc, id limit $1`,
+  `select id, version, started_at as "startedAt", seen_at as "seenAt", master_key_id as "masterKeyId" from instances
+   order by started_at desc, id limit $1`,
 );
 const deleteMinutes = sql('delete_verification_minutes', 'delete from verification_minutes where minute < $1');
 const deleteInstances = sql('delete_old_instances', 'delete from instances where seen_at < $1');
@@ -42,8 +45,8 @@ const deleteInstances = sql('delete_old_instances', 'delete from instances where
 /** @param minutes of this process, in the order of time */
 export const saveMinutes = (db: Db, instance: InstanceRow, minutes: readonly MinuteRow[]): Promise<void> =>
   db.transaction(async (tx) => {
-    const { id, version, startedAt, seenAt } = instance;
-    await tx.run(saveInstance, [id, version, startedAt, seenAt]);
+    const { id, version, startedAt, seenAt, masterKeyId = null } = instance;
+    await tx.run(saveInstance, [id, version, startedAt, seenAt, masterKeyId]);
     for (const { minute, counts } of minutes) await tx.run(saveMinute, [minute, id, counts]);
   });
 

@@ -19,7 +19,7 @@ import { DeletionJournal } from '../../deletion-journal/deletion-journal.ts';
 import { nothingReplayed } from '../../backup/replay.ts';
 import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
-import { databases } from '../../../../test-kit/new-db.ts';
+import { databases, testRootKeys } from '../../../../test-kit/new-db.ts';
 import { newTempFolder } from '../../../../test-kit/temp-folder.ts';
 import { createSession } from '../../sessions/store.ts';
 import { codeOf, onEachDatabase, raceToValues, rivalsMin } from '../../../../test-kit/store-on-each-database.ts';
@@ -173,6 +173,7 @@ onEachDatabase('chains continue after a restore that repeats deletions', async (
   const restored = await restoreBackup(operator, {
     db,
     keys,
+    rootKeys: testRootKeys,
     clock,
     path,
     journal: undefined,
@@ -204,7 +205,7 @@ onEachDatabase('writes during a restore continue the restored chains', async (op
     // Uses places that the restore frees.
     for (let index = 0; index < 5; index++) await persist(() => addKey(db, 'acc_ada', `before ${round} ${index}`));
     const writing = Array.from({ length: rivalsMin }, (_, index) => addKey(other, 'acc_ada', `k ${round} ${index}`));
-    const restoring = restoreBackup(operator, { db, keys, clock, path, ...more });
+    const restoring = restoreBackup(operator, { db, keys, rootKeys: testRootKeys, clock, path, ...more });
     const later = Array.from({ length: rivalsMin }, (_, index) => addKey(other, 'acc_ada', `l ${round} ${index}`));
     await restoring;
     await Promise.allSettled([...writing, ...later]);

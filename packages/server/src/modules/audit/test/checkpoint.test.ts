@@ -4,16 +4,11 @@ import { findCheckpoints } from '../chain.ts';
 import { verifyLog } from '../verify-log.ts';
 import { openDatabase } from '../../../foundation/database/database.ts';
 import { databaseUrl } from '../../../app/config-values.ts';
-import { deriveKeys } from '../../../foundation/crypto/master-key.ts';
 import { Housekeeping } from '../../../app/housekeeping.ts';
 import { createLog } from '../../../foundation/log.ts';
 import { newApp } from '../../../../test-kit/new-app.ts';
 import { newPlace } from '../../../../test-kit/new-db.ts';
 import { test } from '../../../../test-kit/app-on-each-database.ts';
-
-const masterKey = Buffer.alloc(32, 9);
-const keys = deriveKeys(masterKey);
-const environment = { KEYREEVE_MASTER_KEY: masterKey.toString('base64url') };
 
 const checkpointsIn = (lines: readonly string[]) =>
   lines
@@ -22,8 +17,9 @@ const checkpointsIn = (lines: readonly string[]) =>
 
 test('a service that stops logs a checkpoint, which the audit log contains', { tags: ['asvs:16.4.3'] }, async () => {
   await using place = await newPlace();
-  const app = await newApp({ place, environment });
+  const app = await newApp({ place });
   await app.signIn();
+  const { keys } = app.installation;
   await app[Symbol.asyncDispose]();
   const logged = checkpointsIn(app.logLines);
   assert.equal(logged.length, 1);
@@ -42,13 +38,12 @@ test('a service that stops logs a checkpoint, which the audit log contains', { t
 });
 
 test('a checkpoint is logged again only after a change, and by one worker of a host', async () => {
-  await using app = await newApp({ environment });
+  await using app = await newApp();
   const { services } = app.service;
   const lines: string[] = [];
   const log = createLog('info', { write: (line: string) => void lines.push(line) });
-  const installation = { db: app.db, keys, migrated: [] };
-  const first = new Housekeeping(installation, app.clock, services, log);
-  const second = new Housekeeping(installation, app.clock, services, log, false);
+  const first = new Housekeeping(app.installation, app.clock, services, log);
+  const second = new Housekeeping(app.installation, app.clock, services, log, false);
   const counts: unknown[] = [];
   for (const change of [false, false, true, false]) {
     if (change) await app.createAccount();

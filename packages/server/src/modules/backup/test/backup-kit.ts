@@ -5,6 +5,7 @@ import type { InstallationKeys } from '../../../foundation/crypto/master-key.ts'
 import type { Db } from '../../../foundation/database/db.ts';
 import { DeletionJournal } from '../../deletion-journal/deletion-journal.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
+import { testRootKeys } from '../../../../test-kit/new-db.ts';
 import { keys, now, operator } from '../../../../test-kit/rows.ts';
 
 export const later = now + 60_000;
@@ -16,6 +17,7 @@ export const restore = (db: Db, path: string, more: Partial<RestoreOptions> = {}
   restoreBackup(operator, {
     db,
     keys,
+    rootKeys: testRootKeys,
     clock: new FakeClock(later),
     path,
     journal: undefined,

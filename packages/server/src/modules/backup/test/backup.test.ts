@@ -7,10 +7,12 @@ import { test } from 'node:test';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import * as accounts from '../../accounts/store.ts';
 import { deleteKey } from '../../api-keys/store.ts';
+import { rootKeysOfBackup } from '../backup-keys.ts';
 import { BackupError } from '../format.ts';
 import type { RestoreOptions } from '../restore.ts';
 import { storedTables } from '../store.ts';
 import { toInstant } from '../../../foundation/clock.ts';
+import { newestSchema } from '../../../foundation/database/migrate.ts';
 import { deriveKeys } from '../../../foundation/crypto/master-key.ts';
 import { sql } from '../../../foundation/database/sql.ts';
 import { DeletionJournal } from '../../deletion-journal/deletion-journal.ts';
@@ -343,7 +345,9 @@ test('a backup requires its master key and a version that is new enough, and nev
   await assert.rejects(backUp(db, path), /already exists/);
   const more = { mayReplace: true, acceptsRevival: true };
   const others = deriveKeys(Buffer.alloc(32, 8));
-  await assert.rejects(restore(db, path, { ...more, keys: others }), /made with another master key/);
+  await assert.rejects(restore(db, path, { ...more, keys: others }), /is of another installation/);
+  const opening = rootKeysOfBackup(path, newestSchema('sqlite'), Buffer.alloc(32, 8));
+  await assert.rejects(opening, /made with another master key; restoring it needs that one \(id [0-9a-f]{16}; /);
   const text = readFileSync(path, 'utf8');
   for (const newer of [text.replace('"version":1', '"version":2'), text.replace(/"schema":\d+/, '"schema":99')]) {
     writeFileSync(path, newer);

@@ -17,7 +17,7 @@ import { readJournal, readPosition } from '../../deletion-journal/files.ts';
 import { createSigningKey } from '../../signing-keys/store.ts';
 import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
-import { databases } from '../../../../test-kit/new-db.ts';
+import { databases, testRootKeys } from '../../../../test-kit/new-db.ts';
 import { nothingReplayed } from '../replay.ts';
 import { newTempFolder } from '../../../../test-kit/temp-folder.ts';
 import { onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
@@ -46,7 +46,7 @@ async function copyOf(db: Db, path: string) {
   await writeBackup({ db, keys, clock, version: '1.2.3', path });
   const copy = await databases[db.dialect]!();
   const options = { db: copy.db, keys, clock, path, journal: undefined, journalFolders: [], mayReplace: false };
-  await restoreBackup(operator, { ...options, acceptsRevival: true });
+  await restoreBackup(operator, { ...options, rootKeys: testRootKeys, acceptsRevival: true });
   return copy;
 }
 

@@ -5,6 +5,7 @@ import { storedTables } from '../store.ts';
 import { deleteKey } from '../../api-keys/store.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import { claimInstallation } from '../../../foundation/database/installation.ts';
+import { insertRootKeyTx } from '../../../foundation/database/root-keys.ts';
 import { sql } from '../../../foundation/database/sql.ts';
 import { chainOf } from '../../audit/chain.ts';
 import { cutChainTx } from '../../audit/cut-store.ts';
@@ -12,6 +13,7 @@ import { sealOf } from '../../audit/cuts.ts';
 import { listChain } from '../../audit/store.ts';
 import { dayMs } from '../../../foundation/clock.ts';
 import type { NewKey } from '../../api-keys/store.ts';
+import { testRootKeys } from '../../../../test-kit/new-db.ts';
 import { addAccount, addKey, addSession, addSigningKey, keys, now, operator } from '../../../../test-kit/rows.ts';
 
 const insertBucket = sql(
@@ -123,7 +125,8 @@ const insertRest = [
   sql('test_insert_minute', `insert into verification_minutes (minute, instance, counts) values ($1, 'ins_one', '{}')`),
   sql(
     'test_insert_instance',
-    `insert into instances (id, version, started_at, seen_at) values ('ins_one', '0.2.0', $1, $1)`,
+    `insert into instances (id, version, started_at, seen_at, master_key_id)
+     values ('ins_one', '0.2.0', $1, $1, '0123456789abcdef')`,
   ),
   sql(
     'test_insert_retention',
@@ -159,6 +162,9 @@ export interface Filled {
  */
 export async function fill(db: Db): Promise<Filled> {
   assert.equal(await claimInstallation(db, keys.check, now), true);
+  await db.transaction(async (tx) => {
+    for (const row of testRootKeys.rows) await insertRootKeyTx(tx, row);
+  });
   const ada = await addAccount(db, 'ada', 'admin');
   await addAccount(db, 'bob');
   await addAccount(db, 'gone');

@@ -4,7 +4,6 @@ import { createHash, randomBytes } from 'node:crypto';
 import { mock } from 'node:test';
 import { limits, type KeyDetails, type RotatedKey, type VerifyResult } from '@keyreeve/contract';
 import { findCredentials } from '../../accounts/store.ts';
-import { deriveKeys } from '../../../foundation/crypto/master-key.ts';
 import { PostgresDb } from '../../../foundation/database/postgres.ts';
 import { SqliteDb } from '../../../foundation/database/sqlite.ts';
 import { accountImporter } from '../accounts.ts';
@@ -33,8 +32,8 @@ const importAccounts = ({ db, clock, service }: TestApp, lines: readonly object[
   return importLines(accountImporter(operator, { db, clock, hasher, isDryRun: false, onExisting: 'fail' }), lines);
 };
 
-const importKeys = ({ db, clock }: TestApp, lines: readonly object[]): Promise<void> => {
-  const keyHash = deriveKeys(masterKey).apiKeyHash;
+const importKeys = ({ db, clock, installation: { keys } }: TestApp, lines: readonly object[]): Promise<void> => {
+  const keyHash = keys.apiKeyHash;
   return importLines(keyImporter(operator, { db, clock, keyHash, keysPerAccountMax: 100, isDryRun: false }), lines);
 };
 

@@ -10,7 +10,6 @@ import { assertRejected, newKeyClient } from '../../../../test-kit/key-client.ts
 import { newApp, operator, type Answered, type TestApp } from '../../../../test-kit/new-app.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import { sql } from '../../../foundation/database/sql.ts';
-import { deriveKeys } from '../../../foundation/crypto/master-key.ts';
 import { keyImporter } from '../../import/api-keys.ts';
 import { runImport } from '../../import/run-import.ts';
 import { makeKey } from '../../api-keys/key-format.ts';
@@ -161,9 +160,8 @@ test('a key whose prefix begins with that of short-lived secrets ends', async ()
 test('an imported or given secret ends only if its text has the format of a key', async () => {
   const others = ['hunter2', 'krv_hunter2'];
   const ofOurs = [makeKey('krv').reveal(), makeKey('krv').reveal()];
-  const KEYREEVE_MASTER_KEY = Buffer.alloc(32, 7).toString('base64url');
-  const { apiKeyHash: keyHash } = deriveKeys(Buffer.alloc(32, 7));
-  await using app = await newApp({ environment: { ...on.environment, KEYREEVE_MASTER_KEY } });
+  await using app = await newApp({ environment: on.environment });
+  const { apiKeyHash: keyHash } = app.installation.keys;
   const { account } = await app.signIn();
   const { apiKeys, verifier } = app.service.services;
   const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');

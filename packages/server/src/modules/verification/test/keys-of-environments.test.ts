@@ -16,7 +16,6 @@ import { bearer, newApp, operator } from '../../../../test-kit/new-app.ts';
 import { newPlace } from '../../../../test-kit/new-db.ts';
 import { head } from '../../../../test-kit/raw-http.ts';
 import { ConfigError } from '../../../app/config.ts';
-import { deriveKeys } from '../../../foundation/crypto/master-key.ts';
 import { sql } from '../../../foundation/database/sql.ts';
 import { DomainError } from '../../../foundation/errors.ts';
 import { keyImporter } from '../../import/api-keys.ts';
@@ -55,7 +54,7 @@ test('keys with an earlier prefix and imported keys belong to the first environm
   const importer = keyImporter(operator, {
     db,
     clock,
-    keyHash: deriveKeys(masterKey).apiKeyHash,
+    keyHash: at.app.installation.keys.apiKeyHash,
     keysPerAccountMax: 100,
     isDryRun: false,
   });

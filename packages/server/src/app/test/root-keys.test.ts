@@ -1,0 +1,128 @@
+/** Root keys of new and earlier installations: creation, migration, and the programs that must not start. */
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { ConfigError, readConfig } from '../config.ts';
+import { openInstallation } from '../installation.ts';
+import { databaseUrl } from '../config-values.ts';
+import { systemClock } from '../../foundation/clock.ts';
+import { deriveKeys } from '../../foundation/crypto/master-key.ts';
+import { RootKeys } from '../../foundation/crypto/root-key.ts';
+import { openDatabase } from '../../foundation/database/database.ts';
+import type { Db } from '../../foundation/database/db.ts';
+import { requiredSchema } from '../../foundation/database/migrate.ts';
+import { insertRootKeyTx, listRootKeys } from '../../foundation/database/root-keys.ts';
+import { sql } from '../../foundation/database/sql.ts';
+import { claimAsEarlier } from '../../../test-kit/earlier-installation.ts';
+import { FakeClock } from '../../../test-kit/fake-clock.ts';
+import { newPlace, testKeys, type DatabasePlace } from '../../../test-kit/new-db.ts';
+import { storedTables } from '../../modules/backup/store.ts';
+import { test } from '../../../test-kit/app-on-each-database.ts';
+
+const masterKey = Buffer.alloc(32, 5);
+const otherKey = Buffer.alloc(32, 6);
+const settings = (place: DatabasePlace, key: Buffer = masterKey) =>
+  readConfig({ ...place.environment, KEYREEVE_MASTER_KEY: key.toString('base64url') });
+const open = (place: DatabasePlace, key: Buffer = masterKey) =>
+  openInstallation(settings(place, key), { clock: systemClock, mayCreate: true, mayMigrate: true });
+
+async function withDb<T>({ url }: DatabasePlace, run: (db: Db) => Promise<T>): Promise<T> {
+  const db = await openDatabase(databaseUrl(url), testKeys.auditChain);
+  try {
+    return await run(db);
+  } finally {
+    await db.close();
+  }
+}
+
+const deleteRootKeys = sql('test_delete_root_keys', 'delete from root_keys');
+const damageRootKeys = sql('test_damage_root_keys', 'update root_keys set generation = 2');
+
+async function rejects(place: DatabasePlace, key: Buffer, expected: RegExp): Promise<void> {
+  await assert.rejects(open(place, key), (error) => {
+    assert.ok(error instanceof ConfigError, String(error));
+    assert.match(error.mistakes.join(), expected);
+    return true;
+  });
+}
+
+/** A digest of each table, without the ledger of migrations. */
+const contents = (db: Db): Promise<Record<string, string>> =>
+  db.snapshot(async (reader) => {
+    const texts: Record<string, string> = {};
+    for (const { name, columns } of storedTables) {
+      const rows = await reader.all(sql(`test_all_${name}`, `select ${Object.keys(columns).join(', ')} from ${name}`));
+      texts[name] = createHash('sha256').update(JSON.stringify(rows)).digest('hex');
+    }
+    return texts;
+  });
+
+test('a new installation derives its keys from a random root key, which its master key opens', async () => {
+  await using place = await newPlace();
+  const first = await open(place);
+  await first.db.close();
+  const again = await open(place);
+  await again.db.close();
+  assert.deepEqual(again.rootKeys.newest, first.rootKeys.newest);
+  assert.deepEqual(again.keys.check, first.keys.check);
+  assert.notDeepEqual(first.keys.check, deriveKeys(masterKey).check);
+  assert.equal(first.rootKeys.newest.equals(masterKey), false);
+  await rejects(
+    place,
+    otherKey,
+    /^the master key is not that of the database .+ \(its id is [0-9a-f]{16}, and the database needs [0-9a-f]{16}\)/,
+  );
+});
+
+test('a program before the root keys cannot use a new installation, and can use an earlier one until then', async () => {
+  await using place = await newPlace();
+  await (await open(place)).db.close();
+  // An earlier program supports up to schema 17 and rejects the database: migrations.test.ts.
+  assert.equal(await withDb(place, requiredSchema), 18);
+  await using earlier = await newPlace();
+  await claimAsEarlier(earlier, masterKey);
+  await (await open(earlier)).db.close();
+  assert.ok((await withDb(earlier, requiredSchema)) < 17);
+});
+
+test('an earlier installation keeps all its keys and all other rows', async () => {
+  await using place = await newPlace();
+  await claimAsEarlier(place, masterKey);
+  const before = await withDb(place, contents);
+  const opened = await open(place);
+  await opened.db.close();
+  const { root_keys: _, ...after } = await withDb(place, contents);
+  assert.deepEqual({ ...after, root_keys: before['root_keys'] }, before);
+  assert.deepEqual([opened.rootKeys.newest, opened.keys.check], [masterKey, deriveKeys(masterKey).check]);
+  const [row] = await withDb(place, listRootKeys);
+  // The age of the master key is that of the installation.
+  assert.equal(row?.createdAt, new FakeClock().now());
+  await rejects(place, otherKey, /^the master key is not that of the database/);
+});
+
+test('16 concurrent starts create one root key, and 16 migrate an earlier installation once', async () => {
+  for (const isEarlier of [false, true]) {
+    await using place = await newPlace();
+    if (isEarlier) await claimAsEarlier(place, masterKey);
+    const opened = await Promise.all(Array.from({ length: 16 }, () => open(place)));
+    await Promise.all(opened.map(({ db }) => db.close()));
+    assert.equal(new Set(opened.map(({ keys }) => keys.check.toString('hex'))).size, 1);
+    assert.equal((await withDb(place, listRootKeys)).length, 1);
+  }
+});
+
+test('lost, damaged or foreign root keys are an error, and never a new root key', async () => {
+  await using place = await newPlace();
+  await (await open(place)).db.close();
+  const [row] = await withDb(place, listRootKeys);
+  await withDb(place, (db) => db.transaction((tx) => tx.run(damageRootKeys)));
+  await rejects(place, masterKey, /is damaged: version 1 of the root key is damaged or was edited; restore a backup/);
+  await withDb(place, (db) => db.transaction((tx) => tx.run(deleteRootKeys)));
+  await rejects(place, masterKey, /^the master key is not that of the database/);
+  assert.deepEqual(await withDb(place, listRootKeys), []);
+  const [foreign] = RootKeys.create(masterKey, 0).rows;
+  await withDb(place, (db) => db.transaction((tx) => insertRootKeyTx(tx, foreign!)));
+  await rejects(place, masterKey, /is damaged: its root key is of another installation/);
+  await withDb(place, (db) => db.transaction((tx) => tx.run(deleteRootKeys)));
+  await withDb(place, (db) => db.transaction((tx) => insertRootKeyTx(tx, row!)));
+  await (await open(place)).db.close();
+});

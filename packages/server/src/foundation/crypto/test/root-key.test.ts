@@ -1,0 +1,67 @@
+/** Root keys that a master key encrypts: which master key opens them, and what is rejected. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { DamagedRootKeyError, masterKeyIdOf, RootKeys, wrapRootKey } from '../root-key.ts';
+
+const [first, second, other] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2), Buffer.alloc(32, 3)];
+const createdAt = Date.UTC(2026, 10, 1);
+const rootKey = Buffer.alloc(32, 9);
+const byFirst = wrapRootKey(first, rootKey, { version: 1, generation: 1, createdAt });
+const bySecond = wrapRootKey(second, rootKey, { version: 1, generation: 2, createdAt });
+
+test('each master key of an installation opens the same root key, and another master key opens none', () => {
+  const rows = [byFirst, bySecond];
+  const opened = [first, second].map((key) => RootKeys.open(key, rows));
+  assert.deepEqual(
+    opened.map((keys) => [keys?.generation, keys?.masterKeyId, keys?.newest]),
+    [
+      [1, masterKeyIdOf(first), rootKey],
+      [2, masterKeyIdOf(second), rootKey],
+    ],
+  );
+  assert.equal(RootKeys.open(other, rows), undefined);
+  assert.equal(RootKeys.open(first, [bySecond]), undefined);
+});
+
+test('the id of a master key contains no part of it, and neither does a wrapping', () => {
+  const id = masterKeyIdOf(first);
+  assert.match(id, /^[0-9a-f]{16}$/);
+  assert.ok(!first.toString('hex').includes(id));
+  assert.ok(!Buffer.from(byFirst.wrapped).includes(rootKey));
+  assert.ok(!Buffer.from(byFirst.wrapped).includes(rootKey.toString('base64url').slice(0, 8)));
+});
+
+test('a new installation gets a random root key, and an earlier one keeps its master key as its root key', () => {
+  const created = [RootKeys.create(first, createdAt), RootKeys.create(first, createdAt)];
+  assert.notDeepEqual(created[0]?.newest, created[1]?.newest);
+  assert.ok(created.every((keys) => !keys.newest.equals(first) && !keys.areThoseOfEarlier));
+  const earlier = RootKeys.ofEarlier(first, createdAt);
+  assert.deepEqual([earlier.newest, earlier.areThoseOfEarlier], [first, true]);
+  const bySecondOnly = wrapRootKey(second, first, { version: 1, generation: 2, createdAt });
+  assert.equal(RootKeys.open(first, [...earlier.rows, bySecondOnly])?.areThoseOfEarlier, false);
+  assert.equal(RootKeys.open(second, [bySecondOnly])?.areThoseOfEarlier, false);
+});
+
+test('all versions of the root key are opened, and the newest one is in use', () => {
+  const next = Buffer.alloc(32, 10);
+  const rows = [byFirst, wrapRootKey(first, next, { version: 2, generation: 1, createdAt })];
+  const opened = RootKeys.open(first, rows);
+  assert.deepEqual([opened?.newestVersion, opened?.newest, opened?.keys.get(1)], [2, next, rootKey]);
+  assert.throws(() => RootKeys.open(second, [...rows, bySecond]), /the master key lacks version 2/);
+});
+
+const changed = Buffer.from(byFirst.wrapped);
+changed[20]! ^= 1;
+const damaged = {
+  'a changed byte': { ...byFirst, wrapped: changed },
+  'another version': { ...byFirst, version: 2 },
+  'another generation': { ...byFirst, generation: 2 },
+  'a wrapping by another master key': { ...bySecond, masterKeyId: byFirst.masterKeyId },
+  'an unknown form': { ...byFirst, wrapped: Buffer.alloc(72, 7) },
+  'a short value': { ...byFirst, wrapped: byFirst.wrapped.subarray(0, 20) },
+  'a root key of another length': wrapRootKey(first, Buffer.alloc(16), { version: 1, generation: 1, createdAt }),
+};
+for (const [name, row] of Object.entries(damaged))
+  test(`a damaged wrapping is rejected: ${name}`, () => {
+    assert.throws(() => RootKeys.open(first, [row]), DamagedRootKeyError);
+  });

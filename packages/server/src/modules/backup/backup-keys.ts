@@ -1,0 +1,40 @@
+/** Finds the root keys of a backup, which its header contains, encrypted with the master key of the time of the backup. */
+import { deriveKeys } from '../../foundation/crypto/master-key.ts';
+import { DamagedRootKeyError, masterKeyIdOf, RootKeys } from '../../foundation/crypto/root-key.ts';
+import { BackupError, type BackupHeader } from './format.ts';
+import { damaged, readHeader } from './read-backup.ts';
+
+/**
+ * @param schemaNewest the newest schema that this program knows
+ * @param current the root keys of the database to restore to. If the backup is of the same installation, they open it,
+ *   whatever the master key was at that time
+ * @throws BackupError if the master key does not open the backup, Error of the file system
+ */
+export async function rootKeysOfBackup(
+  path: string,
+  schemaNewest: number,
+  masterKey: Buffer,
+  current?: RootKeys,
+): Promise<RootKeys> {
+  const header = await readHeader(path, schemaNewest);
+  if (current && isOf(header, current)) return current;
+  const own = openHeader(header, path, masterKey);
+  if (own && isOf(header, own)) return own;
+  const ids = [...new Set(header.rootKeys?.map(({ masterKeyId }) => masterKeyId))].join(' or ');
+  const needed = ids === '' ? '' : ` (id ${ids}; the id of the given one is ${masterKeyIdOf(masterKey)})`;
+  throw new BackupError(`${path} was made with another master key; restoring it needs that one${needed}`);
+}
+
+const isOf = ({ installation }: BackupHeader, rootKeys: RootKeys): boolean =>
+  deriveKeys(rootKeys.newest).check.toString('hex') === installation;
+
+function openHeader({ rootKeys, madeAt }: BackupHeader, path: string, masterKey: Buffer): RootKeys | undefined {
+  if (!rootKeys) return RootKeys.ofEarlier(masterKey, Date.parse(madeAt));
+  try {
+    const rows = rootKeys.map((row) => ({ ...row, wrapped: Buffer.from(row.wrapped, 'hex') }));
+    return RootKeys.open(masterKey, rows);
+  } catch (error) {
+    if (error instanceof DamagedRootKeyError) throw damaged(path);
+    throw error;
+  }
+}
