@@ -129,7 +129,9 @@ test('a database with a missing or another master key is rejected, and no master
   const database = databaseIn(folder);
   const masterKey = `${database}.master-key`;
   const damaged = [`the master key ${masterKey} is damaged: expected 43 characters of base64url`];
-  const wrong = [`the master key is not that of the database ${database}`];
+  const wrong = [
+    `the master key is not that of the database ${database} (its id is <ID>, and the database needs <ID>)`,
+  ];
   const missing = [
     `the database ${database} exists, but its master key ${masterKey} is missing; put it back, or set KEYREEVE_MASTER_KEY`,
   ];
@@ -141,7 +143,9 @@ test('a database with a missing or another master key is rejected, and no master
   ];
   const assertAllRejected = async (mistakes: readonly string[], environment: Environment = {}) => {
     for (const command of commands) {
-      assert.deepEqual(await runProgram(command, { folder, environment }), rejection(mistakes), command.join(' '));
+      const exit = await runProgram(command, { folder, environment });
+      const stderr = exit.stderr.replaceAll(/\b[0-9a-f]{16}\b/g, '<ID>');
+      assert.deepEqual({ ...exit, stderr }, rejection(mistakes), command.join(' '));
     }
   };
   await assertAllRejected(wrong, { KEYREEVE_MASTER_KEY: someMasterKey });

@@ -52,7 +52,10 @@ test('another master key than that of the database is rejected', async () => {
   const environment = { ...place.environment, KEYREEVE_MASTER_KEY: masterKey };
   const rejected = await runProgram(['serve'], { folder: folder.path, environment });
   assert.equal(rejected.status, 78);
-  assert.match(rejected.stderr, /the master key is not that of the database postgres:\/\/[^:@]*@\S+\n/);
+  assert.match(
+    rejected.stderr,
+    /the master key is not that of the database postgres:\/\/[^:@]*@\S+ \(its id is [0-9a-f]{16}, and the database needs [0-9a-f]{16}\)\n/,
+  );
 });
 
 test(
