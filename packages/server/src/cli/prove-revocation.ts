@@ -6,6 +6,7 @@ import type { LatencySummary } from '../../revocation-check/latencies.ts';
 import type { Report } from '../../revocation-check/report.ts';
 import type { RunResult } from '../../revocation-check/run.ts';
 import { CliCommand, type SetStatus } from './command.ts';
+import { parseCount } from './count.ts';
 import { UsageError } from './failure.ts';
 import { print, table, type OutputOptions } from './output.ts';
 import { withInstallation } from './session.ts';
@@ -81,13 +82,6 @@ function parseInstances(text: string): string[] {
   }
   if (new Set(urls).size < urls.length) throw new UsageError('--instances names an instance twice');
   return urls;
-}
-
-function parseCount(option: string, text: string | undefined, max: number): number | undefined {
-  if (text === undefined) return undefined;
-  const count = /^[1-9]\d{0,8}$/.test(text) ? Number(text) : Number.NaN;
-  if (!(count <= max)) throw new UsageError(`${option} must be a whole number from 1 to ${max}, not “${text}”`);
-  return count;
 }
 
 /** After the first Ctrl-C, the run ends and the canaries are removed. The second ends the process. */

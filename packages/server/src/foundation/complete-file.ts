@@ -7,6 +7,9 @@ import { syncFolder } from './database/sync-folder.ts';
 /** The path is taken. */
 export class FileExistsError extends Error {}
 
+/** Matches the name of a draft. A killed process leaves its draft. */
+export const draftSuffix = /\.[0-9a-f]{16}\.partial$/;
+
 /**
  * Resolves when the file would survive a power failure.
  * @param write creates the file with the given path, and flushes it

@@ -1,6 +1,7 @@
 /** Makes a backup from one snapshot of the database, while the service runs. The file appears when it is complete. */
 import { createHash } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
+import { dirname } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
@@ -12,6 +13,7 @@ import { newestSchema } from '../../foundation/database/migrate.ts';
 import { listRootKeys } from '../../foundation/database/root-keys.ts';
 import { sealLine } from '../../foundation/sealed-line.ts';
 import { BackupError, endMacOf, formatName, formatVersion, type BackupEnd, type BackupHeader } from './format.ts';
+import { verifyBackup } from './read-backup.ts';
 import { pagesOf, storedTables } from './store.ts';
 import type { Counts } from './tables.ts';
 
@@ -23,10 +25,23 @@ export interface BackupOptions {
   readonly version: string;
   /** Compressed when it ends in `.gz`. */
   readonly path: string;
+  /** Whether the file is read and verified before it gets its name. Default: false. */
+  readonly isReadBack?: boolean;
 }
 
-/** @returns the number of rows by table @throws BackupError when the file exists, Error of the file system */
-export async function writeBackup({ db, keys, clock, version, path }: BackupOptions): Promise<Counts> {
+/** By error code: what to do. */
+const remedies: Readonly<Record<string, string>> = {
+  ENOSPC: 'Free space on its disk',
+  EDQUOT: 'Free space in the quota of this user',
+  EROFS: 'Mount its disk for writing',
+  EACCES: 'Give this user write access to the folder',
+  EPERM: 'Give this user write access to the folder',
+  ENOENT: 'Create or mount the folder',
+};
+
+/** @returns the number of rows by table @throws BackupError if the file exists or cannot be written */
+export async function writeBackup(options: BackupOptions): Promise<Counts> {
+  const { db, keys, clock, version, path, isReadBack = false } = options;
   const base: BackupHeader = {
     format: formatName,
     version: formatVersion,
@@ -38,17 +53,17 @@ export async function writeBackup({ db, keys, clock, version, path }: BackupOpti
   };
   const counts: Record<string, number> = {};
   try {
-    await createComplete(path, (draft) =>
-      db.snapshot(async (reader) => {
+    await createComplete(path, async (draft) => {
+      await db.snapshot(async (reader) => {
         const header = { ...base, ...(await rootKeysIn(reader)) };
         const lines = Readable.from(linesOf(reader, header, keys, counts));
         const file = createWriteStream(draft, { flags: 'wx', mode: 0o600, flush: true });
         await (path.endsWith('.gz') ? pipeline(lines, createGzip(), file) : pipeline(lines, file));
-      }),
-    );
+      });
+      if (isReadBack) await readBack(draft, keys);
+    });
   } catch (error) {
-    if (!(error instanceof FileExistsError)) throw error;
-    throw new BackupError(`${path} already exists; name another file`);
+    throw describe(error, path);
   }
   return counts;
 }
@@ -58,6 +73,22 @@ async function rootKeysIn(reader: Reader): Promise<Pick<BackupHeader, 'rootKeys'
   const rows = await listRootKeys(reader);
   const rootKeys = rows.map((row) => ({ ...row, wrapped: Buffer.from(row.wrapped).toString('hex') }));
   return rootKeys.length === 0 ? {} : { rootKeys };
+}
+
+async function readBack(draft: string, keys: InstallationKeys): Promise<void> {
+  try {
+    await verifyBackup(draft, keys);
+  } catch (error) {
+    if (!(error instanceof BackupError)) throw error;
+    throw new BackupError(`no backup was written: ${error.message} after it was written. Check the disk.`);
+  }
+}
+
+function describe(error: unknown, path: string): unknown {
+  if (error instanceof FileExistsError) return new BackupError(`${path} already exists; name another file`);
+  if (!(error instanceof Error && 'code' in error && 'syscall' in error)) return error;
+  const remedy = remedies[String(error.code)] ?? 'Check its disk and the kernel log';
+  return new BackupError(`no backup was written to ${dirname(path)}: ${error.message}. ${remedy}.`, { cause: error });
 }
 
 async function* linesOf(

@@ -1,0 +1,180 @@
+/** `keyreeve backup --keep`: at every moment, the folder has as many complete backups as before or more. */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { copyFileSync, mkdirSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { after, before, suite, test, type TestContext } from 'node:test';
+import { newTempFolder } from '../../test-kit/temp-folder.ts';
+import { runProgram, type Environment, type Exit } from './program.ts';
+
+interface Result {
+  readonly path: string;
+  readonly rows: Readonly<Record<string, number>>;
+  readonly kept: number;
+  readonly deleted: readonly string[];
+}
+
+const resultOf = ({ status, stdout, stderr }: Exit): Result => {
+  assert.deepEqual([status, stderr], [0, '']);
+  return JSON.parse(stdout) as Result;
+};
+
+/** An installation with an account, and a folder for backups. */
+class Installation implements Disposable {
+  readonly #folder = newTempFolder();
+  readonly backups = join(this.#folder.path, 'backups');
+
+  static async create(): Promise<Installation> {
+    const created = new Installation();
+    mkdirSync(created.backups);
+    const account = await created.run('account create you@example.com --generate');
+    assert.equal(account.status, 0, account.stderr);
+    return created;
+  }
+
+  run(line: string, environment: Environment = {}): Promise<Exit> {
+    return runProgram(line.split(' '), { folder: this.#folder.path, environment });
+  }
+
+  get files(): string[] {
+    return readdirSync(this.backups).toSorted();
+  }
+
+  [Symbol.dispose](): void {
+    this.#folder[Symbol.dispose]();
+  }
+}
+
+test('each run adds a verified backup, keeps the newest and prints what it has deleted', async () => {
+  using installation = await Installation.create();
+  const { backups } = installation;
+  const [first, second] = [
+    resultOf(await installation.run('backup --to backups --keep 2 --json')),
+    resultOf(await installation.run('backup --to backups --keep 2 --json')),
+  ];
+  assert.deepEqual([first.kept, first.deleted, second.kept, second.deleted], [1, [], 2, []]);
+  assert.equal(first.rows['accounts'], 1);
+  assert.equal(statSync(first.path).mode & 0o777, 0o600);
+  const third = resultOf(await installation.run('backup --to backups --keep 2 --json'));
+  assert.deepEqual([third.kept, third.deleted], [2, [first.path]]);
+  assert.deepEqual(
+    installation.files.map((name) => join(backups, name)),
+    [second.path, third.path],
+  );
+  const { stdout } = await installation.run('backup --to backups --keep 1');
+  assert.ok(stdout.endsWith(`\n${backups} has 1 backup of this installation. Deleted 2 older ones.\n`), stdout);
+  const [kept = ''] = installation.files;
+  const restored = await installation.run(
+    `restore --from ${join(backups, kept)} --replace --yes --accept-revival --json`,
+  );
+  assert.equal(restored.status, 0, restored.stderr);
+});
+
+test('wrong values and a missing folder are errors that change nothing', async () => {
+  using installation = await Installation.create();
+  const { backups } = installation;
+  resultOf(await installation.run('backup --to backups --keep 1 --json'));
+  const existing = installation.files;
+  const number = 'must be a whole number from 1 to 10000';
+  const missing = join(backups, 'missing');
+  for (const [line, status, message] of [
+    ['--keep 0', 64, `--keep ${number}, not “0”`],
+    ['--keep -1', 64, `--keep ${number}, not “-1”`],
+    ['--keep 10001', 64, `--keep ${number}, not “10001”`],
+    ['--keep all', 64, `--keep ${number}, not “all”`],
+    ['', 1, `${backups} is a folder; name a file, or add --keep`],
+  ] as const) {
+    const result = await installation.run(`backup --to backups ${line}`.trim());
+    assert.deepEqual(result, { status, stdout: '', stderr: `keyreeve: ${message}\n` });
+  }
+  assert.deepEqual(await installation.run(`backup --to ${missing} --keep 1`), {
+    status: 1,
+    stdout: '',
+    stderr: `keyreeve: there is no folder ${missing}; create or mount it\n`,
+  });
+  assert.deepEqual(installation.files, existing);
+});
+
+test('commands that run at the same time leave the newest backup', async () => {
+  using installation = await Installation.create();
+  const line = 'backup --to backups --keep 1 --json';
+  const results = (await Promise.all(Array.from({ length: 4 }, () => installation.run(line)))).map(resultOf);
+  const newest = results
+    .map(({ path }) => path)
+    .toSorted()
+    .at(-1);
+  const last = resultOf(await installation.run(line));
+  assert.deepEqual([last.kept, last.deleted.includes(newest ?? '')], [1, true]);
+  assert.equal(installation.files.length, 1);
+});
+
+suite('killed', () => {
+  const preload = new URL('./kill-at-call.ts', import.meta.url).href;
+  let installation: Installation;
+  let old: readonly string[];
+
+  before(async () => {
+    installation = await Installation.create();
+    for (let count = 0; count < 2; ++count) resultOf(await installation.run('backup --to backups --keep 2 --json'));
+    old = installation.files;
+  });
+  after(() => installation[Symbol.dispose]());
+
+  // The first call of `rm` removes the draft.
+  for (const step of ['link 1 before', 'link 1 after', 'rm 1 after', 'rm 2 before', 'rm 2 after', 'rm 3 after'])
+    test(`at “${step}”, the command leaves complete backups, and the next one finishes its work`, async () => {
+      using folder = newTempFolder();
+      for (const name of old) copyFileSync(join(installation.backups, name), join(folder.path, name));
+      const line = `backup --to ${folder.path} --keep 1 --json`;
+      const killed = await installation.run(line, { NODE_OPTIONS: `--import ${preload}`, KILL_AT: step });
+      assert.deepEqual([killed.status, killed.stdout], [null, '']);
+      const left = readdirSync(folder.path).toSorted();
+      const complete = left.filter((name) => name.endsWith('.gz'));
+      // Nothing is deleted before the new backup is complete.
+      if (complete.every((name) => old.includes(name))) assert.deepEqual(complete, old);
+      for (const name of left.filter((one) => one.endsWith('.partial'))) utimesSync(join(folder.path, name), 0, 0);
+      const last = resultOf(await installation.run(line));
+      assert.deepEqual(
+        last.deleted,
+        complete.map((name) => join(folder.path, name)),
+      );
+      assert.deepEqual(readdirSync(folder.path), [basename(last.path)]);
+    });
+});
+
+/** A disk of 64 KiB for the backups. Without the right to mount, the test is named as not tried, and fails in CI. */
+function mountDisk(t: TestContext, folder: string): ({ readonly remount: () => void } & Disposable) | undefined {
+  const mount = (options: string): boolean =>
+    spawnSync('mount', ['-t', 'tmpfs', '-o', `size=64k,${options}`, 'tmpfs', folder]).status === 0;
+  if (!mount('mode=700')) {
+    assert.notEqual(process.env['CI'], 'true', 'this user cannot mount a tmpfs, but CI requires it');
+    t.diagnostic('not tried: this user cannot mount a tmpfs');
+    return undefined;
+  }
+  return {
+    remount: () => assert.ok(mount('remount,ro')),
+    [Symbol.dispose]: () => void spawnSync('umount', ['--lazy', folder]),
+  };
+}
+
+test('on a full or a read-only disk, the command fails, deletes nothing and leaves no draft', async (t) => {
+  using installation = await Installation.create();
+  const { backups } = installation;
+  using disk = mountDisk(t, backups);
+  if (!disk) return;
+  resultOf(await installation.run('backup --to backups --keep 1 --json'));
+  const existing = installation.files;
+  // Fills the disk, in pages of 4 KiB.
+  assert.throws(() => writeFileSync(join(backups, 'full'), Buffer.alloc(2 ** 17)), { code: 'ENOSPC' });
+  assert.deepEqual(await installation.run('backup --to backups --keep 1 --json'), {
+    status: 1,
+    stdout: '',
+    stderr: `keyreeve: no backup was written to ${backups}: ENOSPC: no space left on device, write. Free space on its disk.\n`,
+  });
+  assert.deepEqual(installation.files, ['full', ...existing]);
+  disk.remount();
+  const { status, stdout, stderr } = await installation.run('backup --to backups --keep 1 --json');
+  assert.deepEqual([status, stdout], [1, '']);
+  assert.match(stderr, /^keyreeve: no backup was written to \S+: EROFS: .*\. Mount its disk for writing\.\n$/);
+  assert.deepEqual(installation.files, ['full', ...existing]);
+});
