@@ -15,6 +15,7 @@ export * from './api-key-changes.ts';
 export * from './api-key-list.ts';
 export * from './api-keys.ts';
 export * from './authentication.ts';
+export * from './canary-keys.ts';
 export * from './console.ts';
 export * from './credentials.ts';
 export { errorHelp } from './error-help.ts';

@@ -96,6 +96,10 @@ const credentials = {
     900,
     'Time after its issue for which an ended short-lived secret is refused as `expired`. Later: as `not_found`.',
   ),
+  canaryCredentialSeconds: limit(3_600, 'Lifetime of a credential for the revocation check, if its issue sets no other.'),
+  canaryCredentialSecondsMax: limit(86_400, 'Longest lifetime of such a credential: a day.'),
+  // Longer than a run waits for the outcome of a deletion.
+  canaryKeySeconds: limit(900, 'Lifetime of a canary key.'),
   assertionSecondsMax: limit(120, 'Lifetime of an assertion: `exp` − `iat`.'),
   assertionSkewSeconds: limit(60, 'Difference of `iat` of an assertion from the server’s time.'),
   assertionIdCharsMin: limit(16, 'The claim `jti` of an assertion: the shortest.'),
@@ -184,6 +188,11 @@ const signIns = {
   managedChangesPerHourMax: limit(
     30_000,
     'Changes of service accounts and their keys by the management keys of one account in an hour, except disabling. More: 429.',
+  ),
+  // Each writes two audit events, and an event is deleted only by the retention.
+  canaryKeysPerHourMax: limit(
+    6_000,
+    'Canary keys that one credential for the revocation check creates in an hour. More: 429.',
   ),
   leakReportsPerHourMax: limit(
     60,

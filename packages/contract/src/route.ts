@@ -22,6 +22,8 @@ export type RouteAuth =
   | 'manager'
   /** A management key: an API key with the scope `keyreeve:keys`. */
   | 'management_key'
+  /** The credential of a revocation check from outside: an API key with the scope `keyreeve:canary`. */
+  | 'canary_credential'
   /** The session cookie of the console. */
   | 'console_session'
   /** Email and password in the body of a request of the console. */

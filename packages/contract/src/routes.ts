@@ -25,6 +25,7 @@ import { getActivity } from './account-activity.ts';
 import { exportAccount } from './account-export.ts';
 import { adminRoutes } from './admin.ts';
 import { changeKey, endPreviousSecret, getKey, rotateKey } from './api-key-changes.ts';
+import { canaryKeyRoutes } from './canary-keys.ts';
 import { consoleRoutes } from './console.ts';
 import { createKey, deleteKey, listKeys } from './api-keys.ts';
 import { registerPublicKey } from './public-key-registration.ts';
@@ -101,6 +102,7 @@ export const allRoutes: readonly RouteContract[] = [
   verify,
   verifyBatch,
   introspect,
+  ...canaryKeyRoutes,
   getJwks,
   getMetadata,
   verifyEmailPage,

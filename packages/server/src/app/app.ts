@@ -24,7 +24,7 @@ import { withoutChallenge } from '../http/problem.ts';
 import { logProblem } from '../http/problem-log.ts';
 import type { RequestCounts } from '../http/request-counts.ts';
 import { delayRejection, RequestGate, type RequestSlots, type RequestBounds } from '../http/request-gate.ts';
-import type { Call, Caller, Route } from '../http/route.ts';
+import type { AnyCaller, Call, Route } from '../http/route.ts';
 import { Router, type Match } from '../http/router.ts';
 import type { BareResponse } from '../http/short-path.ts';
 import { StartQueue } from '../http/start-queue.ts';
@@ -60,7 +60,7 @@ interface Refusal {
 interface Presented {
   /** Undefined without one. */
   readonly text: string | undefined;
-  readonly authenticate: () => Promise<Caller | undefined>;
+  readonly authenticate: () => Promise<AnyCaller | undefined>;
 }
 
 /** Made once for each operation. */
@@ -158,7 +158,7 @@ export class App {
   async #answer(match: Match, request: IncomingMessage): Promise<RouteResponse> {
     const { contract } = match.route;
     if (contract.auth === 'service_key') return this.#answerService(match, request);
-    if (!isBounded(contract)) return match.route.handle(await this.#call(match, request, undefined));
+    if (!isBounded(contract)) return match.route.handle(toCall(await this.#call(match, request, undefined)));
     await this.#starts.wait({ workClass: classOf(contract), owner: callerKey(match.route, request) });
     const slots = this.#gate.newRequest();
     try {
@@ -183,20 +183,23 @@ export class App {
     const presented = credentialOf(request.rawHeaders);
     const mayUseBasic = contract.body?.type === 'form';
     const clientIp = this.#certainIpOf(request);
-    const authenticate = (): Promise<void> => authenticateService(verifier, presented, clientIp, mayUseBasic);
+    const authenticate = (): Promise<AnyCaller | undefined> =>
+      authenticateService(this.#options, presented, clientIp, mayUseBasic);
     const isPlausible = 'text' in presented || (mayUseBasic && presented.kind === 'basic');
     const isShort = isPlausible && contract !== verifyBatch && hasShortBody(request, limits.sharedReadBodyBytesMax);
-    if (!isShort) await authenticate();
-    let call: Call;
+    const caller = isShort ? undefined : await authenticate();
+    let call: RequestCall;
     try {
-      call = await this.#call(match, request, undefined);
+      call = await this.#call(match, request, caller);
     } catch (error) {
       // A client without a valid key gets the same response for every body.
       if (isShort) await authenticate();
       throw error;
     }
-    if (!isShort) return handle(call);
-    return verifier.together(() => afterwards(authenticate(), handle(call)));
+    if (!isShort) return handle(toCall(call));
+    // A canary credential may verify canary keys only, so its request is handled again as such.
+    const restricted = (canary: AnyCaller): Promise<RouteResponse> => handle(toCall(call.as(canary)));
+    return verifier.together(() => afterwards(authenticate(), handle(toCall(call)), restricted));
   }
 
   /** The handler's reads and writes use the share of the calling account, or of the client IP range. */
@@ -208,7 +211,7 @@ export class App {
     // The caller is authenticated before the query and the body are parsed.
     const principal = await authenticate();
     if (principal) slots.acquire('account', principal.accountId);
-    const call = await this.#call(match, request, principal);
+    const call = toCall(await this.#call(match, request, principal));
     if (contract.auth === 'refresh_token')
       slots.acquire('credential', (call.body as unknown as RefreshTokenBody).refreshToken);
     const range = ipRange(call.clientIp);
@@ -239,13 +242,13 @@ export class App {
   }
 
   /** The values of the request that a handler receives. */
-  async #call({ route, params }: Match, request: IncomingMessage, principal: Caller | undefined): Promise<Call> {
+  async #call({ route, params }: Match, request: IncomingMessage, principal: AnyCaller | undefined): Promise<RequestCall> {
     const parsers = this.#parsers.get(route.contract.id);
     const query = parsers?.checkQuery?.(toRecord(queryOf(request)));
     route.checkHeaders?.((name) => headerOf(request, name));
     const ipOf = (of: IncomingMessage): string => clientIpOf(of, this.#options.trustedProxies, this.#warnOfProxy);
     const body = await parsers?.readBody?.(request, () => ipOf(request));
-    return new RequestCall(request, { principal, params, query, body }, ipOf) as unknown as Call;
+    return new RequestCall(request, { principal, params, query, body }, ipOf);
   }
 
   /** The value is not logged: a header may contain anything. */
@@ -283,13 +286,20 @@ export class App {
   }
 }
 
-/** The second result, if the first promise is fulfilled. */
-async function afterwards<T>(first: Promise<void>, second: Promise<T>): Promise<T> {
+/** The second result, if the first promise is fulfilled without a value; otherwise the result of `other`. */
+async function afterwards<V, T>(
+  first: Promise<V | undefined>,
+  second: Promise<T>,
+  other: (value: V) => Promise<T>,
+): Promise<T> {
   // Without this handler, a rejection that precedes the first result would be unhandled.
   second.catch(() => undefined);
-  await first;
-  return second;
+  const value = await first;
+  return value === undefined ? second : other(value);
 }
+
+/** The route's contract has validated it. */
+const toCall = (call: RequestCall): Call => call as unknown as Call;
 
 const classOf = ({ isNarrowing }: RouteContract): WorkClass => (isNarrowing ? 'narrowing' : 'ordinary');
 

@@ -1,16 +1,18 @@
 /**
  * Authenticates callers: an account by its access token or the session cookie of the console, a service by an API key with
- * the scope `keyreeve:verify`, or a backend by a management key, which is an API key with the scope `keyreeve:keys`.
+ * the scope `keyreeve:verify`, a backend by a management key, which is an API key with the scope `keyreeve:keys`, or a
+ * revocation check from outside by its credential, which is an API key with the scope `keyreeve:canary`.
  */
 import { limits, type RouteContract } from '@keyreeve/contract';
-import { manageScope, verifyScope } from '../modules/api-keys/scopes.ts';
-import type { AccountPrincipal, KeyPrincipal } from '../foundation/principal.ts';
+import { canaryScope, manageScope, verifyScope } from '../modules/api-keys/scopes.ts';
+import type { AccountPrincipal, CanaryPrincipal, KeyPrincipal } from '../foundation/principal.ts';
 import { DomainError } from '../foundation/errors.ts';
+import type { CanaryKeys } from '../modules/canary-keys/canary-keys.ts';
 import type { Tokens } from '../modules/tokens/tokens.ts';
-import type { AcceptedKey, Conditions, Verifier } from '../modules/verification/verify.ts';
+import type { AcceptedKey, Conditions, Refused, Verifier } from '../modules/verification/verify.ts';
 import { parseBasic } from '../http/basic-authentication.ts';
 import type { RequestCredential } from '../http/request-credential.ts';
-import type { Caller, Route } from '../http/route.ts';
+import type { AnyCaller, Route } from '../http/route.ts';
 import type { ConsoleRequest } from '../modules/console/request-checks.ts';
 import type { Console } from '../modules/console/routes.ts';
 
@@ -41,21 +43,25 @@ export async function authenticateAccount(
 export interface Authenticators {
   readonly tokens: Tokens;
   readonly verifier: Verifier;
+  readonly canaryKeys: Pick<CanaryKeys, 'address' | 'range'>;
 }
 
 /**
  * @param clientIp of the caller, whose key may be limited to IP ranges
- * @returns the account or the management key that calls; undefined if the route does not require one
- * @throws DomainError as {@link authenticateAccount} and {@link authenticateManagementKey}, `missing_credential`,
+ * @returns the account, the management key or the canary credential that calls; undefined if the route does not require one
+ * @throws DomainError as {@link authenticateAccount}, {@link authenticateManagementKey} and
+ *   {@link authenticateCanary}, `missing_credential`,
  *   `management_key_required`, `administrator_required`, `reauth_required`
  */
 export async function callerOf(
   contract: RouteContract,
-  { tokens, verifier }: Authenticators,
+  authenticators: Authenticators,
   presented: RequestCredential,
   clientIp: Conditions['clientIp'],
-): Promise<Caller | undefined> {
+): Promise<AnyCaller | undefined> {
   const { auth } = contract;
+  const { tokens, verifier } = authenticators;
+  if (auth === 'canary_credential') return authenticateCanary(authenticators, presented);
   if (auth === 'manager' && presented.kind === 'none') throw new DomainError('missing_credential');
   // A 401 would make a web client sign the person out.
   if (auth === 'management_key' && isAccessToken(presented))
@@ -77,7 +83,7 @@ export async function consoleCallerOf(
   tokens: Tokens,
   { sessions }: Console,
   { cookie, isPersonsAction }: ConsoleRequest,
-): Promise<Caller | undefined> {
+): Promise<AnyCaller | undefined> {
   if (contract.auth === 'console_sign_in') return sessions.find(cookie, isPersonsAction);
   const caller = await sessions.find(cookie, isPersonsAction);
   if (!caller) throw new DomainError('console_session_required');
@@ -111,43 +117,78 @@ async function authenticateManagementKey(
   if (presented.kind === 'ambiguous') throw new DomainError('ambiguous_credentials');
   const text = 'text' in presented ? presented.text : undefined;
   const key = await verifiedKey(verifier, text, clientIp, manageScope, manageScopeMissing);
-  if (!key || text === undefined) throw new DomainError('invalid_management_key');
+  if (!key?.valid || text === undefined) throw new DomainError('invalid_management_key');
   const { keyId, accountId, addresses } = key;
   return { kind: 'key', keyId, accountId, lookup: verifier.lookupOf(text), addresses };
 }
 
 /**
+ * Limits of the credential do not exist, and it has no limits of an account.
+ * @throws DomainError `invalid_service_key`, `ambiguous_credentials`
+ */
+async function authenticateCanary(
+  authenticators: Authenticators,
+  presented: RequestCredential,
+): Promise<CanaryPrincipal> {
+  if (presented.kind === 'ambiguous') throw new DomainError('ambiguous_credentials');
+  const canary = 'text' in presented ? await canaryOf(authenticators, presented.text) : undefined;
+  if (!canary) throw new DomainError('invalid_service_key');
+  return canary;
+}
+
+/** @returns undefined unless the text is a valid credential of a revocation check */
+async function canaryOf(
+  { verifier, canaryKeys }: Authenticators,
+  text: string,
+): Promise<CanaryPrincipal | undefined> {
+  const conditions = { clientIp: () => canaryKeys.address, scopes: [canaryScope], isUnlimited: true };
+  const key = await verifier.verifyKey(text, conditions);
+  // A key with the scope and other IP ranges is no credential.
+  if (!key.valid || key.type !== 'api_key' || key.addresses !== canaryKeys.range || key.expiresAt === null)
+    return undefined;
+  const { keyId, accountId, addresses, expiresAt } = key;
+  const { address } = canaryKeys;
+  return { kind: 'canary', keyId, accountId, lookup: verifier.lookupOf(text), address, addresses, expiresAt };
+}
+
+/**
  * @param clientIp of the calling service, whose key may be limited to IP ranges
  * @param acceptsBasic whether HTTP Basic is accepted, for RFC 7662 clients: the id of the key as user, the key as password
+ * @returns a credential that may verify canary keys only; undefined for a caller that may verify all credentials
  * @throws DomainError `invalid_service_key`, `insufficient_scope`, `ambiguous_credentials`
  */
 export async function authenticateService(
-  verifier: Verifier,
+  authenticators: Authenticators,
   presented: RequestCredential,
   clientIp: Conditions['clientIp'],
   acceptsBasic = false,
-): Promise<void> {
+): Promise<CanaryPrincipal | undefined> {
   if (presented.kind === 'ambiguous') throw new DomainError('ambiguous_credentials');
   const basic = acceptsBasic && presented.kind === 'basic' ? parseBasic(presented.header) : undefined;
   const text = 'text' in presented ? presented.text : basic && formDecoded(basic.password.reveal());
-  const key = await verifiedKey(verifier, text, clientIp, verifyScope, verifyScopeMissing);
-  if (!key || (basic && formDecoded(basic.user) !== String(key.keyId))) throw new DomainError('invalid_service_key');
+  const key = await verifiedKey(authenticators.verifier, text, clientIp, verifyScope, verifyScopeMissing);
+  const isElsewhere = key?.valid === false && (key.code === 'address_not_allowed' || key.code === 'address_required');
+  const canary = isElsewhere && text !== undefined ? await canaryOf(authenticators, text) : undefined;
+  const caller = canary ?? (key?.valid ? key : undefined);
+  if (!caller || (basic && formDecoded(basic.user) !== String(caller.keyId)))
+    throw new DomainError('invalid_service_key');
+  return canary;
 }
 
-/** @returns undefined for a key that is not valid @throws DomainError `insufficient_scope` */
+/** @returns undefined without a key @throws DomainError `insufficient_scope` */
 async function verifiedKey(
   verifier: Verifier,
   text: string | undefined,
   clientIp: Conditions['clientIp'],
   scope: string,
   scopeMissing: string,
-): Promise<AcceptedKey | undefined> {
+): Promise<AcceptedKey | Refused | undefined> {
   if (text === undefined) return undefined;
   // A limit of the key or its account must not stop a service.
   const result = await verifier.verifyKey(text, { clientIp, scopes: [scope], isUnlimited: true });
   if (!result.valid && result.code === 'insufficient_scope')
     throw new DomainError('insufficient_scope', { scopes: [scope], detail: scopeMissing });
-  return result.valid && result.type === 'api_key' ? result : undefined;
+  return result.valid && result.type !== 'api_key' ? undefined : result;
 }
 
 const verifyScopeMissing = `The key is valid but lacks the scope \`${verifyScope}\`. An administrator creates a key with it: POST /auth/api-keys with {"nickname":"…","scopes":["${verifyScope}"]}, within ${limits.recentSignInSeconds / 60} minutes of a sign-in. An operator creates one with \`keyreeve key create --scope ${verifyScope}\`.`;

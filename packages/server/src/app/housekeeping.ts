@@ -19,6 +19,7 @@ import { deleteUntouchedBuckets } from '../modules/rate-limits/store.ts';
 import { deleteExpiredSessions } from '../modules/sessions/store.ts';
 import { deleteEndedSecrets } from '../modules/api-keys/change-store.ts';
 import type { Minutes } from '../modules/overview/minutes.ts';
+import type { CanaryKeys } from '../modules/canary-keys/canary-keys.ts';
 import type { QuotaNotices } from '../modules/api-keys/quota-notices.ts';
 import type { UnusedKeys } from '../modules/api-keys/unused-keys.ts';
 import type { OrphanedMeters } from '../modules/key-limits/orphaned-meters.ts';
@@ -42,6 +43,7 @@ export interface HousekeepingParts {
   readonly usageRetention: Pick<UsageRetention, 'apply'>;
   readonly orphanedMeters: OrphanedMeters;
   readonly unusedKeys: UnusedKeys;
+  readonly canaryKeys: Pick<CanaryKeys, 'deleteOld'>;
   readonly expiryNotices: Pick<ExpiryNotices, 'send'>;
   readonly quotaNotices: Pick<QuotaNotices, 'flush' | 'close'>;
   readonly minutes: Pick<Minutes, 'stop' | 'deleteOld'>;
@@ -70,6 +72,7 @@ export class Housekeeping {
       usageRetention,
       orphanedMeters,
       unusedKeys,
+      canaryKeys,
       expiryNotices,
       quotaNotices,
       minutes,
@@ -97,6 +100,7 @@ export class Housekeeping {
       every(deleteEveryMs, () => auditRetention.apply()),
       every(deleteEveryMs, () => usageRetention.apply()),
       every(deleteEveryMs, () => orphanedMeters.delete()),
+      every(deleteEveryMs, () => canaryKeys.deleteOld()),
       every(deleteEveryMs, () => webhooks.log.deleteOld()),
       every(deleteEveryMs, () => minutes.deleteOld()),
       // Not at the start: after a pause of the service, clients first need time to use their keys.

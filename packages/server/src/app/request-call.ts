@@ -5,12 +5,12 @@
 import type { IncomingMessage } from 'node:http';
 import { limits, type Language } from '@keyreeve/contract';
 import { acceptsBrotli, preferredLanguage, prefersPage } from '../http/language.ts';
-import type { Caller } from '../http/route.ts';
+import type { AnyCaller } from '../http/route.ts';
 import { credentialOf, type RequestCredential } from '../http/request-credential.ts';
 
 /** The parts that were authenticated or validated. */
 interface Parsed {
-  readonly principal: Caller | undefined;
+  readonly principal: AnyCaller | undefined;
   readonly params: unknown;
   readonly query: unknown;
   readonly body: unknown;
@@ -33,6 +33,12 @@ export class RequestCall {
     this.body = parsed.body;
     this.#request = request;
     this.#clientIpOf = clientIpOf;
+  }
+
+  /** The same request of another caller. */
+  as(principal: AnyCaller): RequestCall {
+    const { params, query, body } = this;
+    return new RequestCall(this.#request, { principal, params, query, body }, this.#clientIpOf);
   }
 
   get credential(): RequestCredential {

@@ -10,6 +10,8 @@ import {
   serviceAccountSettingRoutes,
   type AdminParts,
 } from '../modules/administration/routes.ts';
+import type { CanaryKeys } from '../modules/canary-keys/canary-keys.ts';
+import { canaryKeyRoutes, type CanaryInstance } from '../modules/canary-keys/routes.ts';
 import { contractRoutes } from '../modules/api-reference/routes.ts';
 import type { ApiKeys } from '../modules/api-keys/api-keys.ts';
 import type { KeyChanges } from '../modules/api-keys/changes.ts';
@@ -66,6 +68,8 @@ export interface RouteOptions extends AdminParts, MailParts {
   readonly apiKeys: ApiKeys;
   readonly keyChanges: KeyChanges;
   readonly keyUsage: KeyUsage;
+  readonly canaryKeys: CanaryKeys;
+  readonly canaryInstance: CanaryInstance;
   /** Undefined unless the operator accepts reports: their path is then unknown. */
   readonly leakReports: LeakReports | undefined;
   readonly managers: Managers;
@@ -162,7 +166,9 @@ function ownRoutesOf(options: RouteOptions): readonly Route[] {
     ...managerAdminRoutes(options.managers),
     ...scopeAdminRoutes(options.scopeCatalogue),
     ...webhookRoutes(webhooks),
-    // A service with an API key that has the scope keyreeve:verify
+    // A revocation check from outside, with an API key that has the scope keyreeve:canary
+    ...canaryKeyRoutes(options.canaryKeys, options.canaryInstance),
+    // A service with an API key that has the scope keyreeve:verify, or a revocation check for its canary keys
     ...verificationRoutes(verifier, (error) => logFailure(options.log, 'verification_failed', error)),
   ];
 }

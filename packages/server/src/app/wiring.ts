@@ -12,6 +12,8 @@ import { parseEmail } from '../modules/accounts/email.ts';
 import { findLanguage } from '../modules/accounts/store.ts';
 import { managedAccount, type OwnerOf } from '../modules/api-keys/key-owner.ts';
 import { ApiKeys } from '../modules/api-keys/api-keys.ts';
+import { CanaryKeys } from '../modules/canary-keys/canary-keys.ts';
+import type { CanaryInstance } from '../modules/canary-keys/routes.ts';
 import { CreationNotices } from '../modules/api-keys/creation-notices.ts';
 import { QuotaNotices } from '../modules/api-keys/quota-notices.ts';
 import { Environments } from '../modules/api-keys/environments.ts';
@@ -73,6 +75,8 @@ export interface Services extends SignInServices {
   readonly selfService: SelfService;
   readonly administration: Administration;
   readonly apiKeys: ApiKeys;
+  readonly canaryKeys: CanaryKeys;
+  readonly canaryInstance: CanaryInstance;
   readonly keyChanges: KeyChanges;
   readonly keyUsage: KeyUsage;
   readonly unusedKeys: UnusedKeys;
@@ -265,6 +269,18 @@ export function wire(options: WiringOptions): Services {
     rules,
     onCreated: () => deleteCodeFile(config),
   });
+  const minutes = new Minutes({
+    db,
+    clock,
+    version,
+    masterKeyId: options.masterKeyId,
+    sources: {
+      results: verifier.counts,
+      verificationMs: verifier.durations,
+      signIns: signIn.signIns.counts,
+      hashes: () => ({ hashed: hasher.stats.hashed, refused: hasher.stats.refused }),
+    },
+  });
   return {
     ...signIn,
     console,
@@ -274,6 +290,8 @@ export function wire(options: WiringOptions): Services {
     emailSetting,
     firstAdministrator,
     apiKeys,
+    canaryKeys: new CanaryKeys({ db, clock, hash: keys.apiKeyHash, apiKeys, accounts: accounts.revocations }),
+    canaryInstance: { id: minutes.id, version, database: db.dialect, now: () => clock.now() },
     keyChanges,
     keyUsage,
     codes,
@@ -299,18 +317,7 @@ export function wire(options: WiringOptions): Services {
     orphanedMeters: new OrphanedMeters(db),
     outbox,
     outboxView: new OutboxView(db, clock, outbox),
-    minutes: new Minutes({
-      db,
-      clock,
-      version,
-      masterKeyId: options.masterKeyId,
-      sources: {
-        results: verifier.counts,
-        verificationMs: verifier.durations,
-        signIns: signIn.signIns.counts,
-        hashes: () => ({ hashed: hasher.stats.hashed, refused: hasher.stats.refused }),
-      },
-    }),
+    minutes,
     estimates: new Estimates(db),
     overview: new Overview({
       db,

@@ -3,6 +3,7 @@
 export type Principal =
   | AccountPrincipal
   | KeyPrincipal
+  | CanaryPrincipal
   /** An operator who uses the command line on the machine. */
   | { readonly kind: 'operator' }
   /** A user with a one-time code that was sent to the account's email address. */
@@ -63,4 +64,22 @@ export interface KeyPrincipal {
   readonly lookup: number;
   /** The key's IP ranges when it was verified, as stored. */
   readonly addresses: string | null;
+}
+
+/**
+ * The credential of a revocation check from outside: an API key with the scope `keyreeve:canary`. It creates, verifies and
+ * deletes the canary keys of its own account, and nothing else.
+ */
+export interface CanaryPrincipal {
+  readonly kind: 'canary';
+  readonly keyId: number;
+  /** Owns the credential and its canary keys. */
+  readonly accountId: string;
+  /** As of {@link KeyPrincipal}. */
+  readonly lookup: number;
+  /** Milliseconds since 1970. */
+  readonly expiresAt: number;
+  /** The IP address of which canary keys are valid, which no client has; and the same as stored in the credential and in them. */
+  readonly address: string;
+  readonly addresses: string;
 }

@@ -1,7 +1,7 @@
 /** A route of the service: its contract and its handler. Handlers use no types of `node:http`. */
 import type { Static, TSchema } from 'typebox';
 import type { Language, RouteContract } from '@keyreeve/contract';
-import type { AccountPrincipal, ConsolePrincipal, KeyPrincipal } from '../foundation/principal.ts';
+import type { AccountPrincipal, CanaryPrincipal, ConsolePrincipal, KeyPrincipal } from '../foundation/principal.ts';
 import type { RouteResponse } from './response.ts';
 import type { RequestCredential } from './request-credential.ts';
 
@@ -23,15 +23,22 @@ type PrincipalOf<C extends RouteContract> = C extends { auth: 'access_token' | '
     ? Caller
     : C extends { auth: 'management_key' }
       ? KeyPrincipal
-      : C extends { auth: 'console_session' }
-        ? ConsolePrincipal
-        : C extends { auth: 'console_sign_in' }
-          ? // The session that the sign-in replaces, if the request has one.
-            ConsolePrincipal | undefined
-          : undefined;
+      : C extends { auth: 'canary_credential' }
+        ? CanaryPrincipal
+        : C extends { auth: 'service_key' }
+          ? // Undefined for a caller that may verify all credentials.
+            CanaryPrincipal | undefined
+          : C extends { auth: 'console_session' }
+            ? ConsolePrincipal
+            : C extends { auth: 'console_sign_in' }
+              ? // The session that the sign-in replaces, if the request has one.
+                ConsolePrincipal | undefined
+              : undefined;
 
-/** A principal that a request can have. */
+/** A principal that can manage service accounts. */
 export type Caller = AccountPrincipal | KeyPrincipal;
+/** A principal that a request can have. */
+export type AnyCaller = Caller | CanaryPrincipal;
 
 /** The validated parts of a request, which are all that a handler gets. */
 export interface Call<C extends RouteContract = RouteContract> {

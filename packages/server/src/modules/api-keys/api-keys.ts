@@ -14,7 +14,7 @@ import { PendingChanges } from '../deletion-journal/pending-changes.ts';
 import { isOutcomeUnknown } from '../../foundation/database/unavailable.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { toLimitsText } from '../key-limits/definition.ts';
-import { isCounted } from '../rate-limits/key-change-limits.ts';
+import { isCountedCreator } from '../rate-limits/key-change-limits.ts';
 import { assertCreationAllowed, type KeyCreationLimits } from '../rate-limits/key-creation-limits.ts';
 import { assertMayGrant, pointerIn } from '../scope-catalogue/grants.ts';
 import { withoutWithheld } from '../scope-catalogue/withheld.ts';
@@ -81,6 +81,8 @@ export interface KeyRequest {
   readonly metadata?: object | null;
   /** The name of an environment. Default: the first one. */
   readonly environment?: string;
+  /** Reserved scopes that the calling module grants. No request contains them. */
+  readonly granted?: readonly string[];
 }
 
 export interface ApiKey {
@@ -205,7 +207,7 @@ export class ApiKeys {
     const { db, clock, hasCatalogue = false, keysPerAccountMax, lifetimeDaysMax } = this.#options;
     const { creationLimits, creationNotices } = this.#options;
     const nickname = validateNickname(request.nickname);
-    const scopes = validateScopes(principal, accountId, request.scopes ?? []);
+    const scopes = validateScopes(principal, accountId, request.scopes ?? [], request.granted);
     const now = clock.now();
     const needsRole = principal.kind === 'account' && hasReservedScope(scopes);
     if (needsRole) assertRecentSignIn(principal, now);
@@ -252,7 +254,7 @@ export class ApiKeys {
     // The transaction distinguishes an unknown account from a session that has just ended.
     await allInOrder([
       state.then((found) => found && store.assertMayCreate(found)),
-      creationLimits && isCounted(principal) && assertCreationAllowed(db, creationLimits, principal, now),
+      creationLimits && isCountedCreator(principal) && assertCreationAllowed(db, creationLimits, principal, now),
       assertMayGrant(db, accountId, grants, pointerIn(scopes)),
       key.isGiven && assertHashFree(db, key),
       state.then((found) => found && assertFree(found, keysPerAccountMax)),

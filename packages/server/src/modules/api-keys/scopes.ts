@@ -6,9 +6,9 @@
 import { limits, scopePattern } from '@keyreeve/contract';
 import type { Principal } from '../../foundation/principal.ts';
 import { DomainError } from '../../foundation/errors.ts';
-import { manageScope } from '../service-accounts/acting-store.ts';
+import { canaryScope, manageScope } from '../service-accounts/acting-store.ts';
 
-export { manageScope };
+export { canaryScope, manageScope };
 export const verifyScope = 'keyreeve:verify';
 export const reservedPrefix = 'keyreeve:';
 
@@ -50,9 +50,14 @@ export function validateScopes(
     }
     if (scope.startsWith(reservedPrefix) && !held.includes(scope) && !mayGrantReserved(principal, accountId, scope))
       throw new DomainError('reserved_scope');
-    if (scope.startsWith(reservedPrefix) && scope !== verifyScope && scope !== manageScope) {
+    if (scope === canaryScope && !held.includes(scope)) {
+      throw new DomainError('reserved_scope', {
+        detail: `Only \`keyreeve prove-revocation credential\` creates a key with the scope ${canaryScope}.`,
+      });
+    }
+    if (scope.startsWith(reservedPrefix) && scope !== canaryScope && scope !== verifyScope && scope !== manageScope) {
       throw new DomainError('scope_invalid', {
-        detail: `${scope} is not a scope of Keyreeve; its scopes are ${verifyScope} and ${manageScope}.`,
+        detail: `${scope} is not a scope of Keyreeve; its scopes are ${verifyScope}, ${manageScope} and ${canaryScope}.`,
       });
     }
   }

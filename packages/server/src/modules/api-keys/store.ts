@@ -8,7 +8,7 @@ import { sql, sqlMany, type Dialect } from '../../foundation/database/sql.ts';
 import { allInOrder } from '../../foundation/all-in-order.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { toLimits } from '../key-limits/definition.ts';
-import { isCounted } from '../rate-limits/key-change-limits.ts';
+import { isCountedCreator } from '../rate-limits/key-change-limits.ts';
 import { countCreationTx, type KeyCreationLimits } from '../rate-limits/key-creation-limits.ts';
 import { assertMayGrant, pointerIn } from '../scope-catalogue/grants.ts';
 import { assertMayActForTx } from '../service-accounts/acting.ts';
@@ -206,7 +206,7 @@ export async function createKey(
     await allInOrder([
       assertMayActForTx(tx, principal, accountId, now),
       tx.get(lockAccount, [accountId]).then(assertMayCreate),
-      creationLimits && isCounted(principal) && countCreationTx(tx, creationLimits, principal, now),
+      creationLimits && isCountedCreator(principal) && countCreationTx(tx, creationLimits, principal, now),
       tx.get(countKeys, [accountId]).then((row) => assertBelowKeyLimit(row?.count ?? 0, keysMax)),
       assertMayGrant(tx, accountId, grants, pointerIn(scopes)),
       (isGiven ? insertGivenTx(tx, insertGivenKey, values, key) : tx.run(insertKey, values)).then(assertInserted),

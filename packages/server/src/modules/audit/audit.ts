@@ -129,10 +129,10 @@ export const recordAccountEventTx = (
 ): Promise<void> =>
   recordEventTx(tx, { at, principal, action, accountId: id, target: id, ...(details ? { details } : {}) });
 
-/** `account:<id>`, `key:<id>` for a management key, or the kind of the principal. */
+/** `account:<id>`, `key:<id>` for a management key or a canary credential, or the kind of the principal. */
 function actorOf(principal: Principal): string {
   if (principal.kind === 'account') return `account:${principal.accountId}`;
-  return principal.kind === 'key' ? `key:${principal.keyId}` : principal.kind;
+  return principal.kind === 'key' || principal.kind === 'canary' ? `key:${principal.keyId}` : principal.kind;
 }
 
 const rowOf = ({ at, principal, action, accountId, target, details }: NewAuditEvent): NewAuditRow => ({

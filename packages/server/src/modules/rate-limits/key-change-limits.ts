@@ -7,11 +7,13 @@ import type { KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { hourMs } from '../../foundation/clock.ts';
-import type { AccountPrincipal, KeyPrincipal, Principal } from '../../foundation/principal.ts';
+import type { AccountPrincipal, CanaryPrincipal, KeyPrincipal, Principal } from '../../foundation/principal.ts';
 import { incrementTx, predictIncrement, readBuckets, type Bucket } from './store.ts';
 
 /** A principal whose creations and changes of keys are counted: for its own account, whichever account owns the keys. */
 export type CountedPrincipal = Pick<AccountPrincipal | KeyPrincipal, 'kind' | 'accountId'>;
+/** A principal whose creations of keys are counted. */
+export type CountedCreator = CountedPrincipal | Pick<CanaryPrincipal, 'kind' | 'accountId'>;
 
 export interface ManagedChangeLimits {
   readonly bucketHash: KeyedHash;
@@ -19,6 +21,9 @@ export interface ManagedChangeLimits {
 
 export const isCounted = (principal: Principal): principal is AccountPrincipal | KeyPrincipal =>
   principal.kind === 'account' || principal.kind === 'key';
+
+export const isCountedCreator = (principal: Principal): principal is AccountPrincipal | KeyPrincipal | CanaryPrincipal =>
+  isCounted(principal) || principal.kind === 'canary';
 
 interface Counter {
   readonly name: string;

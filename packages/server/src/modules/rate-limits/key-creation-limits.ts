@@ -1,5 +1,5 @@
 /**
- * How many keys an account may create in a minute, and its management keys in an hour. Counted in the transaction that
+ * How many keys an account may create in a minute, and its management keys or its canary credential in an hour. Counted in the transaction that
  * creates the key.
  */
 import { limits } from '@keyreeve/contract';
@@ -7,7 +7,7 @@ import type { KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { hourMs } from '../../foundation/clock.ts';
-import type { CountedPrincipal } from './key-change-limits.ts';
+import type { CountedCreator } from './key-change-limits.ts';
 import { incrementTx, predictIncrement, readBuckets, type Bucket } from './store.ts';
 
 export interface KeyCreationLimits {
@@ -21,11 +21,13 @@ interface Counter {
   readonly windowMs: number;
 }
 
-function counterOf(creationLimits: KeyCreationLimits, { kind, accountId }: CountedPrincipal): Counter {
+function counterOf(creationLimits: KeyCreationLimits, { kind, accountId }: CountedCreator): Counter {
   const { bucketHash, creationsPerMinuteMax: perMinute } = creationLimits;
   const bucketOf = (name: string): Buffer => bucketHash.stored(JSON.stringify([name, accountId]));
   if (kind === 'account')
     return { bucket: bucketOf('key creations'), max: perMinute, windowMs: limits.creationWindowSeconds * 1_000 };
+  if (kind === 'canary')
+    return { bucket: bucketOf('canary key creations'), max: limits.canaryKeysPerHourMax, windowMs: hourMs };
   // An operator who allows more in a minute allows it for management keys, too.
   const max = Math.max(limits.managedCreationsPerHourMax, perMinute * 60);
   return { bucket: bucketOf('managed key creations'), max, windowMs: hourMs };
@@ -35,7 +37,7 @@ function counterOf(creationLimits: KeyCreationLimits, { kind, accountId }: Count
 export async function countCreationTx(
   tx: Transaction,
   creationLimits: KeyCreationLimits,
-  principal: CountedPrincipal,
+  principal: CountedCreator,
   now: number,
 ): Promise<void> {
   const counter = counterOf(creationLimits, principal);
@@ -46,7 +48,7 @@ export async function countCreationTx(
 export async function assertCreationAllowed(
   db: Db,
   creationLimits: KeyCreationLimits,
-  principal: CountedPrincipal,
+  principal: CountedCreator,
   now: number,
 ): Promise<void> {
   const counter = counterOf(creationLimits, principal);

@@ -1,15 +1,19 @@
 /** The rows on which it depends whether a principal may act for an account. */
 import type { Reader, Transaction } from '../../foundation/database/db.ts';
 import { databaseTime, sql, type Dialect } from '../../foundation/database/sql.ts';
-import type { KeyPrincipal } from '../../foundation/principal.ts';
+import type { CanaryPrincipal, KeyPrincipal } from '../../foundation/principal.ts';
 
 /** The scope of management keys. Only operators grant it. */
 export const manageScope = 'keyreeve:keys';
 
+/** The scope of the credentials of a revocation check from outside. Only `modules/canary-keys` grants it. */
+export const canaryScope = 'keyreeve:canary';
+
 const position = { sqlite: 'instr', postgres: 'strpos' } as const;
 /** SQL: whether a key has the scope. Case matters, which `like` ignores on SQLite. */
-export const hasManageScope = (dialect: Dialect, scopes: string): string =>
-  `${position[dialect]}(' ' || ${scopes} || ' ', ' ${manageScope} ') > 0`;
+const hasScope = (dialect: Dialect, scopes: string, scope: string): string =>
+  `${position[dialect]}(' ' || ${scopes} || ' ', ' ${scope} ') > 0`;
+export const hasManageScope = (dialect: Dialect, scopes: string): string => hasScope(dialect, scopes, manageScope);
 
 const lockText = `select id from accounts where id = $1`;
 const lockAccount = sql<{ id: string }>('lock_managed_account', {
@@ -37,17 +41,23 @@ const selectManaged = sql<{ id: string }>(
 const validKey = (
   dialect: Dialect,
   now: string,
+  scope: string,
 ): string => `select a.id from accounts a join api_keys k on k.account_pk = a.pk
    where k.id = $1 and a.id = $2 and a.disabled_at is null and k.disabled_at is null
-     and (k.expires_at is null or k.expires_at > ${now}) and ${hasManageScope(dialect, 'k.scopes')}
+     and (k.expires_at is null or k.expires_at > ${now}) and ${hasScope(dialect, 'k.scopes', scope)}
      and (k.scopes_need_role = 0 or a.role = 'admin')
      and (k.lookup = $4 or exists (
        select 1 from api_key_secrets s where s.key_id = k.id and s.lookup = $4 and s.expires_at > ${now}))
      and k.addresses is not distinct from $5`;
-const lockKey = sql<{ id: string }>('lock_management_key', {
-  sqlite: validKey('sqlite', '$3'),
-  postgres: `${validKey('postgres', `greatest($3, ${databaseTime.postgres})`)} for share of a, k`,
-});
+const lockValid = (name: string, scope: string) =>
+  sql<{ id: string }>(name, {
+    sqlite: validKey('sqlite', '$3', scope),
+    postgres: `${validKey('postgres', `greatest($3, ${databaseTime.postgres})`, scope)} for share of a, k`,
+  });
+const lockKey = {
+  key: lockValid('lock_management_key', manageScope),
+  canary: lockValid('lock_canary_credential', canaryScope),
+} as const;
 
 /**
  * On PostgreSQL, locks an account until the end of the transaction. Changes of its managers lock it too: a later statement
@@ -77,12 +87,12 @@ export const isManagedBy = async (
 ): Promise<boolean> => (await reader.get(selectManaged, [accountId, managerId])) !== undefined;
 
 /**
- * Locks a management key and its account, unless the key is no longer valid: also if the secret that was presented has ended,
+ * Locks a management key or a canary credential, and its account, unless the key is no longer valid: also if the secret that was presented has ended,
  * or if the key has other IP ranges than at its verification.
  * @returns whether it is valid
  */
-export const lockManagementKeyTx = async (
+export const lockCallingKeyTx = async (
   tx: Transaction,
-  { keyId, accountId, lookup, addresses }: KeyPrincipal,
+  { kind, keyId, accountId, lookup, addresses }: KeyPrincipal | CanaryPrincipal,
   now: number,
-): Promise<boolean> => (await tx.get(lockKey, [keyId, accountId, now, lookup, addresses])) !== undefined;
+): Promise<boolean> => (await tx.get(lockKey[kind], [keyId, accountId, now, lookup, addresses])) !== undefined;

@@ -5,7 +5,7 @@ import { DomainError } from '../../foundation/errors.ts';
 import type { Principal } from '../../foundation/principal.ts';
 import { isAccountId } from '../../foundation/account-id.ts';
 import { assertSessionValidTx } from '../sessions/store.ts';
-import { isManagedBy, lockAccountTx, lockManagementKeyTx, lockPersonTx } from './acting-store.ts';
+import { isManagedBy, lockAccountTx, lockCallingKeyTx, lockPersonTx } from './acting-store.ts';
 
 /**
  * First in the transaction of every change that a principal makes to an account or its keys: the credential was verified
@@ -50,16 +50,23 @@ export async function assertMayActFor(db: Db, principal: Principal, accountId: s
 
 /**
  * Checks the credential of a principal, and locks it until the end of the transaction.
- * @throws DomainError `invalid_access_token`, `invalid_management_key`; never for other principals
+ * @throws DomainError `invalid_access_token`, `invalid_management_key`, `invalid_service_key` for a canary credential; never
+ *   for other principals
  */
 export async function assertCredentialValidTx(tx: Transaction, principal: Principal, now: number): Promise<void> {
-  if (principal.kind !== 'key') return assertSessionValidTx(tx, principal, now);
-  if (!(await lockManagementKeyTx(tx, principal, now))) throw new DomainError('invalid_management_key');
+  if (principal.kind !== 'key' && principal.kind !== 'canary') return assertSessionValidTx(tx, principal, now);
+  if (await lockCallingKeyTx(tx, principal, now)) return;
+  throw new DomainError(principal.kind === 'key' ? 'invalid_management_key' : 'invalid_service_key');
 }
 
 /** @returns the account that must manage the other one; undefined if the principal needs no manager */
 function managerOf(principal: Principal, accountId: string): string | undefined {
   if (principal.kind === 'key') return principal.accountId;
+  // A canary credential manages no other account.
+  if (principal.kind === 'canary') {
+    if (principal.accountId !== accountId) throw notManaged();
+    return undefined;
+  }
   if (principal.kind !== 'account' || principal.actsAs === 'administrator') return undefined;
   return principal.accountId === accountId ? undefined : principal.accountId;
 }

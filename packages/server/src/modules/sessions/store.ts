@@ -240,8 +240,8 @@ export const findSessionStates = (
  * @throws DomainError `invalid_access_token` when the session of an account has ended; never for other principals
  */
 export async function assertSessionValidTx(tx: Transaction, principal: Principal, now: number): Promise<void> {
-  // A management key may make only changes that `assertMayActForTx` checks.
-  if (principal.kind === 'key') throw new Error('a management key has no session');
+  // An API key may make only changes that `assertMayActForTx` checks.
+  if (principal.kind === 'key' || principal.kind === 'canary') throw new Error('an API key has no session');
   if (principal.kind !== 'account') return;
   const { accountId, sessionId, kid = null, actsAs } = principal;
   const mustAdminister = actsAs === 'administrator' ? 1 : 0;

@@ -8,31 +8,68 @@ import { route, type Route } from '../../http/route.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { isIpAddress } from '../../foundation/ip-address.ts';
 import type { LimitOutcome } from '../key-limits/key-limits.ts';
-import type { BatchVerificationResult, Conditions, Question, VerificationResult, Verifier } from './verify.ts';
+import type { CanaryPrincipal } from '../../foundation/principal.ts';
+import type { AcceptedKey, BatchVerificationResult, Conditions, Question, VerificationResult, Verifier } from './verify.ts';
 
 /**
- * The caller is already authenticated as a service.
+ * The caller is already authenticated as a service, or by the credential of a revocation check, which verifies its canary keys
+ * only: every other credential has the result of an unknown one.
  * @param onFailure called with the cause of each credential of a batch that has no result
  */
 export function verificationRoutes(verifier: Verifier, onFailure: (error: unknown) => void): readonly Route[] {
   const { byEndpoint } = verifier.durations;
   return [
-    route(contract.verify, async ({ body }) => {
-      const conditions = conditionsOf(body, '', verifier.environments);
+    route(contract.verify, async ({ body, principal }) => {
+      const conditions = conditionsFor(principal, conditionsOf(body, '', verifier.environments));
       const result = await timed(byEndpoint.verify, () => verifier.verify(body.credential, conditions));
-      return { status: 200, body: toResult(result) };
+      return { status: 200, body: toResult(visibleTo(principal, result)) };
     }),
-    route(contract.verifyBatch, async ({ body }) => {
-      const questions = questionsOf(body, verifier.environments);
+    route(contract.verifyBatch, async ({ body, principal }) => {
+      const questions = questionsFor(principal, questionsOf(body, verifier.environments));
       const results = await timed(byEndpoint.verify_batch, () => verifier.verifyMany(questions, onFailure));
-      return { status: 200, body: { results: results.map(toBatchResult) } };
+      return { status: 200, body: { results: results.map((result) => toBatchResult(visibleTo(principal, result))) } };
     }),
-    route(contract.introspect, async ({ body }) => {
-      const result = await timed(byEndpoint.introspect, () => verifier.verify(body.token));
-      return { status: 200, body: toIntrospection(result) };
+    route(contract.introspect, async ({ body, principal }) => {
+      const conditions = conditionsFor(principal, undefined);
+      const result = await timed(byEndpoint.introspect, () => verifier.verify(body.token, conditions));
+      return { status: 200, body: toIntrospection(visibleTo(principal, result)) };
     }),
   ];
 }
+
+/** The conditions of a question. Those of a canary credential have the IP address of canary keys, and spend no limit. */
+function conditionsFor(
+  principal: CanaryPrincipal | undefined,
+  conditions: Conditions | undefined,
+): Conditions | undefined {
+  return principal ? canaryConditions(principal, conditions) : conditions;
+}
+
+const canaryConditions = ({ address }: CanaryPrincipal, conditions: Conditions | undefined): Conditions => ({
+  scopes: [],
+  ...conditions,
+  clientIp: () => address,
+  isUnlimited: true,
+});
+
+const questionsFor = (principal: CanaryPrincipal | undefined, questions: Question[]): Question[] =>
+  principal
+    ? questions.map(({ text, conditions }) => ({ text, conditions: canaryConditions(principal, conditions) }))
+    : questions;
+
+/** The result that the caller may see. */
+function visibleTo<R extends BatchVerificationResult>(
+  principal: CanaryPrincipal | undefined,
+  result: R,
+): R | typeof notFound {
+  if (!principal || (!result.valid && result.code === 'unavailable')) return result;
+  return result.valid && result.type === 'api_key' && isCanaryOf(principal, result) ? result : notFound;
+}
+
+const notFound = { valid: false, code: 'not_found' } as const;
+
+const isCanaryOf = ({ accountId, addresses }: CanaryPrincipal, key: AcceptedKey): boolean =>
+  key.accountId === accountId && key.addresses === addresses && key.scopes === '';
 
 /** Adds the duration of a verification, also of one that fails. */
 async function timed<T>(durations: LatencyHistogram, verify: () => Promise<T>): Promise<T> {

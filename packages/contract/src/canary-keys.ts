@@ -1,0 +1,68 @@
+/** Canary keys: what the credential of `keyreeve prove-revocation --url` can do besides verifying them. */
+import Type, { type Static } from 'typebox';
+import { CreatedKey, keyFields, keyTimes } from './api-keys.ts';
+import { limits } from './limits.ts';
+import type { RouteContract } from './route.ts';
+import { Instant, KeyId, Message, Text } from './schemas.ts';
+
+const strict = { additionalProperties: false } as const;
+const ofCredential = { tag: 'Revocation check', auth: 'canary_credential' } as const;
+const credentialErrors = ['invalid_service_key', 'ambiguous_credentials'] as const;
+
+export const CreatedCanaryKey = Type.Object({ ...CreatedKey.properties, expiresAt: Instant }, strict);
+export type CreatedCanaryKey = Static<typeof CreatedCanaryKey>;
+
+export const CanaryKeyList = Type.Object(
+  {
+    apiKeys: Type.Array(Type.Object({ ...keyFields, ...keyTimes, expiresAt: Instant }, strict)),
+    credential: Type.Object({ keyId: KeyId, accountId: Text('acc_3K9vQm1ZyT4cW8nB6pXr2L'), expiresAt: Instant }, strict),
+    instance: Type.Object(
+      {
+        id: Text('ins_3K9vQm1ZyT4cW8nB6pXr2L', 'Of the process that answers; new at each start'),
+        version: Text('0.2.0'),
+        node: Text('v26.10.0'),
+        database: Type.Enum(['sqlite', 'postgres']),
+        now: Instant,
+      },
+      strict,
+    ),
+  },
+  strict,
+);
+export type CanaryKeyList = Static<typeof CanaryKeyList>;
+
+export const createCanaryKey = {
+  ...ofCredential,
+  id: 'createCanaryKey',
+  method: 'POST',
+  path: '/auth/canary-keys',
+  summary: 'Create a canary key',
+  description: `A key without scopes that expires after ${limits.canaryKeySeconds / 60} minutes, or with the credential. Only verifications that the credential requests accept it.`,
+  success: { status: 201, description: 'The new key', schema: CreatedCanaryKey },
+  errors: [...credentialErrors, 'key_limit_reached', 'too_many_creations'],
+} as const satisfies RouteContract;
+
+export const listCanaryKeys = {
+  ...ofCredential,
+  id: 'listCanaryKeys',
+  method: 'GET',
+  path: '/auth/canary-keys',
+  summary: 'List the canary keys, and describe the instance',
+  success: { status: 200, description: 'The canary keys of the credential', schema: CanaryKeyList },
+  errors: [...credentialErrors],
+} as const satisfies RouteContract;
+
+export const deleteCanaryKey = {
+  ...ofCredential,
+  id: 'deleteCanaryKey',
+  method: 'DELETE',
+  path: '/auth/canary-keys/:id',
+  summary: 'Delete a canary key',
+  description: 'The response is 404 for every id that is not a canary key of the credential.',
+  params: Type.Object({ id: KeyId }),
+  isNarrowing: true,
+  success: { status: 200, description: 'The key has been deleted', schema: Message },
+  errors: [...credentialErrors, 'key_not_found'],
+} as const satisfies RouteContract;
+
+export const canaryKeyRoutes = [createCanaryKey, listCanaryKeys, deleteCanaryKey] as const;
