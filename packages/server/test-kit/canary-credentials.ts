@@ -1,5 +1,6 @@
 /** Credentials of a revocation check from outside, for tests. */
-import { bearer, operator, type TestApp } from './new-app.ts';
+import { FakeClock } from './fake-clock.ts';
+import { bearer, newApp, operator, type TestApp, type TestAppOptions } from './new-app.ts';
 
 export interface CanaryCredential {
   readonly keyId: number;
@@ -14,6 +15,10 @@ export interface NewCanaryKey {
   readonly key: string;
   readonly expiresAt: string;
 }
+
+/** The clock of PostgreSQL counts for an expiry, too, so the test starts at the current time. */
+export const newCanaryApp = (options: TestAppOptions = {}): Promise<TestApp> =>
+  newApp({ clock: new FakeClock(Date.now()), ...options });
 
 export async function issueCredential(app: TestApp, seconds = 3_600): Promise<CanaryCredential> {
   const { keyId, accountId, secret } = await app.service.services.canaryKeys.issue(operator, seconds);

@@ -1,10 +1,10 @@
 /** What the credential of a revocation check from outside can do with its canary keys, and when it ends. */
 import assert from 'node:assert/strict';
 import { limits } from '@keyreeve/contract';
-import { createCanary, issueCredential } from '../../../../test-kit/canary-credentials.ts';
+import { createCanary, issueCredential, newCanaryApp } from '../../../../test-kit/canary-credentials.ts';
 import { test } from '../../../../test-kit/app-on-each-database.ts';
 import { assertRejected } from '../../../../test-kit/key-client.ts';
-import { basic, bearer, newApp, operator, type TestApp } from '../../../../test-kit/new-app.ts';
+import { basic, bearer, operator, type TestApp } from '../../../../test-kit/new-app.ts';
 import { version } from '../../../app/version.ts';
 import { sql } from '../../../foundation/database/sql.ts';
 
@@ -40,7 +40,7 @@ const valid = [true, true, true, true, true, true, 403, 403];
 const invalid = [false, false, false, false, false, false, 401, 401];
 
 test('a credential creates, lists, verifies and deletes a canary key, which is then rejected everywhere', async () => {
-  await using app = await newApp();
+  await using app = await newCanaryApp();
   const { headers, keyId, accountId, secret } = await issueCredential(app);
   const by = basic(String(keyId), secret);
   const { id, nickname, key, ...times } = await createCanary(app, { headers });
@@ -73,14 +73,14 @@ test('a credential creates, lists, verifies and deletes a canary key, which is t
 });
 
 test('a canary key expires, and never later than its credential', async () => {
-  await using app = await newApp();
+  await using app = await newCanaryApp();
   const { headers } = await issueCredential(app, 60);
   const { expiresAt } = await createCanary(app, { headers });
   assert.equal(expiresAt, new Date(app.clock.now() + 60_000).toISOString());
 });
 
 test('at the limit of keys, expired canary keys are deleted to make room', async () => {
-  await using app = await newApp({ environment: { KEYREEVE_KEYS_PER_ACCOUNT_MAX: '3' } });
+  await using app = await newCanaryApp({ environment: { KEYREEVE_KEYS_PER_ACCOUNT_MAX: '3' } });
   const { headers, accountId } = await issueCredential(app, limits.canaryKeySeconds * 3);
   const first = await createCanary(app, { headers });
   await createCanary(app, { headers });
@@ -93,7 +93,7 @@ test('at the limit of keys, expired canary keys are deleted to make room', async
 });
 
 test('a credential creates a bounded number of canary keys in an hour', { tags: ['asvs:2.4.1'] }, async () => {
-  await using app = await newApp();
+  await using app = await newCanaryApp();
   const { headers } = await issueCredential(app);
   const { id } = await createCanary(app, { headers });
   await app.call('DELETE', `/auth/canary-keys/${id}`, { headers });
@@ -125,7 +125,7 @@ const endings: Readonly<Record<string, (app: TestApp, keyId: number, accountId: 
 
 for (const [what, end] of Object.entries(endings)) {
   test(`a credential stops immediately after ${what}`, { tags: ['asvs:7.4.1'] }, async () => {
-    await using app = await newApp();
+    await using app = await newCanaryApp();
     const { headers, keyId, accountId } = await issueCredential(app);
     const { id, key } = await createCanary(app, { headers });
     await end(app, keyId, accountId);
@@ -142,7 +142,7 @@ for (const [what, end] of Object.entries(endings)) {
 }
 
 test('the account of a credential is deleted with its canary keys after the longest lifetime, and no other account', async () => {
-  await using app = await newApp();
+  await using app = await newCanaryApp();
   const { serviceAccounts, canaryKeys, accounts } = app.service.services;
   const credential = await issueCredential(app);
   await createCanary(app, credential);
@@ -166,7 +166,7 @@ async function serviceAccountManager(app: TestApp, id: string): Promise<void> {
 }
 
 test('the issue of a credential and each canary key are recorded in the audit log', async () => {
-  await using app = await newApp();
+  await using app = await newCanaryApp();
   const credential = await issueCredential(app);
   const { id } = await createCanary(app, credential);
   await app.call('DELETE', `/auth/canary-keys/${id}`, { headers: credential.headers });
@@ -183,7 +183,7 @@ test('the issue of a credential and each canary key are recorded in the audit lo
 });
 
 test('only a lifetime of up to a day is accepted', async () => {
-  await using app = await newApp();
+  await using app = await newCanaryApp();
   for (const seconds of [0, -1, 1.5, Number.NaN, limits.canaryCredentialSecondsMax + 1])
     await assert.rejects(app.service.services.canaryKeys.issue(operator, seconds), { code: 'invalid_request' });
 });

@@ -1,10 +1,10 @@
 /** What the credential of a revocation check from outside, and its canary keys, cannot do. */
 import assert from 'node:assert/strict';
 import { allRoutes, canaryKeyRoutes, exampleOf, type RouteContract } from '@keyreeve/contract';
-import { createCanary, issueCredential } from '../../../../test-kit/canary-credentials.ts';
+import { createCanary, issueCredential, newCanaryApp } from '../../../../test-kit/canary-credentials.ts';
 import { test } from '../../../../test-kit/app-on-each-database.ts';
 import { assertRejected } from '../../../../test-kit/key-client.ts';
-import { basic, bearer, newApp, operator } from '../../../../test-kit/new-app.ts';
+import { basic, bearer, operator } from '../../../../test-kit/new-app.ts';
 import { newBackend } from '../../../../test-kit/service-accounts.ts';
 import { canaryScope } from '../../api-keys/scopes.ts';
 
@@ -31,7 +31,7 @@ test(
   'all other routes answer a credential and a canary key as they answer an unknown key',
   { tags: ['asvs:8.2.1', 'asvs:8.3.1'] },
   async () => {
-    await using app = await newApp();
+    await using app = await newCanaryApp();
     const credential = await issueCredential(app);
     const canary = await createCanary(app, credential);
     const unknown = await createCanary(app, credential);
@@ -54,7 +54,7 @@ test(
 );
 
 test('proxies and services accept neither a credential nor a canary key', { tags: ['asvs:8.2.2'] }, async () => {
-  await using app = await newApp({ environment: { KEYREEVE_TRUSTED_PROXIES: '127.0.0.0/8, ::1' } });
+  await using app = await newCanaryApp({ environment: { KEYREEVE_TRUSTED_PROXIES: '127.0.0.0/8, ::1' } });
   const credential = await issueCredential(app);
   const canary = await createCanary(app, credential);
   const service = bearer(await app.serviceKey());
@@ -79,7 +79,7 @@ test('proxies and services accept neither a credential nor a canary key', { tags
 });
 
 test('a credential gets the same result for every credential that is not one of its canary keys', async () => {
-  await using app = await newApp();
+  await using app = await newCanaryApp();
   const credential = await issueCredential(app);
   const other = await issueCredential(app);
   const { apiKeys, keyChanges } = app.service.services;
@@ -123,13 +123,10 @@ test('a credential gets the same result for every credential that is not one of 
     const introspected = await app.call('POST', '/auth/introspect', { headers: form, body: `token=${text}` });
     assert.deepEqual(introspected.json, { active: false }, what);
   }
-  // The verifications have spent nothing.
-  const limited = bearer(texts['a key with limits']);
-  assert.equal((await app.call('GET', '/auth/forward', { headers: limited })).status, 200);
 });
 
 test('a credential deletes no other key, and the response does not show whether one exists', async () => {
-  await using app = await newApp();
+  await using app = await newCanaryApp();
   const credential = await issueCredential(app);
   const other = await issueCredential(app);
   const { account } = await app.signIn();
@@ -150,13 +147,12 @@ test('a credential deletes no other key, and the response does not show whether 
   for (const [what, id] of Object.entries(ids)) {
     const answer = await app.call('DELETE', `/auth/canary-keys/${id}`, { headers });
     assertRejected(answer, 'key_not_found', what);
-    answers.add(answer.text);
+    const { requestId: _, ...rest } = answer.json as { requestId: string };
+    answers.add(JSON.stringify(rest));
   }
   assert.equal(answers.size, 1);
-  assert.deepEqual((await app.call('GET', '/auth/canary-keys', { headers })).json, {
-    ...((await app.call('GET', '/auth/canary-keys', { headers })).json as object),
-    apiKeys: [],
-  });
+  const { json } = await app.call('GET', '/auth/canary-keys', { headers });
+  assert.deepEqual((json as { apiKeys: unknown[] }).apiKeys, []);
   for (const [id, accountId] of [
     [foreign.id, account.id],
     [other.keyId, other.accountId],
@@ -166,7 +162,7 @@ test('a credential deletes no other key, and the response does not show whether 
 });
 
 test('other credentials are not accepted on the routes of canary keys', { tags: ['asvs:8.2.1'] }, async () => {
-  await using app = await newApp();
+  await using app = await newCanaryApp();
   const credential = await issueCredential(app);
   const canary = await createCanary(app, credential);
   const user = await app.signIn();
@@ -191,7 +187,7 @@ test('other credentials are not accepted on the routes of canary keys', { tags: 
 });
 
 test('nobody else grants the scope of credentials', { tags: ['asvs:8.2.1'] }, async () => {
-  await using app = await newApp();
+  await using app = await newCanaryApp();
   const { id } = await app.createAccount();
   const { apiKeys, keyChanges } = app.service.services;
   const administrator = { kind: 'account', accountId: id, sessionId: '', role: 'admin', signedInAt: app.clock.now() };
