@@ -15,7 +15,10 @@ export type CreatedCanaryKey = Static<typeof CreatedCanaryKey>;
 export const CanaryKeyList = Type.Object(
   {
     apiKeys: Type.Array(Type.Object({ ...keyFields, ...keyTimes, expiresAt: Instant }, strict)),
-    credential: Type.Object({ keyId: KeyId, accountId: Text('acc_3K9vQm1ZyT4cW8nB6pXr2L'), expiresAt: Instant }, strict),
+    credential: Type.Object(
+      { keyId: KeyId, accountId: Text('acc_3K9vQm1ZyT4cW8nB6pXr2L'), expiresAt: Instant },
+      strict,
+    ),
     instance: Type.Object(
       {
         id: Text('ins_3K9vQm1ZyT4cW8nB6pXr2L', 'Of the process that answers; new at each start'),

@@ -96,7 +96,10 @@ const credentials = {
     900,
     'Time after its issue for which an ended short-lived secret is refused as `expired`. Later: as `not_found`.',
   ),
-  canaryCredentialSeconds: limit(3_600, 'Lifetime of a credential for the revocation check, if its issue sets no other.'),
+  canaryCredentialSeconds: limit(
+    3_600,
+    'Lifetime of a credential for the revocation check, if its issue sets no other.',
+  ),
   canaryCredentialSecondsMax: limit(86_400, 'Longest lifetime of such a credential: a day.'),
   // Longer than a run waits for the outcome of a deletion.
   canaryKeySeconds: limit(900, 'Lifetime of a canary key.'),

@@ -2,8 +2,25 @@
 import type { CanaryAccount } from './canaries.ts';
 import type { HttpRequest, HttpResponse, Instance } from './instance.ts';
 
-export class AccountSession {
+/** A client that may create, list and delete the keys of one account. */
+export interface KeySession {
+  readonly account: { readonly id: string };
+  /** Of the routes of its keys, without a slash at the end. */
+  readonly keysPath: string;
+  /** @returns whether it has a credential */
+  ensureSignedIn(instance: Instance): Promise<boolean>;
+  /** @returns undefined without a credential or without a response */
+  send(
+    instance: Instance,
+    method: HttpRequest['method'],
+    path: string,
+    body?: unknown,
+  ): Promise<HttpResponse | undefined>;
+}
+
+export class AccountSession implements KeySession {
   readonly account: CanaryAccount;
+  readonly keysPath = '/auth/api-keys';
   #accessToken: string | undefined;
   #signingIn: Promise<void> | undefined;
 

@@ -24,6 +24,10 @@ export interface CanaryKey {
   readonly secret: string;
   readonly accountId: string;
   readonly kind: KeyKind;
+  /** See `Key` in verification-methods.ts. */
+  readonly isElsewhere?: boolean;
+  /** The key expires after this time, in milliseconds of `monotonicMs`. Absent for a key that does not expire. */
+  readonly usableUntilMs?: number;
   /** For a key that is changed; absent for a key that is only deleted. */
   readonly asked?: AskedOfKey;
 }

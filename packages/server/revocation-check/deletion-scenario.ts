@@ -1,15 +1,14 @@
 /** Creates keys one after the other, verifies each while deleting it over HTTP, and verifies it everywhere after that. */
-import { randomInt } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { monotonicMs } from '../src/foundation/clock.ts';
 import { DomainError } from '../src/foundation/errors.ts';
-import { pick } from './prober.ts';
+import { pick, randomInt } from './random.ts';
 import { ProbeLoops } from './probe-loops.ts';
-import type { CanaryAccount, CanaryKey } from './canaries.ts';
+import type { CanaryKey } from './canaries.ts';
 import type { KeyKind } from './history.ts';
 import type { Instance } from './instance.ts';
 import { deleteKey, deleteOnce, pauseMs } from './key-deletion.ts';
-import { KeySource } from './key-source.ts';
+import type { DeletableKeys } from './key-source.ts';
 import type { ScenarioOptions } from './scenario-options.ts';
 
 /** One deletion in so many is followed by a list. */
@@ -19,22 +18,26 @@ const deletionsPerRepetition = 4;
 
 /** One key in so many is deleted immediately after its creation. */
 const keysPerShortLife = 3;
-/** The order in which a scenario creates its keys: a short run contains every kind. */
-const kinds: readonly KeyKind[] = ['created', 'caller', 'imported', 'created', 'created', 'caller'];
+export interface DeletionScenarioOptions extends Omit<ScenarioOptions, 'canaries'> {
+  /** Replaces a source that has reached its limit of new keys per minute. @throws DomainError */
+  readonly newSource: () => Promise<DeletableKeys>;
+  /** The order in which the scenario creates its keys: a short run contains every kind. */
+  readonly kinds: readonly KeyKind[];
+}
 
 export class DeletionScenario {
-  readonly #options: ScenarioOptions;
-  /** By account. An account that has reached its limit of new keys per minute is replaced. */
-  readonly #sources = new Map<string, KeySource>();
-  #source: KeySource;
+  readonly #options: DeletionScenarioOptions;
+  /** By account. */
+  readonly #sources = new Map<string, DeletableKeys>();
+  #source: DeletableKeys;
   #keys = 0;
 
-  constructor(account: CanaryAccount, options: ScenarioOptions) {
+  constructor(source: DeletableKeys, options: DeletionScenarioOptions) {
     this.#options = options;
-    this.#source = this.#addSource(account);
+    this.#source = this.#addSource(source);
   }
 
-  get sources(): readonly KeySource[] {
+  get sources(): readonly DeletableKeys[] {
     return [...this.#sources.values()];
   }
 
@@ -48,32 +51,32 @@ export class DeletionScenario {
   }
 
   /** Requests an account's list at an instance, and reports it to the checker. */
-  async list(source: KeySource, instance: Instance): Promise<void> {
+  async list(source: DeletableKeys, instance: Instance): Promise<void> {
     const startedAt = monotonicMs();
     const listed = await source.list(instance);
     if (!listed) return;
     const ids = new Set(listed);
     const interval = { startedAt, endedAt: monotonicMs() };
-    this.#options.checker.listed(source.session.account.id, interval, `GET /auth/api-keys at ${instance.url}`, ids);
+    const what = `GET ${source.session.keysPath} at ${instance.url}`;
+    this.#options.checker.listed(source.session.account.id, interval, what, ids);
   }
 
-  #addSource(account: CanaryAccount): KeySource {
-    const source = new KeySource(account, this.#options);
-    this.#sources.set(account.id, source);
+  #addSource(source: DeletableKeys): DeletableKeys {
+    this.#sources.set(source.session.account.id, source);
     return source;
   }
 
   /** @returns undefined if the outcome is unknown: the key may exist */
   async #newKey(): Promise<CanaryKey | undefined> {
-    const { canaries } = this.#options;
+    const { kinds, newSource } = this.#options;
     const kind = kinds[this.#keys++ % kinds.length] ?? 'created';
     try {
-      if (this.#source.isExhausted) this.#source = this.#addSource(await canaries.newAccount());
+      if (this.#source.isExhausted) this.#source = this.#addSource(await newSource());
     } catch (error) {
       if (!(error instanceof DomainError)) throw error;
       return undefined;
     }
-    return this.#source.newKey(kind === 'imported' && !canaries.importsKeys ? 'created' : kind);
+    return this.#source.newKey(kind);
   }
 
   async #verifyAndDelete(key: CanaryKey): Promise<void> {
@@ -93,7 +96,7 @@ export class DeletionScenario {
     await probes.stop();
   }
 
-  #sourceOf({ accountId }: CanaryKey): KeySource {
+  #sourceOf({ accountId }: CanaryKey): DeletableKeys {
     return this.#sources.get(accountId) ?? this.#source;
   }
 }

@@ -21,6 +21,8 @@ export class Instance {
   readonly url: string;
   /** The number of verifications that it has accepted or rejected. */
   verifications = 0;
+  /** Responses that a cache sent, by their headers. The service sends none of these headers. */
+  cachedResponses = 0;
   /** Whether X-Forwarded-For of this process counts, because its IP address belongs to a trusted proxy. */
   trustsForwardedFor = false;
   /** Whether it ends leaked secrets that a client reports. */
@@ -61,7 +63,10 @@ export class Instance {
           .setEncoding('utf8')
           .on('data', (chunk: string) => (text += chunk))
           .on('error', reject)
-          .on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, text }));
+          .on('end', () => {
+            if (isFromCache(response.headers)) this.cachedResponses++;
+            resolve({ status: response.statusCode ?? 0, headers: response.headers, text });
+          });
       });
       request.on('timeout', () => request.destroy(new Error(`no response within ${this.#timeoutMs} ms`)));
       request.on('error', reject);
@@ -78,3 +83,10 @@ export class Instance {
     return this.#base.protocol === 'https:';
   }
 }
+
+/** RFC 9111 section 5.1, RFC 9211 section 2.1, and the header that common proxies and content delivery networks send. */
+const isFromCache = (headers: IncomingHttpHeaders): boolean =>
+  headers.age !== undefined ||
+  [headers['cache-status'], headers['x-cache'], headers['cf-cache-status']].some((text) =>
+    /\bhit\b/i.test(String(text ?? '')),
+  );

@@ -1,27 +1,29 @@
 /** Deletes a key over HTTP at a random instance, and reports the deletion to the checker. */
 import { setTimeout } from 'node:timers/promises';
 import { monotonicMs } from '../src/foundation/clock.ts';
-import type { AccountSession } from './account-session.ts';
+import type { KeySession } from './account-session.ts';
 import type { ScenarioOptions } from './scenario-options.ts';
 import type { DeletionOutcome } from './history.ts';
 import type { HttpResponse } from './instance.ts';
 import { pick } from './prober.ts';
+
+export type DeletionOptions = Pick<ScenarioOptions, 'instances' | 'checker' | 'isOver' | 'onDeleted'>;
 
 /** Before a retry. */
 export const pauseMs = 50;
 
 /** @returns undefined if the sign-in failed */
 export async function deleteOnce(
-  session: AccountSession,
+  session: KeySession,
   id: number,
-  { instances, checker, onDeleted }: ScenarioOptions,
+  { instances, checker, onDeleted }: DeletionOptions,
 ): Promise<DeletionOutcome | undefined> {
   const instance = pick(instances);
   // Before the recorded start, so that the interval is short.
   if (!(await session.ensureSignedIn(instance))) return undefined;
-  const source = `DELETE /auth/api-keys/:id at ${instance.url}`;
+  const source = `DELETE ${session.keysPath}/:id at ${instance.url}`;
   const deletion = checker.beginDeletion(id, source, monotonicMs());
-  const response = await session.send(instance, 'DELETE', `/auth/api-keys/${id}`);
+  const response = await session.send(instance, 'DELETE', `${session.keysPath}/${id}`);
   const outcome = outcomeOf(response);
   checker.endDeletion(id, deletion, outcome, monotonicMs());
   if (outcome === 'deleted') onDeleted?.(checker.deletions);
@@ -29,7 +31,7 @@ export async function deleteOnce(
 }
 
 /** Repeats the deletion until its outcome is known. @returns false if the run ended before */
-export async function deleteKey(session: AccountSession, id: number, options: ScenarioOptions): Promise<boolean> {
+export async function deleteKey(session: KeySession, id: number, options: DeletionOptions): Promise<boolean> {
   for (;;) {
     const outcome = await deleteOnce(session, id, options);
     if (outcome === 'deleted' || outcome === 'not_found') return true;

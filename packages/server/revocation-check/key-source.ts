@@ -1,7 +1,7 @@
 /** Creates the keys of one canary account: over HTTP, or in the database for kinds that no endpoint creates. */
 import { monotonicMs } from '../src/foundation/clock.ts';
 import { DomainError } from '../src/foundation/errors.ts';
-import { AccountSession } from './account-session.ts';
+import { AccountSession, type KeySession } from './account-session.ts';
 import { pick, type Prober } from './prober.ts';
 import type { Canaries, CanaryAccount, CanaryKey } from './canaries.ts';
 import type { AskedOfKey } from './condition.ts';
@@ -25,7 +25,15 @@ export interface NewKeyOptions {
   readonly ask?: (id: number) => AskedOfKey;
 }
 
-export class KeySource {
+/** What a scenario of deletions needs of a source. */
+export interface DeletableKeys {
+  readonly session: KeySession;
+  readonly isExhausted: boolean;
+  newKey(kind: KeyKind): Promise<CanaryKey | undefined>;
+  list(instance: Instance): Promise<readonly number[] | undefined>;
+}
+
+export class KeySource implements DeletableKeys {
   readonly session: AccountSession;
   /** The account has reached its limit of new keys per minute. */
   isExhausted = false;

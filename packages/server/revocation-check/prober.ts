@@ -1,5 +1,4 @@
 /** Verifies keys at any instance by any method, and reports each verification to the checker. */
-import { randomInt } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { limits } from '@keyreeve/contract';
 import { monotonicMs } from '../src/foundation/clock.ts';
@@ -8,6 +7,7 @@ import type { Checker } from './checker.ts';
 import type { Asked, AskedOfKey } from './condition.ts';
 import type { ObservedResult } from './history.ts';
 import type { HttpResponse, Instance } from './instance.ts';
+import { pick, randomInt } from './random.ts';
 import { describeRequest, verificationMethods, type VerificationMethod } from './verification-methods.ts';
 
 export interface Target {
@@ -22,7 +22,7 @@ const batchKeys = limits.credentialsPerBatchMax / 4;
 /** After a missing response: otherwise an instance that refuses connections causes a busy loop. */
 const pauseMs = 20;
 
-export const pick = <T>(values: readonly T[]): T => values[randomInt(values.length)] as T;
+export { pick };
 
 export class Prober {
   readonly targets: readonly Target[];

@@ -1,12 +1,14 @@
 /** All requests that verify a key, and how to read their responses. */
-import { randomInt } from 'node:crypto';
 import { identityHeaders } from '@keyreeve/contract';
 import type { ObservedResult } from './history.ts';
 import type { HttpRequest, HttpResponse } from './instance.ts';
+import { pick } from './random.ts';
 
 export interface Key {
   readonly id: number;
   readonly secret: string;
+  /** Valid only from an IP address that no request to `/auth/forward` has: there, a 403 shows that the key is valid. */
+  readonly isElsewhere?: boolean;
   readonly asked?: {
     readonly scope: string | undefined;
     readonly address: string;
@@ -50,7 +52,6 @@ const batchMax = 8;
 /** Envoy sends the client's own method and path; other proxies may send any method. */
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;
 const paths = ['/auth/forward', '/auth/forward/', '/auth/forward/orders/1?x=y', '/auth/forward?scope='] as const;
-const pick = <T>(values: readonly T[]): T => values[randomInt(values.length)] as T;
 
 type Headers = (key: Key) => Record<string, string>;
 
@@ -186,11 +187,21 @@ export const describeRequest = ({ how }: VerificationMethod, { method, path }: H
 
 const keyIdHeader = identityHeaders.keyId.toLowerCase();
 
-function readForward({ status, headers }: HttpResponse, keys: readonly Key[]): readonly ObservedResult[] {
-  const { id, asked } = only(keys);
+function readForward(response: HttpResponse, keys: readonly Key[]): readonly ObservedResult[] {
+  const { status, headers } = response;
+  const { id, asked, isElsewhere } = only(keys);
+  if (status === 403 && isElsewhere) return [isProblemOfPlace(response) ? 'accepted' : 'unknown'];
   if (status === 200) return [headers[keyIdHeader] === String(id) ? 'accepted' : 'wrong_key'];
   if (status === 403 && asked) return ['forbidden'];
   return [status === 401 ? 'rejected' : 'unknown'];
+}
+
+const codesOfPlace: readonly unknown[] = ['address_not_allowed', 'address_unknown', 'wrong_environment'];
+
+/** Another program between the check and the instance can send a 403, too. The response to HEAD has no body. */
+function isProblemOfPlace({ headers, text }: HttpResponse): boolean {
+  if (headers['content-type']?.startsWith('application/problem+json') !== true) return false;
+  return text === '' || codesOfPlace.includes((JSON.parse(text) as { code?: unknown }).code);
 }
 
 const resultOfScopes = (scopes: readonly string[], { asked }: Key): ObservedResult =>

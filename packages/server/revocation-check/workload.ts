@@ -14,7 +14,9 @@ import { clientIpOfProbes, otherScope, scope } from './changed-key.ts';
 import { Checker } from './checker.ts';
 import { DeletionScenario } from './deletion-scenario.ts';
 import { runDisablingScenario } from './disabling-scenario.ts';
+import type { KeyKind } from './history.ts';
 import { Instance } from './instance.ts';
+import { KeySource } from './key-source.ts';
 import { reportLeak } from './leak-report.ts';
 import { runEndingScenario, runNarrowingScenario } from './narrowing-scenario.ts';
 import { runPublicKeyScenario } from './public-key-scenario.ts';
@@ -45,6 +47,8 @@ export interface WorkloadRunOptions {
   readonly onDeleted?: (deletions: number) => void;
 }
 
+/** Half of the keys of a deletion scenario are of a kind that no endpoint creates. */
+const kinds: readonly KeyKind[] = ['created', 'caller', 'imported', 'created', 'created', 'caller'];
 const timeoutMsDefault = 10_000;
 const loopsPerScenario = 4;
 const narrowingLoops = 2;
@@ -121,9 +125,10 @@ export class Workload {
     await this.#findTrustingInstances();
     await this.#findReportedInstances();
     await this.#canaries.declareScopes([otherScope, scope]);
+    const newSource = async (): Promise<KeySource> => new KeySource(await this.#canaries.newAccount(), options);
     const scenarios: DeletionScenario[] = [];
     while (scenarios.length < this.#deletionScenarios && !options.isOver()) {
-      scenarios.push(new DeletionScenario(await this.#canaries.newAccount(), options));
+      scenarios.push(new DeletionScenario(await newSource(), { ...options, newSource, kinds: this.#kinds }));
     }
     this.#scenarios = scenarios;
     const running = [
@@ -159,6 +164,10 @@ export class Workload {
 
   close(): void {
     for (const instance of this.instances) instance.close();
+  }
+
+  get #kinds(): readonly KeyKind[] {
+    return this.#canaries.importsKeys ? kinds : kinds.map((kind) => (kind === 'imported' ? 'created' : kind));
   }
 
   async #verifyBatches(isOver: () => boolean): Promise<void> {

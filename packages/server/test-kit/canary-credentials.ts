@@ -26,7 +26,10 @@ export async function issueCredential(app: TestApp, seconds = 3_600): Promise<Ca
 }
 
 /** @throws Error unless the creation succeeds */
-export async function createCanary(app: TestApp, { headers }: Pick<CanaryCredential, 'headers'>): Promise<NewCanaryKey> {
+export async function createCanary(
+  app: TestApp,
+  { headers }: Pick<CanaryCredential, 'headers'>,
+): Promise<NewCanaryKey> {
   const answer = await app.call('POST', '/auth/canary-keys', { headers });
   if (answer.status !== 201) throw new Error(`no canary key: ${answer.text}`);
   return answer.json as NewCanaryKey;

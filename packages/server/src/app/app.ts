@@ -242,7 +242,11 @@ export class App {
   }
 
   /** The values of the request that a handler receives. */
-  async #call({ route, params }: Match, request: IncomingMessage, principal: AnyCaller | undefined): Promise<RequestCall> {
+  async #call(
+    { route, params }: Match,
+    request: IncomingMessage,
+    principal: AnyCaller | undefined,
+  ): Promise<RequestCall> {
     const parsers = this.#parsers.get(route.contract.id);
     const query = parsers?.checkQuery?.(toRecord(queryOf(request)));
     route.checkHeaders?.((name) => headerOf(request, name));

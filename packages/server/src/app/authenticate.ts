@@ -137,10 +137,7 @@ async function authenticateCanary(
 }
 
 /** @returns undefined unless the text is a valid credential of a revocation check */
-async function canaryOf(
-  { verifier, canaryKeys }: Authenticators,
-  text: string,
-): Promise<CanaryPrincipal | undefined> {
+async function canaryOf({ verifier, canaryKeys }: Authenticators, text: string): Promise<CanaryPrincipal | undefined> {
   const conditions = { clientIp: () => canaryKeys.address, scopes: [canaryScope], isUnlimited: true };
   const key = await verifier.verifyKey(text, conditions);
   // A key with the scope and other IP ranges is no credential.

@@ -27,6 +27,9 @@ export class ConfigError extends Error {
 
 export const processEnvironment = (): Environment => process.env;
 
+/** For `keyreeve prove-revocation --url`, which reads no setting. It is no setting of the service. */
+export const canaryCredential = (): string | undefined => processEnvironment()['KEYREEVE_CANARY_CREDENTIAL'];
+
 /** @throws ConfigError */
 export function readConfig(environment: Environment, { isTerminal = false } = {}): Config {
   const mistakes = unknownNames(environment);

@@ -2,17 +2,20 @@
 import type { Command } from 'commander';
 import { wereKeysImported } from '../foundation/database/installation.ts';
 import { rules } from '../../revocation-check/history.ts';
+import type { OutsideResult } from '../../revocation-check/outside-run.ts';
 import type { LatencySummary } from '../../revocation-check/latencies.ts';
 import type { Report } from '../../revocation-check/report.ts';
 import type { RunResult } from '../../revocation-check/run.ts';
+import { addCredentialCommand } from './canary-credential.ts';
 import { CliCommand, type SetStatus } from './command.ts';
 import { parseCount } from './count.ts';
 import { UsageError } from './failure.ts';
-import { print, table, type OutputOptions } from './output.ts';
+import { collect, print, table, type OutputOptions } from './output.ts';
+import { describeOutside, proveFromOutside, type OutsideOptions, type RunBounds } from './prove-outside.ts';
 import { withInstallation } from './session.ts';
 
-interface ProveOptions extends OutputOptions {
-  readonly instances: string;
+interface ProveOptions extends OutputOptions, OutsideOptions {
+  readonly instances?: string;
   readonly seconds?: string;
   readonly deletions?: string;
   readonly concurrency?: string;
@@ -32,32 +35,72 @@ const description = `Check on running instances that deletions and changes of ke
 
 Creates accounts and keys, verifies the keys on every instance and endpoint while it deletes, changes and rotates keys and disables accounts, compares the results by their times, and removes its accounts and keys. Exits with status 1 after a violation, or if the run proves nothing.
 
-Run it after each deployment, with the configuration of the installation. It loads the instances as much as one processor can.`;
+Run it after each deployment: with --instances and the configuration of the installation, or with --url and a credential from any other machine, which covers deletions only. It loads the instances as much as one processor can.`;
+
+const outsideSecondsWithDeletions = 600;
 
 export function proveRevocationCommand(setStatus: SetStatus): Command {
-  return new CliCommand('prove-revocation')
+  const command = new CliCommand('prove-revocation')
     .description(description)
-    .requiredOption('--instances <urls>', 'base URLs of all instances, separated by commas')
-    .option('--seconds <n>', `duration in seconds (default: ${secondsDefault}; with --deletions: ${secondsMax})`)
+    .option('--instances <urls>', 'base URLs of all instances, separated by commas')
+    .option('--url <url>', 'base URL of an instance, from outside; repeatable', collect)
+    .option('--credential-file <file>', 'with --url: file with the credential, - for standard input')
+    .option('--allow-http', 'with --url: send the credential over plain HTTP')
+    .option('--seed <n>', 'with --url: seed of the random choices (default: random)')
+    .option('--seconds <n>', `duration in seconds (default: ${secondsDefault}; with --deletions: see docs/proof.md)`)
     .option('--deletions <n>', 'stop after this number of deletions')
     .option('--concurrency <n>', `concurrent verifications (default: ${concurrencyDefault})`)
     .json()
-    .examples('keyreeve prove-revocation --instances http://10.0.0.1:8787,http://10.0.0.2:8787')
+    .examples(
+      'keyreeve prove-revocation --instances http://10.0.0.1:8787,http://10.0.0.2:8787',
+      'keyreeve prove-revocation --url https://a.example.com --credential-file canary-credential',
+    )
     .references('docs/proof.md', 'database', 'masterKey')
     .action(async (options: ProveOptions) => {
+      if (options.url) {
+        const found = await runOutside(options);
+        print(options, found, describeOutside(found));
+        setStatus(found.isProven ? 0 : 1);
+        return;
+      }
       const result = await run(options);
       if (options.json || result.report) print(options, result, result.report ? describe(result, result.report) : '');
       else process.stderr.write(`keyreeve: not proven: ${result.reason}${leftBehind(result)}\n`);
       setStatus(result.isProven ? 0 : 1);
     });
+  addCredentialCommand(command);
+  return command;
+}
+
+async function runOutside(options: ProveOptions): Promise<OutsideResult> {
+  if (options.instances !== undefined) throw new UsageError('--instances and --url exclude each other');
+  const bounds = parseBounds(options, outsideSecondsWithDeletions);
+  using interruption = stopOnSignal();
+  return await proveFromOutside(options, { ...bounds, signal: interruption.signal });
+}
+
+/** @param secondsWithDeletions the duration with --deletions and without --seconds */
+function parseBounds(options: ProveOptions, secondsWithDeletions: number): Omit<RunBounds, 'signal'> {
+  const deletions = parseCount('--deletions', options.deletions, deletionsMax);
+  const secondsLeft = deletions === undefined ? secondsDefault : secondsWithDeletions;
+  const seconds = parseCount('--seconds', options.seconds, secondsMax) ?? secondsLeft;
+  const concurrency = parseCount('--concurrency', options.concurrency, concurrencyMax) ?? concurrencyDefault;
+  return { seconds, deletionsMax: deletions, concurrency };
 }
 
 async function run(options: ProveOptions): Promise<RunResult> {
+  if (options.instances === undefined)
+    throw new UsageError(
+      'name the instances: --instances with the configuration of the installation, or --url with a credential (see --help)',
+    );
+  for (const [name, value] of Object.entries({
+    '--credential-file': options.credentialFile,
+    '--allow-http': options.allowHttp,
+    '--seed': options.seed,
+  }))
+    if (value !== undefined) throw new UsageError(`${name} requires --url`);
   const instances = parseInstances(options.instances);
-  const deletions = parseCount('--deletions', options.deletions, deletionsMax);
-  const secondsLeft = deletions === undefined ? secondsDefault : secondsMax;
-  const seconds = parseCount('--seconds', options.seconds, secondsMax) ?? secondsLeft;
-  const concurrency = parseCount('--concurrency', options.concurrency, concurrencyMax) ?? concurrencyDefault;
+  const { seconds, concurrency, deletionsMax: deletions } = parseBounds(options, secondsMax);
   // Loaded here: a static import would delay the start of every command.
   const [{ canariesOf }, { runRevocationCheck }] = await Promise.all([
     import('./canaries.ts'),

@@ -28,8 +28,11 @@ const listAccounts = sql<{ id: string }>(
 );
 
 /** @param range of canary keys, as stored */
-export const listCanaryKeys = (reader: Pick<Reader, 'all'>, accountId: string, range: string): Promise<CanaryKeyRow[]> =>
-  reader.all(listKeys, [accountId, range]);
+export const listCanaryKeys = (
+  reader: Pick<Reader, 'all'>,
+  accountId: string,
+  range: string,
+): Promise<CanaryKeyRow[]> => reader.all(listKeys, [accountId, range]);
 
 export const findCanaryKey = (
   reader: Pick<Reader, 'get'>,

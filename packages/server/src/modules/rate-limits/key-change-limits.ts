@@ -22,7 +22,9 @@ export interface ManagedChangeLimits {
 export const isCounted = (principal: Principal): principal is AccountPrincipal | KeyPrincipal =>
   principal.kind === 'account' || principal.kind === 'key';
 
-export const isCountedCreator = (principal: Principal): principal is AccountPrincipal | KeyPrincipal | CanaryPrincipal =>
+export const isCountedCreator = (
+  principal: Principal,
+): principal is AccountPrincipal | KeyPrincipal | CanaryPrincipal =>
   isCounted(principal) || principal.kind === 'canary';
 
 interface Counter {

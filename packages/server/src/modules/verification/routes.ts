@@ -9,7 +9,14 @@ import { DomainError } from '../../foundation/errors.ts';
 import { isIpAddress } from '../../foundation/ip-address.ts';
 import type { LimitOutcome } from '../key-limits/key-limits.ts';
 import type { CanaryPrincipal } from '../../foundation/principal.ts';
-import type { AcceptedKey, BatchVerificationResult, Conditions, Question, VerificationResult, Verifier } from './verify.ts';
+import type {
+  AcceptedKey,
+  BatchVerificationResult,
+  Conditions,
+  Question,
+  VerificationResult,
+  Verifier,
+} from './verify.ts';
 
 /**
  * The caller is already authenticated as a service, or by the credential of a revocation check, which verifies its canary keys

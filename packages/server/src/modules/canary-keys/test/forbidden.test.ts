@@ -14,8 +14,7 @@ const forms: readonly ((key: string) => Headers)[] = [bearer, (key) => ({ 'x-api
 
 /** Routes that read a credential, except those for canary keys and verification. */
 const closed: readonly RouteContract[] = allRoutes.filter(
-  ({ auth }) =>
-    auth !== 'none' && auth !== 'any_credential' && auth !== 'service_key' && auth !== 'canary_credential',
+  ({ auth }) => auth !== 'none' && auth !== 'any_credential' && auth !== 'service_key' && auth !== 'canary_credential',
 );
 
 function targetOf({ path, params }: RouteContract, accountId: string, keyId: number): string {

@@ -1,0 +1,120 @@
+/** `keyreeve prove-revocation --url …`: the revocation check from outside, with a credential instead of the database. */
+import { isLoopback } from '../foundation/ip-address.ts';
+import { rules } from '../../revocation-check/history.ts';
+import type { OutsideResult } from '../../revocation-check/outside-run.ts';
+import { readCredential } from './canary-credential.ts';
+import { UsageError } from './failure.ts';
+import { table, version } from './output.ts';
+
+export interface OutsideOptions {
+  readonly url?: readonly string[];
+  readonly credentialFile?: string;
+  readonly allowHttp?: true;
+  readonly seed?: string;
+}
+
+export interface RunBounds {
+  readonly seconds: number;
+  readonly deletionsMax: number | undefined;
+  readonly concurrency: number;
+  readonly signal: AbortSignal;
+}
+
+const seedMax = 2 ** 32 - 1;
+
+/** @throws UsageError */
+export async function proveFromOutside(options: OutsideOptions, bounds: RunBounds): Promise<OutsideResult> {
+  const { url: urls = [], credentialFile, allowHttp = false, seed: seedText } = options;
+  for (const url of urls) assertUsable(url, allowHttp);
+  const plain = urls.map((url) => url.replace(/\/+$/, ''));
+  if (new Set(plain).size < plain.length) throw new UsageError('--url names an instance twice');
+  const seed = seedText === undefined ? undefined : parseSeed(seedText);
+  const credential = await readCredential(credentialFile);
+  const { runOutside } = await import('../../revocation-check/outside-run.ts');
+  const { deletionsMax, ...others } = bounds;
+  return runOutside({
+    ...others,
+    urls: plain,
+    credential: credential.reveal(),
+    version,
+    ...(deletionsMax === undefined ? {} : { deletionsMax }),
+    ...(seed === undefined ? {} : { seed }),
+  });
+}
+
+function assertUsable(url: string, allowHttp: boolean): void {
+  const parsed = URL.parse(url);
+  const isBase = parsed !== null && /^https?:$/.test(parsed.protocol) && parsed.search === '' && parsed.hash === '';
+  // A URL may have a password, which messages would repeat.
+  if (!isBase || parsed.username !== '' || parsed.password !== '')
+    throw new UsageError('--url must be like https://a.example.com, without user, query and fragment');
+  const host = parsed.hostname.replaceAll(/^\[|\]$/g, '');
+  if (parsed.protocol === 'https:' || isLoopback(host) || allowHttp) return;
+  throw new UsageError(
+    `--url ${url} is plain HTTP, so the network would see the credential; use https, or --allow-http on a network that you trust`,
+  );
+}
+
+function parseSeed(text: string): number {
+  const seed = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN;
+  if (!(seed <= seedMax)) throw new UsageError(`--seed must be a whole number from 0 to ${seedMax}, not “${text}”`);
+  return seed;
+}
+
+export function describeOutside(result: OutsideResult): string {
+  const { report, reason, checker, credential, instances, leftBehind } = result;
+  const conclusion =
+    reason === null
+      ? 'Proven: every verification of a canary key that started after the response to its deletion was rejected.'
+      : `Not proven: ${reason}.`;
+  const examples = (report?.examples ?? []).map(({ rule, explanation }) => `- ${rules[rule]}:\n  ${explanation}`);
+  const about = [
+    ['checker', `keyreeve ${checker.version}, Node ${checker.node}`],
+    ...instances.flatMap(describeInstance),
+    ['credential', credential ? `key ${credential.keyId}, expires ${credential.expiresAt}` : 'not accepted'],
+    ['started', result.startedAt],
+    ['ended', result.endedAt],
+    ['seconds', String(result.seconds)],
+    ['seed', String(result.seed)],
+  ];
+  const counts = report
+    ? [
+        ['verifications', number(report.verifications.total)],
+        ['  accepted', number(report.verifications.accepted)],
+        ['  rejected', number(report.verifications.refused)],
+        ['  without a result', number(report.verifications.unknown)],
+        ['  started after the response to a deletion', number(report.verifications.afterRevocation)],
+        ['deletions', number(report.deletions.acknowledged)],
+        ['deletions without a result', number(report.deletions.unknown)],
+        ['lists compared', number(report.lists)],
+        ['violations', report.violations === 0 ? 'none' : number(report.violations)],
+        ['longest time from a response to the start of an accepted verification', ms(report.acceptedAfterMsMax)],
+        ['shortest time from a response to the start of a rejected verification', ms(report.refusedAfterMsMin)],
+      ]
+    : [];
+  const notes = [
+    ...result.warnings.map((text) => `Warning: ${text}.`),
+    ...(leftBehind.length === 0
+      ? []
+      : [`These canary keys could not be deleted. They expire by themselves: ${leftBehind.join(' ')}`]),
+    'Not covered by this credential:',
+    ...result.notCovered.map((text) => `- ${text}`),
+  ];
+  return [conclusion, ...examples, '', table(['WHAT', 'RESULT'], [...about, ...counts]), '', ...notes].join('\n');
+}
+
+function describeInstance(instance: OutsideResult['instances'][number]): string[][] {
+  const { url, verdicts, processes, clockDifferenceMs, cachedResponses } = instance;
+  const described = processes.map(
+    ({ id, version: of, node, database }) => `keyreeve ${of}, Node ${node}, ${database}, ${id}`,
+  );
+  return [
+    ['instance', `${url} (${number(verdicts)})`],
+    ...(described.length === 0 ? ['version not known'] : described).map((text) => ['  process', text]),
+    ...(clockDifferenceMs === null ? [] : [['  clock difference', `${clockDifferenceMs} ms`]]),
+    ...(cachedResponses === 0 ? [] : [['  responses from a cache', number(cachedResponses)]]),
+  ];
+}
+
+const number = (value: number): string => value.toLocaleString('en');
+const ms = (value: number | null): string => (value === null ? 'none' : `${value.toFixed(3)} ms`);
