@@ -179,7 +179,8 @@ export class OutsideWorkload {
     const { checker, instances } = this;
     const caller = { id: keyId, secret: this.#options.credential, accountId, kind: 'caller' } as const;
     const prober = new Prober(instances, checker, caller);
-    checker.addKey(keyId, accountId, monotonicMs(), 'caller');
+    // As a key of another account: lists of canary keys do not contain the credential.
+    checker.addKey(keyId, `${accountId} (credential)`, monotonicMs(), 'caller');
     const onDescribed = (instance: Instance, description: Description): void => this.#describe(instance, description);
     const source = new CanaryKeySource(this.session, { instances, checker, prober, onDescribed });
     this.#prober = prober;

@@ -29,7 +29,8 @@ export function addCredentialCommand(parent: CliCommand): void {
     .json()
     .examples('keyreeve prove-revocation credential --expires 30m > canary-credential')
     .reads('database', 'masterKey')
-    .action(issue);
+    // The parser gives --json to the command above, which has it too.
+    .action((_options: unknown, command: CliCommand) => issue(command.optsWithGlobals()));
 }
 
 async function issue(options: IssueOptions): Promise<void> {
