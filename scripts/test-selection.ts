@@ -20,6 +20,7 @@ export const slowFiles: readonly string[] = [
   'packages/server/test/e2e/kubernetes.test.ts',
   'packages/server/test/e2e/npm.test.ts',
   'packages/server/test/e2e/package.test.ts',
+  'packages/server/test/e2e/prove-outside.test.ts',
   'packages/server/test/e2e/prove-revocation.test.ts',
   'packages/server/test/e2e/proxies.test.ts',
   'packages/server/test/limits/limits.test.ts',

@@ -3,7 +3,7 @@ import Type, { type Static } from 'typebox';
 import { CreatedKey, keyFields, keyTimes } from './api-keys.ts';
 import { limits } from './limits.ts';
 import type { RouteContract } from './route.ts';
-import { Instant, KeyId, Message, Text } from './schemas.ts';
+import { AccountId, Instant, KeyId, Message, Text } from './schemas.ts';
 
 const strict = { additionalProperties: false } as const;
 const ofCredential = { tag: 'Revocation check', auth: 'canary_credential' } as const;
@@ -12,24 +12,20 @@ const credentialErrors = ['invalid_service_key', 'ambiguous_credentials'] as con
 export const CreatedCanaryKey = Type.Object({ ...CreatedKey.properties, expiresAt: Instant }, strict);
 export type CreatedCanaryKey = Static<typeof CreatedCanaryKey>;
 
-export const CanaryKeyList = Type.Object(
+export const CanaryKey = Type.Object({ ...keyFields, ...keyTimes, expiresAt: Instant }, strict);
+export const CanaryCredential = Type.Object({ keyId: KeyId, accountId: AccountId, expiresAt: Instant }, strict);
+export const CanaryInstance = Type.Object(
   {
-    apiKeys: Type.Array(Type.Object({ ...keyFields, ...keyTimes, expiresAt: Instant }, strict)),
-    credential: Type.Object(
-      { keyId: KeyId, accountId: Text('acc_3K9vQm1ZyT4cW8nB6pXr2L'), expiresAt: Instant },
-      strict,
-    ),
-    instance: Type.Object(
-      {
-        id: Text('ins_3K9vQm1ZyT4cW8nB6pXr2L', 'Of the process that answers; new at each start'),
-        version: Text('0.2.0'),
-        node: Text('v26.10.0'),
-        database: Type.Enum(['sqlite', 'postgres']),
-        now: Instant,
-      },
-      strict,
-    ),
+    id: Text('ins_3K9vQm1ZyT4cW8nB6pXr2L', 'Of the process that answers; new at each start'),
+    version: Text('0.2.0'),
+    node: Text('v26.10.0'),
+    database: Type.Enum(['sqlite', 'postgres']),
+    now: Instant,
   },
+  strict,
+);
+export const CanaryKeyList = Type.Object(
+  { apiKeys: Type.Array(CanaryKey), credential: CanaryCredential, instance: CanaryInstance },
   strict,
 );
 export type CanaryKeyList = Static<typeof CanaryKeyList>;

@@ -2,6 +2,7 @@
  * The fixed bounds that a caller or an operator can reach, by subject: the value, its unit (in the name) and its meaning.
  * `npm run docs` writes `docs/limits.md` from these tables. The operator's settings are in the server's `settings.ts`.
  */
+import { canaryLimits } from './canary-limits.ts';
 import { consoleLimits } from './console-limits.ts';
 import { deliveryLimits } from './delivery-limits.ts';
 import { leakLimits } from './leak-limits.ts';
@@ -96,13 +97,6 @@ const credentials = {
     900,
     'Time after its issue for which an ended short-lived secret is refused as `expired`. Later: as `not_found`.',
   ),
-  canaryCredentialSeconds: limit(
-    3_600,
-    'Lifetime of a credential for the revocation check, if its issue sets no other.',
-  ),
-  canaryCredentialSecondsMax: limit(86_400, 'Longest lifetime of such a credential: a day.'),
-  // Longer than a run waits for the outcome of a deletion.
-  canaryKeySeconds: limit(900, 'Lifetime of a canary key.'),
   assertionSecondsMax: limit(120, 'Lifetime of an assertion: `exp` − `iat`.'),
   assertionSkewSeconds: limit(60, 'Difference of `iat` of an assertion from the server’s time.'),
   assertionIdCharsMin: limit(16, 'The claim `jti` of an assertion: the shortest.'),
@@ -191,11 +185,6 @@ const signIns = {
   managedChangesPerHourMax: limit(
     30_000,
     'Changes of service accounts and their keys by the management keys of one account in an hour, except disabling. More: 429.',
-  ),
-  // Each writes two audit events, and an event is deleted only by the retention.
-  canaryKeysPerHourMax: limit(
-    6_000,
-    'Canary keys that one credential for the revocation check creates in an hour. More: 429.',
   ),
   leakReportsPerHourMax: limit(
     60,
@@ -372,6 +361,7 @@ export const limitGroups = {
   'Queues of a worker': queues,
   Console: consoleLimits,
   Leaks: leakLimits,
+  'Revocation check': canaryLimits,
   Passkeys: passkeyLimits,
   'Mail and webhooks': deliveryLimits,
   'Import and administration': operations,
@@ -387,6 +377,7 @@ export const limitTable = {
   ...queues,
   ...consoleLimits,
   ...leakLimits,
+  ...canaryLimits,
   ...passkeyLimits,
   ...deliveryLimits,
   ...operations,

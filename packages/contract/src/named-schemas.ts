@@ -15,6 +15,7 @@ import * as administration from './admin-schemas.ts';
 import * as keyChanges from './api-key-changes.ts';
 import * as apiKeyList from './api-key-list.ts';
 import * as apiKeys from './api-keys.ts';
+import * as canaryKeys from './canary-keys.ts';
 import * as consoleSession from './console.ts';
 import * as keyLimits from './key-limits.ts';
 import * as githubLeaks from './github-leaks.ts';
@@ -115,6 +116,11 @@ export const responseSchemas: Readonly<Record<string, TSchema>> = {
   ApiKeyUsageEntry: keyUsage.UsageEntry,
   ApiKeyUsage: keyUsage.KeyUsage,
   CreatedServiceAccountKey: serviceAccountKeys.CreatedServiceAccountKey,
+  CreatedCanaryKey: canaryKeys.CreatedCanaryKey,
+  CanaryKey: canaryKeys.CanaryKey,
+  CanaryCredential: canaryKeys.CanaryCredential,
+  CanaryInstance: canaryKeys.CanaryInstance,
+  CanaryKeyList: canaryKeys.CanaryKeyList,
   ServiceAccountLimits: serviceAccountKeys.ServiceAccountLimits,
   ServiceAccountEntitlements: serviceAccountKeys.ServiceAccountEntitlements,
   GrantableScope: scopes.GrantableScope,

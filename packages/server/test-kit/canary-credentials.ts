@@ -1,4 +1,5 @@
 /** Credentials of a revocation check from outside, for tests. */
+import { systemClock } from '../src/foundation/clock.ts';
 import { FakeClock } from './fake-clock.ts';
 import { bearer, newApp, operator, type TestApp, type TestAppOptions } from './new-app.ts';
 
@@ -18,7 +19,7 @@ export interface NewCanaryKey {
 
 /** The clock of PostgreSQL counts for an expiry, too, so the test starts at the current time. */
 export const newCanaryApp = (options: TestAppOptions = {}): Promise<TestApp> =>
-  newApp({ clock: new FakeClock(Date.now()), ...options });
+  newApp({ clock: new FakeClock(systemClock.now()), ...options });
 
 export async function issueCredential(app: TestApp, seconds = 3_600): Promise<CanaryCredential> {
   const { keyId, accountId, secret } = await app.service.services.canaryKeys.issue(operator, seconds);

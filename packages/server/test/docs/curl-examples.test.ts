@@ -11,7 +11,8 @@ import {
   type Problem,
   type RouteContract,
 } from '@keyreeve/contract';
-import { bearer, goodPassword, newApp, type TestApp } from '../../test-kit/new-app.ts';
+import { issueCredential, newCanaryApp } from '../../test-kit/canary-credentials.ts';
+import { bearer, goodPassword, type TestApp } from '../../test-kit/new-app.ts';
 import { githubSettings, publishedVector } from '../../test-kit/github.ts';
 import { optionalRoutes } from '../../test-kit/optional-routes.ts';
 import { newTempFolder } from '../../test-kit/temp-folder.ts';
@@ -38,7 +39,7 @@ function commandsOf(page: string): { readonly variables: string; readonly comman
 async function environmentOf(
   app: TestApp,
   { auth }: RouteContract,
-  keys: { readonly SERVICE_KEY: string; readonly MANAGEMENT_KEY: string },
+  keys: { readonly SERVICE_KEY: string; readonly MANAGEMENT_KEY: string; readonly CANARY_CREDENTIAL: string },
 ): Promise<Record<string, string>> {
   const caller = auth === 'administrator' ? await newAdministrator(app) : await app.signIn();
   const headers = bearer(caller.accessToken);
@@ -81,9 +82,13 @@ test('every curl command of the reference page runs as it stands, and its route 
   if (!hasCurl(t)) return;
   using folder = newTempFolder();
   const environment = { ...optionalRoutes, ...githubSettings(folder.path, publishedVector) };
-  await using app = await newApp({ environment });
+  await using app = await newCanaryApp({ environment });
   await app.createAccount('ada@example.com');
-  const keys = { SERVICE_KEY: await app.serviceKey(), MANAGEMENT_KEY: (await newBackend(app)).key };
+  const keys = {
+    SERVICE_KEY: await app.serviceKey(),
+    MANAGEMENT_KEY: (await newBackend(app)).key,
+    CANARY_CREDENTIAL: (await issueCredential(app)).secret,
+  };
   const { text: page } = await app.call('GET', '/docs');
   const { variables, commands } = commandsOf(page);
   const names = [...variables.matchAll(/^(\w+)=/gm)].map(([, name]) => name);

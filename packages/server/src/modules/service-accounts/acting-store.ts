@@ -49,15 +49,13 @@ const validKey = (
      and (k.lookup = $4 or exists (
        select 1 from api_key_secrets s where s.key_id = k.id and s.lookup = $4 and s.expires_at > ${now}))
      and k.addresses is not distinct from $5`;
-const lockValid = (name: string, scope: string) =>
-  sql<{ id: string }>(name, {
-    sqlite: validKey('sqlite', '$3', scope),
-    postgres: `${validKey('postgres', `greatest($3, ${databaseTime.postgres})`, scope)} for share of a, k`,
-  });
-const lockKey = {
-  key: lockValid('lock_management_key', manageScope),
-  canary: lockValid('lock_canary_credential', canaryScope),
-} as const;
+const lockKeyText = (scope: string): Record<Dialect, string> => ({
+  sqlite: validKey('sqlite', '$3', scope),
+  postgres: `${validKey('postgres', `greatest($3, ${databaseTime.postgres})`, scope)} for share of a, k`,
+});
+const lockManagementKey = sql<{ id: string }>('lock_management_key', lockKeyText(manageScope));
+const lockCanaryCredential = sql<{ id: string }>('lock_canary_credential', lockKeyText(canaryScope));
+const lockCallingKey = { key: lockManagementKey, canary: lockCanaryCredential } as const;
 
 /**
  * On PostgreSQL, locks an account until the end of the transaction. Changes of its managers lock it too: a later statement
@@ -95,4 +93,4 @@ export const lockCallingKeyTx = async (
   tx: Transaction,
   { kind, keyId, accountId, lookup, addresses }: KeyPrincipal | CanaryPrincipal,
   now: number,
-): Promise<boolean> => (await tx.get(lockKey[kind], [keyId, accountId, now, lookup, addresses])) !== undefined;
+): Promise<boolean> => (await tx.get(lockCallingKey[kind], [keyId, accountId, now, lookup, addresses])) !== undefined;

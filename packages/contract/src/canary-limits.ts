@@ -1,0 +1,11 @@
+/** Limits of the revocation check from outside. Part of the tables in limits.ts. */
+import { limit, type Limits } from './limit-definition.ts';
+
+export const canaryLimits = {
+  canaryCredentialSeconds: limit(3_600, 'Lifetime of a credential, if its issue sets no other.'),
+  canaryCredentialSecondsMax: limit(86_400, 'Longest lifetime of a credential: a day.'),
+  // Longer than a run waits for the outcome of a deletion.
+  canaryKeySeconds: limit(900, 'Lifetime of a canary key.'),
+  // Each writes two audit events, which only the retention deletes.
+  canaryKeysPerHourMax: limit(6_000, 'Canary keys that one credential creates in an hour. More: 429.'),
+} as const satisfies Limits;
