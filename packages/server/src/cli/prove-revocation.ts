@@ -47,7 +47,10 @@ export function proveRevocationCommand(setStatus: SetStatus): Command {
     .option('--credential-file <file>', 'with --url: file with the credential, - for standard input')
     .option('--allow-http', 'with --url: send the credential over plain HTTP')
     .option('--seed <n>', 'with --url: seed of the random choices (default: random)')
-    .option('--seconds <n>', `duration in seconds (default: ${secondsDefault}; with --deletions: see docs/proof.md)`)
+    .option(
+      '--seconds <n>',
+      `duration in seconds (default: ${secondsDefault}; with --deletions ${secondsMax}, and with --url ${outsideSecondsWithDeletions})`,
+    )
     .option('--deletions <n>', 'stop after this number of deletions')
     .option('--concurrency <n>', `concurrent verifications (default: ${concurrencyDefault})`)
     .json()
