@@ -3,22 +3,19 @@
  * new key for an existing database would invalidate every credential in it. An empty database is initialised only if there is
  * no trace of an earlier installation.
  */
-import { randomBytes } from 'node:crypto';
-import { existsSync, linkSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { existsSync, statSync } from 'node:fs';
 import type { Clock } from '../foundation/clock.ts';
 import { ConfigError, type Config } from './config.ts';
-import { masterKey } from './config-values.ts';
-import { deriveKeys, masterKeyBytes, type InstallationKeys } from '../foundation/crypto/master-key.ts';
+import { deriveKeys, type InstallationKeys } from '../foundation/crypto/master-key.ts';
 import type { RootKeys } from '../foundation/crypto/root-key.ts';
 import { describeDatabase, openDatabase, type EmbeddedWriter } from '../foundation/database/database.ts';
 import type { Db } from '../foundation/database/db.ts';
 import { LateAuditKey } from '../foundation/database/late-audit-key.ts';
 import { findInstallation } from '../foundation/database/installation.ts';
 import { claimRootKeys } from './installation-keys.ts';
-import { markAsInitialised, markAsNew, masterKeyPath, refusalBeside, tracesOfEarlier } from './earlier-installation.ts';
+import { markAsInitialised, masterKeyPath, refusalBeside, tracesOfEarlier } from './earlier-installation.ts';
+import { createMasterKey, readMasterKey } from './master-key-file.ts';
 import { isForbidden } from '../foundation/database/unavailable.ts';
-import { readSecretFile } from '../foundation/secret-file.ts';
 import { countMissingMigrations, isEmptyDatabase, migrate, SchemaError } from '../foundation/database/migrate.ts';
 
 export interface Installation {
@@ -156,33 +153,4 @@ async function loadMasterKey(databasePath: string, databaseExists: boolean, conf
     await createMasterKey(path);
   }
   return readMasterKey(path, config);
-}
-
-function readMasterKey(path: string, { mayReadWorldReadableSecrets: mayBeWorldReadable }: Config): Buffer {
-  let text: string;
-  try {
-    text = readSecretFile(path, `the master key ${path}`, { mayBeWorldReadable });
-  } catch (error) {
-    throw new ConfigError([error instanceof Error ? error.message : String(error)]);
-  }
-  const key = /^[A-Za-z0-9_-]{43}$/.test(text) ? masterKey(text) : undefined;
-  if (!key) throw new ConfigError([`the master key ${path} is damaged: expected 43 characters of base64url`]);
-  return key;
-}
-
-/** Links a complete draft to the path: of two processes that start at the same time, one creates the file and both read it. */
-async function createMasterKey(path: string): Promise<void> {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  await markAsNew(path);
-  // A random suffix: in a container, the process has the same id at each start.
-  const draft = `${path}.${randomBytes(8).toString('hex')}`;
-  const text = `${randomBytes(masterKeyBytes).toString('base64url')}\n`;
-  try {
-    writeFileSync(draft, text, { flag: 'wx', mode: 0o600, flush: true });
-    linkSync(draft, path);
-  } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
-  } finally {
-    rmSync(draft, { force: true });
-  }
 }

@@ -6,12 +6,13 @@ import { keyPrefixWarnings } from '../modules/api-keys/key-prefixes.ts';
 import { catalogueWarnings } from '../modules/scope-catalogue/warnings.ts';
 import { recordEarlierPrefix } from '../modules/api-keys/store.ts';
 import { monotonicMs, type Clock } from '../foundation/clock.ts';
-import { describeConfig, processEnvironment, type Config, type Environment } from './config.ts';
+import { ConfigError, describeConfig, processEnvironment, type Config, type Environment } from './config.ts';
 import { warningsOf } from './config-warnings.ts';
 import type { Argon2Parameters } from '../foundation/crypto/password.ts';
 import type { DatabaseReplacedError, FileIdentity } from '../foundation/database/file-identity.ts';
 import type { EmbeddedWriter } from '../foundation/database/database.ts';
 import { durabilityOf } from '../foundation/database/durability.ts';
+import { isMasterKeyTx } from '../foundation/database/root-keys.ts';
 import { pingDatabase } from '../foundation/database/installation.ts';
 import { assertEnvironments } from './environments-check.ts';
 import { adminListener, type MetricsPage } from './admin-listener.ts';
@@ -219,6 +220,7 @@ async function startPublic(installation: OpenedInstallation, options: ServiceOpt
       onDamage: ({ message }) => log.error({ event: 'deletion_journal_damaged', detail: message }),
       onLost: (lost) => log.warn({ event: 'deletion_journal_ahead', ...lost, detail: aheadHint }),
     });
+    await announce(services, installation, log);
     const { trustedProxies, corsOrigins } = config;
     const linkPages = linkPagesOf(config, publicUrl);
     const described = describeConfig(options.environment ?? processEnvironment());
@@ -248,6 +250,22 @@ async function startPublic(installation: OpenedInstallation, options: ServiceOpt
     server.closeAllConnections();
     throw error;
   }
+}
+
+/**
+ * Records the master key of this instance, so that a rotation does not remove it while the instance runs.
+ * @throws ConfigError if a rotation has removed the master key since this process has opened the installation
+ */
+async function announce({ minutes }: Services, { rootKeys }: OpenedInstallation, log: Log): Promise<void> {
+  const { masterKeyId } = rootKeys;
+  const isKnown = await minutes
+    .announce((tx) => isMasterKeyTx(tx, masterKeyId))
+    .catch((error: unknown) => {
+      // Verifications need no writes, so the instance starts. It is recorded as soon as writes succeed.
+      log.warn({ event: 'overview_not_written', err: error });
+      return true;
+    });
+  if (!isKnown) throw new ConfigError([`the master key ${masterKeyId} was removed by a rotation; use the new one`]);
 }
 
 export interface AdminListener {

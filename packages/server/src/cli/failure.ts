@@ -5,6 +5,7 @@ import { ConfigError } from '../app/config.ts';
 import { JournalError } from '../modules/deletion-journal/files.ts';
 import { FileInUseError } from '../foundation/database/retire-sqlite-file.ts';
 import { DomainError } from '../foundation/errors.ts';
+import { RotationError } from '../modules/master-key/rotation.ts';
 import { JobFailure } from '../modules/outbox/outbox.ts';
 import { describeDatabaseFailure } from './database-failure.ts';
 
@@ -16,6 +17,7 @@ export const isRefusal = (error: unknown): error is Error =>
   error instanceof BackupError ||
   error instanceof JournalError ||
   error instanceof FileInUseError ||
+  error instanceof RotationError ||
   error instanceof JobFailure;
 
 /** @returns one line, or several for several errors */

@@ -10,6 +10,7 @@ import { importCommand } from './import.ts';
 import { journalCommand } from './journal.ts';
 import { keyCommand } from './key.ts';
 import { mailCommand } from './mail.ts';
+import { masterKeyCommand } from './master-key.ts';
 import { migrateCommand } from './migrate.ts';
 import { moveCommand } from './move.ts';
 import { version } from './output.ts';
@@ -36,6 +37,7 @@ export function createProgram(setStatus: SetStatus): CliCommand {
     serviceAccountCommand(),
     scopeCommand(),
     signingKeyCommand(),
+    masterKeyCommand(),
     webhookCommand(setStatus),
     importCommand(setStatus),
     auditCommand(setStatus),

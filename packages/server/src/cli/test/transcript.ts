@@ -7,7 +7,7 @@
  *     ! what it prints on standard error
  *     [exit 64]                               (left out when it is 0)
  *
- * `<ACCOUNT>`, `<KEY-ID>`, `<KEY>`, `<HINT>`, `<KID>`, `<MASTER-KEY-ID>`, `<PASSWORD>` and `<CHECKPOINT>` stand for what differs from run to run; `<KEY-2>` for another
+ * `<ACCOUNT>`, `<KEY-ID>`, `<KEY>`, `<HINT>`, `<KID>`, `<MASTERKEY>`, `<PASSWORD>` and `<CHECKPOINT>` stand for what differs from run to run; `<KEY-2>` for another
  * of the same kind. A placeholder means the same text wherever it stands, in commands as well,
  * and two placeholders never mean the same. `<TIME>` is any time.
  * Two spaces or more stand for any such gap, because columns are as wide as ids are long. All else is literal.
@@ -37,10 +37,10 @@ const kinds: Readonly<Record<string, string>> = {
   CHECKPOINT: String.raw`kra1\.[0-9a-z-]+\.[\w-]{43}`,
   WEBHOOK: String.raw`whe_[0-9A-Za-z]{22}`,
   SECRET: String.raw`whsec_[0-9A-Za-z+/]{43}=`,
-  'MASTER-KEY-ID': String.raw`[0-9a-f]{16}`,
+  MASTERKEY: String.raw`[0-9a-f]{16}`,
   TIME: String.raw`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z`,
 };
-const placeholder = /<(KEY-ID|MASTER-KEY-ID|[A-Z]+)(?:-\d+)?>/g;
+const placeholder = /<(KEY-ID|[A-Z]+)(?:-\d+)?>/g;
 
 export function parseTranscript(text: string): Step[] {
   const lines = text.split('\n').filter((line) => !line.startsWith('#'));

@@ -1,6 +1,6 @@
 /** SQL of the wrapped root keys (`crypto/root-key.ts`). */
 import type { WrappedRootKey } from '../crypto/root-key.ts';
-import type { Reader, Transaction } from './db.ts';
+import type { Db, Reader, Transaction } from './db.ts';
 import { sql } from './sql.ts';
 
 const insertRootKey = sql(
@@ -16,6 +16,51 @@ const selectRootKeys = sql<WrappedRootKey>(
 
 /** @returns the wrappings of all versions by all master keys; none in a database that was not initialised */
 export const listRootKeys = (reader: Reader): Promise<WrappedRootKey[]> => reader.all(selectRootKeys);
+
+// No other rotation, and no start of an instance, at the same time. On SQLite, the write transaction is the lock.
+const lockTable = sql('lock_root_keys', { sqlite: 'select null', postgres: 'lock table root_keys in exclusive mode' });
+export const lockRootKeysTx = async (tx: Transaction): Promise<void> => void (await tx.all(lockTable));
+
+const selectMasterKey = sql<{ found: number }>('find_master_key', {
+  sqlite: 'select 1 as found from root_keys where master_key_id = $1',
+  // Waits for a rotation that has locked the table.
+  postgres: 'select 1 as found from root_keys where master_key_id = $1 for share',
+});
+
+/** Whether the master key opens the installation; that stays so until the transaction ends. */
+export const isMasterKeyTx = async (tx: Transaction, masterKeyId: string): Promise<boolean> =>
+  (await tx.get(selectMasterKey, [masterKeyId])) !== undefined;
+
+// SQLite overwrites the deleted content with zeros. The other copies: `eraseDeleted`.
+const overwriteDeleted = sql('overwrite_deleted', { sqlite: 'pragma secure_delete = on', postgres: 'select null' });
+const deleteRows = sql('delete_root_keys_of_generation', 'delete from root_keys where generation = $1');
+
+/** Removes all wrappings by a master key. Call {@link eraseDeleted} after the commit. @returns their number */
+export async function deleteGenerationTx(tx: Transaction, generation: number): Promise<number> {
+  await tx.all(overwriteDeleted);
+  return tx.run(deleteRows, [generation]);
+}
+
+// Deleted content remains in the write-ahead log of SQLite and in the pages of PostgreSQL.
+const erase = sql<{ busy?: number }>('erase_deleted_root_keys', {
+  sqlite: 'pragma wal_checkpoint(truncate)',
+  postgres: 'vacuum full root_keys',
+});
+/** Each attempt on SQLite waits 5 s for readers. */
+const eraseAttemptsMax = 3;
+
+/**
+ * Removes deleted wrappings from the files of the database.
+ * @returns false if another process, such as a backup, reads an earlier state of SQLite all the time
+ * @throws DomainError `unavailable`
+ */
+export async function eraseDeleted(db: Db): Promise<boolean> {
+  for (let attempt = 1; attempt <= eraseAttemptsMax; attempt++) {
+    const [row] = await db.all(erase);
+    if (row?.busy !== 1) return true;
+  }
+  return false;
+}
 
 /** @returns whether the row was inserted; false if another wrapping has its version and generation */
 export async function insertRootKeyTx(tx: Transaction, row: WrappedRootKey): Promise<boolean> {

@@ -82,6 +82,10 @@ export type AuditAction =
   /** The retention has removed the events before the time in the details. */
   | 'audit.cut'
   | 'installation.journal_replayed'
+  /** A rotation of the master key: both master keys open the installation until it is finished or cancelled. */
+  | 'installation.master_key_rotation_started'
+  | 'installation.master_key_rotation_finished'
+  | 'installation.master_key_rotation_cancelled'
   | 'installation.moved'
   | 'installation.restored';
 

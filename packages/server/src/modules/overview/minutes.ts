@@ -5,9 +5,16 @@
 import { limits } from '@keyreeve/contract';
 import { dayMs, type Clock } from '../../foundation/clock.ts';
 import { randomId } from '../../foundation/crypto/secret.ts';
-import type { Db } from '../../foundation/database/db.ts';
+import type { Db, Transaction } from '../../foundation/database/db.ts';
 import type { VerificationDurations } from '../verification/durations.ts';
-import { deleteInstance, deleteOldMinutes, saveMinutes, type InstanceRow, type MinuteRow } from './store.ts';
+import {
+  deleteInstance,
+  deleteOldMinutes,
+  saveInstanceTx,
+  saveMinutes,
+  type InstanceRow,
+  type MinuteRow,
+} from './store.ts';
 
 /** Counts by result. Absent results are 0. */
 export type ByResult = Readonly<Record<string, number>>;
@@ -57,6 +64,20 @@ export class Minutes {
     this.#last = this.#read();
   }
 
+  /**
+   * Records that this process has started, and with which master key. A rotation of the master key waits for it.
+   * @param mayStart runs in the same transaction
+   * @returns whether the process may start
+   * @throws DomainError `unavailable`
+   */
+  async announce(mayStart: (tx: Transaction) => Promise<boolean>): Promise<boolean> {
+    return this.#options.db.transaction(async (tx) => {
+      if (!(await mayStart(tx))) return false;
+      await saveInstanceTx(tx, this.#rowAt(this.#startedAt));
+      return true;
+    });
+  }
+
   /** Runs until `stop`. @param onFailure called with each error of the database */
   start(onFailure: (error: unknown) => void): void {
     const { clock } = this.#options;
@@ -78,14 +99,18 @@ export class Minutes {
 
   /** @throws DomainError `unavailable`; the counts wait for the next call */
   async write(): Promise<void> {
-    const { db, clock, version, masterKeyId = null } = this.#options;
+    const { db, clock } = this.#options;
     const now = clock.now();
     // A timer can be a little early or late.
     this.#take(now - minuteMs / 2);
     const minutes = this.#waiting;
-    const row: InstanceRow = { id: this.id, version, startedAt: this.#startedAt, seenAt: now, masterKeyId };
-    await saveMinutes(db, row, minutes);
+    await saveMinutes(db, this.#rowAt(now), minutes);
     this.#waiting = this.#waiting.filter((minute) => !minutes.includes(minute));
+  }
+
+  #rowAt(seenAt: number): InstanceRow {
+    const { version, masterKeyId = null } = this.#options;
+    return { id: this.id, version, startedAt: this.#startedAt, seenAt, masterKeyId };
   }
 
   /** @throws DomainError `unavailable` */

@@ -1,5 +1,5 @@
 /** SQL of the running processes and of what they count by minute. */
-import type { Db, Reader } from '../../foundation/database/db.ts';
+import type { Db, Reader, Transaction } from '../../foundation/database/db.ts';
 import { sql } from '../../foundation/database/sql.ts';
 
 export interface InstanceRow {
@@ -39,15 +39,19 @@ const listInstanceRows = sql<InstanceRow>(
   `select id, version, started_at as "startedAt", seen_at as "seenAt", master_key_id as "masterKeyId" from instances
    order by started_at desc, id limit $1`,
 );
+const listAllRows = sql<InstanceRow>(
+  'list_all_instances',
+  `select id, version, started_at as "startedAt", seen_at as "seenAt", master_key_id as "masterKeyId" from instances
+   order by started_at, id`,
+);
 const deleteMinutes = sql('delete_verification_minutes', 'delete from verification_minutes where minute < $1');
 const deleteInstances = sql('delete_old_instances', 'delete from instances where seen_at < $1');
 
 /** @param minutes of this process, in the order of time */
 export const saveMinutes = (db: Db, instance: InstanceRow, minutes: readonly MinuteRow[]): Promise<void> =>
   db.transaction(async (tx) => {
-    const { id, version, startedAt, seenAt, masterKeyId = null } = instance;
-    await tx.run(saveInstance, [id, version, startedAt, seenAt, masterKeyId]);
-    for (const { minute, counts } of minutes) await tx.run(saveMinute, [minute, id, counts]);
+    await saveInstanceTx(tx, instance);
+    for (const { minute, counts } of minutes) await tx.run(saveMinute, [minute, instance.id, counts]);
   });
 
 export const deleteInstance = async (db: Db, id: string): Promise<void> =>
@@ -55,6 +59,15 @@ export const deleteInstance = async (db: Db, id: string): Promise<void> =>
 
 /** @param since milliseconds */
 export const listMinutes = (reader: Reader, since: number): Promise<MinuteRow[]> => reader.all(listMinuteRows, [since]);
+
+/** A process writes its row when it starts, and each minute. */
+export const saveInstanceTx = async (tx: Transaction, instance: InstanceRow): Promise<void> => {
+  const { id, version, startedAt, seenAt, masterKeyId = null } = instance;
+  await tx.run(saveInstance, [id, version, startedAt, seenAt, masterKeyId]);
+};
+
+/** All, in the order of their starts. Rows of processes that ended are kept for two days. */
+export const listAllInstances = (reader: Reader): Promise<InstanceRow[]> => reader.all(listAllRows);
 
 /** The newest first. */
 export const listInstances = (reader: Reader, max: number): Promise<InstanceRow[]> =>

@@ -1,0 +1,148 @@
+/**
+ * Rotation of the master key. It begins with a second wrapping of the root keys, by the new master key, so that both master
+ * keys open the installation. Instances restart with the new one. The rotation ends when one of the wrappings is removed.
+ * Nothing else is encrypted again, so a rotation takes as long as a commit, and verifications do not notice it.
+ */
+import type { Clock } from '../../foundation/clock.ts';
+import { masterKeyIdOf, wrapRootKey, type RootKeys, type WrappedRootKey } from '../../foundation/crypto/root-key.ts';
+import type { Db, Transaction } from '../../foundation/database/db.ts';
+import { requireSchemaTx, rootKeysSchema } from '../../foundation/database/migrate.ts';
+import {
+  deleteGenerationTx,
+  eraseDeleted,
+  insertRootKeyTx,
+  listRootKeys,
+  lockRootKeysTx,
+} from '../../foundation/database/root-keys.ts';
+import type { Principal } from '../../foundation/principal.ts';
+import { recordEventTx, type AuditAction } from '../audit/audit.ts';
+import { isRunning } from '../overview/attention.ts';
+import { listAllInstances, type InstanceRow } from '../overview/store.ts';
+import { toInstant } from '../../foundation/clock.ts';
+
+/** The step is not possible now, and nothing was changed. The message gives the reason and the next step. */
+export class RotationError extends Error {}
+
+export interface MasterKey {
+  readonly id: string;
+  readonly generation: number;
+  /** When it was created or added, in milliseconds. */
+  readonly createdAt: number;
+}
+
+export interface RotationOptions {
+  readonly db: Db;
+  readonly clock: Clock;
+  /** Opened with the master key of the command. */
+  readonly rootKeys: RootKeys;
+}
+
+/** The master keys that open the installation, the oldest first: one, or two during a rotation. */
+export function masterKeysIn(rows: readonly WrappedRootKey[]): MasterKey[] {
+  const byId = new Map(rows.map(({ masterKeyId: id, generation, createdAt }) => [id, { id, generation, createdAt }]));
+  return [...byId.values()].toSorted((a, b) => a.generation - b.generation);
+}
+
+/**
+ * Adds a master key.
+ * @returns whether it was added; false if an earlier call has added this master key, and the rotation is unfinished
+ * @throws RotationError
+ */
+export async function startRotation(
+  principal: Principal,
+  { db, clock, rootKeys }: RotationOptions,
+  newMasterKey: Buffer,
+): Promise<boolean> {
+  const newId = masterKeyIdOf(newMasterKey);
+  return db.transaction(async (tx) => {
+    await lockRootKeysTx(tx);
+    const [current, next] = masterKeysIn(await listRootKeys(tx));
+    if (next?.id === newId) return false;
+    if (current?.id === newId)
+      throw new RotationError(`the new master key is the one in use (id ${newId}); generate another one`);
+    if (next) throw new RotationError(unfinished(next));
+    if (current?.id !== rootKeys.masterKeyId) throw lostRace();
+    const place = { generation: current.generation + 1, createdAt: clock.now() };
+    for (const [version, key] of rootKeys.keys)
+      if (!(await insertRootKeyTx(tx, wrapRootKey(newMasterKey, key, { ...place, version })))) throw lostRace();
+    // An earlier program does not record the master key that it uses, and derives all keys from it.
+    await requireSchemaTx(tx, rootKeysSchema);
+    await record(tx, 'started', { principal, at: place.createdAt, masterKeyId: newId, previous: current.id });
+    return true;
+  });
+}
+
+export interface Ended {
+  /** Of the master key that opens the installation no longer; undefined if no rotation was unfinished. */
+  readonly removedId: string | undefined;
+  /** Whether no file of the database contains the removed wrapping any more. If not, the caller can repeat the step. */
+  readonly isErased: boolean;
+}
+
+/** Removes the previous master key. @throws RotationError while an instance uses it */
+export const finishRotation = (principal: Principal, options: RotationOptions): Promise<Ended> =>
+  endRotation(principal, options, 'finished');
+
+/** Removes the new master key. @throws RotationError while an instance uses it */
+export const cancelRotation = (principal: Principal, options: RotationOptions): Promise<Ended> =>
+  endRotation(principal, options, 'cancelled');
+
+async function endRotation(
+  principal: Principal,
+  { db, clock, rootKeys }: RotationOptions,
+  step: 'finished' | 'cancelled',
+): Promise<Ended> {
+  const removedId = await db.transaction(async (tx) => {
+    await lockRootKeysTx(tx);
+    const [previous, next] = masterKeysIn(await listRootKeys(tx));
+    if (!previous || !next) return undefined;
+    const [removed, kept] = step === 'finished' ? [previous, next] : [next, previous];
+    if (rootKeys.masterKeyId !== kept.id) throw new RotationError(wrongKey(step, kept, removed));
+    const now = clock.now();
+    const users = (await listAllInstances(tx)).filter((row) => isRunning(row, now) && row.masterKeyId !== kept.id);
+    if (users.length > 0) throw new RotationError(stillUsed(users, kept, now));
+    await deleteGenerationTx(tx, removed.generation);
+    await record(tx, step, { principal, at: now, masterKeyId: kept.id, previous: removed.id });
+    return removed.id;
+  });
+  // Also without an unfinished rotation: an earlier call may have been interrupted after its commit.
+  return { removedId, isErased: await eraseDeleted(db) };
+}
+
+interface Step {
+  readonly principal: Principal;
+  readonly at: number;
+  readonly masterKeyId: string;
+  readonly previous: string;
+}
+
+/** @param previous the other master key */
+const record = (
+  tx: Transaction,
+  step: 'started' | 'finished' | 'cancelled',
+  { principal, at, masterKeyId, previous }: Step,
+): Promise<void> => {
+  const action: AuditAction = `installation.master_key_rotation_${step}`;
+  const details = step === 'started' ? { previousMasterKeyId: previous } : { removedMasterKeyId: previous };
+  return recordEventTx(tx, { principal, at, action, target: masterKeyId, details });
+};
+
+const unfinished = ({ id, createdAt }: MasterKey): string =>
+  `the rotation to the master key ${id} of ${toInstant(createdAt)} is unfinished; restart every instance with that master key and run \`keyreeve master-key rotate --finish\`, or run \`keyreeve master-key rotate --cancel\` first`;
+
+const lostRace = (): RotationError =>
+  new RotationError('the master key was rotated by another command meanwhile; run `keyreeve doctor`');
+
+const wrongKey = (step: 'finished' | 'cancelled', kept: MasterKey, removed: MasterKey): string =>
+  step === 'finished'
+    ? `this command was run with the previous master key ${removed.id}; run it with the new one, ${kept.id}`
+    : `this command was run with the new master key ${removed.id}, which it would remove; run it with the previous one, ${kept.id}`;
+
+function stillUsed(users: readonly InstanceRow[], kept: MasterKey, now: number): string {
+  const list = users.map(({ id, version, startedAt, seenAt, masterKeyId }) => {
+    const key = masterKeyId ? `with the master key ${masterKeyId}` : 'by a version that does not record its master key';
+    const seconds = Math.max(0, Math.round((now - seenAt) / 1_000));
+    return `${id} (Keyreeve ${version}, started ${toInstant(startedAt)} ${key}, last seen ${seconds} s ago)`;
+  });
+  return `these instances were not started with the master key ${kept.id}: ${list.join(', ')}. Restart them with it, and repeat this command. An instance that was killed counts as running for 3 minutes`;
+}
