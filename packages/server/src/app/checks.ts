@@ -20,6 +20,7 @@ import type { Finding } from '../modules/overview/attention.ts';
 import type { Config } from './config.ts';
 import { warningsOf } from './config-warnings.ts';
 import { masterKeyPath } from './earlier-installation.ts';
+import { masterKeyChecks } from './master-key-checks.ts';
 import { version } from './version.ts';
 
 export interface Check {
@@ -59,6 +60,7 @@ export async function installationChecks(installation: CheckedInstallation): Pro
   const isOld = ageDays > signingKeyAgeDaysMax;
   return [
     ...(await databaseChecks(installation)),
+    ...(await masterKeyChecks(installation.db, clock.now())),
     {
       name: 'signing key',
       state: !active ? 'note' : isOld ? 'warning' : 'ok',

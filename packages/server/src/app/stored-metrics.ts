@@ -5,6 +5,8 @@
 import type { Registry } from '@prometheus-io/client';
 import type { Clock } from '../foundation/clock.ts';
 import { findLastBackupAt } from '../foundation/database/installation.ts';
+import { listRootKeys } from '../foundation/database/root-keys.ts';
+import { masterKeysIn } from '../modules/master-key/rotation.ts';
 import type { Db } from '../foundation/database/db.ts';
 import { jobKinds, type Outbox, type WaitingJobs } from '../modules/outbox/outbox.ts';
 import type { Estimates } from '../modules/overview/estimates.ts';
@@ -63,6 +65,10 @@ export function collectStored(registry: Registry, { db, clock, outbox, estimates
     const active = (await signingKeys.list()).filter(({ state }) => state === 'active');
     const ages = active.map(({ activatesAt }) => Math.max(0, clock.now() - activatesAt) / 1_000);
     return ages.length === 0 ? undefined : Math.max(...ages);
+  });
+  addOne('keyreeve_master_key_age_seconds', 'Time since the newest master key was created or added', async () => {
+    const newest = masterKeysIn(await listRootKeys(db)).at(-1);
+    return newest && Math.max(0, clock.now() - newest.createdAt) / 1_000;
   });
   addOne(
     'keyreeve_backup_last_success_timestamp_seconds',

@@ -11,6 +11,7 @@ import { listUnboundedManagementKeys } from '../modules/service-accounts/managem
 import { dayMs, systemClock } from '../foundation/clock.ts';
 import { describeConfig, processEnvironment, readConfig, type Config } from '../app/config.ts';
 import { configurationChecks, installationChecks, runtimeCheck, type Check } from '../app/checks.ts';
+import { instanceChecks } from '../app/master-key-checks.ts';
 import type { Db } from '../foundation/database/db.ts';
 import type { DeletionJournal } from '../modules/deletion-journal/deletion-journal.ts';
 import { countPasskeysOfOtherRpIds } from '../modules/passkeys/store.ts';
@@ -60,6 +61,7 @@ async function checkInstallation(): Promise<Check[]> {
       {},
       async ({ config, journal, outbox, signingKeys, singleSignOn, installation: { db } }) => [
         ...(await installationChecks({ config, db, clock: systemClock, outbox, signingKeys })),
+        ...(await instanceChecks(db, systemClock.now())),
         ...(await checkLifetimes(db, config)),
         ...(await checkManagementKeys(db)),
         ...(await checkPasskeys(db, config)),

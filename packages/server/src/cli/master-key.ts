@@ -148,7 +148,9 @@ async function end(config: Config, step: typeof finishRotation): Promise<string 
   ]);
   if (!ended.isErased)
     throw new RotationError(
-      'the removed wrapping is still in the write-ahead log of the database, because another process reads an earlier state; repeat the command when no backup runs',
+      config.database.kind === 'sqlite'
+        ? 'the master key was removed, but its wrapping is still in the write-ahead log of the database, because another process reads an earlier state; repeat the command when no backup runs'
+        : 'the master key was removed, but its wrapping is still in the files of the database; repeat the command with the owner of the tables, when no backup runs',
     );
   const beside = fileBeside(config);
   if (beside !== undefined) await removeKept(beside, [current], config);

@@ -1,5 +1,6 @@
 /** SQL of the wrapped root keys (`crypto/root-key.ts`). */
 import type { WrappedRootKey } from '../crypto/root-key.ts';
+import { DomainError } from '../errors.ts';
 import type { Db, Reader, Transaction } from './db.ts';
 import { sql } from './sql.ts';
 
@@ -46,18 +47,29 @@ const erase = sql<{ busy?: number }>('erase_deleted_root_keys', {
   sqlite: 'pragma wal_checkpoint(truncate)',
   postgres: 'vacuum full root_keys',
 });
+/** Changes when PostgreSQL has rewritten the table, which only its owner can do; for other roles, it prints a warning. */
+const selectFile = sql<{ file: number }>('find_root_keys_file', {
+  sqlite: 'select 0 as file',
+  postgres: `select pg_relation_filenode('root_keys')::bigint as file`,
+});
 /** Each attempt on SQLite waits 5 s for readers. */
 const eraseAttemptsMax = 3;
 
 /**
  * Removes deleted wrappings from the files of the database.
- * @returns false if another process, such as a backup, reads an earlier state of SQLite all the time
- * @throws DomainError `unavailable`
+ * @returns false if another process, such as a backup, reads an earlier state all the time, or if the role is not the owner of
+ *   the table on PostgreSQL
  */
 export async function eraseDeleted(db: Db): Promise<boolean> {
   for (let attempt = 1; attempt <= eraseAttemptsMax; attempt++) {
-    const [row] = await db.all(erase);
-    if (row?.busy !== 1) return true;
+    try {
+      const before = await db.get(selectFile);
+      const [row] = await db.all(erase);
+      const after = await db.get(selectFile);
+      if (db.dialect === 'sqlite' ? row?.busy === 0 : before?.file !== after?.file) return true;
+    } catch (error) {
+      if (!(error instanceof DomainError)) throw error;
+    }
   }
   return false;
 }

@@ -1,0 +1,40 @@
+/** Checks of the master key for `keyreeve doctor` and `GET /admin/settings`: its age, and whether a rotation is unfinished. */
+import { toInstant, dayMs } from '../foundation/clock.ts';
+import type { Reader } from '../foundation/database/db.ts';
+import { listRootKeys } from '../foundation/database/root-keys.ts';
+import { plural } from '../foundation/plural.ts';
+import { masterKeysIn } from '../modules/master-key/rotation.ts';
+import { isRunning } from '../modules/overview/attention.ts';
+import { listAllInstances } from '../modules/overview/store.ts';
+import type { Check } from './checks.ts';
+
+/** A rotation that takes longer was probably forgotten: the previous master key still opens the installation. */
+const rotationDaysMax = 7;
+
+/** @param now milliseconds @throws DomainError `unavailable` */
+export async function masterKeyChecks(reader: Reader, now: number): Promise<Check[]> {
+  const name = 'master key id';
+  const [current, next] = masterKeysIn(await listRootKeys(reader));
+  if (!current) return [];
+  const age = (since: number): string => plural(Math.max(0, Math.floor((now - since) / dayMs)), 'day');
+  if (!next) return [{ name, state: 'ok', detail: `${current.id}, ${age(current.createdAt)} old` }];
+  const detail = `a rotation is unfinished since ${toInstant(next.createdAt)}: ${current.id} (${age(current.createdAt)} old) and ${next.id} open the installation; restart every instance with ${next.id} and run \`keyreeve master-key rotate --finish\``;
+  return [{ name, state: now - next.createdAt > rotationDaysMax * dayMs ? 'warning' : 'note', detail }];
+}
+
+/** One for each running instance, and for each worker: which master key it was started with. */
+export async function instanceChecks(reader: Reader, now: number): Promise<Check[]> {
+  const newest = masterKeysIn(await listRootKeys(reader)).at(-1);
+  return (await listAllInstances(reader))
+    .filter((row) => isRunning(row, now))
+    .map(({ id, version, startedAt, masterKeyId }) => {
+      const key = masterKeyId
+        ? `with the master key ${masterKeyId}`
+        : 'by a version that does not record its master key';
+      return {
+        name: 'instance',
+        state: masterKeyId === newest?.id ? 'ok' : 'note',
+        detail: `${id} (Keyreeve ${version}) was started at ${toInstant(startedAt)} ${key}`,
+      };
+    });
+}
