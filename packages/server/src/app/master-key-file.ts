@@ -90,13 +90,17 @@ export async function putInPlace(path: string, file: string, config: Config): Pr
   await syncFolder(dirname(path));
 }
 
-/** Removes kept files of master keys that open the installation no longer. @param current ids of master keys that do */
-export async function removeKept(path: string, current: readonly string[], config: Config): Promise<void> {
+/**
+ * Removes kept files of master keys that open the installation no longer, and drafts of killed commands.
+ * @param current id of the master key that opens it
+ */
+export async function removeKept(path: string, current: string, config: Config): Promise<void> {
   const prefix = `${basename(path)}.`;
   for (const name of await readdir(dirname(path))) {
-    const id = name.startsWith(prefix) ? name.slice(prefix.length) : '';
+    const rest = name.startsWith(prefix) ? name.slice(prefix.length) : '';
     const file = join(dirname(path), name);
-    if (/^[0-9a-f]{16}$/.test(id) && !current.includes(id) && idOfFile(file, config) === id) await rm(file);
+    const isKept = /^[0-9a-f]{16}$/.test(rest) && rest !== current && idOfFile(file, config) === rest;
+    if (isKept || /^next\.[0-9a-f]{16}\.partial$/.test(rest)) await rm(file);
   }
 }
 

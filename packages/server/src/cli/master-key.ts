@@ -153,7 +153,7 @@ async function end(config: Config, step: typeof finishRotation): Promise<string 
         : 'the master key was removed, but its wrapping is still in the files of the database; repeat the command with the owner of the tables, when no backup runs',
     );
   const beside = fileBeside(config);
-  if (beside !== undefined) await removeKept(beside, [current], config);
+  if (beside !== undefined) await removeKept(beside, current, config);
   return ended.removedId;
 }
 

@@ -8,9 +8,20 @@ import { mkdirSync, readdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { claimAsEarlier } from '../../test-kit/earlier-installation.ts';
 import { newPlace } from '../../test-kit/new-db.ts';
 import { newTempFolder } from '../../test-kit/temp-folder.ts';
-import { basic, bearer, goodPassword, newProgram, type Key, type Program } from './program.ts';
+import {
+  basic,
+  bearer,
+  goodPassword,
+  newProgram,
+  runProgram,
+  type Environment,
+  type Exit,
+  type Key,
+  type Program,
+} from './program.ts';
 
 const checkout = fileURLToPath(new URL('../../../../', import.meta.url));
 /** The commit of release 0.1.0, as in `test/data/release-0.1.0`. */
@@ -41,6 +52,7 @@ test(
     using folder = newTempFolder();
     const launcher = makeFirstRelease(folder.path);
     await using place = await newPlace('postgres');
+    await claimAsEarlier(place, Buffer.from(place.environment['KEYREEVE_MASTER_KEY'] ?? '', 'base64url'));
     // Both accept access tokens of the same issuer.
     const shared = { ...place.environment, KEYREEVE_PUBLIC_URL: 'http://localhost:8787' };
     const environments = {
@@ -74,5 +86,32 @@ test(
     await using earlier = await newProgram({ ...shared, ...prefixes }, [launcher, 'serve']);
     assert.equal((await earlier.call('DELETE', `/auth/api-keys/${inTest.id}`, headers)).status, 200);
     assert.equal(await statusOf(program, inTest.key), 401);
+  },
+);
+
+test(
+  'release 0.1.0 refuses to start on an installation whose keys do not derive from its master key',
+  { skip: !hasCommit && process.env['CI'] !== 'true' && 'the repository has no history' },
+  async () => {
+    assert.ok(hasCommit, `the repository has no commit ${commit}, and CI requires it: fetch the whole history`);
+    using folder = newTempFolder();
+    const launcher = makeFirstRelease(folder.path);
+    const run = (args: readonly string[], environment: Environment): Promise<Exit> =>
+      runProgram(args, { folder: folder.path, environment });
+    for (const isNew of [true, false]) {
+      await using place = await newPlace('postgres');
+      const { environment } = place;
+      if (!isNew) await claimAsEarlier(place, Buffer.from(environment['KEYREEVE_MASTER_KEY'] ?? '', 'base64url'));
+      assert.equal((await run(['migrate'], environment)).status, 0);
+      if (!isNew) {
+        await using earlier = await newProgram(environment, [launcher, 'serve']);
+        assert.equal((await earlier.stop()).status, 0);
+        const file = join(folder.path, 'new');
+        const rotated = await run(['master-key', 'rotate', '--new-file', file, '--generate'], environment);
+        assert.equal(rotated.status, 0, rotated.stderr);
+      }
+      const expected = /the database has schema \d+, which needs a newer program: this one supports up to \d+/;
+      await assert.rejects(newProgram(environment, [launcher, 'serve']), expected);
+    }
   },
 );

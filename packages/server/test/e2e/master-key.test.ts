@@ -1,0 +1,271 @@
+/** `keyreeve master-key rotate` beside running services: files, backups and copies of the database. */
+import assert from 'node:assert/strict';
+import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { suite, test } from 'node:test';
+import { currentKind, databaseKinds, newPlace } from '../../test-kit/new-db.ts';
+import { newTempFolder } from '../../test-kit/temp-folder.ts';
+import { bearer, databaseIn, runProgram, startProgram, type Environment, type Exit, type Program } from './program.ts';
+
+const keyOf = (byte: number): string => Buffer.alloc(32, byte).toString('base64url');
+const running =
+  (folder: string, environment: Environment) =>
+  (line: string, more: Environment = {}): Promise<Exit> =>
+    runProgram(line.split(' '), { folder, environment: { ...environment, ...more } });
+
+function assertFailed({ status, stdout, stderr }: Exit, expected: number, reason: RegExp): void {
+  assert.deepEqual([status, stdout], [expected, ''], stderr);
+  assert.match(stderr, reason);
+}
+
+async function succeeds(exit: Promise<Exit>): Promise<string> {
+  const { status, stdout, stderr } = await exit;
+  assert.equal(status, 0, stderr);
+  return stdout;
+}
+
+const statusOf = async (program: Program, key: string): Promise<number> =>
+  (await program.call('GET', '/auth/forward', bearer(key))).status;
+
+/** A folder with an SQLite installation that has its master key beside the database. */
+async function newBeside() {
+  const folder = newTempFolder();
+  const run = running(folder.path, {});
+  await succeeds(run('migrate'));
+  const path = databaseIn(folder.path);
+  const file = `${path}.master-key`;
+  const text = () => readFileSync(file, 'utf8');
+  /** Files of master keys. */
+  const files = () => readdirSync(join(folder.path, 'data')).filter((name) => name.includes('.master-key'));
+  return { folder: folder.path, run, path, file, text, files, [Symbol.dispose]: () => folder[Symbol.dispose]() };
+}
+
+test('the master key beside an SQLite database is replaced while two workers run', async () => {
+  using beside = await newBeside();
+  const { folder, run, path, file, text, files } = beside;
+  const old = text();
+  const environment = { KEYREEVE_WORKERS: '2' };
+  await using before = await startProgram(folder, environment);
+  const { key } = await before.newKey();
+  await succeeds(run('backup --to before.gz'));
+
+  const started = await succeeds(run('master-key rotate'));
+  const [, newId = '', oldId = ''] =
+    /the master key ([0-9a-f]{16}), .* The previous one is ([0-9a-f]{16})/.exec(started) ?? [];
+  assert.notEqual(text(), old);
+  assert.equal(readFileSync(`${file}.${oldId}`, 'utf8'), old);
+  assert.equal(statSync(file).mode & 0o777, 0o600);
+  assert.equal(await statusOf(before, key), 200);
+  // Both workers were started with the previous master key.
+  const refused = await run('master-key rotate --finish');
+  assertFailed(
+    refused,
+    1,
+    new RegExp(`started with the master key ${newId}: ins_.* with the master key ${oldId}.*, ins_`),
+  );
+  assertFailed(
+    await run('master-key rotate'),
+    1,
+    new RegExp(`the rotation to the master key ${newId} is unfinished, and ${file} contains it`),
+  );
+  const during = await succeeds(run('doctor'));
+  assert.match(
+    during,
+    new RegExp(`master key id +note +a rotation is unfinished since .*: ${oldId} .* and ${newId} open`),
+  );
+  assert.equal(during.match(new RegExp(`^instance +note .* with the master key ${oldId}$`, 'gm'))?.length, 2);
+  await before.stop();
+
+  await using after = await startProgram(folder, environment);
+  assert.equal(await statusOf(after, key), 200);
+  const shown = await succeeds(run('doctor'));
+  assert.equal(shown.match(new RegExp(`^instance +ok .* with the master key ${newId}$`, 'gm'))?.length, 2);
+  assert.match(await succeeds(run('master-key rotate --finish')), new RegExp(`^Removed the master key ${oldId}\\.`));
+  assert.deepEqual(files(), ['keyreeve.db.master-key']);
+  assert.match(await succeeds(run('doctor')), new RegExp(`master key id +ok +${newId}, 0 days old`));
+  const { text: metrics } = { text: await (await fetch(`${after.adminUrl}/metrics`)).text() };
+  assert.match(metrics, /^keyreeve_master_key_age_seconds \d+(?:\.\d+)?$/m);
+  assert.equal(await statusOf(after, key), 200);
+
+  // A copy of the files while the service runs, with the previous master key.
+  const copy = join(folder, 'copy');
+  mkdirSync(copy);
+  for (const ending of ['', '-wal']) cpSync(`${path}${ending}`, join(copy, `keyreeve.db${ending}`));
+  writeFileSync(join(copy, 'old'), old, { mode: 0o600 });
+  const copied = { KEYREEVE_DATABASE_URL: `sqlite:${join(copy, 'keyreeve.db')}` };
+  const withOld = await run('account list', { ...copied, KEYREEVE_MASTER_KEY_FILE: join(copy, 'old') });
+  assertFailed(withOld, 78, new RegExp(`its id is ${oldId}, and the database needs ${newId}`));
+  await succeeds(run('account list', { ...copied, KEYREEVE_MASTER_KEY_FILE: file }));
+
+  await after.stop();
+  const secrets = [old, text()].map((one) => one.trim());
+  const printed = [started, refused.stderr, during, shown, before.stdout, before.stderr, after.stdout, metrics].join(
+    '',
+  );
+  for (const secret of secrets) {
+    assert.ok(!printed.includes(secret));
+    assert.ok(!printed.includes(Buffer.from(secret, 'base64url').toString('hex')));
+  }
+});
+
+for (const kind of databaseKinds) {
+  test(`a backup restores with the master key of its time, and a new one only with the new master key (${kind})`, () =>
+    currentKind.run(kind, async () => {
+      using folder = newTempFolder();
+      await using place = await newPlace();
+      const [one, two] = ['one', 'two'].map((name) => join(folder.path, name)) as [string, string];
+      writeFileSync(one, keyOf(3), { mode: 0o600 });
+      const { KEYREEVE_MASTER_KEY: _, ...base } = place.environment;
+      const journal = join(folder.path, 'journal');
+      const run = running(folder.path, { ...base, KEYREEVE_DELETION_JOURNAL: journal, KEYREEVE_MASTER_KEY_FILE: one });
+      const byTwo = { KEYREEVE_MASTER_KEY_FILE: two };
+      await succeeds(run('account create you@example.com --generate'));
+      await succeeds(run('backup --to old.gz'));
+      await succeeds(run(`master-key rotate --new-file ${two} --generate`));
+      assert.match(readFileSync(two, 'utf8'), /^[\w-]{43}\n$/);
+      assert.equal(statSync(two).mode & 0o777, 0o600);
+      await succeeds(run('account list', byTwo));
+      await succeeds(run('master-key rotate --finish', byTwo));
+      assertFailed(await run('account list'), 78, /the master key is not that of the database/);
+      await succeeds(run('backup --to new.gz', byTwo));
+
+      const restore = async (file: string, key: Environment): Promise<Exit> => {
+        await using fresh = await newPlace();
+        const there = { KEYREEVE_DATABASE_URL: fresh.url, ...key };
+        const restored = await run(`restore --from ${file}`, there);
+        if (restored.status === 0) assert.match(await succeeds(run('account list', there)), /you@example\.com/);
+        return restored;
+      };
+      assert.equal((await restore('old.gz', {})).status, 0);
+      assertFailed(
+        await restore('old.gz', byTwo),
+        1,
+        /was made with another master key; restoring it needs that one \(id /,
+      );
+      assert.equal((await restore('new.gz', byTwo)).status, 0);
+      assertFailed(
+        await restore('new.gz', {}),
+        1,
+        /was made with another master key; restoring it needs that one \(id /,
+      );
+      // The database of the installation opens the root key of its earlier backups, and stays with its master key.
+      await succeeds(run('restore --from old.gz --replace --yes', byTwo));
+      await succeeds(run('account list', byTwo));
+      assertFailed(await run('account list'), 78, /the master key is not that of the database/);
+      assert.equal((await run('audit verify', byTwo)).status, 0);
+    }));
+}
+
+test('a new master key in an unusable file is rejected, and nothing is added', async () => {
+  using beside = await newBeside();
+  const { folder, run, file } = beside;
+  const path = join(folder, 'new');
+  const rotate = `master-key rotate --new-file ${path}`;
+  assertFailed(await run(rotate), 78, /^keyreeve: the master key .*new can't be read\n$/);
+  writeFileSync(path, `${keyOf(1).slice(1)}\n`, { mode: 0o600 });
+  assertFailed(await run(rotate), 78, /the master key .*new is damaged: expected 43 characters of base64url/);
+  writeFileSync(path, keyOf(1));
+  chmodSync(path, 0o644);
+  assertFailed(await run(rotate), 78, /can be read by others; it must have mode 0600 \(chmod 600 /);
+  chmodSync(path, 0o600);
+  assertFailed(await run(`${rotate} --generate`), 64, /new already exists; name another file, or leave out --generate/);
+  assert.equal(readFileSync(path, 'utf8'), keyOf(1));
+  cpSync(file, path);
+  assertFailed(await run(rotate), 1, /the new master key is the one in use \(id [0-9a-f]{16}\); generate another one/);
+  for (const wrong of ['--finish --cancel', `--finish --new-file ${path}`, '--cancel --generate'])
+    assertFailed(await run(`master-key rotate ${wrong}`), 64, /are separate steps; give one of them/);
+  const configured = { KEYREEVE_MASTER_KEY_FILE: file };
+  assertFailed(
+    await run('master-key rotate', configured),
+    64,
+    /--new-file is missing: the file with the new master key/,
+  );
+  const postgres = { KEYREEVE_DATABASE_URL: 'postgres://keyreeve@localhost/keyreeve' };
+  assertFailed(await run(rotate, postgres), 78, /KEYREEVE_MASTER_KEY must be set/);
+  for (const step of ['--finish', '--cancel'])
+    assert.match(await succeeds(run(`master-key rotate ${step}`)), /^No rotation is unfinished\./);
+  assert.match(await succeeds(run('audit export')), /^(?!.*master_key)/);
+  // A generated file of a rejected rotation does not remain.
+  await succeeds(run('master-key rotate'));
+  assertFailed(
+    await run(`master-key rotate --new-file ${path}-2 --generate`),
+    1,
+    /is unfinished; restart every instance/,
+  );
+  assert.equal(existsSync(`${path}-2`), false);
+});
+
+const hook = new URL('./kill-at-step.ts', import.meta.url).href;
+
+suite('kill -9 at each step of a rotation loses nothing, and the command can be repeated', () => {
+  const killing = (step: number): Environment => ({ NODE_OPTIONS: `--import=${hook}`, TEST_KILL_AT: String(step) });
+  /** @returns whether the command was killed before the step */
+  const wasKilled = async (exit: Promise<Exit>): Promise<boolean> => {
+    const { status, stderr } = await exit;
+    assert.ok(status === null || status === 0, `${status}: ${stderr}`);
+    return status === null;
+  };
+  const paths: Readonly<Record<string, (step: number) => Promise<boolean>>> = {
+    'rotate, then finish': async (step) => {
+      using beside = await newBeside();
+      const { run, text, files } = beside;
+      const old = text();
+      const isKilled = await wasKilled(run('master-key rotate', killing(step)));
+      await succeeds(run('account list'));
+      const isInPlace = text() !== old;
+      if (!isInPlace) await succeeds(run('master-key rotate'));
+      await succeeds(run('master-key rotate --finish'));
+      assert.deepEqual([files(), text() !== old], [['keyreeve.db.master-key'], true]);
+      await succeeds(run('account list'));
+      return isKilled;
+    },
+    finish: async (step) => {
+      using beside = await newBeside();
+      const { run, files } = beside;
+      await succeeds(run('master-key rotate'));
+      const isKilled = await wasKilled(run('master-key rotate --finish', killing(step)));
+      await succeeds(run('account list'));
+      await succeeds(run('master-key rotate --finish'));
+      assert.deepEqual(files(), ['keyreeve.db.master-key']);
+      assert.match(await succeeds(run('doctor')), /master key id +ok/);
+      return isKilled;
+    },
+    cancel: async (step) => {
+      using beside = await newBeside();
+      const { run, text, files } = beside;
+      const old = text();
+      await succeeds(run('master-key rotate'));
+      const isKilled = await wasKilled(run('master-key rotate --cancel', killing(step)));
+      await succeeds(run('account list'));
+      await succeeds(run('master-key rotate --cancel'));
+      assert.deepEqual([files(), text()], [['keyreeve.db.master-key'], old]);
+      assert.match(await succeeds(run('doctor')), /master key id +ok/);
+      return isKilled;
+    },
+  };
+  for (const [name, attempt] of Object.entries(paths))
+    test(name, async () => {
+      let step = 0;
+      while (await attempt(step)) assert.ok(step++ < 10);
+      assert.ok(step > 0, 'the command was never killed');
+    });
+});
+
+test('of several rotations at the same time, one begins, and a rotation is cancelled', async () => {
+  using folder = newTempFolder();
+  await using place = await newPlace('postgres');
+  const run = running(folder.path, place.environment);
+  await succeeds(run('migrate'));
+  const files = ['a', 'b', 'c'].map((name) => join(folder.path, name));
+  const exits = await Promise.all(files.map((file) => run(`master-key rotate --new-file ${file} --generate`)));
+  assert.deepEqual(exits.map(({ status }) => status).toSorted(), [0, 1, 1]);
+  assert.equal(files.filter((file) => existsSync(file)).length, 1);
+  const added = files.find((file) => existsSync(file)) ?? '';
+  assertFailed(
+    await run('master-key rotate --cancel', { KEYREEVE_MASTER_KEY: readFileSync(added, 'utf8').trim() }),
+    1,
+    /run it with the previous one/,
+  );
+  assert.match(await succeeds(run('master-key rotate --cancel')), /^Removed the new master key/);
+  assert.match(await succeeds(run('master-key rotate --cancel')), /^No rotation is unfinished\./);
+});
