@@ -65,9 +65,11 @@ export async function openInstallation(config: Config, options: OpenOptions): Pr
   const db = await openDatabase(location, auditKey, writer);
   const where = describeDatabase(config.database);
   try {
+    // First, because other statements can fail on a schema that this program does not know.
+    const missing = await countMissingMigrations(db);
     const isNew = (await isEmptyDatabase(db)) || !(await findInstallation(db));
     if (isNew && traces.length > 0) throw new ConfigError([refusalBeside(traces, where)]);
-    const migrated = (await countMissingMigrations(db)) > 0 ? await bringUpToDate(db, clock, mayMigrate, where) : [];
+    const migrated = missing > 0 ? await bringUpToDate(db, clock, mayMigrate, where) : [];
     const current = isNew && fill ? undefined : await claimRootKeys(db, masterKey, where, clock.now());
     if (current && config.database.kind === 'sqlite') markAsInitialised(masterKeyPath(config.database.path));
     const rootKeys = await rootKeysOf(current, masterKey, fill);

@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { systemClock } from '../foundation/clock.ts';
 import { recordBackup } from '../foundation/database/installation.ts';
+import { describeNewerSchema } from '../foundation/database/migrate.ts';
 import { BackupError } from '../modules/backup/format.ts';
 import {
   assertFolder,
@@ -25,6 +26,10 @@ const warning =
 /** The backup is complete: a database that accepts no writes at the moment does not make it fail. */
 const notRecorded = (reason: string): string =>
   `keyreeve: the backup is complete, but its time could not be recorded for the metrics: ${reason}\n`;
+
+/** Without this backup, there would be none after a return to an earlier version. */
+const incomplete = (reason: string): string =>
+  `keyreeve: ${reason}: the backup lacks the others. Make backups with the version that migrated it\n`;
 
 const inFutureOf = (path: string): string =>
   `keyreeve: no older backup was deleted, because ${path} has a time in the future: check the clocks, then move that file to another folder\n`;
@@ -80,6 +85,8 @@ async function writeFile(
   madeAt?: number,
 ): Promise<{ readonly path: string; readonly rows: Readonly<Record<string, number>> }> {
   const clock = madeAt === undefined ? systemClock : { now: () => madeAt };
+  const reason = await describeNewerSchema(db);
+  if (reason !== undefined) process.stderr.write(incomplete(reason));
   const rows = await writeBackup({ db, keys, clock, version, path, isReadBack: madeAt !== undefined });
   // Records in the deletion journal that it is complete beyond the time of the backup.
   const lost = await journal?.catchUp();

@@ -13,6 +13,8 @@ import { describeConfig, processEnvironment, readConfig, type Config } from '../
 import { configurationChecks, installationChecks, runtimeCheck, type Check } from '../app/checks.ts';
 import { instanceChecks } from '../app/master-key-checks.ts';
 import type { Db } from '../foundation/database/db.ts';
+import { findSchemaState, type SchemaState } from '../foundation/database/migrate.ts';
+import { oldestReleaseFor } from '../foundation/database/releases.ts';
 import type { DeletionJournal } from '../modules/deletion-journal/deletion-journal.ts';
 import { countPasskeysOfOtherRpIds } from '../modules/passkeys/store.ts';
 import { CliCommand, type SetStatus } from './command.ts';
@@ -37,7 +39,8 @@ export function doctorCommand(setStatus: SetStatus): Command {
       const environment = processEnvironment();
       const config = readConfig(environment);
       const configuration = describeConfig(environment);
-      const checks = [runtimeCheck(), ...(await checkInstallation()), ...configurationChecks(config)];
+      const { schema, checks: ofInstallation } = await checkInstallation();
+      const checks = [runtimeCheck(), ...ofInstallation, ...configurationChecks(config)];
       const isHealthy = checks.every(({ state }) => state !== 'failed');
       const text = [
         table(
@@ -49,30 +52,54 @@ export function doctorCommand(setStatus: SetStatus): Command {
           checks.map(({ name, state, detail }) => [name, state, detail]),
         ),
       ].join('\n\n');
-      print(options, { version, isHealthy, configuration, checks }, text);
+      print(options, { version, isHealthy, schema, configuration, checks }, text);
       setStatus(isHealthy ? 0 : 1);
     });
 }
 
+interface UsableSchema extends SchemaState {
+  /** Null: no release, only later versions. */
+  readonly oldestRelease: string | null;
+}
+
+interface CheckedDatabase {
+  /** Null if this program cannot use the database. */
+  readonly schema: UsableSchema | null;
+  readonly checks: readonly Check[];
+}
+
 /** All checks that need the database. An error is the result of the check `database`. */
-async function checkInstallation(): Promise<Check[]> {
+async function checkInstallation(): Promise<CheckedDatabase> {
   try {
     return await withInstallation(
       {},
-      async ({ config, journal, outbox, signingKeys, singleSignOn, installation: { db } }) => [
-        ...(await installationChecks({ config, db, clock: systemClock, outbox, signingKeys })),
-        ...(await instanceChecks(db, systemClock.now())),
-        ...(await checkLifetimes(db, config)),
-        ...(await checkManagementKeys(db)),
-        ...(await checkPasskeys(db, config)),
-        ...(await checkSingleSignOn(db, singleSignOn?.provider, config.mayAdministratorsUsePasswords)),
-        ...(await checkDeletionJournal(journal)),
-        ...checkEmails(await listUnconfirmedEmails(db, idsShownMax + 1)),
-      ],
+      async ({ config, journal, outbox, signingKeys, singleSignOn, installation: { db } }) => {
+        const state = await findSchemaState(db);
+        const schema = { ...state, oldestRelease: oldestReleaseFor(state.compatibleFrom) ?? null };
+        const checks = [
+          ...(await installationChecks({ config, db, clock: systemClock, outbox, signingKeys })),
+          ...(await instanceChecks(db, systemClock.now())),
+          describeSchema(schema),
+          ...(await checkLifetimes(db, config)),
+          ...(await checkManagementKeys(db)),
+          ...(await checkPasskeys(db, config)),
+          ...(await checkSingleSignOn(db, singleSignOn?.provider, config.mayAdministratorsUsePasswords)),
+          ...(await checkDeletionJournal(journal)),
+          ...checkEmails(await listUnconfirmedEmails(db, idsShownMax + 1)),
+        ];
+        return { schema, checks };
+      },
     );
   } catch (error) {
-    return [{ name: 'database', state: 'failed', detail: describeFailure(error) }];
+    return { schema: null, checks: [{ name: 'database', state: 'failed', detail: describeFailure(error) }] };
   }
+}
+
+/** For a return to an earlier version: docs/upgrade.md. */
+function describeSchema({ version: current, compatibleFrom, oldestRelease }: UsableSchema): Check {
+  const oldest = oldestRelease === null ? 'no release yet' : `release ${oldestRelease} and later`;
+  const detail = `schema ${current}; programs that support schema ${compatibleFrom} or later can use the database: ${oldest}`;
+  return { name: 'schema', state: 'ok', detail };
 }
 
 /** Keys from before the setting, and imported keys, keep their expiry. */

@@ -1,69 +1,204 @@
 /**
- * The program of release 0.1.0 beside this one on a database: it rejects keys of further environments. The program comes from
- * the history of the repository.
+ * The program of release 0.1.0 and this one on a database: before, after and beside each other. Release 0.1.0 creates each
+ * database, as before an upgrade. docs/upgrade.md promises what these tests show.
  */
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdirSync, readdirSync, symlinkSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { after, before, suite, test, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { claimAsEarlier } from '../../test-kit/earlier-installation.ts';
-import { newPlace } from '../../test-kit/new-db.ts';
-import { newTempFolder } from '../../test-kit/temp-folder.ts';
+import { databaseUrl } from '../../src/app/config-values.ts';
+import { deriveKeys } from '../../src/foundation/crypto/master-key.ts';
+import { openDatabase } from '../../src/foundation/database/database.ts';
+import { newestSchema } from '../../src/foundation/database/migrate.ts';
+import { sql } from '../../src/foundation/database/sql.ts';
+import { databaseKinds, newPlace } from '../../test-kit/new-db.ts';
+import { newTempFolder, type TempFolder } from '../../test-kit/temp-folder.ts';
+import { firstReleaseCommit, firstReleaseSchema, unpackFirstRelease } from './first-release-program.ts';
 import {
   basic,
   bearer,
   goodPassword,
   newProgram,
   runProgram,
+  startProgram,
   type Environment,
-  type Exit,
   type Key,
   type Program,
 } from './program.ts';
 
 const checkout = fileURLToPath(new URL('../../../../', import.meta.url));
-/** The commit of release 0.1.0, as in `test/data/release-0.1.0`. */
-const commit = 'd8af2d0';
-// A shallow clone lacks the commit.
-const hasCommit = spawnSync('git', ['-C', checkout, 'cat-file', '-e', `${commit}^{commit}`]).status === 0;
+const masterKey = Buffer.alloc(32, 6);
+const newest = newestSchema('sqlite');
 
-/** The copy shares the installed packages with the checkout. @returns its launcher */
-function makeFirstRelease(folder: string): string {
-  const archive = execFileSync('git', ['-C', checkout, 'archive', commit, 'packages'], { maxBuffer: 100 * 2 ** 20 });
-  execFileSync('tar', ['-x', '-C', folder], { input: archive });
-  const modules = join(folder, 'node_modules');
-  mkdirSync(join(modules, '@keyreeve'), { recursive: true });
-  for (const name of readdirSync(join(checkout, 'node_modules')).filter((one) => one !== '@keyreeve'))
-    symlinkSync(join(checkout, 'node_modules', name), join(modules, name));
-  symlinkSync(join(folder, 'packages/contract'), join(modules, '@keyreeve/contract'));
-  return join(folder, 'packages/server/bin/keyreeve.js');
+const statusOf = async (program: Program, credential: string): Promise<number> =>
+  (await program.call('GET', '/auth/forward', bearer(credential))).status;
+const deleteKey = async (program: Program, accessToken: string, { id }: Key): Promise<number> =>
+  (await program.call('DELETE', `/auth/api-keys/${id}`, bearer(accessToken))).status;
+
+interface Tokens {
+  readonly accessToken: string;
+  readonly refreshToken: string;
 }
 
-const statusOf = async (program: Program, key: string): Promise<number> =>
-  (await program.call('GET', '/auth/forward', bearer(key))).status;
+async function refresh(program: Program, refreshToken: string): Promise<Tokens> {
+  const { status, text, json } = await program.call('POST', '/auth/token/refresh', {}, { refreshToken });
+  assert.equal(status, 200, text);
+  return json as Tokens;
+}
 
-test(
-  'release 0.1.0 beside this version rejects keys of further environments, and keeps them',
-  { skip: !hasCommit && process.env['CI'] !== 'true' && 'the repository has no history' },
-  async () => {
-    assert.ok(hasCommit, `the repository has no commit ${commit}, and CI requires it: fetch the whole history`);
-    using folder = newTempFolder();
-    const launcher = makeFirstRelease(folder.path);
-    await using place = await newPlace('postgres');
-    await claimAsEarlier(place, Buffer.from(place.environment['KEYREEVE_MASTER_KEY'] ?? '', 'base64url'));
+/** Everything of the database. @returns by table, in the order of the rows */
+async function contentsOf(url: string): Promise<unknown> {
+  const db = await openDatabase(databaseUrl(url), deriveKeys(masterKey).auditChain);
+  try {
+    const tables = await db.all(
+      sql<{ name: string }>('test_tables', {
+        sqlite: `select name from sqlite_schema where type = 'table' and name not like 'sqlite_%' order by name`,
+        postgres: `select tablename as name from pg_catalog.pg_tables where schemaname = current_schema() order by 1`,
+      }),
+    );
+    const all: Record<string, unknown> = {};
+    for (const { name } of tables) all[name] = await db.all(sql(`test_rows_of_${name}`, `select * from ${name}`));
+    return all;
+  } finally {
+    await db.close();
+  }
+}
+
+async function requireNewerProgram(url: string): Promise<void> {
+  const db = await openDatabase(databaseUrl(url), deriveKeys(masterKey).auditChain);
+  const statement = `insert into schema_migrations (version, name, checksum, compatible_from, applied_at)
+    values (${newest + 1}, 'next', 'x', ${newest + 1}, 0)`;
+  try {
+    await db.transaction((tx) => tx.run(sql('test_require_newer', statement)));
+  } finally {
+    await db.close();
+  }
+}
+
+suite('release 0.1.0', () => {
+  let folder: TempFolder;
+  let launcher: string;
+  before(() => {
+    folder = newTempFolder();
+    launcher = unpackFirstRelease(folder.path);
+  });
+  after(() => folder[Symbol.dispose]());
+
+  const environmentOf = (more: Environment): Environment => ({
+    ...more,
+    KEYREEVE_MASTER_KEY: masterKey.toString('base64url'),
     // Both accept access tokens of the same issuer.
-    const shared = { ...place.environment, KEYREEVE_PUBLIC_URL: 'http://localhost:8787' };
+    KEYREEVE_PUBLIC_URL: 'http://localhost:8787',
+  });
+
+  for (const kind of databaseKinds) {
+    test(`its credentials work after the upgrade, and those of this version after the return to it (${kind})`, async () => {
+      using data = newTempFolder();
+      await using place = await newPlace(kind);
+      const environment = environmentOf(place.environment);
+      const startFirst = () => startProgram(data.path, environment, [launcher, 'serve']);
+      let tokens: Tokens;
+      let [kept, deleted, later]: Key[] = [];
+      {
+        await using first = await startFirst();
+        tokens = await first.signIn();
+        kept = await first.createKey(tokens.accessToken, 'kept');
+        deleted = await first.createKey(tokens.accessToken, 'deleted');
+        later = await first.createKey(tokens.accessToken, 'later');
+        assert.equal(await deleteKey(first, tokens.accessToken, deleted), 200);
+        await first.stop();
+      }
+      {
+        await using program = await startProgram(data.path, environment);
+        for (const valid of [kept.key, later.key, tokens.accessToken])
+          assert.equal(await statusOf(program, valid), 200);
+        assert.equal(await statusOf(program, deleted.key), 401);
+        tokens = await refresh(program, tokens.refreshToken);
+        const signIn = await program.call('POST', '/auth/token', basic('you@example.com', goodPassword));
+        assert.equal(signIn.status, 200, signIn.text);
+        assert.equal(await deleteKey(program, tokens.accessToken, later), 200);
+        deleted = later;
+        later = await program.createKey(tokens.accessToken, 'of this version');
+        const doctor = await program.command(['doctor', '--json']);
+        assert.deepEqual((JSON.parse(doctor.stdout) as { schema: unknown }).schema, {
+          version: newest,
+          compatibleFrom: firstReleaseSchema,
+          oldestRelease: '0.1.0',
+        });
+        await program.stop();
+      }
+      await using first = await startFirst();
+      for (const valid of [kept.key, later.key, tokens.accessToken]) assert.equal(await statusOf(first, valid), 200);
+      assert.equal(await statusOf(first, deleted.key), 401);
+      await refresh(first, tokens.refreshToken);
+      assert.equal((await first.call('POST', '/auth/token', basic('you@example.com', goodPassword))).status, 200);
+      assert.equal(await deleteKey(first, tokens.accessToken, later), 200);
+      assert.equal(await statusOf(first, later.key), 401);
+    });
+
+    test(`it refuses a schema that needs a newer program, and leaves the database as it is (${kind})`, async () => {
+      using data = newTempFolder();
+      await using place = await newPlace(kind);
+      const environment = environmentOf(place.environment);
+      const account = ['account', 'create', 'you@example.com', '--generate'];
+      const created = await runProgram(account, { folder: data.path, environment });
+      assert.equal(created.status, 0, created.stderr);
+      await requireNewerProgram(place.url);
+      const contents = await contentsOf(place.url);
+      await using first = await startProgram(data.path, environment, [launcher, 'serve']).catch((error: Error) => {
+        assert.ok(
+          error.message.includes(
+            `keyreeve: the database has schema ${newest + 1}, which needs a newer program; this one knows up to ${firstReleaseSchema}. Install the version that made it.\n`,
+          ),
+          error.message,
+        );
+        return undefined;
+      });
+      assert.equal(first, undefined);
+      assert.deepEqual(await contentsOf(place.url), contents);
+    });
+  }
+
+  test('beside this version, both accept and reject the same keys and sessions', async () => {
+    await using place = await newPlace('postgres');
+    const environment = environmentOf(place.environment);
+    await using first = await newProgram(environment, [launcher, 'serve']);
+    let tokens = await first.signIn();
+    const ofFirst = await first.createKey(tokens.accessToken, 'of 0.1.0');
+    // It migrates the schema below the running release.
+    await using program = await newProgram(environment);
+    const ofThis = await program.createKey(tokens.accessToken, 'of this version');
+    for (const one of [first, program]) {
+      for (const { key } of [ofFirst, ofThis]) assert.equal(await statusOf(one, key), 200);
+      tokens = await refresh(one, tokens.refreshToken);
+    }
+    assert.equal(await deleteKey(first, tokens.accessToken, ofThis), 200);
+    assert.equal(await statusOf(program, ofThis.key), 401);
+    assert.equal(await deleteKey(program, tokens.accessToken, ofFirst), 200);
+    assert.equal(await statusOf(first, ofFirst.key), 401);
+    const { refreshToken } = tokens;
+    assert.equal((await program.call('POST', '/auth/token/revoke', {}, { refreshToken })).status, 204);
+    assert.equal((await first.call('POST', '/auth/token/refresh', {}, { refreshToken })).status, 401);
+    for (const one of [first, program]) assert.deepEqual(one.records('crashed'), []);
+  });
+
+  test('beside this version, it rejects keys of further environments, and keeps them', async () => {
+    await using place = await newPlace('postgres');
+    const shared = environmentOf(place.environment);
+    const prefixes = { KEYREEVE_KEY_PREFIX: 'acme_live', KEYREEVE_KEY_PREFIXES_ACCEPTED: 'acme_test' };
+    let headers: { authorization: string };
+    {
+      await using first = await newProgram({ ...shared, ...prefixes }, [launcher, 'serve']);
+      headers = bearer((await first.signIn()).accessToken);
+      await first.stop();
+    }
     const environments = {
       KEYREEVE_ENVIRONMENTS: 'live:acme_live,test:acme_test',
       KEYREEVE_FORWARD_ENVIRONMENTS: 'any',
     };
     await using program = await newProgram({ ...shared, ...environments });
-    const created = await program.command(['account', 'create', 'you@example.com', '--password-stdin'], goodPassword);
-    assert.equal(created.status, 0, created.stderr);
-    const pair = await program.call('POST', '/auth/token', basic('you@example.com', goodPassword));
-    const headers = bearer((pair.json as { accessToken: string }).accessToken);
     const create = async (body: object): Promise<Key> =>
       (await program.call('POST', '/auth/api-keys', headers, body)).json as Key;
     const live = await create({ nickname: 'live' });
@@ -73,7 +208,6 @@ test(
     const ofTest = [inTest.key, rotated.key, current.key];
 
     // With and without the prefixes: texts without a known prefix are foreign ones, which it looks up after an import.
-    const prefixes = { KEYREEVE_KEY_PREFIX: 'acme_live', KEYREEVE_KEY_PREFIXES_ACCEPTED: 'acme_test' };
     for (const settings of [prefixes, { KEYREEVE_KEY_PREFIX: 'acme_live' }]) {
       await using earlier = await newProgram({ ...shared, ...settings }, [launcher, 'serve']);
       assert.equal(await statusOf(earlier, live.key), 200);
@@ -86,32 +220,23 @@ test(
     await using earlier = await newProgram({ ...shared, ...prefixes }, [launcher, 'serve']);
     assert.equal((await earlier.call('DELETE', `/auth/api-keys/${inTest.id}`, headers)).status, 200);
     assert.equal(await statusOf(program, inTest.key), 401);
-  },
-);
+  });
 
-test(
-  'release 0.1.0 refuses to start on an installation whose keys do not derive from its master key',
-  { skip: !hasCommit && process.env['CI'] !== 'true' && 'the repository has no history' },
-  async () => {
-    assert.ok(hasCommit, `the repository has no commit ${commit}, and CI requires it: fetch the whole history`);
-    using folder = newTempFolder();
-    const launcher = makeFirstRelease(folder.path);
-    const run = (args: readonly string[], environment: Environment): Promise<Exit> =>
-      runProgram(args, { folder: folder.path, environment });
-    for (const isNew of [true, false]) {
-      await using place = await newPlace('postgres');
-      const { environment } = place;
-      if (!isNew) await claimAsEarlier(place, Buffer.from(environment['KEYREEVE_MASTER_KEY'] ?? '', 'base64url'));
-      assert.equal((await run(['migrate'], environment)).status, 0);
-      if (!isNew) {
-        await using earlier = await newProgram(environment, [launcher, 'serve']);
-        assert.equal((await earlier.stop()).status, 0);
-        const file = join(folder.path, 'new');
-        const rotated = await run(['master-key', 'rotate', '--new-file', file, '--generate'], environment);
-        assert.equal(rotated.status, 0, rotated.stderr);
-      }
-      const expected = /the database has schema \d+, which needs a newer program: this one supports up to \d+/;
-      await assert.rejects(newProgram(environment, [launcher, 'serve']), expected);
+  test('the packed program is that of its commit', (t: TestContext) => {
+    const git = (...args: string[]) => spawnSync('git', ['-C', checkout, ...args], { maxBuffer: 100 * 2 ** 20 });
+    // A shallow clone lacks the commit.
+    if (git('cat-file', '-e', `${firstReleaseCommit}^{commit}`).status !== 0) {
+      t.diagnostic('not tried: the repository has no history');
+      return;
     }
-  },
-);
+    using history = newTempFolder();
+    const input = git('archive', firstReleaseCommit, 'packages/server', 'packages/contract').stdout;
+    execFileSync('tar', ['-x', '-C', history.path], { input });
+    const packed = readdirSync(join(folder.path, 'packages'), { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map(({ parentPath, name }) => join(parentPath, name).slice(folder.path.length));
+    assert.ok(packed.length > 200);
+    for (const path of packed)
+      assert.ok(readFileSync(join(folder.path, path)).equals(readFileSync(join(history.path, path))), path);
+  });
+});

@@ -16,6 +16,7 @@ import { spawn } from 'node:child_process';
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { newestSchema } from '../../foundation/database/migrate.ts';
 import { sendCommand } from '../../../test/e2e/command-client.ts';
 import { cleanEnvironment, databaseIn, keyreeveBin, Program, type Exit } from '../../../test/e2e/program.ts';
 
@@ -87,6 +88,7 @@ export class Shell {
     };
     this.#known.set('<FOLDER>', this.#folder).set('<NODE>', process.versions.node);
     this.#known.set('<SQLITE>', process.versions['sqlite'] ?? '').set('<VERSION>', packageVersion());
+    this.#known.set('<SCHEMA>', String(newestSchema('sqlite')));
   }
 
   /** @returns what was printed, with placeholders where the expected lines have them and the text fits */

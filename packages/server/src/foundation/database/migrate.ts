@@ -108,6 +108,34 @@ export const requireSchemaTx = async (tx: Transaction, version: number): Promise
 export const requiredSchema = async (reader: Reader): Promise<number> =>
   (await reader.get(selectCompatible))?.version ?? 1;
 
+export interface SchemaState {
+  /** Of the newest migration. */
+  readonly version: number;
+  /** The lowest schema version that a program must support to use the database. */
+  readonly compatibleFrom: number;
+}
+
+/** @throws DomainError `unavailable` for a database without a schema */
+export async function findSchemaState(reader: Reader): Promise<SchemaState> {
+  const applied = await reader.all(listApplied);
+  return {
+    version: Math.max(...applied.map(({ version }) => version)),
+    compatibleFrom: await requiredSchema(reader),
+  };
+}
+
+/**
+ * Whether a later version has migrated the database, so that it can have tables and columns that this program does not know.
+ * @returns undefined, or the reason why its data cannot be copied or replaced completely
+ */
+export async function describeNewerSchema(db: Reader & Pick<Db, 'dialect'>): Promise<string | undefined> {
+  const newest = newestSchema(db.dialect);
+  const { version } = await findSchemaState(db);
+  return version > newest
+    ? `the database has schema ${version}, of which this program knows the parts up to ${newest}`
+    : undefined;
+}
+
 /** Whether the database has no schema yet. */
 export const isEmptyDatabase = async (db: Db): Promise<boolean> => (await db.get(ledgerExists)) === undefined;
 

@@ -10,6 +10,7 @@ import type { Db, Reader, Transaction } from '../../foundation/database/db.ts';
 import { isInstallationOf } from '../../foundation/database/installation.ts';
 import {
   countMissingMigrations,
+  describeNewerSchema,
   newestSchema,
   requiredSchema,
   requireSchemaTx,
@@ -91,6 +92,8 @@ export async function assertMigrated(source: Source): Promise<void> {
   if ((await countMissingMigrations(source)) > 0) {
     throw new SchemaError('the database is older than this program; run `keyreeve migrate`');
   }
+  const reason = await describeNewerSchema(source);
+  if (reason !== undefined) throw new SchemaError(`${reason}; move it with the version that migrated it`);
 }
 
 async function assertReady(source: Source, masterKeyCheck: Buffer): Promise<void> {

@@ -15,7 +15,12 @@ import type { InstallationKeys } from '../../foundation/crypto/master-key.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
 import type { RootKeys } from '../../foundation/crypto/root-key.ts';
 import { countUnusedKeysFromTx, isInstallationOf } from '../../foundation/database/installation.ts';
-import { newestSchema, requireSchemaTx, rootKeysSchema } from '../../foundation/database/migrate.ts';
+import {
+  describeNewerSchema,
+  newestSchema,
+  requireSchemaTx,
+  rootKeysSchema,
+} from '../../foundation/database/migrate.ts';
 import { insertRootKeyTx, listRootKeys } from '../../foundation/database/root-keys.ts';
 import { DeletionJournal } from '../deletion-journal/deletion-journal.ts';
 import { replayJournal, surveyJournal, type ReplayResult, type Survey } from './replay.ts';
@@ -65,6 +70,9 @@ export async function restoreBackup(principal: Principal, options: RestoreOption
   const { db, keys, path } = options;
   const header = await readHeader(path, newestSchema(db.dialect));
   if (header.installation !== keys.check.toString('hex')) throw new BackupError(`${path} is of another installation`);
+  const reason = await describeNewerSchema(db);
+  if (reason !== undefined)
+    throw new BackupError(`${reason}; restore with the version that migrated it, or into a new database`);
   // The file is read twice, so no row of an unverified file reaches a statement.
   await verifyBackup(path, keys);
   // Created when it is needed.

@@ -1,0 +1,14 @@
+/** Which releases can use a database. */
+
+interface Release {
+  readonly name: string;
+  /** The newest schema that it knows. */
+  readonly schema: number;
+}
+
+/** Oldest first. Each release adds a line here, and in the table of docs/upgrade.md. */
+export const releases: readonly Release[] = [{ name: '0.1.0', schema: 2 }];
+
+/** @returns undefined if no release can use the database, only later versions */
+export const oldestReleaseFor = (compatibleFrom: number): string | undefined =>
+  releases.find(({ schema }) => schema >= compatibleFrom)?.name;
