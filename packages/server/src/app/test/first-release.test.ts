@@ -3,37 +3,15 @@ import assert from 'node:assert/strict';
 import { cpSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test as testOnce } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { FakeClock } from '../../../test-kit/fake-clock.ts';
 import { basic, bearer, newApp, type TestApp } from '../../../test-kit/new-app.ts';
 import { newPlace } from '../../../test-kit/new-db.ts';
 import { newTempFolder } from '../../../test-kit/temp-folder.ts';
+import { firstReleaseData, type Credentials } from '../../../test/e2e/first-release-program.ts';
 import { runProgram } from '../../../test/e2e/program.ts';
 import { test } from '../../../test-kit/app-on-each-database.ts';
 
-interface Credentials {
-  readonly masterKey: string;
-  readonly writtenAt: string;
-  readonly password: string;
-  readonly recoveryCodes: readonly string[];
-  readonly refreshTokens: Readonly<Record<'live' | 'ended' | 'ofDeletedAccount' | 'ofDisabledAccount', string>>;
-  readonly accessTokens: Readonly<Record<'live' | 'ended', string>>;
-  readonly keys: Readonly<
-    Record<
-      | 'live'
-      | 'service'
-      | 'imported'
-      | 'deletedBeforeBackup'
-      | 'deletedAfterBackup'
-      | 'ofDeletedAccount'
-      | 'ofDisabledAccount',
-      string
-    >
-  >;
-}
-
-const data = fileURLToPath(new URL('../../../test/data/release-0.1.0/', import.meta.url));
-const text = readFileSync(join(data, 'credentials.json'), 'utf8');
+const text = readFileSync(join(firstReleaseData, 'credentials.json'), 'utf8');
 const { masterKey, writtenAt, password, recoveryCodes, refreshTokens, accessTokens, keys } = JSON.parse(
   text,
 ) as Credentials;
@@ -66,7 +44,7 @@ async function assertAccountsAndKeys(app: TestApp): Promise<void> {
 
 testOnce('the credentials in an SQLite database of release 0.1.0 keep their state', async () => {
   using folder = newTempFolder();
-  cpSync(data, folder.path, { recursive: true });
+  cpSync(firstReleaseData, folder.path, { recursive: true });
   const environment = {
     KEYREEVE_DATABASE_URL: `sqlite:${join(folder.path, 'keyreeve.db')}`,
     KEYREEVE_DELETION_JOURNAL: join(folder.path, 'journal'),
@@ -86,7 +64,7 @@ testOnce('the credentials in an SQLite database of release 0.1.0 keep their stat
 
 test('a restored backup of release 0.1.0 revives no deleted credential', async () => {
   using folder = newTempFolder();
-  cpSync(data, folder.path, { recursive: true });
+  cpSync(firstReleaseData, folder.path, { recursive: true });
   await using place = await newPlace();
   const environment = {
     ...place.environment,
