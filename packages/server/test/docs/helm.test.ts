@@ -268,4 +268,25 @@ suite('the Helm chart', { skip }, () => {
     for (const name of ['version', 'appVersion'])
       assert.match(text, new RegExp(`^${name}: ${RegExp.escape(version)}$`, 'm'));
   });
+
+  test('Kubernetes accepts the CronJob for backups, which has the secrets and the rights of the pods', () => {
+    const path = join(root, 'ops/kubernetes/backup.yaml');
+    for (const version of kubernetesVersions) {
+      const { status, stdout, stderr } = spawnSync('kubernetes-validate', ['--strict', '--quiet', '-k', version, path]);
+      assert.equal(status, 0, `${stdout.toString()}${stderr.toString()}`);
+    }
+    const [{ spec } = { spec: {} }] = parse(readFileSync(path, 'utf8'));
+    const { spec: pod } = (spec as { jobTemplate: { spec: { template: { spec: Pod } } } }).jobTemplate.spec.template;
+    const ofChart = podOf(manifestsOf(postgres));
+    const [container] = pod.containers;
+    assert.deepEqual(container?.securityContext, ofChart.containers[0]?.securityContext);
+    const { fsGroupChangePolicy: _, ...securityContext } = ofChart.securityContext as Record<string, unknown>;
+    assert.deepEqual(pod.securityContext, securityContext);
+    const names = container?.env.map(({ name }) => name) ?? [];
+    const settings = ofChart.containers[0]?.env.filter(({ name }) => names.includes(name)) ?? [];
+    assert.deepEqual(
+      container?.env.filter(({ name }) => name !== 'KEYREEVE_DELETION_JOURNAL'),
+      settings,
+    );
+  });
 });

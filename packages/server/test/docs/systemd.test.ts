@@ -1,4 +1,4 @@
-/** The unit of docs/deploy.md restricts the service, and its settings are those that the page prepares. */
+/** The units of docs/deploy.md restrict the service and the backup, and their settings are those that the page prepares. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -13,8 +13,10 @@ const page = readFileSync(join(root, 'docs/deploy.md'), 'utf8');
 /** From 0 (fully restricted) to 10. */
 const exposureMax = 1.5;
 
-const settingsOf = (name: string): string[] =>
-  [...unit.matchAll(new RegExp(`^${name}=(.*)$`, 'gm'))].map(([, value = '']) => value);
+const settingsIn = (text: string, name: string): string[] =>
+  [...text.matchAll(new RegExp(`^${name}=(.*)$`, 'gm'))].map(([, value = '']) => value);
+
+const settingsOf = (name: string): string[] => settingsIn(unit, name);
 
 /** Without systemd, the test is named as not tried, and fails in CI. */
 function analyze(t: TestContext, ...args: readonly string[]): { status: number | null; output: string } | undefined {
@@ -25,27 +27,37 @@ function analyze(t: TestContext, ...args: readonly string[]): { status: number |
   return undefined;
 }
 
-test(`systemd rates the exposure of the unit at ${exposureMax} at most`, (t) => {
-  const result = analyze(t, 'security', '--offline=true', '--no-pager', path);
-  if (!result) return;
-  const exposure = /Overall exposure level for keyreeve\.service: ([\d.]+)/.exec(result.output)?.[1];
-  assert.ok(exposure !== undefined, result.output);
-  assert.ok(Number(exposure) <= exposureMax, result.output);
-});
+for (const name of ['keyreeve', 'keyreeve-backup'])
+  test(`systemd rates the exposure of ${name}.service at ${exposureMax} at most`, (t) => {
+    const file = join(root, `docs/systemd/${name}.service`);
+    const result = analyze(t, 'security', '--offline=true', '--no-pager', file);
+    if (!result) return;
+    const exposure = /Overall exposure level for [\w-]+\.service: ([\d.]+)/.exec(result.output)?.[1];
+    assert.ok(exposure !== undefined, result.output);
+    assert.ok(Number(exposure) <= exposureMax, result.output);
+  });
 
-test('systemd accepts every line of the unit', (t) => {
+/** Beside the backup's unit, because the timer names it. */
+const others = ['keyreeve-backup.service', 'keyreeve-backup.timer'];
+const textOf = (name: string): string => readFileSync(join(root, 'docs/systemd', name), 'utf8');
+
+test('systemd accepts every line of the units', (t) => {
   // The program and the files that the page installs.
   using folder = newTempFolder();
   const executable = join(folder.path, 'usr/bin/node');
   mkdirSync(dirname(executable), { recursive: true });
   writeFileSync(executable, '#!/bin/sh\n', { mode: 0o755 });
+  const withExecutable = (text: string): string => text.replace('ExecStart=/usr/bin/node', `ExecStart=${executable}`);
   const copy = join(folder.path, 'keyreeve.service');
-  writeFileSync(copy, unit.replace('ExecStart=/usr/bin/node', `ExecStart=${executable}`));
-  const verify = (): ReturnType<typeof analyze> => analyze(t, 'verify', '--man=no', '--recursive-errors=no', copy);
+  writeFileSync(copy, withExecutable(unit));
+  const copies = others.map((name) => join(folder.path, name));
+  for (const name of others) writeFileSync(join(folder.path, name), withExecutable(textOf(name)));
+  const verify = (): ReturnType<typeof analyze> =>
+    analyze(t, 'verify', '--man=no', '--recursive-errors=no', copy, ...copies);
   const result = verify();
   if (!result) return;
   assert.deepEqual(result, { status: 0, output: '' });
-  writeFileSync(copy, `${unit.replace('ExecStart=/usr/bin/node', `ExecStart=${executable}`)}\nUnknown=yes\n`);
+  writeFileSync(copy, `${withExecutable(unit)}\nUnknown=yes\n`);
   assert.match(verify()?.output ?? '', /Unknown (?:key|lvalue)/i);
 });
 
@@ -70,4 +82,18 @@ test('the unit stops after the service has drained, and the page prepares the fi
     ].filter((text) => text === '' || !page.includes(text)),
     [],
   );
+});
+
+test('the backup has the database, the key and the sandbox of the service, and the page prepares its folder', () => {
+  const backup = textOf('keyreeve-backup.service');
+  const linesOf = (text: string): string[] => text.split('\n').filter((line) => /^\w+=/.test(line));
+  const [, folder = ''] = /backup --to (\S+) --keep \d+$/m.exec(backup) ?? [];
+  const onlyService =
+    /^(?:Description|Documentation|After|Wants|ExecStart|KillMode|TimeoutStopSec|Restart\w*|LimitNOFILE|WantedBy)=/;
+  assert.deepEqual(
+    linesOf(unit).filter((line) => !onlyService.test(line) && !linesOf(backup).includes(line)),
+    [],
+  );
+  assert.deepEqual(settingsIn(backup, 'ReadWritePaths'), [folder]);
+  assert.ok(page.includes(`install -d -o keyreeve -g keyreeve -m 0700 ${folder}`));
 });
