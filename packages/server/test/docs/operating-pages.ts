@@ -1,0 +1,74 @@
+/** The blocks of the pages for operators: which of them a test runs, and why the others cannot run here. */
+import { readPage } from './shell-blocks.ts';
+
+export interface Block {
+  readonly page: string;
+  readonly text: string;
+  /** Undefined for a block that `operating-pages.test.ts` runs. */
+  readonly reason: string | undefined;
+}
+
+const systemPackages = 'changes the packages and users of the machine; test/e2e/package.test.ts installs the package';
+const cluster = 'needs a Kubernetes cluster; test/docs/helm.test.ts validates the manifests';
+const run = undefined;
+
+/** By page: the beginning of each block of shell or SQL in order, and its reason. */
+const listed: Readonly<Record<string, readonly (readonly [start: string, reason: string | undefined])[]>> = {
+  'operating.md': [
+    ['npm install keyreeve &&', 'test/e2e/package.test.ts installs the packed package and runs it'],
+    ['KEYREEVE_PUBLIC_URL=', run],
+    ['npx keyreeve account create', run],
+    ['npx keyreeve signing-key rotate', run],
+    ['#!/bin/sh\nreport=', run],
+    ['docker build', 'Docker needs a registry; test/e2e/image.test.ts builds and runs the image with buildah and runc'],
+  ],
+  'deploy.md': [
+    ['apt-get install', systemPackages],
+    ['install -d -m 0755', run],
+    ['(umask 077; openssl', run],
+    ['cp /opt/keyreeve/', run],
+    ['systemctl reload caddy', 'needs systemd as the first process; test/docs/caddy-tutorial.test.ts runs Caddy'],
+    ['#!/bin/sh\nexec runuser', run],
+    ['chmod 0755 /usr/local/bin/keyreeve', run],
+    ['install -d -o keyreeve', run],
+    ['keyreeve signing-key rotate', run],
+    ['keyreeve backup --to', run],
+  ],
+  'cluster.md': [
+    ['kubectl create secret', cluster],
+    ['export KEYREEVE_DATABASE_URL=', run],
+    ['kubectl exec', cluster],
+    ['npx keyreeve prove-revocation', 'test/e2e/prove-revocation.test.ts runs it on several instances'],
+    ['kubectl apply', cluster],
+    ['npx keyreeve signing-key rotate', run],
+    ['kubectl create job', cluster],
+  ],
+  'backup.md': [
+    ['npx keyreeve backup --to backups/', run],
+    ['npx keyreeve backup --to backups --keep', run],
+    ['npx keyreeve restore', run],
+    ['npx keyreeve journal replay', run],
+    ['export KEYREEVE_DATABASE_URL=sqlite:/tmp/drill', run],
+    ['npx keyreeve move', run],
+    ['KEYREEVE_DATABASE_URL=postgres', run],
+  ],
+  'upgrade.md': [['npx keyreeve doctor', run]],
+  'postgresql.md': [['create role keyreeve_runtime', 'test/e2e/postgres.test.ts runs a service with such a role']],
+  'retention.md': [],
+};
+
+/** @returns the blocks of the page, in order @throws Error if the page has other blocks than the list */
+export function blocksOf(page: string): Block[] {
+  const texts = [...readPage(`docs/${page}`).matchAll(/^ *```(?:sh|sql)\n([^]*?)^ *```$/gm)].map(
+    ([, text = '']) => text,
+  );
+  const entries = listed[page] ?? [];
+  return Array.from({ length: Math.max(texts.length, entries.length) }, (_, index) => {
+    const [text = '', [start = '', reason] = []] = [texts[index], entries[index]];
+    if (start === '' || !text.startsWith(start))
+      throw new Error(`docs/${page} has other blocks than the list in operating-pages.ts: “${start}”, “${text}”`);
+    return { page, text, reason };
+  });
+}
+
+export const operatingPages = Object.keys(listed);
