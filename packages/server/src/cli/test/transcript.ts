@@ -121,7 +121,7 @@ export class Shell {
   #fits(actual: string, expected: string): boolean {
     const names: string[] = [];
     const source = expected
-      .split(/(<(?:KEY-ID|[A-Z]+)(?:-\d+)?>| {2,})/)
+      .split(/(<(?:KEY-ID|MASTER-KEY-ID|[A-Z]+)(?:-\d+)?>| {2,})/)
       .map((part) => {
         if (/^ {2,}$/.test(part)) return ' {2,}';
         const kind = new RegExp(`^${placeholder.source}$`).exec(part)?.[1] ?? '';
