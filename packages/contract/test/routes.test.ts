@@ -91,6 +91,7 @@ test(
       ['enableWebhook', 204],
       ['replayWebhookDelivery', 204],
       ['endConsoleSession', 204],
+      ['createCanaryKey', 201],
     ]);
   },
 );

@@ -163,7 +163,8 @@ export async function authenticateService(
   if (presented.kind === 'ambiguous') throw new DomainError('ambiguous_credentials');
   const basic = acceptsBasic && presented.kind === 'basic' ? parseBasic(presented.header) : undefined;
   const text = 'text' in presented ? presented.text : basic && formDecoded(basic.password.reveal());
-  const key = await verifiedKey(authenticators.verifier, text, clientIp, verifyScope, verifyScopeMissing);
+  const { verifier } = authenticators;
+  const key = await verifiedKey(verifier, text, clientIp, verifyScope, verifyScopeMissing);
   const isElsewhere = key?.valid === false && (key.code === 'address_not_allowed' || key.code === 'address_required');
   const canary = isElsewhere && text !== undefined ? await canaryOf(authenticators, text) : undefined;
   const caller = canary ?? (key?.valid ? key : undefined);

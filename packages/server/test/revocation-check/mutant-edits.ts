@@ -114,7 +114,7 @@ export const rememberedCallers = (which: string): readonly Edit[] => [
   const found = ${which} && text !== undefined ? callers.get(text) : undefined;
   const isFresh = found !== undefined && Date.now() < found.until;
   const key = isFresh ? found.key : await verifiedKey(verifier, text, clientIp, verifyScope, verifyScopeMissing);
-  if (${which} && text !== undefined && key && !isFresh) callers.set(text, { key, until: Date.now() + 5000 });`,
+  if (${which} && text !== undefined && key?.valid && !isFresh) callers.set(text, { key, until: Date.now() + 5000 });`,
   },
 ];
 

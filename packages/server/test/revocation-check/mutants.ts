@@ -61,7 +61,13 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'a response to a service that does not wait for the verification of its own key',
-    edits: [{ file: 'app/app.ts', find: `  await first;\n`, replace: `  first.catch(() => undefined);\n` }],
+    edits: [
+      {
+        file: 'app/app.ts',
+        find: `  const value = await first;\n  return value === undefined ? second : other(value);`,
+        replace: `  first.catch(() => undefined);\n  return second;`,
+      },
+    ],
     faults: [],
   },
   {
