@@ -141,6 +141,33 @@ for (const [what, end] of Object.entries(endings)) {
   });
 }
 
+test('a request in progress creates and deletes nothing after its credential has ended', async () => {
+  await using app = await newCanaryApp();
+  const { canaryKeys, apiKeys, verifier } = app.service.services;
+  for (const [what, end] of Object.entries(endings)) {
+    if (what === 'its expiry') continue;
+    const credential = await issueCredential(app);
+    const { keyId, accountId, secret } = credential;
+    const { id } = await createCanary(app, credential);
+    const { address, range: addresses } = canaryKeys;
+    const expiresAt = app.clock.now() + 3_600_000;
+    const lookup = verifier.lookupOf(secret);
+    const principal = { kind: 'canary', keyId, accountId, lookup, address, addresses, expiresAt } as const;
+    await end(app, keyId, accountId);
+    await assert.rejects(canaryKeys.create(principal), { code: 'invalid_service_key' }, what);
+    const isGone = what === 'the deletion of its account';
+    const code = isGone ? 'key_not_found' : 'invalid_service_key';
+    await assert.rejects(canaryKeys.delete(principal, id), { code }, what);
+    const canaries = (await apiKeys.list(accountId)).filter((key) => key.nickname.startsWith('canary '));
+    assert.equal(canaries.length, isGone ? 0 : 1, what);
+    await assert.rejects(
+      apiKeys.create(principal, (await app.createAccount()).id, { nickname: 'foreign' }),
+      { code: 'account_not_found' },
+      what,
+    );
+  }
+});
+
 test('the account of a credential is deleted with its canary keys after the longest lifetime, and no other account', async () => {
   await using app = await newCanaryApp();
   const { serviceAccounts, canaryKeys, accounts } = app.service.services;
