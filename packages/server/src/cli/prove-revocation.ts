@@ -10,7 +10,7 @@ import { addCredentialCommand } from './canary-credential.ts';
 import { CliCommand, type SetStatus } from './command.ts';
 import { parseCount } from './count.ts';
 import { UsageError } from './failure.ts';
-import { collect, print, table, type OutputOptions } from './output.ts';
+import { collect, print, table, version, type OutputOptions } from './output.ts';
 import { describeOutside, proveFromOutside, type OutsideOptions, type RunBounds } from './prove-outside.ts';
 import { withInstallation } from './session.ts';
 
@@ -67,7 +67,9 @@ export function proveRevocationCommand(setStatus: SetStatus): Command {
         return;
       }
       const result = await run(options);
-      if (options.json || result.report) print(options, result, result.report ? describe(result, result.report) : '');
+      const checker = { version, node: process.version };
+      if (options.json || result.report)
+        print(options, { ...result, checker }, result.report ? describe(result, result.report) : '');
       else process.stderr.write(`keyreeve: not proven: ${result.reason}${leftBehind(result)}\n`);
       setStatus(result.isProven ? 0 : 1);
     });
@@ -148,6 +150,7 @@ function stopOnSignal(): Disposable & { readonly signal: AbortSignal } {
 function describe(result: RunResult, report: Report): string {
   const { verifications, deletions, violations, examples } = report;
   const rows = [
+    ['checker', `keyreeve ${version}, Node ${process.version}`],
     ['instances', result.instances.map(({ url, verdicts }) => `${url} (${number(verdicts)})`).join(' ')],
     ['seconds', String(result.seconds)],
     ['verifications', number(verifications.total)],

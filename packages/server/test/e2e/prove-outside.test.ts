@@ -149,6 +149,27 @@ test('a response that a cache marks as its own is reported, even if it is correc
   }
 });
 
+test('the report warns about a clock that differs and about different versions, and names both', async () => {
+  await using first = await newProgram(cluster);
+  await using second = await startProgram(first.folder, first.environment);
+  await using other = await startFaultyInstance(second.url, async ({ method, url }, _body, forward) => {
+    const response = await forward();
+    if (method !== 'GET' || url !== '/auth/canary-keys') return response;
+    const described = JSON.parse(response.body.toString()) as { instance: { version: string; now: string } };
+    const now = new Date(Date.parse(described.instance.now) - 3_600_000).toISOString();
+    const body = Buffer.from(
+      JSON.stringify({ ...described, instance: { ...described.instance, version: '9.9.9', now } }),
+    );
+    return { ...response, body, headers: { ...response.headers, 'content-length': String(body.length) } };
+  });
+  const { status, result } = await prove(await issue(first), [first.url, other.url], '--deletions', '5');
+  assert.deepEqual([status, result.reason], [0, null], JSON.stringify(result, undefined, 1));
+  const [versions, clock, ...more] = result.warnings;
+  assert.equal(versions, `the instances have different versions: ${version}, 9.9.9`);
+  assert.match(clock ?? '', new RegExp(`^the clock of ${RegExp.escape(other.url)} differs by -3[56]\\d\\d s from`));
+  assert.deepEqual(more, []);
+});
+
 test('lost responses count as unknown and cause no violation', async () => {
   await using program = await newProgram();
   let requests = 0;
