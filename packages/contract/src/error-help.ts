@@ -106,7 +106,7 @@ export const errorHelp: Readonly<Record<ErrorCode, ErrorHelp>> = {
   },
   invalid_service_key: {
     cause:
-      'The caller of a verification endpoint presented no API key of its own, or one that is not valid: it is unknown, deleted, disabled or expired, or the caller is outside its IP ranges.',
+      'The caller of a verification endpoint presented no API key of its own, or one that is not valid: it is unknown, deleted, disabled or expired, or the caller is outside its IP ranges. The routes of canary keys accept only a credential of `keyreeve prove-revocation credential`.',
     fix: 'Send an API key that is valid and has the scope `keyreeve:verify` in the Authorization header (for introspection with Basic, with the id of the key as user); send the credential to verify in the body. If the key is limited to IP ranges, send the request from one of them; behind a proxy, set `KEYREEVE_TRUSTED_PROXIES`.',
   },
   second_factor_required: {
