@@ -1,18 +1,23 @@
 /** Checks of the master key for `keyreeve doctor` and `GET /admin/settings`: its age, and whether a rotation is unfinished. */
-import { toInstant, dayMs } from '../foundation/clock.ts';
+import { dayMs, toInstant } from '../foundation/clock.ts';
 import type { Reader } from '../foundation/database/db.ts';
 import { listRootKeys } from '../foundation/database/root-keys.ts';
 import { plural } from '../foundation/plural.ts';
 import { masterKeysIn } from '../modules/master-key/rotation.ts';
 import { isRunning } from '../modules/overview/attention.ts';
 import { listAllInstances } from '../modules/overview/store.ts';
-import type { Check } from './checks.ts';
+
+export interface MasterKeyCheck {
+  readonly name: string;
+  readonly state: 'ok' | 'note' | 'warning';
+  readonly detail: string;
+}
 
 /** A rotation that takes longer was probably forgotten: the previous master key still opens the installation. */
 const rotationDaysMax = 7;
 
 /** @param now milliseconds @throws DomainError `unavailable` */
-export async function masterKeyChecks(reader: Reader, now: number): Promise<Check[]> {
+export async function masterKeyChecks(reader: Reader, now: number): Promise<MasterKeyCheck[]> {
   const name = 'master key id';
   const [current, next] = masterKeysIn(await listRootKeys(reader));
   if (!current) return [];
@@ -23,7 +28,7 @@ export async function masterKeyChecks(reader: Reader, now: number): Promise<Chec
 }
 
 /** One for each running instance, and for each worker: which master key it was started with. */
-export async function instanceChecks(reader: Reader, now: number): Promise<Check[]> {
+export async function instanceChecks(reader: Reader, now: number): Promise<MasterKeyCheck[]> {
   const newest = masterKeysIn(await listRootKeys(reader)).at(-1);
   return (await listAllInstances(reader))
     .filter((row) => isRunning(row, now))

@@ -56,25 +56,29 @@ const rejects = (step: Promise<unknown>, expected: RegExp): Promise<void> =>
     return true;
   });
 
-onEachDatabase('both master keys open the installation until the previous one is removed', async ({ db }) => {
-  await initialise(db);
-  assert.equal(await start(db, first, second), true);
-  for (const key of [first, second]) assert.deepEqual((await openedWith(db, key)).newest, testRootKeys.newest);
-  assert.deepEqual(await finish(db, second), { removedId: firstId, isErased: true });
-  assert.equal(RootKeys.open(first, await listRootKeys(db)), undefined);
-  assert.deepEqual((await openedWith(db, second)).newest, testRootKeys.newest);
-  // The next rotation.
-  await start(db, second, third);
-  await finish(db, third);
-  assert.deepEqual(await openers(db), [thirdId]);
-  const action = (step: string): string => `installation.master_key_rotation_${step}`;
-  assert.deepEqual(await events(db), [
-    [action('started'), secondId, `{"previousMasterKeyId":"${firstId}"}`],
-    [action('finished'), secondId, `{"removedMasterKeyId":"${firstId}"}`],
-    [action('started'), thirdId, `{"previousMasterKeyId":"${secondId}"}`],
-    [action('finished'), thirdId, `{"removedMasterKeyId":"${secondId}"}`],
-  ]);
-});
+onEachDatabase(
+  'both master keys open the installation until the previous one is removed',
+  { tags: ['asvs:11.2.2'] },
+  async ({ db }) => {
+    await initialise(db);
+    assert.equal(await start(db, first, second), true);
+    for (const key of [first, second]) assert.deepEqual((await openedWith(db, key)).newest, testRootKeys.newest);
+    assert.deepEqual(await finish(db, second), { removedId: firstId, isErased: true });
+    assert.equal(RootKeys.open(first, await listRootKeys(db)), undefined);
+    assert.deepEqual((await openedWith(db, second)).newest, testRootKeys.newest);
+    // The next rotation.
+    await start(db, second, third);
+    await finish(db, third);
+    assert.deepEqual(await openers(db), [thirdId]);
+    const action = (step: string): string => `installation.master_key_rotation_${step}`;
+    assert.deepEqual(await events(db), [
+      [action('started'), secondId, `{"previousMasterKeyId":"${firstId}"}`],
+      [action('finished'), secondId, `{"removedMasterKeyId":"${firstId}"}`],
+      [action('started'), thirdId, `{"previousMasterKeyId":"${secondId}"}`],
+      [action('finished'), thirdId, `{"removedMasterKeyId":"${secondId}"}`],
+    ]);
+  },
+);
 
 onEachDatabase('an earlier program cannot start after a rotation has begun', async ({ db }) => {
   await initialise(db);
