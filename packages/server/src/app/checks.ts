@@ -19,6 +19,7 @@ import { signingKeyAgeDaysMax, type SigningKeys } from '../modules/signing-keys/
 import type { Finding } from '../modules/overview/attention.ts';
 import type { Config } from './config.ts';
 import { warningsOf } from './config-warnings.ts';
+import { checkDisks } from './disk-check.ts';
 import { masterKeyPath } from './earlier-installation.ts';
 import { masterKeyChecks } from './master-key-checks.ts';
 import { version } from './version.ts';
@@ -46,6 +47,7 @@ export const runtimeCheck = (): Check => ({
 /** Without the database. */
 export const configurationChecks = (config: Config): Check[] => [
   ...checkMasterKey(config),
+  ...checkDisks(config),
   ...checkExposure(config),
   ...checkMail(config),
   ...checkWorkers(config),
@@ -86,6 +88,7 @@ export async function databaseChecks({ config, db }: Pick<CheckedInstallation, '
       state: 'ok',
       detail: `${describeDatabase(config.database)} responds; its schema is current and its master key is correct`,
     },
+    ...checkWrites(db),
     ...checkServer(config, await durabilityOf(db)),
     ...(await environmentMistakes(db, config)).map((detail): Check => ({
       name: 'environments',
@@ -96,6 +99,13 @@ export async function databaseChecks({ config, db }: Pick<CheckedInstallation, '
     ...(await catalogueWarnings(db, config)).map((detail): Check => ({ name: 'scopes', state: 'warning', detail })),
     ...checkRetention(config, await findRetentionState(db)),
   ];
+}
+
+function checkWrites({ writes }: Db): Check[] {
+  if (writes.isHealthy) return [];
+  const detail =
+    'the database accepts no changes, so no key can be deleted. Check its disk: free space, and whether it is read-only';
+  return [{ name: 'writes', state: 'failed', detail }];
 }
 
 const checkOutbox = (waiting: readonly WaitingJobs[]): Check[] =>

@@ -1,8 +1,9 @@
-/** Metrics of a Node process: memory, CPU time, garbage collection and event loop. */
+/** Metrics of a Node process: memory, CPU time, garbage collection, event loop and log. */
 import { collectDefaultMetrics, type Registry } from '@prometheus-io/client';
 import { monotonicMs } from '../foundation/clock.ts';
+import { standardOutput } from '../foundation/log-output.ts';
 import { EventLoopDelay, RollingMax } from './event-loop-delay.ts';
-import { addGauge } from './metric-kinds.ts';
+import { addCounter, addGauge } from './metric-kinds.ts';
 
 /**
  * Default metrics of the library that are not exported: `promtool check metrics` rejects their names, or their values are
@@ -38,5 +39,11 @@ export function collectProcessMetrics(register: Registry, labels: Readonly<Recor
     help: 'Longest delay of the event loop in the last minute',
     labelNames: Object.keys(labels),
     read: () => [{ labels, value: recent.at(monotonicMs()) / 1e3 }],
+  });
+  addCounter(register, {
+    name: 'keyreeve_log_records_lost_total',
+    help: 'Records of the log that could not be written to standard output',
+    labelNames: Object.keys(labels),
+    read: () => [{ labels, value: standardOutput.lost }],
   });
 }

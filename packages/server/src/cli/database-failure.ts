@@ -4,13 +4,16 @@ import { describeDatabase, type DatabaseLocation } from '../foundation/database/
 
 /** The first pattern that matches the driver's message determines the remedy. */
 const remedies: readonly (readonly [message: RegExp, remedy: string])[] = [
-  [/unable to open database file/, 'Check that the folder exists and that this user may read and write it'],
+  [
+    /unable to open database file/,
+    'Check that the folder exists, that its disk is not read-only, and that this user may read and write it',
+  ],
   [/readonly database/, 'Give this user write access to the file and to its folder'],
   [
     /file is not a database|malformed/,
     'Check KEYREEVE_DATABASE_URL, or restore a backup: keyreeve restore --from FILE',
   ],
-  [/database or disk is full|ENOSPC/, 'Free space on its disk'],
+  [/database or disk is full|ENOSPC|No space left/, 'Free space on its disk'],
   [/disk I\/O error/, 'Check the disk and the kernel log'],
   [/is locked/, 'Another process holds a lock on it: end that process, or run the command again'],
   [

@@ -74,6 +74,8 @@ async function checkInstallation(): Promise<CheckedDatabase> {
     return await withInstallation(
       {},
       async ({ config, journal, outbox, signingKeys, singleSignOn, installation: { db } }) => {
+        // The result is a check.
+        await db.writes.check().catch(() => undefined);
         const state = await findSchemaState(db);
         const schema = { ...state, oldestRelease: oldestReleaseFor(state.compatibleFrom) ?? null };
         const checks = [

@@ -24,8 +24,18 @@ export const isRefusal = (error: unknown): error is Error =>
 export function describeFailure(error: unknown): string {
   if (error instanceof ConfigError && error.mistakes.length === 1) return error.mistakes[0] ?? error.message;
   if (error instanceof DomainError) return describeDomainError(error);
-  return error instanceof Error ? error.message : String(error);
+  if (!(error instanceof Error)) return String(error);
+  const remedy = 'code' in error ? diskRemedies[String(error.code)] : undefined;
+  return remedy === undefined ? error.message : `${error.message}. ${remedy}.`;
 }
+
+/** By code of the operating system. */
+const diskRemedies: Readonly<Record<string, string>> = {
+  ENOSPC: 'The disk is full: free space on it, and repeat the command',
+  EDQUOT: 'The quota of this user is used up: free space, and repeat the command',
+  EFBIG: 'The file exceeds a limit of this user (`ulimit -f`) or of the file system',
+  EROFS: 'The disk is read-only: read the kernel log, mount it writable, and repeat the command',
+};
 
 /** A failed connection to a host with several IP addresses is an AggregateError without a message. */
 const messageOf = (cause: Error): string =>

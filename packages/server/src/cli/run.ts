@@ -55,7 +55,7 @@ function reportError(error: unknown): number {
     );
   }
   // An error of the operating system needs no stack trace: a missing file, an unknown host name.
-  if (error instanceof Error && 'syscall' in error) return printError(error.message, exitCodes.failed);
+  if (error instanceof Error && 'syscall' in error) return printError(describeFailure(error), exitCodes.failed);
   return printError(error instanceof Error ? (error.stack ?? error.message) : String(error), exitCodes.failed);
 }
 

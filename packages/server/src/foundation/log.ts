@@ -3,13 +3,14 @@
  * logs headers, bodies, queries or email addresses.
  */
 import { pino, stdTimeFunctions, type DestinationStream, type Logger } from 'pino';
+import { standardOutput } from './log-output.ts';
 
 export type Log = Logger;
 
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 export type LogLevel = (typeof logLevels)[number];
 
-/** @param destination standard output by default */
+/** @param destination for tests; standard output by default */
 export function createLog(level: LogLevel, destination?: DestinationStream): Log {
   const options = {
     level,
@@ -17,5 +18,9 @@ export function createLog(level: LogLevel, destination?: DestinationStream): Log
     timestamp: stdTimeFunctions.isoTime,
     formatters: { level: (label: string) => ({ level: label }) },
   };
-  return destination ? pino(options, destination) : pino(options);
+  if (destination) return pino(options, destination);
+  const log = pino(options, standardOutput);
+  standardOutput.onRecovery = (records) => log.error({ event: 'log_records_lost', records });
+  process.on('exit', () => standardOutput.flushSync());
+  return log;
 }

@@ -35,7 +35,7 @@ for (const command of [
   }
 }
 
-/** Copies the launcher into `folder`. @param bundled the shell script that replaces the bundled Node */
+/** Copies the launcher into `folder`. @param bundled the content of the executable that replaces the bundled Node */
 function launcherWith(folder: string, bundled: string | undefined): string {
   const bin = join(folder, 'packages/server/bin');
   cpSync(join(checkout, 'packages/server/bin'), bin, { recursive: true });
@@ -48,13 +48,15 @@ function launcherWith(folder: string, bundled: string | undefined): string {
   const home = join(folder, 'node_modules', name);
   mkdirSync(join(home, 'bin'), { recursive: true });
   writeFileSync(join(home, 'package.json'), '{}');
-  writeFileSync(join(home, 'bin/node'), `#!/bin/sh\n${bundled}\n`);
+  writeFileSync(join(home, 'bin/node'), `${bundled}\n`);
   chmodSync(join(home, 'bin/node'), 0o755);
   return join(bin, 'keyreeve.js');
 }
 
+/** The dynamic linker of glibc does not exist on musl, so the kernel does not find the interpreter. */
+const onMusl = '#!/lib64/no-such-linker.so.2';
 const withoutLibatomic =
-  'echo "node: error while loading shared libraries: libatomic.so.1: cannot open shared object file" >&2; exit 127';
+  '#!/bin/sh\necho "node: error while loading shared libraries: libatomic.so.1: cannot open shared object file" >&2; exit 127';
 /** Makes the current Node claim to be an older one. */
 const asNode20 = [
   '--import',
@@ -62,7 +64,7 @@ const asNode20 = [
 ];
 
 test('if the bundled Node cannot run, the current Node runs the program if it is new enough', () => {
-  for (const bundled of [withoutLibatomic, 'exit 1', undefined]) {
+  for (const bundled of [withoutLibatomic, onMusl, '#!/bin/sh\nexit 1', undefined]) {
     using folder = newTempFolder();
     const { status, stdout, stderr } = spawnSync(process.execPath, [launcherWith(folder.path, bundled)], {
       encoding: 'utf8',
@@ -78,10 +80,13 @@ test('if no Node can run the program, one line reports the cause and the solutio
       withoutLibatomic,
       'The Node that Keyreeve includes needs the library libatomic.so.1. Install it: apt-get install libatomic1 (Debian, Ubuntu) or dnf install libatomic (Fedora, RHEL).',
     ],
-    [
-      'exit 1',
-      'The Node that Keyreeve includes does not run on this machine (on Linux, it needs glibc 2.28 or newer).',
-    ],
+    ...[onMusl, '#!/bin/sh\nexit 1'].map(
+      (bundled) =>
+        [
+          bundled,
+          'The Node that Keyreeve includes does not run on this machine (on Linux, it needs glibc 2.28 or newer).',
+        ] as const,
+    ),
     [undefined, 'The Node that Keyreeve includes is not installed. Install it: npm install --include=optional.'],
   ] as const;
   for (const [bundled, problem] of expected) {

@@ -15,3 +15,7 @@ export async function scrape({ adminUrl }: Program): Promise<Map<string, number>
     }),
   );
 }
+
+/** The values of the samples of one metric, with any labels. */
+export const valuesOf = async (program: Program, metric: string): Promise<number[]> =>
+  [...(await scrape(program))].filter(([name]) => name.split('{')[0] === metric).map(([, value]) => value);

@@ -5,7 +5,7 @@
 import { monotonicMs } from '../clock.ts';
 import { busyTimeoutMs, lockRetryMs, sqliteBusy, SqliteConnection } from './sqlite-connection.ts';
 import { CommitError, handled, messageOf, SqliteSteps, type Step, type StepRunner } from './sqlite-steps.ts';
-import { unavailable } from './unavailable.ts';
+import { orUnavailable, unavailable } from './unavailable.ts';
 
 export class DirectWriter implements StepRunner {
   readonly #connection: SqliteConnection;
@@ -15,8 +15,9 @@ export class DirectWriter implements StepRunner {
   #failure: Error | undefined;
   #isClosed = false;
 
+  /** @throws DomainError `unavailable` */
   constructor(path: string) {
-    this.#connection = new SqliteConnection(path, 'write');
+    this.#connection = orUnavailable(() => new SqliteConnection(path, 'write'));
     // SQLite would block this thread while it waits.
     this.#connection.exec('pragma busy_timeout = 0');
     this.#steps = new SqliteSteps(this.#connection);

@@ -23,6 +23,17 @@ export class WriteHealth {
     return !this.#isFailing;
   }
 
+  /** Commits something, for processes that commit nothing else. @throws DomainError `unavailable` */
+  async check(): Promise<void> {
+    try {
+      await this.#probe();
+    } catch (error) {
+      // A file that was opened without write access rejects the statement, not the commit.
+      this.observe(false);
+      throw error;
+    }
+  }
+
   succeeded(): void {
     this.commits.committed++;
     this.observe(true);

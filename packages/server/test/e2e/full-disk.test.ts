@@ -1,0 +1,198 @@
+/** Full disks: changes return 503, verifications continue, no acknowledged change is lost, and the service recovers. */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { newTempFolder } from '../../test-kit/temp-folder.ts';
+import { until } from '../../test-kit/until.ts';
+import {
+  basic,
+  bearer,
+  environmentFor,
+  goodPassword,
+  keyreeveBin,
+  newProgram,
+  Program,
+  startProgram,
+  type HttpResponse,
+  type Key,
+} from './program.ts';
+import { valuesOf } from './scrape.ts';
+import { skipWithoutDisks, SmallDisk } from './small-disk.ts';
+
+const skip = skipWithoutDisks();
+const waitMsMax = 30_000;
+const publicUrl = { KEYREEVE_PUBLIC_URL: 'http://localhost:8787' };
+
+const codeOf = ({ json }: HttpResponse): unknown => (json as { code?: unknown } | undefined)?.code;
+const statusOf = async (program: Program, { key }: Key): Promise<number> =>
+  (await program.call('GET', '/auth/forward', bearer(key))).status;
+const readinessOf = async (program: Program): Promise<unknown> => (await program.call('GET', '/health/ready')).json;
+
+async function keysOf(program: Program, accessToken: string): Promise<number[]> {
+  const { json } = await program.call('GET', '/auth/api-keys', bearer(accessToken));
+  return (json as { apiKeys: { id: number }[] }).apiKeys.map(({ id }) => id).toSorted((a, b) => a - b);
+}
+
+/** Creates keys until the disk is full: the write-ahead log can have space that is allocated already. */
+async function createUntilRejected(program: Program, accessToken: string): Promise<Key[]> {
+  const created: Key[] = [];
+  for (let count = 0; count < 90; count++) {
+    const response = await program.call('POST', '/auth/api-keys', bearer(accessToken), { nickname: `key ${count}` });
+    if (response.status !== 201) {
+      assert.deepEqual([response.status, codeOf(response)], [503, 'unavailable']);
+      return created;
+    }
+    created.push(response.json as Key);
+  }
+  throw new Error('the disk does not become full');
+}
+
+for (const workers of ['1', '2']) {
+  test(
+    `on a full disk, changes return 503 and verifications continue; with space again, each acknowledged change is in force (${workers} workers)`,
+    { skip },
+    async () => {
+      using disk = new SmallDisk();
+      const environment = { ...publicUrl, KEYREEVE_WORKERS: workers };
+      const acknowledged: Key[] = [];
+      let accessToken: string;
+      let doomed: Key;
+      {
+        await using program = await startProgram(disk.path, environment);
+        ({ accessToken } = await program.signIn());
+        acknowledged.push(await program.createKey(accessToken));
+        doomed = await program.createKey(accessToken, 'doomed');
+        disk.fill();
+        acknowledged.push(...(await createUntilRejected(program, accessToken)));
+
+        const rejected = [
+          await program.call('POST', '/auth/token', basic('you@example.com', goodPassword)),
+          await program.call('DELETE', `/auth/api-keys/${doomed.id}`, bearer(accessToken)),
+        ];
+        assert.deepEqual(
+          rejected.map((response) => [response.status, codeOf(response)]),
+          rejected.map(() => [503, 'unavailable']),
+        );
+        for (const key of acknowledged) assert.equal(await statusOf(program, key), 200);
+        assert.deepEqual(await readinessOf(program), { status: 'ok', writes: false });
+        assert.deepEqual(new Set(await valuesOf(program, 'keyreeve_database_writes')), new Set([0]));
+        const { status, stdout } = await program.command(['doctor', '--json']);
+        const { checks } = JSON.parse(stdout) as { checks: { name: string; state: string }[] };
+        assert.deepEqual(
+          [
+            status,
+            checks.find(({ name }) => name === 'disk')?.state,
+            checks.find(({ name }) => name === 'writes')?.state,
+          ],
+          [1, 'warning', 'failed'],
+        );
+
+        disk.free();
+        await until(
+          'commits succeed',
+          waitMsMax,
+          async () => ((await readinessOf(program)) as { writes: boolean }).writes,
+        );
+        acknowledged.push(await program.createKey(accessToken, 'after'));
+        // A deletion with an unknown outcome can have taken effect.
+        const { status: deleted } = await program.call('DELETE', `/auth/api-keys/${doomed.id}`, bearer(accessToken));
+        assert.ok([200, 404].includes(deleted), String(deleted));
+        assert.equal(await statusOf(program, doomed), 401);
+        assert.equal((await program.stop()).status, 0);
+      }
+      await using program = await startProgram(disk.path, environment);
+      for (const key of acknowledged) assert.equal(await statusOf(program, key), 200);
+      assert.equal(await statusOf(program, doomed), 401);
+      const kept = new Set(await keysOf(program, accessToken));
+      assert.ok(new Set(acknowledged.map(({ id }) => id)).isSubsetOf(kept) && !kept.has(doomed.id));
+      const verified = await program.command(['audit', 'verify']);
+      assert.equal(verified.status, 0, verified.stderr);
+    },
+  );
+}
+
+test(
+  'on a full disk of the deletion journal, a deletion takes effect, its client gets a 503, and the journal is completed later',
+  { skip },
+  async () => {
+    using disk = new SmallDisk();
+    const journal = join(disk.path, 'journal');
+    await using program = await newProgram({ ...publicUrl, KEYREEVE_DELETION_JOURNAL: journal });
+    const { accessToken } = await program.signIn();
+    const [kept, removed] = [await program.createKey(accessToken), await program.createKey(accessToken, 'removed')];
+    assert.equal((await program.command(['backup', '--to', 'before.gz'])).status, 0);
+
+    disk.fill();
+    const response = await program.call('DELETE', `/auth/api-keys/${removed.id}`, bearer(accessToken));
+    assert.deepEqual([response.status, codeOf(response)], [503, 'unavailable']);
+    assert.match(response.text, /committed, but the deletion journal can’t be written/);
+    assert.deepEqual([await statusOf(program, kept), await statusOf(program, removed)], [200, 401]);
+    assert.deepEqual(await readinessOf(program), { status: 'ok', writes: true });
+    const [lag = 0] = await valuesOf(program, 'keyreeve_deletion_journal_lag_seconds');
+    assert.ok(lag > 0);
+    await program.waitForRecord('deletion_journal_failed');
+
+    disk.free();
+    await until('the journal is complete', waitMsMax, async () =>
+      (await valuesOf(program, 'keyreeve_deletion_journal_lag_seconds')).every((seconds) => seconds === 0),
+    );
+    const restored = await program.command(['restore', '--from', 'before.gz', '--replace', '--yes', '--json']);
+    assert.equal(restored.status, 0, restored.stderr);
+    assert.deepEqual([await statusOf(program, kept), await statusOf(program, removed)], [200, 401]);
+  },
+);
+
+test(
+  'a backup to a full disk fails with the reason, leaves no file, and is not recorded as a success',
+  { skip },
+  async () => {
+    using disk = new SmallDisk();
+    await using program = await newProgram();
+    await program.newKey();
+    disk.fill();
+    const { status, stdout, stderr } = await program.command(['backup', '--to', join(disk.path, 'backup.gz')]);
+    assert.deepEqual([status, stdout], [1, '']);
+    assert.match(stderr, /^keyreeve: ENOSPC: no space left on device.* The disk is full: free space on it, and repeat/);
+    assert.deepEqual(readdirSync(disk.path), ['filler']);
+    assert.deepEqual(await valuesOf(program, 'keyreeve_backup_last_success_timestamp_seconds'), [0]);
+  },
+);
+
+for (const workers of ['1', '2']) {
+  test(
+    `on a full disk of the log, requests continue, and records that wait are written later (${workers} workers)`,
+    { skip },
+    async () => {
+      using disk = new SmallDisk();
+      using folder = newTempFolder();
+      const path = join(disk.path, 'log');
+      const log = openSync(path, 'a');
+      const child = spawn(process.execPath, [keyreeveBin, 'serve'], {
+        cwd: folder.path,
+        env: environmentFor(folder.path, { KEYREEVE_WORKERS: workers }),
+        stdio: ['ignore', log, 'pipe'],
+      });
+      closeSync(log);
+      await using program = new Program(child, folder.path);
+      const readLog = (): void => void (program.stdout = readFileSync(path, 'utf8'));
+      await until('the service listens', waitMsMax, () => {
+        readLog();
+        return program.records('listening').length > 0;
+      });
+      const before = readFileSync(path, 'utf8').length;
+      disk.fill();
+      // Each request writes a record of more than 100 bytes, and the file ends within a block of 4 KiB.
+      for (let count = 0; count < 100; count++)
+        assert.equal((await program.call('GET', '/auth/api-keys', bearer('unknown'))).status, 401);
+      assert.ok(readFileSync(path, 'utf8').length < before + 8_192);
+      disk.free();
+      assert.equal((await program.stop()).status, 0, program.stderr);
+      readLog();
+      assert.equal(program.records('refused').length, 100);
+      assert.equal(program.records('stopped').length, 1);
+      assert.deepEqual([program.records('crashed'), program.stderr], [[], '']);
+    },
+  );
+}
