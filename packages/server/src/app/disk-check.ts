@@ -1,7 +1,7 @@
 /** Whether the disks of the embedded database and of the deletion journal accept writes and have space. */
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import type { Check } from './checks.ts';
+import type { Finding } from '../modules/overview/attention.ts';
 import type { Config } from './config.ts';
 
 /** The database needs some for its write-ahead log and for checkpoints. */
@@ -9,14 +9,14 @@ const freeMibMin = 100;
 const mib = 2 ** 20;
 
 /** @returns nothing for a disk without a problem, and for a folder that does not exist yet */
-export function checkDisks({ database, deletionJournal }: Pick<Config, 'database' | 'deletionJournal'>): Check[] {
+export function checkDisks({ database, deletionJournal }: Pick<Config, 'database' | 'deletionJournal'>): Finding[] {
   const folders = [database.kind === 'sqlite' ? dirname(database.path) : undefined, deletionJournal];
   const existing = folders.filter((folder) => folder !== undefined && existsSync(folder)) as string[];
   const ofDevices = new Map(existing.toReversed().map((folder) => [statSync(folder).dev, folder]));
   return [...ofDevices.values()].flatMap((folder) => checkDisk(folder) ?? []);
 }
 
-function checkDisk(folder: string): Check | undefined {
+function checkDisk(folder: string): Finding | undefined {
   try {
     const { bavail, bsize } = statfsSync(folder);
     const freeMib = Math.floor((bavail * bsize) / mib);

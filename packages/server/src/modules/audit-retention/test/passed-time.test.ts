@@ -92,3 +92,22 @@ onEachDatabase('a pause of three days needs no confirmation, and a longer one do
   await later.retention.apply();
   assert.deepEqual(later.runs, [{ removed: 0, blocked: 'clock' }]);
 });
+
+onEachDatabase('jumps that are short each count together, until an operator confirms the clock', async ({ db }) => {
+  await record(db, [20, 10, 0]);
+  const clock = new FakeClock(now);
+  const [one, another] = [newRetention(db, clock), newRetention(db, clock)];
+  for (let jumps = 0; jumps < 10; jumps++) {
+    for (const { retention } of [one, another]) await retention.apply();
+    clock.advance({ days: 3 });
+  }
+  for (const { retention } of [one, another]) await retention.apply();
+  assert.deepEqual([await agesIn(db), (await findRetentionState(db))?.blocked], [[20, 10, 0], 'clock']);
+  const request = { eventsBefore: clock.now() - 30 * dayMs, days: 30 };
+  // In a process of its own, as the command does.
+  const command = newRetention(db, clock);
+  assert.deepEqual(await command.retention.cutNow(operator, request, true), { removed: 2, blocked: undefined });
+  clock.advance({ days: 2 });
+  for (const { retention } of [one, another]) await retention.apply();
+  assert.equal((await findRetentionState(db))?.blocked, null);
+});
