@@ -1,26 +1,46 @@
 /** Whether the disks of the embedded database and of the deletion journal accept writes and have space. */
-import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
+import { accessSync, constants, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Finding } from '../modules/overview/attention.ts';
 import type { Config } from './config.ts';
 
 /** The database needs some for its write-ahead log and for checkpoints. */
-const freeMibMin = 100;
+export const freeMibMin = 100;
 const mib = 2 ** 20;
 
 /** @returns nothing for a disk without a problem, and for a folder that does not exist yet */
-export function checkDisks({ database, deletionJournal }: Pick<Config, 'database' | 'deletionJournal'>): Finding[] {
-  const folders = [database.kind === 'sqlite' ? dirname(database.path) : undefined, deletionJournal];
-  const existing = folders.filter((folder) => folder !== undefined && existsSync(folder)) as string[];
-  const ofDevices = new Map(existing.toReversed().map((folder) => [statSync(folder).dev, folder]));
-  return [...ofDevices.values()].flatMap((folder) => checkDisk(folder) ?? []);
+export const checkDisks = (config: DiskConfig): Finding[] =>
+  disksOf(config).flatMap(({ folder }) => checkDisk(folder) ?? []);
+
+type DiskConfig = Pick<Config, 'database' | 'deletionJournal'>;
+
+interface Disk {
+  readonly content: 'database' | 'deletion_journal';
+  readonly folder: string;
+}
+
+/** One for each device. Without folders that do not exist yet. */
+export function disksOf({ database, deletionJournal }: DiskConfig): Disk[] {
+  const disks = new Map<number, Disk>();
+  const add = (content: Disk['content'], folder: string | undefined): void => {
+    const device = folder === undefined ? undefined : statSync(folder, { throwIfNoEntry: false })?.dev;
+    if (folder !== undefined && device !== undefined && !disks.has(device)) disks.set(device, { content, folder });
+  };
+  add('database', database.kind === 'sqlite' ? dirname(database.path) : undefined);
+  add('deletion_journal', deletionJournal);
+  return [...disks.values()];
+}
+
+/** What a user without privileges can use. @throws Error of the file system */
+export function freeBytes(folder: string): number {
+  const { bavail, bsize } = statfsSync(folder);
+  return bavail * bsize;
 }
 
 function checkDisk(folder: string): Finding | undefined {
   try {
-    const { bavail, bsize } = statfsSync(folder);
-    const freeMib = Math.floor((bavail * bsize) / mib);
     accessSync(folder, constants.W_OK);
+    const freeMib = Math.floor(freeBytes(folder) / mib);
     if (freeMib >= freeMibMin) return undefined;
     return { name: 'disk', state: 'warning', detail: `the disk of ${folder} has only ${freeMib} MiB free` };
   } catch (error) {

@@ -3,10 +3,18 @@ import { Gauge, type Registry } from '@prometheus-io/client';
 import type { Db } from '../foundation/database/db.ts';
 import { databaseBytes } from '../foundation/database/size.ts';
 import { findRetentionState } from '../modules/audit-retention/store.ts';
+import type { Config } from './config.ts';
+import { disksOf, freeBytes } from './disk-check.ts';
+import { addGauge, type Sample } from './metric-kinds.ts';
 import { countKeptEvents, cutTimeOf, listCuts } from '../modules/audit/cut-store.ts';
 
+export interface GrowthSources {
+  readonly db: Db;
+  readonly config: Pick<Config, 'database' | 'deletionJournal' | 'auditDays'>;
+}
+
 /** Without a connection the metrics are absent; other metrics report that. */
-export function collectGrowth(registry: Registry, db: Db): void {
+export function collectGrowth(registry: Registry, { db, config }: GrowthSources): void {
   const gauge = (name: string, help: string, read: () => Promise<number>): void => {
     new Gauge({
       name,
@@ -32,4 +40,26 @@ export function collectGrowth(registry: Registry, db: Db): void {
     '1 if audit events that are older than the setting stay, otherwise 0',
     async () => ((await findRetentionState(db))?.blocked ? 1 : 0),
   );
+  if (config.auditDays !== undefined)
+    gauge(
+      'keyreeve_audit_retention_run_timestamp_seconds',
+      'When the last run of the retention began; 0 before the first one and after one that failed',
+      async () => ((await findRetentionState(db))?.runAt ?? 0) / 1_000,
+    );
+  if (disksOf(config).length > 0)
+    addGauge(registry, {
+      name: 'keyreeve_disk_free_bytes',
+      help: 'Free space on the disks of the embedded database and the deletion journal',
+      labelNames: ['content'],
+      read: () => freeOf(config),
+    });
+}
+
+/** A disk that fails must not make the scrape fail. */
+function freeOf(config: GrowthSources['config']): Sample[] {
+  try {
+    return disksOf(config).map(({ content, folder }) => ({ labels: { content }, value: freeBytes(folder) }));
+  } catch {
+    return [];
+  }
 }

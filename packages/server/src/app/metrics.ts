@@ -12,13 +12,13 @@ import type { RefreshCounts } from '../modules/tokens/tokens.ts';
 import type { Verifier } from '../modules/verification/verify.ts';
 import { collectDatabase } from './database-metrics.ts';
 import type { Health } from './health.ts';
-import { collectGrowth } from './growth-metrics.ts';
+import { collectGrowth, type GrowthSources } from './growth-metrics.ts';
 import { collectInstance } from './instance-metrics.ts';
 import { addCounter, addGauge, addHistogram, by } from './metric-kinds.ts';
 import { collectProcessMetrics } from './process-metrics.ts';
 import { collectStored, type StoredSources } from './stored-metrics.ts';
 
-export interface MetricsSources extends StoredSources {
+export interface MetricsSources extends StoredSources, GrowthSources {
   readonly verifier: Pick<Verifier, 'counts' | 'durations'>;
   /** Undefined if verifications are not counted by key. */
   readonly usage: Pick<UsageCounter, 'totals' | 'rows'> | undefined;
@@ -72,7 +72,7 @@ export class Metrics {
     // All workers share the database, so one reports what it contains.
     if (worker === undefined || worker === 1) {
       collectStored(registry, sources);
-      collectGrowth(registry, db);
+      collectGrowth(registry, sources);
     }
     this.contentType = registry.contentType;
   }

@@ -88,7 +88,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const admin = await startAdmin(
       options,
       health,
-      lazyMetrics(rest.services, { installation, health, clock, requests: requestCounts }),
+      lazyMetrics(rest.services, { config, installation, health, clock, requests: requestCounts }),
     ).catch((error: unknown) => {
       server.close();
       throw error;
@@ -131,7 +131,11 @@ export async function startWorkerService(
     const housekeeping = new Housekeeping(installation, clock, rest.services, log, worker === 1);
     const stop = () =>
       stopService([server], config.drainSeconds, { health, housekeeping, installation, services: rest.services });
-    const metrics = lazyMetrics(rest.services, { installation, health, clock, requests: requestCounts }, worker);
+    const metrics = lazyMetrics(
+      rest.services,
+      { config, installation, health, clock, requests: requestCounts },
+      worker,
+    );
     return { ...rest, metrics, replaced: file?.replaced, stop };
   });
 }
@@ -306,6 +310,7 @@ async function closeOnError<T>({ db }: Installation, start: () => Promise<T>): P
 interface MeasuredParts {
   readonly installation: Installation;
   readonly health: Health;
+  readonly config: Config;
   readonly clock: Clock;
   readonly requests: RequestCounts;
 }

@@ -1,9 +1,12 @@
 /** The alert rules, the dashboard and the docs name the metrics that the program has, and the rules work. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
+import { freeMibMin } from '../../src/app/disk-check.ts';
+import { jobLateMs } from '../../src/modules/outbox/outbox.ts';
+import { signingKeyAgeDaysMax } from '../../src/modules/signing-keys/signing-keys.ts';
 import { newPlace } from '../../test-kit/new-db.ts';
 import { newTempFolder } from '../../test-kit/temp-folder.ts';
 import { root } from '../docs/tree.ts';
@@ -73,7 +76,7 @@ function rowsUnder(heading: string): string[] {
 test('the table of metrics has exactly the metrics of the program; rules and dashboard use no others', async () => {
   await using postgres = await newPlace('postgres');
   const scraped = await Promise.all([
-    metricsOf({}),
+    metricsOf({ KEYREEVE_AUDIT_DAYS: '30' }),
     metricsOf({ KEYREEVE_WORKERS: '2' }),
     metricsOf(postgres.environment),
   ]);
@@ -115,16 +118,47 @@ test('promtool accepts the rules, and their unit tests pass', (t) => {
   assert.deepEqual(tested, { status: 0, output: tested?.output ?? '' });
 });
 
-test('the unit tests of each alert fail without it', (t) => {
+/** Each alert alone, with only its unit tests, so that a run takes a fraction of a second. */
+function runAlone(t: TestContext, name: string, rule: string): { status: number | null; output: string } | undefined {
   using temp = newTempFolder();
-  copyFileSync(join(folder, 'rules.test.yml'), join(temp.path, 'rules.test.yml'));
-  // The unit tests of an alert compare only this alert, so one run without all of them tries each.
-  writeFileSync(join(temp.path, 'rules.yml'), 'groups: []\n');
-  const tested = promtool(t, 'test', 'rules', join(temp.path, 'rules.test.yml'));
-  if (!tested) return;
-  assert.equal(tested.status, 1, tested.output);
-  const failed = new Set([...tested.output.matchAll(/alertname: (\w+),/g)].map(([, name = '']) => name));
-  assert.deepEqual([...failed].toSorted(), alerts.map(({ name }) => name).toSorted());
+  const [head = '', ...cases] = readFileSync(join(folder, 'rules.test.yml'), 'utf8').split(/^(?= {2}- name: )/m);
+  const own = cases.filter((text) => text.includes(`alertname: ${name}\n`));
+  writeFileSync(join(temp.path, 'rules.test.yml'), head + own.join(''));
+  const rulesHead = 'groups:\n  - name: keyreeve\n    rules:\n';
+  writeFileSync(join(temp.path, 'rules.yml'), rule === '' ? 'groups: []\n' : rulesHead + rule);
+  return promtool(t, 'test', 'rules', join(temp.path, 'rules.test.yml'));
+}
+
+/** The rule with another threshold, another time until it fires, or without its expression: what a careless edit does. */
+function mutantsOf({ text }: Alert): Record<string, string> {
+  const thresholds = [...text.matchAll(/(?<= (?:>|<|==) )[\d.]+/g)];
+  const mutants = thresholds.flatMap(({ index, 0: threshold }) =>
+    (Number(threshold) === 0 ? [-1, 3] : [Number(threshold) * 0.6, Number(threshold) * 1.7]).map((other) => [
+      `threshold ${threshold} at ${index} as ${other}`,
+      text.slice(0, index) + String(other) + text.slice(index + threshold.length),
+    ]),
+  );
+  return Object.fromEntries([['deleted', ''], ['later', text.replace(/^( {8}for: )\w+$/m, '$130d')], ...mutants]);
+}
+
+test('the unit tests of each alert fail without it, with another threshold, and if it fires much later', (t) => {
+  const undetected: string[] = [];
+  for (const alert of alerts) {
+    const { name, text } = alert;
+    const unchanged = runAlone(t, name, text);
+    if (!unchanged) return;
+    assert.equal(unchanged.status, 0, unchanged.output);
+    for (const [mutant, changed] of Object.entries(mutantsOf(alert)))
+      if (runAlone(t, name, changed)?.status !== 1) undetected.push(`${name}: ${mutant}`);
+  }
+  assert.deepEqual(undetected, []);
+});
+
+test('alerts and the overview of administrators have the same thresholds', () => {
+  const expressionOf = (name: string): string => alerts.find((alert) => alert.name === name)?.expression ?? '';
+  assert.match(expressionOf('KeyreeveOutboxStuck'), new RegExp(`> ${jobLateMs / 1_000}$`));
+  assert.match(expressionOf('KeyreeveSigningKeyOld'), new RegExp(`> ${signingKeyAgeDaysMax} \\* 86400$`));
+  assert.match(expressionOf('KeyreeveDiskGrowth'), new RegExp(`< ${freeMibMin * 2 ** 20} or `));
 });
 
 test('promtool accepts every expression of the dashboard, which has few panels', (t) => {
