@@ -1,12 +1,14 @@
 /**
  * `npm run release`: checks that this commit can be released, and names everything that prevents it. It exits 1 unless the
  * tree is clean, the changelog has the version, and the published runs of the revocation check are of these very files.
- * `npm run release -- <new folder>` then builds the release in the folder.
+ * `npm run release -- <new folder> <minisign secret key>` then builds the release in the folder and signs it. Without a key, the
+ * release is not signed.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { writeRelease } from './release-files.ts';
+import { signChecksums } from './release-signature.ts';
 import { filesLine, git, publishedRuns } from './run-files.ts';
 
 /** @returns one sentence for each thing that prevents a release, with the remedy */
@@ -20,7 +22,7 @@ function uncommitted(root: string): string[] {
 }
 
 function missingChanges(root: string): string[] {
-  const { version } = JSON.parse(read(root, 'packages/server/package.json')) as { version: string };
+  const version = versionOf(root);
   const headings = read(root, 'CHANGELOG.md').split('\n');
   if (headings.includes('## Unreleased')) {
     return [`CHANGELOG.md has a section “## Unreleased”. Give it a version and the date, also in every package.json.`];
@@ -38,14 +40,21 @@ function outdatedRun(root: string, path: string): string[] {
   return lines.includes(filesLine(root)) ? [] : [`${path} is of other files than these. ${remedy}`];
 }
 
+const versionOf = (root: string): string =>
+  (JSON.parse(read(root, 'packages/server/package.json')) as { version: string }).version;
+
 const read = (root: string, path: string): string => readFileSync(join(root, path), 'utf8');
 
 if (import.meta.main) {
   const root = fileURLToPath(new URL('..', import.meta.url));
-  const [folder] = process.argv.slice(2);
+  const [folder, key] = process.argv.slice(2);
   const obstacles = findObstacles(root);
   for (const obstacle of obstacles) process.stderr.write(`- ${obstacle}\n`);
-  if (obstacles.length === 0 && folder !== undefined) writeRelease(root, folder);
+  if (obstacles.length === 0 && folder !== undefined) {
+    writeRelease(root, folder);
+    if (key === undefined) process.stderr.write('The release is not signed: name the file of a minisign secret key.\n');
+    else signChecksums(folder, key, `keyreeve ${versionOf(root)}`);
+  }
   process.stdout.write(obstacles.length === 0 ? `${folder ?? 'Ready for a release.'}\n` : '');
   process.exitCode = obstacles.length === 0 ? 0 : 1;
 }

