@@ -1,11 +1,11 @@
 /** The image of the Dockerfile, built and run as a careful orchestrator does. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { chmodSync, chownSync, globSync, mkdirSync, readdirSync } from 'node:fs';
+import { chmodSync, chownSync, globSync, lstatSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { newTempFolder, type TempFolder } from '../../test-kit/temp-folder.ts';
-import { Image, missingForContainers, writeSecretVolume, type Container } from './container.ts';
+import { Image, missingForContainers, outside, writeSecretVolume, type Container } from './container.ts';
 import { basic, bearer, goodPassword } from './program.ts';
 
 const missing = missingForContainers();
@@ -22,6 +22,7 @@ suite('the image of the Dockerfile', { skip }, () => {
 
   before(async () => {
     folder = newTempFolder();
+    chmodSync(folder.path, 0o755);
     await image.build();
   });
   after(() => {
@@ -36,7 +37,7 @@ suite('the image of the Dockerfile', { skip }, () => {
       mkdirSync(path, { recursive: true });
       chmodSync(path, 0o755);
     }
-    chownSync(data, user, user);
+    chownSync(data, outside(user), outside(user));
     writeSecretVolume(secrets, 'master-key', randomBytes(32).toString('base64url'), user);
     return image.start(
       [
@@ -46,6 +47,10 @@ suite('the image of the Dockerfile', { skip }, () => {
       { KEYREEVE_MASTER_KEY_FILE: '/run/keyreeve/master-key', KEYREEVE_PORT: '0', KEYREEVE_ADMIN_PORT: '0' },
     );
   }
+
+  test('is built without privileges on the machine', () => {
+    assert.deepEqual([lstatSync(image.root).uid, lstatSync(join(image.root, 'data')).uid], [outside(0), outside(user)]);
+  });
 
   test('names an unprivileged user, the data volume and the launcher', () => {
     const { User, Entrypoint, Cmd, Env } = image.config;

@@ -1,6 +1,7 @@
 /**
- * Builds the image of the Dockerfile with buildah and runs it with runc, without a container engine, a registry or a download
- * other than Debian's packages. Needs root, buildah, runc and mmdebstrap.
+ * Builds the image of the Dockerfile with buildah and runs it with runc, both without privileges on the machine, without a
+ * container engine, a registry or a download other than Debian's packages. Needs root for the user namespace, buildah, runc and
+ * mmdebstrap.
  */
 import { execFile, spawn, spawnSync } from 'node:child_process';
 import {
@@ -17,9 +18,12 @@ import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { newTempFolder } from '../../test-kit/temp-folder.ts';
 import { Program, type Exit } from './program.ts';
+import { firstUser, UserNamespace } from './user-namespace.ts';
 
 const checkout = fileURLToPath(new URL('../../../../', import.meta.url));
-const programs = ['buildah', 'runc', 'mmdebstrap', 'npm'] as const;
+const programs = ['buildah', 'runc', 'mmdebstrap', 'npm', 'nsenter', 'setpriv', 'unshare'] as const;
+/** What the image does not need. */
+const notCopied = new Set(['node_modules', '.git', 'data', 'bench', 'docs', 'test', 'test-kit']);
 const commandMsMax = 300_000;
 
 /** What this machine lacks to build and run containers; undefined: nothing. */
@@ -46,6 +50,7 @@ export interface Mount {
 /** The image, unpacked into a root file system that containers share read-only. */
 export class Image implements Disposable {
   readonly #folder = newTempFolder();
+  #namespace!: UserNamespace;
   config!: ImageConfig;
   /** The root file system. */
   root!: string;
@@ -56,11 +61,19 @@ export class Image implements Disposable {
     const [, base = ''] = /^FROM (\S+) AS build$/m.exec(dockerfile) ?? [];
     const [, suite = ''] = /^node:\d+-(\w+)-slim$/.exec(base) ?? [];
     if (suite === '') throw new Error(`the base image ${base} is not one of Debian`);
+    this.#namespace = await UserNamespace.create(this.#folder.path);
+    this.#give(this.#folder.path);
     await this.#buildBase(`docker.io/library/${base}`, suite);
     // Offline: `npm ci` of this checkout has filled npm's cache.
     const cache = (await run('npm', ['config', 'get', 'cache'])).stdout.trim();
+    const [copiedCache, context] = [join(this.#folder.path, 'npm'), join(this.#folder.path, 'checkout')];
+    await run('cp', ['-r', cache, copiedCache]);
+    cpSync(checkout, context, { recursive: true, filter: (path) => !notCopied.has(basename(path)) });
+    // Without the configuration of a registry, buildah does not find a short name in a user namespace.
+    writeFileSync(join(context, 'Dockerfile'), dockerfile.replaceAll(`FROM ${base}`, `FROM docker.io/library/${base}`));
+    for (const path of [copiedCache, context]) this.#give(path);
     const image = 'localhost/keyreeve:test';
-    await this.#buildah('bud', '--pull-never', '--volume', `${cache}:/root/.npm`, '--tag', image, checkout);
+    await this.#buildah('bud', '--pull-never', '--volume', `${copiedCache}:/root/.npm`, '--tag', image, context);
     const { OCIv1 } = JSON.parse(await this.#buildah('inspect', '--type', 'image', image)) as {
       OCIv1: { config: ImageConfig };
     };
@@ -89,14 +102,21 @@ COPY npmrc /usr/local/etc/npmrc
 RUN ["ln", "-s", "../lib/node_modules/npm/bin/npm-cli.js", "/usr/local/bin/npm"]
 `,
     );
+    this.#give(context);
     await this.#buildah('bud', '--pull-never', '--tag', name, context);
+  }
+
+  /** Makes root of the namespace the owner. */
+  #give(path: string): void {
+    const { status, stderr } = spawnSync('chown', ['-R', `${firstUser}:${firstUser}`, path], { encoding: 'utf8' });
+    if (status !== 0) throw new Error(stderr);
   }
 
   async #buildah(command: string, ...args: readonly string[]): Promise<string> {
     const folders = ['--root', join(this.#folder.path, 'store'), '--runroot', join(this.#folder.path, 'run')];
     const isolation = command === 'bud' ? ['--isolation', 'chroot'] : [];
     const all = ['--storage-driver', 'vfs', ...folders, command, ...isolation, ...args];
-    return (await run('buildah', all)).stdout;
+    return (await run('nsenter', this.#namespace.argumentsFor('buildah', all))).stdout;
   }
 
   /**
@@ -111,7 +131,8 @@ RUN ["ln", "-s", "../lib/node_modules/npm/bin/npm-cli.js", "/usr/local/bin/npm"]
     const path = join(bundle, 'config.json');
     const spec = JSON.parse(readFileSync(path, 'utf8')) as RuntimeSpec;
     writeFileSync(path, JSON.stringify(this.#restrict(spec, mounts, environment)));
-    return new Container(bundle);
+    this.#give(bundle);
+    return new Container(bundle, this.#namespace);
   }
 
   #restrict(
@@ -136,7 +157,8 @@ RUN ["ln", "-s", "../lib/node_modules/npm/bin/npm-cli.js", "/usr/local/bin/npm"]
         noNewPrivileges: true,
       },
       mounts: [
-        ...spec.mounts,
+        // A user without privileges cannot mount these.
+        ...spec.mounts.filter(({ type }) => type !== 'sysfs' && type !== 'cgroup'),
         { destination: '/tmp', type: 'tmpfs', source: 'tmpfs', options: ['nosuid', 'nodev', 'noexec', 'mode=1777'] },
         ...mounts.map(({ source, destination, isWritable = false }) => ({
           destination,
@@ -150,6 +172,7 @@ RUN ["ln", "-s", "../lib/node_modules/npm/bin/npm-cli.js", "/usr/local/bin/npm"]
   }
 
   [Symbol.dispose](): void {
+    this.#namespace[Symbol.dispose]();
     this.#folder[Symbol.dispose]();
   }
 }
@@ -157,24 +180,37 @@ RUN ["ln", "-s", "../lib/node_modules/npm/bin/npm-cli.js", "/usr/local/bin/npm"]
 /** A running container. Its log is that of `program`. */
 export class Container implements AsyncDisposable {
   readonly #id: string;
+  readonly #namespace: UserNamespace;
+  readonly #state: string;
   readonly program: Program;
 
-  constructor(bundle: string) {
+  constructor(bundle: string, namespace: UserNamespace) {
     this.#id = `keyreeve-test-${basename(bundle)}`;
-    const child = spawn('runc', ['run', '--bundle', bundle, this.#id], { stdio: ['ignore', 'pipe', 'pipe'] });
+    this.#namespace = namespace;
+    this.#state = join(bundle, 'state');
+    const child = spawn('nsenter', this.#runc('run', '--bundle', bundle, this.#id), {
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
     this.program = new Program(child, bundle);
   }
 
   /** Runs a command in the container, with the restrictions of the service. */
   exec(command: readonly string[], input = ''): Promise<Exit> {
-    return settled('runc', ['exec', this.#id, ...command], input);
+    return settled('nsenter', this.#runc('exec', this.#id, ...command), input);
+  }
+
+  #runc(...args: readonly string[]): readonly string[] {
+    return this.#namespace.argumentsFor('runc', ['--rootless', 'true', '--root', this.#state, ...args]);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await settled('runc', ['delete', '--force', this.#id]);
+    await settled('nsenter', this.#runc('delete', '--force', this.#id));
     await this.program[Symbol.asyncDispose]();
   }
 }
+
+/** @param user of the container @returns the user outside */
+export const outside = (user: number): number => firstUser + user;
 
 /** A file of a Secret as Kubernetes mounts it for a pod with `fsGroup`: a link to a file of root that the group can read. */
 export function writeSecretVolume(folder: string, name: string, value: string, group: number): void {
@@ -182,7 +218,7 @@ export function writeSecretVolume(folder: string, name: string, value: string, g
   mkdirSync(join(folder, version), { recursive: true, mode: 0o755 });
   const path = join(folder, version, name);
   writeFileSync(path, value);
-  chownSync(path, 0, group);
+  chownSync(path, outside(0), outside(group));
   chmodSync(path, 0o440);
   symlinkSync(version, join(folder, '..data'));
   symlinkSync(join('..data', name), join(folder, name));
@@ -191,7 +227,7 @@ export function writeSecretVolume(folder: string, name: string, value: string, g
 interface RuntimeSpec {
   readonly process: object;
   readonly root: object;
-  readonly mounts: readonly object[];
+  readonly mounts: readonly { readonly type: string; readonly [name: string]: unknown }[];
   readonly linux: { readonly namespaces: readonly { readonly type: string }[] };
 }
 
