@@ -49,8 +49,11 @@ export function wireSingleSignOn(
     cookie,
     operator: operatorName(config.mailFrom, publicUrl),
     defaultLanguage: config.language,
-    onFailed: (reason, error) =>
-      log?.warn({ event: 'single_sign_on_failed', reason, err: (error as DomainError).cause ?? error }),
+    onFailed: (reason, error) => {
+      // Strangers can cause these without limit. The request has a line of its own.
+      const level = reason === 'expired' || reason === 'too_many_attempts' ? 'debug' : 'warn';
+      log?.[level]({ event: 'single_sign_on_failed', reason, err: (error as DomainError).cause ?? error });
+    },
   };
   return { identities, provider, routes };
 }

@@ -1,7 +1,7 @@
 /** Verification of logout tokens (OpenID Connect Back-Channel Logout 1.0, section 2.6). */
 import { createRemoteJWKSet, customFetch, errors, jwtVerify, type JWTPayload } from 'jose';
 import { limits } from '@keyreeve/contract';
-import type { Clock } from '../../foundation/clock.ts';
+import { monotonicMs, type Clock } from '../../foundation/clock.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { boundedFetch, unavailable } from './bounded-fetch.ts';
 import { isIdentifier } from './claims.ts';
@@ -24,6 +24,7 @@ const algorithms = [
 ];
 const types = ['logout+jwt', 'application/logout+jwt'];
 const ageMsMax = limits.logoutTokenSecondsMax * 1000;
+const retryMs = limits.identityProviderRetrySeconds * 1000;
 const skewMs = limits.clockSkewSeconds * 1000;
 
 export interface Logout {
@@ -40,6 +41,7 @@ export class LogoutTokens {
   readonly #clock: Clock;
   #keysUrl: string | undefined;
   #keys: ReturnType<typeof createRemoteJWKSet> | undefined;
+  #readAgainMs = 0;
 
   constructor(provider: Provider, clock: Clock) {
     this.#provider = provider;
@@ -73,9 +75,19 @@ export class LogoutTokens {
     if (this.#keys && this.#keysUrl === url.href) return this.#keys;
     this.#keysUrl = url.href;
     this.#keys = createRemoteJWKSet(url, {
-      [customFetch]: (href, options) => boundedFetch(href, { headers: options.headers }),
+      [customFetch]: (href, options) => this.#readKeys(href, options.headers),
     });
     return this.#keys;
+  }
+
+  /** After a failure, no request for seconds: anyone can send a token, and the library does not wait. */
+  async #readKeys(url: string, headers: Headers): Promise<Response> {
+    const now = monotonicMs();
+    if (now < this.#readAgainMs) throw unavailable(new Error(`reading ${url} has failed a moment ago`));
+    this.#readAgainMs = now + retryMs;
+    const response = await boundedFetch(url, { headers });
+    if (response.status === 200) this.#readAgainMs = 0;
+    return response;
   }
 }
 

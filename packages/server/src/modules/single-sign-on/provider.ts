@@ -144,13 +144,17 @@ export class Provider {
   }
 }
 
+/** RFC 6749, section 5.2: the configuration does not match. No response of a browser causes them. */
+const errorsOfClient = ['invalid_client', 'unauthorized_client', 'unsupported_grant_type', 'invalid_scope'];
+
 /** @returns a refusal for a response that is not valid; otherwise, the provider failed or rejects the client */
 async function failureOf(error: unknown): Promise<DomainError> {
   const { AuthorizationResponseError, ResponseBodyError } = await load();
   if (error instanceof AuthorizationResponseError)
     return new Refusal('cancelled', { shown: error.error, cause: error });
+  // Providers return different errors for a code that is not theirs.
   if (error instanceof ResponseBodyError)
-    return error.error === 'invalid_grant' ? new Refusal('rejected', { cause: error }) : unavailable(error);
+    return errorsOfClient.includes(error.error) ? unavailable(error) : new Refusal('rejected', { cause: error });
   for (let cause = error; cause instanceof Error; cause = cause.cause) if (cause instanceof DomainError) return cause;
   return new Refusal('rejected', { cause: error });
 }

@@ -2,8 +2,9 @@
 import type { Language } from '@keyreeve/contract';
 import type { RefusalReason } from './refusal.ts';
 
-/** Failures that are no refusal: of the provider, of the database, and of too many attempts. */
-export type ResultReason = RefusalReason | 'provider_unavailable' | 'unavailable' | 'too_many_attempts';
+/** Failures that are no refusal: of the account, of the provider, of the database, and of too many attempts. */
+export type ResultReason =
+  RefusalReason | 'account_unverified' | 'provider_unavailable' | 'unavailable' | 'too_many_attempts';
 
 interface ResultText {
   readonly title: string;
@@ -41,6 +42,10 @@ const english: ResultTexts = {
     account_disabled: {
       title: 'Your account is disabled',
       text: 'An administrator or an operator has disabled the account that is linked to your identity.',
+    },
+    account_unverified: {
+      title: 'The email address of your account is not verified',
+      text: 'An account gets the role of an administrator only after its email address is verified. Open the link in the mail from the sign-up, then start the sign-in again.',
     },
     provider_unavailable: {
       title: 'The identity provider cannot be used',
@@ -83,6 +88,10 @@ const german: ResultTexts = {
     account_disabled: {
       title: 'Ihr Konto ist deaktiviert',
       text: 'Ein Administrator oder ein Betreiber hat das Konto deaktiviert, das mit Ihrer Identität verknüpft ist.',
+    },
+    account_unverified: {
+      title: 'Die E-Mail-Adresse Ihres Kontos ist nicht bestätigt',
+      text: 'Ein Konto bekommt die Rolle eines Administrators erst, wenn seine E-Mail-Adresse bestätigt ist. Öffnen Sie den Link in der E-Mail zur Registrierung und beginnen Sie die Anmeldung dann neu.',
     },
     provider_unavailable: {
       title: 'Der Identitätsanbieter ist nicht verwendbar',

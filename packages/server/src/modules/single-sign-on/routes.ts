@@ -48,6 +48,7 @@ const statuses: Readonly<Record<ResultReason, number>> = {
   role_missing: 403,
   not_linked: 403,
   account_disabled: 403,
+  account_unverified: 403,
   provider_unavailable: 503,
   unavailable: 503,
   too_many_attempts: 429,
@@ -56,6 +57,9 @@ const reasonsByCode: Partial<Record<contract.ErrorCode, ResultReason>> = {
   identity_provider_unavailable: 'provider_unavailable',
   too_many_attempts: 'too_many_attempts',
   unavailable: 'unavailable',
+  account_unverified: 'account_unverified',
+  // The person has lost the claim, but the account keeps the role.
+  last_administrator: 'role_missing',
   // The account has changed meanwhile.
   invalid_credentials: 'rejected',
 };
@@ -133,8 +137,11 @@ function reasonOf(error: unknown): ResultReason | undefined {
 function shownOf(error: unknown): string {
   if (!(error instanceof Refusal) || error.shown === '') return '';
   const text = error.shown.replaceAll(/\p{C}/gu, '').slice(0, contract.limits.subjectCharsMax);
-  return error.reason === 'not_linked' ? `keyreeve account link-sso <email> ${quoted(text)}` : text;
+  return error.reason === 'not_linked' ? `keyreeve account link-sso <email> ${argumentOf(text)}` : text;
 }
+
+/** A text that begins like an option follows the end of the options. */
+const argumentOf = (text: string): string => (text.startsWith('-') ? `-- ${quoted(text)}` : quoted(text));
 
 /** For a POSIX shell. */
 const quoted = (text: string): string => (/^[\w@.:|-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`);

@@ -169,6 +169,13 @@ test('a hostile subject is shown as text, and quoted in the command', async () =
   assert.ok(text.includes(String.raw`link-sso &lt;email&gt; ''\''; &lt;script&gt;'`), text);
 });
 
+test('a subject that begins like an option is an argument of the command', async () => {
+  await using both = await newAppWithProvider();
+  both.provider.person = { ...ada, sub: '--help', email_verified: false };
+  const { text } = await new SingleSignOnClient(both).singleSignOn();
+  assert.ok(text.includes('link-sso &lt;email&gt; -- --help<'), text);
+});
+
 test('only a request of the console starts a sign-in, and only pages of the console follow it', async () => {
   await using both = await newAppWithProvider();
   const client = new SingleSignOnClient(both);
@@ -236,6 +243,28 @@ test('failed sign-ins count in the limits of client IP ranges', { tags: ['asvs:6
   assert.deepEqual([limited.status, titleOf(limited)], [429, 'Too many failed sign-ins']);
   assert.ok(limited.headers.has('retry-after'));
   assert.equal(both.provider.requests.filter((path) => path === '/token').length, tokens);
+});
+
+test('a code that the provider rejects with any error counts as a failed sign-in', async () => {
+  await using both = await newAppWithProvider({ environment: { KEYREEVE_LOGIN_ADDRESS_LIMITS: '127.0.0.0/8=3' } });
+  const client = new SingleSignOnClient(both);
+  both.provider.intercept = (path, response) =>
+    path === '/token' &&
+    Boolean(response.writeHead(400, { 'content-type': 'application/json' }).end('{"error":"invalid_request"}'));
+  for (let n = 0; n < 3; n++) assert.equal((await client.singleSignOn()).status, 401);
+  assert.equal((await client.singleSignOn()).status, 429);
+});
+
+test('while the public keys of the provider cannot be read, logout tokens cause one request in seconds', async () => {
+  await using both = await newAppWithProvider();
+  const { app, provider } = both;
+  const client = new SingleSignOnClient(both);
+  provider.intercept = (path, response) => path === '/jwks' && Boolean(response.writeHead(500).end());
+  for (let n = 0; n < 5; n++) {
+    const token = await provider.logoutToken({ sub: ada.sub }, app.clock.now());
+    assert.equal((await client.logout(token)).status, 503);
+  }
+  assert.equal(provider.requests.filter((path) => path === '/jwks').length, 1);
 });
 
 test(
