@@ -116,7 +116,9 @@ function codeOf({ text }: Answer): string {
 function settle(batch: Batch, entry: Entry, result: VerificationResult | undefined): void {
   if (result === undefined || (!result.valid && result.code === unavailableCode))
     return failAll(batch, entry, new Error('the service cannot verify this credential now'));
-  for (const waiter of entry.waiters) if (batch.finish(waiter)) waiter.resolve(result);
+  const waiting = entry.waiters.filter((waiter) => batch.finish(waiter));
+  // Each caller gets an object of its own, which it may change.
+  for (const [index, waiter] of waiting.entries()) waiter.resolve(index === 0 ? result : structuredClone(result));
 }
 
 function failAll(batch: Batch, { waiters }: Entry, cause: unknown): void {

@@ -78,6 +78,8 @@ suite('the client is strict', { concurrency: true }, () => {
       results,
       many(options.length, () => ({ valid: true, type: 'api_key', accountId: 'a' })),
     );
+    // A caller that changes its result changes no other one.
+    assert.equal(new Set(results).size, options.length);
     const asked = [{ cost: 0 }, { scopes: ['a'], cost: 0 }, {}, {}, { cost: 1 }, { cost: 1 }];
     assert.deepEqual(server.requests.map(questionsOf), [asked.map((option) => ({ credential: 'a', ...option }))]);
   });
