@@ -330,6 +330,26 @@ test('a second sign-in ends the session before it, with another id', async () =>
   await until('the first session ends in Keyreeve', waitMsMax, async () => (await sessionCount()) === earlier + 1);
 });
 
+test('an account has 20 sessions at most: a further sign-in ends the oldest one', async () => {
+  await using backend = await startBackend();
+  const cookies: string[] = [];
+  for (let count = 0; count <= 20; count++) {
+    const response = await fetch(`${backend.url}/api/session`, {
+      method: 'POST',
+      headers: ownHeaders,
+      body: signInBody,
+    });
+    assert.equal(response.status, 204);
+    cookies.push(response.headers.get('set-cookie')?.split(';')[0] ?? '');
+  }
+  const statusOf = async (cookie = ''): Promise<number> =>
+    (await fetch(`${backend.url}/api/keys`, { headers: { ...ownHeaders, cookie } })).status;
+  assert.deepEqual(
+    [await statusOf(cookies[0]), await statusOf(cookies[1]), await statusOf(cookies[20])],
+    [401, 200, 200],
+  );
+});
+
 test('without Keyreeve a sign-in gets 503, and a sign-out still removes the cookie', async () => {
   await using own = await newProgram();
   await own.signIn(email);
