@@ -86,7 +86,8 @@ export const Problem = Type.Object(
     requestId: Type.String(),
     traceId: Type.Optional(
       Type.String({
-        description: 'The trace id of a valid `traceparent` of the request (W3C Trace Context)',
+        description:
+          'The trace id of a valid `traceparent` of the request (W3C Trace Context), or of the trace in which the service has recorded the request',
         examples: ['4bf92f3577b34da6a3ce929d0e0e4736'],
       }),
     ),

@@ -6,16 +6,24 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { forward, isBounded, limits, verifyBatch, type RefreshTokenBody, type RouteContract } from '@keyreeve/contract';
 import { monotonicMs } from '../foundation/clock.ts';
-import { accountShare, runInShare, rangeShare, type WorkClass } from '../foundation/database/share.ts';
+import {
+  accountShare,
+  currentShare,
+  rangeShare,
+  runInShare,
+  runInTrace,
+  type WorkClass,
+} from '../foundation/database/share.ts';
 import { DomainError } from '../foundation/errors.ts';
 import { ipRange } from '../foundation/ip-address.ts';
+import type { Span } from '../foundation/tracing.ts';
 import { isConsolePath } from '../modules/console/paths.ts';
 import { readConsoleRequest } from '../modules/console/request-checks.ts';
 import { answerForward, isForwardTarget, type ForwardRequest } from '../modules/verification/forward.ts';
 import { pathOf, queryOf, send, write, writeProblem, type RouteResponse } from '../http/response.ts';
 import { authenticateService, callerOf, consoleCallerOf } from './authenticate.ts';
 import { bodyReader, hasShortBody, toRecord, type ReadBody } from '../http/body.ts';
-import { certainIpOf, clientIpOf, usedPlainHttp } from '../http/client-ip.ts';
+import { certainIpOf, clientIpOf, isFromProxy, usedPlainHttp } from '../http/client-ip.ts';
 import { Cors } from '../http/cors.ts';
 import { credentialOf } from '../http/request-credential.ts';
 import type { SecurityHeaders } from '../http/headers.ts';
@@ -24,6 +32,7 @@ import { withoutChallenge } from '../http/problem.ts';
 import { logProblem } from '../http/problem-log.ts';
 import type { RequestCounts } from '../http/request-counts.ts';
 import { delayRejection, RequestGate, type RequestSlots, type RequestBounds } from '../http/request-gate.ts';
+import { endRequestSpan, RequestSpans } from '../http/request-span.ts';
 import type { AnyCaller, Call, Route } from '../http/route.ts';
 import { Router, type Match } from '../http/router.ts';
 import type { BareResponse } from '../http/short-path.ts';
@@ -40,6 +49,8 @@ export interface AppOptions extends RouteOptions {
   readonly security: SecurityHeaders;
   /** Bounds on requests in progress. Default: those of the contract. */
   readonly requestBounds?: RequestBounds | undefined;
+  /** See `http/request-span.ts`. */
+  readonly traceRatio: number;
 }
 
 /** A proxy that sends a malformed X-Forwarded-For sends it with every request, so the warning is logged once a minute. */
@@ -54,6 +65,7 @@ interface Refusal {
   readonly cors?: readonly string[];
   readonly isConsole?: boolean;
   readonly ms?: number;
+  readonly span?: Span | undefined;
 }
 
 /** The credential of a request. */
@@ -75,6 +87,7 @@ export class App {
   readonly #router: Router;
   readonly #gate: RequestGate;
   readonly #starts = new StartQueue();
+  readonly #spans: RequestSpans;
   readonly #parsers: ReadonlyMap<RouteContract['id'], RequestParsers>;
   readonly #cors: Cors;
   readonly #isHttps: boolean;
@@ -83,6 +96,7 @@ export class App {
   constructor(options: AppOptions) {
     const routes = routesOf(options);
     this.#options = options;
+    this.#spans = new RequestSpans(options);
     this.#router = new Router(routes);
     this.#parsers = new Map(
       routes.map(({ contract: { id, body, query } }) => [
@@ -110,14 +124,15 @@ export class App {
 
   /** The hot path. */
   #forward(request: ForwardRequest, response: BareResponse): void {
-    answerForward(this.#options, request, response, (error) =>
-      this.#refuse(request, response, error, { route: forward.path }),
-    );
+    const span = this.#spans.start(request);
+    const refuse = (error: unknown): void => this.#refuse(request, response, error, { route: forward.path, span });
+    answerForward(this.#options, request, response, refuse, span);
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const startedMs = monotonicMs();
     const { method = 'GET' } = request;
+    const span = this.#spans.start(request);
     const { requestCounts } = this.#options;
     const path = pathOf(request);
     const isConsole = isConsolePath(path);
@@ -137,22 +152,32 @@ export class App {
         const preflight = isConsole ? undefined : this.#cors.preflight(request, match.allowed);
         if (!preflight) throw new DomainError('method_not_allowed', { allowed: match.allowed });
         requestCounts.count(undefined, method, preflight.status, elapsed(startedMs));
+        endRequestSpan(span, { method, route, status: preflight.status });
         write(response, this.#security, { ...preflight, headers: [...cors, ...(preflight.headers ?? [])] });
         return;
       }
       ({ path: route, errorFormat } = match.route.contract);
-      const answer = await this.#answer(match, request);
+      const answer = await this.#answerInTrace(match, request, span);
       write(response, this.#security, { ...answer, headers: [...cors, ...(answer.headers ?? [])] });
       const ms = elapsed(startedMs);
       requestCounts.count(route, method, answer.status, ms);
+      endRequestSpan(span, { method, route, status: answer.status });
       // Verifications are too many to be logged one by one; housekeeping.ts logs their counts.
       if (match.route.contract.auth !== 'service_key') {
-        const traceId = traceIdOf(request.rawHeaders);
+        const traceId = traceIdOf(request.rawHeaders) ?? span?.traceId;
         this.#options.log.info({ event: 'request', traceId, method, route, status: answer.status, ms });
       }
     } catch (error) {
-      this.#refuse(request, response, error, { route, errorFormat, cors, isConsole, ms: elapsed(startedMs) });
+      this.#refuse(request, response, error, { route, errorFormat, cors, isConsole, ms: elapsed(startedMs), span });
     }
+  }
+
+  /** Audit events of the request get the trace id that a trusted proxy has sent. */
+  #answerInTrace(match: Match, request: IncomingMessage, span: Span | undefined): Promise<RouteResponse> {
+    const { rawHeaders } = request;
+    const traceId = isFromProxy(request, this.#options.trustedProxies) ? traceIdOf(rawHeaders) : undefined;
+    if (span === undefined && traceId === undefined) return this.#answer(match, request);
+    return runInTrace({ span, traceId }, () => this.#answer(match, request));
   }
 
   async #answer(match: Match, request: IncomingMessage): Promise<RouteResponse> {
@@ -217,8 +242,9 @@ export class App {
     const range = ipRange(call.clientIp);
     // After the body was read: clients cannot use up the bound of a shared range by sending bodies slowly.
     slots.acquire('range', range);
-    const share = principal ? accountShare(principal.accountId, workClass) : rangeShare(range, workClass);
-    return runInShare(share, () => handle(call));
+    const owner = principal ? accountShare(principal.accountId, workClass) : rangeShare(range, workClass);
+    const { span, traceId } = currentShare();
+    return runInShare({ ...owner, span, traceId }, () => handle(call));
   }
 
   /** The credential of a request. Only routes of the console read the cookie, and only other routes read Authorization. */
@@ -273,12 +299,13 @@ export class App {
     request: Pick<IncomingMessage, 'method' | 'rawHeaders'>,
     response: BareResponse,
     error: unknown,
-    { route, errorFormat, cors = [], isConsole = false, ms }: Refusal,
+    { route, errorFormat, cors = [], isConsole = false, ms, span }: Refusal,
   ): void {
-    const traceId = traceIdOf(request.rawHeaders);
+    const traceId = traceIdOf(request.rawHeaders) ?? span?.traceId;
     const problem = logProblem(this.#options.log, error, { method: request.method, route, ms, traceId });
     this.#options.requestCounts.count(route, request.method, problem.status, ms);
     this.#options.requestCounts.countLimited(problem.body.code);
+    endRequestSpan(span, { method: request.method, route, status: problem.status, code: problem.body.code });
     if (response.headersSent || response.destroyed) {
       response.destroy();
       return;

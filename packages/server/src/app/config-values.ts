@@ -22,6 +22,13 @@ export function integer(min: number, max: number) {
   };
 }
 
+/** A decimal number from 0 to 1. */
+export function ratio(text: string): number {
+  if (!/^(?:0(?:\.\d{1,9})?|1(?:\.0{1,9})?)$/.test(text))
+    throw new Error(`must be a number from 0 to 1, such as 0.01, not “${text}”`);
+  return Number(text);
+}
+
 export function oneOf<const T extends string>(allowed: readonly T[]) {
   return (text: string): T => {
     const value = allowed.find((candidate) => candidate === text);

@@ -10,6 +10,7 @@ import { ConfigError, describeConfig, processEnvironment, type Config, type Envi
 import { warningsOf } from './config-warnings.ts';
 import type { Argon2Parameters } from '../foundation/crypto/password.ts';
 import type { DatabaseReplacedError, FileIdentity } from '../foundation/database/file-identity.ts';
+import { announcePhase } from '../foundation/tracing.ts';
 import type { EmbeddedWriter } from '../foundation/database/database.ts';
 import { durabilityOf } from '../foundation/database/durability.ts';
 import { isMasterKeyTx } from '../foundation/database/root-keys.ts';
@@ -186,6 +187,7 @@ async function startPublic(installation: OpenedInstallation, options: ServiceOpt
     canWrite: () => db.writes.isHealthy,
   };
   const requestCounts = new RequestCounts();
+  await announcePhase('start');
 
   // The issuer contains the port, which the system may select, so the server listens before the modules are wired. Requests
   // that arrive earlier wait for the app.
@@ -225,8 +227,7 @@ async function startPublic(installation: OpenedInstallation, options: ServiceOpt
       onLost: (lost) => log.warn({ event: 'deletion_journal_ahead', ...lost, detail: aheadHint }),
     });
     await announce(services, installation, log);
-    const { trustedProxies, corsOrigins } = config;
-    const linkPages = linkPagesOf(config, publicUrl);
+    const { trustedProxies, corsOrigins, traceRatio } = config;
     const described = describeConfig(options.environment ?? processEnvironment());
     app = new App({
       ...services,
@@ -236,8 +237,9 @@ async function startPublic(installation: OpenedInstallation, options: ServiceOpt
       publicUrl,
       trustedProxies,
       corsOrigins,
+      traceRatio,
       security,
-      linkPages,
+      linkPages: linkPagesOf(config, publicUrl),
       consoleAssets: new ConsoleAssets({ log, folder: options.consoleFolder }),
       consoleHost: new ConsoleHost({ isOn: config.hasConsole, consoleUrl: config.consoleUrl, publicUrl }),
       requestBounds,
@@ -362,6 +364,7 @@ async function stopService(
   services.journal?.stop();
   await services.hasher.close();
   await installation.db.close();
+  await announcePhase('stop');
   return isDrained;
 }
 

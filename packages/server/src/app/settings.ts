@@ -22,6 +22,7 @@ import {
   optional,
   origin,
   publicUrl,
+  ratio,
   smtpUrl,
   webhookTarget,
 } from './config-values.ts';
@@ -309,6 +310,12 @@ export const settings = {
     'Time to finish after SIGTERM. Default on a terminal: 0.',
     integer(0, 300),
     { terminalDefault: '0' },
+  ),
+  traceRatio: setting(
+    'KEYREEVE_TRACE_RATIO',
+    '0',
+    'The share of requests that are recorded as [spans](tracing.md) although no trusted proxy has decided: 0.01 is one in a hundred. Needs the package `@keyreeve/otel`. 0: only requests whose `traceparent` has the flag `sampled` and comes from a trusted proxy.',
+    ratio,
   ),
   logLevel: setting('KEYREEVE_LOG_LEVEL', 'info', `Log level: ${logLevels.join(', ')}.`, oneOf(logLevels)),
 } as const;

@@ -145,7 +145,8 @@ export function wire(options: WiringOptions): Services {
   const { db, keys } = installation;
   const { requestedMailDelayMsMax: delayMsMax = limits.requestedMailDelayMsMax } = options;
   const onFailure = log && logFailure(log);
-  const outbox = new Outbox({ db, clock, seal: keys.outboxSeal, delayMsMax, ...(onFailure ? { onFailure } : {}) });
+  const { traceRatio } = config;
+  const outbox = new Outbox({ db, clock, seal: keys.outboxSeal, delayMsMax, traceRatio, onFailure });
   const mailer = new Mailer(outbox, config.smtpUrl !== undefined);
   const links = new Links(config.linksUrl ?? `${issuer}/account`);
   const product = operatorName(config.mailFrom, issuer);

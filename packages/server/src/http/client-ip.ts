@@ -52,6 +52,10 @@ export function forwardedIpOf(request: ProxiedRequest, trustedProxies: readonly 
   return hops > 0 && malformedOf === undefined ? ip : undefined;
 }
 
+/** Whether a trusted proxy sent the request. */
+export const isFromProxy = ({ socket }: ProxiedRequest, trustedProxies: readonly string[]): boolean =>
+  trustedProxies.length > 0 && rangesOf(trustedProxies)(socket.remoteAddress ?? unknownIp);
+
 /** The part of a request from which the client IP is read. */
 export interface ProxiedRequest {
   /** Alternating names and values. */

@@ -1,6 +1,6 @@
 /**
  * Sends secrets to the program in all places where a client can send them, correctly and by mistake. Then it searches the
- * output at the lowest log level, the metrics and all bytes of the files for them.
+ * output at the lowest log level, the metrics, the spans and all bytes of the files for them.
  */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
@@ -9,6 +9,7 @@ import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { ageSessions } from '../../test-kit/age-sessions.ts';
 import { codeIn, Mailbox } from '../../test-kit/mailbox.ts';
+import { Collector } from '../../../otel/test/collector.ts';
 import { basic, bearer, databaseIn, newProgram, type Environment, type Program } from './program.ts';
 
 const email = 'canary.bird@example.com';
@@ -122,12 +123,16 @@ function findIn(bytes: Buffer, canaries: Canaries): string[] {
 }
 
 test(
-  'the output, the metrics and the files contain no secret that a client has sent or received',
+  'the output, the metrics, the spans and the files contain no secret that a client has sent or received',
   { tags: ['asvs:10.1.1', 'asvs:13.3.1', 'asvs:14.2.4', 'asvs:16.2.3', 'asvs:16.2.5'] },
   async () => {
     await using mailbox = await Mailbox.start();
+    await using collector = await Collector.start();
     await using program = await newProgram({
       ...mailbox.environment,
+      ...collector.environment,
+      NODE_OPTIONS: `--import ${import.meta.resolve('../../../otel/src/register.ts')}`,
+      KEYREEVE_TRACE_RATIO: '1',
       KEYREEVE_LOG_LEVEL: 'trace',
       KEYREEVE_MASTER_KEY: masterKey.toString('base64url'),
       // The requests exceed the limits of failed sign-ins.
@@ -155,8 +160,9 @@ test(
     assert.deepEqual([status, stderr], [0, '']);
     const afterwards = readFileSync(databaseIn(program.folder));
     const output = Buffer.from(stdout);
+    const spans = Buffer.from(collector.text);
 
-    for (const [place, bytes] of Object.entries({ output, metrics: Buffer.from(metrics), onDisk, afterwards })) {
+    for (const [place, bytes] of Object.entries({ output, metrics: Buffer.from(metrics), spans, onDisk, afterwards })) {
       assert.deepEqual(findIn(bytes, canaries), [], `secrets in ${place}`);
       assert.equal(bytes.includes(masterKey), false, place);
       // A private signing key, or a text with the prefix of a credential.
@@ -167,9 +173,13 @@ test(
       );
     }
     assert.equal(output.includes(email), false);
+    for (const text of [email, nickname, '127.0.0.1', 'acc_', 'token='])
+      assert.equal(spans.includes(text), false, text);
 
     // The search works: it finds texts that the files must contain.
     assert.ok(onDisk.includes(nickname) && onDisk.includes(email) && afterwards.includes(email));
+    for (const name of ['verify', 'hash', 'mail', 'POST /auth/token', 'GET /auth/forward', 'DELETE /auth/api-keys/:id'])
+      assert.ok(collector.named(name).length > 0, name);
     assert.ok(program.records('refused').length > 100 && program.records('request').length > 5);
   },
 );

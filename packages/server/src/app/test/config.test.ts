@@ -84,6 +84,7 @@ const defaults: Config = {
   hasGithubScanning: false,
   githubKeys: undefined,
   acceptsLeakReports: false,
+  traceRatio: 0,
   logLevel: 'info',
 };
 
@@ -122,6 +123,8 @@ const accepted: readonly (readonly [environment: Environment, expected: Partial<
   ],
   [{ KEYREEVE_PUBLIC_URL: 'http://localhost:3000' }, { publicUrl: 'http://localhost:3000' }],
   [{ KEYREEVE_CONSOLE: 'off' }, { hasConsole: false }],
+  [{ KEYREEVE_TRACE_RATIO: '0.01' }, { traceRatio: 0.01 }],
+  [{ KEYREEVE_TRACE_RATIO: '1' }, { traceRatio: 1 }],
   [{ KEYREEVE_CONSOLE_URL: 'https://console.example.com/' }, { consoleUrl: 'https://console.example.com' }],
   [
     { KEYREEVE_HOST: '0.0.0.0', KEYREEVE_PUBLIC_URL: 'https://a.example', KEYREEVE_TRUSTED_PROXIES: '10.0.0.1' },

@@ -147,4 +147,8 @@ export const invalidValues: readonly (readonly [name: string, value: string, rea
   ['KEYREEVE_WORKERS', '65', /from 1 to 64/],
   ['KEYREEVE_DRAIN_SECONDS', '301', /from 0 to 300/],
   ['KEYREEVE_LOG_LEVEL', 'verbose', /must be one of trace, debug/],
+  ['KEYREEVE_TRACE_RATIO', '1.5', /must be a number from 0 to 1, such as 0\.01, not “1\.5”/],
+  ['KEYREEVE_TRACE_RATIO', '-0.1', /must be a number from 0 to 1/],
+  ['KEYREEVE_TRACE_RATIO', '1%', /must be a number from 0 to 1/],
+  ['KEYREEVE_TRACE_RATIO', '1e-2', /must be a number from 0 to 1/],
 ];

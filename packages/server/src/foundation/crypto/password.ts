@@ -10,10 +10,13 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { limits } from '@keyreeve/contract';
+import { monotonicMs } from '../clock.ts';
+import { currentSpan } from '../database/share.ts';
 import { DomainError } from '../errors.ts';
 import { parseForeignHash } from './foreign-hash-formats.ts';
 import { costOf, decodeParameters, encodeParameters, type ForeignRecipe } from './foreign-hash.ts';
 import { HashingThreads } from './hashing-threads.ts';
+import type { Span } from '../tracing.ts';
 import type { KeyedHash } from './keyed-hash.ts';
 
 export interface Argon2Parameters {
@@ -188,12 +191,15 @@ export class PasswordHasher {
   /** Computes the digest in its turn, then its MAC under the pepper. */
   async #compute({ scheme, parameters, salt, digestBytes }: ForeignRecipe, password: string): Promise<Buffer> {
     this.assertCapacity();
+    const span = currentSpan();
+    const requestedMs = span ? monotonicMs() : 0;
     if (this.#sent < this.#sentMax) this.#sent++;
     else await new Promise<void>((resolve) => this.#queue.push(resolve));
     try {
       const { digest, ms } = await this.#threads.compute({ scheme, parameters, salt, digestBytes }, password);
       this.#hashMs = this.#hashMs * 0.9 + ms * 0.1;
       this.#hashed++;
+      if (span) recordHash(span, scheme, requestedMs, ms);
       return this.#pepper.mac(digest);
     } finally {
       // Passes the slot directly to the next waiting hash, so that a later request cannot take it.
@@ -206,6 +212,14 @@ export class PasswordHasher {
   get #sentMax(): number {
     return this.concurrency * 2;
   }
+}
+
+/** @param ms duration of the computation, which has just ended */
+function recordHash(parent: Span, scheme: string, requestedMs: number, ms: number): void {
+  const endedMs = monotonicMs();
+  const startedMs = Math.max(requestedMs, endedMs - ms);
+  parent.child('hash wait', 'internal', requestedMs).end(startedMs);
+  parent.child('hash', 'internal', startedMs).set('keyreeve.hash.scheme', scheme).end(endedMs);
 }
 
 const toBase64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64').replaceAll('=', '');

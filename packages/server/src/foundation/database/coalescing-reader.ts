@@ -6,6 +6,7 @@
  * statement's snapshot is taken later.
  */
 import { limits } from '@keyreeve/contract';
+import { isTraced, startShared, type Span } from '../tracing.ts';
 import type { SharedReads } from './db.ts';
 import { unavailable } from './unavailable.ts';
 
@@ -13,6 +14,7 @@ interface Waiting<Lookup, Row> {
   readonly lookup: Lookup;
   readonly onRow: (row: Row | undefined) => void;
   readonly onError: (error: unknown) => void;
+  readonly span: Span | undefined;
 }
 
 export type ReadMany<Lookup, Row> = (lookups: readonly Lookup[]) => Promise<readonly (Row | undefined)[]>;
@@ -32,10 +34,13 @@ export class CoalescingReader<Lookup, Row> {
     this.#immediateBatchSize = immediateBatchSize;
   }
 
-  /** Calls one of the callbacks once. Promises would add a tenth to the time of this hot path. */
-  find(lookup: Lookup, onRow: (row: Row | undefined) => void, onError: (error: unknown) => void): void {
+  /**
+   * Calls one of the callbacks once. Promises would add a tenth to the time of this hot path.
+   * @param span of a recorded verification
+   */
+  find(lookup: Lookup, onRow: (row: Row | undefined) => void, onError: (error: unknown) => void, span?: Span): void {
     if (this.#waiting.length >= limits.lookupsWaitingMax) return onError(unavailable(new Error('too many reads wait')));
-    this.#waiting.push({ lookup, onRow, onError });
+    this.#waiting.push({ lookup, onRow, onError, span });
     if (!this.#isCollecting) this.#readOrSchedule();
   }
 
@@ -77,10 +82,14 @@ export class CoalescingReader<Lookup, Row> {
     this.#waiting = this.#waiting.slice(limits.lookupBatchMax);
     this.#readsInProgress++;
     if (this.#waiting.length > 0) this.#schedule();
+    const spans = isTraced() ? batch.map(({ span }) => span) : [];
+    const read = startShared('db.read', spans);
     try {
       const rows = await this.#readMany(batch.map(({ lookup }) => lookup));
+      read?.end();
       for (const [index, waiting] of batch.entries()) deliver(waiting, rows[index]);
     } catch (error) {
+      read?.fail().end();
       // The waiting lookups fail too: they have waited for this read, and the next read would probably fail as slowly.
       for (const { onError } of [...batch, ...this.#waiting.splice(0)]) onError(error);
     } finally {

@@ -28,6 +28,8 @@ export interface AuditKey {
  */
 export interface Transaction extends Reader {
   readonly auditKey: AuditKey;
+  /** Of the request, for its audit events, if a trusted proxy has sent it. */
+  readonly traceId?: string | undefined;
   /** @returns the number of rows changed */
   run(statement: Statement<never>, values?: readonly SqlValue[]): Promise<number>;
   /**

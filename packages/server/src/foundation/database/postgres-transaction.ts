@@ -17,6 +17,7 @@ interface Issued {
 
 export interface PostgresTransactionOptions {
   readonly auditKey: AuditKey;
+  readonly traceId?: string | undefined;
   readonly isLong: boolean;
   /** The transaction cannot write, and all reads see one snapshot. */
   readonly isSnapshot?: boolean;
@@ -24,6 +25,7 @@ export interface PostgresTransactionOptions {
 
 export class PostgresTransaction implements Transaction {
   readonly auditKey: AuditKey;
+  readonly traceId: string | undefined;
   readonly #client: PoolClient;
   readonly #msMax: number;
   /** The statements that begin the transaction, until they are sent. */
@@ -41,8 +43,9 @@ export class PostgresTransaction implements Transaction {
   #didWriteFail = false;
   #mayCommitWait = false;
 
-  constructor(client: PoolClient, { auditKey, isLong, isSnapshot = false }: PostgresTransactionOptions) {
+  constructor(client: PoolClient, { auditKey, traceId, isLong, isSnapshot = false }: PostgresTransactionOptions) {
     this.auditKey = auditKey;
+    this.traceId = traceId;
     this.#client = client;
     this.#msMax = queryMsMax(isLong);
     const statements = [isSnapshot ? beginReadOnly : begin, ...(isLong ? [setLong] : [])];

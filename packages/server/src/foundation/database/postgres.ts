@@ -6,6 +6,7 @@
 import type pg from 'pg';
 import { limits } from '@keyreeve/contract';
 import { monotonicMs } from '../clock.ts';
+import { inSpan } from '../tracing.ts';
 import type {
   ConfirmationClass,
   AuditKey,
@@ -23,7 +24,7 @@ import { Batch, BatchItem } from './postgres-batch.ts';
 import { isWorthRetrying, newPool, queryMsMax } from './postgres-connection.ts';
 import type { ParameterValue } from './postgres-parameters.ts';
 import { PostgresTransaction } from './postgres-transaction.ts';
-import { currentShare, runInShare, type Share } from './share.ts';
+import { type Share, currentShare, currentSpan, inCurrentShare, runInShare } from './share.ts';
 import { sql, type ManyStatement, type SqlValue, type Statement } from './sql.ts';
 import { unavailable } from './unavailable.ts';
 import { WriteHealth } from './write-health.ts';
@@ -104,11 +105,13 @@ export class PostgresDb implements Db {
   }
 
   transaction<T>(body: (tx: Transaction) => Promise<T>, { isLong = false }: TransactionOptions = {}): Promise<T> {
+    const share = currentShare();
+    const inShare = inCurrentShare(body);
     const run = async (): Promise<T> => {
       const startedMs = monotonicMs();
       for (let attempt = 1; ; attempt++) {
         try {
-          const value = await this.#attempt(body, isLong);
+          const value = await this.#attempt(inShare, share.traceId, isLong);
           this.times.observe('commit', monotonicMs() - startedMs);
           return value;
         } catch (error) {
@@ -116,7 +119,8 @@ export class PostgresDb implements Db {
         }
       }
     };
-    return this.#tracked(() => this.#slots.run(currentShare(), run));
+    const commit = { name: 'db.commit', kind: 'client' } as const;
+    return inSpan(currentSpan(), commit, () => this.#tracked(() => this.#slots.run(share, run)));
   }
 
   confirm(workClass: ConfirmationClass = 'narrowing'): Promise<void> {
@@ -161,12 +165,12 @@ export class PostgresDb implements Db {
     }
   }
 
-  async #attempt<T>(body: (tx: Transaction) => Promise<T>, isLong: boolean): Promise<T> {
+  async #attempt<T>(body: (tx: Transaction) => Promise<T>, traceId: string | undefined, isLong: boolean): Promise<T> {
     const client = await orUnavailable(this.#writers.connect()).catch((error: unknown) => {
       this.writes.failed();
       throw error;
     });
-    const tx = new PostgresTransaction(client, { auditKey: this.#auditKey, isLong });
+    const tx = new PostgresTransaction(client, { auditKey: this.#auditKey, traceId, isLong });
     // The connection is closed unless the transaction is committed or rolled back.
     let isReusable = false;
     try {

@@ -46,12 +46,17 @@ export class RemoteCommits implements OperationRunner {
     this.#send = send;
   }
 
-  run<T>(body: OperationBody<T>, share: Share, { isLong = false }: TransactionOptions): Promise<T> {
+  run<T>(
+    body: OperationBody<T>,
+    { workClass, owner, isOneAtATime }: Share,
+    { isLong = false }: TransactionOptions,
+  ): Promise<T> {
     if (this.#failure) return Promise.reject(unavailable(this.#failure));
     return new Promise<T>((resolve, reject) => {
       const operation: Operation = {
         id: ++this.#lastId,
-        start: { share, isLong },
+        // Without the trace, which is of this process.
+        start: { share: { workClass, owner, isOneAtATime }, isLong },
         issued: [],
         end: undefined,
         isCommitSent: false,

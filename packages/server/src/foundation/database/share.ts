@@ -3,6 +3,7 @@
  * counts for the same owner and stores need no argument for it. Operations outside a request belong to the system.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { isTraced, type Span } from '../tracing.ts';
 
 /**
  * `narrowing` removes rights: deletions, disabling, session ends, password changes, resets and the completion of such
@@ -17,6 +18,10 @@ export interface Share {
   readonly owner: string;
   /** An account's changes lock its row: two concurrent ones would only occupy two connections. */
   readonly isOneAtATime: boolean;
+  /** Of a request from a trusted proxy, for its audit events. */
+  readonly traceId?: string | undefined;
+  /** Of a recorded request or job. */
+  readonly span?: Span | undefined;
 }
 
 export const systemOwner = 'system';
@@ -41,9 +46,30 @@ export const rangeShare = (range: string, workClass: WorkClass): Share => ({
 
 export const runInShare = <T>(share: Share, run: () => T): T => current.run(share, run);
 
+/** The trace of a request, for the operations of `run`. */
+export const runInTrace = <T>(trace: Pick<Share, 'traceId' | 'span'>, run: () => T): T =>
+  current.run({ ...currentShare(), ...trace }, run);
+
+/** The span of the current request or job. After its end, operations that it has started belong to no request. */
+export function currentSpan(): Span | undefined {
+  const span = isTraced() ? current.getStore()?.span : undefined;
+  return span?.root.isEnded === false ? span : undefined;
+}
+
+/** Runs `run` in the share of the caller, also if it is called in the turn of another request. */
+export const inCurrentShare = <A extends readonly unknown[], T>(run: (...args: A) => T): ((...args: A) => T) => {
+  if (!isTraced()) return run;
+  const share = currentShare();
+  return (...args) => current.run(share, () => run(...args));
+};
+
 /** For operations that a request starts and that outlive it, such as those of the outbox. */
-export const runAsSystem = <T>(run: () => T): T => current.run(system, run);
+/** @param span of a job */
+export const runAsSystem = <T>(run: () => T, span?: Span): T => current.run(span ? { ...system, span } : system, run);
 
 /** For the completion of a change with an unknown outcome: it does not wait behind other operations of the same owner. */
 export const runAsCompletion = <T>(run: () => T): T =>
-  current.run({ workClass: 'narrowing', owner: `completion, ${currentShare().owner}`, isOneAtATime: false }, run);
+  current.run(
+    { ...currentShare(), workClass: 'narrowing', owner: `completion, ${currentShare().owner}`, isOneAtATime: false },
+    run,
+  );

@@ -20,11 +20,13 @@ export interface OperationRunner {
 
 export class SqliteTransaction implements Transaction {
   readonly auditKey: AuditKey;
+  readonly traceId: string | undefined;
   readonly #issue: IssueStatement;
   #isOver = false;
 
-  constructor(auditKey: AuditKey, issue: IssueStatement) {
+  constructor(auditKey: AuditKey, traceId: string | undefined, issue: IssueStatement) {
     this.auditKey = auditKey;
+    this.traceId = traceId;
     this.#issue = issue;
   }
 

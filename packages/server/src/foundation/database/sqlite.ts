@@ -4,13 +4,14 @@
  * they run (WAL mode), so they see every commit that was acknowledged before.
  */
 import { monotonicMs } from '../clock.ts';
+import { inSpan } from '../tracing.ts';
 import type { AuditKey, Db, Reader, Transaction, TransactionOptions } from './db.ts';
 import { DatabaseFile, DatabaseReplacedError, identityOf } from './file-identity.ts';
 import { OperationTimes } from './operation-times.ts';
 import { RemoteClient } from './remote-client.ts';
 import type { RemoteCommits } from './remote-commits.ts';
 import type { RemoteResponse } from './remote-messages.ts';
-import { currentShare } from './share.ts';
+import { currentShare, currentSpan, inCurrentShare } from './share.ts';
 import { SqliteCommits, type SqliteCommitsOptions } from './sqlite-commits.ts';
 import { SqliteBatchReader } from './sqlite-batch.ts';
 import { createFile, SqliteConnection } from './sqlite-connection.ts';
@@ -124,15 +125,19 @@ export class SqliteDb implements Db {
   async transaction<T>(body: (tx: Transaction) => Promise<T>, options: TransactionOptions = {}): Promise<T> {
     if (this.#isClosing) throw unavailable(new Error('the database is closed'));
     orUnavailable(() => this.file.assertInPlace());
+    const share = currentShare();
+    // The runner calls it in the turn of another operation.
+    const inShare = inCurrentShare(body);
     const run = async (issue: IssueStatement): Promise<T> => {
-      const tx = new SqliteTransaction(this.#auditKey, issue);
+      const tx = new SqliteTransaction(this.#auditKey, share.traceId, issue);
       try {
-        return await body(tx);
+        return await inShare(tx);
       } finally {
         tx.end();
       }
     };
-    return this.#runner.run(run, currentShare(), options);
+    const commit = { name: 'db.commit', kind: 'client' } as const;
+    return inSpan(currentSpan(), commit, () => this.#runner.run(run, share, options));
   }
 
   serve(send: (responses: readonly RemoteResponse[]) => void): RemoteClient {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { newApp } from '../../../test-kit/new-app.ts';
-import { traceIdOf } from '../trace-context.ts';
+import { traceContextOf, traceIdOf } from '../trace-context.ts';
 
 const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
 const parentId = '00f067aa0ba902b7';
@@ -13,11 +13,26 @@ test('a valid traceparent gives its trace id, whatever the flags and the case of
   assert.equal(traceIdOf(['traceparent', `00-${traceId}-${parentId}-00`]), traceId);
 });
 
+test('the flag sampled is the last bit, and a later version begins with the fields of version 00', () => {
+  const flagOf = (value: string): boolean | undefined => traceContextOf(['traceparent', value])?.isSampled;
+  for (const flags of ['01', '03', 'ff']) assert.equal(flagOf(`00-${traceId}-${parentId}-${flags}`), true, flags);
+  for (const flags of ['00', '02', 'fe']) assert.equal(flagOf(`00-${traceId}-${parentId}-${flags}`), false, flags);
+  const later = `cc-${traceId}-${parentId}-01`;
+  for (const value of [later, `${later}-`, `${later}-what the future will be like`]) assert.equal(flagOf(value), true);
+  assert.deepEqual(traceContextOf(['traceparent', valid]), { traceId, spanId: parentId, isSampled: true });
+});
+
 test('an invalid traceparent is ignored', () => {
   const invalid = [
     '',
     traceId,
-    `01-${traceId}-${parentId}-01`,
+    `0-${traceId}-${parentId}-01`,
+    `01-${traceId}-${parentId}-01.`,
+    `01-${traceId}-${parentId}-0`,
+    `01-${traceId}-${parentId}-01-${'x'.repeat(512)}`,
+    `00-${traceId}-${parentId}-1`,
+    `00-${traceId}-${parentId}-0G`,
+    `0A-${traceId}-${parentId}-01`,
     `ff-${traceId}-${parentId}-01`,
     `00-${'0'.repeat(32)}-${parentId}-01`,
     `00-${traceId}-${'0'.repeat(16)}-01`,

@@ -88,12 +88,21 @@ async function chain(tx: Transaction, rows: readonly NewAuditRow[]): Promise<Cha
       const row = rows[index];
       if (row === undefined) continue;
       position++;
-      const place = { ...row, details: detailsOfRows[index] ?? null, chain: number, position };
+      const place = { ...row, details: traced(detailsOfRows[index] ?? null, tx.traceId), chain: number, position };
       previous = macOf(tx.auditKey, place, previous);
       chained[index] = { ...place, mac: previous };
     }
   }
   return chained;
+}
+
+/**
+ * With the trace id of the request. It is a member of the details and not a column, because earlier versions, which can run
+ * on the same database, would compute the MAC without the column.
+ */
+function traced(details: string | null, traceId: string | undefined): string | null {
+  if (traceId === undefined) return details;
+  return JSON.stringify({ ...(JSON.parse(details ?? '{}') as object), traceId });
 }
 
 // The index on the account limits the read to the events of the account.

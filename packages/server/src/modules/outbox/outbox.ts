@@ -9,7 +9,8 @@ import { dayMs, type Clock } from '../../foundation/clock.ts';
 import type { Sealer } from '../../foundation/crypto/seal.ts';
 import { randomId } from '../../foundation/crypto/secret.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
-import { runAsSystem } from '../../foundation/database/share.ts';
+import { currentSpan, runAsSystem } from '../../foundation/database/share.ts';
+import { isTraced, Sampling, Span, type SpanContext } from '../../foundation/tracing.ts';
 import * as store from './store.ts';
 
 /** The handler of each kind defines the shape of its payload. */
@@ -46,14 +47,11 @@ export interface OutboxOptions {
   readonly seal: Sealer;
   /** The longest delay of {@link Outbox.delayed}; 0 by default. */
   readonly delayMsMax?: number;
+  /** The share of jobs that are recorded although no recorded request has written them: 0 to 1. Default 0. */
+  readonly traceRatio?: number;
   /** Called for each failed attempt. The job is retried unless `isFinal`. */
-  readonly onFailure?: (failure: {
-    kind: string;
-    id: string;
-    attempts: number;
-    isFinal: boolean;
-    error: unknown;
-  }) => void;
+  readonly onFailure?:
+    ((failure: { kind: string; id: string; attempts: number; isFinal: boolean; error: unknown }) => void) | undefined;
 }
 
 /** The service starts jobs immediately. An older job has failed repeatedly, or no process runs jobs. */
@@ -101,6 +99,7 @@ export class Outbox {
   /** By kind. */
   readonly counts = new Map<string, JobCounts>();
   readonly #options: OutboxOptions;
+  readonly #sampling: Sampling;
   readonly #handlers = new Map<string, Handler>();
   /** By job id. */
   readonly #running = new Map<string, { readonly queue: string; readonly ended: Promise<void> }>();
@@ -116,6 +115,7 @@ export class Outbox {
 
   constructor(options: OutboxOptions) {
     this.#options = options;
+    this.#sampling = new Sampling(options.traceRatio ?? 0);
   }
 
   /** Jobs that run in this process. */
@@ -137,7 +137,7 @@ export class Outbox {
   /** Makes a row for a store to insert in its transaction. @param id given when the job must exist only once */
   prepare(kind: JobKind, queue: string, payload: unknown, id: string = randomId('msg')): store.NewJobRow {
     const now = this.#options.clock.now();
-    const sealed = this.#options.seal.seal(id, JSON.stringify(payload));
+    const sealed = this.#options.seal.seal(id, JSON.stringify(withTrace(payload)));
     return { id, kind, queue, payload: sealed, createdAt: now, dueAt: now };
   }
 
@@ -247,7 +247,8 @@ export class Outbox {
       // An instance of another version or configuration may have a handler.
       if (!handler) throw new JobFailure(`no handler for ${kind}`, 'job');
       const payload: unknown = JSON.parse(seal.open(id, row.payload));
-      await handler({ id, payload, createdAt, attempts, finishTx: (tx) => store.removeJobTx(tx, id) });
+      const job = { id, payload, createdAt, attempts, finishTx: (tx: Transaction) => store.removeJobTx(tx, id) };
+      await recorded(this.#startSpan(kind, payload), attempts, () => handler(job));
       await db.transaction((tx) => store.removeJobTx(tx, id));
       this.#pauses.delete(queue);
       this.#count(kind, 'done');
@@ -255,6 +256,15 @@ export class Outbox {
       // If the failure cannot be recorded, the claim expires.
       await this.#fail(row, error).catch(() => undefined);
     }
+  }
+
+  /** The job belongs to the trace of the recorded request that wrote it. */
+  #startSpan(kind: string, payload: unknown): Span | undefined {
+    if (!isTraced()) return undefined;
+    const remote = (payload as { readonly trace?: SpanContext }).trace;
+    return remote || this.#sampling.isNextChosen()
+      ? new Span({ name: spanNameOf(kind), kind: 'client', remote })
+      : undefined;
   }
 
   async #fail({ id, kind, queue, createdAt, attempts }: store.JobRow, error: unknown): Promise<void> {
@@ -288,6 +298,28 @@ export class Outbox {
     const counts = this.counts.get(kind) ?? { done: 0, failed: 0, givenUp: 0 };
     counts[what]++;
     this.counts.set(kind, counts);
+  }
+}
+
+/** A decoy is recorded as the mail that it resembles, so that a trace does not reveal which accounts exist. */
+const spanNameOf = (kind: string): string => (kind === 'decoy' ? 'mail' : kind);
+
+/** Other versions ignore the member. */
+function withTrace(payload: unknown): unknown {
+  const span = currentSpan();
+  if (!span || typeof payload !== 'object') return payload;
+  return { ...payload, trace: { traceId: span.traceId, spanId: span.spanId } satisfies SpanContext };
+}
+
+async function recorded(span: Span | undefined, attempts: number, run: () => Promise<void>): Promise<void> {
+  if (!span) return run();
+  try {
+    await runAsSystem(run, span.set('keyreeve.job.attempt', attempts));
+  } catch (error) {
+    span.fail();
+    throw error;
+  } finally {
+    span.end();
   }
 }
 

@@ -13,7 +13,9 @@ import { rateLimitField } from '../../http/rate-limit-fields.ts';
 import { queryOf } from '../../http/response.ts';
 import { credentialOf, type RequestCredential } from '../../http/request-credential.ts';
 import type { RequestCounts } from '../../http/request-counts.ts';
+import { endRequestSpan } from '../../http/request-span.ts';
 import type { BareResponse } from '../../http/short-path.ts';
+import type { Span } from '../../foundation/tracing.ts';
 import type { AcceptedKey, AcceptedToken, Conditions, Refused, VerificationResult, Verifier } from './verify.ts';
 
 const { account, credential, keyId, nickname, scopes, environment } = identityHeaders;
@@ -37,18 +39,28 @@ export interface ForwardOptions {
   readonly requestCounts: Pick<RequestCounts, 'countForward'>;
 }
 
-/** Responds to an accepted credential; `refuse` responds to everything else. */
+/**
+ * Responds to an accepted credential; `refuse` responds to everything else.
+ * @param span of a recorded request
+ */
 export function answerForward(
   { verifier, trustedProxies, requestCounts }: ForwardOptions,
   request: ForwardRequest,
   response: BareResponse,
   refuse: (error: unknown) => void,
+  span?: Span,
 ): void {
   try {
     const presented = readCredential(request);
     const requirements = requirementsOf(request, verifier.environments);
     const { scopes: wanted, cost, environments, isForbiddenIfLimited } = requirements;
-    const conditions = { clientIp: () => forwardedIpOf(request, trustedProxies), scopes: wanted, cost, environments };
+    const conditions = {
+      clientIp: () => forwardedIpOf(request, trustedProxies),
+      scopes: wanted,
+      cost,
+      environments,
+      span,
+    };
     const durations = verifier.durations.byEndpoint.forward;
     const startedMs = monotonicMs();
     const answer = (result: VerificationResult): void => {
@@ -56,6 +68,7 @@ export function answerForward(
       if (!result.valid) return refuse(errorOf(result, wanted, isForbiddenIfLimited));
       requestCounts.countForward(request.method);
       response.writeHead(200, headersOf(result)).end();
+      if (span) endRequestSpan(span, { method: request.method, route: forward.path, status: 200 });
     };
     const fail = (error: unknown): void => {
       durations.add(monotonicMs() - startedMs);

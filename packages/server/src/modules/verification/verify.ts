@@ -21,6 +21,7 @@ import { expiryTime, type Clock } from '../../foundation/clock.ts';
 import { lookupOf, type KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
 import { CoalescingReader } from '../../foundation/database/coalescing-reader.ts';
 import type { Db } from '../../foundation/database/db.ts';
+import type { Span } from '../../foundation/tracing.ts';
 import type { PendingChanges } from '../deletion-journal/pending-changes.ts';
 import type { UsageCounter } from '../key-usage/usage-counter.ts';
 import type { KeyLimiter, LimitOutcome } from '../key-limits/key-limits.ts';
@@ -28,6 +29,8 @@ import type { Tokens } from '../tokens/tokens.ts';
 import { VerificationDurations } from './durations.ts';
 import { ImportedKeys } from './imported-keys.ts';
 import { LastUsed } from './last-used.ts';
+import { parentOf, record } from './recorded.ts';
+import { newResultCounts } from './result-counts.ts';
 
 export interface AcceptedKey {
   readonly valid: true;
@@ -86,6 +89,8 @@ export interface Conditions {
   readonly environments?: readonly string[] | undefined;
   /** What the verification spends of the limits of the key and its account; 0 only checks them. Default 1. */
   readonly cost?: number;
+  /** Of the recorded request. Default: the one of the current share. */
+  readonly span?: Span | undefined;
   /** Whether the limits of the key and its account do not apply, because the key authenticates the caller of a route. */
   readonly isUnlimited?: boolean;
 }
@@ -100,9 +105,6 @@ export interface Question {
 type Answer = (result: VerificationResult) => void;
 /** Called with DomainError `unavailable`. */
 type Fail = (error: unknown) => void;
-
-/** Verifications since the start, by result, for metrics. Plain numbers, because this is the hot path. */
-export type ResultCounts = Record<'api_key' | 'access_token' | Refusal, number>;
 
 export interface VerifierOptions {
   readonly db: Db;
@@ -127,22 +129,7 @@ const rejections = Object.fromEntries(Object.keys(refusals).map((code) => [code,
 >;
 
 export class Verifier {
-  readonly counts: ResultCounts = {
-    api_key: 0,
-    access_token: 0,
-    malformed: 0,
-    wrong_kind: 0,
-    not_found: 0,
-    expired: 0,
-    disabled: 0,
-    enrolment_required: 0,
-    wrong_environment: 0,
-    address_required: 0,
-    address_not_allowed: 0,
-    insufficient_scope: 0,
-    rate_limited: 0,
-    quota_exceeded: 0,
-  };
+  readonly counts = newResultCounts();
   readonly durations = new VerificationDurations();
   readonly importedKeys: ImportedKeys;
   readonly #options: VerifierOptions;
@@ -226,13 +213,25 @@ export class Verifier {
 
   /** {@link verify} with callbacks instead of a promise, for the hot path. */
   startVerification(text: string, conditions: Conditions, answer: Answer, fail: Fail): void {
+    const parent = parentOf(conditions);
+    if (parent) record(parent, conditions, answer, fail, (...recorded) => this.#start(text, ...recorded));
+    else this.#start(text, conditions, answer, fail);
+  }
+
+  #start(text: string, conditions: Conditions, answer: Answer, fail: Fail): void {
     // An access token is a JWT and starts with the base64url of `{"`. A key starts with a lower-case prefix.
     if (text.startsWith('eyJ')) void this.#verifyToken(text, conditions).then(answer).catch(fail);
-    else this.startKeyVerification(text, conditions, answer, fail);
+    else this.#startKey(text, conditions, answer, fail);
   }
 
   /** {@link verifyKey} with callbacks. */
   startKeyVerification(text: string, conditions: Conditions, answer: Answer, fail: Fail): void {
+    const parent = parentOf(conditions);
+    if (parent) record(parent, conditions, answer, fail, (...recorded) => this.#startKey(text, ...recorded));
+    else this.#startKey(text, conditions, answer, fail);
+  }
+
+  #startKey(text: string, conditions: Conditions, answer: Answer, fail: Fail): void {
     const { keyPrefixes, hash } = this.#options;
     const form = formOf(text, keyPrefixes);
     if (form === 'malformed' && hasShortLivedShape(text))
@@ -255,7 +254,7 @@ export class Verifier {
     const form = shortLivedFormOf(text);
     if (form !== 'key') return answer(this.#refuse(form));
     const answerTo = (key: KeyState | undefined): void => this.#answerFor(key, conditions, answer, fail);
-    this.#shortLivedReader.find(this.#options.hash.stored(text), answerTo, fail);
+    this.#shortLivedReader.find(this.#options.hash.stored(text), answerTo, fail, conditions.span);
   }
 
   /** The text does not have the format of our keys: a key of another system, if such keys were imported. */
@@ -274,7 +273,10 @@ export class Verifier {
    */
   #find(hash: Buffer, conditions: Conditions, answer: Answer, fail: Fail): void {
     const answerTo = (key?: KeyState): void => this.#answerFor(key, conditions, answer, fail);
-    this.#reader.find(hash, (key) => (key ? answerTo(key) : this.#previousReader.find(hash, answerTo, fail)), fail);
+    const { span } = conditions;
+    const answerOrRead = (key?: KeyState): void =>
+      key ? answerTo(key) : this.#previousReader.find(hash, answerTo, fail, span);
+    this.#reader.find(hash, answerOrRead, fail, span);
   }
 
   /** Writes the counts of verifications and the times of last use that were collected before the call. */

@@ -5,7 +5,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { limits } from '@keyreeve/contract';
+import { RecordedSpans } from '../../../../test-kit/recorded-spans.ts';
 import { DomainError } from '../../errors.ts';
+import { Span } from '../../tracing.ts';
 import { CoalescingReader } from '../coalescing-reader.ts';
 
 interface Read {
@@ -268,4 +270,45 @@ test('no result is kept: the same lookup is read each time', { tags: ['asvs:14.2
     assert.equal(await result, `answer ${round}`);
   }
   assert.equal(reads.length, 5);
+});
+
+test('a read that recorded verifications share is one span: a child of the first one, with links to all', async () => {
+  using spans = new RecordedSpans();
+  const { reads, reader } = newReader(1);
+  const parents = Array.from({ length: 200 }, (_, index) =>
+    index % 2 === 1 ? new Span({ name: 'verify' }) : undefined,
+  );
+  const recorded = parents.filter((parent) => parent !== undefined);
+  reader.together(() => {
+    for (const [index, parent] of parents.entries())
+      reader.find(
+        String(index),
+        () => undefined,
+        () => undefined,
+        parent,
+      );
+  });
+  await settle();
+  sent(reads, 0).complete(parents.map(String));
+  await settle();
+  const [read, ...others] = spans.all;
+  assert.equal(others.length, 0);
+  assert.deepEqual(
+    [read?.name, read?.traceId, read?.parentId, read?.attributes, read?.droppedLinks],
+    ['db.read', recorded[0]?.traceId, recorded[0]?.spanId, { 'db.operation.batch.size': 200 }, 0],
+  );
+  assert.deepEqual(
+    read?.links,
+    recorded.map(({ traceId, spanId }) => ({ traceId, spanId })),
+  );
+
+  // At most 128 links, so that one span cannot become large.
+  reader.together(() => {
+    for (const _ of parents) reader.find('a', String, String, recorded[0]);
+  });
+  await settle();
+  sent(reads, 1).fail(new Error('the database is gone'));
+  await settle();
+  const failed = spans.all[1];
+  assert.deepEqual([failed?.hasFailed, failed?.links.length, failed?.droppedLinks], [true, 128, 72]);
 });
