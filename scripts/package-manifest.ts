@@ -2,8 +2,8 @@
 
 export interface Manifest {
   readonly version: string;
-  readonly dependencies?: Readonly<Record<string, string>>;
-  readonly optionalDependencies?: Readonly<Record<string, string>>;
+  readonly dependencies?: Readonly<Record<string, string>> | undefined;
+  readonly optionalDependencies?: Readonly<Record<string, string>> | undefined;
   readonly [member: string]: unknown;
 }
 
@@ -18,9 +18,9 @@ export interface LockFile {
 
 export interface LockedPackage {
   readonly version?: string;
-  readonly dev?: boolean;
-  readonly devOptional?: boolean;
-  readonly link?: boolean;
+  readonly dependencies?: Readonly<Record<string, string>> | undefined;
+  readonly optionalDependencies?: Readonly<Record<string, string>> | undefined;
+  readonly peerDependencies?: Readonly<Record<string, string>> | undefined;
   readonly [member: string]: unknown;
 }
 
@@ -46,11 +46,14 @@ export function packageManifest(server: Manifest, workspace: Manifest): Manifest
  * The lock file of the package's dependencies: those that the tests ran with.
  * @throws Error if the workspace's lock file has another version, or a dependency of production below `packages/`
  */
-export function packageLock(manifest: Manifest, { lockfileVersion, packages }: LockFile): LockFile {
+export function packageLock(
+  manifest: Manifest,
+  { lockfileVersion, packages }: LockFile,
+  folder = 'packages/server',
+): LockFile {
   if (lockfileVersion !== 3) throw new Error(`package-lock.json has version ${lockfileVersion}, not 3`);
-  const installed = Object.entries(packages).filter(
-    ([path, { dev, devOptional, link }]) => path.includes('node_modules/') && !dev && !devOptional && !link,
-  );
+  const needed = pathsOf(folder, manifest, packages);
+  const installed = Object.entries(packages).filter(([path]) => needed.has(path));
   const nested = installed.find(([path]) => !path.startsWith('node_modules/'));
   if (nested) throw new Error(`${nested[0]} is below packages/; it must be below node_modules/ (npm dedupe)`);
   const { name, version, license, dependencies, optionalDependencies } = manifest;
@@ -63,4 +66,29 @@ export function packageLock(manifest: Manifest, { lockfileVersion, packages }: L
       ...Object.fromEntries(installed),
     },
   };
+}
+
+/** The places of the package's dependencies, and of theirs: not of those of other packages of the workspace. */
+function pathsOf(folder: string, manifest: Manifest, packages: LockFile['packages']): ReadonlySet<string> {
+  const found = new Set<string>();
+  const add = (from: string, { dependencies, optionalDependencies, peerDependencies }: LockedPackage): void => {
+    for (const name of Object.keys({ ...dependencies, ...optionalDependencies, ...peerDependencies })) {
+      const path = placeOf(from, name, packages);
+      const locked = path === undefined ? undefined : packages[path];
+      if (path === undefined || locked === undefined || found.has(path)) continue;
+      found.add(path);
+      add(path, locked);
+    }
+  };
+  add(folder, manifest);
+  return found;
+}
+
+/** As Node finds it: in the nearest `node_modules`. Undefined for an optional dependency that is not locked. */
+function placeOf(from: string, name: string, packages: LockFile['packages']): string | undefined {
+  for (let folder = from; ; folder = folder.slice(0, Math.max(0, folder.lastIndexOf('/')))) {
+    const path = `${folder}${folder === '' ? '' : '/'}node_modules/${name}`;
+    if (path in packages) return path;
+    if (folder === '') return undefined;
+  }
 }

@@ -19,6 +19,7 @@ export const slowFiles: readonly string[] = [
   'packages/server/test/e2e/image.test.ts',
   'packages/server/test/e2e/kubernetes.test.ts',
   'packages/server/test/e2e/npm.test.ts',
+  'packages/server/test/e2e/package-otel.test.ts',
   'packages/server/test/e2e/package.test.ts',
   'packages/server/test/e2e/prove-outside.test.ts',
   'packages/server/test/e2e/prove-revocation.test.ts',

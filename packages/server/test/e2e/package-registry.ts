@@ -11,7 +11,7 @@ import { basename, dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { LockFile, Manifest } from '../../../../scripts/package-manifest.ts';
 
-interface Release {
+export interface Release {
   readonly manifest: Manifest;
   /** A folder to pack, or an archive. */
   readonly path: string;
@@ -22,6 +22,8 @@ export interface RegistryContent {
   readonly manifest: Manifest;
   readonly archive: string;
   readonly lock: LockFile;
+  /** Further packages of the workspace, and their dependencies. */
+  readonly further?: readonly Release[];
   /** Folders instead of those in `node_modules`, by the names of the packages. */
   readonly replaced?: ReadonlyMap<string, string>;
 }
@@ -48,13 +50,22 @@ export async function startRegistry(content: RegistryContent): Promise<Registry>
   };
 }
 
-function releasesOf({ checkout, manifest, archive, lock, replaced }: RegistryContent): ReadonlyMap<string, Release[]> {
+function releasesOf({
+  checkout,
+  manifest,
+  archive,
+  lock,
+  further = [],
+  replaced,
+}: RegistryContent): ReadonlyMap<string, Release[]> {
   const installed = Object.entries(lock.packages).flatMap(([path, { version, integrity: _integrity, ...members }]) => {
     const name = path.split('node_modules/').at(-1) ?? '';
     if (name === '' || version === undefined) return [];
     return [{ manifest: { ...members, name, version }, path: replaced?.get(name) ?? join(checkout, path) }];
   });
-  return Map.groupBy([...installed, { manifest, path: archive }], (release) => String(release.manifest['name']));
+  return Map.groupBy([...installed, ...further, { manifest, path: archive }], (release) =>
+    String(release.manifest['name']),
+  );
 }
 
 /** `/<name>` is the list of a package's versions; `/<name>/-/<version>.tgz` is an archive. */

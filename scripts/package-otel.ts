@@ -1,0 +1,39 @@
+/**
+ * `npm run package:otel -- <new folder>`: builds the npm package `@keyreeve/otel` from its sources: JavaScript with the lines of the
+ * sources. It exports nothing, so it has no declarations. Node refuses to strip types below `node_modules`.
+ */
+import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { stripTypeScriptTypes } from 'node:module';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** @param folder that does not exist @returns the path of the package @throws Error if a file imports the workspace */
+export function buildOtelPackage(root: string, folder: string): string {
+  mkdirSync(folder);
+  const otel = join(root, 'packages/otel');
+  const target = join(folder, 'dist');
+  mkdirSync(target);
+  for (const file of readdirSync(join(otel, 'src'))) {
+    const script = stripTypeScriptTypes(readFileSync(join(otel, 'src', file), 'utf8'));
+    if (/^import [^;]*\/server\//m.test(script))
+      throw new Error(`${file} imports the server, which is another package`);
+    const withScripts = script.replaceAll(/(?<=['"]\.\/[\w-]+)\.ts(?=['"])/g, '.js');
+    writeFileSync(join(target, file.replace(/\.ts$/, '.js')), withScripts);
+  }
+  const manifest = JSON.parse(readFileSync(join(otel, 'package.json'), 'utf8')) as Readonly<Record<string, unknown>>;
+  const packaged = { ...manifest, exports: { '.': './dist/register.js' } };
+  writeFileSync(join(folder, 'package.json'), `${JSON.stringify(packaged, null, 2)}\n`);
+  cpSync(join(otel, 'README.md'), join(folder, 'README.md'));
+  cpSync(join(root, 'LICENSE'), join(folder, 'LICENSE'));
+  return folder;
+}
+
+if (import.meta.main) {
+  const [folder] = process.argv.slice(2);
+  if (folder === undefined) {
+    process.stderr.write('usage: npm run package:otel -- <new folder>\n');
+    process.exitCode = 64;
+  } else {
+    process.stdout.write(`${buildOtelPackage(fileURLToPath(new URL('..', import.meta.url)), folder)}\n`);
+  }
+}
