@@ -10,6 +10,7 @@
  *     npm run bench -- limits [--keys 10000] [--many 100000] [--rounds 15] [--seconds 1] [--databases sqlite,postgres] [--quick]
  *     npm run bench -- leaks [--keys 20000] [--rounds 5] [--seconds 3] [--quick]
  *     npm run bench -- sdk|sdk-go [--keys 20000] [--rounds 7] [--seconds 3] [--quick]
+ *     npm run bench -- tracing --commit REF [--keys 500] [--rounds 15] [--seconds 2] [--quick]
  *     npm run bench -- fairness [--seconds 10] [--databases sqlite,postgres] [--floods all] [--quick]
  *
  * `--quick` checks in a minute that a command works; its numbers mean nothing.
@@ -27,6 +28,7 @@ import { limits } from './limits.ts';
 import { peers } from './peers.ts';
 import { postgres } from './postgres.ts';
 import { sdk, sdkOfGo } from './sdk.ts';
+import { tracing } from './tracing.ts';
 import { workers } from './workers.ts';
 
 const { values, positionals } = parseArgs({
@@ -66,6 +68,11 @@ const commands: Readonly<Record<string, () => Promise<string>>> = {
     const { commit } = values;
     if (commit === undefined) throw new Error('before needs --commit REF, the commit to compare with');
     return before({ ...bounds(200_000, 15, 2), commit, databases: values.databases.split(','), folder });
+  },
+  tracing: () => {
+    const { commit } = values;
+    if (commit === undefined) throw new Error('tracing needs --commit REF, a commit without tracing');
+    return tracing({ ...bounds(500, 15, 2), commit, folder });
   },
   delays: () => delays({ ...bounds(200_000, 3, 10), folder }),
   fairness: () => {
