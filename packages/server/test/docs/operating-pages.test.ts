@@ -233,7 +233,24 @@ test('a cluster: the move to PostgreSQL and the settings of docs/backup.md and d
   assert.match(runBlock(settings + list + rotate, moved), /you@example\.com[^]*Created /);
 });
 
-test('the tests of this file have run each block that has no reason', () => {
+test('the rotations of the master key of docs/master-key.md', () => {
+  using folder = newTempFolder();
+  const at = (name: string): string => join(folder.path, name);
+  const replaced = { '/etc/keyreeve/': at('etc/') };
+  const shell = { folder: folder.path, environment: environmentFor(folder.path), replaced };
+  mkdirSync(at('etc'));
+  runBlock('keyreeve account create you@example.com --generate', shell);
+  runBlock(take('master-key.md', 'npx keyreeve master-key rotate'), shell);
+  const added = runBlock(take('master-key.md', 'keyreeve master-key rotate'), shell);
+  assert.match(
+    added,
+    /^Added the master key [0-9a-f]{16}, which is in \S+\/master-key-2\. The previous one is [0-9a-f]{16}\./,
+  );
+  runBlock(take('master-key.md', '(umask 077'), shell);
+  assert.equal(statSync(at('etc/master-key-2')).mode & 0o777, 0o600);
+});
+
+test('no block without a reason is left', () => {
   const left = [...unrun].filter(({ page }) => !notTried.has(page)).map(({ page, text }: Block) => `${page}: ${text}`);
   assert.deepEqual(left, []);
 });

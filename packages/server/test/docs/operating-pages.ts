@@ -16,6 +16,7 @@ const run = undefined;
 const listed: Readonly<Record<string, readonly (readonly [start: string, reason: string | undefined])[]>> = {
   'operating.md': [
     ['npm install keyreeve &&', 'test/e2e/package.test.ts installs the packed package and runs it'],
+    ['minisign -V', 'needs a published release; test/docs/release.test.ts signs and verifies one'],
     ['KEYREEVE_PUBLIC_URL=', run],
     ['npx keyreeve account create', run],
     ['npx keyreeve signing-key rotate', run],
@@ -51,6 +52,12 @@ const listed: Readonly<Record<string, readonly (readonly [start: string, reason:
     ['export KEYREEVE_DATABASE_URL=sqlite:/tmp/drill', run],
     ['npx keyreeve move', run],
     ['KEYREEVE_DATABASE_URL=postgres', run],
+  ],
+  'master-key.md': [
+    ['keyreeve master-key rotate', run],
+    ['(umask 077; openssl', run],
+    ['npx keyreeve master-key rotate', run],
+    ['systemd-creds encrypt', 'needs a TPM; test/docs/systemd.test.ts checks how the unit names the credential'],
   ],
   'upgrade.md': [['npx keyreeve doctor', run]],
   'postgresql.md': [['create role keyreeve_runtime', 'test/e2e/postgres.test.ts runs a service with such a role']],
