@@ -1,11 +1,10 @@
 /** Starts and stops the service: configuration → database → modules → HTTP → listen → drain. */
 import type { RequestListener, Server } from 'node:http';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { limits } from '@keyreeve/contract';
 import { keyPrefixWarnings } from '../modules/api-keys/key-prefixes.ts';
 import { catalogueWarnings } from '../modules/scope-catalogue/warnings.ts';
 import { recordEarlierPrefix } from '../modules/api-keys/store.ts';
-import { monotonicMs, type Clock } from '../foundation/clock.ts';
+import type { Clock } from '../foundation/clock.ts';
 import { ConfigError, describeConfig, processEnvironment, type Config, type Environment } from './config.ts';
 import { warningsOf } from './config-warnings.ts';
 import type { Argon2Parameters } from '../foundation/crypto/password.ts';
@@ -24,7 +23,7 @@ import type { LinkPageOptions } from '../modules/link-pages/link-pages.ts';
 import { RequestCounts } from '../http/request-counts.ts';
 import type { RequestBounds } from '../http/request-gate.ts';
 import { createHttpServer, listen } from '../http/server.ts';
-import { stopAccepting } from '../http/stop-accepting.ts';
+import { drain } from './drain.ts';
 import { Housekeeping } from './housekeeping.ts';
 import { openInstallation, type Installation, type OpenedInstallation } from './installation.ts';
 import type { Log } from '../foundation/log.ts';
@@ -75,10 +74,6 @@ export interface WorkerService extends Omit<Service, 'adminUrl'> {
 
 const aheadHint =
   'the database is older than its deletion journal, so deleted credentials may work again; run `keyreeve journal replay`';
-/** Interval at which idle connections are closed while the service drains. */
-const idleCheckMs = 20;
-/** Bound on waiting for a moment without new connections in which the port can close. */
-const closePortMsMax = 1_000;
 
 /** @throws ConfigError, SchemaError, or the error of a port in use */
 export async function startService(options: ServiceOptions): Promise<Service> {
@@ -365,38 +360,6 @@ async function stopService(
   await services.hasher.close();
   await installation.db.close();
   await announcePhase('stop');
-  return isDrained;
-}
-
-/**
- * Stops the servers in three phases:
- *
- * 1. For half of `seconds`, they serve as before. `/health/ready` returns 503, so load balancers stop sending requests.
- * 2. The port closes. Requests in progress are finished, and each connection closes after its next response.
- * 3. After another quarter, idle connections are closed. By then, a proxy that keeps idle connections for a shorter time has
- *    closed them itself, so that no request is lost on a connection that closes.
- *
- * @param onClosed is called when the port is closed
- * @returns whether all connections ended in time
- */
-export async function drain(servers: readonly Server[], seconds: number, onClosed?: () => void): Promise<boolean> {
-  const ms = seconds * 1000;
-  await sleep(ms / 2);
-  const graceMs = Math.max(ms / 2, 1_000);
-  const closing = servers.map((server) => stopAccepting(server, Math.min(graceMs / 4, closePortMsMax)));
-  const closed = Promise.all(closing.map(({ ended }) => ended));
-  await Promise.all(closing.map(({ portClosed }) => portClosed));
-  onClosed?.();
-  const idleFromMs = monotonicMs() + ms / 4;
-  // Repeated, because a connection becomes idle when its request is answered.
-  const closeIdle = (): void => {
-    if (monotonicMs() >= idleFromMs) for (const server of servers) server.closeIdleConnections();
-  };
-  closeIdle();
-  const timer = setInterval(closeIdle, idleCheckMs);
-  const isDrained = await Promise.race([closed.then(() => true), sleep(graceMs, false, { ref: false })]);
-  clearInterval(timer);
-  for (const server of servers) server.closeAllConnections();
   return isDrained;
 }
 

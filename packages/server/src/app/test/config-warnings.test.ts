@@ -1,4 +1,4 @@
-/** Warnings about settings of the console that are valid but risky. */
+/** Warnings about settings that are valid but risky. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readConfig } from '../config.ts';
@@ -47,3 +47,9 @@ for (const [environment, expected] of consoleWarnings) {
     for (const [index, pattern] of expected.entries()) assert.match(warnings[index] ?? '', pattern);
   });
 }
+
+test('an https public URL without a trusted proxy causes a warning', () => {
+  const https = { KEYREEVE_HOST: '0.0.0.0', KEYREEVE_PUBLIC_URL: 'https://auth.example.com' };
+  assert.match(warningsOf(readConfig(https)).join(), /^KEYREEVE_PUBLIC_URL is https/);
+  assert.deepEqual(warningsOf(readConfig({ ...https, KEYREEVE_TRUSTED_PROXIES: '10.0.0.1' })), []);
+});

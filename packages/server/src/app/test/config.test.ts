@@ -380,12 +380,6 @@ test('errors and descriptions of settings contain no secret', () => {
   ]);
 });
 
-test('an https public URL without a trusted proxy causes a warning', () => {
-  const https = { KEYREEVE_HOST: '0.0.0.0', KEYREEVE_PUBLIC_URL: 'https://auth.example.com' };
-  assert.match(warningsOf(readConfig(https)).join(), /^KEYREEVE_PUBLIC_URL is https/);
-  assert.deepEqual(warningsOf(readConfig({ ...https, KEYREEVE_TRUSTED_PROXIES: '10.0.0.1' })), []);
-});
-
 test('the deletion journal is beside the SQLite database by default; PostgreSQL without a journal causes a warning', () => {
   const postgres = {
     KEYREEVE_DATABASE_URL: 'postgres://keyreeve@127.0.0.1/keyreeve',

@@ -11,7 +11,8 @@ import type { MetricsPage } from '../admin-listener.ts';
 import type { FirstAdministrator } from '../../modules/administration/first-administrator.ts';
 import type { Health } from '../health.ts';
 import { listen } from '../../http/server.ts';
-import { drain, ensureSigningKey, openAndMigrate, startAdmin, type Running, type ServiceOptions } from '../service.ts';
+import { drain } from '../drain.ts';
+import { ensureSigningKey, openAndMigrate, startAdmin, type Running, type ServiceOptions } from '../service.ts';
 import { WorkerPool, type WorkerPoolError } from './worker-pool.ts';
 
 export interface Supervisor extends Running {
