@@ -1,7 +1,7 @@
 /** Finds the root keys of a backup, which its header contains, encrypted with the master key of the time of the backup. */
 import { deriveKeys } from '../../foundation/crypto/master-key.ts';
 import { DamagedRootKeyError, masterKeyIdOf, RootKeys } from '../../foundation/crypto/root-key.ts';
-import { BackupError, type BackupHeader } from './format.ts';
+import { BackupError, type BackupHeader, type StoredRootKey } from './format.ts';
 import { damaged, readHeader } from './read-backup.ts';
 
 /**
@@ -30,6 +30,7 @@ const isOf = ({ installation }: BackupHeader, rootKeys: RootKeys): boolean =>
 
 function openHeader({ rootKeys, madeAt }: BackupHeader, path: string, masterKey: Buffer): RootKeys | undefined {
   if (!rootKeys) return RootKeys.ofEarlier(masterKey, Date.parse(madeAt));
+  if (!Array.isArray(rootKeys) || !rootKeys.every(isStored)) throw damaged(path);
   try {
     const rows = rootKeys.map((row) => ({ ...row, wrapped: Buffer.from(row.wrapped, 'hex') }));
     return RootKeys.open(masterKey, rows);
@@ -37,4 +38,15 @@ function openHeader({ rootKeys, madeAt }: BackupHeader, path: string, masterKey:
     if (error instanceof DamagedRootKeyError) throw damaged(path);
     throw error;
   }
+}
+
+/** The header is verified only after its root keys have been opened. */
+function isStored(value: unknown): value is StoredRootKey {
+  const { version, generation, masterKeyId, wrapped, createdAt } = (value ?? {}) as Partial<StoredRootKey>;
+  return (
+    [version, generation, createdAt].every(Number.isSafeInteger) &&
+    typeof masterKeyId === 'string' &&
+    typeof wrapped === 'string' &&
+    /^(?:[0-9a-f]{2})+$/.test(wrapped)
+  );
 }

@@ -26,6 +26,8 @@ import { DeletionJournal } from '../deletion-journal/deletion-journal.ts';
 import { replayJournal, surveyJournal, type ReplayResult, type Survey } from './replay.ts';
 import { BackupError, type BackupHeader } from './format.ts';
 import { readHeader, readRows, verifyBackup } from './read-backup.ts';
+import { isRunning } from '../overview/attention.ts';
+import { listAllInstances } from '../overview/store.ts';
 import { findFactor, restoreKindsTx } from '../second-factors/store.ts';
 import { clearTablesTx, continueIdsTx, holdsRows, insertRowsTx, lockTablesTx, storedTables } from './store.ts';
 import type { Counts } from './tables.ts';
@@ -100,6 +102,7 @@ async function restoreWithin(
   if (isReplacing && !mayReplace) {
     throw new BackupError('the database is not empty; with --replace, the backup replaces all that it holds');
   }
+  if (isOther) await assertNoInstanceTx(tx, options);
   const warnings: string[] = [];
   // Adds the deletions that the replaced database records to the installation's journal, for later restores too.
   // Without a journal, temporary files hold them, because they may not fit into memory.
@@ -140,6 +143,20 @@ async function restoreWithin(
     journalHasChanges: survey.hasChanges && survey.folders > 0,
     warnings: [...new Set(warnings)],
   };
+}
+
+/**
+ * The database is of another installation, and so are the keys in the memory of its instances. After the restore, they would
+ * reject every credential, and record audit events with a wrong key.
+ */
+async function assertNoInstanceTx(tx: Transaction, { clock }: RestoreOptions): Promise<void> {
+  const now = clock.now();
+  const running = (await listAllInstances(tx)).filter((row) => isRunning(row, now));
+  if (running.length === 0) return;
+  const ids = running.map(({ id }) => id).join(', ');
+  throw new BackupError(
+    `the database is of another installation than the backup, and instances of it run: ${ids}; stop the service. An instance that was killed counts as running for 3 minutes`,
+  );
 }
 
 /**
