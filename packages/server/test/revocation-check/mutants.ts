@@ -156,10 +156,10 @@ export const mutants: readonly Mutant[] = [
     edits: [
       {
         file: 'foundation/database/coalescing-reader.ts',
-        find: `    this.#waiting.push({ lookup, onRow, onError });`,
+        find: `    this.#waiting.push({ lookup, onRow, onError, span });`,
         replace: `    const joined = this.sent.get(JSON.stringify(lookup));
-    if (joined) return void joined.push({ lookup, onRow, onError });
-    this.#waiting.push({ lookup, onRow, onError });`,
+    if (joined) return void joined.push({ lookup, onRow, onError, span });
+    this.#waiting.push({ lookup, onRow, onError, span });`,
       },
       {
         file: 'foundation/database/coalescing-reader.ts',

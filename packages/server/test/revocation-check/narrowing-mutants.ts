@@ -24,8 +24,8 @@ const keptOfKey = (expression: string): readonly Edit[] => [
 ];
 
 const catalogue = { KEYREEVE_SCOPES: 'catalogue' } as const;
-const readShortLived = `this.#shortLivedReader.find(this.#options.hash.stored(text), answerTo, fail);`;
-const readPrevious = `this.#previousReader.find(hash, answerTo, fail)`;
+const readShortLived = `this.#shortLivedReader.find(this.#options.hash.stored(text), answerTo, fail, conditions.span);`;
+const readPrevious = `this.#previousReader.find(hash, answerTo, fail, span)`;
 
 export const narrowingMutants: readonly Mutant[] = [
   {
