@@ -56,7 +56,7 @@ export async function seed(databaseUrl: string, poolPath: string, keys: number):
   const rows: Rows = parsed.kind === 'sqlite' ? new SqliteRows(parsed.path) : await PostgresRows.open(databaseUrl);
   const accounts = signedInAccounts + Math.ceil(keys / keysPerAccount);
   // All accounts share one hash, which does not affect the cost of a sign-in.
-  const passwordHash = await new PasswordHasher(installation.passwordPepper).hash(password);
+  const passwordHash = await new PasswordHasher(installation.passwordPeppers).hash(password);
   for (let pk = 1; pk <= accounts; pk++) {
     const digest = createHash('sha256').update(String(pk)).digest('base64url').replaceAll(/[-_]/g, 'x');
     await rows.account({ pk, id: `acc_${digest.slice(0, 22)}`, email: emailAt(pk), passwordHash });

@@ -6,7 +6,7 @@
 import { existsSync, statSync } from 'node:fs';
 import type { Clock } from '../foundation/clock.ts';
 import { ConfigError, type Config } from './config.ts';
-import { deriveKeys, type InstallationKeys } from '../foundation/crypto/master-key.ts';
+import { deriveAllKeys, type InstallationKeys } from '../foundation/crypto/master-key.ts';
 import type { RootKeys } from '../foundation/crypto/root-key.ts';
 import { describeDatabase, openDatabase, type EmbeddedWriter } from '../foundation/database/database.ts';
 import type { Db } from '../foundation/database/db.ts';
@@ -73,7 +73,7 @@ export async function openInstallation(config: Config, options: OpenOptions): Pr
     const current = isNew && fill ? undefined : await claimRootKeys(db, masterKey, where, clock.now());
     if (current && config.database.kind === 'sqlite') markAsInitialised(masterKeyPath(config.database.path));
     const rootKeys = await rootKeysOf(current, masterKey, fill);
-    const keys = deriveKeys(rootKeys.newest);
+    const keys = deriveAllKeys(rootKeys.keys);
     auditKey.use(keys.auditChain);
     return { db, keys, rootKeys, migrated };
   } catch (error) {

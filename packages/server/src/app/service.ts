@@ -12,7 +12,7 @@ import type { DatabaseReplacedError, FileIdentity } from '../foundation/database
 import { announcePhase } from '../foundation/tracing.ts';
 import type { EmbeddedWriter } from '../foundation/database/database.ts';
 import { durabilityOf } from '../foundation/database/durability.ts';
-import { isMasterKeyTx } from '../foundation/database/root-keys.ts';
+import { isMasterKeyTx, newestRootKeyVersion } from '../foundation/database/root-keys.ts';
 import { pingDatabase } from '../foundation/database/installation.ts';
 import { assertEnvironments } from './environments-check.ts';
 import { adminListener, type MetricsPage } from './admin-listener.ts';
@@ -24,6 +24,7 @@ import { RequestCounts } from '../http/request-counts.ts';
 import type { RequestBounds } from '../http/request-gate.ts';
 import { createHttpServer, listen } from '../http/server.ts';
 import { drain } from './drain.ts';
+import { isRootKeyChanged, rootKeyChanged, RootKeyChangedError } from '../foundation/database/root-key-changed.ts';
 import { Housekeeping } from './housekeeping.ts';
 import { openInstallation, type Installation, type OpenedInstallation } from './installation.ts';
 import type { Log } from '../foundation/log.ts';
@@ -65,6 +66,8 @@ export interface Service extends Running {
   readonly services: Services;
   /** Resolves when the SQLite file was replaced or removed. From then on, every request is answered with 503. */
   readonly replaced: Promise<DatabaseReplacedError> | undefined;
+  /** Resolves when a rotation of the root key has made this process's keys invalid. The process must end. */
+  readonly rootKeyChanged: Promise<RootKeyChangedError>;
 }
 
 /** A service without an admin listener, which its supervisor has. */
@@ -214,6 +217,13 @@ async function startPublic(installation: OpenedInstallation, options: ServiceOpt
       ...(argon2 ? { argon2 } : {}),
       ...(requestedMailDelayMsMax === undefined ? {} : { requestedMailDelayMsMax }),
     });
+    const keyChange = Promise.withResolvers<RootKeyChangedError>();
+    const onUnwritten = (error: unknown): void => {
+      log.warn({ event: 'overview_not_written', err: error });
+      if (isRootKeyChanged(error)) keyChange.resolve(new RootKeyChangedError());
+    };
+    // Before the first write: a rotation of the root key requires that no process runs.
+    await announce(services, installation, log);
     await services.signingKeys.ensure();
     await services.verifier.prepare();
     await services.journal?.start({
@@ -221,7 +231,6 @@ async function startPublic(installation: OpenedInstallation, options: ServiceOpt
       onDamage: ({ message }) => log.error({ event: 'deletion_journal_damaged', detail: message }),
       onLost: (lost) => log.warn({ event: 'deletion_journal_ahead', ...lost, detail: aheadHint }),
     });
-    await announce(services, installation, log);
     const { trustedProxies, corsOrigins, traceRatio } = config;
     const described = describeConfig(options.environment ?? processEnvironment());
     app = new App({
@@ -243,8 +252,9 @@ async function startPublic(installation: OpenedInstallation, options: ServiceOpt
     ready.resolve(app);
     services.outbox.start();
     services.webhooks.publisher.start();
-    services.minutes.start((error) => log.warn({ event: 'overview_not_written', err: error }));
-    return { server, health, requestCounts, services, publicUrl, url: urlOf(config.host, address.port) };
+    services.minutes.start(onUnwritten);
+    const url = urlOf(config.host, address.port);
+    return { server, health, requestCounts, services, publicUrl, url, rootKeyChanged: keyChange.promise };
   } catch (error) {
     // An open server would keep the process running.
     server.close();
@@ -255,13 +265,19 @@ async function startPublic(installation: OpenedInstallation, options: ServiceOpt
 
 /**
  * Records the master key of this instance, so that a rotation does not remove it while the instance runs.
- * @throws ConfigError if a rotation has removed the master key since this process has opened the installation
+ * @throws ConfigError if a rotation has removed the master key since this process has opened the installation;
+ *   RootKeyChangedError if the root key was rotated since then
  */
 async function announce({ minutes }: Services, { rootKeys }: OpenedInstallation, log: Log): Promise<void> {
   const { masterKeyId } = rootKeys;
   const isKnown = await minutes
-    .announce((tx) => isMasterKeyTx(tx, masterKeyId))
+    .announce(async (tx) => {
+      if (!(await isMasterKeyTx(tx, masterKeyId))) return false;
+      if ((await newestRootKeyVersion(tx)) !== rootKeys.newestVersion) throw rootKeyChanged();
+      return true;
+    })
     .catch((error: unknown) => {
+      if (isRootKeyChanged(error)) throw new RootKeyChangedError();
       // Verifications need no writes, so the instance starts. It is recorded as soon as writes succeed.
       log.warn({ event: 'overview_not_written', err: error });
       return true;

@@ -64,7 +64,7 @@ export function wireSignIn(options: SignInWiring): SignInServices {
   const { isRateLimited: enabled, passwordLengthMin: lengthMin } = config;
   // The limits per machine are divided among its workers.
   const share = 1 / config.workers;
-  const hasher = new PasswordHasher(keys.passwordPepper, argon2, undefined, share, (detail) =>
+  const hasher = new PasswordHasher(keys.passwordPeppers, argon2, undefined, share, (detail) =>
     log?.warn({ event: 'hashing_priority', detail: `password hashes can delay verifications: ${detail}` }),
   );
   const limitOptions = { db, clock, bucketHash: keys.throttleBucket };
@@ -97,7 +97,7 @@ export function wireSignIn(options: SignInWiring): SignInServices {
     db,
     clock,
     seal: keys.secondFactorSeal,
-    codeHash: keys.oneTimeCodeHash,
+    codeHash: keys.recoveryCodeHash,
     secondFactorLimits,
     issuer: operatorName(config.mailFrom, issuer),
   });
@@ -123,7 +123,8 @@ export function wireSignIn(options: SignInWiring): SignInServices {
     name: operatorName(config.mailFrom, issuer),
     origins: [config.consoleUrl ?? issuer, issuer],
   });
-  const passkeyOptions = { db, clock, hash: keys.passkeys, relyingParty, mailer };
+  const { passkeyChallenges: challenges, passkeyUserHandles: userHandles } = keys;
+  const passkeyOptions = { db, clock, challenges, userHandles, relyingParty, mailer };
   const passkeySignIns = new PasskeySignIns({ ...passkeyOptions, rejectsAdministrators });
   const passkeys = new Passkeys({ ...passkeyOptions, accounts, secondFactors, requests, revocations: journal });
   const audience = config.audience ?? issuer;

@@ -275,6 +275,7 @@ export function wire(options: WiringOptions): Services {
     clock,
     version,
     masterKeyId: options.masterKeyId,
+    rootKeyVersion: options.masterKeyId === undefined ? undefined : keys.version,
     sources: {
       results: verifier.counts,
       verificationMs: verifier.durations,

@@ -1,6 +1,7 @@
 /** Error messages of the command line. */
 import { errors } from '@keyreeve/contract';
 import { BackupError } from '../modules/backup/format.ts';
+import { RootKeyRotationError } from '../modules/root-key-rotation/rotate.ts';
 import { ConfigError } from '../app/config.ts';
 import { JournalError } from '../modules/deletion-journal/files.ts';
 import { FileInUseError } from '../foundation/database/retire-sqlite-file.ts';
@@ -18,6 +19,7 @@ export const isRefusal = (error: unknown): error is Error =>
   error instanceof JournalError ||
   error instanceof FileInUseError ||
   error instanceof RotationError ||
+  error instanceof RootKeyRotationError ||
   error instanceof JobFailure;
 
 /** @returns one line, or several for several errors */

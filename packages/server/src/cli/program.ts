@@ -16,6 +16,7 @@ import { moveCommand } from './move.ts';
 import { version } from './output.ts';
 import { proveRevocationCommand } from './prove-revocation.ts';
 import { restoreCommand } from './restore.ts';
+import { rootKeyCommand } from './root-key.ts';
 import { scopeCommand } from './scope.ts';
 import { serveCommand } from './serve.ts';
 import { serviceAccountCommand } from './service-account.ts';
@@ -36,6 +37,7 @@ export function createProgram(setStatus: SetStatus): CliCommand {
     keyCommand(),
     serviceAccountCommand(),
     scopeCommand(),
+    rootKeyCommand(),
     signingKeyCommand(),
     masterKeyCommand(),
     webhookCommand(setStatus),

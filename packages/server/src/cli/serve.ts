@@ -5,10 +5,11 @@ import { systemClock, toInstant } from '../foundation/clock.ts';
 import { processEnvironment, readConfig, type Config } from '../app/config.ts';
 import { describeDatabase } from '../foundation/database/database.ts';
 import { DatabaseReplacedError } from '../foundation/database/file-identity.ts';
+import { RootKeyChangedError } from '../foundation/database/root-key-changed.ts';
 import { firstStart, type FirstStart } from '../app/first-start.ts';
 import { masterKeyPath } from '../app/earlier-installation.ts';
 import { createLog, type Log } from '../foundation/log.ts';
-import { startService, type Running, type ServiceOptions } from '../app/service.ts';
+import { startService, type Running, type Service, type ServiceOptions } from '../app/service.ts';
 import type { WorkerPoolError } from '../app/workers/worker-pool.ts';
 import { CliCommand, type SetStatus } from './command.ts';
 import { onNpmExit } from './npm-parent.ts';
@@ -35,11 +36,14 @@ async function serve(): Promise<number> {
   const options = { config, clock: systemClock, log };
   if (config.workers > 1) return serveWithWorkers(options);
   const service = await startService(options);
-  const stopped = untilStopped(service, log, service.replaced);
+  const stopped = untilStopped(service, log, failureOf(service));
   // After the signal handlers are installed, because the greeting mentions Ctrl-C.
   printGreeting(service, config, log, await firstStart(service.services.firstAdministrator, config, log));
   return exitSoon(await stopped);
 }
+
+const failureOf = ({ replaced, rootKeyChanged }: Service) =>
+  Promise.race([rootKeyChanged, ...(replaced ? [replaced] : [])]);
 
 async function serveAsWorker(config: Config): Promise<number> {
   try {
@@ -81,7 +85,7 @@ const sameSignalMs = 500;
 function untilStopped(
   service: Running,
   log: Log,
-  failed?: Promise<WorkerPoolError | DatabaseReplacedError>,
+  failed?: Promise<WorkerPoolError | DatabaseReplacedError | RootKeyChangedError>,
 ): Promise<number> {
   return new Promise<number>((resolve) => {
     let isStopping = false;
@@ -101,6 +105,7 @@ function untilStopped(
     onNpmExit(() => isStopping || stop('npm has exited'));
     void failed?.then((error) => {
       if (error instanceof DatabaseReplacedError) logReplaced(log, error);
+      if (error instanceof RootKeyChangedError) log.fatal({ event: 'root_key_changed', detail: error.message });
       if (isStopping) return;
       stop(error.message, error.status);
       // This stop was not caused by a signal, so the first signal already ends the process.

@@ -42,7 +42,7 @@ async function createFirstSchema(db: Db, tx: Transaction): Promise<void> {
     createHash('sha256').update(text).digest('hex'),
   ]);
   await run(`insert into installation (id, master_key_check, created_at) values (1, $1, ${now})`, [keys.check]);
-  const passwordHash = await new PasswordHasher(keys.passwordPepper).hash(goodPassword);
+  const passwordHash = await new PasswordHasher(keys.passwordPeppers).hash(goodPassword);
   for (const name of ['ada', 'bob']) {
     const disabledAt = name === 'bob' ? now : null;
     await run(

@@ -27,6 +27,8 @@ export type ToSupervisor =
   | { readonly kind: 'listening'; readonly url: string; readonly publicUrl: string }
   /** The files at this path were replaced. The worker returns 503 from now on. */
   | { readonly kind: 'database_replaced'; readonly path: string }
+  /** The keys of the worker are not those of the database any more. */
+  | { readonly kind: 'root_key_changed' }
   | { readonly kind: 'metrics'; readonly id: number; readonly snapshot: MetricsSnapshot }
   /** Operations on SQLite, which the supervisor runs. */
   | { readonly kind: 'writes'; readonly parts: readonly OperationPart[] }

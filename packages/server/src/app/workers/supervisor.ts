@@ -5,6 +5,7 @@
 import { createServer } from 'node:http';
 import type { Db } from '../../foundation/database/db.ts';
 import type { DatabaseReplacedError } from '../../foundation/database/file-identity.ts';
+import type { RootKeyChangedError } from '../../foundation/database/root-key-changed.ts';
 import { pingDatabase } from '../../foundation/database/installation.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import type { MetricsPage } from '../admin-listener.ts';
@@ -17,8 +18,8 @@ import { WorkerPool, type WorkerPoolError } from './worker-pool.ts';
 
 export interface Supervisor extends Running {
   readonly firstAdministrator: FirstAdministrator;
-  /** Resolves when a worker cannot be replaced, or when the database file was replaced. */
-  readonly failed: Promise<WorkerPoolError | DatabaseReplacedError>;
+  /** Resolves when a worker cannot be replaced, when the database file was replaced, or after a rotation of the root key. */
+  readonly failed: Promise<WorkerPoolError | DatabaseReplacedError | RootKeyChangedError>;
 }
 
 /** @throws ConfigError, SchemaError, WorkerPoolError, or the error of a port in use */

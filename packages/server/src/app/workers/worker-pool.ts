@@ -9,6 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { monotonicMs } from '../../foundation/clock.ts';
 import type { Db, WorkerClient } from '../../foundation/database/db.ts';
 import { DatabaseReplacedError } from '../../foundation/database/file-identity.ts';
+import { RootKeyChangedError } from '../../foundation/database/root-key-changed.ts';
 import type { Log } from '../../foundation/log.ts';
 import type { MetricsSnapshot } from '../metrics.ts';
 import type { Broadcast, ToSupervisor, ToWorker } from './messages.ts';
@@ -67,7 +68,7 @@ export class WorkerPool {
   readonly #db: Pick<Db, 'file' | 'serve'>;
   readonly #slots: readonly Slot[];
   readonly #started = Promise.withResolvers<ListeningUrls>();
-  readonly #failed = Promise.withResolvers<WorkerPoolError | DatabaseReplacedError>();
+  readonly #failed = Promise.withResolvers<WorkerPoolError | DatabaseReplacedError | RootKeyChangedError>();
   readonly #allExited = Promise.withResolvers<void>();
   readonly #metricsRequests = new Map<number, (snapshot: MetricsSnapshot) => void>();
   #port: number;
@@ -108,7 +109,7 @@ export class WorkerPool {
   }
 
   /** Resolves when a worker cannot be replaced, or when the database file of a worker was replaced. */
-  get failed(): Promise<WorkerPoolError | DatabaseReplacedError> {
+  get failed(): Promise<WorkerPoolError | DatabaseReplacedError | RootKeyChangedError> {
     return this.#failed.promise;
   }
 
@@ -166,6 +167,7 @@ export class WorkerPool {
       else if (message.kind === 'listening') this.#onListening(slot, process, message);
       else if (message.kind === 'metrics') this.#metricsRequests.get(message.id)?.(message.snapshot);
       else if (message.kind === 'database_replaced') this.#failed.resolve(new DatabaseReplacedError(message.path));
+      else if (message.kind === 'root_key_changed') this.#failed.resolve(new RootKeyChangedError());
       else this.#forward(process, message);
     });
     process.on('exit', (status, signal) => this.#onExit(slot, process, status, signal));

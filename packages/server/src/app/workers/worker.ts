@@ -23,6 +23,7 @@ export async function runWorker(config: Config, clock: Clock): Promise<number> {
   const { unanswered } = service.services.tokens;
   unanswered.onRecord = (refresh) => send({ kind: 'unanswered_refresh', ...refresh });
   void service.replaced?.then(({ path }) => send({ kind: 'database_replaced', path }));
+  void service.rootKeyChanged.then(() => send({ kind: 'root_key_changed' }));
   return new Promise((resolve) => {
     process.on('message', (message: ToWorker) => {
       if (message.kind === 'stop') void service.stop().then((isDrained) => resolve(isDrained ? 0 : 1));

@@ -1,18 +1,27 @@
 /**
  * The keys of an installation, which derive from its root key (HKDF-SHA-256, RFC 5869; `root-key.ts`). Each purpose has its
  * own key, so a disclosed key does not endanger the others.
+ *
+ * After a rotation of the root key, most purposes have a key of the newest version. Some keep the key of the first version,
+ * because what they protect stays valid: docs/decisions/0051-root-key-rotation.md states why that is safe.
  */
 import { hkdfSync } from 'node:crypto';
 import { ApiKeyHash } from './api-key-hash.ts';
 import { KeyedHash } from './keyed-hash.ts';
+import { Peppers } from './peppers.ts';
 import { Sealer } from './seal.ts';
+import { VersionedHash } from './versioned-hash.ts';
 
 export const masterKeyBytes = 32;
 export const rootKeyBytes = 32;
 
 /** The operations that other code can perform with keys derived from the root key. */
 export interface InstallationKeys {
-  /** Stored form of API keys. */
+  /** The version of the root key, from 1. */
+  readonly version: number;
+  /** The keys of all earlier versions, oldest first. */
+  readonly earlier: readonly InstallationKeys[];
+  /** Stored form of API keys and short-lived secrets. Of the first version. */
   readonly apiKeyHash: KeyedHash;
   /** Stored form of refresh tokens. */
   readonly refreshTokenHash: KeyedHash;
@@ -24,23 +33,27 @@ export interface InstallationKeys {
   readonly refreshTokenGeneration: KeyedHash;
   /** Names of rate-limit counters, so that the database holds no email address or client IP in plain text. */
   readonly throttleBucket: KeyedHash;
-  /** Applied after Argon2id. */
-  readonly passwordPepper: KeyedHash;
+  /** Applied after Argon2id. Of all versions. */
+  readonly passwordPeppers: Peppers;
   /** Private signing keys at rest. */
   readonly signingKeySeal: Sealer;
   /** Payloads of outbox jobs, such as mail with a link. */
   readonly outboxSeal: Sealer;
-  /** Stored form of one-time codes and recovery codes. */
+  /** Stored form of one-time codes. */
   readonly oneTimeCodeHash: KeyedHash;
-  /** Challenges and user handles of passkeys. */
-  readonly passkeys: KeyedHash;
+  /** Stored form of recovery codes. Of the first version. */
+  readonly recoveryCodeHash: KeyedHash;
+  /** Challenges of passkeys. */
+  readonly passkeyChallenges: KeyedHash;
+  /** User handles of passkeys. Of the first version. */
+  readonly passkeyUserHandles: KeyedHash;
   /** Authenticates what a browser keeps during a single sign-on. */
   readonly singleSignOn: KeyedHash;
   /** Secrets of second factors and of webhooks at rest. */
   readonly secondFactorSeal: Sealer;
   readonly webhookSeal: Sealer;
   /** Chains the rows of the audit log. */
-  readonly auditChain: KeyedHash;
+  readonly auditChain: VersionedHash;
   /** Authenticates the cuts of the audit log, which record what the retention has removed. */
   readonly auditCut: KeyedHash;
   /** Authenticates backups. */
@@ -51,30 +64,71 @@ export interface InstallationKeys {
   readonly check: Buffer;
 }
 
-/** @param rootKey 32 bytes @throws RangeError for another length */
-export function deriveKeys(rootKey: Uint8Array): InstallationKeys {
+/** Of an installation whose root key was never rotated. @param rootKey 32 bytes @throws RangeError for another length */
+export const deriveKeys = (rootKey: Uint8Array): InstallationKeys => deriveAllKeys(new Map([[1, rootKey]]));
+
+/**
+ * @param rootKeys by version, at least one. Each has 32 bytes
+ * @throws RangeError for another length
+ */
+export function deriveAllKeys(rootKeys: ReadonlyMap<number, Uint8Array>): InstallationKeys {
+  const versions = [...rootKeys].toSorted(([one], [other]) => one - other);
+  const peppers = versions.map(([version, rootKey]): [number, KeyedHash] => [
+    version,
+    new KeyedHash(derive(rootKey, 'password pepper')),
+  ]);
+  const derived: InstallationKeys[] = [];
+  for (const [index, [version, rootKey]] of versions.entries()) {
+    const earlier = derived.slice();
+    const keys = deriveVersion(rootKey, version, new Peppers(peppers.slice(0, index + 1)));
+    const [first] = earlier;
+    derived.push({ ...keys, ...(first ? keptOf(first) : {}), earlier });
+  }
+  const newest = derived.at(-1);
+  if (!newest) throw new RangeError('there is no root key');
+  return newest;
+}
+
+/** The keys of the first version that stay in use. */
+const keptOf = ({ apiKeyHash, recoveryCodeHash, passkeyUserHandles }: InstallationKeys) => ({
+  apiKeyHash,
+  recoveryCodeHash,
+  passkeyUserHandles,
+});
+
+function derive(rootKey: Uint8Array, purpose: string): Buffer {
   if (rootKey.length !== rootKeyBytes) throw new RangeError(`the root key has ${rootKeyBytes} bytes`);
-  const derive = (purpose: string): Buffer =>
-    Buffer.from(hkdfSync('sha256', rootKey, Buffer.alloc(0), `keyreeve ${purpose} v1`, 32));
+  return Buffer.from(hkdfSync('sha256', rootKey, Buffer.alloc(0), `keyreeve ${purpose} v1`, 32));
+}
+
+function deriveVersion(
+  rootKey: Uint8Array,
+  version: number,
+  passwordPeppers: Peppers,
+): Omit<InstallationKeys, 'earlier'> {
+  const of = (purpose: string): Buffer => derive(rootKey, purpose);
   return {
-    apiKeyHash: new ApiKeyHash(derive('api key hash')),
-    refreshTokenHash: new KeyedHash(derive('refresh token hash')),
-    consoleSessionHash: new KeyedHash(derive('console session hash')),
-    refreshTokenSuccessor: new KeyedHash(derive('refresh token successor')),
-    refreshTokenGeneration: new KeyedHash(derive('refresh token generation')),
-    throttleBucket: new KeyedHash(derive('throttle bucket')),
-    passwordPepper: new KeyedHash(derive('password pepper')),
-    signingKeySeal: new Sealer(derive('signing key seal')),
-    outboxSeal: new Sealer(derive('outbox seal')),
-    oneTimeCodeHash: new KeyedHash(derive('one-time code hash')),
-    passkeys: new KeyedHash(derive('passkeys')),
-    singleSignOn: new KeyedHash(derive('single sign-on')),
-    secondFactorSeal: new Sealer(derive('second factor seal')),
-    webhookSeal: new Sealer(derive('webhook seal')),
-    auditChain: new KeyedHash(derive('audit chain')),
-    auditCut: new KeyedHash(derive('audit cut')),
-    backup: new KeyedHash(derive('backup')),
-    deletionJournal: new KeyedHash(derive('deletion journal')),
-    check: derive('check'),
+    version,
+    apiKeyHash: new ApiKeyHash(of('api key hash')),
+    refreshTokenHash: new KeyedHash(of('refresh token hash')),
+    consoleSessionHash: new KeyedHash(of('console session hash')),
+    refreshTokenSuccessor: new KeyedHash(of('refresh token successor')),
+    refreshTokenGeneration: new KeyedHash(of('refresh token generation')),
+    throttleBucket: new KeyedHash(of('throttle bucket')),
+    passwordPeppers,
+    signingKeySeal: new Sealer(of('signing key seal')),
+    outboxSeal: new Sealer(of('outbox seal')),
+    oneTimeCodeHash: new KeyedHash(of('one-time code hash')),
+    recoveryCodeHash: new KeyedHash(of('one-time code hash')),
+    passkeyChallenges: new KeyedHash(of('passkeys')),
+    passkeyUserHandles: new KeyedHash(of('passkeys')),
+    singleSignOn: new KeyedHash(of('single sign-on')),
+    secondFactorSeal: new Sealer(of('second factor seal')),
+    webhookSeal: new Sealer(of('webhook seal')),
+    auditChain: new VersionedHash(of('audit chain'), version),
+    auditCut: new KeyedHash(of('audit cut')),
+    backup: new KeyedHash(of('backup')),
+    deletionJournal: new KeyedHash(of('deletion journal')),
+    check: of('check'),
   };
 }

@@ -17,7 +17,8 @@ import { parseForeignHash } from './foreign-hash-formats.ts';
 import { costOf, decodeParameters, encodeParameters, type ForeignRecipe } from './foreign-hash.ts';
 import { HashingThreads } from './hashing-threads.ts';
 import type { Span } from '../tracing.ts';
-import type { KeyedHash } from './keyed-hash.ts';
+import { KeyedHash } from './keyed-hash.ts';
+import { pepperIdOf, Peppers } from './peppers.ts';
 
 export interface Argon2Parameters {
   readonly memoryKib: number;
@@ -32,16 +33,16 @@ export const argon2Default: Argon2Parameters = { memoryKib: 47_104, passes: 1, l
 const concurrencyMax = 4;
 const saltBytes = 16;
 const tagBytes = 32;
-/** Base64 of `p1`, the name of the first pepper. */
-const pepperId = 'cDE';
 const phcPattern =
-  /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=(\d{1,2}),keyid=cDE\$([A-Za-z0-9+/]{22})\$([A-Za-z0-9+/]{43})$/;
+  /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=(\d{1,2}),keyid=([A-Za-z0-9+/]{3,8})\$([A-Za-z0-9+/]{22})\$([A-Za-z0-9+/]{43})$/;
 
-/** A salt and a MAC that match no password. bcrypt needs 16 bytes of salt; the other schemes accept them. */
+/** A pepper, a salt and a MAC that match no password. bcrypt needs 16 bytes of salt; the other schemes accept them. */
+const firstPepperId = pepperIdOf(1);
 const dummyRest = `${'A'.repeat(22)}$${'A'.repeat(43)}`;
 
 /** An imported hash. The last part is the MAC of its digest. */
-const importedPattern = /^\$imported\$([a-z0-9-]+)\$([a-z0-9=,]+),keyid=cDE\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]{43})$/;
+const importedPattern =
+  /^\$imported\$([a-z0-9-]+)\$([a-z0-9=,]+),keyid=([A-Za-z0-9+/]{3,8})\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]{43})$/;
 
 /** State of the queue, for metrics. */
 export interface PasswordStats {
@@ -59,7 +60,7 @@ export class PasswordHasher {
   readonly concurrency: number;
   /** Maximum of waiting hashes. */
   readonly queueMax: number;
-  readonly #pepper: KeyedHash;
+  readonly #peppers: Peppers;
   readonly #parameters: Argon2Parameters;
   readonly #threads: HashingThreads;
   readonly #queue: (() => void)[] = [];
@@ -72,29 +73,30 @@ export class PasswordHasher {
   #hashMs = 30;
 
   /**
+   * @param peppers one pepper is that of the first version of the root key
    * @param share of the machine's bounds for this process: 1/n for one of n workers. At least one hash can run.
    * @param onWarning receives, once, the reason why hashes run at the usual priority
    */
   constructor(
-    pepper: KeyedHash,
+    peppers: Peppers | KeyedHash,
     parameters: Argon2Parameters = argon2Default,
     concurrency?: number,
     share = 1,
     onWarning?: (detail: string) => void,
   ) {
-    this.#pepper = pepper;
+    this.#peppers = peppers instanceof KeyedHash ? new Peppers([[1, peppers]]) : peppers;
     this.#parameters = parameters;
     const whole = Math.min(concurrencyMax, availableParallelism() - 1);
     this.concurrency = concurrency ?? Math.max(1, Math.floor(whole * share));
     this.#threads = new HashingThreads(this.concurrency, onWarning);
     this.queueMax = Math.ceil(limits.hashQueueMax * share);
-    this.#dummy = encodePhc(parameters, randomBytes(saltBytes), randomBytes(tagBytes));
+    this.#dummy = this.#encodePhc(randomBytes(saltBytes), randomBytes(tagBytes));
   }
 
   /** @returns a PHC string @throws DomainError `overloaded` before any hashing; `unavailable` if the hashing thread ended */
   async hash(password: string): Promise<string> {
     const salt = randomBytes(saltBytes);
-    return encodePhc(this.#parameters, salt, await this.#derive(password, salt, this.#parameters));
+    return this.#encodePhc(salt, await this.#derive(password, salt, this.#parameters, this.#peppers.newest));
   }
 
   /**
@@ -103,7 +105,7 @@ export class PasswordHasher {
    */
   adopt(foreign: string): string {
     const { recipe, digest } = parseForeignHash(foreign);
-    return encodeImported(recipe, this.#pepper.mac(digest));
+    return encodeImported(recipe, this.#peppers.newestId, this.#peppers.newest.mac(digest));
   }
 
   /**
@@ -114,10 +116,11 @@ export class PasswordHasher {
    */
   async verify(password: string, phc: string | undefined, asTyped = password): Promise<boolean> {
     const imported = phc === undefined ? undefined : decodeImported(phc);
-    if (imported) return timingSafeEqual(await this.#compute(imported, asTyped), imported.tag);
+    if (imported) return timingSafeEqual(await this.#computeImported(imported, asTyped), imported.tag);
     const stored = phc === '' ? undefined : phc;
-    const { parameters, salt, tag } = decodePhc(stored ?? this.#dummy);
-    const matches = timingSafeEqual(await this.#derive(password, salt, parameters), tag);
+    const { parameters, pepperId, salt, tag } = decodePhc(stored ?? this.#dummy);
+    const pepper = this.#peppers.byId(pepperId);
+    const matches = timingSafeEqual(await this.#derive(password, salt, parameters, pepper), tag);
     return matches && stored !== undefined;
   }
 
@@ -137,9 +140,9 @@ export class PasswordHasher {
     let isRight = false;
     for (const recipe of recipes) {
       const isOwn = recipe === ownRecipe;
-      const computed = isOwn && imported ? imported : decodeImported(`${recipe},keyid=${pepperId}$${dummyRest}`);
+      const computed = isOwn && imported ? imported : decodeImported(`${recipe},keyid=${firstPepperId}$${dummyRest}`);
       if (!computed) throw new Error('a recipe has an unknown format');
-      const digest = await this.#compute(computed, asTyped);
+      const digest = await this.#computeImported(computed, asTyped);
       const matches = timingSafeEqual(digest, computed.tag);
       if (isOwn) isRight = matches;
     }
@@ -149,10 +152,11 @@ export class PasswordHasher {
     return recipes.includes(ownRecipe ?? '') ? isRight : this.verify(password, phc, asTyped);
   }
 
-  /** Whether a stored string has other parameters than new ones, or comes from another system. */
+  /** Whether a stored string has other parameters or another pepper than new ones, or comes from another system. */
   isOutdated(phc: string): boolean {
     if (importedPattern.test(phc)) return true;
-    const { parameters } = decodePhc(phc);
+    const { parameters, pepperId } = decodePhc(phc);
+    if (pepperId !== this.#peppers.newestId) return true;
     return JSON.stringify(parameters) !== JSON.stringify(this.#parameters);
   }
 
@@ -183,13 +187,32 @@ export class PasswordHasher {
     return this.#threads.close();
   }
 
-  #derive(password: string, salt: Buffer, { memoryKib, passes, lanes }: Argon2Parameters): Promise<Buffer> {
+  #encodePhc(salt: Uint8Array, tag: Uint8Array): string {
+    const { memoryKib, passes, lanes } = this.#parameters;
+    const parameters = `m=${memoryKib},t=${passes},p=${lanes},keyid=${this.#peppers.newestId}`;
+    return `$argon2id$v=19$${parameters}$${toBase64(salt)}$${toBase64(tag)}`;
+  }
+
+  #derive(
+    password: string,
+    salt: Buffer,
+    { memoryKib, passes, lanes }: Argon2Parameters,
+    pepper: KeyedHash,
+  ): Promise<Buffer> {
     const parameters = { v: 19, m: memoryKib, t: passes, p: lanes };
-    return this.#compute({ scheme: 'argon2id', parameters, salt, digestBytes: tagBytes }, password);
+    return this.#compute({ scheme: 'argon2id', parameters, salt, digestBytes: tagBytes }, password, pepper);
+  }
+
+  #computeImported(imported: ImportedHash, password: string): Promise<Buffer> {
+    return this.#compute(imported, password, this.#peppers.byId(imported.pepperId));
   }
 
   /** Computes the digest in its turn, then its MAC under the pepper. */
-  async #compute({ scheme, parameters, salt, digestBytes }: ForeignRecipe, password: string): Promise<Buffer> {
+  async #compute(
+    { scheme, parameters, salt, digestBytes }: ForeignRecipe,
+    password: string,
+    pepper: KeyedHash,
+  ): Promise<Buffer> {
     this.assertCapacity();
     const span = currentSpan();
     const requestedMs = span ? monotonicMs() : 0;
@@ -200,7 +223,7 @@ export class PasswordHasher {
       this.#hashMs = this.#hashMs * 0.9 + ms * 0.1;
       this.#hashed++;
       if (span) recordHash(span, scheme, requestedMs, ms);
-      return this.#pepper.mac(digest);
+      return pepper.mac(digest);
     } finally {
       // Passes the slot directly to the next waiting hash, so that a later request cannot take it.
       const next = this.#queue.shift();
@@ -224,21 +247,26 @@ function recordHash(parent: Span, scheme: string, requestedMs: number, ms: numbe
 
 const toBase64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64').replaceAll('=', '');
 
-function encodePhc({ memoryKib, passes, lanes }: Argon2Parameters, salt: Uint8Array, tag: Uint8Array): string {
-  return `$argon2id$v=19$m=${memoryKib},t=${passes},p=${lanes},keyid=${pepperId}$${toBase64(salt)}$${toBase64(tag)}`;
+interface StoredHash {
+  readonly parameters: Argon2Parameters;
+  readonly pepperId: string;
+  readonly salt: Buffer;
+  readonly tag: Buffer;
 }
 
-function decodePhc(phc: string): { parameters: Argon2Parameters; salt: Buffer; tag: Buffer } {
-  const [, memoryKib, passes, lanes, salt, tag] = phcPattern.exec(phc) ?? [];
-  if (salt === undefined || tag === undefined) throw new Error('a stored password hash has an unknown format');
+function decodePhc(phc: string): StoredHash {
+  const [, memoryKib, passes, lanes, pepperId, salt, tag] = phcPattern.exec(phc) ?? [];
+  if (pepperId === undefined || salt === undefined || tag === undefined)
+    throw new Error('a stored password hash has an unknown format');
   return {
     parameters: { memoryKib: Number(memoryKib), passes: Number(passes), lanes: Number(lanes) },
+    pepperId,
     salt: Buffer.from(salt, 'base64'),
     tag: Buffer.from(tag, 'base64'),
   };
 }
 
-const encodeImported = (recipe: ForeignRecipe, tag: Uint8Array): string =>
+const encodeImported = (recipe: ForeignRecipe, pepperId: string, tag: Uint8Array): string =>
   `$imported$${recipe.scheme}$${encodeParameters(recipe)},keyid=${pepperId}$${toBase64(recipe.salt)}$${toBase64(tag)}`;
 
 /** The part of a stored string before `keyid`, as queries return it. */
@@ -248,17 +276,20 @@ const recipeOf = (recipe: Omit<ForeignRecipe, 'salt'>): string =>
 /** The recipes whose work every sign-in does: the cheapest first, up to the maximum cost of one imported hash. */
 export function matchedRecipes(recipes: readonly string[]): string[] {
   const costs = recipes
-    .map((recipe) => ({ recipe, decoded: decodeImported(`${recipe},keyid=${pepperId}$${dummyRest}`) }))
+    .map((recipe) => ({ recipe, decoded: decodeImported(`${recipe},keyid=${firstPepperId}$${dummyRest}`) }))
     .flatMap(({ recipe, decoded }) => (decoded ? [{ recipe, cost: costOf(decoded) }] : []))
     .toSorted((a, b) => a.cost - b.cost);
   let left = 1;
   return costs.filter(({ cost }) => (left -= cost) >= 0).map(({ recipe }) => recipe);
 }
 
+type ImportedHash = ForeignRecipe & { readonly pepperId: string; readonly tag: Buffer };
+
 /** @returns undefined if the hash was not imported */
-function decodeImported(text: string): (ForeignRecipe & { tag: Buffer }) | undefined {
-  const [, scheme, parameters, salt, tag] = importedPattern.exec(text) ?? [];
-  if (scheme === undefined || parameters === undefined || salt === undefined || tag === undefined) return undefined;
+function decodeImported(text: string): ImportedHash | undefined {
+  const [, scheme, parameters, pepperId, salt, tag] = importedPattern.exec(text) ?? [];
+  if (scheme === undefined || parameters === undefined || pepperId === undefined) return undefined;
+  if (salt === undefined || tag === undefined) return undefined;
   const recipe = decodeParameters(scheme, parameters);
-  return { ...recipe, salt: Buffer.from(salt, 'base64'), tag: Buffer.from(tag, 'base64') };
+  return { ...recipe, pepperId, salt: Buffer.from(salt, 'base64'), tag: Buffer.from(tag, 'base64') };
 }

@@ -19,6 +19,8 @@ export interface WrappedRootKey {
   readonly wrapped: Uint8Array;
   /** When the master key was created or added, in milliseconds since 1970. */
   readonly createdAt: number;
+  /** The newest version of the root key when this wrapping was made; null or absent for a wrapping of the newest. */
+  readonly supersededBy?: number | null;
 }
 
 /** A wrapping for the master key exists, but does not open: it was changed, or copied from another place. */
@@ -33,18 +35,21 @@ const derive = (masterKey: Uint8Array, purpose: string): Buffer => {
 /** @returns 16 hexadecimal digits that identify the master key and disclose nothing about it */
 export const masterKeyIdOf = (masterKey: Uint8Array): string => derive(masterKey, 'id').toString('hex', 0, 8);
 
-type Place = Pick<WrappedRootKey, 'version' | 'generation' | 'masterKeyId'>;
+type Place = Pick<WrappedRootKey, 'version' | 'generation' | 'masterKeyId' | 'supersededBy'>;
 
-/** Additional authenticated data: a wrapping cannot be used in another place. */
-const placeOf = ({ version, generation, masterKeyId }: Place): string =>
-  `root key ${version} generation ${generation} master key ${masterKeyId}`;
+/**
+ * Additional authenticated data: a wrapping cannot be used in another place. A thief of an earlier version cannot present its
+ * wrapping as that of the newest one, such as in a forged backup.
+ */
+const placeOf = ({ version, generation, masterKeyId, supersededBy }: Place): string =>
+  `root key ${version} generation ${generation} master key ${masterKeyId}${supersededBy ? ` superseded by ${supersededBy}` : ''}`;
 
 export function wrapRootKey(
   masterKey: Uint8Array,
   rootKey: Uint8Array,
-  { version, generation, createdAt }: Pick<WrappedRootKey, 'version' | 'generation' | 'createdAt'>,
+  { version, generation, createdAt, supersededBy = null }: Omit<WrappedRootKey, 'masterKeyId' | 'wrapped'>,
 ): WrappedRootKey {
-  const place = { version, generation, masterKeyId: masterKeyIdOf(masterKey) };
+  const place = { version, generation, masterKeyId: masterKeyIdOf(masterKey), supersededBy };
   const text = Buffer.from(rootKey).toString('base64url');
   return { ...place, wrapped: new Sealer(derive(masterKey, 'wrapping')).seal(placeOf(place), text), createdAt };
 }
@@ -69,6 +74,9 @@ export class RootKeys {
     this.keys = new Map(own.map((row) => [row.version, unwrap(sealer, row)]));
     const missing = rows.find(({ version }) => !this.keys.has(version));
     if (missing) throw new DamagedRootKeyError(`the master key lacks version ${missing.version} of the root key`);
+    const newest = this.newestVersion;
+    const alone = rows.find(({ version, supersededBy }) => (supersededBy ?? version) !== newest);
+    if (alone) throw new DamagedRootKeyError(`version ${alone.supersededBy ?? newest} of the root key is missing`);
     this.#isMasterKey = timingSafeEqual(this.newest, masterKey);
   }
 
@@ -89,6 +97,36 @@ export class RootKeys {
   static ofEarlier(masterKey: Uint8Array, createdAt: number): RootKeys {
     const row = wrapRootKey(masterKey, masterKey, { version: 1, generation: 1, createdAt });
     return new RootKeys(masterKey, [row], [row]);
+  }
+
+  /** Whether a rotation of the master key has not been finished: another master key opens the root keys too. */
+  get isMasterKeyRotating(): boolean {
+    return this.rows.some(({ masterKeyId }) => masterKeyId !== this.masterKeyId);
+  }
+
+  /** Wrappings of all versions for another master key. */
+  wrapAll(masterKey: Uint8Array, place: Pick<WrappedRootKey, 'generation' | 'createdAt'>): WrappedRootKey[] {
+    return [...this.keys].map(([version, key]) => {
+      const supersededBy = version === this.newestVersion ? null : this.newestVersion;
+      return wrapRootKey(masterKey, key, { ...place, version, supersededBy });
+    });
+  }
+
+  /**
+   * With a new, random version of the root key. It replaces all wrappings.
+   * @param masterKey that has opened these root keys
+   */
+  rotate(masterKey: Uint8Array, now: number): RootKeys {
+    const { generation, newestVersion } = this;
+    const version = newestVersion + 1;
+    const earlier = this.rows.map((row) => {
+      const key = this.keys.get(row.version);
+      if (!key) throw new DamagedRootKeyError(`version ${row.version} of the root key is missing`);
+      return wrapRootKey(masterKey, key, { ...row, supersededBy: version });
+    });
+    const added = wrapRootKey(masterKey, randomBytes(rootKeyBytes), { version, generation, createdAt: now });
+    const rows = [...earlier, added];
+    return new RootKeys(masterKey, rows, rows);
   }
 
   get newestVersion(): number {

@@ -17,6 +17,8 @@ export interface Reader {
 
 /** The installation's key for the MACs that chain the audit events (`audit/chain.ts`). */
 export interface AuditKey {
+  /** Of the root key that the key derives from. Absent: 1. */
+  readonly rootKeyVersion?: number;
   mac(text: string): Uint8Array;
 }
 

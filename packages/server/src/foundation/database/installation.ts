@@ -7,6 +7,10 @@ const insertInstallation = sql(
   'insert_installation',
   `insert into installation (id, master_key_check, created_at) values (1, $1, $2) on conflict (id) do nothing`,
 );
+const replaceCheck = sql(
+  'replace_installation_check',
+  'update installation set master_key_check = $2 where id = 1 and master_key_check = $1',
+);
 export interface InstallationRow {
   /** Derives from the root key, which was the master key in earlier versions. */
   readonly masterKeyCheck: Uint8Array;
@@ -21,6 +25,10 @@ const selectInstallation = sql<InstallationRow>(
 /** @returns undefined for a database without an installation */
 export const findInstallation = (reader: Reader): Promise<InstallationRow | undefined> =>
   reader.get(selectInstallation);
+
+/** @returns whether the installation had the check `from` */
+export const replaceCheckTx = async (tx: Transaction, from: Buffer, to: Buffer): Promise<boolean> =>
+  (await tx.run(replaceCheck, [from, to])) === 1;
 
 /**
  * Claims a new database for the root key.

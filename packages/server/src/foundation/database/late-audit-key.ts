@@ -12,9 +12,17 @@ export class LateAuditKey implements AuditKey {
     this.#key = key;
   }
 
+  get rootKeyVersion(): number {
+    return this.#opened.rootKeyVersion ?? 1;
+  }
+
   /** @throws Error before {@link use}: an event is recorded with the right key or not at all */
   mac(text: string): Uint8Array {
+    return this.#opened.mac(text);
+  }
+
+  get #opened(): AuditKey {
     if (!this.#key) throw new Error('the keys of the installation have not been opened');
-    return this.#key.mac(text);
+    return this.#key;
   }
 }

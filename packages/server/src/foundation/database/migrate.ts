@@ -89,6 +89,11 @@ export async function countMissingMigrations(db: Reader & Pick<Db, 'dialect'>): 
 
 /** The schema that a program must support to read an installation whose root key is not its master key. */
 export const rootKeysSchema = 18;
+/** The schema that a program must support to read an installation whose root key was rotated. */
+const rotatedRootKeySchema = 19;
+
+export const schemaOfRootKeys = ({ newestVersion }: { readonly newestVersion: number }): number =>
+  newestVersion > 1 ? rotatedRootKeySchema : rootKeysSchema;
 
 const raiseCompatible = sql(
   'raise_compatible_schema',

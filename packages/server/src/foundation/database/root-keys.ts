@@ -6,14 +6,20 @@ import { sql } from './sql.ts';
 
 const insertRootKey = sql(
   'insert_root_key',
-  `insert into root_keys (version, generation, master_key_id, wrapped, created_at) values ($1, $2, $3, $4, $5)
-   on conflict do nothing`,
+  `insert into root_keys (version, generation, master_key_id, wrapped, created_at, superseded_by)
+   values ($1, $2, $3, $4, $5, $6) on conflict do nothing`,
 );
 const selectRootKeys = sql<WrappedRootKey>(
   'list_root_keys',
-  `select version, generation, master_key_id as "masterKeyId", wrapped, created_at as "createdAt" from root_keys
+  `select version, generation, master_key_id as "masterKeyId", wrapped, created_at as "createdAt",
+     superseded_by as "supersededBy" from root_keys
    order by version, generation`,
 );
+const selectNewestVersion = sql<{ version: number | null }>(
+  'newest_root_key_version',
+  'select max(version) as version from root_keys',
+);
+const deleteRootKeys = sql('delete_root_keys', 'delete from root_keys');
 
 /** @returns the wrappings of all versions by all master keys; none in a database that was not initialised */
 export const listRootKeys = (reader: Reader): Promise<WrappedRootKey[]> => reader.all(selectRootKeys);
@@ -74,8 +80,19 @@ export async function eraseDeleted(db: Db): Promise<boolean> {
   return false;
 }
 
+/** @returns 0 in a database that was not initialised */
+export const newestRootKeyVersion = async (reader: Reader): Promise<number> =>
+  (await reader.get(selectNewestVersion))?.version ?? 0;
+
+/** Replaces all wrappings. Call {@link eraseDeleted} after the commit. */
+export async function replaceRootKeysTx(tx: Transaction, rows: readonly WrappedRootKey[]): Promise<void> {
+  await tx.all(overwriteDeleted);
+  await tx.run(deleteRootKeys);
+  for (const row of rows) await insertRootKeyTx(tx, row);
+}
+
 /** @returns whether the row was inserted; false if another wrapping has its version and generation */
 export async function insertRootKeyTx(tx: Transaction, row: WrappedRootKey): Promise<boolean> {
-  const { version, generation, masterKeyId, wrapped, createdAt } = row;
-  return (await tx.run(insertRootKey, [version, generation, masterKeyId, wrapped, createdAt])) === 1;
+  const { version, generation, masterKeyId, wrapped, createdAt, supersededBy = null } = row;
+  return (await tx.run(insertRootKey, [version, generation, masterKeyId, wrapped, createdAt, supersededBy])) === 1;
 }

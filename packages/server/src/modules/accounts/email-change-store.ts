@@ -45,6 +45,7 @@ const deleteSince = sql(
   `delete from email_changes where ${ofAccount} and account_epoch >= $2`,
 );
 const voidCodes = sql('void_email_undo_codes', `update email_changes set undo_until = 0 where ${ofAccount}`);
+const voidAllCodes = sql('void_all_email_undo_codes', `update email_changes set undo_until = 0 where undo_until > 0`);
 const deleteOld = sql(
   'delete_old_email_changes',
   `delete from email_changes where code_hash in (select code_hash from email_changes where changed_at <= $1 limit $2)`,
@@ -80,6 +81,9 @@ export const deleteEmailChangesTx = (tx: Transaction, accountId: string, epoch: 
 /** Voids the undo codes of an account, and keeps the previous email addresses. */
 export const voidUndoCodesTx = async (tx: Transaction, accountId: string): Promise<void> =>
   void (await tx.run(voidCodes, [accountId]));
+
+/** After a rotation of the root key. @returns the number of codes that were not void */
+export const voidAllUndoCodesTx = (tx: Transaction): Promise<number> => tx.run(voidAllCodes);
 
 /** @returns the number of deleted changes */
 export const deleteOldEmailChanges = (db: Db, before: number, rowsMax: number): Promise<number> =>

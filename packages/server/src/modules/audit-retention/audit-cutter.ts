@@ -7,13 +7,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../../foundation/clock.ts';
 import { toInstant } from '../../foundation/clock.ts';
-import type { InstallationKeys } from '../../foundation/crypto/master-key.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
 import type { Principal } from '../../foundation/principal.ts';
 import { rememberDeletedTx } from '../api-keys/deleted-key-store.ts';
 import { recordEventTx, type AuditAction } from '../audit/audit.ts';
 import { cutChainTx, deleteUnchainedTx, hasUnchained, listCuts } from '../audit/cut-store.ts';
 import { sealOf, type StoredCut } from '../audit/cuts.ts';
+import { listKeyChanges } from '../audit/key-change-store.ts';
+import { ChainKeys, type ChainKeysOf } from '../audit/key-changes.ts';
 import { listChain, listChains, type PlacedEvent } from '../audit/store.ts';
 import { NeededEvents, type JournalProgress } from './needed-events.ts';
 import { findRemovable, futureMs, type CutBounds } from './removable.ts';
@@ -22,7 +23,7 @@ import type { Block } from './store.ts';
 export interface CutterOptions {
   readonly db: Db;
   readonly clock: Clock;
-  readonly keys: Pick<InstallationKeys, 'auditChain' | 'auditCut'>;
+  readonly keys: ChainKeysOf;
   /** Undefined without a deletion journal. */
   readonly journal: JournalProgress | undefined;
   /** Default: 500, so that other commits do not wait long. */
@@ -65,6 +66,7 @@ export class AuditCutter {
     if (!(await this.#removeUnchained(run))) return { removed: run.removed, blocked: undefined };
     const cuts = new Map((await listCuts(db)).map((cut) => [cut.chain, cut]));
     const needed = await NeededEvents.read(db, journal);
+    const chainKeys = new ChainKeys(keys, await listKeyChanges(db));
     for (const { chain, events } of await listChains(db)) {
       const bounds: CutBounds = {
         eventsBefore: request.eventsBefore,
@@ -75,7 +77,7 @@ export class AuditCutter {
           (events ?? 0) - 1,
           request.positionsMax?.get(chain) ?? (request.positionsMax ? 0 : Infinity),
         ),
-        key: request.acceptsFindings ? undefined : keys.auditChain,
+        keyAt: request.acceptsFindings ? undefined : (position) => chainKeys.keyAt(chain, position),
       };
       await this.#cutChain(run, chain, cuts.get(chain), bounds);
       // An audit log that was changed is evidence.

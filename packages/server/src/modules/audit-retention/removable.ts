@@ -17,8 +17,8 @@ export interface CutBounds {
   readonly needed: NeededEvents;
   /** The position of the last event that may be removed. */
   readonly positionMax: number;
-  /** Undefined: an operator removes events although their MACs are wrong. */
-  readonly key: AuditKey | undefined;
+  /** The key of the event at a position. Undefined: an operator removes events although their MACs are wrong. */
+  readonly keyAt: ((position: number) => AuditKey) | undefined;
 }
 
 export interface Removable {
@@ -42,14 +42,15 @@ export function findRemovable(
   before: Pick<PlacedEvent, 'position' | 'mac'> | undefined,
   bounds: CutBounds,
 ): Removable {
-  const { eventsBefore, futureFrom = Infinity, needed, positionMax, key } = bounds;
+  const { eventsBefore, futureFrom = Infinity, needed, positionMax, keyAt } = bounds;
   let previous = before;
   let count = 0;
   for (const [index, event] of events.entries()) {
     const isFuture = event.at >= futureFrom;
     if (event.position > positionMax || (event.at >= eventsBefore && !isFuture)) return { count, isEnd: true };
     const isNext = event.position === (previous?.position ?? 0) + 1;
-    if (!isNext || (key && !isIntact(key, event, previous))) return { count, isEnd: true, blocked: 'integrity' };
+    if (!isNext || (keyAt && !isIntact(keyAt(event.position), event, previous)))
+      return { count, isEnd: true, blocked: 'integrity' };
     const blocked = needed.neededBy(event);
     if (blocked) return { count, isEnd: true, blocked };
     if (!isFuture) count = index + 1;

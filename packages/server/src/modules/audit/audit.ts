@@ -87,7 +87,9 @@ export type AuditAction =
   | 'installation.master_key_rotation_finished'
   | 'installation.master_key_rotation_cancelled'
   | 'installation.moved'
-  | 'installation.restored';
+  | 'installation.restored'
+  /** The root key has changed. Earlier events have the key of an earlier version. */
+  | 'installation.root_key_rotated';
 
 export interface AuditEvent {
   readonly at: number;

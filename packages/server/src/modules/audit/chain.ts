@@ -34,6 +34,9 @@ const chainOfNoAccount = 0;
 /** A power of two, so that accounts are spread evenly. */
 const chainsOfAccounts = 32;
 
+/** The chains that new events have. */
+export const chainNumbers: readonly number[] = Array.from({ length: chainsOfAccounts + 1 }, (_, number) => number);
+
 /** @returns the chain for new events of an account. The rule may change, because an event keeps its place. */
 export const chainOf = (accountId: string | null): number =>
   accountId === null

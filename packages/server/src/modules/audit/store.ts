@@ -1,14 +1,17 @@
 /** SQL of the audit log. */
 import type { Db, Reader, Transaction } from '../../foundation/database/db.ts';
 import { allInOrder } from '../../foundation/all-in-order.ts';
+import { rootKeyChanged } from '../../foundation/database/root-key-changed.ts';
 import { sql } from '../../foundation/database/sql.ts';
 import { chainOf, macOf, type AuditRow, type ChainedRow, type Head, type Place } from './chain.ts';
 
-// The row is a lock: other transactions wait before they add to the chain. A rollback leaves no gap.
+// The row is a lock: other transactions wait before they add to the chain. A rollback leaves no gap. $3: a process that has
+// opened the database before a rotation of the root key appends nothing after it.
 const reservePlaces = sql<{ events: number }>(
   'reserve_audit_places',
-  `insert into audit_chains (chain, events) values ($1, $2)
+  `insert into audit_chains (chain, events, root_key_version) values ($1, $2, $3)
    on conflict (chain) do update set events = audit_chains.events + excluded.events
+     where audit_chains.root_key_version = excluded.root_key_version
    returning events`,
 );
 // Follows `reservePlaces`. It is a statement of its own, because on PostgreSQL a statement that waited for the lock reads
@@ -70,13 +73,16 @@ export async function appendAuditEventsTx(tx: Transaction, rows: readonly NewAud
 
 /** @returns the events in the given order */
 async function chain(tx: Transaction, rows: readonly NewAuditRow[]): Promise<ChainedRow[]> {
+  const { rootKeyVersion = 1 } = tx.auditKey;
   const byChain = Map.groupBy(rows.keys(), (index) => chainOf(rows[index]?.accountId ?? null));
   const reserved = [...byChain]
     .toSorted(([one], [other]) => one - other)
     .map(async ([number, indices]) => {
       const values = [number, indices.length];
-      const [places, previous] = await allInOrder([tx.get(reservePlaces, values), tx.get(selectPrevious, values)]);
-      return { number, indices, before: (places?.events ?? 0) - indices.length, mac: previous?.mac };
+      const reservation = tx.get(reservePlaces, [...values, rootKeyVersion]);
+      const [places, previous] = await allInOrder([reservation, tx.get(selectPrevious, values)]);
+      if (!places) throw rootKeyChanged();
+      return { number, indices, before: places.events - indices.length, mac: previous?.mac };
     });
   const details = rows.map((row) => row.details);
   const [chains, detailsOfRows] = await allInOrder([allInOrder(reserved), allInOrder(details)]);

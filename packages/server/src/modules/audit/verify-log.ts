@@ -2,11 +2,12 @@
  * Verifies the integrity of the audit log: reads every chain from its start or its cut, page by page, and verifies the MAC
  * of each event. Findings name the place.
  */
-import type { InstallationKeys } from '../../foundation/crypto/master-key.ts';
 import type { Reader } from '../../foundation/database/db.ts';
 import { checkpointOf, macOf, type Checkpoint } from './chain.ts';
 import { cutTimeOf, listCuts } from './cut-store.ts';
 import type { StoredCut } from './cuts.ts';
+import { listKeyChanges } from './key-change-store.ts';
+import { ChainKeys, type ChainKeysOf } from './key-changes.ts';
 import { cutMistakes } from './verify-cut.ts';
 import { countUnchained, listChain, listChains, listUnchained, type PlacedEvent } from './store.ts';
 
@@ -46,7 +47,7 @@ export interface Verified {
 export const findingsMax = 1_000;
 const rowsPerPage = 1_000;
 
-export type LogKeys = Pick<InstallationKeys, 'auditChain' | 'auditCut'>;
+export type LogKeys = ChainKeysOf;
 
 export interface VerifyOptions {
   /** Earlier states, which the audit log must still contain, except for what the retention has removed. */
@@ -59,7 +60,12 @@ export interface VerifyOptions {
 
 /** @param reader a snapshot */
 export async function verifyLog(reader: Reader, keys: LogKeys, options: VerifyOptions): Promise<Verified> {
-  const verification = new Verification(keys, options, await listCuts(reader));
+  const verification = new Verification(
+    keys,
+    new ChainKeys(keys, await listKeyChanges(reader)),
+    options,
+    await listCuts(reader),
+  );
   for (const { chain, events } of await listChains(reader)) await verification.readChain(reader, chain, events);
   const eventsBefore = await verification.readUnchained(reader);
   return verification.end(eventsBefore);
@@ -67,6 +73,7 @@ export async function verifyLog(reader: Reader, keys: LogKeys, options: VerifyOp
 
 class Verification {
   readonly #keys: LogKeys;
+  readonly #chainKeys: ChainKeys;
   readonly #options: VerifyOptions;
   /** By chain. Only genuine ones. */
   readonly #cuts = new Map<number, StoredCut>();
@@ -77,11 +84,16 @@ class Verification {
   #events = 0;
   #chains = 0;
 
-  constructor(keys: LogKeys, options: VerifyOptions, cuts: readonly StoredCut[]) {
+  constructor(keys: LogKeys, chainKeys: ChainKeys, options: VerifyOptions, cuts: readonly StoredCut[]) {
     this.#keys = keys;
+    this.#chainKeys = chainKeys;
     this.#options = options;
     this.#expected = (options.checkpoints ?? []).map((checkpoint) => ({ checkpoint, heads: new Map() }));
     for (const cut of cuts) this.#readCut(cut);
+    for (const { chain, position, version } of chainKeys.forged) {
+      const detail = `the record of the change to version ${version} of the root key was edited`;
+      this.#find({ fault: 'edited', chain, position, eventId: null, detail });
+    }
   }
 
   /** @param counted the counter of the chain; null without one */
@@ -108,6 +120,7 @@ class Verification {
     }
     // Also with a cut, which keeps the last event of a chain.
     const last = before?.position ?? 0;
+    this.#verifyReach(chain, last);
     if (counted === null || counted < last) {
       const detail = `the chain has ${last} events, and its counter is ${counted ?? 'missing'}`;
       this.#find({ fault: 'edited', chain, position: last, eventId: before?.id ?? null, detail });
@@ -185,10 +198,23 @@ class Verification {
         eventId,
         detail: `${missing} missing before this event`,
       });
-    } else if (!isEqual(row.mac, macOf(this.#keys.auditChain, row, before?.mac))) {
+    } else if (!isEqual(row.mac, macOf(this.#chainKeys.keyAt(chain, position), row, before?.mac))) {
       const detail = 'the event, its place or the previous event was changed';
       this.#find({ fault: 'edited', chain, position, eventId, detail });
+    } else if (
+      this.#chainKeys.of(chain).some((change) => change.position === position && !isSame(change.mac, row.mac))
+    ) {
+      const detail = 'it is not the event that preceded the rotation of the root key';
+      this.#find({ fault: 'edited', chain, position, eventId, detail });
     }
+  }
+
+  /** A truncated chain is found only by a checkpoint, except before a change of the key, whose record has the position. */
+  #verifyReach(chain: number, last: number): void {
+    const reach = Math.max(0, ...this.#chainKeys.of(chain).map(({ position }) => position));
+    if (last >= reach || (this.#cuts.get(chain)?.position ?? 0) >= reach) return;
+    const detail = `the chain had ${reach} events when the root key changed`;
+    this.#find({ fault: 'cut', chain, position: last + 1, eventId: null, detail });
   }
 
   /** @returns by position: the checkpoints that cover the chain up to there */
@@ -220,7 +246,8 @@ class Verification {
     const found = positions.flatMap((position, chain) =>
       position > 0 ? [{ chain, position, mac: heads.get(chain) ?? null }] : [],
     );
-    if (checkpointOf(this.#keys.auditChain, found).text === text) return;
+    // The rotation of the root key is an event of the chain 0, so a checkpoint from before it has a lower position there.
+    if (checkpointOf(this.#chainKeys.keyAt(0, positions[0] ?? 0), found).text === text) return;
     const detail = `the audit log contains the positions of the checkpoint ${text}, with other events`;
     this.#find({ fault: 'checkpoint', chain: null, position: null, eventId: null, detail });
   }
@@ -241,6 +268,8 @@ interface ExpectedCheckpoint {
 type Predecessor = Pick<PlacedEvent, 'position' | 'mac'>;
 
 const positionOf = ({ position }: PlacedEvent): number => position;
+const isSame = (one: Uint8Array | null, other: Uint8Array | null): boolean =>
+  one === null ? other === null : other !== null && isEqual(one, other);
 const isEqual = (one: Uint8Array | null, other: Uint8Array): boolean =>
   one !== null && Buffer.compare(one, other) === 0;
 

@@ -1,5 +1,5 @@
 /** Finds the root keys of a backup, which its header contains, encrypted with the master key of the time of the backup. */
-import { deriveKeys } from '../../foundation/crypto/master-key.ts';
+import { deriveAllKeys, deriveKeys } from '../../foundation/crypto/master-key.ts';
 import { DamagedRootKeyError, masterKeyIdOf, RootKeys } from '../../foundation/crypto/root-key.ts';
 import { BackupError, type BackupHeader, type StoredRootKey } from './format.ts';
 import { damaged, readHeader } from './read-backup.ts';
@@ -18,12 +18,20 @@ export async function rootKeysOfBackup(
 ): Promise<RootKeys> {
   const header = await readHeader(path, schemaNewest);
   if (current && isOf(header, current)) return current;
+  if (current && isBefore(header, current)) throw new BackupError(beforeRotation(path));
   const own = openHeader(header, path, masterKey);
   if (own && isOf(header, own)) return own;
   const ids = [...new Set(header.rootKeys?.map(({ masterKeyId }) => masterKeyId))].join(' or ');
   const needed = ids === '' ? '' : ` (id ${ids}; the id of the given one is ${masterKeyIdOf(masterKey)})`;
   throw new BackupError(`${path} was made with another master key; restoring it needs that one${needed}`);
 }
+
+/** Whether an earlier version of the root key was the newest at the time of the backup. */
+const isBefore = ({ installation }: BackupHeader, { keys }: RootKeys): boolean =>
+  deriveAllKeys(keys).earlier.some(({ check }) => check.toString('hex') === installation);
+
+const beforeRotation = (path: string): string =>
+  `${path} was made before the rotation of the root key: restoring it would bring the earlier root key back, which has leaked. Restore a later backup. To restore this one nevertheless, restore it to an empty database with an empty deletion journal, and run \`keyreeve root-key rotate\` before you start the service`;
 
 const isOf = ({ installation }: BackupHeader, rootKeys: RootKeys): boolean =>
   deriveKeys(rootKeys.newest).check.toString('hex') === installation;

@@ -19,7 +19,7 @@ import {
   describeNewerSchema,
   newestSchema,
   requireSchemaTx,
-  rootKeysSchema,
+  schemaOfRootKeys,
 } from '../../foundation/database/migrate.ts';
 import { insertRootKeyTx, listRootKeys } from '../../foundation/database/root-keys.ts';
 import { DeletionJournal } from '../deletion-journal/deletion-journal.ts';
@@ -121,7 +121,7 @@ async function restoreWithin(
   await clearTablesTx(tx);
   const rows = await load(tx, path, keys);
   for (const row of wrappings.length > 0 ? wrappings : rootKeys.rows) await insertRootKeyTx(tx, row);
-  if (!rootKeys.areThoseOfEarlier) await requireSchemaTx(tx, rootKeysSchema);
+  if (!rootKeys.areThoseOfEarlier) await requireSchemaTx(tx, schemaOfRootKeys(rootKeys));
   await continueIdsTx(tx, survey.newestEvent);
   // Before the replay, which would take the row for an authenticator app.
   const ofPasskeys = await restoreKindsTx(tx);

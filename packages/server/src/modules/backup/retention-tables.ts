@@ -17,6 +17,19 @@ export const retentionTables: readonly Table[] = [
     },
     isInBackup: true,
   },
+  {
+    name: 'audit_key_changes',
+    key: ['chain', 'version'],
+    columns: {
+      chain: 'integer',
+      version: 'integer',
+      position: 'integer',
+      mac: 'bytes',
+      changed_at: 'integer',
+      seal: 'bytes',
+    },
+    isInBackup: true,
+  },
   // The times of the run are those of the service, which a restore may set years back.
   {
     name: 'audit_retention',

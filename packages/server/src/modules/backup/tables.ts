@@ -37,6 +37,7 @@ export const tables: readonly Table[] = [
       master_key_id: 'text',
       wrapped: 'bytes',
       created_at: 'integer',
+      superseded_by: 'integer',
     },
     isInBackup: false,
   },
@@ -299,7 +300,8 @@ export const tables: readonly Table[] = [
   {
     name: 'audit_chains',
     key: 'chain',
-    columns: { chain: 'integer', events: 'integer' },
+    columns: { chain: 'integer', events: 'integer', root_key_version: 'integer' },
+    defaults: { root_key_version: 1 },
     isInBackup: true,
   },
   ...retentionTables,

@@ -4,14 +4,28 @@
  */
 import { randomBytes } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { chown, mkdir, open, readdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
-import type { InstallationKeys } from '../../foundation/crypto/master-key.ts';
+import { open, readdir, readFile, stat } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { Readable } from 'node:stream';
 import { syncFolder } from '../../foundation/database/sync-folder.ts';
 import { linesOf } from '../../foundation/lines.ts';
 import { sealedLineBytesMax } from '../../foundation/sealed-line.ts';
 import { Chain } from './chain.ts';
+import { isListed, readEarlierFiles, type EarlierFiles } from './earlier-files.ts';
 import { changeKinds, isRevocation, type Revocation } from './revocation.ts';
+import {
+  giveToOwnerOf,
+  headerOf,
+  isPosition,
+  makeFolder,
+  undefinedIfMissing,
+  writeSealed,
+  type Header,
+  type JournalKeys,
+  type Position,
+} from './sealed-files.ts';
+
+export type { JournalKeys, Position } from './sealed-files.ts';
 
 /**
  * A file of the journal is not trustworthy, or belongs to another installation. The message names the file and the
@@ -27,41 +41,6 @@ export class JournalError extends Error {
   }
 }
 
-/** The keys that the lines are verified with. */
-export type JournalKeys = Pick<InstallationKeys, 'check' | 'deletionJournal'>;
-
-interface Header {
-  readonly format: 'keyreeve-deletion-journal';
-  readonly version: 1;
-  /** Identifies the installation, readable without its key. */
-  readonly installation: string;
-  /** The file's own name. A copy under another name is rejected. */
-  readonly file: string;
-}
-
-/** The files contain all entries of the audit log up to an event. */
-export interface Position {
-  /** Id of the event. */
-  readonly event: number;
-  /**
-   * Distinguishes the event from another with the same id, which follows when the database is put back to an older
-   * state.
-   */
-  readonly mark?: string;
-  /** The files also contain all entries that were in the audit log at this time, in milliseconds. */
-  readonly at: number;
-  /**
-   * The number of kinds of changes that the program knows which wrote the position. It has passed over entries of other
-   * kinds. Absent: none, as in version 0.1.0.
-   */
-  readonly changeKinds?: number;
-  /**
-   * Entries from before this time may be missing, in milliseconds: the retention had removed their audit events when the
-   * files were completed. Absent: none.
-   */
-  readonly since?: number;
-}
-
 /** Whether the files contain the changes of all kinds that this program knows. */
 export const hasAllChanges = ({ changeKinds: known = 0 }: Position): boolean => known >= changeKinds.length;
 
@@ -74,13 +53,6 @@ const endings: readonly JournalEnding[] = ['.journal', '.changes'];
 /** Bounds a file, so that a reader who needs recent entries can skip old files. */
 const linesPerFileMax = 50_000;
 const positionName = 'position.json';
-
-const headerOf = ({ check }: JournalKeys, file: string): Header => ({
-  format: 'keyreeve-deletion-journal',
-  version: 1,
-  installation: check.toString('hex'),
-  file,
-});
 
 /**
  * A file that one process appends to. It is not used again after a failure, because what reached the disk is unknown.
@@ -126,50 +98,24 @@ export class JournalFile {
   }
 }
 
-async function makeFolder(folder: string): Promise<void> {
-  const first = await mkdir(folder, { recursive: true, mode: 0o700 });
-  if (first !== undefined) await giveToOwnerOf(dirname(first), folder);
-}
-
-/** Keeps files that a command of root creates readable to the service. */
-async function giveToOwnerOf(folder: string, path: string): Promise<void> {
-  if (process.getuid?.() !== 0) return;
-  const { uid, gid } = await stat(folder);
-  await chown(path, uid, gid);
-}
-
-/** @throws JournalError for a file of another installation and for a copy of another file */
+/**
+ * A position from before a rotation of the root key may be forged, so the one that the rotation has recorded replaces it.
+ * @throws JournalError for a file of another installation and for a copy of another file
+ */
 export async function readPosition(folder: string, keys: JournalKeys): Promise<Position | undefined> {
   const path = join(folder, positionName);
   const text = await readFile(path, 'utf8').catch(undefinedIfMissing);
-  if (text === undefined) return undefined;
-  const chain = new Chain(keys.deletionJournal);
+  if (text === undefined) return (await readEarlierFiles(folder, keys)).position;
   const [header = '', line = ''] = text.split('\n');
-  assertHeader(header, keys, path, chain);
+  const { chain, isEarlier } = openHeader(header, keys, path);
+  if (isEarlier) return (await readEarlierFiles(folder, keys)).position;
   const position = chain.open(line);
   // Without a position, the whole audit log is read again.
   return isPosition(position) ? position : undefined;
 }
 
-function isPosition(value: unknown): value is Position {
-  const { event, mark, at, since } = (value ?? {}) as Partial<Position>;
-  return (
-    Number.isSafeInteger(event) &&
-    Number.isSafeInteger(at) &&
-    (mark === undefined || typeof mark === 'string') &&
-    (since === undefined || Number.isSafeInteger(since))
-  );
-}
-
-export async function writePosition(folder: string, keys: JournalKeys, position: Position): Promise<void> {
-  await makeFolder(folder);
-  const chain = new Chain(keys.deletionJournal);
-  const draft = join(folder, `${positionName}.${randomBytes(8).toString('hex')}`);
-  const text = chain.seal(headerOf(keys, positionName)) + chain.seal(position);
-  await writeFile(draft, text, { flag: 'wx', mode: 0o600, flush: true });
-  await giveToOwnerOf(folder, draft);
-  await rename(draft, join(folder, positionName));
-}
+export const writePosition = (folder: string, keys: JournalKeys, position: Position): Promise<void> =>
+  writeSealed(folder, positionName, keys, [position]);
 
 export interface FileSelection {
   /** Files that were last written before this time are left out; in milliseconds. */
@@ -190,12 +136,13 @@ export async function* readJournal(
   { since = 0, except }: FileSelection = {},
   onDamage?: (error: JournalError) => void,
 ): AsyncGenerator<Revocation> {
+  const earlier = await readEarlierFiles(folder, keys);
   for (const path of await journalFiles(folder)) {
     if (except?.has(path)) continue;
     try {
       const file = await stat(path);
       if (!file.isFile()) throw new JournalError(path, ' is not a file; move it out of the folder');
-      if (file.mtimeMs >= since) yield* readJournalFile(path, keys);
+      if (file.mtimeMs >= since) yield* readJournalFile(path, keys, earlier);
     } catch (error) {
       if (!onDamage || !(error instanceof JournalError)) throw error;
       onDamage(error);
@@ -210,14 +157,25 @@ export const journalFiles = async (folder: string): Promise<string[]> =>
     .toSorted()
     .map((name) => join(folder, name));
 
-async function* readJournalFile(path: string, keys: JournalKeys): AsyncGenerator<Revocation> {
-  const chain = new Chain(keys.deletionJournal);
-  for await (const { number, bytes, isEnded } of linesOf(createReadStream(path), sealedLineBytesMax)) {
+/** @throws JournalError for an untrustworthy file */
+export async function* readJournalFile(
+  path: string,
+  keys: JournalKeys,
+  earlier: EarlierFiles,
+): AsyncGenerator<Revocation> {
+  // A file from before a rotation of the root key is read at once, because its digest is verified before its first line.
+  const listed = earlier.digests.has(basename(path)) ? await readFile(path) : undefined;
+  const isGenuine = listed !== undefined && isListed(earlier, basename(path), listed);
+  const content = listed ? Readable.from([listed]) : createReadStream(path);
+  let chain: Chain | undefined;
+  for await (const { number, bytes, isEnded } of linesOf(content, sealedLineBytesMax)) {
     // The process died, or the disk was full, during this write: the line was never acknowledged.
     if (bytes && !isEnded) return;
     const line = bytes?.toString() ?? '';
-    if (number === 1) {
-      assertHeader(line, keys, path, chain);
+    if (!chain) {
+      const opened = openHeader(line, keys, path);
+      if (opened.isEarlier && !isGenuine) throw new JournalError(path, unlisted);
+      chain = opened.chain;
       continue;
     }
     const revocation = chain.open(line);
@@ -228,10 +186,16 @@ async function* readJournalFile(path: string, keys: JournalKeys): AsyncGenerator
   }
 }
 
-function assertHeader(line: string, { check }: JournalKeys, path: string, chain: Chain): void {
+const unlisted =
+  ' was written or changed with an earlier root key after its rotation, so it may be forged; move it out of the folder';
+
+/** @returns the chain of the lines after the header, and whether its key is of an earlier root key */
+function openHeader(line: string, keys: JournalKeys, path: string): { chain: Chain; isEarlier: boolean } {
   const installation = /"installation":"([0-9a-f]+)"/.exec(line)?.[1];
-  if (installation !== undefined && installation !== check.toString('hex'))
+  const owner = [keys, ...keys.earlier].find(({ check }) => check.toString('hex') === installation);
+  if (installation !== undefined && !owner)
     throw new JournalError(path, ' belongs to another installation, which has another master key');
+  const chain = new Chain((owner ?? keys).deletionJournal);
   const header = chain.open(line) as Partial<Header> | undefined;
   if (header === undefined) {
     const remedy =
@@ -243,9 +207,5 @@ function assertHeader(line: string, { check }: JournalKeys, path: string, chain:
     const original = header.file === positionName ? positionName : `${header.file}${ending || '.journal'}`;
     throw new JournalError(path, ` is a copy of ${original}, or was renamed; move it out of the folder`);
   }
-}
-
-function undefinedIfMissing(error: unknown): undefined {
-  if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
-  throw error;
+  return { chain, isEarlier: owner !== undefined && owner !== keys };
 }

@@ -4,7 +4,7 @@
  * Nothing else is encrypted again, so a rotation takes as long as a commit, and verifications do not notice it.
  */
 import type { Clock } from '../../foundation/clock.ts';
-import { masterKeyIdOf, wrapRootKey, type RootKeys, type WrappedRootKey } from '../../foundation/crypto/root-key.ts';
+import { masterKeyIdOf, type RootKeys, type WrappedRootKey } from '../../foundation/crypto/root-key.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { requireSchemaTx, rootKeysSchema } from '../../foundation/database/migrate.ts';
 import {
@@ -63,8 +63,7 @@ export async function startRotation(
     if (next) throw new RotationError(unfinished(next));
     if (current?.id !== rootKeys.masterKeyId) throw lostRace();
     const place = { generation: current.generation + 1, createdAt: clock.now() };
-    for (const [version, key] of rootKeys.keys)
-      if (!(await insertRootKeyTx(tx, wrapRootKey(newMasterKey, key, { ...place, version })))) throw lostRace();
+    for (const row of rootKeys.wrapAll(newMasterKey, place)) if (!(await insertRootKeyTx(tx, row))) throw lostRace();
     // An earlier program does not record the master key that it uses, and derives all keys from it.
     await requireSchemaTx(tx, rootKeysSchema);
     await record(tx, 'started', { principal, at: place.createdAt, masterKeyId: newId, previous: current.id });

@@ -68,6 +68,7 @@ const deleteUnowned = sql(
   'delete_unowned_codes',
   `delete from one_time_codes where account_pk is null and purpose = $1`,
 );
+const deleteAll = sql('delete_all_codes', `delete from one_time_codes`);
 const deleteExpired = sql(
   'delete_expired_codes',
   `delete from one_time_codes where code_hash in (select code_hash from one_time_codes where expires_at <= $1 limit $2)`,
@@ -114,6 +115,9 @@ export const hasUnownedCodeTx = async (tx: Transaction, purpose: CodePurpose, no
 /** Deletes the codes that belong to no account. */
 export const deleteUnownedCodesTx = async (tx: Transaction, purpose: CodePurpose): Promise<void> =>
   void (await tx.run(deleteUnowned, [purpose]));
+
+/** After a rotation of the root key. @returns the number of deleted codes */
+export const deleteAllCodesTx = (tx: Transaction): Promise<number> => tx.run(deleteAll);
 
 /** @returns the number of deleted codes */
 export const deleteExpiredCodes = (db: Db, now: number, rowsMax: number): Promise<number> =>

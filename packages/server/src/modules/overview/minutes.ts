@@ -43,6 +43,8 @@ export interface MinutesOptions {
   readonly version: string;
   /** Of the master key that the process has started with. */
   readonly masterKeyId: string | undefined;
+  /** That the process has opened. Undefined: it is not compared. */
+  readonly rootKeyVersion?: number | undefined;
   readonly sources: MinuteSources;
 }
 
@@ -93,18 +95,24 @@ export class Minutes {
   async stop(): Promise<void> {
     clearTimeout(this.#timer);
     this.#take(this.#options.clock.now());
-    await this.write();
-    await deleteInstance(this.#options.db, this.id);
+    try {
+      await this.write();
+    } finally {
+      await deleteInstance(this.#options.db, this.id);
+    }
   }
 
-  /** @throws DomainError `unavailable`; the counts wait for the next call */
+  /**
+   * Also records that this process runs.
+   * @throws DomainError `unavailable`; the counts wait for the next call. After a rotation of the root key: see `saveMinutes`
+   */
   async write(): Promise<void> {
-    const { db, clock } = this.#options;
+    const { db, clock, rootKeyVersion } = this.#options;
     const now = clock.now();
     // A timer can be a little early or late.
     this.#take(now - minuteMs / 2);
     const minutes = this.#waiting;
-    await saveMinutes(db, this.#rowAt(now), minutes);
+    await saveMinutes(db, this.#rowAt(now), minutes, rootKeyVersion);
     this.#waiting = this.#waiting.filter((minute) => !minutes.includes(minute));
   }
 

@@ -1,5 +1,7 @@
 /** SQL of the running processes and of what they count by minute. */
 import type { Db, Reader, Transaction } from '../../foundation/database/db.ts';
+import { newestRootKeyVersion } from '../../foundation/database/root-keys.ts';
+import { rootKeyChanged } from '../../foundation/database/root-key-changed.ts';
 import { sql } from '../../foundation/database/sql.ts';
 
 export interface InstanceRow {
@@ -44,15 +46,34 @@ const listAllRows = sql<InstanceRow>(
   `select id, version, started_at as "startedAt", seen_at as "seenAt", master_key_id as "masterKeyId" from instances
    order by started_at, id`,
 );
+// SQLite has one writer.
+const lockInstances = sql('lock_instances', {
+  sqlite: 'select null',
+  postgres: 'lock table instances in exclusive mode',
+});
 const deleteMinutes = sql('delete_verification_minutes', 'delete from verification_minutes where minute < $1');
 const deleteInstances = sql('delete_old_instances', 'delete from instances where seen_at < $1');
 
-/** @param minutes of this process, in the order of time */
-export const saveMinutes = (db: Db, instance: InstanceRow, minutes: readonly MinuteRow[]): Promise<void> =>
+/**
+ * @param minutes of this process, in the order of time
+ * @param rootKeyVersion that the process has opened; undefined: it is not compared
+ * @throws DomainError `unavailable` after a rotation of the root key ({@link isRootKeyChanged})
+ */
+export const saveMinutes = (
+  db: Db,
+  instance: InstanceRow,
+  minutes: readonly MinuteRow[],
+  rootKeyVersion?: number,
+): Promise<void> =>
   db.transaction(async (tx) => {
     await saveInstanceTx(tx, instance);
     for (const { minute, counts } of minutes) await tx.run(saveMinute, [minute, instance.id, counts]);
+    // After the row: a rotation locks the table, so it either finds the row, or its commit is visible here.
+    if (rootKeyVersion !== undefined && (await newestRootKeyVersion(tx)) !== rootKeyVersion) throw rootKeyChanged();
   });
+
+/** No process starts before the commit. */
+export const lockInstancesTx = async (tx: Transaction): Promise<void> => void (await tx.all(lockInstances));
 
 export const deleteInstance = async (db: Db, id: string): Promise<void> =>
   void (await db.transaction((tx) => tx.run(removeInstance, [id])));

@@ -30,7 +30,9 @@ import { algorithms, verifyRegistration } from './webauthn.ts';
 export interface PasskeysOptions {
   readonly db: Db;
   readonly clock: Clock;
-  readonly hash: KeyedHash;
+  /** Keys of challenges and of user handles. */
+  readonly challenges: KeyedHash;
+  readonly userHandles: KeyedHash;
   /** Undefined if browsers have no passkeys for the console's URL. */
   readonly relyingParty: RelyingParty | undefined;
   readonly accounts: Accounts;
@@ -64,7 +66,7 @@ export class Passkeys {
    * @throws DomainError `passkeys_unavailable`, `passkey_limit_reached`
    */
   async creationOptions(principal: AccountPrincipal): Promise<CreationOptions> {
-    const { db, clock, hash, accounts } = this.#options;
+    const { db, clock, challenges, userHandles, accounts } = this.#options;
     const { id, name } = this.#relyingParty();
     const { accountId } = principal;
     const { email } = await accounts.findById(accountId);
@@ -72,8 +74,8 @@ export class Passkeys {
     if (existing.length >= limits.passkeysPerAccountMax) throw new DomainError('passkey_limit_reached');
     return {
       rp: { id, name },
-      user: { id: userHandleOf(hash, accountId), name: email, displayName: email },
-      challenge: makeChallenge(hash, purposeOf(principal), clock.now()),
+      user: { id: userHandleOf(userHandles, accountId), name: email, displayName: email },
+      challenge: makeChallenge(challenges, purposeOf(principal), clock.now()),
       pubKeyCredParams: algorithms.map((alg) => ({ type: 'public-key', alg })),
       timeout: limits.passkeyChallengeSeconds * 1000,
       excludeCredentials: descriptorsOf(existing, id),
@@ -128,10 +130,10 @@ export class Passkeys {
 
   /** Oldest first. */
   async list({ accountId }: AccountPrincipal): Promise<PasskeyList> {
-    const { hash, relyingParty } = this.#options;
+    const { userHandles, relyingParty } = this.#options;
     return {
       passkeys: await this.listOf(accountId),
-      userHandle: userHandleOf(hash, accountId),
+      userHandle: userHandleOf(userHandles, accountId),
       rpId: relyingParty?.id ?? null,
     };
   }
@@ -170,10 +172,10 @@ export class Passkeys {
 
   /** @throws DomainError `passkey_invalid` */
   async #verify(principal: AccountPrincipal, response: RegistrationResponse, relyingParty: RelyingParty) {
-    const { clock, hash } = this.#options;
+    const { clock, challenges } = this.#options;
     let challenge: UsedChallenge | undefined;
     const isChallengeValid = (text: string): boolean => {
-      challenge = readChallenge(hash, purposeOf(principal), text, clock.now());
+      challenge = readChallenge(challenges, purposeOf(principal), text, clock.now());
       return challenge !== undefined;
     };
     const credential = await verifyRegistration(response, relyingParty, isChallengeValid);

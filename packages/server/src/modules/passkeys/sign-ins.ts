@@ -23,7 +23,9 @@ import { verifyAssertion } from './webauthn.ts';
 export interface PasskeySignInsOptions {
   readonly db: Db;
   readonly clock: Clock;
-  readonly hash: KeyedHash;
+  /** Keys of challenges and of user handles. */
+  readonly challenges: KeyedHash;
+  readonly userHandles: KeyedHash;
   /** Undefined if browsers have no passkeys for the console's URL. */
   readonly relyingParty: RelyingParty | undefined;
   readonly mailer: Mailer;
@@ -83,12 +85,12 @@ export class PasskeySignIns {
     response: AuthenticationResponse,
     onFound?: (accountId: string) => void,
   ): Promise<{ account: AuthenticatedAccount; proof: PasskeyProof } | undefined> {
-    const { hash, rejectsAdministrators = false } = this.#options;
+    const { userHandles, rejectsAdministrators = false } = this.#options;
     const credential = await this.#find(response);
     if (credential) onFound?.(credential.accountId);
     const proof = await this.#verify(response, credential, ['sign-in'], true);
     const { userHandle } = response.response;
-    if (!credential || !proof || userHandle !== userHandleOf(hash, credential.accountId)) return undefined;
+    if (!credential || !proof || userHandle !== userHandleOf(userHandles, credential.accountId)) return undefined;
     const { accountId: id, sessionEpoch, role } = credential;
     if (rejectsAdministrators && role === 'admin') return undefined;
     return { account: { id, sessionEpoch, role }, proof };
@@ -150,13 +152,13 @@ export class PasskeySignIns {
     purpose: ChallengePurpose,
     isAlone: boolean,
   ): Promise<PasskeyProof | undefined> {
-    const { clock, hash } = this.#options;
+    const { clock, challenges } = this.#options;
     let challenge: UsedChallenge | undefined;
     const assertion = await verifyAssertion({
       response,
       relyingParty: this.#relyingParty(),
       publicKey: credential?.publicKey ?? publicKeyOfNone(),
-      isChallengeValid: (text) => (challenge = readChallenge(hash, purpose, text, clock.now())) !== undefined,
+      isChallengeValid: (text) => (challenge = readChallenge(challenges, purpose, text, clock.now())) !== undefined,
       requiresUserVerification: isAlone,
     });
     if (!assertion || !challenge || credential?.isUsable !== 1) return undefined;
@@ -171,8 +173,8 @@ export class PasskeySignIns {
     allowCredentials: RequestOptions['allowCredentials'],
     userVerification: RequestOptions['userVerification'],
   ): RequestOptions {
-    const { clock, hash } = this.#options;
-    const challenge = makeChallenge(hash, purpose, clock.now());
+    const { clock, challenges } = this.#options;
+    const challenge = makeChallenge(challenges, purpose, clock.now());
     return { challenge, timeout: limits.passkeyChallengeSeconds * 1000, rpId, allowCredentials, userVerification };
   }
 

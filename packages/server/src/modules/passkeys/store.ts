@@ -85,6 +85,7 @@ const deleteUsed = sql(
   'delete_used_challenges',
   `delete from used_challenges where mac in (select mac from used_challenges where expires_at <= $1 limit $2)`,
 );
+const deleteAllUsed = sql('delete_all_used_challenges', 'delete from used_challenges');
 const countOfOther = sql<{ count: number }>(
   'count_passkeys_of_other_rp_ids',
   'select count(*) as count from passkeys where rp_id <> $1',
@@ -132,6 +133,9 @@ export async function recordUseTx(
 /** @returns false when the challenge was used before */
 export const useChallengeTx = async (tx: Transaction, { mac, expiresAt }: UsedChallenge): Promise<boolean> =>
   (await tx.run(insertUsed, [mac, expiresAt])) === 1;
+
+/** After a rotation of the root key: no challenge from before it is valid. */
+export const deleteAllUsedChallengesTx = async (tx: Transaction): Promise<void> => void (await tx.run(deleteAllUsed));
 
 /** @returns the number of deleted rows */
 export const deleteUsedChallenges = (db: Db, expiredBefore: number, rowsMax: number): Promise<number> =>

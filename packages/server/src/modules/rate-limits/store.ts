@@ -59,6 +59,7 @@ const selectBuckets = sqlMany<BucketRow>('select_throttle_bucket', {
      join throttle_buckets on bucket = requested.id`,
 });
 // Bounded, so that a clean-up never delays a commit for long.
+const deleteAllRows = sql('delete_all_throttle_buckets', 'delete from throttle_buckets');
 const deleteUntouchedRows = sql(
   'delete_untouched_throttle_buckets',
   `delete from throttle_buckets where touched_at < $1 and bucket in (select bucket from throttle_buckets where touched_at < $1 limit $2)`,
@@ -106,6 +107,9 @@ export function predictIncrement(row: Bucket | undefined, now: number, decay?: D
   const isRunning = decay === undefined || row.windowStartedAt > now - decay.windowMs;
   return isRunning ? { ...fresh, count: row.count + 1, windowStartedAt: row.windowStartedAt } : fresh;
 }
+
+/** After a rotation of the root key, which changes the names of all counters. */
+export const deleteAllBucketsTx = async (tx: Transaction): Promise<void> => void (await tx.run(deleteAllRows));
 
 /** Deletes counters that were not raised since `before`. @returns how many, at most `rowsMax` */
 export async function deleteUntouchedBuckets(db: Db, before: number, rowsMax: number): Promise<number> {

@@ -143,6 +143,7 @@ const deleteOthers = sql<{ id: string; isValid: number }>(
    returning id, case when idle_expires_at > $3 and expires_at > $3
      and account_epoch + 1 = (select session_epoch from accounts where accounts.pk = sessions.account_pk) then 1 else 0 end as "isValid"`,
 );
+const deleteAll = sql('delete_all_sessions', 'delete from sessions');
 const deleteExpired = sql(
   'delete_expired_sessions',
   `delete from sessions where id in (select id from sessions where expires_at <= $1 limit $2)`,
@@ -342,6 +343,9 @@ export async function endSessionTx(
   await recordEventTx(tx, { at: now, principal, action, accountId: ended.accountId, target: id });
   return true;
 }
+
+/** After a rotation of the root key. The caller raises the epochs of all accounts. @returns the number of sessions */
+export const deleteAllSessionsTx = (tx: Transaction): Promise<number> => tx.run(deleteAll);
 
 /** @returns the number of deleted sessions */
 export const deleteExpiredSessions = (db: Db, now: number, rowsMax: number): Promise<number> =>

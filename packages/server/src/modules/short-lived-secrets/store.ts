@@ -53,6 +53,7 @@ const endOldest = sql(
      order by created_at desc, lookup desc limit $4)
    and exists (select 1 from short_lived_secrets where lookup = $3)`,
 );
+const endAll = sql('end_all_short_lived_secrets', `update short_lived_secrets set expires_at = 0 where expires_at > 0`);
 const endSecret = sql<{ keyId: number }>(
   'end_short_lived_secret',
   `update short_lived_secrets set expires_at = 0 where lookup = $1 and key_hash = $2 and expires_at > 0
@@ -97,6 +98,9 @@ export async function insertShortLivedTx(tx: Transaction, secret: NewShortLivedS
  */
 export const endShortLivedTx = async (tx: Transaction, hash: Buffer): Promise<number | undefined> =>
   (await tx.get(endSecret, [lookupOf(hash), hash]))?.keyId;
+
+/** After a rotation of the root key. The clients exchange new ones. @returns the number of ended secrets */
+export const endAllShortLivedTx = (tx: Transaction): Promise<number> => tx.run(endAll);
 
 /** The keys of short-lived secrets, also of those that have ended, in the order of their stored hashes. Waits for no write. */
 export const findShortLivedOwners = (

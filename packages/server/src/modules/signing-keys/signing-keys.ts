@@ -126,6 +126,11 @@ export class SigningKeys {
     return key;
   }
 
+  /** A key that signs at once. The caller stores it. */
+  newKey(): Promise<SigningKeyRow> {
+    return this.#generate(this.#options.clock.now());
+  }
+
   /** The published keys, without their private parts. */
   async jwks(): Promise<Jwks> {
     const rows = await listSigningKeys(this.#options.db);

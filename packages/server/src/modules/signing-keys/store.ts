@@ -120,16 +120,31 @@ export async function createSigningKey(
   guard?: Guard,
 ): Promise<void> {
   await db.transaction(async (tx) => {
-    const at = key.createdAt;
     await tx.all(lockKeys);
-    await guard?.(tx, principal, at);
-    await tx.run(insertKey, valuesOf(key));
-    await recordEventTx(tx, { at, principal, action: 'signing_key.created', target: key.kid });
-    if (!revokeOthers) return;
-    for (const { kid } of await tx.all(revokeOtherKeys, [key.kid, at])) {
-      await recordEventTx(tx, { at, principal, action: 'signing_key.revoked', target: kid });
-    }
+    await guard?.(tx, principal, key.createdAt);
+    await insertSigningKeyTx(tx, principal, key);
+    if (revokeOthers) await revokeOthersTx(tx, principal, key);
   });
+}
+
+async function insertSigningKeyTx(tx: Transaction, principal: Principal, key: SigningKeyRow): Promise<void> {
+  await tx.run(insertKey, valuesOf(key));
+  await recordEventTx(tx, { at: key.createdAt, principal, action: 'signing_key.created', target: key.kid });
+}
+
+/** @returns the number of revoked keys */
+async function revokeOthersTx(tx: Transaction, principal: Principal, key: SigningKeyRow): Promise<number> {
+  const at = key.createdAt;
+  const revoked = await tx.all(revokeOtherKeys, [key.kid, at]);
+  for (const { kid } of revoked) await recordEventTx(tx, { at, principal, action: 'signing_key.revoked', target: kid });
+  return revoked.length;
+}
+
+/** Adds a key and revokes all others, as a part of a rotation of the root key. @returns the number of revoked keys */
+export async function replaceSigningKeysTx(tx: Transaction, principal: Principal, key: SigningKeyRow): Promise<number> {
+  await tx.all(lockKeys);
+  await insertSigningKeyTx(tx, principal, key);
+  return revokeOthersTx(tx, principal, key);
 }
 
 /** For a replay of the deletion journal, which records the events. */

@@ -40,5 +40,6 @@ export const audit = {
     'installation.master_key_rotation_cancelled': 'Eine Rotation des Hauptschlüssels wurde abgebrochen',
     'installation.moved': 'Die Installation zog in eine andere Datenbank um',
     'installation.restored': 'Eine Sicherung wurde wiederhergestellt',
+    'installation.root_key_rotated': 'Der Wurzelschlüssel wurde ausgetauscht',
   },
 };

@@ -40,5 +40,6 @@ export const audit = {
     'installation.master_key_rotation_cancelled': 'A rotation of the master key was cancelled',
     'installation.moved': 'The installation was moved to another database',
     'installation.restored': 'A backup was restored',
+    'installation.root_key_rotated': 'The root key was rotated',
   },
 };

@@ -20,7 +20,7 @@ import { onEachDatabase, rivalsMin } from '../../../../test-kit/store-on-each-da
 import { addAccount, addKey, keys, now, operator } from '../../../../test-kit/rows.ts';
 
 const clock = new FakeClock(now);
-const hasher = new PasswordHasher(keys.passwordPepper, { memoryKib: 64, passes: 1, lanes: 1 });
+const hasher = new PasswordHasher(keys.passwordPeppers, { memoryKib: 64, passes: 1, lanes: 1 });
 const bcrypt = foreignVectors.find(({ name }) => name === 'bcrypt $2b')?.hash ?? '';
 const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest();
 

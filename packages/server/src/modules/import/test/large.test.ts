@@ -14,7 +14,7 @@ import { databases } from '../../../../test-kit/new-db.ts';
 import { onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
 import { keys, operator } from '../../../../test-kit/rows.ts';
 
-const hasher = new PasswordHasher(keys.passwordPepper);
+const hasher = new PasswordHasher(keys.passwordPeppers);
 const bcrypt = '$2b$10$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW';
 /** In each thousand lines, one is invalid and one repeats an email address. */
 const lineOf = (index: number): string => {

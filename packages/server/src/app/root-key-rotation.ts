@@ -1,0 +1,86 @@
+/** Rotates the root key of the installation of a configuration. */
+import { DeletionJournal } from '../modules/deletion-journal/deletion-journal.ts';
+import { prepareJournal } from '../modules/deletion-journal/change-key.ts';
+import { rotateRootKey, RootKeyRotationError, type OpenedKeys, type Rotated } from '../modules/root-key-rotation/rotate.ts';
+import { SigningKeys } from '../modules/signing-keys/signing-keys.ts';
+import type { Clock } from '../foundation/clock.ts';
+import { deriveAllKeys } from '../foundation/crypto/master-key.ts';
+import { openDatabase } from '../foundation/database/database.ts';
+import type { Db } from '../foundation/database/db.ts';
+import { eraseDeleted } from '../foundation/database/root-keys.ts';
+import type { Principal } from '../foundation/principal.ts';
+import type { Config } from './config.ts';
+import { findMasterKey, openInstallation } from './installation.ts';
+
+export interface RotateOptions {
+  readonly clock: Clock;
+  /** Folders of deletion journals beside that of the configuration. */
+  readonly journalFolders: readonly string[];
+  readonly isDryRun: boolean;
+}
+
+export interface RotationResult extends Rotated {
+  /** Files of deletion journals that stay genuine. */
+  readonly journalFiles: number;
+  /** Messages about untrustworthy files of deletion journals, and about what the next start does. */
+  readonly warnings: readonly string[];
+}
+
+/** @throws ConfigError, SchemaError, RootKeyRotationError, JournalError, DomainError `unavailable` */
+export async function rotateInstallation(
+  principal: Principal,
+  config: Config,
+  { clock, journalFolders, isDryRun }: RotateOptions,
+): Promise<RotationResult> {
+  const current = await openKeys(config, clock);
+  if (current.rootKeys.isMasterKeyRotating)
+    throw new RootKeyRotationError(
+      'a rotation of the master key has not been finished; run `keyreeve master-key rotate --finish` first',
+    );
+  const rootKeys = current.rootKeys.rotate(findMasterKey(config), clock.now());
+  const next = { rootKeys, keys: deriveAllKeys(rootKeys.keys) };
+  const folders = [...new Set([...(config.deletionJournal ? [config.deletionJournal] : []), ...journalFolders])];
+  const db = await openDatabase(config.database, next.keys.auditChain);
+  try {
+    const { jwtAlg: alg, accessTokenTtlSeconds } = config;
+    const { signingKeySeal: seal } = next.keys;
+    const signingKey = await new SigningKeys({ db, clock, seal, alg, accessTokenTtlSeconds }).newKey();
+    const journals = isDryRun ? [] : await prepareAll(folders, current, next);
+    const rotated = await rotateRootKey(principal, { db, clock, current, next, signingKey, isDryRun });
+    const journalFiles = journals.reduce((sum, { files }) => sum + files, 0);
+    const warnings = journals.flatMap((journal) => journal.warnings);
+    if (!isDryRun) warnings.push(...(await completeJournal(config, db, clock, next)));
+    if (!isDryRun && !(await eraseDeleted(db))) warnings.push(notErased);
+    return { ...rotated, journalFiles, warnings };
+  } finally {
+    await db.close();
+  }
+}
+
+const notErased =
+  'the files of the database may contain deleted root_keys rows; run `vacuum full root_keys` as the owner of the table on PostgreSQL, or end the processes that read the SQLite database and run `pragma wal_checkpoint(truncate)`';
+
+/** Closes the connection, whose audit key is the current one. */
+async function openKeys(config: Config, clock: Clock): Promise<OpenedKeys> {
+  const { db, keys, rootKeys } = await openInstallation(config, { clock, mayCreate: false, mayMigrate: false });
+  await db.close();
+  return { keys, rootKeys };
+}
+
+const prepareAll = (folders: readonly string[], current: OpenedKeys, next: OpenedKeys) =>
+  Promise.all(folders.map((folder) => prepareJournal(folder, current.keys, next.keys)));
+
+/** After the commit, so a failure is a warning: the next start of the service repeats this. */
+async function completeJournal(config: Config, db: Db, clock: Clock, { keys }: OpenedKeys): Promise<string[]> {
+  const { deletionJournal: folder } = config;
+  if (folder === undefined) return [];
+  try {
+    await new DeletionJournal({ folder, db, clock, keys }).catchUp();
+    return [];
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    return [
+      `the deletion journal ${folder} could not be completed (${reason}); the next start of the service completes it`,
+    ];
+  }
+}

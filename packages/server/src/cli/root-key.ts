@@ -1,0 +1,64 @@
+/** `keyreeve root-key …`: rotates the root key after a leak. */
+import { resolve } from 'node:path';
+import type { Command } from 'commander';
+import { processEnvironment, readConfig } from '../app/config.ts';
+import { rotateInstallation, type RotationResult } from '../app/root-key-rotation.ts';
+import { systemClock } from '../foundation/clock.ts';
+import { describeDatabase } from '../foundation/database/database.ts';
+import { CliCommand } from './command.ts';
+import { confirm, yesHelp } from './confirm.ts';
+import { collect, plural, print, type OutputOptions } from './output.ts';
+import { operator } from './session.ts';
+
+interface RotateCommandOptions extends OutputOptions {
+  readonly journal?: readonly string[];
+  readonly dryRun?: boolean;
+  readonly yes?: boolean;
+}
+
+export function rootKeyCommand(): Command {
+  const rootKey = new CliCommand('root-key')
+    .description('Rotate the root key after a leak.')
+    .references('docs/master-key.md', 'database', 'masterKey', 'deletionJournal');
+  rootKey
+    .command('rotate')
+    .description(
+      'Replace the root key while the service is stopped. All sessions, access tokens and one-time codes end; passwords, API keys, passkeys and second factors stay.',
+    )
+    .option('--journal <folder>', 'further deletion journal of the installation (repeatable)', collect)
+    .option('--dry-run', 'print what would change; change nothing')
+    .option('--yes', yesHelp)
+    .json()
+    .examples('keyreeve root-key rotate --dry-run', 'keyreeve root-key rotate')
+    .action(rotate);
+  return rootKey;
+}
+
+async function rotate(options: RotateCommandOptions): Promise<void> {
+  const { journal: folders = [], dryRun: isDryRun = false } = options;
+  const config = readConfig(processEnvironment());
+  if (!isDryRun)
+    await confirm(`All sessions and access tokens of ${describeDatabase(config.database)} will end.`, options);
+  const journalFolders = folders.map((folder) => resolve(folder));
+  const result = await rotateInstallation(operator, config, { clock: systemClock, journalFolders, isDryRun });
+  print(options, { ...result, isDryRun }, describe(result, isDryRun));
+}
+
+function describe(result: RotationResult, isDryRun: boolean): string {
+  const { version, sessionsEnded, signingKeysRevoked, oneTimeCodesDeleted, undoCodesVoided } = result;
+  const { shortLivedSecretsEnded, valuesResealed, valuesUnreadable, journalFiles, warnings } = result;
+  const head = isDryRun
+    ? `Nothing was changed. The rotation would create version ${version} of the root key:`
+    : `The root key has version ${version} now:`;
+  return [
+    head,
+    `  ended: ${plural(sessionsEnded, 'session')}, ${plural(shortLivedSecretsEnded, 'short-lived secret')}`,
+    `  revoked: ${plural(signingKeysRevoked, 'signing key')}`,
+    `  deleted: ${plural(oneTimeCodesDeleted, 'one-time code')}, ${plural(undoCodesVoided, 'code')} that undo an email change`,
+    `  sealed again: ${plural(valuesResealed, 'secret')}`,
+    ...(isDryRun ? [] : [`  confirmed: ${plural(journalFiles, 'file')} of the deletion journal`]),
+    ...(valuesUnreadable > 0 ? [`Secrets that were damaged before, and stay unusable: ${valuesUnreadable}.`] : []),
+    ...warnings.map((warning) => `Warning: ${warning}.`),
+    ...(isDryRun ? [] : ['Make a backup now, delete the earlier ones, then start the service.']),
+  ].join('\n');
+}

@@ -1,0 +1,16 @@
+/** Seals the private signing keys with another key. */
+import type { Transaction } from '../../foundation/database/db.ts';
+import { resealColumnTx, type Resealed, type Resealing, type SealedRow } from '../../foundation/database/reseal.ts';
+import { sql } from '../../foundation/database/sql.ts';
+
+const privateKeys = {
+  list: sql<SealedRow>(
+    'list_sealed_signing_keys',
+    `select kid as key, kid as id, private_jwk as sealed from signing_keys where kid > $1 order by kid limit $2`,
+  ),
+  replace: sql('reseal_signing_key', `update signing_keys set private_jwk = $2 where kid = $1`),
+  start: '',
+};
+
+export const resealSigningKeysTx = (tx: Transaction, resealing: Resealing): Promise<Resealed> =>
+  resealColumnTx(tx, privateKeys, resealing);
