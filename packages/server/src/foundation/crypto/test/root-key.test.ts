@@ -44,10 +44,25 @@ test('a new installation gets a random root key, and an earlier one keeps its ma
 
 test('all versions of the root key are opened, and the newest one is in use', () => {
   const next = Buffer.alloc(32, 10);
-  const rows = [byFirst, wrapRootKey(first, next, { version: 2, generation: 1, createdAt })];
+  const superseded = wrapRootKey(first, rootKey, { version: 1, generation: 1, createdAt, supersededBy: 2 });
+  const rows = [superseded, wrapRootKey(first, next, { version: 2, generation: 1, createdAt })];
   const opened = RootKeys.open(first, rows);
   assert.deepEqual([opened?.newestVersion, opened?.newest, opened?.keys.get(1)], [2, next, rootKey]);
   assert.throws(() => RootKeys.open(second, [...rows, bySecond]), /the master key lacks version 2/);
+});
+
+test('a rotation makes a random version, and the earlier versions open only beside it', () => {
+  const created = RootKeys.create(first, createdAt);
+  const rotated = created.rotate(first, createdAt + 1).rotate(first, createdAt + 2);
+  assert.deepEqual([...rotated.keys.keys()], [1, 2, 3]);
+  assert.equal(new Set([...rotated.keys.values()].map((key) => key.toString('hex'))).size, 3);
+  assert.deepEqual(rotated.keys.get(1), created.newest);
+  assert.deepEqual(RootKeys.open(first, rotated.rows)?.newest, rotated.newest);
+  for (const count of [1, 2])
+    assert.throws(() => RootKeys.open(first, rotated.rows.slice(0, count)), /version 3 of the root key is missing/);
+  const [oldest] = rotated.rows;
+  assert.ok(oldest);
+  assert.throws(() => RootKeys.open(first, [{ ...oldest, supersededBy: null }]), DamagedRootKeyError);
 });
 
 const changed = Buffer.from(byFirst.wrapped);

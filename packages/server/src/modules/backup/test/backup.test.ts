@@ -76,6 +76,7 @@ for (const from of databaseKinds) {
         webhook_progress: 1,
         audit_events: 10,
         audit_cuts: 1,
+        audit_key_changes: 1,
         deleted_keys: 1,
       });
       assert.equal(statSync(path).mode & 0o777, 0o600);

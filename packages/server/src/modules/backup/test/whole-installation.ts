@@ -184,6 +184,7 @@ export async function fill(db: Db): Promise<Filled> {
     }
   });
   await cutChain(db);
+  await db.transaction((tx) => tx.run(insertKeyChange, [now, Uint8Array.of(0, 1, 255)]));
   return { laptop, server };
 }
 
@@ -195,6 +196,11 @@ async function cutChain(db: Db): Promise<void> {
   const cut = { chain, position, mac, eventId, eventsBefore: now - 50 * dayMs, days: 30, cutAt: now };
   await db.transaction((tx) => cutChainTx(tx, 0, { ...cut, seal: sealOf(keys.auditCut, cut) }));
 }
+
+const insertKeyChange = sql(
+  'test_insert_key_change',
+  `insert into audit_key_changes (chain, version, position, mac, changed_at, seal) values (40, 2, 0, $2, $1, $2)`,
+);
 
 const everything = (name: string) => sql<object>(`test_every_${name}`, `select * from ${name}`);
 

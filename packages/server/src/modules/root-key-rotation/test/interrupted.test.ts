@@ -1,0 +1,69 @@
+/** A rotation of the root key that the end of its process interrupts, before and after its commit. */
+import assert from 'node:assert/strict';
+import { randomInt } from 'node:crypto';
+import { copyFileSync, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { operator, type TestApp } from '../../../../test-kit/new-app.ts';
+import { test } from '../../../../test-kit/app-on-each-database.ts';
+import { newTempFolder } from '../../../../test-kit/temp-folder.ts';
+import { findMasterKey } from '../../../app/installation.ts';
+import { deriveAllKeys } from '../../../foundation/crypto/master-key.ts';
+import { verifyLog } from '../../audit/verify-log.ts';
+import { prepareJournal } from '../../deletion-journal/change-key.ts';
+import { readJournal, readPosition } from '../../deletion-journal/files.ts';
+import { newRotatable } from './rotation-kit.ts';
+
+async function deleteKey(app: TestApp): Promise<string> {
+  const { account } = await app.signIn(`user${randomInt(2 ** 40)}@example.com`);
+  const { apiKeys } = app.service.services;
+  const { id } = await apiKeys.create(operator, account.id, { nickname: 'a', scopes: [] });
+  await apiKeys.delete(operator, account.id, id);
+  return `api_key ${id}`;
+}
+
+/** @returns the entries of the journal, of which every file is genuine */
+async function assertComplete({ db, installation: { keys }, clock }: TestApp, folder: string): Promise<string[]> {
+  const { findings } = await db.snapshot((reader) => verifyLog(reader, keys, { now: clock.now() }));
+  assert.deepEqual(findings, []);
+  assert.ok(await readPosition(folder, keys));
+  return (await Array.fromAsync(readJournal(folder, keys))).map(({ kind, id }) => `${kind} ${id}`);
+}
+
+test('a process that is killed before the commit leaves the installation as it was', async () => {
+  await using installation = await newRotatable();
+  const { path: folder } = installation.folder;
+  const deleted = await installation.run(async (app) => {
+    const entry = await deleteKey(app);
+    const { keys, rootKeys } = app.installation;
+    const next = rootKeys.rotate(findMasterKey(installation.config), installation.clock.now());
+    const { files } = await prepareJournal(folder, keys, deriveAllKeys(next.keys));
+    assert.ok(files > 0);
+    return entry;
+  });
+  await installation.run(async (app) => {
+    assert.equal(app.installation.keys.version, 1);
+    assert.ok((await assertComplete(app, folder)).includes(deleted));
+  });
+  assert.equal((await installation.rotate()).version, 2);
+  await installation.run(async (app) => assert.ok((await assertComplete(app, folder)).includes(deleted)));
+});
+
+test('a process that is killed after the commit has completed the rotation, and the next start completes the journal', async () => {
+  await using installation = await newRotatable();
+  using kept = newTempFolder();
+  const { path: folder } = installation.folder;
+  const deleted = await installation.run(deleteKey);
+  for (const name of readdirSync(folder)) copyFileSync(join(folder, name), join(kept.path, name));
+  await installation.rotate();
+  // The folder at the time of the commit: the earlier files, and the list of them.
+  for (const name of readdirSync(folder)) if (!name.endsWith('.list')) rmSync(join(folder, name));
+  for (const name of readdirSync(kept.path)) copyFileSync(join(kept.path, name), join(folder, name));
+  await installation.run(async (app) => {
+    assert.equal(app.installation.keys.version, 2);
+    const entries = await assertComplete(app, folder);
+    assert.ok(entries.includes(deleted));
+    assert.ok(entries.some((entry) => entry.startsWith('signing_key ')));
+    const later = await deleteKey(app);
+    assert.ok((await assertComplete(app, folder)).includes(later));
+  });
+});

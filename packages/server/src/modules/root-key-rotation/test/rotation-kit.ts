@@ -1,0 +1,70 @@
+/** An installation whose root key is rotated between two runs of its service. */
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { readConfig, type Config } from '../../../app/config.ts';
+import { rotateInstallation, type RotationResult } from '../../../app/root-key-rotation.ts';
+import { operator, newApp, type TestApp } from '../../../../test-kit/new-app.ts';
+import { FakeClock } from '../../../../test-kit/fake-clock.ts';
+import { newPlace, type DatabasePlace } from '../../../../test-kit/new-db.ts';
+import { freePort } from '../../../../test-kit/free-port.ts';
+import { newTempFolder } from '../../../../test-kit/temp-folder.ts';
+import { migratedTemplate } from '../../../../test-kit/postgres/running.ts';
+
+export class Rotatable implements AsyncDisposable {
+  readonly clock = new FakeClock();
+  readonly place: DatabasePlace;
+  readonly folder: ReturnType<typeof newTempFolder>;
+
+  readonly port: number;
+  readonly #masterKey = randomBytes(32).toString('base64url');
+
+  constructor(place: DatabasePlace, folder: ReturnType<typeof newTempFolder>, port: number) {
+    this.port = port;
+    this.place = place;
+    this.folder = folder;
+  }
+
+  get environment(): Record<string, string> {
+    return {
+      KEYREEVE_MASTER_KEY: this.#masterKey,
+      ...this.place.environment,
+      KEYREEVE_DELETION_JOURNAL: this.folder.path,
+    };
+  }
+
+  get config(): Config {
+    return readConfig(this.environment);
+  }
+
+  /** @param port of the issuer of access tokens and of the origin of passkeys */
+  start(port = this.port): Promise<TestApp> {
+    const { clock, place } = this;
+    const environment = { ...this.environment, KEYREEVE_PORT: String(port) };
+    return newApp({ clock, place, areRequestsLimited: false, environment });
+  }
+
+  /** Runs the service until `use` has returned. */
+  async run<T>(use: (app: TestApp) => Promise<T>): Promise<T> {
+    await using app = await this.start();
+    return await use(app);
+  }
+
+  rotate(options: { readonly isDryRun?: boolean; readonly journalFolders?: string[] } = {}): Promise<RotationResult> {
+    const { isDryRun = false, journalFolders = [] } = options;
+    return rotateInstallation(operator, this.config, { clock: this.clock, journalFolders, isDryRun });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.place[Symbol.asyncDispose]();
+    this.folder[Symbol.dispose]();
+  }
+}
+
+export const newRotatable = async (): Promise<Rotatable> =>
+  new Rotatable(await newPlace(undefined, migratedTemplate), newTempFolder(), await freePort());
+
+export async function isKeyAccepted(app: TestApp, key: string): Promise<boolean> {
+  const { status } = await app.call('GET', '/auth/forward', { headers: { authorization: `Bearer ${key}` } });
+  assert.ok(status === 200 || status === 401, String(status));
+  return status === 200;
+}

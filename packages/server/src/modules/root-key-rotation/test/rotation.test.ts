@@ -1,0 +1,201 @@
+/** What stays valid after a rotation of the root key, what ends, and when it is rejected. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import {
+  as,
+  codeAt,
+  newEnrolledAccount,
+  signInWith,
+  stepSeconds,
+  trySignIn,
+} from '../../../../test-kit/authenticator.ts';
+import { basic, goodPassword, operator, type TestApp } from '../../../../test-kit/new-app.ts';
+import { addPasskey, tryPasskey } from '../../../../test-kit/passkeys.ts';
+import { until } from '../../../../test-kit/until.ts';
+import { test } from '../../../../test-kit/app-on-each-database.ts';
+import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
+import { isRootKeyChanged } from '../../../foundation/database/root-key-changed.ts';
+import { sql } from '../../../foundation/database/sql.ts';
+import { findCheckpoints } from '../../audit/chain.ts';
+import { takeCheckpoint } from '../../audit/checkpoint.ts';
+import { verifyLog } from '../../audit/verify-log.ts';
+import { insertCodeTx } from '../../one-time-codes/store.ts';
+import { RotationError } from '../rotate.ts';
+import { sealedTables } from '../sealed-columns.ts';
+import { isKeyAccepted, newRotatable } from './rotation-kit.ts';
+
+const hashes = sql<{ email: string; hash: string }>(
+  'test_password_hashes',
+  'select email, password_hash as hash from accounts order by email',
+);
+
+async function pepperOf(app: TestApp, email: string): Promise<string | undefined> {
+  const row = (await app.db.all(hashes)).find((candidate) => candidate.email === email);
+  return /keyid=([^$]+)/.exec(row?.hash ?? '')?.[1];
+}
+
+async function assertIntact({ db, installation, clock }: TestApp, checkpoints: readonly string[]): Promise<void> {
+  const expected = { now: clock.now(), checkpoints: checkpoints.flatMap(findCheckpoints) };
+  const { findings, checkpointsHeld } = await db.snapshot((reader) => verifyLog(reader, installation.keys, expected));
+  assert.deepEqual(findings, []);
+  assert.equal(checkpointsHeld, checkpoints.length);
+}
+
+const checkpointOf = async ({ db, installation }: TestApp): Promise<string> =>
+  (await takeCheckpoint(db, installation.keys.auditChain))?.text ?? '';
+
+test('passwords, API keys, passkeys, second factors and webhooks stay valid, and sessions end', async () => {
+  await using installation = await newRotatable();
+  const checkpoints: string[] = [];
+  const before = await installation.run(async (app) => {
+    const enrolled = await newEnrolledAccount(app, 'ada@example.com');
+    const plain = await app.signIn('bob@example.com');
+    const holder = await app.signIn('eve@example.com');
+    const passkey = await addPasskey(app, holder);
+    const { services } = app.service;
+    const make = (nickname: string) => services.apiKeys.create(operator, plain.account.id, { nickname, scopes: [] });
+    const [key, deleted] = [await make('kept'), await make('deleted')];
+    await services.apiKeys.delete(operator, plain.account.id, deleted.id);
+    const hook = { url: 'https://example.com/hook', events: ['account.created'] };
+    const endpoint = await services.webhooks.endpoints.create(operator, hook);
+    checkpoints.push(await checkpointOf(app));
+    return {
+      ...{ enrolled, plain, passkey, endpoint },
+      key: key.secret.reveal(),
+      deleted: deleted.secret.reveal(),
+    };
+  });
+  for (const version of [2, 3]) {
+    const result = await installation.rotate();
+    assert.equal(result.version, version);
+    assert.deepEqual(result.warnings, []);
+    assert.ok(result.sessionsEnded > 0 && result.valuesResealed >= 4 && result.signingKeysRevoked === 1);
+    assert.equal(result.valuesUnreadable, 0);
+    await installation.run(async (app) => {
+      installation.clock.advance({ seconds: stepSeconds });
+      assert.equal(app.installation.keys.version, version);
+      const { enrolled, plain, passkey, endpoint, key, deleted } = before;
+      assert.equal((await as(app, plain, 'GET', '/auth/account')).status, 401);
+      const refresh = { json: { refreshToken: plain.refreshToken } };
+      assert.equal((await app.call('POST', '/auth/token/refresh', refresh)).status, 401);
+      assert.equal(await isKeyAccepted(app, key), true);
+      assert.equal(await isKeyAccepted(app, deleted), false);
+      await signInWith(app, 'bob@example.com');
+      // The hash is replaced after the response.
+      const pepper = version === 2 ? 'cDI' : 'cDM';
+      await until('a new password hash', 10_000, async () => (await pepperOf(app, 'bob@example.com')) === pepper);
+      assert.equal(await pepperOf(app, 'eve@example.com'), 'cDE');
+      const code = codeAt(enrolled.secret, installation.clock.now());
+      await signInWith(app, 'ada@example.com', code);
+      const recovery = enrolled.recoveryCodes[version] ?? '';
+      assert.equal((await trySignIn(app, 'ada@example.com', recovery)).status, 200);
+      const answer = await tryPasskey(app, passkey.authenticator);
+      assert.equal(answer.status, 200, answer.text);
+      const { webhookSeal } = app.installation.keys;
+      const [row] = await app.db.all(sealedWebhooks);
+      assert.ok(row);
+      assert.ok(webhookSeal.open(row.id, row.secret).includes(endpoint.secret.reveal()));
+      checkpoints.push(await checkpointOf(app));
+      await assertIntact(app, checkpoints);
+    });
+  }
+});
+
+const sealedWebhooks = sql<{ id: string; secret: Uint8Array }>(
+  'test_sealed_webhooks',
+  'select id, secret from webhook_endpoints',
+);
+
+test('one-time codes from before the rotation are gone', async () => {
+  await using installation = await newRotatable();
+  await installation.run(async (app) => {
+    const { account } = await app.signIn();
+    const { hash } = app.service.services.codes.make();
+    const now = installation.clock.now();
+    const code = { hash, purpose: 'reset_password', accountId: account.id, now, expiresAt: now + 60_000 } as const;
+    await app.db.transaction((tx) => insertCodeTx(tx, code));
+  });
+  assert.equal((await installation.rotate()).oneTimeCodesDeleted, 1);
+});
+
+test('the rotation is an audit event under the new key', async () => {
+  await using installation = await newRotatable();
+  await installation.run((app) => app.signIn());
+  await installation.rotate();
+  await installation.run(async (app) => {
+    const events = await listAuditEvents(app.db);
+    const event = events.find(({ action }) => action === 'installation.root_key_rotated');
+    assert.equal(event?.actor, 'operator');
+    assert.equal((JSON.parse(event.details ?? '{}') as { version: number }).version, 2);
+    await assertIntact(app, []);
+  });
+});
+
+test('a dry run changes nothing', async () => {
+  await using installation = await newRotatable();
+  const tokens = await installation.run((app) => app.signIn());
+  const result = await installation.rotate({ isDryRun: true });
+  assert.deepEqual([result.version, result.sessionsEnded], [2, 1]);
+  await installation.run(async (app) => {
+    assert.equal(app.installation.keys.version, 1);
+    assert.equal((await as(app, tokens, 'GET', '/auth/account')).status, 200);
+    await assertIntact(app, []);
+  });
+});
+
+test('the rotation is rejected while a process of the service runs, and changes nothing', async () => {
+  await using installation = await newRotatable();
+  await installation.run(async (app) => {
+    await assert.rejects(installation.rotate(), (error) => {
+      assert.ok(error instanceof RotationError);
+      assert.ok(error.message.includes(app.service.services.minutes.id), error.message);
+      return true;
+    });
+    await signInWith(app, (await app.signIn()).account.email);
+  });
+  await installation.run((app) => Promise.resolve(assert.equal(app.installation.keys.version, 1)));
+});
+
+test('a process that survives the rotation writes no audit event, and ends at its next heartbeat', async () => {
+  await using installation = await newRotatable();
+  await using stale = await installation.start(0);
+  const { account } = await stale.signIn();
+  // It has been suspended for so long that the rotation takes it for ended.
+  installation.clock.advance({ seconds: 181 });
+  await installation.rotate();
+  await assert.rejects(
+    stale.service.services.apiKeys.create(operator, account.id, { nickname: 'late', scopes: [] }),
+    isRootKeyChanged,
+  );
+  const { status } = await stale.call('POST', '/auth/token', { headers: basic(account.email, goodPassword) });
+  assert.ok(status >= 500, String(status));
+  await assert.rejects(stale.service.services.minutes.write(), isRootKeyChanged);
+  await installation.run((app) => assertIntact(app, []));
+});
+
+test('a process that opened the database before the rotation does not start after it', async () => {
+  await using installation = await newRotatable();
+  await installation.run((app) => app.signIn());
+  const opened = await installation.start();
+  await opened.service.stop();
+  await installation.rotate();
+  await assert.rejects(opened.service.services.minutes.write(), isRootKeyChanged);
+  await opened.db.close();
+});
+
+test('every sealed column of the schema is sealed again', () => {
+  const asvs = readFileSync(new URL('../../../../../../docs/asvs.md', import.meta.url), 'utf8');
+  const [, section = ''] = asvs.split('## Stored data');
+  const documented = section
+    .split('\n')
+    .map((line) => line.split('|').map((cell) => cell.trim()))
+    .filter(([, table, , sealed]) => table !== undefined && /^`/.test(sealed ?? ''))
+    .map(([, table = '', , sealed = '']) => [table, [...sealed.matchAll(/`(\w+)`/g)].map(([, column]) => column)]);
+  assert.ok(documented.length > 0);
+  // The master key seals the root keys, which the rotation replaces.
+  const resealed = sealedTables.map(({ table, columns }) => [table, columns]);
+  assert.deepEqual(
+    Object.fromEntries(documented.filter(([table]) => table !== 'root_keys')),
+    Object.fromEntries(resealed),
+  );
+});
