@@ -20,7 +20,7 @@ import { findCheckpoints } from '../../audit/chain.ts';
 import { takeCheckpoint } from '../../audit/checkpoint.ts';
 import { verifyLog } from '../../audit/verify-log.ts';
 import { insertCodeTx } from '../../one-time-codes/store.ts';
-import { RotationError } from '../rotate.ts';
+import { RootKeyRotationError } from '../rotate.ts';
 import { sealedTables } from '../sealed-columns.ts';
 import { isKeyAccepted, newRotatable } from './rotation-kit.ts';
 
@@ -147,7 +147,7 @@ test('the rotation is rejected while a process of the service runs, and changes 
   await using installation = await newRotatable();
   await installation.run(async (app) => {
     await assert.rejects(installation.rotate(), (error) => {
-      assert.ok(error instanceof RotationError);
+      assert.ok(error instanceof RootKeyRotationError);
       assert.ok(error.message.includes(app.service.services.minutes.id), error.message);
       return true;
     });
