@@ -21,7 +21,7 @@ import type { Config } from './config.ts';
 import { warningsOf } from './config-warnings.ts';
 import { checkDisks } from './disk-check.ts';
 import { masterKeyPath } from './earlier-installation.ts';
-import { masterKeyChecks } from './master-key-checks.ts';
+import { masterKeyChecks, rootKeyChecks } from './master-key-checks.ts';
 import { version } from './version.ts';
 
 export interface Check {
@@ -63,6 +63,7 @@ export async function installationChecks(installation: CheckedInstallation): Pro
   return [
     ...(await databaseChecks(installation)),
     ...(await masterKeyChecks(installation.db, clock.now())),
+    ...(await rootKeyChecks(installation.db, clock.now())),
     {
       name: 'signing key',
       state: !active ? 'note' : isOld ? 'warning' : 'ok',

@@ -1,7 +1,12 @@
 /** Rotates the root key of the installation of a configuration. */
 import { DeletionJournal } from '../modules/deletion-journal/deletion-journal.ts';
 import { prepareJournal } from '../modules/deletion-journal/change-key.ts';
-import { rotateRootKey, RootKeyRotationError, type OpenedKeys, type Rotated } from '../modules/root-key-rotation/rotate.ts';
+import {
+  rotateRootKey,
+  RootKeyRotationError,
+  type OpenedKeys,
+  type Rotated,
+} from '../modules/root-key-rotation/rotate.ts';
 import { SigningKeys } from '../modules/signing-keys/signing-keys.ts';
 import type { Clock } from '../foundation/clock.ts';
 import { deriveAllKeys } from '../foundation/crypto/master-key.ts';
