@@ -5,14 +5,14 @@ import { keyPrefixWarnings } from '../modules/api-keys/key-prefixes.ts';
 import { catalogueWarnings } from '../modules/scope-catalogue/warnings.ts';
 import { recordEarlierPrefix } from '../modules/api-keys/store.ts';
 import type { Clock } from '../foundation/clock.ts';
-import { ConfigError, describeConfig, processEnvironment, type Config, type Environment } from './config.ts';
+import { describeConfig, processEnvironment, type Config, type Environment } from './config.ts';
 import { warningsOf } from './config-warnings.ts';
 import type { Argon2Parameters } from '../foundation/crypto/password.ts';
 import type { DatabaseReplacedError, FileIdentity } from '../foundation/database/file-identity.ts';
 import { announcePhase } from '../foundation/tracing.ts';
 import type { EmbeddedWriter } from '../foundation/database/database.ts';
 import { durabilityOf } from '../foundation/database/durability.ts';
-import { isMasterKeyTx, newestRootKeyVersion } from '../foundation/database/root-keys.ts';
+import { announce } from './announce.ts';
 import { pingDatabase } from '../foundation/database/installation.ts';
 import { assertEnvironments } from './environments-check.ts';
 import { adminListener, type MetricsPage } from './admin-listener.ts';
@@ -24,7 +24,7 @@ import { RequestCounts } from '../http/request-counts.ts';
 import type { RequestBounds } from '../http/request-gate.ts';
 import { createHttpServer, listen } from '../http/server.ts';
 import { drain } from './drain.ts';
-import { isRootKeyChanged, rootKeyChanged, RootKeyChangedError } from '../foundation/database/root-key-changed.ts';
+import { isRootKeyChanged, RootKeyChangedError } from '../foundation/database/root-key-changed.ts';
 import { Housekeeping } from './housekeeping.ts';
 import { openInstallation, type Installation, type OpenedInstallation } from './installation.ts';
 import type { Log } from '../foundation/log.ts';
@@ -261,28 +261,6 @@ async function startPublic(installation: OpenedInstallation, options: ServiceOpt
     server.closeAllConnections();
     throw error;
   }
-}
-
-/**
- * Records the master key of this instance, so that a rotation does not remove it while the instance runs.
- * @throws ConfigError if a rotation has removed the master key since this process has opened the installation;
- *   RootKeyChangedError if the root key was rotated since then
- */
-async function announce({ minutes }: Services, { rootKeys }: OpenedInstallation, log: Log): Promise<void> {
-  const { masterKeyId } = rootKeys;
-  const isKnown = await minutes
-    .announce(async (tx) => {
-      if (!(await isMasterKeyTx(tx, masterKeyId))) return false;
-      if ((await newestRootKeyVersion(tx)) !== rootKeys.newestVersion) throw rootKeyChanged();
-      return true;
-    })
-    .catch((error: unknown) => {
-      if (isRootKeyChanged(error)) throw new RootKeyChangedError();
-      // Verifications need no writes, so the instance starts. It is recorded as soon as writes succeed.
-      log.warn({ event: 'overview_not_written', err: error });
-      return true;
-    });
-  if (!isKnown) throw new ConfigError([`the master key ${masterKeyId} was removed by a rotation; use the new one`]);
 }
 
 export interface AdminListener {

@@ -9,25 +9,25 @@ import {
 } from '../../foundation/database/reseal.ts';
 import { sql } from '../../foundation/database/sql.ts';
 
-const secrets = {
-  list: sql<SealedRow>(
-    'list_sealed_second_factors',
-    `select f.account_pk as key, a.id, f.secret as sealed from second_factors f join accounts a on a.pk = f.account_pk
-     where f.account_pk > $1 order by f.account_pk limit $2`,
-  ),
-  replace: sql('reseal_second_factor', `update second_factors set secret = $2 where account_pk = $1`),
-  start: 0,
-};
-const pendingSecrets = {
-  list: sql<SealedRow>(
-    'list_sealed_pending_second_factors',
-    `select f.account_pk as key, a.id, f.pending_secret as sealed
-     from second_factors f join accounts a on a.pk = f.account_pk
-     where f.account_pk > $1 and f.pending_secret is not null order by f.account_pk limit $2`,
-  ),
-  replace: sql('reseal_pending_second_factor', `update second_factors set pending_secret = $2 where account_pk = $1`),
-  start: 0,
-};
+const listSecrets = sql<SealedRow>(
+  'list_sealed_second_factors',
+  `select f.account_pk as key, a.id, f.secret as sealed from second_factors f join accounts a on a.pk = f.account_pk
+   where f.account_pk > $1 order by f.account_pk limit $2`,
+);
+const replaceSecret = sql('reseal_second_factor', `update second_factors set secret = $2 where account_pk = $1`);
+const listPending = sql<SealedRow>(
+  'list_sealed_pending_second_factors',
+  `select f.account_pk as key, a.id, f.pending_secret as sealed
+   from second_factors f join accounts a on a.pk = f.account_pk
+   where f.account_pk > $1 and f.pending_secret is not null order by f.account_pk limit $2`,
+);
+const replacePending = sql(
+  'reseal_pending_second_factor',
+  `update second_factors set pending_secret = $2 where account_pk = $1`,
+);
 
 export const resealSecondFactorsTx = async (tx: Transaction, resealing: Resealing): Promise<Resealed> =>
-  sumOf([await resealColumnTx(tx, secrets, resealing), await resealColumnTx(tx, pendingSecrets, resealing)]);
+  sumOf([
+    await resealColumnTx(tx, { list: listSecrets, replace: replaceSecret, start: 0 }, resealing),
+    await resealColumnTx(tx, { list: listPending, replace: replacePending, start: 0 }, resealing),
+  ]);

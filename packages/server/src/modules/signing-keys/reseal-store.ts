@@ -3,14 +3,11 @@ import type { Transaction } from '../../foundation/database/db.ts';
 import { resealColumnTx, type Resealed, type Resealing, type SealedRow } from '../../foundation/database/reseal.ts';
 import { sql } from '../../foundation/database/sql.ts';
 
-const privateKeys = {
-  list: sql<SealedRow>(
-    'list_sealed_signing_keys',
-    `select kid as key, kid as id, private_jwk as sealed from signing_keys where kid > $1 order by kid limit $2`,
-  ),
-  replace: sql('reseal_signing_key', `update signing_keys set private_jwk = $2 where kid = $1`),
-  start: '',
-};
+const list = sql<SealedRow>(
+  'list_sealed_signing_keys',
+  `select kid as key, kid as id, private_jwk as sealed from signing_keys where kid > $1 order by kid limit $2`,
+);
+const replace = sql('reseal_signing_key', `update signing_keys set private_jwk = $2 where kid = $1`);
 
 export const resealSigningKeysTx = (tx: Transaction, resealing: Resealing): Promise<Resealed> =>
-  resealColumnTx(tx, privateKeys, resealing);
+  resealColumnTx(tx, { list, replace, start: '' }, resealing);

@@ -60,7 +60,10 @@ test('passwords, API keys, passkeys, second factors and webhooks stay valid, and
     const endpoint = await services.webhooks.endpoints.create(operator, hook);
     checkpoints.push(await checkpointOf(app));
     return {
-      ...{ enrolled, plain, passkey, endpoint },
+      enrolled,
+      plain,
+      passkey,
+      endpoint,
       key: key.secret.reveal(),
       deleted: deleted.secret.reveal(),
     };
@@ -189,7 +192,7 @@ test('every sealed column of the schema is sealed again', () => {
   const documented = section
     .split('\n')
     .map((line) => line.split('|').map((cell) => cell.trim()))
-    .filter(([, table, , sealed]) => table !== undefined && /^`/.test(sealed ?? ''))
+    .filter(([, table, , sealed]) => table !== undefined && (sealed ?? '').startsWith('`'))
     .map(([, table = '', , sealed = '']) => [table, [...sealed.matchAll(/`(\w+)`/g)].map(([, column]) => column)]);
   assert.ok(documented.length > 0);
   // The master key seals the root keys, which the rotation replaces.

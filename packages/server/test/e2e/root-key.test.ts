@@ -1,0 +1,110 @@
+/** `keyreeve root-key rotate` as a program: what an operator runs after a leak, and a kill at its steps. */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { LateAuditKey } from '../../src/foundation/database/late-audit-key.ts';
+import { openDatabase } from '../../src/foundation/database/database.ts';
+import type { Db } from '../../src/foundation/database/db.ts';
+import { newestRootKeyVersion } from '../../src/foundation/database/root-keys.ts';
+import { until } from '../../test-kit/until.ts';
+import { newTempFolder } from '../../test-kit/temp-folder.ts';
+import {
+  bearer,
+  databaseIn,
+  environmentFor,
+  keyreeveBin,
+  runProgram,
+  startProgram,
+  type Environment,
+  type Exit,
+} from './program.ts';
+
+const running =
+  (folder: string, environment: Environment) =>
+  (line: string, more: Environment = {}): Promise<Exit> =>
+    runProgram(line.split(' '), { folder, environment: { ...environment, ...more } });
+
+async function succeeds(exit: Promise<Exit>): Promise<string> {
+  const { status, stdout, stderr } = await exit;
+  assert.equal(status, 0, stderr);
+  return stdout;
+}
+
+test('after a leak, the documented commands replace both keys, and keys of clients stay valid', async () => {
+  using folder = newTempFolder();
+  const journal = join(folder.path, 'deletions');
+  const run = running(folder.path, { KEYREEVE_DELETION_JOURNAL: journal });
+  const start = (more: Environment = {}) => startProgram(folder.path, { KEYREEVE_DELETION_JOURNAL: journal, ...more });
+  let key = '';
+  {
+    await using program = await start();
+    ({ key } = await program.newKey());
+    const refused = await run('root-key rotate --yes');
+    assert.equal(refused.status, 1);
+    assert.match(refused.stderr, /the service runs: ins_/);
+    assert.equal((await program.stop()).status, 0);
+  }
+  await succeeds(run('backup --to before.gz'));
+  const next = join(folder.path, 'master-key-2');
+  const byNext = { KEYREEVE_MASTER_KEY_FILE: next };
+  await succeeds(run(`master-key rotate --new-file ${next} --generate`));
+  assert.match((await run('root-key rotate --yes', byNext)).stderr, /rotation of the master key has not been finished/);
+  await succeeds(run('master-key rotate --finish', byNext));
+  assert.match(await succeeds(run('root-key rotate --yes', byNext)), /^The root key has version 2 now/);
+  await succeeds(run('backup --to after.gz', byNext));
+  const rejected = await run('restore --from before.gz --replace --yes', byNext);
+  assert.equal(rejected.status, 1);
+  assert.match(rejected.stderr, /before the rotation of the root key/);
+  await succeeds(run('restore --from after.gz --replace --yes', byNext));
+  assert.match(await succeeds(run('doctor', byNext)), /^root key +ok +version 2/m);
+  await succeeds(run('audit verify', byNext));
+  await using program = await start(byNext);
+  assert.equal((await program.call('GET', '/auth/forward', bearer(key))).status, 200);
+});
+
+/** By step: whether the command has reached it. */
+const steps: Readonly<Record<string, (journal: string, db: Db) => Promise<boolean>>> = {
+  'before its commit': (journal) => Promise.resolve(readdirSync(journal).some((name) => name.endsWith('.list'))),
+  'after its commit': async (_, db) => (await newestRootKeyVersion(db)) === 2,
+};
+
+for (const [step, isReached] of Object.entries(steps)) {
+  test(`a rotation that is killed ${step} has changed all or nothing`, async () => {
+    using folder = newTempFolder();
+    const journal = join(folder.path, 'deletions');
+    const environment = { KEYREEVE_DELETION_JOURNAL: journal };
+    const run = running(folder.path, environment);
+    let key = '';
+    {
+      await using program = await startProgram(folder.path, environment);
+      ({ key } = await program.newKey());
+      assert.equal((await program.stop()).status, 0);
+    }
+    const child = spawn(process.execPath, [keyreeveBin, 'root-key', 'rotate', '--yes'], {
+      cwd: folder.path,
+      env: environmentFor(folder.path, environment),
+      stdio: 'ignore',
+      detached: true,
+    });
+    const exited = once(child, 'exit');
+    const db = await openDatabase({ kind: 'sqlite', path: databaseIn(folder.path) }, new LateAuditKey());
+    await until(step, 30_000, async () => child.exitCode !== null || (await isReached(journal, db)));
+    // The launcher and the program that it has started.
+    if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, 'SIGKILL');
+    await exited;
+    await db.close();
+    await succeeds(run('audit verify'));
+    assert.match(await succeeds(run('doctor')), /^root key +ok +version [12],/m);
+    {
+      await using program = await startProgram(folder.path, environment);
+      assert.equal((await program.call('GET', '/auth/forward', bearer(key))).status, 200);
+      assert.equal((await program.stop()).status, 0);
+    }
+    const printed = await succeeds(run('root-key rotate --yes --json'));
+    assert.ok([2, 3].includes((JSON.parse(printed) as { version: number }).version));
+    await succeeds(run('audit verify'));
+  });
+}
