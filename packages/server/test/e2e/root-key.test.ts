@@ -59,7 +59,9 @@ test('after a leak, the documented commands replace both keys, and keys of clien
   assert.equal(rejected.status, 1);
   assert.match(rejected.stderr, /before the rotation of the root key/);
   await succeeds(run('restore --from after.gz --replace --yes', byNext));
-  assert.match(await succeeds(run('doctor', byNext)), /^root key +ok +version 2/m);
+  const doctor = await run('doctor', byNext);
+  assert.equal(doctor.status, 0, doctor.stdout);
+  assert.match(doctor.stdout, /^root key +ok +version 2/m);
   await succeeds(run('audit verify', byNext));
   await using program = await start(byNext);
   assert.equal((await program.call('GET', '/auth/forward', bearer(key))).status, 200);

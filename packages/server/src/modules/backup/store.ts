@@ -20,7 +20,8 @@ function pageOf({ name, key, columns }: Table): Record<Dialect, string> {
   const after = keys.map((_, index) => `$${index + 1}`).join(', ');
   const rest = `from ${name} where (${order}) > (${after}) order by ${order} limit $${keys.length + 1}`;
   return {
-    sqlite: `select ${list((column) => `lower(hex(${column}))`)} ${rest}`,
+    // SQLite returns empty text for the hexadecimal form of null.
+    sqlite: `select ${list((column) => `iif(${column} is null, null, lower(hex(${column})))`)} ${rest}`,
     postgres: `select ${list((column) => `encode(${column}, 'hex')`)} ${rest}`,
   };
 }
