@@ -19,7 +19,7 @@ const listPending = sql<SealedRow>(
   'list_sealed_pending_second_factors',
   `select f.account_pk as key, a.id, f.pending_secret as sealed
    from second_factors f join accounts a on a.pk = f.account_pk
-   where f.account_pk > $1 and f.pending_secret is not null order by f.account_pk limit $2`,
+   where f.account_pk > $1 and length(f.pending_secret) > 0 order by f.account_pk limit $2`,
 );
 const replacePending = sql(
   'reseal_pending_second_factor',
