@@ -73,16 +73,11 @@ export const deriveKeys = (rootKey: Uint8Array): InstallationKeys => deriveAllKe
  */
 export function deriveAllKeys(rootKeys: ReadonlyMap<number, Uint8Array>): InstallationKeys {
   const versions = [...rootKeys].toSorted(([one], [other]) => one - other);
-  const peppers = versions.map(([version, rootKey]): [number, KeyedHash] => [
-    version,
-    new KeyedHash(derive(rootKey, 'password pepper')),
-  ]);
   const derived: InstallationKeys[] = [];
-  for (const [index, [version, rootKey]] of versions.entries()) {
+  for (const [version, rootKey] of versions) {
     const earlier = derived.slice();
-    const keys = deriveVersion(rootKey, version, new Peppers(peppers.slice(0, index + 1)));
     const [first] = earlier;
-    derived.push({ ...keys, ...(first ? keptOf(first) : {}), earlier });
+    derived.push({ ...deriveVersion(rootKey, version, earlier), ...(first ? keptOf(first) : {}) });
   }
   const newest = derived.at(-1);
   if (!newest) throw new RangeError('there is no root key');
@@ -96,39 +91,36 @@ const keptOf = ({ apiKeyHash, recoveryCodeHash, passkeyUserHandles }: Installati
   passkeyUserHandles,
 });
 
-function derive(rootKey: Uint8Array, purpose: string): Buffer {
+function deriveVersion(rootKey: Uint8Array, version: number, earlier: readonly InstallationKeys[]): InstallationKeys {
   if (rootKey.length !== rootKeyBytes) throw new RangeError(`the root key has ${rootKeyBytes} bytes`);
-  return Buffer.from(hkdfSync('sha256', rootKey, Buffer.alloc(0), `keyreeve ${purpose} v1`, 32));
-}
-
-function deriveVersion(
-  rootKey: Uint8Array,
-  version: number,
-  passwordPeppers: Peppers,
-): Omit<InstallationKeys, 'earlier'> {
-  const of = (purpose: string): Buffer => derive(rootKey, purpose);
+  const derive = (purpose: string): Buffer =>
+    Buffer.from(hkdfSync('sha256', rootKey, Buffer.alloc(0), `keyreeve ${purpose} v1`, 32));
+  const codeHash = new KeyedHash(derive('one-time code hash'));
+  const passkeys = new KeyedHash(derive('passkeys'));
+  const pepper = new KeyedHash(derive('password pepper'));
   return {
     version,
-    apiKeyHash: new ApiKeyHash(of('api key hash')),
-    refreshTokenHash: new KeyedHash(of('refresh token hash')),
-    consoleSessionHash: new KeyedHash(of('console session hash')),
-    refreshTokenSuccessor: new KeyedHash(of('refresh token successor')),
-    refreshTokenGeneration: new KeyedHash(of('refresh token generation')),
-    throttleBucket: new KeyedHash(of('throttle bucket')),
-    passwordPeppers,
-    signingKeySeal: new Sealer(of('signing key seal')),
-    outboxSeal: new Sealer(of('outbox seal')),
-    oneTimeCodeHash: new KeyedHash(of('one-time code hash')),
-    recoveryCodeHash: new KeyedHash(of('one-time code hash')),
-    passkeyChallenges: new KeyedHash(of('passkeys')),
-    passkeyUserHandles: new KeyedHash(of('passkeys')),
-    singleSignOn: new KeyedHash(of('single sign-on')),
-    secondFactorSeal: new Sealer(of('second factor seal')),
-    webhookSeal: new Sealer(of('webhook seal')),
-    auditChain: new VersionedHash(of('audit chain'), version),
-    auditCut: new KeyedHash(of('audit cut')),
-    backup: new KeyedHash(of('backup')),
-    deletionJournal: new KeyedHash(of('deletion journal')),
-    check: of('check'),
+    earlier,
+    apiKeyHash: new ApiKeyHash(derive('api key hash')),
+    refreshTokenHash: new KeyedHash(derive('refresh token hash')),
+    consoleSessionHash: new KeyedHash(derive('console session hash')),
+    refreshTokenSuccessor: new KeyedHash(derive('refresh token successor')),
+    refreshTokenGeneration: new KeyedHash(derive('refresh token generation')),
+    throttleBucket: new KeyedHash(derive('throttle bucket')),
+    passwordPeppers: new Peppers([...(earlier.at(-1)?.passwordPeppers.all ?? []), [version, pepper]]),
+    signingKeySeal: new Sealer(derive('signing key seal')),
+    outboxSeal: new Sealer(derive('outbox seal')),
+    oneTimeCodeHash: codeHash,
+    recoveryCodeHash: codeHash,
+    passkeyChallenges: passkeys,
+    passkeyUserHandles: passkeys,
+    singleSignOn: new KeyedHash(derive('single sign-on')),
+    secondFactorSeal: new Sealer(derive('second factor seal')),
+    webhookSeal: new Sealer(derive('webhook seal')),
+    auditChain: new VersionedHash(derive('audit chain'), version),
+    auditCut: new KeyedHash(derive('audit cut')),
+    backup: new KeyedHash(derive('backup')),
+    deletionJournal: new KeyedHash(derive('deletion journal')),
+    check: derive('check'),
   };
 }

@@ -10,6 +10,8 @@ export const pepperIdOf = (version: number): string =>
 
 export class Peppers {
   readonly newestId: string;
+  /** By version of the root key, in ascending order. */
+  readonly all: readonly (readonly [version: number, pepper: KeyedHash])[];
   readonly #newest: KeyedHash;
   readonly #byId: ReadonlyMap<string, KeyedHash>;
 
@@ -17,6 +19,7 @@ export class Peppers {
   constructor(peppers: readonly (readonly [version: number, pepper: KeyedHash])[]) {
     const last = peppers.at(-1);
     if (!last) throw new RangeError('there is no pepper');
+    this.all = peppers;
     this.newestId = pepperIdOf(last[0]);
     this.#newest = last[1];
     this.#byId = new Map(peppers.map(([version, pepper]) => [pepperIdOf(version), pepper]));

@@ -44,7 +44,9 @@ async function assertIntact({ db, installation, clock }: TestApp, checkpoints: r
 const checkpointOf = async ({ db, installation }: TestApp): Promise<string> =>
   (await takeCheckpoint(db, installation.keys.auditChain))?.text ?? '';
 
-test('passwords, API keys, passkeys, second factors and webhooks stay valid, and sessions end', async () => {
+const tags = { tags: ['asvs:11.2.2'] };
+
+test('passwords, API keys, passkeys, second factors and webhooks stay valid, and sessions end', tags, async () => {
   await using installation = await newRotatable();
   const checkpoints: string[] = [];
   const before = await installation.run(async (app) => {
