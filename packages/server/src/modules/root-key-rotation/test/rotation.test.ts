@@ -14,7 +14,10 @@ import { addPasskey, tryPasskey } from '../../../../test-kit/passkeys.ts';
 import { until } from '../../../../test-kit/until.ts';
 import { test } from '../../../../test-kit/app-on-each-database.ts';
 import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
-import { isRootKeyChanged } from '../../../foundation/database/root-key-changed.ts';
+import { isRootKeyChanged, RootKeyChangedError } from '../../../foundation/database/root-key-changed.ts';
+import { createLog } from '../../../foundation/log.ts';
+import { announce } from '../../../app/announce.ts';
+import { Minutes } from '../../overview/minutes.ts';
 import { sql } from '../../../foundation/database/sql.ts';
 import { findCheckpoints } from '../../audit/chain.ts';
 import { takeCheckpoint } from '../../audit/checkpoint.ts';
@@ -184,7 +187,13 @@ test('a process that opened the database before the rotation does not start afte
   const opened = await installation.start();
   await opened.service.stop();
   await installation.rotate();
-  await assert.rejects(opened.service.services.minutes.write(), isRootKeyChanged);
+  const { db, clock } = opened;
+  const { masterKeyId } = opened.installation.rootKeys;
+  const sources = { results: {}, signIns: {}, hashes: () => ({}), verificationMs: { counts: [] } };
+  const minutes = new Minutes({ db, clock, version: '1.0.0', masterKeyId, rootKeyVersion: 1, sources });
+  const log = createLog('fatal', { write: () => undefined });
+  await assert.rejects(announce({ minutes }, opened.installation, log), RootKeyChangedError);
+  await assert.rejects(minutes.write(), isRootKeyChanged);
   await opened.db.close();
 });
 
