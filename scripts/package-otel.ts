@@ -1,6 +1,6 @@
 /**
- * `npm run package:otel -- <new folder>`: builds the npm package `@keyreeve/otel` from its sources: JavaScript with the lines of the
- * sources. It exports nothing, so it has no declarations. Node refuses to strip types below `node_modules`.
+ * `npm run package:otel -- <new folder>`: builds the npm package `@keyreeve/otel` from its sources: JavaScript with the lines of
+ * the sources. It exports nothing, so it has no declarations. Node refuses to strip types below `node_modules`.
  */
 import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';

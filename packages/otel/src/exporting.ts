@@ -15,9 +15,9 @@ import { RecordedSpan } from './readable-span.ts';
 import { readSettings } from './settings.ts';
 import { warn } from './warning.ts';
 
-/** A service that stops waits no longer for the collector. */
 /** Less than the 512 of the SDK: the objects of an export then fit into the young generation of the garbage collector. */
 const maxExportBatchSize = 128;
+/** The longest time that a stopping service waits for the collector. */
 const stopMsMax = 1_000;
 
 /** @returns a function that sends the waiting spans and ends the exporter; undefined if the package is disabled */

@@ -1,6 +1,6 @@
 /**
- * What a revocation check from outside does with its credential: creates, lists and deletes canary keys, and asks instances
- * which version they are.
+ * What a revocation check from outside does with its credential: creates, lists and deletes canary keys, and reads the
+ * versions of the instances.
  */
 import { monotonicMs } from '../src/foundation/clock.ts';
 import type { KeySession } from './account-session.ts';

@@ -29,7 +29,7 @@ export interface OutsideWorkloadOptions {
   readonly timeoutMs?: number;
 }
 
-/** What the check learns about an instance besides verifications. */
+/** What the check records about an instance besides verifications. */
 export interface Observed {
   readonly processes: Map<string, ProcessDescription>;
   /** The instance's clock minus that of this machine, in milliseconds, accurate to half of a round trip. */
@@ -51,7 +51,7 @@ const loopsMax = 4;
 /** Together they have fewer keys than an account may have by default. */
 const scenariosMax = 16;
 const probesMax = 24;
-/** Preparation and removal, and the time in which a clock is believed to be right. */
+/** Time for preparation and removal, and the tolerated difference of the clocks. */
 const marginSeconds = 60;
 const pauseMs = 50;
 
@@ -198,7 +198,7 @@ export class OutsideWorkload {
       try {
         const response = await instance.send(request);
         if (method.read(response, [key])[0] === 'accepted') return undefined;
-        return `${name} returns ${response.status} for a new canary key: is another program between, or has the instance another database?`;
+        return `${name} returns ${response.status} for a new canary key: is another program in front of the instance, or does the instance use another database?`;
       } catch (error) {
         return `${name} cannot verify a canary key: ${messageOf(error)}`;
       }

@@ -123,7 +123,7 @@ async function authenticateManagementKey(
 }
 
 /**
- * Limits of the credential do not exist, and it has no limits of an account.
+ * The limits of the credential and of its account do not apply.
  * @throws DomainError `invalid_service_key`, `ambiguous_credentials`
  */
 async function authenticateCanary(

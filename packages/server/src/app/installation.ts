@@ -1,7 +1,7 @@
 /**
- * Opens an installation: its database, its master key and its root keys. A master key is created only for a new SQLite database, because a
- * new key for an existing database would invalidate every credential in it. An empty database is initialised only if there is
- * no trace of an earlier installation.
+ * Opens an installation: its database, its master key and its root keys. A master key is created only for a new SQLite
+ * database, because a new key for an existing database would invalidate every credential in it. An empty database is
+ * initialised only if there is no trace of an earlier installation.
  */
 import { existsSync, statSync } from 'node:fs';
 import type { Clock } from '../foundation/clock.ts';

@@ -25,7 +25,7 @@ export async function masterKeyChecks(reader: Reader, now: number): Promise<Mast
   if (!current) return [];
   const age = (since: number): string => plural(Math.max(0, Math.floor((now - since) / dayMs)), 'day');
   if (!next) return [{ name, state: 'ok', detail: `${current.id}, ${age(current.createdAt)} old` }];
-  const detail = `a rotation is unfinished since ${toInstant(next.createdAt)}: ${current.id} (${age(current.createdAt)} old) and ${next.id} open the installation; restart every instance with ${next.id} and run \`keyreeve master-key rotate --finish\``;
+  const detail = `a rotation has been unfinished since ${toInstant(next.createdAt)}: ${current.id} (${age(current.createdAt)} old) and ${next.id} open the installation; restart every instance with ${next.id} and run \`keyreeve master-key rotate --finish\``;
   return [{ name, state: now - next.createdAt > rotationDaysMax * dayMs ? 'warning' : 'note', detail }];
 }
 

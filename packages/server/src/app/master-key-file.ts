@@ -1,6 +1,6 @@
 /**
  * Files of master keys: reading, creation, and the rotation of the file beside an SQLite database. Each step of a rotation
- * leaves a file in place that opens the installation, because both master keys do so meanwhile.
+ * leaves a file in place that opens the installation, because both master keys open it during the rotation.
  */
 import { randomBytes } from 'node:crypto';
 import { existsSync, linkSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -91,7 +91,7 @@ export async function putInPlace(path: string, file: string, config: Config): Pr
 }
 
 /**
- * Removes kept files of master keys that open the installation no longer, and drafts of killed commands.
+ * Removes kept files of master keys that no longer open the installation, and drafts of killed commands.
  * @param current id of the master key that opens it
  */
 export async function removeKept(path: string, current: string, config: Config): Promise<void> {
@@ -108,7 +108,7 @@ export async function removeKept(path: string, current: string, config: Config):
 const idOfFile = (path: string, config: Config): string | undefined =>
   existsSync(path) ? masterKeyIdOf(readMasterKey(path, config)) : undefined;
 
-/** Keeps a file that a command of root creates readable to the service. */
+/** Makes a file that root creates with a command readable to the service. */
 async function giveToOwnerOf(path: string, created: string): Promise<void> {
   if (process.getuid?.() !== 0) return;
   const { uid, gid } = await stat(path);

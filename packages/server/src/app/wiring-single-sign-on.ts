@@ -50,7 +50,7 @@ export function wireSingleSignOn(
     operator: operatorName(config.mailFrom, publicUrl),
     defaultLanguage: config.language,
     onFailed: (reason, error) => {
-      // Strangers can cause these without limit. The request has a line of its own.
+      // Any client can cause these without limit. The request has a log line of its own.
       const level = reason === 'expired' || reason === 'too_many_attempts' ? 'debug' : 'warn';
       log?.[level]({ event: 'single_sign_on_failed', reason, err: (error as DomainError).cause ?? error });
     },

@@ -27,7 +27,7 @@ const warning =
 const notRecorded = (reason: string): string =>
   `keyreeve: the backup is complete, but its time could not be recorded for the metrics: ${reason}\n`;
 
-/** Without this backup, there would be none after a return to an earlier version. */
+/** Only a warning: after a return to an earlier version, an incomplete backup is better than none. */
 const incomplete = (reason: string): string =>
   `keyreeve: ${reason}: the backup lacks the others. Make backups with the version that migrated it\n`;
 

@@ -19,7 +19,7 @@ const hoursDefault = limits.canaryCredentialSeconds / 3_600;
 
 const description = `Issue a credential for the revocation check from outside the cluster.
 
-Needs the database and the master key; the check itself does not. The credential creates, verifies and deletes canary keys, and nothing else. Standard output has only the credential.`;
+This command needs the database and the master key; the check itself does not. The credential creates, verifies and deletes canary keys, and nothing else. Standard output has only the credential.`;
 
 export function addCredentialCommand(parent: CliCommand): void {
   parent

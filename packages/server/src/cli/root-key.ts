@@ -54,7 +54,7 @@ function describe(result: RotationResult, isDryRun: boolean): string {
     head,
     `  ended: ${plural(sessionsEnded, 'session')}, ${plural(shortLivedSecretsEnded, 'short-lived secret')}`,
     `  revoked: ${plural(signingKeysRevoked, 'signing key')}`,
-    `  deleted: ${plural(oneTimeCodesDeleted, 'one-time code')}, ${plural(undoCodesVoided, 'code')} that undo an email change`,
+    `  deleted: ${plural(oneTimeCodesDeleted, 'one-time code')}, ${plural(undoCodesVoided, 'undo code')} of email changes`,
     `  sealed again: ${plural(valuesResealed, 'secret')}`,
     ...(isDryRun ? [] : [`  confirmed: ${plural(journalFiles, 'file')} of the deletion journal`]),
     ...(valuesUnreadable > 0 ? [`Secrets that were damaged before, and stay unusable: ${valuesUnreadable}.`] : []),

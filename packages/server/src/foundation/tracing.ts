@@ -82,7 +82,7 @@ export class Span implements SpanContext {
   readonly #kind: SpanKind;
   readonly #parentId: string | undefined;
   readonly #startedMs: number;
-  /** The monotonic clock at 1970. One value for a trace, so that a changed clock does not move its spans. */
+  /** The time at which the monotonic clock was 0. All spans of a trace use one value, so a changed clock does not move them. */
   readonly #zeroMs: number;
   readonly #attributes: Record<string, string | number> = {};
   readonly #links: SpanContext[] = [];
@@ -145,7 +145,7 @@ export class Span implements SpanContext {
   }
 }
 
-/** Measures `run` in a span, which fails with it. Without a parent, only runs it. */
+/** Calls `run` in a span, which is marked as failed if `run` fails. Without a parent, there is no span. */
 export async function inSpan<T>(
   parent: Span | undefined,
   { name, kind }: Pick<SpanStart, 'name' | 'kind'>,
@@ -163,7 +163,10 @@ export async function inSpan<T>(
   }
 }
 
-/** A read or commit that several requests share: a child of the first one's span, with links to all. Undefined without any. */
+/**
+ * A read or commit that several requests share: a child of the first one's span, with links to all.
+ * @returns undefined if none of the requests is recorded
+ */
 export function startShared(name: string, parents: readonly (Span | undefined)[]): Span | undefined {
   const recorded = parents.filter((parent) => parent !== undefined);
   if (recorded.length === 0) return undefined;

@@ -1,6 +1,6 @@
 /**
- * Preloaded into a command (`NODE_OPTIONS=--import`): kills the process before the call with the number TEST_KILL_AT, from 0, that
- * gives a file a name or removes one. A commit of the database is between two of these calls.
+ * Preloaded into a command (`NODE_OPTIONS=--import`). It counts the calls that give a file a name or remove one, from 0, and kills
+ * the process before call TEST_KILL_AT. A commit of the database is between two of these calls.
  */
 import fs from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';

@@ -71,7 +71,7 @@ test('the master key beside an SQLite database is replaced while two workers run
   const during = await succeeds(run('doctor'));
   assert.match(
     during,
-    new RegExp(`master key id +note +a rotation is unfinished since .*: ${oldId} .* and ${newId} open`),
+    new RegExp(`master key id +note +a rotation has been unfinished since .*: ${oldId} .* and ${newId} open`),
   );
   assert.equal(during.match(new RegExp(`^instance +note .* with the master key ${oldId}$`, 'gm'))?.length, 2);
   await before.stop();

@@ -82,7 +82,7 @@ test('a client that no trusted proxy has forwarded cannot switch on spans', asyn
   assert.deepEqual(spans.all, []);
 });
 
-test('with a ratio, a request of a stranger is in a new trace, and a trusted proxy can still decide against it', async () => {
+test('with a ratio, a request of an untrusted client is in a new trace, and a trusted proxy can still decide against it', async () => {
   await using app = await newApp({ environment: { KEYREEVE_TRACE_RATIO: '1' } });
   await using proxied = await newApp({ environment: { ...trusting, KEYREEVE_TRACE_RATIO: '1' } });
   using spans = new RecordedSpans();

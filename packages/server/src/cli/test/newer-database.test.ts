@@ -107,7 +107,7 @@ suite('a database that needs a newer program', () => {
     await run('account create you@example.com --generate');
     assert.equal((await run('backup --to before.gz')).stderr, '');
     await opened.db.transaction((tx) => tx.run(insertMigration, [newest + 1, newest]));
-    const reason = `keyreeve: the database has schema ${newest + 1}, of which this program knows the parts up to ${newest}`;
+    const reason = `keyreeve: the database has schema ${newest + 1}, of which this program supports only the parts up to ${newest}`;
     const { status, stderr } = await run('backup --to after.gz');
     const warning = `${reason}: the backup lacks the others. Make backups with the version that migrated it\n`;
     assert.deepEqual([status, stderr], [0, warning]);

@@ -7,9 +7,9 @@
  *     ! what it prints on standard error
  *     [exit 64]                               (left out when it is 0)
  *
- * `<ACCOUNT>`, `<KEY-ID>`, `<KEY>`, `<HINT>`, `<KID>`, `<MASTERKEY>`, `<PASSWORD>` and `<CHECKPOINT>` stand for what differs from run to run; `<KEY-2>` for another
- * of the same kind. A placeholder means the same text wherever it stands, in commands as well,
- * and two placeholders never mean the same. `<TIME>` is any time.
+ * `<ACCOUNT>`, `<KEY-ID>`, `<KEY>`, `<HINT>`, `<KID>`, `<MASTERKEY>`, `<PASSWORD>` and `<CHECKPOINT>` stand for what differs
+ * from run to run; `<KEY-2>` for another of the same kind. A placeholder means the same text wherever it stands, in commands
+ * as well, and two placeholders never mean the same. `<TIME>` is any time.
  * Two spaces or more stand for any such gap, because columns are as wide as ids are long. All else is literal.
  */
 import { spawn } from 'node:child_process';

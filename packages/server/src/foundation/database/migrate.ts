@@ -137,7 +137,7 @@ export async function describeNewerSchema(db: Reader & Pick<Db, 'dialect'>): Pro
   const newest = newestSchema(db.dialect);
   const { version } = await findSchemaState(db);
   return version > newest
-    ? `the database has schema ${version}, of which this program knows the parts up to ${newest}`
+    ? `the database has schema ${version}, of which this program supports only the parts up to ${newest}`
     : undefined;
 }
 

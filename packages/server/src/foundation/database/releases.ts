@@ -2,7 +2,7 @@
 
 interface Release {
   readonly name: string;
-  /** The newest schema that it knows. */
+  /** The newest schema that it supports. */
   readonly schema: number;
 }
 

@@ -5,7 +5,7 @@ import { BackupError, type BackupHeader, type StoredRootKey } from './format.ts'
 import { damaged, readHeader } from './read-backup.ts';
 
 /**
- * @param schemaNewest the newest schema that this program knows
+ * @param schemaNewest the newest schema that this program supports
  * @param current the root keys of the database to restore to. If the backup is of the same installation, they open it,
  *   whatever the master key was at that time
  * @throws BackupError if the master key does not open the backup, Error of the file system

@@ -155,7 +155,7 @@ async function assertNoInstanceTx(tx: Transaction, { clock }: RestoreOptions): P
   if (running.length === 0) return;
   const ids = running.map(({ id }) => id).join(', ');
   throw new BackupError(
-    `the database is of another installation than the backup, and instances of it run: ${ids}; stop the service. An instance that was killed counts as running for 3 minutes`,
+    `the database and the backup are of different installations, and instances use the database: ${ids}; stop the service. An instance that was killed counts as running for 3 minutes`,
   );
 }
 

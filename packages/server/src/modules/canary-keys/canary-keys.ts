@@ -3,8 +3,8 @@
  * key of a service account of its own, without managers: its canary keys are the other keys of that account.
  *
  * Credential and canary keys are limited to one IP address that no client has, and that only instances of the installation can
- * compute. So no proxy and no service accepts them, also not an earlier version; requests with the credential are verified with
- * that address.
+ * compute. So no proxy and no service accepts them, even with an earlier version of Keyreeve. Requests with the credential are verified
+ * with that address.
  */
 import { limits } from '@keyreeve/contract';
 import { toInstant, type Clock } from '../../foundation/clock.ts';
@@ -139,8 +139,8 @@ export class CanaryKeys {
 }
 
 /**
- * An address of the discard-only prefix 100::/64 (RFC 6666), from which no packet comes. Its last 64 bits are a MAC: a client
- * whose proxy believes its X-Forwarded-For cannot name it.
+ * An address of the discard-only prefix 100::/64 (RFC 6666), from which no packet comes. Its last 64 bits are a MAC, so a client
+ * behind a proxy that trusts the X-Forwarded-For of its clients cannot send it.
  */
 function canaryAddressOf(hash: KeyedHash): string {
   const bits = hash.mac('IP address of canary keys').toString('hex').slice(0, 16);

@@ -6,7 +6,7 @@ import { route, type Route } from '../../http/route.ts';
 import { keyIdOf } from '../api-keys/key-request.ts';
 import type { CanaryKeys } from './canary-keys.ts';
 
-/** What the credential may learn about the process that answers. */
+/** What the credential can read about the process that answers. */
 export interface CanaryInstance {
   readonly id: string;
   readonly version: string;

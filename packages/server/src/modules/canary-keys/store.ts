@@ -18,7 +18,7 @@ const canaryKeys = `select k.id, k.nickname, k.expires_at as "expiresAt", k.crea
    where a.id = $1 and k.addresses = $2 and k.scopes = '' and k.expires_at is not null`;
 const listKeys = sql<CanaryKeyRow>('list_canary_keys', `${canaryKeys} order by k.created_at, k.id`);
 const selectKey = sql<CanaryKeyRow>('select_canary_key', `${canaryKeys} and k.id = $3`);
-// An account that a manager or a creator could use belongs to somebody, whatever its external id is.
+// An account with a creator or a manager is not the account of a credential, whatever its external id is.
 const listAccounts = sql<{ id: string }>(
   'list_old_canary_accounts',
   `select a.id from service_accounts s join accounts a on a.pk = s.account_pk

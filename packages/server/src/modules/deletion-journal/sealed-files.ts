@@ -85,7 +85,7 @@ export async function makeFolder(folder: string): Promise<void> {
   if (first !== undefined) await giveToOwnerOf(dirname(first), folder);
 }
 
-/** Keeps files that a command of root creates readable to the service. */
+/** Makes files that root creates with a command readable to the service. */
 export async function giveToOwnerOf(folder: string, path: string): Promise<void> {
   if (process.getuid?.() !== 0) return;
   const { uid, gid } = await stat(folder);

@@ -72,7 +72,7 @@ export async function startRotation(
 }
 
 export interface Ended {
-  /** Of the master key that opens the installation no longer; undefined if no rotation was unfinished. */
+  /** Of the master key that no longer opens the installation; undefined if no rotation was unfinished. */
   readonly removedId: string | undefined;
   /** Whether no file of the database contains the removed wrapping any more. If not, the caller can repeat the step. */
   readonly isErased: boolean;

@@ -1,6 +1,6 @@
 /**
- * How many keys an account may create in a minute, and its management keys or its canary credential in an hour. Counted in the transaction that
- * creates the key.
+ * How many keys an account may create in a minute, and its management keys or its canary credential in an hour. They are
+ * counted in the transaction that creates the key.
  */
 import { limits } from '@keyreeve/contract';
 import type { KeyedHash } from '../../foundation/crypto/keyed-hash.ts';

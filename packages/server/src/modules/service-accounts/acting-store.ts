@@ -85,8 +85,8 @@ export const isManagedBy = async (
 ): Promise<boolean> => (await reader.get(selectManaged, [accountId, managerId])) !== undefined;
 
 /**
- * Locks a management key or a canary credential, and its account, unless the key is no longer valid: also if the secret that was presented has ended,
- * or if the key has other IP ranges than at its verification.
+ * Locks a management key or a canary credential, and its account, if the key is still valid. It is not if the secret that was
+ * presented has ended, or if the key has other IP ranges than at its verification.
  * @returns whether it is valid
  */
 export const lockCallingKeyTx = async (

@@ -65,7 +65,7 @@ onEachDatabase('a database of another installation is replaced only while no ins
   const before = await contentsOf(other.db);
   await assert.rejects(
     restore(other.db, path, accepting),
-    /of another installation than the backup, and instances of it run: ins_other; stop the service/,
+    /of different installations, and instances use the database: ins_other; stop the service/,
   );
   assert.deepEqual(await contentsOf(other.db), before);
   await run(later - 180_001);

@@ -185,7 +185,7 @@ test('other credentials are not accepted on the routes of canary keys', { tags: 
   assertRejected(await app.call('GET', '/auth/canary-keys', { headers: twice }), 'ambiguous_credentials');
 });
 
-test('nobody else grants the scope of credentials', { tags: ['asvs:8.2.1'] }, async () => {
+test('only the command for credentials grants their scope', { tags: ['asvs:8.2.1'] }, async () => {
   await using app = await newCanaryApp();
   const { id } = await app.createAccount();
   const { apiKeys, keyChanges } = app.service.services;

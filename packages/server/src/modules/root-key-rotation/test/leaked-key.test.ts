@@ -313,7 +313,7 @@ test('it forges no entry of the deletion journal, and entries from before stay',
     await new JournalFile(folder, leaked).append([{ kind: 'account', id: 'acc_forged', at: installation.clock.now() }]);
     assert.deepEqual(await idsIn(folder, keys, damage), known);
     assert.match(damage.map(({ message }) => message).join(), /earlier root key after its rotation/);
-    // A forged position from before the rotation is not believed.
+    // A forged position from before the rotation is not accepted.
     await writePosition(folder, leaked, { event: 1_000_000, mark: '', at: installation.clock.now() });
     assert.notEqual((await readPosition(folder, keys))?.event, 1_000_000);
   });
