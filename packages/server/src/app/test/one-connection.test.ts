@@ -7,6 +7,7 @@ import { after as afterAll, test, type TestContext } from 'node:test';
 import { Pool } from 'pg';
 import { allRoutes, publicKeyExample, type RouteContract } from '@keyreeve/contract';
 import { sql } from '../../foundation/database/sql.ts';
+import { canaryRequests } from './canary-requests.ts';
 import { consoleRequests } from './console-requests.ts';
 import { passkeyRequests } from './passkey-requests.ts';
 import { webhookRequests } from './webhook-requests.ts';
@@ -314,6 +315,7 @@ const requests: Readonly<Record<string, Send>> = {
     return client.post('/auth/first-administrator', { code, email: newEmail(), password });
   },
   ...webhookRequests(newEmail),
+  ...canaryRequests,
   forward: async ({ client: { app } }) => {
     const { key } = await newTarget(app, newEmail());
     return app.call('GET', '/auth/forward', { headers: bearer(key) });

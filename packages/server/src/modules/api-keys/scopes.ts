@@ -57,7 +57,7 @@ export function validateScopes(
     }
     if (scope.startsWith(reservedPrefix) && scope !== canaryScope && scope !== verifyScope && scope !== manageScope) {
       throw new DomainError('scope_invalid', {
-        detail: `${scope} is not a scope of Keyreeve; its scopes are ${verifyScope}, ${manageScope} and ${canaryScope}.`,
+        detail: `${scope} is not a scope of Keyreeve; its scopes are ${verifyScope} and ${manageScope}.`,
       });
     }
   }
