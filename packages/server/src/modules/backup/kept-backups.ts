@@ -1,8 +1,11 @@
 /**
  * A folder with the newest backups of an installation. Backups are counted, so no jump of a clock deletes more of them. Only
- * files are deleted whose name and header are those of a backup of this installation, and old drafts with such a name.
+ * files are counted and deleted whose name and header are those of a backup of this installation, and old drafts are deleted.
+ *
+ * The name ends in a MAC. A planted file therefore has no name that counts, unless a backup had it, and so takes the place of no
+ * backup: a name of a deleted backup has an earlier time than the backups that stay.
  */
-import { randomBytes } from 'node:crypto';
+import { randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Dirent } from 'node:fs';
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -37,12 +40,29 @@ const stampOf = (instant: string): string => instant.replaceAll(/[-:]/g, '');
 /** The first digits of what the header contains: installations can share a folder. */
 const prefixOf = ({ check }: InstallationKeys): string => `keyreeve-${check.toString('hex').slice(0, 8)}-`;
 
-/** A random end, because two commands can start in the same millisecond. */
-const nameEnd = /^-[0-9a-f]{4}\.gz$/;
+const macBytes = 8;
+/** Random digits, because two commands can start in the same millisecond, then the MAC of the name before it. */
+const nameEnd = /-[0-9a-f]{4}-(?<mac>[0-9a-f]{16})\.gz$/;
+
+/** Longer than the digests of whole backups, whose MACs have the same key. */
+const macOf = ({ backup }: InstallationKeys, start: string): Buffer =>
+  backup.mac(`name of a backup: ${start}`).subarray(0, macBytes);
 
 /** @param madeAt milliseconds since 1970, the time in the header */
-export const newBackupName = (keys: InstallationKeys, madeAt: number): string =>
-  `${prefixOf(keys)}${stampOf(toInstant(madeAt))}-${randomBytes(2).toString('hex')}.gz`;
+export function newBackupName(keys: InstallationKeys, madeAt: number): string {
+  const start = `${prefixOf(keys)}${stampOf(toInstant(madeAt))}-${randomBytes(2).toString('hex')}`;
+  return `${start}-${macOf(keys, start).toString('hex')}.gz`;
+}
+
+/** @returns the time in the name; undefined unless {@link newBackupName} has made the name with the same keys */
+function stampIn(name: string, keys: InstallationKeys): string | undefined {
+  const end = nameEnd.exec(name);
+  const mac = end?.groups?.['mac'];
+  if (!end || mac === undefined) return;
+  const start = name.slice(0, -`-${mac}.gz`.length);
+  if (!timingSafeEqual(Buffer.from(mac, 'hex'), macOf(keys, start))) return;
+  return name.slice(prefixOf(keys).length, end.index);
+}
 
 /** @throws BackupError unless the folder exists: a new one would hide that a disk is not mounted */
 export async function assertFolder(path: string): Promise<void> {
@@ -87,26 +107,27 @@ export async function pruneBackups(
 /** @returns oldest first */
 async function findBackups(folder: string, files: readonly Dirent[], keys: InstallationKeys): Promise<FoundBackup[]> {
   const found: FoundBackup[] = [];
-  for (const { name } of files.filter((entry) => entry.name.endsWith('.gz'))) {
+  for (const { name } of files) {
     const path = join(folder, name);
-    const stamp = await stampIn(path, keys);
-    const start = prefixOf(keys) + stamp;
-    if (stamp !== undefined && name.startsWith(start) && nameEnd.test(name.slice(start.length)))
-      found.push({ path, stamp });
+    const stamp = stampIn(name, keys);
+    if (stamp !== undefined && (await hasHeader(path, keys, stamp))) found.push({ path, stamp });
   }
   // Commands that run at the same time need the same order, also of backups with the same time.
   return found.toSorted((one, other) => (one.path < other.path ? -1 : 1));
 }
 
-/** @returns undefined for a file that is no backup of this installation, and one that another command has deleted */
-async function stampIn(path: string, keys: InstallationKeys): Promise<string | undefined> {
+/** @returns false for a file that is no backup of this installation and time, and for one that another command has deleted */
+async function hasHeader(path: string, keys: InstallationKeys, stamp: string): Promise<boolean> {
   try {
     // A newer program can have made it, before a downgrade.
-    const { installation, madeAt }: Partial<BackupHeader> = await readHeader(path, Number.POSITIVE_INFINITY);
-    if (installation !== keys.check.toString('hex')) return;
-    return madeAt === undefined ? undefined : stampOf(madeAt);
+    const { installation, madeAt }: Partial<Record<keyof BackupHeader, unknown>> = await readHeader(
+      path,
+      Number.POSITIVE_INFINITY,
+    );
+    return installation === keys.check.toString('hex') && typeof madeAt === 'string' && stampOf(madeAt) === stamp;
   } catch (error) {
-    if (error instanceof BackupError || (error instanceof Error && 'code' in error && error.code === 'ENOENT')) return;
+    if (error instanceof BackupError || (error instanceof Error && 'code' in error && error.code === 'ENOENT'))
+      return false;
     throw error;
   }
 }

@@ -4,7 +4,7 @@ import { copyFileSync, mkdirSync, readdirSync, readFileSync, symlinkSync, utimes
 import { basename, join } from 'node:path';
 import { test } from 'node:test';
 import { gunzipSync, gzipSync } from 'node:zlib';
-import { hourMs } from '../../../foundation/clock.ts';
+import { hourMs, toInstant } from '../../../foundation/clock.ts';
 import { deriveKeys, type InstallationKeys } from '../../../foundation/crypto/master-key.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
@@ -30,7 +30,7 @@ const prune = (folder: string, path: string, keep: number) =>
 test('the name of a backup has its installation and its time in UTC', () => {
   assert.match(
     newBackupName(keys, Date.UTC(2026, 10, 21, 3, 4, 5, 6)),
-    /^keyreeve-[0-9a-f]{8}-20261121T030405\.006Z-[0-9a-f]{4}\.gz$/,
+    /^keyreeve-[0-9a-f]{8}-20261121T030405\.006Z-[0-9a-f]{4}-[0-9a-f]{16}\.gz$/,
   );
   assert.notEqual(newBackupName(keys, now), newBackupName(otherKeys, now));
 });
@@ -75,6 +75,34 @@ test('files that are not backups of this installation by name and header stay', 
   const newest = await backUp(opened.db, at, now + 9);
   assert.deepEqual(await prune(at, newest, 1), { deleted: [oldest], kept: 1, inFuture: undefined });
   assert.deepEqual(readdirSync(at).toSorted(), [...others, basename(newest)].toSorted());
+});
+
+test('planted files take the place of no backup, and cause no failure', async () => {
+  await using opened = await databases['sqlite']!();
+  using folder = newTempFolder();
+  const { path: at } = folder;
+  const removed = await backUp(opened.db, at, now - 1);
+  const older = await backUp(opened.db, at, now);
+  const newest = await backUp(opened.db, at, now + 1);
+  const [header = ''] = gunzipSync(readFileSync(newest)).toString().split('\n');
+  const plant = (name: string, change: Record<string, unknown>): void =>
+    writeFileSync(join(at, name), gzipSync(`${JSON.stringify({ ...JSON.parse(header), ...change })}\n`));
+  assert.deepEqual((await prune(at, newest, 2)).deleted, [removed]);
+  for (let ms = 2; ms < 6; ms++) {
+    const madeAt = toInstant(now + ms);
+    const stamp = madeAt.replaceAll(/[-:]/g, '');
+    // The MAC of another name, and a name without one.
+    plant(basename(newest).replace(/\d{8}T[^Z]*Z/, stamp), { madeAt });
+    plant(basename(newest).replace(/\d{8}T.*/, `${stamp}-0123.gz`), { madeAt });
+  }
+  // A time in the future would stop the deletion of backups.
+  plant(basename(newest).replace(/\d{8}T/, '29990101T'), { madeAt: '2999-01-01T00:00:00.000Z' });
+  // The name of a deleted backup, with a header that has its time.
+  plant(basename(removed), { madeAt: toInstant(now - 1) });
+  for (const [index, madeAt] of [5, null, {}, 'yesterday'].entries())
+    plant(newBackupName(keys, now + 10 + index), { madeAt });
+  assert.deepEqual(await prune(at, newest, 2), { deleted: [removed], kept: 2, inFuture: undefined });
+  assert.deepEqual(await prune(at, newest, 1), { deleted: [older], kept: 1, inFuture: undefined });
 });
 
 test('a backup stays while a newer one is made at the same time', async () => {
