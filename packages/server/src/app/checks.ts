@@ -45,9 +45,9 @@ export const runtimeCheck = (): Check => ({
 });
 
 /** Without the database. */
-export const configurationChecks = (config: Config): Check[] => [
+export const configurationChecks = async (config: Config): Promise<Check[]> => [
   ...checkMasterKey(config),
-  ...checkDisks(config),
+  ...(await checkDisks(config)),
   ...checkExposure(config),
   ...checkMail(config),
   ...checkWorkers(config),
@@ -77,7 +77,7 @@ export async function installationChecks(installation: CheckedInstallation): Pro
 
 /** What the overview reports of the checks; it has items of its own for jobs and signing keys. @throws DomainError `unavailable` */
 export const findingsOf = async (installation: Pick<CheckedInstallation, 'config' | 'db'>): Promise<Finding[]> =>
-  [...(await databaseChecks(installation)), ...configurationChecks(installation.config)].flatMap(
+  [...(await databaseChecks(installation)), ...(await configurationChecks(installation.config))].flatMap(
     ({ name, state, detail }) => (state === 'warning' || state === 'failed' ? [{ name, state, detail }] : []),
   );
 

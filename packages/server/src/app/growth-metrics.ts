@@ -4,7 +4,7 @@ import type { Db } from '../foundation/database/db.ts';
 import { databaseBytes } from '../foundation/database/size.ts';
 import { findRetentionState } from '../modules/audit-retention/store.ts';
 import type { Config } from './config.ts';
-import { disksOf, freeBytes } from './disk-check.ts';
+import { hasDisks, readDisks } from './disk-check.ts';
 import { addGauge, type Sample } from './metric-kinds.ts';
 import { countKeptEvents, cutTimeOf, listCuts } from '../modules/audit/cut-store.ts';
 
@@ -46,7 +46,7 @@ export function collectGrowth(registry: Registry, { db, config }: GrowthSources)
       'When the last run of the retention began; 0 before the first one and after one that failed',
       async () => ((await findRetentionState(db))?.runAt ?? 0) / 1_000,
     );
-  if (disksOf(config).length > 0)
+  if (hasDisks(config))
     addGauge(registry, {
       name: 'keyreeve_disk_free_bytes',
       help: 'Free space on the disks of the embedded database and the deletion journal',
@@ -55,11 +55,8 @@ export function collectGrowth(registry: Registry, { db, config }: GrowthSources)
     });
 }
 
-/** A disk that fails must not make the scrape fail. */
-function freeOf(config: GrowthSources['config']): Sample[] {
-  try {
-    return disksOf(config).map(({ content, folder }) => ({ labels: { content }, value: freeBytes(folder) }));
-  } catch {
-    return [];
-  }
-}
+/** A disk that does not respond has no value, and does not make the scrape fail. */
+const freeOf = async (config: GrowthSources['config']): Promise<Sample[]> =>
+  (await readDisks(config)).flatMap(({ content, state }) =>
+    state ? [{ labels: { content }, value: state.freeBytes }] : [],
+  );

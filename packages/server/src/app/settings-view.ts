@@ -24,7 +24,7 @@ export class SettingsView {
     const checks = [
       runtimeCheck(),
       ...(await installationChecks(this.#installation)),
-      ...configurationChecks(this.#installation.config),
+      ...(await configurationChecks(this.#installation.config)),
     ];
     return { version, settings: this.#settings, checks };
   }

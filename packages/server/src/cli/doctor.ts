@@ -40,7 +40,7 @@ export function doctorCommand(setStatus: SetStatus): Command {
       const config = readConfig(environment);
       const configuration = describeConfig(environment);
       const { schema, checks: ofInstallation } = await checkInstallation();
-      const checks = [runtimeCheck(), ...ofInstallation, ...configurationChecks(config)];
+      const checks = [runtimeCheck(), ...ofInstallation, ...(await configurationChecks(config))];
       const isHealthy = checks.every(({ state }) => state !== 'failed');
       const text = [
         table(
