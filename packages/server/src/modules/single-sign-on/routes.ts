@@ -58,8 +58,6 @@ const reasonsByCode: Partial<Record<contract.ErrorCode, ResultReason>> = {
   too_many_attempts: 'too_many_attempts',
   unavailable: 'unavailable',
   account_unverified: 'account_unverified',
-  // The person has lost the claim, but the account keeps the role.
-  last_administrator: 'role_missing',
   // The account has changed meanwhile.
   invalid_credentials: 'rejected',
 };

@@ -4,7 +4,9 @@ import type { ConsoleConfig, SessionView } from '@keyreeve/contract';
 import { test } from '../../../../test-kit/app-on-each-database.ts';
 import { newAdministrator, problemCode } from '../../../../test-kit/administrators.ts';
 import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
+import { AccountClient } from '../../../../test-kit/account-client.ts';
 import { ConsoleClient } from '../../../../test-kit/console-client.ts';
+import { Mailbox } from '../../../../test-kit/mailbox.ts';
 import { basic, newApp, operator, type TestApp } from '../../../../test-kit/new-app.ts';
 import { ada } from '../../../../test-kit/openid-provider.ts';
 import { newAppWithProvider, SingleSignOnClient } from '../../../../test-kit/single-sign-on.ts';
@@ -174,6 +176,41 @@ test('a disabled account cannot sign in', async () => {
   await app.service.services.accounts.disable(operator, account.id);
   const refused = await client.singleSignOn();
   assert.deepEqual([refused.status, titleOf(refused.text)], [403, 'Your account is disabled']);
+});
+
+test('a linked account with an unverified email address gets no role, and the page says so', async () => {
+  await using mailbox = await Mailbox.start();
+  await using both = await newAppWithProvider({ environment: { ...mailbox.environment, KEYREEVE_SIGNUP: 'open' } });
+  const { app } = both;
+  const signUp = new AccountClient(app, mailbox);
+  await signUp.signUp('grace@example.com');
+  // The mail of the job that creates the account.
+  const code = await signUp.verificationCode('grace@example.com');
+  const { id } = await app.service.services.accounts.find('grace@example.com');
+  await app.service.services.singleSignOn?.identities.link(operator, id, ada.sub);
+  const client = new SingleSignOnClient(both);
+  const refused = await client.singleSignOn();
+  assert.deepEqual([refused.status, client.cookie], [403, undefined]);
+  assert.equal(titleOf(refused.text), 'The email address of your account is not verified');
+  const started = await client.start();
+  const german = await client.return(both.provider.authorize(started.location), started, 'de');
+  assert.equal(titleOf(german.text), 'Die E-Mail-Adresse Ihres Kontos ist nicht bestätigt');
+  assert.equal(await roleOf(app, 'grace@example.com'), 'user');
+  assert.equal((await signUp.verifyEmail(code)).status, 200);
+  assert.equal((await client.singleSignOn()).status, 303);
+  assert.equal((await client.session()).account.role, 'admin');
+});
+
+test('the last administrator who can sign in also loses the role with the claim, and gets the page', async () => {
+  await using both = await newAppWithProvider();
+  const { app, provider } = both;
+  const client = new SingleSignOnClient(both);
+  await client.singleSignOn();
+  provider.person = { ...ada, groups: [] };
+  const refused = await client.singleSignOn();
+  assert.deepEqual([refused.status, titleOf(refused.text)], [403, 'You are not an administrator']);
+  assert.equal(await roleOf(app, 'ada@example.com'), 'user');
+  assert.equal(await client.isSignedIn(), false);
 });
 
 test('of 16 concurrent first sign-ins of one person, all use one account', async () => {
