@@ -15,7 +15,8 @@ export const adminListKeys = {
   method: 'GET',
   path: '/admin/accounts/:id/api-keys',
   summary: 'List an account’s API keys',
-  description: 'Secrets are never listed.',
+  description:
+    'Secrets are never listed. The list has no pages: an account has at most `KEYREEVE_KEYS_PER_ACCOUNT_MAX` keys, 100 by default.',
   ...ofAccount,
   success: { status: 200, description: 'The keys, oldest first', schema: AdministeredKeys },
   errors: [...administratorErrors, 'account_not_found'],
