@@ -35,9 +35,10 @@ export class SecondFactorLimits {
     if (!enabled) return;
     const bucket = this.#bucket(target);
     const now = clock.now();
-    const assertAllowed = ({ count, blockedUntil }: store.Bucket): void => {
-      if (count > limits.secondFactorFailuresMax) throw tooManyAttempts(limits.loginPairDelaySecondsMax * 1000);
-      if (blockedUntil > now) throw tooManyAttempts(blockedUntil - now);
+    const delayMsMax = limits.loginPairDelaySecondsMax * 1000;
+    const assertAllowed = (counter: store.Bucket): void => {
+      if (counter.count > limits.secondFactorFailuresMax) throw tooManyAttempts(delayMsMax);
+      if (store.isBlocked(counter, now, delayMsMax)) throw tooManyAttempts(counter.blockedUntil - now);
     };
     const [row] = await store.readBuckets(db, [bucket]);
     assertAllowed(store.predictIncrement(row, now));

@@ -290,7 +290,8 @@ const isRecent = (signedIn: Row, now: number): signedIn is NonNullable<Row> =>
 
 /** @returns the counter @throws DomainError `too_many_attempts` */
 function assertUnblocked(counter: store.Bucket, now: number): store.Bucket {
-  if (counter.blockedUntil > now) throw tooManyAttempts(counter.blockedUntil - now);
+  if (store.isBlocked(counter, now, limits.loginPairDelaySecondsMax * 1000))
+    throw tooManyAttempts(counter.blockedUntil - now);
   return counter;
 }
 

@@ -3,6 +3,7 @@
  * so that a row discloses neither an email nor a client IP. One statement raises and reads a count, so that two requests
  * never get the same count.
  */
+import { hourMs } from '../../foundation/clock.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { sql, sqlMany } from '../../foundation/database/sql.ts';
 
@@ -16,6 +17,16 @@ export interface Bucket {
 /** How a count decays: it starts again when its window is over, or it falls by one each `leakMs`. Undefined: never. */
 export type Decay = { readonly windowMs: number } | { readonly leakMs: number } | undefined;
 
+/**
+ * A counter that is further in the future than this was raised while a clock was ahead. It starts again, and its block ends: else
+ * it would reject all attempts until that time. More than the difference between clocks of instances that run.
+ */
+export const aheadMsMax = hourMs;
+
+/** Whether an attempt has to wait. @param blockMsMax the longest block */
+export const isBlocked = ({ blockedUntil }: Bucket, now: number, blockMsMax: number): boolean =>
+  blockedUntil > now && blockedUntil <= now + blockMsMax + aheadMsMax;
+
 interface BucketRow extends Bucket {
   readonly touchedAt: number;
 }
@@ -26,21 +37,23 @@ const insertText = `insert into throttle_buckets (bucket, count, window_started_
 // An instance whose clock is behind must not make a counter look older.
 const touchedText = `touched_at = case when throttle_buckets.touched_at > $2 then throttle_buckets.touched_at else $2 end`;
 const returningText = `returning count, window_started_at as "windowStartedAt", blocked_until as "blockedUntil"`;
+const runningText = 'throttle_buckets.window_started_at > $3 and throttle_buckets.window_started_at <= $4';
 const incrementBucket = sql<Bucket>(
   'increment_throttle_bucket',
   `${insertText}
-     count = case when throttle_buckets.window_started_at > $3 then throttle_buckets.count + 1 else 1 end,
-     window_started_at = case when throttle_buckets.window_started_at > $3 then throttle_buckets.window_started_at else $2 end,
+     count = case when ${runningText} then throttle_buckets.count + 1 else 1 end,
+     window_started_at = case when ${runningText} then throttle_buckets.window_started_at else $2 end,
      ${touchedText}
    ${returningText}`,
 );
 const leakedText = `(case when $2 > throttle_buckets.window_started_at
   then cast(($2 - throttle_buckets.window_started_at) / $3 as bigint) else 0 end)`;
+const remainingText = `throttle_buckets.count > ${leakedText} and throttle_buckets.window_started_at <= $4`;
 const incrementLeakingBucket = sql<Bucket>(
   'increment_leaking_throttle_bucket',
   `${insertText}
-     count = case when throttle_buckets.count > ${leakedText} then throttle_buckets.count - ${leakedText} + 1 else 1 end,
-     window_started_at = case when throttle_buckets.count > ${leakedText}
+     count = case when ${remainingText} then throttle_buckets.count - ${leakedText} + 1 else 1 end,
+     window_started_at = case when ${remainingText}
        then throttle_buckets.window_started_at + ${leakedText} * $3 else $2 end,
      ${touchedText}
    ${returningText}`,
@@ -68,11 +81,15 @@ const deleteUntouchedRows = sql(
 export async function incrementTx(tx: Transaction, bucket: Buffer, now: number, decay?: Decay): Promise<Bucket> {
   const row =
     decay && 'leakMs' in decay
-      ? await tx.get(incrementLeakingBucket, [bucket, now, decay.leakMs])
-      : await tx.get(incrementBucket, [bucket, now, decay === undefined ? -1 : now - decay.windowMs]);
+      ? await tx.get(incrementLeakingBucket, [bucket, now, decay.leakMs, now + aheadMsMax])
+      : await tx.get(incrementBucket, [bucket, now, ...windowOf(decay, now)]);
   if (!row) throw new Error('an upsert returned no row');
   return row;
 }
+
+/** The window of a counter runs if it began after the first time, and not after the second one. */
+const windowOf = (decay: { readonly windowMs: number } | undefined, now: number): readonly [number, number] =>
+  decay === undefined ? [-1, Number.MAX_SAFE_INTEGER] : [now - decay.windowMs, now + aheadMsMax];
 
 export function blockTx(tx: Transaction, bucket: Buffer, until: number): void {
   tx.enqueue(blockBucket, [bucket, until]);
@@ -100,11 +117,12 @@ export function predictIncrement(row: Bucket | undefined, now: number, decay?: D
   if (!row) return fresh;
   if (decay && 'leakMs' in decay) {
     const leaked = Math.max(0, Math.floor((now - row.windowStartedAt) / decay.leakMs));
-    if (row.count <= leaked) return fresh;
+    if (row.count <= leaked || row.windowStartedAt > now + aheadMsMax) return fresh;
     const windowStartedAt = row.windowStartedAt + leaked * decay.leakMs;
     return { ...fresh, count: row.count - leaked + 1, windowStartedAt };
   }
-  const isRunning = decay === undefined || row.windowStartedAt > now - decay.windowMs;
+  const [after, until] = windowOf(decay, now);
+  const isRunning = row.windowStartedAt > after && row.windowStartedAt <= until;
   return isRunning ? { ...fresh, count: row.count + 1, windowStartedAt: row.windowStartedAt } : fresh;
 }
 
