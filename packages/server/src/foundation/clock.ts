@@ -25,6 +25,12 @@ export const expiryTime = (clock: Clock, readAt: number | null): number =>
 export const hourMs = 3_600_000;
 export const dayMs = 24 * hourMs;
 
+/**
+ * A stored time that is further in the future than this was written while a clock was ahead. More than the difference between
+ * the clocks of instances that run.
+ */
+export const aheadMsMax = hourMs;
+
 /** ISO 8601 in UTC with milliseconds. */
 export const toInstant = (ms: number): string => new Date(ms).toISOString();
 

@@ -20,7 +20,7 @@ import { redeemPasskeyTx, type PasskeyProof, type PasskeySignIns } from '../pass
 import { redeemProofTx, type FactorProof, type SecondFactors } from '../second-factors/second-factors.ts';
 import { findOwnAccount, type OwnRow } from '../self-service/store.ts';
 import * as sessions from '../sessions/console-store.ts';
-import { assertSessionValidTx, endSession } from '../sessions/store.ts';
+import { assertSessionValidTx, endSession, isInTime } from '../sessions/store.ts';
 import { describeClient, type Client } from '../tokens/start-session.ts';
 import type { MakeCredential, NewCredential, SignIns } from '../tokens/sign-ins.ts';
 import type { SessionCookie } from './cookie.ts';
@@ -141,7 +141,7 @@ export class ConsoleSessions {
     const { idleMs, maxMs } = this.#lifetimeOf(state.accountRole);
     const expiresAt = Math.min(state.expiresAt, state.createdAt + maxMs);
     const idleExpiresAt = Math.min(expiresAt, state.idleExpiresAt, state.rotatedAt + idleMs);
-    if (idleExpiresAt <= now) return undefined;
+    if (!isInTime({ createdAt: state.createdAt, idleExpiresAt, expiresAt }, now)) return undefined;
     accounts.revocations.unfinished.assertNone(state.accountId);
     const change = { id: presented.sessionId, tokenHash: presented.hash, now };
     const extended = Math.min(expiresAt, now + idleMs);

@@ -3,7 +3,7 @@
  * so that a row discloses neither an email nor a client IP. One statement raises and reads a count, so that two requests
  * never get the same count.
  */
-import { hourMs } from '../../foundation/clock.ts';
+import { aheadMsMax } from '../../foundation/clock.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { sql, sqlMany } from '../../foundation/database/sql.ts';
 
@@ -17,13 +17,7 @@ export interface Bucket {
 /** How a count decays: it starts again when its window is over, or it falls by one each `leakMs`. Undefined: never. */
 export type Decay = { readonly windowMs: number } | { readonly leakMs: number } | undefined;
 
-/**
- * A counter that is further in the future than this was raised while a clock was ahead. It starts again, and its block ends: else
- * it would reject all attempts until that time. More than the difference between clocks of instances that run.
- */
-export const aheadMsMax = hourMs;
-
-/** Whether an attempt has to wait. @param blockMsMax the longest block */
+/** Whether an attempt has to wait. A block from a clock that was ahead has no effect. @param blockMsMax the longest block */
 export const isBlocked = ({ blockedUntil }: Bucket, now: number, blockMsMax: number): boolean =>
   blockedUntil > now && blockedUntil <= now + blockMsMax + aheadMsMax;
 
@@ -87,7 +81,10 @@ export async function incrementTx(tx: Transaction, bucket: Buffer, now: number, 
   return row;
 }
 
-/** The window of a counter runs if it began after the first time, and not after the second one. */
+/**
+ * The window of a counter runs if it began after the first time, and not after the second one. A counter from a clock that was ahead
+ * starts again: it would reject all attempts until that time.
+ */
 const windowOf = (decay: { readonly windowMs: number } | undefined, now: number): readonly [number, number] =>
   decay === undefined ? [-1, Number.MAX_SAFE_INTEGER] : [now - decay.windowMs, now + aheadMsMax];
 

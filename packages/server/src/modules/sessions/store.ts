@@ -6,6 +6,7 @@ import { endSessionsTx } from '../accounts/session-epoch-store.ts';
 import { lockAdministrationTx } from '../accounts/store.ts';
 import type { AccountPrincipal, Principal } from '../../foundation/principal.ts';
 import { allInOrder } from '../../foundation/all-in-order.ts';
+import { aheadMsMax } from '../../foundation/clock.ts';
 import { recordEventTx, type AuditAction, type AuditEvent } from '../audit/audit.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { sql, sqlMany } from '../../foundation/database/sql.ts';
@@ -49,8 +50,22 @@ export interface SessionGeneration {
   readonly rotatedAt: number;
 }
 
+/**
+ * The times of a session that has not ended. One that began while a clock was ahead has ended: it would last until long after
+ * the correction.
+ * @param s the prefix of the columns
+ */
+const timesText = (now: string, s = ''): string =>
+  `${s}idle_expires_at > ${now} and ${s}expires_at > ${now} and ${s}created_at - ${aheadMsMax} <= ${now}`;
+
+/** As the condition of the statements. @param now milliseconds since 1970 */
+export const isInTime = (
+  { createdAt, idleExpiresAt, expiresAt }: Pick<SessionState, 'createdAt' | 'idleExpiresAt' | 'expiresAt'>,
+  now: number,
+): boolean => idleExpiresAt > now && expiresAt > now && createdAt - aheadMsMax <= now;
+
 /** A condition of a session; `$1` is the time. */
-export const isValid = `idle_expires_at > $1 and expires_at > $1 and exists (
+export const isValid = `${timesText('$1')} and exists (
   select 1 from accounts
   where accounts.pk = sessions.account_pk and accounts.session_epoch = sessions.account_epoch and accounts.disabled_at is null)`;
 
@@ -64,7 +79,7 @@ const insertText = `insert into sessions (id, account_pk, account_epoch, created
 const insertSession = sql('insert_session', { sqlite: insertText, postgres: `${insertText} for update` });
 const deleteEnded = sql(
   'delete_dead_sessions',
-  `delete from sessions where account_pk = (select pk from accounts where id = $1) and (account_epoch <> $2 or idle_expires_at <= $3 or expires_at <= $3)`,
+  `delete from sessions where account_pk = (select pk from accounts where id = $1) and (account_epoch <> $2 or not (${timesText('$3')}))`,
 );
 const deleteOldestText = (unlimited: string) =>
   `delete from sessions where id in (
@@ -84,7 +99,7 @@ const rotate = sql<SessionGeneration>(
 );
 const generationColumns = `s.created_at as "createdAt", s.generation, s.token_hash as "tokenHash", s.rotated_at as "rotatedAt"`;
 const validOf = (now: string, id: string): string =>
-  `s.id = ${id} and s.idle_expires_at > ${now} and s.expires_at > ${now}
+  `s.id = ${id} and ${timesText(now, 's.')}
      and a.session_epoch = s.account_epoch and a.disabled_at is null`;
 const selectValid = sqlMany<SessionGeneration>('select_live_session', {
   sqlite: `select a.id as "accountId", ${generationColumns}
@@ -115,7 +130,7 @@ const selectState = sqlMany<SessionState>('select_session_state', {
 // The same check in the transaction of a change. On PostgreSQL both rows are locked, in the order in which a sign-in locks
 // them. A concurrent end of the session waits, so no change commits after it.
 const lockValidText = `select s.id from accounts a join sessions s on s.account_pk = a.pk and s.account_epoch = a.session_epoch
-   where s.id = $1 and a.id = $2 and s.idle_expires_at > $3 and s.expires_at > $3 and a.disabled_at is null
+   where s.id = $1 and a.id = $2 and ${timesText('$3', 's.')} and a.disabled_at is null
      and not exists (select 1 from signing_keys where kid = $4 and revoked_at is not null) and ($5 = 0 or a.role = 'admin')`;
 const lockValid = sql<{ id: string }>('lock_live_session', {
   sqlite: lockValidText,
@@ -140,7 +155,7 @@ const keepSession = sql(
 const deleteOthers = sql<{ id: string; isValid: number }>(
   'delete_other_sessions',
   `delete from sessions where account_pk = (select pk from accounts where id = $1) and id <> $2
-   returning id, case when idle_expires_at > $3 and expires_at > $3
+   returning id, case when ${timesText('$3')}
      and account_epoch + 1 = (select session_epoch from accounts where accounts.pk = sessions.account_pk) then 1 else 0 end as "isValid"`,
 );
 const deleteAll = sql('delete_all_sessions', 'delete from sessions');

@@ -176,7 +176,7 @@ export class Tokens {
     if (!session || session.accountId !== claims.accountId) return { valid: false, code: 'not_found' };
     if (session.accountDisabledAt !== null) return { valid: false, code: 'disabled' };
     const now = clock.now();
-    const isLive = session.isCurrentEpoch === 1 && session.idleExpiresAt > now && session.expiresAt > now;
+    const isLive = session.isCurrentEpoch === 1 && store.isInTime(session, now);
     if (!isLive) return { valid: false, code: 'not_found' };
     this.#options.accounts.revocations.unfinished.assertNone(claims.accountId);
     const { accountRole: role, createdAt: signedInAt, mustEnrol } = session;

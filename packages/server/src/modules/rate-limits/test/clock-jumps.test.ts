@@ -1,6 +1,7 @@
 /** A clock that jumps neither locks an account out for long nor ends a limit early. */
 import assert from 'node:assert/strict';
 import { limits } from '@keyreeve/contract';
+import { aheadMsMax } from '../../../foundation/clock.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { codeOf, onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
@@ -12,7 +13,7 @@ import { signInLimitsOn } from './sign-ins.ts';
 
 const bucketHash = keys.throttleBucket;
 const attempt = { canonicalEmail: 'ada@example.com', clientIp: '192.0.2.1' };
-const tolerated = { seconds: store.aheadMsMax / 1000 };
+const tolerated = { seconds: aheadMsMax / 1000 };
 
 type Count = () => Promise<unknown>;
 
@@ -91,7 +92,7 @@ onEachDatabase(
         return counted;
       };
       await db.transaction(async (tx) => store.clearTx(tx, bucket));
-      assert.equal((await at(store.aheadMsMax)).count, 1);
+      assert.equal((await at(aheadMsMax)).count, 1);
       assert.equal((await at(0)).count, 2);
       assert.deepEqual({ ...(await at(-1)) }, { count: 1, windowStartedAt: now - 1, blockedUntil: 0 });
     }
