@@ -8,13 +8,13 @@ import { open, readdir, readFile, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { syncFolder } from '../../foundation/database/sync-folder.ts';
+import { giveToOwnerOf } from '../../foundation/file-owner.ts';
 import { linesOf } from '../../foundation/lines.ts';
 import { sealedLineBytesMax } from '../../foundation/sealed-line.ts';
 import { Chain } from './chain.ts';
 import { isListed, readEarlierFiles, type EarlierFiles } from './earlier-files.ts';
 import { changeKinds, isRevocation, type Revocation } from './revocation.ts';
 import {
-  giveToOwnerOf,
   headerOf,
   isPosition,
   makeFolder,
@@ -88,7 +88,7 @@ export class JournalFile {
     const path = join(this.#folder, `${this.#name}${this.#ending}`);
     const handle = await open(path, isNew ? 'ax' : 'a', 0o600);
     try {
-      if (isNew) await giveToOwnerOf(this.#folder, path);
+      if (isNew) await giveToOwnerOf(this.#folder, handle);
       await handle.appendFile(lines.map((line) => this.#chain.seal(line)).join(''));
       await handle.datasync();
     } finally {

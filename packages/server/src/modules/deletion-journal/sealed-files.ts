@@ -3,10 +3,11 @@
  * the journal's key.
  */
 import { randomBytes } from 'node:crypto';
-import { chown, mkdir, rename, stat, writeFile } from 'node:fs/promises';
+import { mkdir, rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { InstallationKeys } from '../../foundation/crypto/master-key.ts';
 import { syncFolder } from '../../foundation/database/sync-folder.ts';
+import { giveFolderToOwnerOf, writeNewFor } from '../../foundation/file-owner.ts';
 import { Chain } from './chain.ts';
 
 /** The keys that the lines are verified with. */
@@ -74,22 +75,14 @@ export async function writeSealed(
   const chain = new Chain(keys.deletionJournal);
   const draft = join(folder, `${name}.${randomBytes(8).toString('hex')}`);
   const text = [headerOf(keys, name), ...lines].map((line) => chain.seal(line)).join('');
-  await writeFile(draft, text, { flag: 'wx', mode: 0o600, flush: true });
-  await giveToOwnerOf(folder, draft);
+  await writeNewFor(folder, draft, text);
   await rename(draft, join(folder, name));
   await syncFolder(folder);
 }
 
 export async function makeFolder(folder: string): Promise<void> {
   const first = await mkdir(folder, { recursive: true, mode: 0o700 });
-  if (first !== undefined) await giveToOwnerOf(dirname(first), folder);
-}
-
-/** Makes files that root creates with a command readable to the service. */
-export async function giveToOwnerOf(folder: string, path: string): Promise<void> {
-  if (process.getuid?.() !== 0) return;
-  const { uid, gid } = await stat(folder);
-  await chown(path, uid, gid);
+  if (first !== undefined) await giveFolderToOwnerOf(dirname(first), folder);
 }
 
 export function undefinedIfMissing(error: unknown): undefined {
