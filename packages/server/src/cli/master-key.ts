@@ -1,27 +1,20 @@
 /** `keyreeve master-key …`: rotates the master key while instances run. */
+import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { processEnvironment, readConfig, type Config } from '../app/config.ts';
-import {
-  ensureNext,
-  fileBeside,
-  generateMasterKey,
-  keptOf,
-  putInPlace,
-  readMasterKey,
-  removeKept,
-} from '../app/master-key-file.ts';
+import { fileBeside, generateMasterKey, readMasterKey } from '../app/master-key-file.ts';
+import { MasterKeyFiles } from '../app/master-key-rotation-files.ts';
 import { systemClock } from '../foundation/clock.ts';
 import { FileExistsError } from '../foundation/complete-file.ts';
-import { masterKeyIdOf } from '../foundation/crypto/root-key.ts';
 import {
   cancelRotation,
   finishRotation,
-  masterKeysIn,
   RotationError,
   startRotation,
-  type RotationOptions,
+  withMasterKeys,
+  type BeforeRemoval,
 } from '../modules/master-key/rotation.ts';
 import { CliCommand } from './command.ts';
 import { UsageError } from './failure.ts';
@@ -67,31 +60,40 @@ async function rotate(options: RotateOptions): Promise<void> {
 }
 
 async function start({ newFile, generate = false, ...options }: RotateOptions, config: Config): Promise<void> {
-  const beside = newFile === undefined ? fileBeside(config) : undefined;
+  const files = newFile === undefined ? filesBeside(config) : undefined;
   const result = await withInstallation({}, async ({ installation: { db, rootKeys } }) => {
-    const file = beside === undefined ? await newFileOf(newFile, generate) : await nextBeside(beside, rootKeys);
+    const rotation = { db, clock: systemClock, rootKeys };
+    const previousMasterKeyId = rootKeys.masterKeyId;
+    if (files) {
+      const started = await startRotation(operator, rotation, (added) => files.newMasterKey(added));
+      // After the commit: both master keys open the installation now.
+      await withMasterKeys(db, (keys) => files.putAddedInPlace(started.masterKeyId, keys));
+      return { ...started, previousMasterKeyId, file: files.path };
+    }
+    const file = await newFileOf(newFile, generate);
     const newMasterKey = readMasterKey(file, config);
-    const isAdded = await startRotation(operator, { db, clock: systemClock, rootKeys }, newMasterKey).catch(
-      async (error: unknown) => {
-        // Nothing uses the generated file.
-        if (error instanceof RotationError && generate && beside === undefined) await rm(file);
-        throw error;
-      },
-    );
-    return { isAdded, masterKeyId: masterKeyIdOf(newMasterKey), previousMasterKeyId: rootKeys.masterKeyId, file };
+    const started = await startRotation(operator, rotation, () => newMasterKey).catch(async (error: unknown) => {
+      // Nothing uses the generated file.
+      if (error instanceof RotationError && generate) await rm(file);
+      throw error;
+    });
+    return { ...started, previousMasterKeyId, file };
   });
-  if (beside !== undefined) await putInPlace(beside, result.file, config);
-  const { isAdded, masterKeyId, previousMasterKeyId: previous } = result;
-  const file = beside ?? result.file;
+  const { isAdded, masterKeyId, previousMasterKeyId: previous, file } = result;
   const text = [
     `${isAdded ? 'Added' : 'An earlier call has added'} the master key ${masterKeyId}, which is in ${file}. The previous one is ${previous}. Both open the installation.`,
     'Next:',
-    beside === undefined
-      ? `  1. Restart every instance with the new master key: KEYREEVE_MASTER_KEY_FILE=${file}`
-      : `  1. Restart the service. The previous master key is in ${keptOf(beside, previous)}.`,
-    `  2. ${beside === undefined ? 'With the new master key, run' : 'Run'} \`keyreeve master-key rotate --finish\`.`,
+    files
+      ? `  1. Restart the service. The previous master key is in ${files.keptOf(previous)}.`
+      : `  1. Restart every instance with the new master key: KEYREEVE_MASTER_KEY_FILE=${file}`,
+    `  2. ${files ? 'Run' : 'With the new master key, run'} \`keyreeve master-key rotate --finish\`.`,
   ];
-  print(options, { ...result, file }, text.join('\n'));
+  print(options, result, text.join('\n'));
+}
+
+function filesBeside(config: Config): MasterKeyFiles | undefined {
+  const path = fileBeside(config);
+  return path === undefined ? undefined : new MasterKeyFiles(path, config);
 }
 
 /** @returns the file with the new master key */
@@ -108,29 +110,30 @@ async function newFileOf(given: string | undefined, generate: boolean): Promise<
   }
 }
 
-/** @returns the file with the new master key @throws RotationError if it is already in place */
-async function nextBeside(path: string, { masterKeyId, rows }: RotationOptions['rootKeys']): Promise<string> {
-  const [, next] = masterKeysIn(rows);
-  if (next?.id === masterKeyId)
-    throw new RotationError(
-      `the rotation to the master key ${next.id} is unfinished, and ${path} contains it; restart the service and run \`keyreeve master-key rotate --finish\`, or run \`keyreeve master-key rotate --cancel\``,
-    );
-  return ensureNext(path, next?.id);
-}
-
 async function finish(options: RotateOptions, config: Config): Promise<void> {
-  const removedId = await end(config, finishRotation);
+  const files = filesBeside(config);
+  const removedId = await end(config, finishRotation, (kept) => {
+    files?.putInPlace(kept.id);
+    files?.removeNext();
+  });
+  const kept = removedId === undefined ? undefined : files?.keptOf(removedId);
+  const previousFile = kept !== undefined && existsSync(kept) ? kept : null;
   const text =
     removedId === undefined
       ? nothingUnfinished
-      : `Removed the master key ${removedId}. It opens only copies of the database and backups from before now. Keep it in another place as long as you keep such backups; then delete it.`;
-  print(options, { removedMasterKeyId: removedId ?? null }, text);
+      : `Removed the master key ${removedId}. It opens only copies of the database and backups from before now. ${previousFile === null ? 'Keep it in another place as long as you keep such backups; then delete it.' : `It is in ${previousFile}. If you keep such backups, copy this file to another place. Then delete it here.`}`;
+  print(options, { removedMasterKeyId: removedId ?? null, previousFile }, text);
 }
 
 async function cancel(options: RotateOptions, config: Config): Promise<void> {
-  const beside = fileBeside(config);
-  if (beside !== undefined) await putBack(beside, config);
-  const removedId = await end(config, cancelRotation);
+  const files = filesBeside(config);
+  if (files) await putBack(files);
+  const removedId = await end(config, cancelRotation, (kept, removed) => {
+    // Again: another command may have put the new file in place meanwhile.
+    files?.putInPlace(kept.id);
+    files?.removeNext();
+    files?.removeCancelled(removed.id);
+  });
   const text =
     removedId === undefined
       ? nothingUnfinished
@@ -141,26 +144,27 @@ async function cancel(options: RotateOptions, config: Config): Promise<void> {
 const nothingUnfinished = 'No rotation is unfinished. The files of the database contain no removed wrapping.';
 
 /** @returns the id of the removed master key; undefined if no rotation was unfinished */
-async function end(config: Config, step: typeof finishRotation): Promise<string | undefined> {
-  const [ended, current] = await withInstallation({}, async ({ installation: { db, rootKeys } }) => [
-    await step(operator, { db, clock: systemClock, rootKeys }),
-    rootKeys.masterKeyId,
-  ]);
+async function end(
+  config: Config,
+  step: typeof finishRotation,
+  beforeRemoval: BeforeRemoval,
+): Promise<string | undefined> {
+  const ended = await withInstallation({}, ({ installation: { db, rootKeys } }) =>
+    step(operator, { db, clock: systemClock, rootKeys }, beforeRemoval),
+  );
   if (!ended.isErased)
     throw new RotationError(
       config.database.kind === 'sqlite'
         ? 'the master key was removed, but its wrapping is still in the write-ahead log of the database, because another process reads an earlier state; repeat the command when no backup runs'
         : 'the master key was removed, but its wrapping is still in the files of the database; repeat the command with the owner of the tables, when no backup runs',
     );
-  const beside = fileBeside(config);
-  if (beside !== undefined) await removeKept(beside, current, config);
   return ended.removedId;
 }
 
-/** Puts the previous file beside the database back, only while both master keys open the installation. */
-async function putBack(path: string, config: Config): Promise<void> {
-  const [previous, next] = await withInstallation({}, async ({ installation: { rootKeys } }) =>
-    masterKeysIn(rootKeys.rows),
+/** Puts the previous file beside the database back: the command must open the installation with it. */
+const putBack = (files: MasterKeyFiles): Promise<void> =>
+  withInstallation({}, ({ installation: { db } }) =>
+    withMasterKeys(db, ([previous, next]) => {
+      if (previous && next) files.putInPlace(previous.id);
+    }),
   );
-  if (previous && next) await putInPlace(path, keptOf(path, previous.id), config);
-}

@@ -1,7 +1,19 @@
 /** `keyreeve master-key rotate` beside running services: files, backups and copies of the database. */
 import assert from 'node:assert/strict';
-import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
 import { suite, test } from 'node:test';
 import { currentKind, databaseKinds, newPlace } from '../../test-kit/new-db.ts';
 import { newTempFolder } from '../../test-kit/temp-folder.ts';
@@ -27,12 +39,18 @@ async function succeeds(exit: Promise<Exit>): Promise<string> {
 const statusOf = async (program: Program, key: string): Promise<number> =>
   (await program.call('GET', '/auth/forward', bearer(key))).status;
 
+/** Of the service, if root runs the tests and its commands. */
+const serviceUid = process.getuid?.() === 0 ? 65_534 : process.getuid?.();
+
 /** A folder with an SQLite installation that has its master key beside the database. */
 async function newBeside() {
   const folder = newTempFolder();
   const run = running(folder.path, {});
   await succeeds(run('migrate'));
   const path = databaseIn(folder.path);
+  if (process.getuid?.() === 0)
+    for (const one of [dirname(path), ...readdirSync(dirname(path)).map((name) => join(dirname(path), name))])
+      chownSync(one, 65_534, 65_534);
   const file = `${path}.master-key`;
   const text = () => readFileSync(file, 'utf8');
   /** Files of master keys. */
@@ -80,8 +98,15 @@ test('the master key beside an SQLite database is replaced while two workers run
   assert.equal(await statusOf(after, key), 200);
   const shown = await succeeds(run('doctor'));
   assert.equal(shown.match(new RegExp(`^instance +ok .* with the master key ${newId}$`, 'gm'))?.length, 2);
-  assert.match(await succeeds(run('master-key rotate --finish')), new RegExp(`^Removed the master key ${oldId}\\.`));
-  assert.deepEqual(files(), ['keyreeve.db.master-key']);
+  const finished = await succeeds(run('master-key rotate --finish'));
+  const advice = 'It opens only copies of the database and backups from before now\\.';
+  assert.match(
+    finished,
+    new RegExp(`^Removed the master key ${oldId}\\. ${advice} It is in (\\S+)\\. .*delete it here`),
+  );
+  assert.ok(finished.includes(` ${file}.${oldId}. `));
+  assert.deepEqual(files(), ['keyreeve.db.master-key', `keyreeve.db.master-key.${oldId}`]);
+  assert.equal(readFileSync(`${file}.${oldId}`, 'utf8'), old);
   assert.match(await succeeds(run('doctor')), new RegExp(`master key id +ok +${newId}, 0 days old`));
   const { text: metrics } = { text: await (await fetch(`${after.adminUrl}/metrics`)).text() };
   assert.match(metrics, /^keyreeve_master_key_age_seconds \d+(?:\.\d+)?$/m);
@@ -208,25 +233,34 @@ suite('kill -9 at each step of a rotation loses nothing, and the command can be 
   const paths: Readonly<Record<string, (step: number) => Promise<boolean>>> = {
     'rotate, then finish': async (step) => {
       using beside = await newBeside();
-      const { run, text, files } = beside;
+      const { folder, run, file, text, files } = beside;
       const old = text();
       const isKilled = await wasKilled(run('master-key rotate', killing(step)));
       await succeeds(run('account list'));
       const isInPlace = text() !== old;
       if (!isInPlace) await succeeds(run('master-key rotate'));
+      // The service can read it.
+      assert.deepEqual([statSync(file).uid, statSync(file).mode & 0o777], [serviceUid, 0o600]);
       await succeeds(run('master-key rotate --finish'));
-      assert.deepEqual([files(), text() !== old], [['keyreeve.db.master-key'], true]);
+      const [inPlace, kept = '', ...others] = files();
+      assert.deepEqual([inPlace, others, text() !== old], ['keyreeve.db.master-key', [], true]);
+      assert.equal(readFileSync(join(folder, 'data', kept), 'utf8'), old);
       await succeeds(run('account list'));
       return isKilled;
     },
     finish: async (step) => {
       using beside = await newBeside();
-      const { run, files } = beside;
+      const { run, files, file, text } = beside;
+      const old = text();
       await succeeds(run('master-key rotate'));
+      // A file that is not in use, which the step removes.
+      writeFileSync(`${file}.next`, keyOf(1), { mode: 0o600 });
       const isKilled = await wasKilled(run('master-key rotate --finish', killing(step)));
       await succeeds(run('account list'));
       await succeeds(run('master-key rotate --finish'));
-      assert.deepEqual(files(), ['keyreeve.db.master-key']);
+      const [inPlace, kept = '', ...others] = files();
+      assert.deepEqual([inPlace, others], ['keyreeve.db.master-key', []]);
+      assert.equal(readFileSync(join(dirname(file), kept), 'utf8'), old);
       assert.match(await succeeds(run('doctor')), /master key id +ok/);
       return isKilled;
     },
@@ -249,6 +283,41 @@ suite('kill -9 at each step of a rotation loses nothing, and the command can be 
       while (await attempt(step)) assert.ok(step++ < 10);
       assert.ok(step > 0, 'the command was never killed');
     });
+});
+
+test('a generated file that no rotation has added does not become the master key', async () => {
+  using beside = await newBeside();
+  const { run, file, text, files } = beside;
+  const old = text();
+  // Of a killed command, or planted by another user.
+  const planted = keyOf(1);
+  writeFileSync(`${file}.next`, planted, { mode: 0o600 });
+  writeFileSync(`${file}.next.0123456789abcdef.partial`, planted, { mode: 0o600 });
+  await succeeds(run('master-key rotate'));
+  assert.ok(![old, planted].includes(text()));
+  assert.deepEqual(files().length, 2);
+  writeFileSync(`${file}.next`, planted, { mode: 0o600 });
+  await succeeds(run('master-key rotate --cancel'));
+  assert.deepEqual([files(), text()], [['keyreeve.db.master-key'], old]);
+});
+
+test('a symbolic link in the place of the master key is not replaced', async () => {
+  using beside = await newBeside();
+  const { folder, run, file, text, files } = beside;
+  const old = text();
+  renameSync(file, join(folder, 'elsewhere'));
+  symlinkSync(join(folder, 'elsewhere'), file);
+  const reason =
+    /master-key is a symbolic link, which a rotation does not replace; name the file of the new master key/;
+  assertFailed(await run('master-key rotate'), 1, reason);
+  assert.match(await succeeds(run('doctor')), /master key id +ok/);
+  const next = join(folder, 'next');
+  await succeeds(run(`master-key rotate --new-file ${next} --generate`));
+  await succeeds(run('master-key rotate --cancel'));
+  assert.deepEqual([files(), text()], [['keyreeve.db.master-key'], old]);
+  await succeeds(run(`master-key rotate --new-file ${next}`));
+  await succeeds(run('master-key rotate --finish', { KEYREEVE_MASTER_KEY_FILE: next }));
+  await succeeds(run('account list', { KEYREEVE_MASTER_KEY_FILE: next }));
 });
 
 test('of several rotations at the same time, one begins, and a rotation is cancelled', async () => {

@@ -39,7 +39,13 @@ test('a file that is replaced by a symbolic link gives away only the created fil
   } finally {
     await handle.close();
   }
-  assert.deepEqual([ownerOf(file), ownerOf(`${path}.moved`)], [[0, 0], [otherUid, otherUid]]);
+  assert.deepEqual(
+    [ownerOf(file), ownerOf(`${path}.moved`)],
+    [
+      [0, 0],
+      [otherUid, otherUid],
+    ],
+  );
 });
 
 test('a folder that is replaced by a symbolic link or a file is not given away', { skip }, async () => {
@@ -53,7 +59,13 @@ test('a folder that is replaced by a symbolic link or a file is not given away',
   symlinkSync(outside, path);
   await assert.rejects(giveFolderToOwnerOf(folder, path), { code: 'ENOTDIR' });
   await assert.rejects(giveFolderToOwnerOf(folder, file), { code: 'ENOTDIR' });
-  assert.deepEqual([ownerOf(outside), ownerOf(file)], [[0, 0], [0, 0]]);
+  assert.deepEqual(
+    [ownerOf(outside), ownerOf(file)],
+    [
+      [0, 0],
+      [0, 0],
+    ],
+  );
 });
 
 test('a new file is written only under a free name, also through a symbolic link', { skip }, async () => {

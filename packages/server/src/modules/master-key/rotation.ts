@@ -43,33 +43,51 @@ export function masterKeysIn(rows: readonly WrappedRootKey[]): MasterKey[] {
   return [...byId.values()].toSorted((a, b) => a.generation - b.generation);
 }
 
+export interface Started {
+  /** False if an earlier call has added this master key, and the rotation is unfinished. */
+  readonly isAdded: boolean;
+  readonly masterKeyId: string;
+}
+
 /**
  * Adds a master key.
- * @returns whether it was added; false if an earlier call has added this master key, and the rotation is unfinished
+ * @param newMasterKey called under the lock, with the new master key of an unfinished rotation
  * @throws RotationError
  */
 export async function startRotation(
   principal: Principal,
   { db, clock, rootKeys }: RotationOptions,
-  newMasterKey: Buffer,
-): Promise<boolean> {
-  const newId = masterKeyIdOf(newMasterKey);
-  return db.transaction(async (tx) => {
-    await lockRootKeysTx(tx);
-    const [current, next] = masterKeysIn(await listRootKeys(tx));
-    if (next?.id === newId) return false;
+  newMasterKey: (added: MasterKey | undefined) => Buffer,
+): Promise<Started> {
+  return withLockTx(db, async (tx, [current, next]) => {
+    const masterKey = newMasterKey(next);
+    const newId = masterKeyIdOf(masterKey);
+    if (next?.id === newId) return { isAdded: false, masterKeyId: newId };
     if (current?.id === newId)
       throw new RotationError(`the new master key is the one in use (id ${newId}); generate another one`);
     if (next) throw new RotationError(unfinished(next));
     if (current?.id !== rootKeys.masterKeyId) throw lostRace();
     const place = { generation: current.generation + 1, createdAt: clock.now() };
-    for (const row of rootKeys.wrapAll(newMasterKey, place)) if (!(await insertRootKeyTx(tx, row))) throw lostRace();
+    for (const row of rootKeys.wrapAll(masterKey, place)) if (!(await insertRootKeyTx(tx, row))) throw lostRace();
     // An earlier program does not record the master key that it uses, and derives all keys from it.
     await requireSchemaTx(tx, rootKeysSchema);
     await record(tx, 'started', { principal, at: place.createdAt, masterKeyId: newId, previous: current.id });
-    return true;
+    return { isAdded: true, masterKeyId: newId };
   });
 }
+
+/** Runs `use` while no other command changes the master keys. */
+export const withMasterKeys = <T>(db: Db, use: (keys: readonly MasterKey[]) => T): Promise<T> =>
+  withLockTx(db, async (_, keys) => use(keys));
+
+const withLockTx = <T>(db: Db, body: (tx: Transaction, keys: readonly MasterKey[]) => Promise<T>): Promise<T> =>
+  db.transaction(async (tx) => {
+    await lockRootKeysTx(tx);
+    return body(tx, masterKeysIn(await listRootKeys(tx)));
+  });
+
+/** Called under the lock, before the commit that removes a master key. If it throws an error, nothing is removed. */
+export type BeforeRemoval = (kept: MasterKey, removed: MasterKey) => void;
 
 export interface Ended {
   /** Of the master key that no longer opens the installation; undefined if no rotation was unfinished. */
@@ -79,27 +97,33 @@ export interface Ended {
 }
 
 /** Removes the previous master key. @throws RotationError while an instance uses it */
-export const finishRotation = (principal: Principal, options: RotationOptions): Promise<Ended> =>
-  endRotation(principal, options, 'finished');
+export const finishRotation = (
+  principal: Principal,
+  options: RotationOptions,
+  beforeRemoval?: BeforeRemoval,
+): Promise<Ended> => endRotation(principal, options, 'finished', beforeRemoval);
 
 /** Removes the new master key. @throws RotationError while an instance uses it */
-export const cancelRotation = (principal: Principal, options: RotationOptions): Promise<Ended> =>
-  endRotation(principal, options, 'cancelled');
+export const cancelRotation = (
+  principal: Principal,
+  options: RotationOptions,
+  beforeRemoval?: BeforeRemoval,
+): Promise<Ended> => endRotation(principal, options, 'cancelled', beforeRemoval);
 
 async function endRotation(
   principal: Principal,
   { db, clock, rootKeys }: RotationOptions,
   step: 'finished' | 'cancelled',
+  beforeRemoval?: BeforeRemoval,
 ): Promise<Ended> {
-  const removedId = await db.transaction(async (tx) => {
-    await lockRootKeysTx(tx);
-    const [previous, next] = masterKeysIn(await listRootKeys(tx));
+  const removedId = await withLockTx(db, async (tx, [previous, next]) => {
     if (!previous || !next) return undefined;
     const [removed, kept] = step === 'finished' ? [previous, next] : [next, previous];
     if (rootKeys.masterKeyId !== kept.id) throw new RotationError(wrongKey(step, kept, removed));
     const now = clock.now();
     const users = (await listAllInstances(tx)).filter((row) => isRunning(row, now) && row.masterKeyId !== kept.id);
     if (users.length > 0) throw new RotationError(stillUsed(users, kept, now));
+    beforeRemoval?.(kept, removed);
     await deleteGenerationTx(tx, removed.generation);
     await record(tx, step, { principal, at: now, masterKeyId: kept.id, previous: removed.id });
     return removed.id;

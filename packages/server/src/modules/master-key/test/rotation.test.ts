@@ -37,7 +37,8 @@ async function openedWith(db: Db, masterKey: Buffer): Promise<RootKeys> {
 }
 
 const as = async (db: Db, masterKey: Buffer) => ({ db, clock, rootKeys: await openedWith(db, masterKey) });
-const start = async (db: Db, by: Buffer, next: Buffer) => startRotation(operator, await as(db, by), next);
+const start = async (db: Db, by: Buffer, next: Buffer): Promise<boolean> =>
+  (await startRotation(operator, await as(db, by), () => next)).isAdded;
 const finish = async (db: Db, by: Buffer) => finishRotation(operator, await as(db, by));
 const cancel = async (db: Db, by: Buffer) => cancelRotation(operator, await as(db, by));
 
