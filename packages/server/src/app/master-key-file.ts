@@ -18,7 +18,8 @@ export function readMasterKey(path: string, { mayReadWorldReadableSecrets: mayBe
   } catch (error) {
     throw new ConfigError([error instanceof Error ? error.message : String(error)]);
   }
-  const key = /^[A-Za-z0-9_-]{43}$/.test(text) ? masterKey(text) : undefined;
+  // `basenc` pads the text with `=`.
+  const key = /^[A-Za-z0-9_-]{43}=?$/.test(text) ? masterKey(text) : undefined;
   if (!key) throw new ConfigError([`the master key ${path} is damaged: expected 43 characters of base64url`]);
   return key;
 }
