@@ -33,6 +33,8 @@ const listed: Readonly<Record<string, readonly (readonly [start: string, reason:
     ['chmod 0755 /usr/local/bin/keyreeve', run],
     ['install -d -o keyreeve', run],
     ['keyreeve signing-key rotate', run],
+    ['(umask 077; openssl rand 32 | basenc --base64url > /etc/keyreeve/master-key-2)', run],
+    ['keyreeve master-key rotate', run],
     ['keyreeve backup --to', run],
   ],
   'cluster.md': [
@@ -42,6 +44,8 @@ const listed: Readonly<Record<string, readonly (readonly [start: string, reason:
     ['npx keyreeve prove-revocation', 'test/e2e/prove-revocation.test.ts runs it on several instances'],
     ['kubectl apply', cluster],
     ['npx keyreeve signing-key rotate', run],
+    ['kubectl patch secret', cluster],
+    ['kubectl apply', cluster],
     ['kubectl create job', cluster],
   ],
   'backup.md': [
@@ -57,7 +61,12 @@ const listed: Readonly<Record<string, readonly (readonly [start: string, reason:
     ['keyreeve master-key rotate', run],
     ['(umask 077; openssl', run],
     ['npx keyreeve master-key rotate', run],
+    [
+      'keyreeve master-key rotate',
+      'changes the root key; test/e2e/root-key.test.ts runs these commands on each database',
+    ],
     ['systemd-creds encrypt', 'needs a TPM; test/docs/systemd.test.ts checks how the unit names the credential'],
+    ['sops encrypt', 'needs sops and age; test/e2e/master-key.test.ts runs commands with KEYREEVE_MASTER_KEY_FILE'],
   ],
   'upgrade.md': [['npx keyreeve doctor', run]],
   'postgresql.md': [['create role keyreeve_runtime', 'test/e2e/postgres.test.ts runs a service with such a role']],
