@@ -42,6 +42,7 @@ export async function rotateInstallation(
     throw new RootKeyRotationError(
       'a rotation of the master key has not been finished; run `keyreeve master-key rotate --finish` first',
     );
+  if (current.rootKeys.includeMasterKey) throw new RootKeyRotationError(isMasterKey);
   const rootKeys = current.rootKeys.rotate(findMasterKey(config), clock.now());
   const next = { rootKeys, keys: deriveAllKeys(rootKeys.keys) };
   const folders = [...new Set([...(config.deletionJournal ? [config.deletionJournal] : []), ...journalFolders])];
@@ -61,6 +62,9 @@ export async function rotateInstallation(
     await db.close();
   }
 }
+
+const isMasterKey =
+  'an earlier version created the installation, and its master key is the root key itself: if it has leaked, it would open the new root key too. Run `keyreeve master-key rotate`, then `keyreeve master-key rotate --finish`, then this command with the new master key';
 
 const notErased =
   'the files of the database may contain deleted root_keys rows; run `vacuum full root_keys` as the owner of the table on PostgreSQL, or end the processes that read the SQLite database and run `pragma wal_checkpoint(truncate)`';

@@ -11,7 +11,7 @@ import { listUnboundedManagementKeys } from '../modules/service-accounts/managem
 import { dayMs, systemClock } from '../foundation/clock.ts';
 import { describeConfig, processEnvironment, readConfig, type Config } from '../app/config.ts';
 import { configurationChecks, installationChecks, runtimeCheck, type Check } from '../app/checks.ts';
-import { instanceChecks } from '../app/master-key-checks.ts';
+import { instanceChecks, rootKeyNotes } from '../app/master-key-checks.ts';
 import type { Db } from '../foundation/database/db.ts';
 import { findSchemaState, type SchemaState } from '../foundation/database/migrate.ts';
 import { oldestReleaseFor } from '../foundation/database/releases.ts';
@@ -73,13 +73,14 @@ async function checkInstallation(): Promise<CheckedDatabase> {
   try {
     return await withInstallation(
       {},
-      async ({ config, journal, outbox, signingKeys, singleSignOn, installation: { db } }) => {
+      async ({ config, journal, outbox, signingKeys, singleSignOn, installation: { db, rootKeys } }) => {
         // The result is a check.
         await db.writes.check().catch(() => undefined);
         const state = await findSchemaState(db);
         const schema = { ...state, oldestRelease: oldestReleaseFor(state.compatibleFrom) ?? null };
         const checks = [
           ...(await installationChecks({ config, db, clock: systemClock, outbox, signingKeys })),
+          ...rootKeyNotes(rootKeys),
           ...(await instanceChecks(db, systemClock.now())),
           describeSchema(schema),
           ...(await checkLifetimes(db, config)),

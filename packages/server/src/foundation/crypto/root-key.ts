@@ -63,7 +63,11 @@ export class RootKeys {
   readonly rows: readonly WrappedRootKey[];
   /** By version. */
   readonly keys: ReadonlyMap<number, Buffer>;
-  readonly #isMasterKey: boolean;
+  /**
+   * Whether a version is the master key itself, as in an installation by an earlier program whose master key has not changed.
+   * The master key alone then discloses that version, and a rotation of the root key with it protects nothing.
+   */
+  readonly includeMasterKey: boolean;
 
   /** @throws DamagedRootKeyError */
   private constructor(masterKey: Uint8Array, rows: readonly WrappedRootKey[], own: readonly WrappedRootKey[]) {
@@ -77,7 +81,7 @@ export class RootKeys {
     const newest = this.newestVersion;
     const alone = rows.find(({ version, supersededBy }) => (supersededBy ?? version) !== newest);
     if (alone) throw new DamagedRootKeyError(`version ${alone.supersededBy ?? newest} of the root key is missing`);
-    this.#isMasterKey = timingSafeEqual(this.newest, masterKey);
+    this.includeMasterKey = [...this.keys.values()].some((key) => timingSafeEqual(key, masterKey));
   }
 
   /** @returns undefined if no wrapping is for the master key @throws DamagedRootKeyError */
@@ -141,7 +145,7 @@ export class RootKeys {
 
   /** Whether an earlier program, which derives its keys from the master key, gets the same keys. */
   get areThoseOfEarlier(): boolean {
-    return this.#isMasterKey && this.rows.length === 1;
+    return this.includeMasterKey && this.rows.length === 1;
   }
 }
 

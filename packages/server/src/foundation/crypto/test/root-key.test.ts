@@ -42,6 +42,16 @@ test('a new installation gets a random root key, and an earlier one keeps its ma
   assert.equal(RootKeys.open(second, [bySecondOnly])?.areThoseOfEarlier, false);
 });
 
+test('a master key that is a version of the root key is noticed, also when a later version is in use', () => {
+  const earlier = RootKeys.ofEarlier(first, createdAt);
+  assert.equal(earlier.includeMasterKey, true);
+  assert.equal(earlier.rotate(first, createdAt).includeMasterKey, true);
+  assert.equal(RootKeys.create(first, createdAt).includeMasterKey, false);
+  const [row] = earlier.wrapAll(second, { generation: 2, createdAt });
+  assert.ok(row);
+  assert.equal(RootKeys.open(second, [row])?.includeMasterKey, false);
+});
+
 test('all versions of the root key are opened, and the newest one is in use', () => {
   const next = Buffer.alloc(32, 10);
   const superseded = wrapRootKey(first, rootKey, { version: 1, generation: 1, createdAt, supersededBy: 2 });

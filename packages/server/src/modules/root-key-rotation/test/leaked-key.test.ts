@@ -14,6 +14,7 @@ import { deriveKeys, type InstallationKeys } from '../../../foundation/crypto/ma
 import { DamagedRootKeyError, RootKeys } from '../../../foundation/crypto/root-key.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import { newestSchema } from '../../../foundation/database/migrate.ts';
+import { listRootKeys } from '../../../foundation/database/root-keys.ts';
 import type { SealedRow } from '../../../foundation/database/reseal.ts';
 import { sql } from '../../../foundation/database/sql.ts';
 import { macOf } from '../../audit/chain.ts';
@@ -32,6 +33,7 @@ import { insertJobTx } from '../../outbox/store.ts';
 import { makeChallenge } from '../../passkeys/challenge.ts';
 import { RefreshTokens } from '../../tokens/refresh-token.ts';
 import { listSigningKeys } from '../../signing-keys/store.ts';
+import { RootKeyRotationError } from '../rotate.ts';
 import { newRotatable, type Rotatable } from './rotation-kit.ts';
 
 const sealedValues = {
@@ -110,16 +112,26 @@ test('it opens no sealed value', async () => {
   });
 });
 
-test('of an installation whose root key was its master key, the master key opens no sealed value', async () => {
+const isRejectedForMasterKey = (error: unknown): boolean =>
+  error instanceof RootKeyRotationError && error.message.includes('its master key is the root key itself');
+
+test('of an installation whose root key was its master key, the first master key opens nothing', async () => {
   await using installation = await newRotatable();
   const { config } = installation;
   assert.ok(config.masterKey);
   await claimAsEarlier(installation.place, config.masterKey);
-  const leaked = await rotated(installation);
+  await installation.run(fill);
+  // The leaked master key would open the new root key too.
+  await assert.rejects(installation.rotate(), isRejectedForMasterKey);
+  await assert.rejects(installation.rotate({ isDryRun: true }), isRejectedForMasterKey);
+  await installation.rotateMasterKey();
+  const leaked = await rotated(installation, () => Promise.resolve());
   assert.deepEqual(leaked.check, deriveKeys(config.masterKey).check);
   await installation.run(async (app) => {
-    for (const [opened] of Object.values(await openedBy(app.db, deriveKeys(findMasterKey(config)))))
-      assert.equal(opened, 0);
+    for (const [opened] of Object.values(await openedBy(app.db, leaked))) assert.equal(opened, 0);
+    const rows = await listRootKeys(app.db);
+    assert.equal(rows.length, 2);
+    assert.equal(RootKeys.open(findMasterKey(config), rows), undefined);
     await signInWith(app, (await app.signIn()).account.email);
   });
 });

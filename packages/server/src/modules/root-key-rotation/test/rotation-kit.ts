@@ -2,7 +2,11 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { readConfig, type Config } from '../../../app/config.ts';
+import { openInstallation } from '../../../app/installation.ts';
 import { rotateInstallation, type RotationResult } from '../../../app/root-key-rotation.ts';
+import type { RootKeys } from '../../../foundation/crypto/root-key.ts';
+import type { Db } from '../../../foundation/database/db.ts';
+import { finishRotation, startRotation } from '../../master-key/rotation.ts';
 import { operator, newApp, type TestApp } from '../../../../test-kit/new-app.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { newPlace, type DatabasePlace } from '../../../../test-kit/new-db.ts';
@@ -16,7 +20,7 @@ export class Rotatable implements AsyncDisposable {
   readonly folder: ReturnType<typeof newTempFolder>;
 
   readonly port: number;
-  readonly #masterKey = randomBytes(32).toString('base64url');
+  #masterKey = randomBytes(32);
 
   constructor(place: DatabasePlace, folder: ReturnType<typeof newTempFolder>, port: number) {
     this.port = port;
@@ -26,8 +30,8 @@ export class Rotatable implements AsyncDisposable {
 
   get environment(): Record<string, string> {
     return {
-      KEYREEVE_MASTER_KEY: this.#masterKey,
       ...this.place.environment,
+      KEYREEVE_MASTER_KEY: this.#masterKey.toString('base64url'),
       KEYREEVE_DELETION_JOURNAL: this.folder.path,
     };
   }
@@ -52,6 +56,22 @@ export class Rotatable implements AsyncDisposable {
   rotate(options: { readonly isDryRun?: boolean; readonly journalFolders?: string[] } = {}): Promise<RotationResult> {
     const { isDryRun = false, journalFolders = [] } = options;
     return rotateInstallation(operator, this.config, { clock: this.clock, journalFolders, isDryRun });
+  }
+
+  /** The configuration has the new master key then. */
+  async rotateMasterKey(): Promise<void> {
+    const { clock } = this;
+    const next = randomBytes(32);
+    await this.#withRootKeys((db, rootKeys) => startRotation(operator, { db, clock, rootKeys }, next));
+    this.#masterKey = next;
+    await this.#withRootKeys((db, rootKeys) => finishRotation(operator, { db, clock, rootKeys }));
+  }
+
+  async #withRootKeys(use: (db: Db, rootKeys: RootKeys) => Promise<unknown>): Promise<void> {
+    const options = { clock: this.clock, mayCreate: false, mayMigrate: false };
+    const { db, rootKeys } = await openInstallation(this.config, options);
+    await use(db, rootKeys);
+    await db.close();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
