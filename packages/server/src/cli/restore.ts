@@ -5,9 +5,10 @@ import { rootKeysOfBackup } from '../modules/backup/backup-keys.ts';
 import { restoreBackup, type Restored } from '../modules/backup/restore.ts';
 import { systemClock } from '../foundation/clock.ts';
 import { processEnvironment, readConfig } from '../app/config.ts';
+import { deriveKeys } from '../foundation/crypto/master-key.ts';
 import { describeDatabase } from '../foundation/database/database.ts';
 import { newestSchema } from '../foundation/database/migrate.ts';
-import { findMasterKey } from '../app/installation.ts';
+import { findMasterKey, type FindRootKeys } from '../app/installation.ts';
 import { rowsTable } from './backup.ts';
 import { CliCommand } from './command.ts';
 import { confirm, yesHelp } from './confirm.ts';
@@ -49,13 +50,19 @@ async function restore(options: RestoreCommandOptions): Promise<void> {
   if (mayReplace) await confirm(`All data in ${describeDatabase(config.database)} will be deleted.`, options);
   const path = resolve(from);
   const schemaNewest = newestSchema(config.database.kind);
+  let replacedCheck: Buffer | undefined;
+  const fill: FindRootKeys = (masterKey, current) => {
+    replacedCheck = current && deriveKeys(current.newest).check;
+    return rootKeysOfBackup(path, schemaNewest, masterKey, current);
+  };
   const restored = await withInstallation(
-    { mayCreate: true, fill: (masterKey, current) => rootKeysOfBackup(path, schemaNewest, masterKey, current) },
+    { mayCreate: true, fill },
     ({ installation: { db, keys, rootKeys }, journal }) =>
       restoreBackup(operator, {
         db,
         keys,
         rootKeys,
+        replacedCheck,
         clock: systemClock,
         path,
         journal,

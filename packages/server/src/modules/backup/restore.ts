@@ -14,7 +14,7 @@ import { toInstant, type Clock } from '../../foundation/clock.ts';
 import type { InstallationKeys } from '../../foundation/crypto/master-key.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
 import type { RootKeys } from '../../foundation/crypto/root-key.ts';
-import { countUnusedKeysFromTx, isInstallationOf } from '../../foundation/database/installation.ts';
+import { countUnusedKeysFromTx, findInstallation, isInstallationOf } from '../../foundation/database/installation.ts';
 import {
   describeNewerSchema,
   newestSchema,
@@ -38,6 +38,8 @@ export interface RestoreOptions {
   readonly keys: InstallationKeys;
   /** Those of the backup (`rootKeysOfBackup`). */
   readonly rootKeys: RootKeys;
+  /** The check of the installation in the database when `rootKeys` were chosen; undefined if there was none. */
+  readonly replacedCheck: Uint8Array | undefined;
   readonly clock: Clock;
   readonly path: string;
   /** The installation's own journal; undefined without one. */
@@ -95,6 +97,7 @@ async function restoreWithin(
 ): Promise<Restored> {
   const { db, clock, keys, rootKeys, path, journal, journalFolders, mayReplace, acceptsRevival } = options;
   await lockTablesTx(tx);
+  await assertSameTx(tx, options);
   const isReplacing = await holdsRows(tx);
   const isOther = (await isInstallationOf(tx, keys.check)) === false;
   // A rotation of the master key since the backup stays in force.
@@ -143,6 +146,19 @@ async function restoreWithin(
     journalHasChanges: survey.hasChanges && survey.folders > 0,
     warnings: [...new Set(warnings)],
   };
+}
+
+/**
+ * A rotation of the root key, or a start of a service on an empty database, may have committed since `rootKeys` were chosen.
+ * The backup would then bring a leaked root key back.
+ */
+async function assertSameTx(tx: Transaction, { replacedCheck }: RestoreOptions): Promise<void> {
+  const found = (await findInstallation(tx))?.masterKeyCheck;
+  const isSame = found && replacedCheck ? Buffer.compare(found, replacedCheck) === 0 : found === replacedCheck;
+  if (!isSame)
+    throw new BackupError(
+      'the root key of the database has changed since this command has started, and nothing was restored; run the command again',
+    );
 }
 
 /**

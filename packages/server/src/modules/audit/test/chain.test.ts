@@ -174,6 +174,7 @@ onEachDatabase('chains continue after a restore that repeats deletions', async (
     db,
     keys,
     rootKeys: testRootKeys,
+    replacedCheck: keys.check,
     clock,
     path,
     journal: undefined,
@@ -200,12 +201,12 @@ onEachDatabase('writes during a restore continue the restored chains', async (op
   await fill(db);
   await writeBackup({ db, keys, clock, version: '1.2.3', path });
   const other = await opened.connect();
-  const more = { journal: undefined, journalFolders: [], mayReplace: true, acceptsRevival: true };
+  const more = { replacedCheck: keys.check, journal: undefined, journalFolders: [], mayReplace: true };
   for (let round = 0; round < 3; round++) {
     // Uses places that the restore frees.
     for (let index = 0; index < 5; index++) await persist(() => addKey(db, 'acc_ada', `before ${round} ${index}`));
     const writing = Array.from({ length: rivalsMin }, (_, index) => addKey(other, 'acc_ada', `k ${round} ${index}`));
-    const restoring = restoreBackup(operator, { db, keys, rootKeys: testRootKeys, clock, path, ...more });
+    const restoring = restoreBackup(operator, { db, keys, rootKeys: testRootKeys, clock, path, acceptsRevival: true, ...more });
     const later = Array.from({ length: rivalsMin }, (_, index) => addKey(other, 'acc_ada', `l ${round} ${index}`));
     await restoring;
     await Promise.allSettled([...writing, ...later]);

@@ -2,6 +2,7 @@
 import { restoreBackup, type Restored, type RestoreOptions } from '../restore.ts';
 import { writeBackup } from '../write-backup.ts';
 import type { InstallationKeys } from '../../../foundation/crypto/master-key.ts';
+import { findInstallation } from '../../../foundation/database/installation.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import { DeletionJournal } from '../../deletion-journal/deletion-journal.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
@@ -13,11 +14,16 @@ export const later = now + 60_000;
 export const backUp = (db: Db, path: string, by: InstallationKeys = keys) =>
   writeBackup({ db, keys: by, clock: new FakeClock(now + 1), version: '1.2.3', path });
 
-export const restore = (db: Db, path: string, more: Partial<RestoreOptions> = {}): Promise<Restored> =>
+/** As after opening the installation in the database. */
+export const replacedCheckOf = async (db: Db): Promise<Uint8Array | undefined> =>
+  (await findInstallation(db))?.masterKeyCheck;
+
+export const restore = async (db: Db, path: string, more: Partial<RestoreOptions> = {}): Promise<Restored> =>
   restoreBackup(operator, {
     db,
     keys,
     rootKeys: testRootKeys,
+    replacedCheck: await replacedCheckOf(db),
     clock: new FakeClock(later),
     path,
     journal: undefined,

@@ -46,7 +46,7 @@ async function copyOf(db: Db, path: string) {
   await writeBackup({ db, keys, clock, version: '1.2.3', path });
   const copy = await databases[db.dialect]!();
   const options = { db: copy.db, keys, clock, path, journal: undefined, journalFolders: [], mayReplace: false };
-  await restoreBackup(operator, { ...options, rootKeys: testRootKeys, acceptsRevival: true });
+  await restoreBackup(operator, { ...options, rootKeys: testRootKeys, replacedCheck: undefined, acceptsRevival: true });
   return copy;
 }
 

@@ -1,0 +1,59 @@
+/** A rotation of the root key that commits while a backup or a restore runs. */
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { operator } from '../../../../test-kit/new-app.ts';
+import { test } from '../../../../test-kit/app-on-each-database.ts';
+import { newTempFolder } from '../../../../test-kit/temp-folder.ts';
+import { findMasterKey, openInstallation, type OpenedInstallation } from '../../../app/installation.ts';
+import { newestSchema } from '../../../foundation/database/migrate.ts';
+import { newestRootKeyVersion } from '../../../foundation/database/root-keys.ts';
+import { rootKeysOfBackup } from '../../backup/backup-keys.ts';
+import { BackupError } from '../../backup/format.ts';
+import { restoreBackup } from '../../backup/restore.ts';
+import { writeBackup } from '../../backup/write-backup.ts';
+import { newRotatable, type Rotatable } from './rotation-kit.ts';
+
+/** As a command does that a rotation overtakes. */
+const open = ({ config, clock }: Rotatable): Promise<OpenedInstallation> =>
+  openInstallation(config, { clock, mayCreate: false, mayMigrate: false });
+
+test('a restore that has started before the rotation does not bring the earlier root key back', async () => {
+  await using installation = await newRotatable();
+  using folder = newTempFolder();
+  const path = join(folder.path, 'before.backup');
+  const { clock, config } = installation;
+  await installation.run(({ db, installation: { keys } }) => writeBackup({ db, keys, clock, version: '1.0.0', path }));
+  const { db, keys, rootKeys: current } = await open(installation);
+  const rootKeys = await rootKeysOfBackup(path, newestSchema(db.dialect), findMasterKey(config), current);
+  await installation.rotate();
+  const options = { db, keys, rootKeys, replacedCheck: keys.check, clock, path, journal: undefined };
+  await assert.rejects(
+    restoreBackup(operator, { ...options, journalFolders: [], mayReplace: true, acceptsRevival: true }),
+    (error) => error instanceof BackupError && error.message.includes('the root key of the database has changed'),
+  );
+  assert.equal(await newestRootKeyVersion(db), 2);
+  await db.close();
+  await installation.run((app) => Promise.resolve(assert.equal(app.installation.keys.version, 2)));
+});
+
+test('a restore into an empty database is rejected if another installation was created there meanwhile', async () => {
+  await using source = await newRotatable();
+  await using target = await newRotatable();
+  using folder = newTempFolder();
+  const path = join(folder.path, 'a.backup');
+  const { clock } = source;
+  const { keys, rootKeys } = await source.run(async ({ db, installation }) => {
+    await writeBackup({ db, keys: installation.keys, clock, version: '1.0.0', path });
+    return installation;
+  });
+  const created = await target.run((app) => Promise.resolve(app.installation.keys));
+  const { db } = await open(target);
+  const options = { db, keys, rootKeys, replacedCheck: undefined, clock, path, journal: undefined };
+  await assert.rejects(
+    restoreBackup(operator, { ...options, journalFolders: [], mayReplace: true, acceptsRevival: true }),
+    /the root key of the database has changed/,
+  );
+  await db.close();
+  await target.run((app) => Promise.resolve(assert.deepEqual(app.installation.keys.check, created.check)));
+});
