@@ -10,6 +10,8 @@ import { sql } from '../../../foundation/database/sql.ts';
 import { chainOf } from '../../audit/chain.ts';
 import { cutChainTx } from '../../audit/cut-store.ts';
 import { sealOf } from '../../audit/cuts.ts';
+import { putKeyChangeTx } from '../../audit/key-change-store.ts';
+import { sealOfChange } from '../../audit/key-changes.ts';
 import { listChain } from '../../audit/store.ts';
 import { dayMs } from '../../../foundation/clock.ts';
 import type { NewKey } from '../../api-keys/store.ts';
@@ -184,7 +186,8 @@ export async function fill(db: Db): Promise<Filled> {
     }
   });
   await cutChain(db);
-  await db.transaction((tx) => tx.run(insertKeyChange, [now, Uint8Array.of(0, 1, 255)]));
+  const change = { chain: 40, version: 2, position: 0, mac: Uint8Array.of(0, 1, 255), changedAt: now };
+  await db.transaction((tx) => putKeyChangeTx(tx, { ...change, seal: sealOfChange(keys.auditCut, change) }));
   return { laptop, server };
 }
 
@@ -196,11 +199,6 @@ async function cutChain(db: Db): Promise<void> {
   const cut = { chain, position, mac, eventId, eventsBefore: now - 50 * dayMs, days: 30, cutAt: now };
   await db.transaction((tx) => cutChainTx(tx, 0, { ...cut, seal: sealOf(keys.auditCut, cut) }));
 }
-
-const insertKeyChange = sql(
-  'test_insert_key_change',
-  `insert into audit_key_changes (chain, version, position, mac, changed_at, seal) values (40, 2, 0, $2, $1, $2)`,
-);
 
 const everything = (name: string) => sql<object>(`test_every_${name}`, `select * from ${name}`);
 
