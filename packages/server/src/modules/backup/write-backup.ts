@@ -9,6 +9,7 @@ import { toInstant, type Clock } from '../../foundation/clock.ts';
 import { createComplete, FileExistsError } from '../../foundation/complete-file.ts';
 import type { InstallationKeys } from '../../foundation/crypto/master-key.ts';
 import type { Db, Reader } from '../../foundation/database/db.ts';
+import { isInstallationOf } from '../../foundation/database/installation.ts';
 import { newestSchema } from '../../foundation/database/migrate.ts';
 import { listRootKeys } from '../../foundation/database/root-keys.ts';
 import { sealLine } from '../../foundation/sealed-line.ts';
@@ -60,6 +61,8 @@ export async function writeBackup(options: BackupOptions): Promise<Counts> {
         const file = createWriteStream(draft, { flags: 'wx', mode: 0o600, flush: true });
         await (path.endsWith('.gz') ? pipeline(lines, createGzip(), file) : pipeline(lines, file));
       });
+      // Also if it was rotated after the snapshot: a restore would reject the backup.
+      if ((await isInstallationOf(db, keys.check)) === false) throw new BackupError(rotatedMeanwhile);
       if (isReadBack) await readBack(draft, keys);
     });
   } catch (error) {
@@ -67,6 +70,9 @@ export async function writeBackup(options: BackupOptions): Promise<Counts> {
   }
   return counts;
 }
+
+const rotatedMeanwhile =
+  'no backup was written: the root key has changed since this command has started; run the command again';
 
 /** From the snapshot of the rows, so that the header and the rows belong together. */
 async function rootKeysIn(reader: Reader): Promise<Pick<BackupHeader, 'rootKeys'>> {

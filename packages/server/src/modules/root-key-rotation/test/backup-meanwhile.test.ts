@@ -1,6 +1,6 @@
 /** A rotation of the root key that commits while a backup or a restore runs. */
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { operator } from '../../../../test-kit/new-app.ts';
 import { test } from '../../../../test-kit/app-on-each-database.ts';
@@ -17,6 +17,24 @@ import { newRotatable, type Rotatable } from './rotation-kit.ts';
 /** As a command does that a rotation overtakes. */
 const open = ({ config, clock }: Rotatable): Promise<OpenedInstallation> =>
   openInstallation(config, { clock, mayCreate: false, mayMigrate: false });
+
+test('a backup that has started before the rotation is not written', async () => {
+  await using installation = await newRotatable();
+  using folder = newTempFolder();
+  const { clock } = installation;
+  await installation.run((app) => app.signIn());
+  const { db, keys } = await open(installation);
+  await installation.rotate();
+  for (const name of ['a.backup', 'a.gz']) {
+    const path = join(folder.path, name);
+    await assert.rejects(
+      writeBackup({ db, keys, clock, version: '1.0.0', path, isReadBack: true }),
+      (error) => error instanceof BackupError && error.message.includes('the root key has changed'),
+    );
+  }
+  assert.deepEqual(readdirSync(folder.path), []);
+  await db.close();
+});
 
 test('a restore that has started before the rotation does not bring the earlier root key back', async () => {
   await using installation = await newRotatable();
