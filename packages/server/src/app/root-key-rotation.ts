@@ -43,7 +43,7 @@ export async function rotateInstallation(
       'a rotation of the master key has not been finished; run `keyreeve master-key rotate --finish` first',
     );
   if (current.rootKeys.includeMasterKey) throw new RootKeyRotationError(isMasterKey);
-  const rootKeys = current.rootKeys.rotate(findMasterKey(config), clock.now());
+  const rootKeys = current.rootKeys.rotate(findMasterKey(config));
   const next = { rootKeys, keys: deriveAllKeys(rootKeys.keys) };
   const folders = [...new Set([...(config.deletionJournal ? [config.deletionJournal] : []), ...journalFolders])];
   const db = await openDatabase(config.database, next.keys.auditChain);

@@ -120,7 +120,7 @@ export class RootKeys {
    * With a new, random version of the root key. It replaces all wrappings.
    * @param masterKey that has opened these root keys
    */
-  rotate(masterKey: Uint8Array, now: number): RootKeys {
+  rotate(masterKey: Uint8Array): RootKeys {
     const { generation, newestVersion } = this;
     const version = newestVersion + 1;
     const earlier = this.rows.map((row) => {
@@ -128,7 +128,9 @@ export class RootKeys {
       if (!key) throw new DamagedRootKeyError(`version ${row.version} of the root key is missing`);
       return wrapRootKey(masterKey, key, { ...row, supersededBy: version });
     });
-    const added = wrapRootKey(masterKey, randomBytes(rootKeyBytes), { version, generation, createdAt: now });
+    // The master key stays the same, and so does its age.
+    const createdAt = Math.min(...this.rows.map((row) => (row.generation === generation ? row.createdAt : Infinity)));
+    const added = wrapRootKey(masterKey, randomBytes(rootKeyBytes), { version, generation, createdAt });
     const rows = [...earlier, added];
     return new RootKeys(masterKey, rows, rows);
   }

@@ -35,7 +35,7 @@ test('a process that is killed before the commit leaves the installation as it w
   const deleted = await installation.run(async (app) => {
     const entry = await deleteKey(app);
     const { keys, rootKeys } = app.installation;
-    const next = rootKeys.rotate(findMasterKey(installation.config), installation.clock.now());
+    const next = rootKeys.rotate(findMasterKey(installation.config));
     const { files } = await prepareJournal(folder, keys, deriveAllKeys(next.keys));
     assert.ok(files > 0);
     return entry;
