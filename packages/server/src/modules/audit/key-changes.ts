@@ -6,7 +6,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { InstallationKeys } from '../../foundation/crypto/master-key.ts';
 import type { AuditKey } from '../../foundation/database/db.ts';
-import type { Place } from './chain.ts';
+import { chainNumbers, type Place } from './chain.ts';
 import type { CutKey } from './cuts.ts';
 
 /** The place is that of the last event under an earlier key. Position 0: the chain had no event. */
@@ -42,14 +42,25 @@ export function isGenuineChange(key: CutKey, change: StoredKeyChange): boolean {
 export class ChainKeys {
   /** Records that were edited. They have no effect. */
   readonly forged: readonly StoredKeyChange[];
+  /** Each rotation makes a record for each of `chainNumbers`, so these were deleted. A later addition to them must be excluded. */
+  readonly missing: readonly Pick<StoredKeyChange, 'chain' | 'version'>[];
   readonly #keys: ChainKeysOf;
   readonly #changes: ReadonlyMap<number, readonly StoredKeyChange[]>;
 
   constructor(keys: ChainKeysOf, stored: readonly StoredKeyChange[]) {
     const genuine = stored.filter((change) => isGenuineChange(keys.auditCut, change));
     this.forged = stored.filter((change) => !genuine.includes(change));
+    const known = new Set(stored.map(({ chain, version }) => `${chain} ${version}`));
+    this.missing = keys.earlier
+      .flatMap(({ version }) => chainNumbers.map((chain) => ({ chain, version: version + 1 })))
+      .filter(({ chain, version }) => !known.has(`${chain} ${version}`));
     this.#keys = keys;
     this.#changes = Map.groupBy(genuine, ({ chain }) => chain);
+  }
+
+  /** The chains with changes. */
+  get chains(): Iterable<number> {
+    return this.#changes.keys();
   }
 
   /** The changes in a chain, in the order of versions. */
@@ -57,7 +68,7 @@ export class ChainKeys {
     return this.#changes.get(chain) ?? [];
   }
 
-  /** A chain without a record of a change has no events under earlier keys. */
+  /** Without a record of a change, the events have the key that follows the change. */
   keyAt(chain: number, position: number): AuditKey {
     const { auditChain, earlier } = this.#keys;
     const changes = this.of(chain);

@@ -66,7 +66,9 @@ export async function verifyLog(reader: Reader, keys: LogKeys, options: VerifyOp
     options,
     await listCuts(reader),
   );
-  for (const { chain, events } of await listChains(reader)) await verification.readChain(reader, chain, events);
+  const chains = await listChains(reader);
+  for (const { chain, events } of chains) await verification.readChain(reader, chain, events);
+  verification.findLostChains(new Set(chains.map(({ chain }) => chain)));
   const eventsBefore = await verification.readUnchained(reader);
   return verification.end(eventsBefore);
 }
@@ -93,6 +95,10 @@ class Verification {
     for (const { chain, position, version } of chainKeys.forged) {
       const detail = `the record of the change to version ${version} of the root key was edited`;
       this.#find({ fault: 'edited', chain, position, eventId: null, detail });
+    }
+    for (const { chain, version } of chainKeys.missing) {
+      const detail = `the record of the change to version ${version} of the root key is missing`;
+      this.#find({ fault: 'edited', chain, position: null, eventId: null, detail });
     }
   }
 
@@ -128,6 +134,11 @@ class Verification {
       const detail = `the chain ends at position ${last}, and its counter is ${counted}`;
       this.#find({ fault: 'cut', chain, position: last + 1, eventId: null, detail });
     }
+  }
+
+  /** Chains of which only the records of a rotation of the root key exist. @param read the others */
+  findLostChains(read: ReadonlySet<number>): void {
+    for (const chain of this.#chainKeys.chains) if (!read.has(chain)) this.#verifyReach(chain, 0);
   }
 
   /** @returns the number of events from before chains */

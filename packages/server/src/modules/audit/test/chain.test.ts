@@ -206,7 +206,15 @@ onEachDatabase('writes during a restore continue the restored chains', async (op
     // Uses places that the restore frees.
     for (let index = 0; index < 5; index++) await persist(() => addKey(db, 'acc_ada', `before ${round} ${index}`));
     const writing = Array.from({ length: rivalsMin }, (_, index) => addKey(other, 'acc_ada', `k ${round} ${index}`));
-    const restoring = restoreBackup(operator, { db, keys, rootKeys: testRootKeys, clock, path, acceptsRevival: true, ...more });
+    const restoring = restoreBackup(operator, {
+      db,
+      keys,
+      rootKeys: testRootKeys,
+      clock,
+      path,
+      acceptsRevival: true,
+      ...more,
+    });
     const later = Array.from({ length: rivalsMin }, (_, index) => addKey(other, 'acc_ada', `l ${round} ${index}`));
     await restoring;
     await Promise.allSettled([...writing, ...later]);

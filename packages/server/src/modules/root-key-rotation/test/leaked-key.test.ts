@@ -17,7 +17,7 @@ import { newestSchema } from '../../../foundation/database/migrate.ts';
 import { listRootKeys } from '../../../foundation/database/root-keys.ts';
 import type { SealedRow } from '../../../foundation/database/reseal.ts';
 import { sql } from '../../../foundation/database/sql.ts';
-import { macOf } from '../../audit/chain.ts';
+import { chainNumbers, macOf } from '../../audit/chain.ts';
 import { listChain, type PlacedEvent } from '../../audit/store.ts';
 import { verifyLog, type Finding } from '../../audit/verify-log.ts';
 import { rootKeysOfBackup } from '../../backup/backup-keys.ts';
@@ -272,6 +272,17 @@ test('events from before the rotation cannot be truncated unnoticed', async () =
     await tamper(app.db, 'update audit_chains set events = 0 where chain > 0');
     assert.ok((await findingsOf(app)).every(({ fault }) => fault === 'cut'));
     assert.ok((await findingsOf(app)).length > 0);
+    // Without the counters, and without the records of the rotation too.
+    await tamper(app.db, 'delete from audit_chains where chain > 0');
+    assert.ok((await findingsOf(app)).every(({ fault }) => fault === 'cut'));
+    assert.ok((await findingsOf(app)).length > 0);
+    await tamper(app.db, 'delete from audit_key_changes where chain > 0');
+    assert.deepEqual(
+      (await findingsOf(app)).map(({ fault, chain, detail }) => [fault, chain, detail]),
+      chainNumbers
+        .filter((chain) => chain > 0)
+        .map((chain) => ['edited', chain, 'the record of the change to version 2 of the root key is missing']),
+    );
   });
 });
 
