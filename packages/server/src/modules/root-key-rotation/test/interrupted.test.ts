@@ -1,16 +1,18 @@
 /** A rotation of the root key that the end of its process interrupts, before and after its commit. */
 import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
-import { copyFileSync, readdirSync, rmSync } from 'node:fs';
+import { copyFileSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { operator, type TestApp } from '../../../../test-kit/new-app.ts';
 import { test } from '../../../../test-kit/app-on-each-database.ts';
 import { newTempFolder } from '../../../../test-kit/temp-folder.ts';
-import { findMasterKey } from '../../../app/installation.ts';
+import { findMasterKey, openInstallation } from '../../../app/installation.ts';
 import { deriveAllKeys } from '../../../foundation/crypto/master-key.ts';
+import { replaceRootKeysTx } from '../../../foundation/database/root-keys.ts';
 import { verifyLog } from '../../audit/verify-log.ts';
 import { prepareJournal } from '../../deletion-journal/change-key.ts';
 import { readJournal, readPosition } from '../../deletion-journal/files.ts';
+import { finishRotation } from '../../master-key/rotation.ts';
 import { newRotatable } from './rotation-kit.ts';
 
 async function deleteKey(app: TestApp): Promise<string> {
@@ -66,4 +68,24 @@ test('a process that is killed after the commit has completed the rotation, and 
     const later = await deleteKey(app);
     assert.ok((await assertComplete(app, folder)).includes(later));
   });
+});
+
+test('after a kill between the commit and the erasure, `master-key rotate --finish` erases the earlier wrappings', async () => {
+  await using installation = await newRotatable();
+  await installation.run((app) => app.signIn());
+  const { config, clock, place } = installation;
+  const { db, rootKeys } = await openInstallation(config, { clock, mayCreate: false, mayMigrate: false });
+  const [before] = rootKeys.rows;
+  assert.ok(before);
+  const next = rootKeys.rotate(findMasterKey(config));
+  // What the commit of a rotation leaves.
+  await db.transaction((tx) => replaceRootKeysTx(tx, next.rows));
+  const path = place.url.replace('sqlite:', '');
+  const isInFiles = () =>
+    [path, `${path}-wal`].some((file) => readFileSync(file).includes(Buffer.from(before.wrapped)));
+  if (db.dialect === 'sqlite') assert.equal(isInFiles(), true);
+  const ended = await finishRotation(operator, { db, clock, rootKeys: next });
+  assert.deepEqual(ended, { removedId: undefined, isErased: true });
+  if (db.dialect === 'sqlite') assert.equal(isInFiles(), false);
+  await db.close();
 });
