@@ -12,8 +12,8 @@ import type { Services } from './wiring.ts';
  *   RootKeyChangedError if the root key was rotated since then
  */
 export async function announce(
-  { minutes }: Pick<Services, 'minutes'>,
-  { rootKeys }: Pick<OpenedInstallation, 'rootKeys'>,
+  { minutes }: { readonly minutes: Pick<Services['minutes'], 'announce'> },
+  { db, rootKeys }: Pick<OpenedInstallation, 'db' | 'rootKeys'>,
   log: Log,
 ): Promise<void> {
   const { masterKeyId } = rootKeys;
@@ -23,8 +23,10 @@ export async function announce(
       if ((await newestRootKeyVersion(tx)) !== rootKeys.newestVersion) throw rootKeyChanged();
       return true;
     })
-    .catch((error: unknown) => {
+    .catch(async (error: unknown) => {
       if (isRootKeyChanged(error)) throw new RootKeyChangedError();
+      // A rotation holds the locks of this transaction; it may have committed meanwhile.
+      if ((await newestRootKeyVersion(db)) !== rootKeys.newestVersion) throw new RootKeyChangedError();
       // Verifications need no writes, so the instance starts. It is recorded as soon as writes succeed.
       log.warn({ event: 'overview_not_written', err: error });
       return true;

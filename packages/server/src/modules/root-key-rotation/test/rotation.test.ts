@@ -15,6 +15,7 @@ import { until } from '../../../../test-kit/until.ts';
 import { test } from '../../../../test-kit/app-on-each-database.ts';
 import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { isRootKeyChanged, RootKeyChangedError } from '../../../foundation/database/root-key-changed.ts';
+import { DomainError } from '../../../foundation/errors.ts';
 import { createLog } from '../../../foundation/log.ts';
 import { announce } from '../../../app/announce.ts';
 import { Minutes } from '../../overview/minutes.ts';
@@ -194,6 +195,9 @@ test('a process that opened the database before the rotation does not start afte
   const log = createLog('fatal', { write: () => undefined });
   await assert.rejects(announce({ minutes }, opened.installation, log), RootKeyChangedError);
   await assert.rejects(minutes.write(), isRootKeyChanged);
+  // Its write fails, because the rotation has held the locks for too long.
+  const blocked = { announce: () => Promise.reject(new DomainError('unavailable')) };
+  await assert.rejects(announce({ minutes: blocked }, opened.installation, log), RootKeyChangedError);
   await opened.db.close();
 });
 
