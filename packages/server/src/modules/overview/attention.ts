@@ -33,6 +33,9 @@ const unseenMs = 3 * minuteMs;
 
 export const isRunning = ({ seenAt }: InstanceRow, now: number): boolean => now - seenAt <= unseenMs;
 
+/** Whether the clock of the process, or of this one, is wrong. The process counts as running until that time. */
+export const isAhead = ({ seenAt }: InstanceRow, now: number): boolean => seenAt - now > unseenMs;
+
 /** Checks read settings and files, and every open overview asks every few seconds. */
 const findingsKeptMs = minuteMs;
 

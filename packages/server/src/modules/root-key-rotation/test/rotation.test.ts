@@ -18,6 +18,7 @@ import { isRootKeyChanged, RootKeyChangedError } from '../../../foundation/datab
 import { DomainError } from '../../../foundation/errors.ts';
 import { createLog } from '../../../foundation/log.ts';
 import { announce } from '../../../app/announce.ts';
+import { saveInstanceTx } from '../../overview/store.ts';
 import { Minutes } from '../../overview/minutes.ts';
 import { sql } from '../../../foundation/database/sql.ts';
 import { findCheckpoints } from '../../audit/chain.ts';
@@ -163,6 +164,16 @@ test('the rotation is rejected while a process of the service runs, and changes 
     await signInWith(app, (await app.signIn()).account.email);
   });
   await installation.run((app) => Promise.resolve(assert.equal(app.installation.keys.version, 1)));
+});
+
+test('an instance whose last time is in the future is named as one with a wrong clock', async () => {
+  await using installation = await newRotatable();
+  await installation.run(async ({ db, clock }) => {
+    const now = clock.now();
+    const row = { id: 'ins_ahead', version: '1', startedAt: now, seenAt: now + 3_600_000 };
+    await db.transaction((tx) => saveInstanceTx(tx, row));
+  });
+  await assert.rejects(installation.rotate(), /ins_ahead .*in the future, as here: check the clocks/);
 });
 
 test('a process that survives the rotation writes no audit event, and ends at its next heartbeat', async () => {
