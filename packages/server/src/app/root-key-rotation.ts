@@ -21,6 +21,8 @@ export interface RotateOptions {
   readonly clock: Clock;
   /** Folders of deletion journals beside that of the configuration. */
   readonly journalFolders: readonly string[];
+  /** Ids of instances that have ended, although their last time is in the future. */
+  readonly endedInstances: readonly string[];
   readonly isDryRun: boolean;
 }
 
@@ -35,7 +37,7 @@ export interface RotationResult extends Rotated {
 export async function rotateInstallation(
   principal: Principal,
   config: Config,
-  { clock, journalFolders, isDryRun }: RotateOptions,
+  { clock, journalFolders, endedInstances, isDryRun }: RotateOptions,
 ): Promise<RotationResult> {
   const current = await openKeys(config, clock);
   if (current.rootKeys.isMasterKeyRotating)
@@ -52,7 +54,7 @@ export async function rotateInstallation(
     const { signingKeySeal: seal } = next.keys;
     const signingKey = await new SigningKeys({ db, clock, seal, alg, accessTokenTtlSeconds }).newKey();
     const journals = isDryRun ? [] : await prepareAll(folders, current, next);
-    const rotated = await rotateRootKey(principal, { db, clock, current, next, signingKey, isDryRun });
+    const rotated = await rotateRootKey(principal, { db, clock, current, next, signingKey, endedInstances, isDryRun });
     const journalFiles = journals.reduce((sum, { files }) => sum + files, 0);
     const warnings = journals.flatMap((journal) => journal.warnings);
     if (!isDryRun) warnings.push(...(await completeJournal(config, db, clock, next)));

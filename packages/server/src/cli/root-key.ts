@@ -12,6 +12,7 @@ import { operator } from './session.ts';
 
 interface RotateCommandOptions extends OutputOptions {
   readonly journal?: readonly string[];
+  readonly endedInstance?: readonly string[];
   readonly dryRun?: boolean;
   readonly yes?: boolean;
 }
@@ -26,6 +27,7 @@ export function rootKeyCommand(): Command {
       'Replace the root key while the service is stopped. All sessions, access tokens and one-time codes end; passwords, API keys, passkeys and second factors stay.',
     )
     .option('--journal <folder>', 'further deletion journal of the installation (repeatable)', collect)
+    .option('--ended-instance <id>', 'instance that has ended, with a last time in the future (repeatable)', collect)
     .option('--dry-run', 'print what would change; change nothing')
     .option('--yes', yesHelp)
     .json()
@@ -35,12 +37,13 @@ export function rootKeyCommand(): Command {
 }
 
 async function rotate(options: RotateCommandOptions): Promise<void> {
-  const { journal: folders = [], dryRun: isDryRun = false } = options;
+  const { journal: folders = [], endedInstance: endedInstances = [], dryRun: isDryRun = false } = options;
   const config = readConfig(processEnvironment());
   if (!isDryRun)
     await confirm(`All sessions and access tokens of ${describeDatabase(config.database)} will end.`, options);
   const journalFolders = folders.map((folder) => resolve(folder));
-  const result = await rotateInstallation(operator, config, { clock: systemClock, journalFolders, isDryRun });
+  const rotation = { clock: systemClock, journalFolders, endedInstances, isDryRun };
+  const result = await rotateInstallation(operator, config, rotation);
   print(options, { ...result, isDryRun }, describe(result, isDryRun));
 }
 

@@ -36,6 +36,8 @@ export interface RotationOptions {
   readonly next: OpenedKeys;
   /** Sealed with the keys of `next`. */
   readonly signingKey: SigningKeyRow;
+  /** Ids of instances that have ended. They count as running only if their last time is not in the future. */
+  readonly endedInstances: readonly string[];
   /** Whether to roll back at the end. */
   readonly isDryRun: boolean;
 }
@@ -90,12 +92,14 @@ export async function rotateRootKey(principal: Principal, options: RotationOptio
 async function rotateTx(
   tx: Transaction,
   principal: Principal,
-  { clock, current, next, signingKey }: RotationOptions,
+  { clock, current, next, signingKey, endedInstances }: RotationOptions,
 ): Promise<Rotated> {
   const now = clock.now();
   await lockRootKeysTx(tx);
   await lockInstancesTx(tx);
-  const running = (await listAllInstances(tx)).filter((row) => isRunning(row, now));
+  const running = (await listAllInstances(tx)).filter(
+    (row) => isRunning(row, now) && !(isAhead(row, now) && endedInstances.includes(row.id)),
+  );
   if (running.length > 0) throw new RootKeyRotationError(describeRunning(running, now));
   if (!areSame(await listRootKeys(tx), current.rootKeys.rows))
     throw new RootKeyRotationError('another command has changed the root keys meanwhile; run the command again');
@@ -127,7 +131,7 @@ async function rotateTx(
 
 function describeRunning(running: readonly InstanceRow[], now: number): string {
   const list = running.map(({ id, version, seenAt }) => `${id} (Keyreeve ${version}, last seen ${toInstant(seenAt)})`);
-  return `the service runs: ${list.join(', ')}. Stop every process of it, and run this command again. A process that was killed counts as running for 3 minutes${running.some((row) => isAhead(row, now)) ? `, and longer if its last time is in the future, as here: check the clocks of the machines; the time here is ${toInstant(now)}` : ''}`;
+  return `the service runs: ${list.join(', ')}. Stop every process of it, and run this command again. A process that was killed counts as running for 3 minutes${running.some((row) => isAhead(row, now)) ? `, and longer if its last time is in the future, as here: check the clocks of the machines (the time here is ${toInstant(now)}). If such a process has ended, add --ended-instance with its id` : ''}`;
 }
 
 const nameOf = ({ version, generation, masterKeyId }: WrappedRootKey): string =>

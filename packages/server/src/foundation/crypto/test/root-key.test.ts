@@ -67,7 +67,11 @@ test('a rotation makes a random version, and the earlier versions open only besi
   assert.deepEqual([...rotated.keys.keys()], [1, 2, 3]);
   assert.equal(new Set([...rotated.keys.values()].map((key) => key.toString('hex'))).size, 3);
   assert.deepEqual(rotated.keys.get(1), created.newest);
-  assert.deepEqual(new Set(rotated.rows.map((row) => row.createdAt)), new Set([createdAt]), 'the age of the master key');
+  assert.deepEqual(
+    new Set(rotated.rows.map((row) => row.createdAt)),
+    new Set([createdAt]),
+    'the age of the master key',
+  );
   assert.deepEqual(RootKeys.open(first, rotated.rows)?.newest, rotated.newest);
   for (const count of [1, 2])
     assert.throws(() => RootKeys.open(first, rotated.rows.slice(0, count)), /version 3 of the root key is missing/);

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { readConfig, type Config } from '../../../app/config.ts';
 import { openInstallation } from '../../../app/installation.ts';
-import { rotateInstallation, type RotationResult } from '../../../app/root-key-rotation.ts';
+import { rotateInstallation, type RotateOptions, type RotationResult } from '../../../app/root-key-rotation.ts';
 import type { RootKeys } from '../../../foundation/crypto/root-key.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import { finishRotation, startRotation } from '../../master-key/rotation.ts';
@@ -53,9 +53,9 @@ export class Rotatable implements AsyncDisposable {
     return await use(app);
   }
 
-  rotate(options: { readonly isDryRun?: boolean; readonly journalFolders?: string[] } = {}): Promise<RotationResult> {
-    const { isDryRun = false, journalFolders = [] } = options;
-    return rotateInstallation(operator, this.config, { clock: this.clock, journalFolders, isDryRun });
+  rotate(options: Partial<RotateOptions> = {}): Promise<RotationResult> {
+    const defaults = { clock: this.clock, journalFolders: [], endedInstances: [], isDryRun: false };
+    return rotateInstallation(operator, this.config, { ...defaults, ...options });
   }
 
   /** The configuration has the new master key then. */

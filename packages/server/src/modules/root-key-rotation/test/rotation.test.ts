@@ -171,9 +171,17 @@ test('an instance whose last time is in the future is named as one with a wrong 
   await installation.run(async ({ db, clock }) => {
     const now = clock.now();
     const row = { id: 'ins_ahead', version: '1', startedAt: now, seenAt: now + 3_600_000 };
-    await db.transaction((tx) => saveInstanceTx(tx, row));
+    await db.transaction(async (tx) => {
+      await saveInstanceTx(tx, row);
+      await saveInstanceTx(tx, { ...row, id: 'ins_running', seenAt: now });
+    });
   });
   await assert.rejects(installation.rotate(), /ins_ahead .*in the future, as here: check the clocks/);
+  // An instance with a correct clock is not ignored.
+  const endedInstances = ['ins_ahead', 'ins_running'];
+  await assert.rejects(installation.rotate({ endedInstances }), /: ins_running \([^)]*\)\. Stop/);
+  installation.clock.advance({ seconds: 181 });
+  assert.equal((await installation.rotate({ endedInstances })).version, 2);
 });
 
 test('a process that survives the rotation writes no audit event, and ends at its next heartbeat', async () => {
