@@ -62,7 +62,7 @@ export class Rotatable implements AsyncDisposable {
   async rotateMasterKey(): Promise<void> {
     const { clock } = this;
     const next = randomBytes(32);
-    await this.#withRootKeys((db, rootKeys) => startRotation(operator, { db, clock, rootKeys }, next));
+    await this.#withRootKeys((db, rootKeys) => startRotation(operator, { db, clock, rootKeys }, () => next));
     this.#masterKey = next;
     await this.#withRootKeys((db, rootKeys) => finishRotation(operator, { db, clock, rootKeys }));
   }
