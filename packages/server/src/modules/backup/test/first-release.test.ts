@@ -29,6 +29,7 @@ function asOfFirstSchema(text: string): string {
     'expiry_notices',
     'scopes',
     'leaked_secrets',
+    'audit_key_changes',
     'passkeys',
   ];
   const columns = [
