@@ -154,7 +154,10 @@ test(
     disk.fill();
     const { status, stdout, stderr } = await program.command(['backup', '--to', join(disk.path, 'backup.gz')]);
     assert.deepEqual([status, stdout], [1, '']);
-    assert.match(stderr, /^keyreeve: ENOSPC: no space left on device.* The disk is full: free space on it, and repeat/);
+    assert.match(
+      stderr,
+      /^keyreeve: no backup was written to .*: ENOSPC: no space left on device.* Free space on its disk\.$/m,
+    );
     assert.deepEqual(readdirSync(disk.path), ['filler']);
     assert.deepEqual(await valuesOf(program, 'keyreeve_backup_last_success_timestamp_seconds'), [0]);
   },
