@@ -20,6 +20,7 @@ import {
 } from '../../modules/master-key/rotation.ts';
 import { operator } from '../../../test-kit/rows.ts';
 import { newTempFolder } from '../../../test-kit/temp-folder.ts';
+import { skipWithoutRoot } from '../../../test-kit/skip-without-root.ts';
 
 /** An installation with its master key beside its database. */
 async function newBeside() {
@@ -112,7 +113,7 @@ test('of two rotations at the same time, both put the same master key in place',
 
 test(
   'the files of a rotation belong to the user of the service from their creation',
-  { skip: process.getuid?.() !== 0 && 'only root can change the owner of a file' },
+  { skip: skipWithoutRoot },
   async () => {
     await using beside = await newBeside();
     const { files, rootKeys } = beside;

@@ -6,9 +6,10 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { giveFolderToOwnerOf, giveToOwnerOf, writeNewFor } from '../file-owner.ts';
 import { newTempFolder } from '../../../test-kit/temp-folder.ts';
+import { skipWithoutRoot } from '../../../test-kit/skip-without-root.ts';
 
 const otherUid = 65_534;
-const skip = process.getuid?.() !== 0 && 'only root can change the owner of a file';
+const skip = skipWithoutRoot;
 
 const ownerOf = (path: string): number[] => [statSync(path).uid, statSync(path).gid];
 

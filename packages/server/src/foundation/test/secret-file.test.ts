@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { readSecretFile, rejectionReasonOf, type FileAccess, type ProcessIdentity } from '../secret-file.ts';
 import { newTempFolder } from '../../../test-kit/temp-folder.ts';
+import { skipWithoutRoot } from '../../../test-kit/skip-without-root.ts';
 
 const service: ProcessIdentity = { uid: 1000, gid: 1000, groups: [1000, 2000] };
 /** In a container that runs as root, with an `fsGroup`. */
@@ -63,18 +64,14 @@ test('the target of a symbolic link is checked, as Kubernetes mounts secrets', (
   assert.throws(() => readSecretFile(join(folder.path, 'none'), 'the key', strictly), /^Error: the key can't be read/);
 });
 
-test(
-  'a file of root with a group of the process is read from the disk',
-  { skip: process.getuid?.() !== 0 && 'only root can change the owner of a file' },
-  () => {
-    using folder = newTempFolder();
-    const path = join(folder.path, 'master-key');
-    const group = process.getgroups?.().find((gid) => gid !== process.getegid?.());
-    writeFileSync(path, 'secret', { mode: 0o600 });
-    chmodSync(path, 0o440);
-    if (group !== undefined) chownSync(path, 0, group);
-    const read = (): string => readSecretFile(path, 'the key', { mayBeWorldReadable: false });
-    if (group === undefined) assert.throws(read, /can be read by others/);
-    else assert.equal(read(), 'secret');
-  },
-);
+test('a file of root with a group of the process is read from the disk', { skip: skipWithoutRoot }, () => {
+  using folder = newTempFolder();
+  const path = join(folder.path, 'master-key');
+  const group = process.getgroups?.().find((gid) => gid !== process.getegid?.());
+  writeFileSync(path, 'secret', { mode: 0o600 });
+  chmodSync(path, 0o440);
+  if (group !== undefined) chownSync(path, 0, group);
+  const read = (): string => readSecretFile(path, 'the key', { mayBeWorldReadable: false });
+  if (group === undefined) assert.throws(read, /can be read by others/);
+  else assert.equal(read(), 'secret');
+});

@@ -1,9 +1,8 @@
 /** Prepares a folder of the deletion journal for a new version of the root key. */
 import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
-import { digestOf, writeEarlierFiles } from './earlier-files.ts';
+import { digestOf, readEarlierFiles, writeEarlierFiles } from './earlier-files.ts';
 import { JournalError, journalFiles, readJournalFile, readPosition } from './files.ts';
-import { readEarlierFiles } from './earlier-files.ts';
 import type { JournalKeys } from './sealed-files.ts';
 
 export interface PreparedJournal {

@@ -16,6 +16,7 @@ import { deriveKeys } from '../../../foundation/crypto/master-key.ts';
 import { JournalError, JournalFile, journalFiles, readJournal, readPosition, writePosition } from '../files.ts';
 import type { Revocation } from '../revocation.ts';
 import { newTempFolder } from '../../../../test-kit/temp-folder.ts';
+import { skipWithoutRoot } from '../../../../test-kit/skip-without-root.ts';
 
 const keys = deriveKeys(Buffer.alloc(32, 7));
 const otherKeys = deriveKeys(Buffer.alloc(32, 8));
@@ -50,21 +51,17 @@ test('entries of all processes are read again', async () => {
   assert.deepEqual(await readAll(join(temp.path, 'none')), []);
 });
 
-test(
-  'a file that a command of root writes belongs to the user of the service',
-  { skip: process.getuid?.() !== 0 && 'only root can change the owner of a file' },
-  async () => {
-    using temp = newTempFolder();
-    const otherUid = 65_534;
-    chownSync(temp.path, otherUid, otherUid);
-    const folder = join(temp.path, 'journal');
-    await new JournalFile(folder, keys).append([key(1)]);
-    await writePosition(folder, keys, { event: 1, at: 1 });
-    const paths = [folder, ...readdirSync(folder).map((name) => join(folder, name))];
-    assert.equal(paths.length, 3);
-    for (const path of paths) assert.deepEqual([statSync(path).uid, statSync(path).gid], [otherUid, otherUid]);
-  },
-);
+test('a file that a command of root writes belongs to the user of the service', { skip: skipWithoutRoot }, async () => {
+  using temp = newTempFolder();
+  const otherUid = 65_534;
+  chownSync(temp.path, otherUid, otherUid);
+  const folder = join(temp.path, 'journal');
+  await new JournalFile(folder, keys).append([key(1)]);
+  await writePosition(folder, keys, { event: 1, at: 1 });
+  const paths = [folder, ...readdirSync(folder).map((name) => join(folder, name))];
+  assert.equal(paths.length, 3);
+  for (const path of paths) assert.deepEqual([statSync(path).uid, statSync(path).gid], [otherUid, otherUid]);
+});
 
 const edits: Readonly<Record<string, (text: string) => string>> = {
   'a changed id': (text) => text.replace('"id":"2"', '"id":"9"'),

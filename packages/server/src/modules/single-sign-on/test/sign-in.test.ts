@@ -178,7 +178,7 @@ test('a disabled account cannot sign in', async () => {
   assert.deepEqual([refused.status, titleOf(refused.text)], [403, 'Your account is disabled']);
 });
 
-test('a linked account with an unverified email address gets no role, and the page says so', async () => {
+test('a linked account with an unverified email address gets no role, and the page states the reason', async () => {
   await using mailbox = await Mailbox.start();
   await using both = await newAppWithProvider({ environment: { ...mailbox.environment, KEYREEVE_SIGNUP: 'open' } });
   const { app } = both;
