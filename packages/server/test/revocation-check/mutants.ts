@@ -365,7 +365,7 @@ export const mutants: readonly Mutant[] = [
         find: `        (value) => finish('commit', () => resolve(value)),`,
         replace: `        (value) => {
           finish('commit', () => resolve(value));
-          if (share.workClass === 'narrowing') resolve(value);
+          if (workClass === 'narrowing') resolve(value);
         },`,
       },
       delayedCommit,
