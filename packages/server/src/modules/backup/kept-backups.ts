@@ -89,7 +89,8 @@ export async function pruneBackups(
     const files = (await readdir(folder, { withFileTypes: true })).filter(
       (entry) => entry.isFile() && entry.name.startsWith(prefixOf(keys)),
     );
-    await deleteDrafts(folder, files, (await stat(path)).mtimeMs - draftMsMax);
+    // Of the folder, which has just received the backup: another command may have deleted the backup, for newer ones.
+    await deleteDrafts(folder, files, (await stat(folder)).mtimeMs - draftMsMax);
     const found = await findBackups(folder, files, keys);
     const inFuture = found.find(({ stamp }) => stamp > stampOf(toInstant(now)))?.path;
     if (inFuture !== undefined) return { deleted: [], kept: found.length, inFuture };
