@@ -69,7 +69,7 @@ const isMasterKey =
   'an earlier version created the installation, and its master key is the root key itself: if it has leaked, it would open the new root key too. Run `keyreeve master-key rotate`, then `keyreeve master-key rotate --finish`, then this command with the new master key';
 
 const notErased =
-  'the files of the database may contain deleted root_keys rows; run `vacuum full root_keys` as the owner of the table on PostgreSQL, or end the processes that read the SQLite database and run `pragma wal_checkpoint(truncate)`';
+  'the files of the database may contain deleted root_keys rows; run `vacuum full root_keys` on PostgreSQL as the owner of the table, when no transaction is open, or end the processes that read the SQLite database and run `pragma wal_checkpoint(truncate)`';
 
 /** Closes the connection, whose audit key is the current one. */
 async function openKeys(config: Config, clock: Clock): Promise<OpenedKeys> {

@@ -1,4 +1,5 @@
 /** SQL of the wrapped root keys (`crypto/root-key.ts`). */
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { WrappedRootKey } from '../crypto/root-key.ts';
 import { DomainError } from '../errors.ts';
 import type { Db, Reader, Transaction } from './db.ts';
@@ -53,13 +54,25 @@ const erase = sql<{ busy?: number }>('erase_deleted_root_keys', {
   sqlite: 'pragma wal_checkpoint(truncate)',
   postgres: 'vacuum full root_keys',
 });
-/** Changes when PostgreSQL has rewritten the table, which only its owner can do; for other roles, it prints a warning. */
-const selectFile = sql<{ file: number }>('find_root_keys_file', {
-  sqlite: 'select 0 as file',
-  postgres: `select pg_relation_filenode('root_keys')::bigint as file`,
+/** Every earlier deletion has a lower number. SQLite needs none. */
+const selectTransaction = sql<{ id: string }>('next_transaction', {
+  sqlite: `select '' as id`,
+  postgres: 'select pg_current_xact_id()::xid::text as id',
+});
+/**
+ * `file` changes when PostgreSQL has rewritten the table, which only its owner can do; for other roles, it prints a warning.
+ * `isComplete`: a rewritten table keeps the rows that a transaction with an earlier snapshot can still read, such as a backup.
+ * `relfrozenxid` is then the number of the oldest of these transactions.
+ */
+const selectFile = sql<{ file: number; isComplete: number }>('find_root_keys_file', {
+  sqlite: 'select 0 as file, $1 is not null as "isComplete"',
+  postgres: `select pg_relation_filenode(oid)::bigint as file, (age(relfrozenxid) < age($1::text::xid))::int as "isComplete"
+    from pg_class where oid = 'root_keys'::regclass`,
 });
 /** Each attempt on SQLite waits 5 s for readers. */
 const eraseAttemptsMax = 3;
+/** PostgreSQL does not wait for other transactions. Those of connections that start are short. */
+const erasePauseMs = 1_000;
 
 /**
  * Removes deleted wrappings from the files of the database.
@@ -67,12 +80,15 @@ const eraseAttemptsMax = 3;
  *   the table on PostgreSQL
  */
 export async function eraseDeleted(db: Db): Promise<boolean> {
+  const transaction = (await db.get(selectTransaction))?.id ?? '';
   for (let attempt = 1; attempt <= eraseAttemptsMax; attempt++) {
     try {
-      const before = await db.get(selectFile);
+      if (attempt > 1 && db.dialect === 'postgres') await sleep(erasePauseMs);
+      const before = await db.get(selectFile, [transaction]);
       const [row] = await db.all(erase);
-      const after = await db.get(selectFile);
-      if (db.dialect === 'sqlite' ? row?.busy === 0 : before?.file !== after?.file) return true;
+      const after = await db.get(selectFile, [transaction]);
+      if (db.dialect === 'sqlite' ? row?.busy === 0 : before?.file !== after?.file && after?.isComplete === 1)
+        return true;
     } catch (error) {
       if (!(error instanceof DomainError)) throw error;
     }

@@ -204,17 +204,42 @@ const listFiles = sql<{ path: string; row: number }>('test_root_keys_file', {
 });
 const checkpoint = sql('test_checkpoint', { sqlite: 'select null', postgres: 'checkpoint' });
 
+/** Whether the files of the database contain the wrapping by the first master key. */
+async function containsFirst(db: Db): Promise<boolean> {
+  await db.all(checkpoint);
+  const [file] = await db.all(listFiles);
+  const paths = db.dialect === 'sqlite' ? [file!.path, `${file!.path}-wal`] : [file!.path];
+  const wrapped = Buffer.from(testRootKeys.rows[0]!.wrapped);
+  return paths.some((path) => readFileSync(path).includes(wrapped));
+}
+
 onEachDatabase('the files of the database contain no removed wrapping', async ({ db }) => {
   await initialise(db);
-  const removed = Buffer.from(testRootKeys.rows[0]!.wrapped);
-  const contains = async (): Promise<boolean> => {
-    await db.all(checkpoint);
-    const [file] = await db.all(listFiles);
-    const paths = db.dialect === 'sqlite' ? [file!.path, `${file!.path}-wal`] : [file!.path];
-    return paths.some((path) => readFileSync(path).includes(removed));
-  };
   await start(db, first, second);
-  assert.equal(await contains(), true);
-  await finish(db, second);
-  assert.equal(await contains(), false);
+  assert.equal(await containsFirst(db), true);
+  assert.deepEqual(await finish(db, second), { removedId: firstId, isErased: true });
+  assert.equal(await containsFirst(db), false);
+});
+
+onEachDatabase('a wrapping that another transaction still reads is not reported as erased', async ({ db, connect }) => {
+  await initialise(db);
+  await start(db, first, second);
+  const reader = await connect();
+  const [opened, ended] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const reading = reader.snapshot(async (snapshot) => {
+    // On PostgreSQL, a read of the table itself would hold a lock until the end.
+    await snapshot.all(sql('test_snapshot', 'select count(*) from instances'));
+    opened.resolve();
+    await ended.promise;
+  });
+  await opened.promise;
+  try {
+    assert.deepEqual(await finish(db, second), { removedId: firstId, isErased: false });
+    assert.equal(await containsFirst(db), true);
+  } finally {
+    ended.resolve();
+    await reading;
+  }
+  assert.deepEqual(await finish(db, second), { removedId: undefined, isErased: true });
+  assert.equal(await containsFirst(db), false);
 });
