@@ -18,7 +18,7 @@ import {
 } from '../modules/master-key/rotation.ts';
 import { CliCommand } from './command.ts';
 import { UsageError } from './failure.ts';
-import { print, type OutputOptions } from './output.ts';
+import { collect, print, type OutputOptions } from './output.ts';
 import { operator, withInstallation } from './session.ts';
 
 interface RotateOptions extends OutputOptions {
@@ -26,6 +26,7 @@ interface RotateOptions extends OutputOptions {
   readonly generate?: boolean;
   readonly finish?: boolean;
   readonly cancel?: boolean;
+  readonly endedInstance?: readonly string[];
 }
 
 export function masterKeyCommand(): Command {
@@ -41,6 +42,7 @@ export function masterKeyCommand(): Command {
     .option('--generate', 'create the file with a random master key')
     .option('--finish', 'remove the previous master key, which no running instance may use')
     .option('--cancel', 'remove the new master key, which no running instance may use')
+    .option('--ended-instance <id>', 'instance that has ended, with a last time in the future (repeatable)', collect)
     .json()
     .examples(
       'keyreeve master-key rotate --new-file /etc/keyreeve/master-key-2 --generate',
@@ -54,6 +56,8 @@ async function rotate(options: RotateOptions): Promise<void> {
   const { newFile, generate = false, finish: isFinish = false, cancel: isCancel = false } = options;
   if ([isFinish, isCancel, newFile !== undefined || generate].filter(Boolean).length > 1)
     throw new UsageError('--finish, --cancel and --new-file are separate steps; give one of them');
+  if (options.endedInstance && !isFinish && !isCancel)
+    throw new UsageError('--ended-instance needs --finish or --cancel');
   const config = readConfig(processEnvironment());
   if (isFinish) return finish(options, config);
   return isCancel ? cancel(options, config) : start(options, config);
@@ -112,7 +116,7 @@ async function newFileOf(given: string | undefined, generate: boolean): Promise<
 
 async function finish(options: RotateOptions, config: Config): Promise<void> {
   const files = filesBeside(config);
-  const removedId = await end(config, finishRotation, (kept) => {
+  const removedId = await end(options, config, finishRotation, (kept) => {
     files?.putInPlace(kept.id);
     files?.removeNext();
   });
@@ -128,7 +132,7 @@ async function finish(options: RotateOptions, config: Config): Promise<void> {
 async function cancel(options: RotateOptions, config: Config): Promise<void> {
   const files = filesBeside(config);
   if (files) await putBack(files);
-  const removedId = await end(config, cancelRotation, (kept, removed) => {
+  const removedId = await end(options, config, cancelRotation, (kept, removed) => {
     // Again: another command may have put the new file in place meanwhile.
     files?.putInPlace(kept.id);
     files?.removeNext();
@@ -145,12 +149,13 @@ const nothingUnfinished = 'No rotation is unfinished. The files of the database 
 
 /** @returns the id of the removed master key; undefined if no rotation was unfinished */
 async function end(
+  { endedInstance: endedInstances = [] }: RotateOptions,
   config: Config,
   step: typeof finishRotation,
   beforeRemoval: BeforeRemoval,
 ): Promise<string | undefined> {
   const ended = await withInstallation({}, ({ installation: { db, rootKeys } }) =>
-    step(operator, { db, clock: systemClock, rootKeys }, beforeRemoval),
+    step(operator, { db, clock: systemClock, rootKeys, endedInstances }, beforeRemoval),
   );
   if (!ended.isErased)
     throw new RotationError(

@@ -199,6 +199,11 @@ test('a new master key in an unusable file is rejected, and nothing is added', a
   assertFailed(await run(rotate), 1, /the new master key is the one in use \(id [0-9a-f]{16}\); generate another one/);
   for (const wrong of ['--finish --cancel', `--finish --new-file ${path}`, '--cancel --generate'])
     assertFailed(await run(`master-key rotate ${wrong}`), 64, /are separate steps; give one of them/);
+  assertFailed(
+    await run('master-key rotate --ended-instance ins_1'),
+    64,
+    /--ended-instance needs --finish or --cancel/,
+  );
   const configured = { KEYREEVE_MASTER_KEY_FILE: file };
   assertFailed(
     await run('master-key rotate', configured),

@@ -16,7 +16,7 @@ import {
 } from '../../foundation/database/root-keys.ts';
 import type { Principal } from '../../foundation/principal.ts';
 import { recordEventTx, type AuditAction } from '../audit/audit.ts';
-import { isRunning } from '../overview/attention.ts';
+import { describeKilled, listRunning } from '../overview/attention.ts';
 import { listAllInstances, type InstanceRow } from '../overview/store.ts';
 import { toInstant } from '../../foundation/clock.ts';
 
@@ -35,6 +35,11 @@ export interface RotationOptions {
   readonly clock: Clock;
   /** Opened with the master key of the command. */
   readonly rootKeys: RootKeys;
+}
+
+export interface EndOptions extends RotationOptions {
+  /** Ids of instances that have ended. They count as running only if their last time is not in the future. Default: none. */
+  readonly endedInstances?: readonly string[];
 }
 
 /** The master keys that open the installation, the oldest first: one, or two during a rotation. */
@@ -99,20 +104,20 @@ export interface Ended {
 /** Removes the previous master key. @throws RotationError while an instance uses it */
 export const finishRotation = (
   principal: Principal,
-  options: RotationOptions,
+  options: EndOptions,
   beforeRemoval?: BeforeRemoval,
 ): Promise<Ended> => endRotation(principal, options, 'finished', beforeRemoval);
 
 /** Removes the new master key. @throws RotationError while an instance uses it */
 export const cancelRotation = (
   principal: Principal,
-  options: RotationOptions,
+  options: EndOptions,
   beforeRemoval?: BeforeRemoval,
 ): Promise<Ended> => endRotation(principal, options, 'cancelled', beforeRemoval);
 
 async function endRotation(
   principal: Principal,
-  { db, clock, rootKeys }: RotationOptions,
+  { db, clock, rootKeys, endedInstances = [] }: EndOptions,
   step: 'finished' | 'cancelled',
   beforeRemoval?: BeforeRemoval,
 ): Promise<Ended> {
@@ -121,7 +126,8 @@ async function endRotation(
     const [removed, kept] = step === 'finished' ? [previous, next] : [next, previous];
     if (rootKeys.masterKeyId !== kept.id) throw new RotationError(wrongKey(step, kept, removed));
     const now = clock.now();
-    const users = (await listAllInstances(tx)).filter((row) => isRunning(row, now) && row.masterKeyId !== kept.id);
+    const running = listRunning(await listAllInstances(tx), now, endedInstances);
+    const users = running.filter((row) => row.masterKeyId !== kept.id);
     if (users.length > 0) throw new RotationError(stillUsed(users, kept, now));
     beforeRemoval?.(kept, removed);
     await deleteGenerationTx(tx, removed.generation);
@@ -164,8 +170,8 @@ const wrongKey = (step: 'finished' | 'cancelled', kept: MasterKey, removed: Mast
 function stillUsed(users: readonly InstanceRow[], kept: MasterKey, now: number): string {
   const list = users.map(({ id, version, startedAt, seenAt, masterKeyId }) => {
     const key = masterKeyId ? `with the master key ${masterKeyId}` : 'by a version that does not record its master key';
-    const seconds = Math.max(0, Math.round((now - seenAt) / 1_000));
-    return `${id} (Keyreeve ${version}, started ${toInstant(startedAt)} ${key}, last seen ${seconds} s ago)`;
+    const seen = seenAt > now ? `at ${toInstant(seenAt)}` : `${Math.round((now - seenAt) / 1_000)} s ago`;
+    return `${id} (Keyreeve ${version}, started ${toInstant(startedAt)} ${key}, last seen ${seen})`;
   });
-  return `these instances were not started with the master key ${kept.id}: ${list.join(', ')}. Restart them with it, and repeat this command. An instance that was killed counts as running for 3 minutes`;
+  return `these instances were not started with the master key ${kept.id}: ${list.join(', ')}. Restart them with it, and repeat this command. An instance ${describeKilled(users, now)}`;
 }

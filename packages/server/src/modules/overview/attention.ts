@@ -34,7 +34,19 @@ const unseenMs = 3 * minuteMs;
 export const isRunning = ({ seenAt }: InstanceRow, now: number): boolean => now - seenAt <= unseenMs;
 
 /** Whether the clock of the process, or of this one, is wrong. The process counts as running until that time. */
-export const isAhead = ({ seenAt }: InstanceRow, now: number): boolean => seenAt - now > unseenMs;
+const isAhead = ({ seenAt }: InstanceRow, now: number): boolean => seenAt - now > unseenMs;
+
+/**
+ * The processes that may still run.
+ * @param ended ids that an operator gives. They only count for a last time in the future: any other time shows by itself that a
+ *   process has ended
+ */
+export const listRunning = (instances: readonly InstanceRow[], now: number, ended: readonly string[]): InstanceRow[] =>
+  instances.filter((row) => isRunning(row, now) && !(isAhead(row, now) && ended.includes(row.id)));
+
+/** The end of an error, without a full stop. @param running processes that prevent a command */
+export const describeKilled = (running: readonly InstanceRow[], now: number): string =>
+  `that was killed counts as running for 3 minutes${running.some((row) => isAhead(row, now)) ? `, and longer if its last time is in the future, as here: check the clocks of the machines (the time here is ${toInstant(now)}). If it has ended, add --ended-instance with its id` : ''}`;
 
 /** Checks read settings and files, and every open overview asks every few seconds. */
 const findingsKeptMs = minuteMs;

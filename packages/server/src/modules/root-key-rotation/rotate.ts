@@ -16,7 +16,7 @@ import { requireSchemaTx, schemaOfRootKeys } from '../../foundation/database/mig
 import { listRootKeys, lockRootKeysTx, replaceRootKeysTx } from '../../foundation/database/root-keys.ts';
 import type { Principal } from '../../foundation/principal.ts';
 import { deleteAllCodesTx } from '../one-time-codes/store.ts';
-import { isAhead, isRunning } from '../overview/attention.ts';
+import { describeKilled, listRunning } from '../overview/attention.ts';
 import { listAllInstances, lockInstancesTx, type InstanceRow } from '../overview/store.ts';
 import { deleteAllUsedChallengesTx } from '../passkeys/store.ts';
 import { deleteAllBucketsTx } from '../rate-limits/store.ts';
@@ -97,9 +97,7 @@ async function rotateTx(
   const now = clock.now();
   await lockRootKeysTx(tx);
   await lockInstancesTx(tx);
-  const running = (await listAllInstances(tx)).filter(
-    (row) => isRunning(row, now) && !(isAhead(row, now) && endedInstances.includes(row.id)),
-  );
+  const running = listRunning(await listAllInstances(tx), now, endedInstances);
   if (running.length > 0) throw new RootKeyRotationError(describeRunning(running, now));
   if (!areSame(await listRootKeys(tx), current.rootKeys.rows))
     throw new RootKeyRotationError('another command has changed the root keys meanwhile; run the command again');
@@ -131,7 +129,7 @@ async function rotateTx(
 
 function describeRunning(running: readonly InstanceRow[], now: number): string {
   const list = running.map(({ id, version, seenAt }) => `${id} (Keyreeve ${version}, last seen ${toInstant(seenAt)})`);
-  return `the service runs: ${list.join(', ')}. Stop every process of it, and run this command again. A process that was killed counts as running for 3 minutes${running.some((row) => isAhead(row, now)) ? `, and longer if its last time is in the future, as here: check the clocks of the machines (the time here is ${toInstant(now)}). If such a process has ended, add --ended-instance with its id` : ''}`;
+  return `the service runs: ${list.join(', ')}. Stop every process of it, and run this command again. A process ${describeKilled(running, now)}`;
 }
 
 const nameOf = ({ version, generation, masterKeyId }: WrappedRootKey): string =>

@@ -39,8 +39,10 @@ async function openedWith(db: Db, masterKey: Buffer): Promise<RootKeys> {
 const as = async (db: Db, masterKey: Buffer) => ({ db, clock, rootKeys: await openedWith(db, masterKey) });
 const start = async (db: Db, by: Buffer, next: Buffer): Promise<boolean> =>
   (await startRotation(operator, await as(db, by), () => next)).isAdded;
-const finish = async (db: Db, by: Buffer) => finishRotation(operator, await as(db, by));
-const cancel = async (db: Db, by: Buffer) => cancelRotation(operator, await as(db, by));
+const finish = async (db: Db, by: Buffer, endedInstances: readonly string[] = []) =>
+  finishRotation(operator, { ...(await as(db, by)), endedInstances });
+const cancel = async (db: Db, by: Buffer, endedInstances: readonly string[] = []) =>
+  cancelRotation(operator, { ...(await as(db, by)), endedInstances });
 
 const run = (db: Db, id: string, masterKeyId: string | null, seenAt = now): Promise<void> =>
   db.transaction((tx) => saveInstanceTx(tx, { id, version: '1.2.3', startedAt: now - 1_000, seenAt, masterKeyId }));
@@ -110,6 +112,29 @@ onEachDatabase(
     assert.deepEqual(await openers(db), [firstId, secondId]);
     await run(db, 'ins_earlier', null, now - 180_001);
     assert.equal((await finish(db, second)).removedId, firstId);
+  },
+);
+
+onEachDatabase(
+  'an operator can name an ended instance whose last time is in the future, and no other',
+  async ({ db }) => {
+    await initialise(db);
+    await start(db, first, second);
+    await run(db, 'ins_ahead', firstId, now + 3_600_000);
+    await run(db, 'ins_running', firstId, now + 180_000);
+    await rejects(
+      finish(db, second),
+      /ins_ahead \([^)]*last seen at [^)]*Z\).* in the future, as here: check the clocks/,
+    );
+    await rejects(
+      finish(db, second, ['ins_ahead', 'ins_running']),
+      /: ins_running \([^)]*\)\. .* counts as running for 3 minutes$/,
+    );
+    assert.deepEqual(await openers(db), [firstId, secondId]);
+    await run(db, 'ins_running', firstId, now - 180_001);
+    await run(db, 'ins_restarted', secondId, now + 3_600_000);
+    await rejects(cancel(db, first), /: ins_restarted /);
+    assert.equal((await cancel(db, first, ['ins_restarted'])).removedId, secondId);
   },
 );
 
