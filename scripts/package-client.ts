@@ -1,12 +1,12 @@
 /**
- * `npm run package:client -- <new folder>`: builds the npm package `@keyreeve/client` from its sources: JavaScript with the lines of
- * the sources, and declarations of its types. Node refuses to strip types below `node_modules`.
+ * `npm run package:client -- <new folder>`: builds the npm package `@keyreeve/client` from its sources and packs it: JavaScript
+ * with the lines of the sources, and declarations of its types. Node refuses to strip types below `node_modules`.
  */
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { runPackageCommand } from './package-archive.ts';
 
 type Target = string | { readonly [condition: string]: string };
 
@@ -68,12 +68,4 @@ const withTypes = (exports: Manifest['exports']): object =>
     }),
   );
 
-if (import.meta.main) {
-  const [folder] = process.argv.slice(2);
-  if (folder === undefined) {
-    process.stderr.write('usage: npm run package:client -- <new folder>\n');
-    process.exitCode = 64;
-  } else {
-    process.stdout.write(`${buildClientPackage(fileURLToPath(new URL('..', import.meta.url)), folder)}\n`);
-  }
-}
+if (import.meta.main) runPackageCommand('package:client', buildClientPackage);

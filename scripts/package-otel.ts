@@ -1,11 +1,12 @@
 /**
- * `npm run package:otel -- <new folder>`: builds the npm package `@keyreeve/otel` from its sources: JavaScript with the lines of
- * the sources. It exports nothing, so it has no declarations. Node refuses to strip types below `node_modules`.
+ * `npm run package:otel -- <new folder>`: builds the npm package `@keyreeve/otel` from its sources and packs it: JavaScript with
+ * the lines of the sources. It exports nothing, so it has no declarations. Node refuses to strip types below `node_modules`. Needs no
+ * installed dependencies.
  */
 import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { runPackageCommand } from './package-archive.ts';
 
 /** @param folder that does not exist @returns the path of the package @throws Error if a file imports the workspace */
 export function buildOtelPackage(root: string, folder: string): string {
@@ -28,12 +29,4 @@ export function buildOtelPackage(root: string, folder: string): string {
   return folder;
 }
 
-if (import.meta.main) {
-  const [folder] = process.argv.slice(2);
-  if (folder === undefined) {
-    process.stderr.write('usage: npm run package:otel -- <new folder>\n');
-    process.exitCode = 64;
-  } else {
-    process.stdout.write(`${buildOtelPackage(fileURLToPath(new URL('..', import.meta.url)), folder)}\n`);
-  }
-}
+if (import.meta.main) runPackageCommand('package:otel', buildOtelPackage);

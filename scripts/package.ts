@@ -3,11 +3,10 @@
  * `node_modules`, so the package contains JavaScript: each source file without its types, which keeps every line and column,
  * so that stack traces name the lines of the sources. Needs no installed dependencies. See docs/decisions/0033-npm-package.md.
  */
-import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
-import { basename, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
+import { buildArchive, runPackageCommand } from './package-archive.ts';
 import { packageManifest, type Manifest } from './package-manifest.ts';
 
 /** Folders of the checkout, and where the package has them. */
@@ -33,14 +32,12 @@ const left = new Set(['test', 'images', 'tsconfig.json', 'rules.test.yml']);
  * @returns the path of the archive
  * @throws Error if the folder exists, a source cannot be converted, or npm fails
  */
-export function buildPackage(root: string, folder: string): string {
-  // Not recursive: an existing folder, whose files could get into the package, is an error.
-  mkdirSync(folder);
-  const target = join(folder, 'package');
+export const buildPackage = (root: string, folder: string): string => buildArchive(root, folder, addFiles);
+
+function addFiles(root: string, target: string): void {
   for (const [from, to] of Object.entries(folders)) addFolder(join(root, from), join(target, to));
   for (const [from, to] of Object.entries(files)) cpSync(join(root, from), join(target, to));
   writeFileSync(join(target, 'package.json'), `${JSON.stringify(readPackageManifest(root), null, 2)}\n`);
-  return pack(target, folder);
 }
 
 export const readPackageManifest = (root: string): Manifest =>
@@ -75,24 +72,6 @@ function convert(path: string): string {
   return script;
 }
 
-function pack(source: string, folder: string): string {
-  const { status, stdout, stderr, error } = spawnSync('npm', ['pack', '--json', '--ignore-scripts', source], {
-    cwd: folder,
-    encoding: 'utf8',
-  });
-  if (status !== 0) throw new Error(`npm pack: ${error?.message ?? stderr}`);
-  const [packed] = JSON.parse(stdout) as { filename: string }[];
-  return join(folder, basename(packed?.filename ?? ''));
-}
-
 export const readJson = (path: string): unknown => JSON.parse(readFileSync(path, 'utf8'));
 
-if (import.meta.main) {
-  const [folder] = process.argv.slice(2);
-  if (folder === undefined) {
-    process.stderr.write('usage: npm run package -- <new folder>\n');
-    process.exitCode = 64;
-  } else {
-    process.stdout.write(`${buildPackage(fileURLToPath(new URL('..', import.meta.url)), folder)}\n`);
-  }
-}
+if (import.meta.main) runPackageCommand('package', addFiles);
