@@ -1,34 +1,43 @@
 /**
- * The files of a release: the npm package, its dependencies in CycloneDX, the section of the changelog, and their checksums.
+ * The files of a release: the npm packages, the dependencies of each in CycloneDX, the section of the changelog, and the checksums of
+ * these files.
  */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { basename, join } from 'node:path';
-import { packageLock, type LockFile } from './package-manifest.ts';
+import { basename, dirname, join } from 'node:path';
+import { packageLock, type LockFile, type Manifest } from './package-manifest.ts';
 import { readJson, readPackageManifest } from './package.ts';
 import { git } from './run-files.ts';
 
+/** The folder of each npm package in the workspace, and the script that builds the package and prints the path of the archive. */
+export const releasedPackages: Readonly<Record<string, string>> = {
+  'packages/server': 'package.ts',
+  'packages/otel': 'package-otel.ts',
+};
+
 /**
- * Builds the package in two new clones of the commit, with the scripts of each clone.
+ * Builds each package in two new clones of the commit, with the scripts of each clone.
  * @param folder a new folder, which gets the files
- * @throws Error if the folder exists, a command fails, or the two packages differ
+ * @throws Error if the folder exists, a command fails, or two builds of a package differ
  */
 export function writeRelease(root: string, folder: string): void {
   mkdirSync(folder);
   const temporary = mkdtempSync(join(tmpdir(), 'keyreeve-release-'));
   try {
-    const [archive = '', again = ''] = ['one', 'two'].map((name) => buildInClone(root, join(temporary, name)));
-    if (!readFileSync(archive).equals(readFileSync(again))) {
-      throw new Error('Two builds of the package differ, so a release would not be reproducible.');
+    const clones = ['one', 'two'].map((name) => newClone(root, join(temporary, name)));
+    for (const [source, script] of Object.entries(releasedPackages)) {
+      const [archive = '', again = ''] = clones.map((clone) => buildInClone(clone, script));
+      const name = basename(archive);
+      if (!readFileSync(archive).equals(readFileSync(again))) {
+        throw new Error(`Two builds of ${name} differ, so a release would not be reproducible.`);
+      }
+      copyFileSync(archive, join(folder, name));
+      const manifest = readJson(join(dirname(archive), 'package/package.json')) as Manifest;
+      const components = billOfMaterials(root, source, manifest, join(temporary, 'described'));
+      writeFileSync(join(folder, name.replace(/\.tgz$/, '.cdx.json')), components);
     }
-    const name = basename(archive);
-    copyFileSync(archive, join(folder, name));
-    writeFileSync(
-      join(folder, name.replace(/\.tgz$/, '.cdx.json')),
-      billOfMaterials(root, join(temporary, 'keyreeve')),
-    );
     writeFileSync(join(folder, 'CHANGES.md'), changesOf(root));
     writeFileSync(join(folder, 'SHA256SUMS'), checksumsOf(folder));
   } finally {
@@ -36,21 +45,27 @@ export function writeRelease(root: string, folder: string): void {
   }
 }
 
-/** @returns the path of the package */
-function buildInClone(root: string, clone: string): string {
+/** @returns the path of the clone */
+function newClone(root: string, clone: string): string {
   git(root, 'clone', '--quiet', '--no-hardlinks', root, clone);
-  const built = join(clone, '..', `${basename(clone)}-built`);
-  return run(process.execPath, ['--no-warnings', join(clone, 'scripts/package.ts'), built], clone).trim();
+  return clone;
+}
+
+/** @returns the path of the archive, which has the unpacked package beside it */
+function buildInClone(clone: string, script: string): string {
+  const built = `${clone}-${basename(script, '.ts')}`;
+  return run(process.execPath, ['--no-warnings', join(clone, 'scripts', script), built], clone).trim();
 }
 
 /**
  * Of the dependencies that are installed with the package. The file has no time and no serial number, so builds are equal.
- * @param folder a new folder with the name of the package, which npm takes as the name of the described software
+ * @param source the folder of the package in the workspace
+ * @param parent gets a folder with the name of the package, which npm takes as the name of the described software
  */
-function billOfMaterials(root: string, folder: string): string {
-  mkdirSync(folder);
-  const manifest = readPackageManifest(root);
-  const lock = packageLock(manifest, readJson(join(root, 'package-lock.json')) as LockFile);
+function billOfMaterials(root: string, source: string, manifest: Manifest, parent: string): string {
+  const folder = join(parent, String(manifest['name']));
+  mkdirSync(folder, { recursive: true });
+  const lock = packageLock(manifest, readJson(join(root, 'package-lock.json')) as LockFile, source);
   writeFileSync(join(folder, 'package.json'), JSON.stringify(manifest));
   writeFileSync(join(folder, 'package-lock.json'), JSON.stringify(lock));
   const text = run('npm', ['sbom', '--package-lock-only', '--sbom-format=cyclonedx'], folder);

@@ -1,19 +1,25 @@
 /**
  * `npm run release`: checks that this commit can be released, and names everything that prevents it. It exits 1 unless the
- * tree is clean, the changelog has the version, and the published runs of the revocation check are of these very files.
+ * tree is clean, the changelog and all packages have the version, and the published runs of the revocation check are of these very
+ * files.
  * `npm run release -- <new folder> <minisign secret key>` then builds the release in the folder and signs it. Without a key, the
  * release is not signed.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { writeRelease } from './release-files.ts';
+import { releasedPackages, writeRelease } from './release-files.ts';
 import { signChecksums } from './release-signature.ts';
 import { filesLine, git, publishedRuns } from './run-files.ts';
 
 /** @returns one sentence for each thing that prevents a release, with the remedy */
 export function findObstacles(root: string): readonly string[] {
-  return [...uncommitted(root), ...missingChanges(root), ...publishedRuns.flatMap((path) => outdatedRun(root, path))];
+  return [
+    ...uncommitted(root),
+    ...missingChanges(root),
+    ...Object.keys(releasedPackages).flatMap((folder) => otherVersion(root, folder)),
+    ...publishedRuns.flatMap((path) => outdatedRun(root, path)),
+  ];
 }
 
 function uncommitted(root: string): string[] {
@@ -32,6 +38,11 @@ function missingChanges(root: string): string[] {
   return heading.includes('unreleased') ? [`CHANGELOG.md calls ${version} unreleased. Write the date instead.`] : [];
 }
 
+function otherVersion(root: string, folder: string): string[] {
+  const [version, other] = [versionOf(root), versionOf(root, folder)];
+  return other === version ? [] : [`${folder}/package.json has the version ${other}, not ${version}.`];
+}
+
 function outdatedRun(root: string, path: string): string[] {
   const remedy = 'Run `npm run prove -- --all` and commit what it writes.';
   if (!existsSync(join(root, path))) return [`${path} is missing. ${remedy}`];
@@ -40,8 +51,8 @@ function outdatedRun(root: string, path: string): string[] {
   return lines.includes(filesLine(root)) ? [] : [`${path} is of other files than these. ${remedy}`];
 }
 
-const versionOf = (root: string): string =>
-  (JSON.parse(read(root, 'packages/server/package.json')) as { version: string }).version;
+const versionOf = (root: string, folder = 'packages/server'): string =>
+  (JSON.parse(read(root, `${folder}/package.json`)) as { version: string }).version;
 
 const read = (root: string, path: string): string => readFileSync(join(root, path), 'utf8');
 

