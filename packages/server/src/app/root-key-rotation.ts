@@ -7,12 +7,13 @@ import {
   type OpenedKeys,
   type Rotated,
 } from '../modules/root-key-rotation/rotate.ts';
+import { sealedTables } from '../modules/root-key-rotation/sealed-columns.ts';
 import { SigningKeys } from '../modules/signing-keys/signing-keys.ts';
 import type { Clock } from '../foundation/clock.ts';
 import { deriveAllKeys } from '../foundation/crypto/master-key.ts';
 import { openDatabase } from '../foundation/database/database.ts';
 import type { Db } from '../foundation/database/db.ts';
-import { eraseDeleted } from '../foundation/database/root-keys.ts';
+import { eraseDeleted, type ErasableTable } from '../foundation/database/erase.ts';
 import type { Principal } from '../foundation/principal.ts';
 import type { Config } from './config.ts';
 import { findMasterKey, openInstallation } from './installation.ts';
@@ -58,7 +59,7 @@ export async function rotateInstallation(
     const journalFiles = journals.reduce((sum, { files }) => sum + files, 0);
     const warnings = journals.flatMap((journal) => journal.warnings);
     if (!isDryRun) warnings.push(...(await completeJournal(config, db, clock, next)));
-    if (!isDryRun && !(await eraseDeleted(db))) warnings.push(notErased);
+    if (!isDryRun && !(await eraseDeleted(db, erasedTables))) warnings.push(notErased);
     return { ...rotated, journalFiles, warnings };
   } finally {
     await db.close();
@@ -68,8 +69,8 @@ export async function rotateInstallation(
 const isMasterKey =
   'an earlier version created the installation, and its master key is the root key itself: if it has leaked, it would open the new root key too. Run `keyreeve master-key rotate`, then `keyreeve master-key rotate --finish`, then this command with the new master key';
 
-const notErased =
-  'the files of the database may contain deleted root_keys rows; run `vacuum full root_keys` on PostgreSQL as the owner of the table, when no transaction is open, or end the processes that read the SQLite database and run `pragma wal_checkpoint(truncate)`';
+const erasedTables: readonly ErasableTable[] = ['root_keys', ...sealedTables.map(({ table }) => table)];
+const notErased = `the files of the database may contain values that the earlier root key opens. On PostgreSQL, run \`vacuum full\` for the tables ${erasedTables.join(', ')} as their owner, when no transaction is open. With SQLite, end the processes that read the database, and run \`pragma wal_checkpoint(truncate)\``;
 
 /** Closes the connection, whose audit key is the current one. */
 async function openKeys(config: Config, clock: Clock): Promise<OpenedKeys> {

@@ -13,7 +13,7 @@ import { describeDatabaseFailure } from './database-failure.ts';
 /** The arguments of the command are not valid. */
 export class UsageError extends Error {}
 
-/** An error whose message gives the reason and the remedy. The command changed nothing. */
+/** An error whose message gives the reason and the remedy. Unless the message states otherwise, the command changed nothing. */
 export const isRefusal = (error: unknown): error is Error =>
   error instanceof BackupError ||
   error instanceof JournalError ||

@@ -15,6 +15,7 @@ import {
   startRotation,
   withMasterKeys,
   type BeforeRemoval,
+  type Ended,
 } from '../modules/master-key/rotation.ts';
 import { CliCommand } from './command.ts';
 import { UsageError } from './failure.ts';
@@ -116,54 +117,59 @@ async function newFileOf(given: string | undefined, generate: boolean): Promise<
 
 async function finish(options: RotateOptions, config: Config): Promise<void> {
   const files = filesBeside(config);
-  const removedId = await end(options, config, finishRotation, (kept) => {
+  const ended = await end(options, config, finishRotation, (kept) => {
     files?.putInPlace(kept.id);
     files?.removeNext();
   });
+  const { removedId } = ended;
   const kept = removedId === undefined ? undefined : files?.keptOf(removedId);
   const previousFile = kept !== undefined && existsSync(kept) ? kept : null;
   const text =
     removedId === undefined
-      ? nothingUnfinished
+      ? nothingUnfinished(ended)
       : `Removed the master key ${removedId}. It opens only copies of the database and backups from before now. ${previousFile === null ? 'Keep it in another place as long as you keep such backups; then delete it.' : `It is in ${previousFile}. If you keep such backups, copy this file to another place. Then delete it here.`}`;
-  print(options, { removedMasterKeyId: removedId ?? null, previousFile }, text);
+  print(options, { removedMasterKeyId: removedId ?? null, previousFile, isErased: ended.isErased }, text);
+  assertErased(ended, config);
 }
 
 async function cancel(options: RotateOptions, config: Config): Promise<void> {
   const files = filesBeside(config);
   if (files) await putBack(files);
-  const removedId = await end(options, config, cancelRotation, (kept, removed) => {
+  const ended = await end(options, config, cancelRotation, (kept, removed) => {
     // Again: another command may have put the new file in place meanwhile.
     files?.putInPlace(kept.id);
     files?.removeNext();
     files?.removeCancelled(removed.id);
   });
   const text =
-    removedId === undefined
-      ? nothingUnfinished
-      : `Removed the new master key ${removedId}. The previous one stays in use.`;
-  print(options, { removedMasterKeyId: removedId ?? null }, text);
+    ended.removedId === undefined
+      ? nothingUnfinished(ended)
+      : `Removed the new master key ${ended.removedId}. The previous one stays in use.`;
+  print(options, { removedMasterKeyId: ended.removedId ?? null, isErased: ended.isErased }, text);
+  assertErased(ended, config);
 }
 
-const nothingUnfinished = 'No rotation is unfinished. The files of the database contain no removed wrapping.';
+const nothingUnfinished = ({ isErased }: Ended): string =>
+  `No rotation is unfinished.${isErased ? ' The tables of the database contain no removed wrapping.' : ''}`;
 
-/** @returns the id of the removed master key; undefined if no rotation was unfinished */
-async function end(
+const end = (
   { endedInstance: endedInstances = [] }: RotateOptions,
   config: Config,
   step: typeof finishRotation,
   beforeRemoval: BeforeRemoval,
-): Promise<string | undefined> {
-  const ended = await withInstallation({}, ({ installation: { db, rootKeys } }) =>
+): Promise<Ended> =>
+  withInstallation({}, ({ installation: { db, rootKeys } }) =>
     step(operator, { db, clock: systemClock, rootKeys, endedInstances }, beforeRemoval),
   );
-  if (!ended.isErased)
-    throw new RotationError(
-      config.database.kind === 'sqlite'
-        ? 'the master key was removed, but its wrapping is still in the write-ahead log of the database, because another process reads an earlier state; repeat the command when no backup runs'
-        : 'the master key was removed, but its wrapping is still in the files of the database; repeat the command with the owner of the tables, when no backup runs',
-    );
-  return ended.removedId;
+
+/** After the result was printed: the removal is committed. */
+function assertErased({ isErased }: Ended, config: Config): void {
+  if (isErased) return;
+  throw new RotationError(
+    config.database.kind === 'sqlite'
+      ? 'the wrapping of the removed master key is still in the write-ahead log of the database, because another process reads an earlier state; repeat the command when no backup runs'
+      : 'the wrapping of the removed master key is still in the files of the table root_keys; repeat the command as the owner of the table, when no backup or other long transaction is open',
+  );
 }
 
 /** Puts the previous file beside the database back: the command must open the installation with it. */

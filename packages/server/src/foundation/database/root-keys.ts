@@ -1,8 +1,7 @@
 /** SQL of the wrapped root keys (`crypto/root-key.ts`). */
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { WrappedRootKey } from '../crypto/root-key.ts';
-import { DomainError } from '../errors.ts';
 import type { Db, Reader, Transaction } from './db.ts';
+import { eraseDeleted, overwriteDeletedTx } from './erase.ts';
 import { sql } from './sql.ts';
 
 const insertRootKey = sql(
@@ -39,70 +38,24 @@ const selectMasterKey = sql<{ found: number }>('find_master_key', {
 export const isMasterKeyTx = async (tx: Transaction, masterKeyId: string): Promise<boolean> =>
   (await tx.get(selectMasterKey, [masterKeyId])) !== undefined;
 
-// SQLite overwrites the deleted content with zeros. The other copies: `eraseDeleted`.
-const overwriteDeleted = sql('overwrite_deleted', { sqlite: 'pragma secure_delete = on', postgres: 'select null' });
 const deleteRows = sql('delete_root_keys_of_generation', 'delete from root_keys where generation = $1');
 
-/** Removes all wrappings by a master key. Call {@link eraseDeleted} after the commit. @returns their number */
+/** Removes all wrappings by a master key. Call {@link eraseRootKeys} after the commit. @returns their number */
 export async function deleteGenerationTx(tx: Transaction, generation: number): Promise<number> {
-  await tx.all(overwriteDeleted);
+  await overwriteDeletedTx(tx);
   return tx.run(deleteRows, [generation]);
 }
 
-// Deleted content remains in the write-ahead log of SQLite and in the pages of PostgreSQL.
-const erase = sql<{ busy?: number }>('erase_deleted_root_keys', {
-  sqlite: 'pragma wal_checkpoint(truncate)',
-  postgres: 'vacuum full root_keys',
-});
-/** Every earlier deletion has a lower number. SQLite needs none. */
-const selectTransaction = sql<{ id: string }>('next_transaction', {
-  sqlite: `select '' as id`,
-  postgres: 'select pg_current_xact_id()::xid::text as id',
-});
-/**
- * `file` changes when PostgreSQL has rewritten the table, which only its owner can do; for other roles, it prints a warning.
- * `isComplete`: a rewritten table keeps the rows that a transaction with an earlier snapshot can still read, such as a backup.
- * `relfrozenxid` is then the number of the oldest of these transactions.
- */
-const selectFile = sql<{ file: number; isComplete: number }>('find_root_keys_file', {
-  sqlite: 'select 0 as file, $1 is not null as "isComplete"',
-  postgres: `select pg_relation_filenode(oid)::bigint as file, (age(relfrozenxid) < age($1::text::xid))::int as "isComplete"
-    from pg_class where oid = 'root_keys'::regclass`,
-});
-/** Each attempt on SQLite waits 5 s for readers. */
-const eraseAttemptsMax = 3;
-/** PostgreSQL does not wait for other transactions. Those of connections that start are short. */
-const erasePauseMs = 1_000;
-
-/**
- * Removes deleted wrappings from the files of the database.
- * @returns false if another process, such as a backup, reads an earlier state all the time, or if the role is not the owner of
- *   the table on PostgreSQL
- */
-export async function eraseDeleted(db: Db): Promise<boolean> {
-  const transaction = (await db.get(selectTransaction))?.id ?? '';
-  for (let attempt = 1; attempt <= eraseAttemptsMax; attempt++) {
-    try {
-      if (attempt > 1 && db.dialect === 'postgres') await sleep(erasePauseMs);
-      const before = await db.get(selectFile, [transaction]);
-      const [row] = await db.all(erase);
-      const after = await db.get(selectFile, [transaction]);
-      if (db.dialect === 'sqlite' ? row?.busy === 0 : before?.file !== after?.file && after?.isComplete === 1)
-        return true;
-    } catch (error) {
-      if (!(error instanceof DomainError)) throw error;
-    }
-  }
-  return false;
-}
+/** Removes deleted wrappings from the files. @returns whether it succeeded: {@link eraseDeleted} */
+export const eraseRootKeys = (db: Db): Promise<boolean> => eraseDeleted(db, ['root_keys']);
 
 /** @returns 0 in a database that was not initialised */
 export const newestRootKeyVersion = async (reader: Reader): Promise<number> =>
   (await reader.get(selectNewestVersion))?.version ?? 0;
 
-/** Replaces all wrappings. Call {@link eraseDeleted} after the commit. */
+/** Replaces all wrappings. Call `eraseDeleted` after the commit. */
 export async function replaceRootKeysTx(tx: Transaction, rows: readonly WrappedRootKey[]): Promise<void> {
-  await tx.all(overwriteDeleted);
+  await overwriteDeletedTx(tx);
   await tx.run(deleteRootKeys);
   for (const row of rows) await insertRootKeyTx(tx, row);
 }

@@ -9,7 +9,7 @@ import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { requireSchemaTx, rootKeysSchema } from '../../foundation/database/migrate.ts';
 import {
   deleteGenerationTx,
-  eraseDeleted,
+  eraseRootKeys,
   insertRootKeyTx,
   listRootKeys,
   lockRootKeysTx,
@@ -20,7 +20,7 @@ import { describeKilled, listRunning } from '../overview/attention.ts';
 import { listAllInstances, type InstanceRow } from '../overview/store.ts';
 import { toInstant } from '../../foundation/clock.ts';
 
-/** The step is not possible now, and nothing was changed. The message gives the reason and the next step. */
+/** The step is not possible now, or not complete. The message gives the reason and the next step. */
 export class RotationError extends Error {}
 
 export interface MasterKey {
@@ -97,7 +97,7 @@ export type BeforeRemoval = (kept: MasterKey, removed: MasterKey) => void;
 export interface Ended {
   /** Of the master key that no longer opens the installation; undefined if no rotation was unfinished. */
   readonly removedId: string | undefined;
-  /** Whether no file of the database contains the removed wrapping any more. If not, the caller can repeat the step. */
+  /** Whether the files of the table contain no removed wrapping any more. If not, the caller can repeat the step. */
   readonly isErased: boolean;
 }
 
@@ -135,7 +135,7 @@ async function endRotation(
     return removed.id;
   });
   // Also without an unfinished rotation: an earlier call may have been interrupted after its commit.
-  return { removedId, isErased: await eraseDeleted(db) };
+  return { removedId, isErased: await eraseRootKeys(db) };
 }
 
 interface Step {

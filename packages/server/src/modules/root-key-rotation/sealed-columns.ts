@@ -2,6 +2,7 @@
 import type { InstallationKeys } from '../../foundation/crypto/master-key.ts';
 import type { Sealer } from '../../foundation/crypto/seal.ts';
 import type { Transaction } from '../../foundation/database/db.ts';
+import type { ErasableTable } from '../../foundation/database/erase.ts';
 import { sumOf, type Resealed, type Resealing } from '../../foundation/database/reseal.ts';
 import { resealJobsTx } from '../outbox/reseal-store.ts';
 import { resealSecondFactorsTx } from '../second-factors/reseal-store.ts';
@@ -9,7 +10,7 @@ import { resealSigningKeysTx } from '../signing-keys/reseal-store.ts';
 import { resealWebhookSecretsTx } from '../webhooks/reseal-store.ts';
 
 interface SealedTable {
-  readonly table: string;
+  readonly table: ErasableTable;
   readonly columns: readonly string[];
   readonly sealOf: (keys: InstallationKeys) => Sealer;
   readonly resealTx: (tx: Transaction, resealing: Resealing) => Promise<Resealed>;

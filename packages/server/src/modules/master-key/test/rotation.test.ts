@@ -1,6 +1,5 @@
 /** The steps of a rotation of the master key, and who may take them when. */
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { cancelRotation, finishRotation, masterKeysIn, RotationError, startRotation } from '../rotation.ts';
 import { masterKeyIdOf, RootKeys } from '../../../foundation/crypto/root-key.ts';
 import type { Db } from '../../../foundation/database/db.ts';
@@ -10,6 +9,7 @@ import { insertRootKeyTx, isMasterKeyTx, listRootKeys } from '../../../foundatio
 import { sql } from '../../../foundation/database/sql.ts';
 import { saveInstanceTx } from '../../overview/store.ts';
 import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
+import { gatherStatistics, isInDatabaseFiles } from '../../../../test-kit/database-files.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { testRootKeys, type TestDb } from '../../../../test-kit/new-db.ts';
 import { keys, now, operator } from '../../../../test-kit/rows.ts';
@@ -223,27 +223,15 @@ onEachDatabase(
   },
 );
 
-const listFiles = sql<{ path: string; row: number }>('test_root_keys_file', {
-  sqlite: `select file as path, 0 as row from pragma_database_list where name = 'main'`,
-  postgres: `select current_setting('data_directory') || '/' || pg_relation_filepath('root_keys') as path, 0 as row`,
-});
-const checkpoint = sql('test_checkpoint', { sqlite: 'select null', postgres: 'checkpoint' });
-
-/** Whether the files of the database contain the wrapping by the first master key. */
-async function containsFirst(db: Db): Promise<boolean> {
-  await db.all(checkpoint);
-  const [file] = await db.all(listFiles);
-  const paths = db.dialect === 'sqlite' ? [file!.path, `${file!.path}-wal`] : [file!.path];
-  const wrapped = Buffer.from(testRootKeys.rows[0]!.wrapped);
-  return paths.some((path) => readFileSync(path).includes(wrapped));
-}
+const firstWrapping = testRootKeys.rows[0]!.wrapped;
 
 onEachDatabase('the files of the database contain no removed wrapping', async ({ db }) => {
   await initialise(db);
   await start(db, first, second);
-  assert.equal(await containsFirst(db), true);
+  await gatherStatistics(db);
+  assert.equal(await isInDatabaseFiles(db, firstWrapping), true);
   assert.deepEqual(await finish(db, second), { removedId: firstId, isErased: true });
-  assert.equal(await containsFirst(db), false);
+  assert.equal(await isInDatabaseFiles(db, firstWrapping), false);
 });
 
 onEachDatabase('a wrapping that another transaction still reads is not reported as erased', async ({ db, connect }) => {
@@ -260,11 +248,11 @@ onEachDatabase('a wrapping that another transaction still reads is not reported 
   await opened.promise;
   try {
     assert.deepEqual(await finish(db, second), { removedId: firstId, isErased: false });
-    assert.equal(await containsFirst(db), true);
+    assert.equal(await isInDatabaseFiles(db, firstWrapping), true);
   } finally {
     ended.resolve();
     await reading;
   }
   assert.deepEqual(await finish(db, second), { removedId: undefined, isErased: true });
-  assert.equal(await containsFirst(db), false);
+  assert.equal(await isInDatabaseFiles(db, firstWrapping), false);
 });

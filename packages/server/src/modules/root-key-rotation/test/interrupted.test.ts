@@ -1,8 +1,9 @@
 /** A rotation of the root key that the end of its process interrupts, before and after its commit. */
 import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
-import { copyFileSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { copyFileSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { isInDatabaseFiles } from '../../../../test-kit/database-files.ts';
 import { operator, type TestApp } from '../../../../test-kit/new-app.ts';
 import { test } from '../../../../test-kit/app-on-each-database.ts';
 import { newTempFolder } from '../../../../test-kit/temp-folder.ts';
@@ -73,19 +74,16 @@ test('a process that is killed after the commit has completed the rotation, and 
 test('after a kill between the commit and the erasure, `master-key rotate --finish` erases the earlier wrappings', async () => {
   await using installation = await newRotatable();
   await installation.run((app) => app.signIn());
-  const { config, clock, place } = installation;
+  const { config, clock } = installation;
   const { db, rootKeys } = await openInstallation(config, { clock, mayCreate: false, mayMigrate: false });
   const [before] = rootKeys.rows;
   assert.ok(before);
   const next = rootKeys.rotate(findMasterKey(config));
   // What the commit of a rotation leaves.
   await db.transaction((tx) => replaceRootKeysTx(tx, next.rows));
-  const path = place.url.replace('sqlite:', '');
-  const isInFiles = () =>
-    [path, `${path}-wal`].some((file) => readFileSync(file).includes(Buffer.from(before.wrapped)));
-  if (db.dialect === 'sqlite') assert.equal(isInFiles(), true);
+  assert.equal(await isInDatabaseFiles(db, before.wrapped), true);
   const ended = await finishRotation(operator, { db, clock, rootKeys: next });
   assert.deepEqual(ended, { removedId: undefined, isErased: true });
-  if (db.dialect === 'sqlite') assert.equal(isInFiles(), false);
+  assert.equal(await isInDatabaseFiles(db, before.wrapped), false);
   await db.close();
 });

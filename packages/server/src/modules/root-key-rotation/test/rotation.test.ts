@@ -9,6 +9,7 @@ import {
   stepSeconds,
   trySignIn,
 } from '../../../../test-kit/authenticator.ts';
+import { gatherStatistics, isInDatabaseFiles } from '../../../../test-kit/database-files.ts';
 import { basic, goodPassword, operator, type TestApp } from '../../../../test-kit/new-app.ts';
 import { addPasskey, tryPasskey } from '../../../../test-kit/passkeys.ts';
 import { until } from '../../../../test-kit/until.ts';
@@ -164,6 +165,30 @@ test('the rotation is rejected while a process of the service runs, and changes 
     await signInWith(app, (await app.signIn()).account.email);
   });
   await installation.run((app) => Promise.resolve(assert.equal(app.installation.keys.version, 1)));
+});
+
+const sealedValues = sql<{ value: Uint8Array }>(
+  'test_sealed_values',
+  `select wrapped as value from root_keys union all select private_jwk from signing_keys
+   union all select secret from webhook_endpoints union all select secret from second_factors`,
+);
+
+test('the files of the database contain no value that the earlier root key opens', tags, async () => {
+  await using installation = await newRotatable();
+  const values = await installation.run(async (app) => {
+    await newEnrolledAccount(app, 'ada@example.com');
+    const hook = { url: 'https://example.com/', description: null, events: ['api_key.deleted'] };
+    await app.service.services.webhooks.endpoints.create(operator, hook);
+    await gatherStatistics(app.db);
+    const rows = await app.db.all(sealedValues);
+    for (const { value } of rows) assert.equal(await isInDatabaseFiles(app.db, value), true);
+    return rows.map(({ value }) => value);
+  });
+  assert.ok(values.length >= 4);
+  assert.deepEqual((await installation.rotate()).warnings, []);
+  await installation.run(async ({ db }) => {
+    for (const value of values) assert.equal(await isInDatabaseFiles(db, value), false);
+  });
 });
 
 test('an instance whose last time is in the future is named as one with a wrong clock', async () => {

@@ -1,0 +1,91 @@
+/** Removes deleted and replaced rows from the files of the tables: the databases keep their bytes until the space is used again. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { DomainError } from '../errors.ts';
+import type { Db, Transaction } from './db.ts';
+import { sql } from './sql.ts';
+
+const overwriteDeleted = sql('overwrite_deleted', { sqlite: 'pragma secure_delete = on', postgres: 'select null' });
+
+/** SQLite overwrites with zeros what the transaction deletes or replaces. Call {@link eraseDeleted} after the commit. */
+export const overwriteDeletedTx = async (tx: Transaction): Promise<void> => void (await tx.all(overwriteDeleted));
+
+/** The write-ahead log of SQLite contains earlier pages. The statement waits 5 s for readers. */
+const truncateLog = sql<{ busy: number }>('truncate_log', {
+  sqlite: 'pragma wal_checkpoint(truncate)',
+  postgres: 'select 0 as busy',
+});
+/** Every earlier deletion has a lower number. */
+const selectTransaction = sql<{ id: string }>('next_transaction', {
+  sqlite: `select '' as id`,
+  postgres: 'select pg_current_xact_id()::xid::text as id',
+});
+/**
+ * `file` changes when PostgreSQL has rewritten the table, which only its owner can do; for other roles, it prints a warning.
+ * `isComplete`: a rewritten table keeps the rows that a transaction with an earlier snapshot can still read, such as a backup.
+ * `relfrozenxid` is then the number of the oldest of these transactions.
+ */
+const selectFile = sql<{ file: number; isComplete: number }>('find_table_file', {
+  sqlite: 'select 0 as file, 0 as "isComplete" where $1 = $2',
+  postgres: `select pg_relation_filenode(oid)::bigint as file, (age(relfrozenxid) < age($2::text::xid))::int as "isComplete"
+    from pg_class where oid = $1::text::regclass`,
+});
+
+const rewriteRootKeys = sql('rewrite_root_keys', { sqlite: 'select null', postgres: 'vacuum full root_keys' });
+const rewriteSecondFactors = sql('rewrite_second_factors', {
+  sqlite: 'select null',
+  postgres: 'vacuum full second_factors',
+});
+const rewriteWebhookEndpoints = sql('rewrite_webhook_endpoints', {
+  sqlite: 'select null',
+  postgres: 'vacuum full webhook_endpoints',
+});
+const rewriteSigningKeys = sql('rewrite_signing_keys', { sqlite: 'select null', postgres: 'vacuum full signing_keys' });
+const rewriteOutbox = sql('rewrite_outbox', { sqlite: 'select null', postgres: 'vacuum full outbox' });
+const rewrites = {
+  root_keys: rewriteRootKeys,
+  second_factors: rewriteSecondFactors,
+  webhook_endpoints: rewriteWebhookEndpoints,
+  signing_keys: rewriteSigningKeys,
+  outbox: rewriteOutbox,
+};
+export type ErasableTable = keyof typeof rewrites;
+
+const attemptsMax = 3;
+/** Before the next attempt. On PostgreSQL, `vacuum` does not wait for other transactions; those of connections that start are short. */
+const pauseMs = 1_000;
+
+/**
+ * Removes rows that committed transactions have deleted or replaced. The files of PostgreSQL's write-ahead log still contain them.
+ * @param tables on SQLite, all tables are meant
+ * @returns false if another process, such as a backup, reads an earlier state all the time, if the role is not the owner of a
+ *   table on PostgreSQL, or if the database does not respond
+ */
+export async function eraseDeleted(db: Db, tables: readonly ErasableTable[]): Promise<boolean> {
+  let transaction: string | undefined;
+  const rest = new Set(tables);
+  for (let attempt = 1; attempt <= attemptsMax; attempt++) {
+    try {
+      transaction ??= (await db.get(selectTransaction))?.id ?? '';
+      if (db.dialect === 'sqlite') rest.clear();
+      for (const table of rest) if (await isRewritten(db, table, transaction)) rest.delete(table);
+      if (rest.size === 0 && (await isLogTruncated(db))) return true;
+    } catch (error) {
+      if (!(error instanceof DomainError)) throw error;
+    }
+    if (attempt < attemptsMax) await sleep(pauseMs);
+  }
+  return false;
+}
+
+async function isLogTruncated(db: Db): Promise<boolean> {
+  const [row] = await db.all(truncateLog);
+  return row?.busy === 0;
+}
+
+/** @param transaction began after the rows were deleted */
+async function isRewritten(db: Db, table: ErasableTable, transaction: string): Promise<boolean> {
+  const before = await db.get(selectFile, [table, transaction]);
+  await db.all(rewrites[table]);
+  const after = await db.get(selectFile, [table, transaction]);
+  return before?.file !== after?.file && after?.isComplete === 1;
+}

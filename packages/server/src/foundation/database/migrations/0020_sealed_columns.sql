@@ -1,0 +1,3 @@
+-- compatible-from: 2
+-- PostgreSQL copies values of a table into its statistics, where they outlive the deletion of the row. Sealed values are of no use
+-- there. SQLite needs no change.
