@@ -84,7 +84,7 @@ test('the keyboard alone is enough to sign up, verify the email address, and add
   const keyboard = new Keyboard(page);
   const dialog = page.getByRole('dialog');
   const email = `keyboard.${crypto.randomUUID()}@example.com`;
-  await addAuthenticator(await visitor.context.newCDPSession(page));
+  await addAuthenticator(await visitor.openProtocol());
   await visitor.goto('/console');
   await keyboard.press(page.getByRole('link', { name: 'Create an account' }));
   await page.getByRole('heading', { name: 'Create an account' }).waitFor();

@@ -1,6 +1,6 @@
 /** The life of a passkey, with the virtual authenticator of Chromium. */
-import type { CDPSession, Page } from 'playwright-core';
-import { addAuthenticator } from '../../server/test-kit/virtual-authenticator.ts';
+import type { Page } from 'playwright-core';
+import { addAuthenticator, type Protocol } from '../../server/test-kit/virtual-authenticator.ts';
 import { consoleTests } from './kit/console-site.ts';
 import { signIn, signOut } from './kit/sign-in.ts';
 import type { Visitor } from './kit/visitor.ts';
@@ -8,11 +8,11 @@ import type { Visitor } from './kit/visitor.ts';
 const test = consoleTests();
 
 /** Presence: whether the authenticator responds to requests without a further action of the person. */
-const setPresence = (cdp: CDPSession, authenticatorId: string, enabled: boolean) =>
+const setPresence = (cdp: Protocol, authenticatorId: string, enabled: boolean) =>
   cdp.send('WebAuthn.setAutomaticPresenceSimulation', { authenticatorId, enabled });
 
 /** Signs out, and chooses the passkey of the authenticator with the button of the sign-in page. */
-async function useAfterSignOut({ page }: Visitor, cdp: CDPSession, authenticatorId: string): Promise<void> {
+async function useAfterSignOut({ page }: Visitor, cdp: Protocol, authenticatorId: string): Promise<void> {
   // Otherwise the authenticator responds to the offer in the suggestions of the first field.
   await setPresence(cdp, authenticatorId, false);
   await signOut(page);
@@ -45,7 +45,7 @@ test(
     visitor.expectStatus(401);
     visitor.expect(/^info: Clear-Site-Data header/);
     const { page } = visitor;
-    const cdp = await visitor.context.newCDPSession(page);
+    const cdp = await visitor.openProtocol();
     const authenticatorId = await addAuthenticator(cdp);
     const dialog = page.getByRole('dialog');
 
@@ -76,7 +76,7 @@ test(
     visitor.expectStatus(401);
     visitor.expect(/^info: Clear-Site-Data header/);
     const { page, email } = visitor;
-    const cdp = await visitor.context.newCDPSession(page);
+    const cdp = await visitor.openProtocol();
     const authenticatorId = await addAuthenticator(cdp);
     await addPasskey(visitor, 'phone');
 

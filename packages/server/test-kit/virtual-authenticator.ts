@@ -1,8 +1,11 @@
 /** The virtual authenticator of Chromium: it verifies its user, and responds without a further action. */
 import type { CDPSession } from 'playwright-core';
 
+/** The protocol of Chromium for a page. */
+export type Protocol = Pick<CDPSession, 'send'>;
+
 /** @returns the id of the authenticator in Chromium's protocol */
-export async function addAuthenticator(cdp: CDPSession): Promise<string> {
+export async function addAuthenticator(cdp: Protocol): Promise<string> {
   await cdp.send('WebAuthn.enable');
   const { authenticatorId } = await cdp.send('WebAuthn.addVirtualAuthenticator', {
     options: {

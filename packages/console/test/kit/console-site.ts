@@ -10,6 +10,7 @@ import { goodPassword, type TestApp } from '../../../server/test-kit/new-app.ts'
 import { currentKind, databaseKinds } from '../../../server/test-kit/new-db.ts';
 import { newInstallation, type Installation, type InstallationOptions } from './installation.ts';
 import { Visitor, type VisitorOptions } from './visitor.ts';
+import { within } from './within.ts';
 
 export class ConsoleSite {
   readonly app: TestApp;
@@ -43,7 +44,7 @@ export class ConsoleSite {
 
   /** What the browsers reported, for the diagnosis of a failed test. */
   get reports(): string[] {
-    return this.#visitors.flatMap(({ faults }) => faults);
+    return this.#visitors.flatMap(({ faults, state }) => [...faults, state]);
   }
 
   /** @throws AssertionError if a visitor recorded a fault */
@@ -76,13 +77,17 @@ export type ConsoleTest = (guarantee: string, prove: Prove, options?: ConsoleTes
 
 /** Bounds a test on a busy machine. */
 const testMsMax = 300_000;
+/** Less, so that a test that hangs fails with the reports of its browsers. */
+const proveMsMax = 240_000;
+const closeMsMax = 30_000;
 
 /** Call once in a file. @param shared options of the service that the tests share */
 export function consoleTests(shared: InstallationOptions = {}): ConsoleTest {
   let browser: Promise<Browser | undefined> | undefined;
   const installations = new Map<string, Promise<Installation>>();
   after(async () => {
-    await (await browser)?.close();
+    const opened = await browser;
+    if (opened) await within('the end of the browser', closeMsMax, opened.close());
     const started = await Promise.allSettled(installations.values());
     for (const { value } of started.filter((one) => one.status === 'fulfilled')) await value[Symbol.asyncDispose]();
   });
@@ -100,7 +105,7 @@ export function consoleTests(shared: InstallationOptions = {}): ConsoleTest {
           await using own = isAlone ? await newInstallation({ ...shared, ...options }) : undefined;
           await using site = new ConsoleSite(own ?? (await sharedOf(kind)), opened);
           try {
-            await prove(site);
+            await within('the end of the test', proveMsMax, prove(site));
           } catch (error) {
             for (const report of site.reports) t.diagnostic(report);
             throw error;

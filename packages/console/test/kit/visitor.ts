@@ -4,6 +4,8 @@
  */
 import assert from 'node:assert/strict';
 import type { Browser, BrowserContext, ConsoleMessage, Locator, Page, Request, Response } from 'playwright-core';
+import type { Protocol } from '../../../server/test-kit/virtual-authenticator.ts';
+import { isWithin, within } from './within.ts';
 
 /** Bounds one step in the browser. */
 const stepMsMax = 15_000;
@@ -23,6 +25,15 @@ const reportViolations = `addEventListener('securitypolicyviolation', ({ violate
 /** Access tokens are JWTs. */
 const tokenPattern = /\beyJ[\w-]{10,}\.[\w-]+\.[\w-]+|\bkrvr_\w+/;
 
+/** The body of a response, which is searched for tokens. */
+interface Body {
+  readonly url: string;
+  readonly page: Page | undefined;
+  /** Of the page, at the response. */
+  readonly documents: number;
+  readonly searched: Promise<void>;
+}
+
 export class Visitor implements AsyncDisposable {
   readonly context: BrowserContext;
   readonly page: Page;
@@ -31,7 +42,9 @@ export class Visitor implements AsyncDisposable {
   readonly requests: string[] = [];
   /** What must not happen, and messages that a test expects. */
   readonly faults: string[] = [];
-  readonly #bodies: Promise<void>[] = [];
+  readonly #bodies: Body[] = [];
+  /** By page: how many documents it has requested. */
+  readonly #documents = new Map<Page, number>();
   readonly #expected: RegExp[] = [];
 
   private constructor(context: BrowserContext, page: Page, origin: string) {
@@ -42,7 +55,7 @@ export class Visitor implements AsyncDisposable {
 
   static async open(browser: Browser, origin: string, options: VisitorOptions = {}): Promise<Visitor> {
     const { locale = 'en-US', colorScheme = 'light', width = 1280, height = 900 } = options;
-    const context = await browser.newContext({
+    const opening = browser.newContext({
       baseURL: origin,
       locale,
       colorScheme,
@@ -50,16 +63,26 @@ export class Visitor implements AsyncDisposable {
       viewport: { width, height },
       permissions: ['clipboard-read', 'clipboard-write'],
     });
+    const context = await within('a new browser context', stepMsMax, opening);
     context.setDefaultTimeout(stepMsMax);
-    const page = await context.newPage();
+    const page = await within('a new page', stepMsMax, context.newPage());
     const visitor = new Visitor(context, page, origin);
-    await visitor.#record();
+    await within('the start of the record', stepMsMax, visitor.#record());
     return visitor;
   }
 
   /** Opens a second tab. */
   openTab(): Promise<Page> {
-    return this.context.newPage();
+    return within('a second tab', stepMsMax, this.context.newPage());
+  }
+
+  /** The protocol of Chromium for the page. The default timeout does not bound its commands, so each has this one. */
+  async openProtocol(): Promise<Protocol> {
+    const session = await within('a session of the protocol', stepMsMax, this.context.newCDPSession(this.page));
+    return {
+      send: (method, ...parameters) =>
+        within(`${method} at ${this.page.url()}`, stepMsMax, session.send(method, ...parameters)),
+    };
   }
 
   /** Opens a path and waits until the page has its heading and its data. */
@@ -83,15 +106,21 @@ export class Visitor implements AsyncDisposable {
     this.expect(...statuses.map((status) => new RegExp(`status of ${status} `)));
   }
 
+  /** Where it is and what it did last, for the diagnosis of a failed test. */
+  get state(): string {
+    const urls = this.context.pages().map((page) => page.url());
+    return `at ${urls.join(', ')} after ${this.requests.slice(-8).join(', ')}`;
+  }
+
   /** @throws AssertionError if something happened that must not happen on any page */
   async assertClean(): Promise<void> {
-    await Promise.all(this.#bodies);
+    await Promise.all(this.#bodies.map((body) => this.#wait(body)));
     const unexpected = this.faults.filter((fault) => !this.#expected.some((pattern) => pattern.test(fault)));
     assert.deepEqual(unexpected, [], 'messages of the browser, violations of the policy, foreign requests and tokens');
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.context.close();
+    await within('the end of the browser context', stepMsMax, this.context.close());
   }
 
   async #record(): Promise<void> {
@@ -102,20 +131,51 @@ export class Visitor implements AsyncDisposable {
     });
     this.context.on('weberror', (error) => void this.faults.push(`error: ${error.error().stack}`));
     this.context.on('request', (request: Request) => this.#onRequest(request));
-    this.context.on('response', (response: Response) => void this.#bodies.push(this.#onResponse(response)));
+    this.context.on('response', (response: Response) => this.#onResponse(response));
   }
 
   #onRequest(request: Request): void {
     const { origin, protocol, pathname } = new URL(request.url());
     if (origin !== this.origin || protocol === 'blob:') this.faults.push(`foreign request: ${request.url()}`);
     if (!pathname.startsWith('/console/assets/')) this.requests.push(`${request.method()} ${pathname}`);
+    const page = pageOf(request);
+    if (page && request.isNavigationRequest()) this.#documents.set(page, this.#documentsOf(page) + 1);
   }
 
-  async #onResponse(response: Response): Promise<void> {
+  #documentsOf(page: Page | undefined): number {
+    return page ? (this.#documents.get(page) ?? 0) : 0;
+  }
+
+  #onResponse(response: Response): void {
     if (!/json/.test(response.headers()['content-type'] ?? '')) return;
+    const page = pageOf(response.request());
+    this.#bodies.push({
+      url: response.url(),
+      page,
+      documents: this.#documentsOf(page),
+      searched: this.#search(response),
+    });
+  }
+
+  async #search(response: Response): Promise<void> {
     // A body is no longer available if the page has been left.
     const body = await response.text().catch(() => '');
     if (tokenPattern.test(body)) this.faults.push(`token in the response of ${response.url()}`);
+  }
+
+  /** If the page is left before the end of a body, Playwright waits for this end for ever, without a time limit. */
+  async #wait({ url, page, documents, searched }: Body): Promise<void> {
+    if (await isWithin(stepMsMax, searched)) return;
+    if (documents === this.#documentsOf(page)) this.faults.push(`no end of the response of ${url}`);
+  }
+}
+
+/** @returns undefined for the first request of a page that has no frame yet */
+function pageOf(request: Request): Page | undefined {
+  try {
+    return request.frame().page();
+  } catch {
+    return undefined;
   }
 }
 
