@@ -1,6 +1,6 @@
 /** A small disk of its own, for tests of full and read-only disks. Needs root, and ext4 and loop devices in the kernel. */
 import { spawnSync } from 'node:child_process';
-import { closeSync, ftruncateSync, mkdirSync, openSync, rmSync, writeFileSync, writeSync } from 'node:fs';
+import { closeSync, copyFileSync, ftruncateSync, mkdirSync, openSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { newTempFolder } from '../../test-kit/temp-folder.ts';
 
@@ -19,7 +19,7 @@ export class SmallDisk implements Disposable {
   readonly #folder = newTempFolder();
   /** Where it is mounted. */
   readonly path = join(this.#folder.path, 'disk');
-  readonly #image = join(this.#folder.path, 'image');
+  #image = join(this.#folder.path, 'image');
   readonly #filler = join(this.path, 'filler');
 
   constructor() {
@@ -51,9 +51,15 @@ export class SmallDisk implements Disposable {
     writeFileSync(`/sys/fs/ext4/${device}/trigger_fs_error`, 'test');
   }
 
-  /** As an operator does after such an error. Fails while a process has files open. */
+  /**
+   * As an operator does after such an error. Fails while a process has files open. A mount namespace that another test has
+   * created meanwhile keeps the disk mounted, and with it the error, so the repair is that of a copy.
+   */
   repair(): void {
     run('umount', this.path);
+    const failed = this.#image;
+    this.#image = join(this.#folder.path, 'repaired');
+    copyFileSync(failed, this.#image);
     const { status, stdout } = spawnSync('fsck.ext4', ['-p', this.#image], { encoding: 'utf8' });
     // 1: errors were corrected.
     if (status !== 0 && status !== 1) throw new Error(`fsck.ext4: ${stdout}`);
