@@ -157,7 +157,13 @@ export async function newApp({
     const log = createLog(config.logLevel, { write: (line: string) => void logLines.push(line) });
     const limited = { areRequestsLimited, requestedMailDelayMsMax: 0, requestBounds, consoleFolder };
     const service = await startService({ config, environment: settings, clock, log, argon2, ...limited });
-    const installation = await openInstallation(config, { clock, mayCreate: false, mayMigrate: false });
+    const installation = await openInstallation(config, { clock, mayCreate: false, mayMigrate: false }).catch(
+      async (error: unknown) => {
+        // Otherwise it would keep the process of the tests running.
+        await service.stop();
+        throw error;
+      },
+    );
     return new TestApp({ clock, service, place: own, logLines, installation, cleanUp });
   } catch (error) {
     await cleanUp();

@@ -96,6 +96,15 @@ const steps: Readonly<Record<string, (journal: string, db: Db) => Promise<boolea
   'after its commit': async (_, db) => (await newestRootKeyVersion(db)) === 2,
 };
 
+async function untilReached(step: string, folder: string, isReached: (db: Db) => Promise<boolean>): Promise<void> {
+  const db = await openDatabase({ kind: 'sqlite', path: databaseIn(folder) }, new LateAuditKey());
+  try {
+    await until(step, 30_000, () => isReached(db));
+  } finally {
+    await db.close();
+  }
+}
+
 for (const [step, isReached] of Object.entries(steps)) {
   test(`a rotation that is killed ${step} has changed all or nothing`, async () => {
     using folder = newTempFolder();
@@ -115,12 +124,13 @@ for (const [step, isReached] of Object.entries(steps)) {
       detached: true,
     });
     const exited = once(child, 'exit');
-    const db = await openDatabase({ kind: 'sqlite', path: databaseIn(folder.path) }, new LateAuditKey());
-    await until(step, 30_000, async () => child.exitCode !== null || (await isReached(journal, db)));
-    // The launcher and the program that it has started.
-    if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, 'SIGKILL');
-    await exited;
-    await db.close();
+    try {
+      await untilReached(step, folder.path, async (db) => child.exitCode !== null || (await isReached(journal, db)));
+    } finally {
+      // The launcher and the program that it has started.
+      if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, 'SIGKILL');
+      await exited;
+    }
     await succeeds(run('audit verify'));
     assert.match(await succeeds(run('doctor')), /^root key +ok +version [12],/m);
     {

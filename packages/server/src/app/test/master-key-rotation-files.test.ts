@@ -79,13 +79,14 @@ test('each end of a rotation puts the file of the remaining master key in place 
   const next = await start(beside);
   await putAdded(beside, next.masterKeyId);
   const opened = await open();
+  await using stack = new AsyncDisposableStack();
+  stack.defer(() => opened.db.close());
   // Another command puts the previous file back, and is killed.
   await withMasterKeys(db, () => files.putInPlace(rootKeys.masterKeyId));
   const { db: other, rootKeys: otherKeys } = opened;
   await finishRotation(operator, { db: other, clock: systemClock, rootKeys: otherKeys }, (kept) =>
     files.putInPlace(kept.id),
   );
-  await other.close();
   assert.equal(idInUse(), next.masterKeyId);
   assert.deepEqual(
     masterKeysIn(await listRootKeys(db)).map(({ id }) => id),

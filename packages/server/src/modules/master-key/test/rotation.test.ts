@@ -245,7 +245,8 @@ onEachDatabase('a wrapping that another transaction still reads is not reported 
     opened.resolve();
     await ended.promise;
   });
-  await opened.promise;
+  // A failure of the reader ends the wait.
+  await Promise.race([opened.promise, reading]);
   try {
     assert.deepEqual(await finish(db, second), { removedId: firstId, isErased: false });
     assert.equal(await isInDatabaseFiles(db, firstWrapping), true);

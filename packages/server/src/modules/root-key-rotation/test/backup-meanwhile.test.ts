@@ -5,25 +5,23 @@ import { join } from 'node:path';
 import { operator } from '../../../../test-kit/new-app.ts';
 import { test } from '../../../../test-kit/app-on-each-database.ts';
 import { newTempFolder } from '../../../../test-kit/temp-folder.ts';
-import { findMasterKey, openInstallation, type OpenedInstallation } from '../../../app/installation.ts';
+import { findMasterKey } from '../../../app/installation.ts';
 import { newestSchema } from '../../../foundation/database/migrate.ts';
 import { newestRootKeyVersion } from '../../../foundation/database/root-keys.ts';
 import { rootKeysOfBackup } from '../../backup/backup-keys.ts';
 import { BackupError } from '../../backup/format.ts';
 import { restoreBackup } from '../../backup/restore.ts';
 import { writeBackup } from '../../backup/write-backup.ts';
-import { newRotatable, type Rotatable } from './rotation-kit.ts';
-
-/** As a command does that a rotation overtakes. */
-const open = ({ config, clock }: Rotatable): Promise<OpenedInstallation> =>
-  openInstallation(config, { clock, mayCreate: false, mayMigrate: false });
+import { newRotatable } from './rotation-kit.ts';
 
 test('a backup that has started before the rotation is not written', async () => {
   await using installation = await newRotatable();
   using folder = newTempFolder();
   const { clock } = installation;
   await installation.run((app) => app.signIn());
-  const { db, keys } = await open(installation);
+  // Of a command that the rotation overtakes.
+  await using opened = await installation.open();
+  const { db, keys } = opened;
   await installation.rotate();
   for (const name of ['a.backup', 'a.gz']) {
     const path = join(folder.path, name);
@@ -33,7 +31,6 @@ test('a backup that has started before the rotation is not written', async () =>
     );
   }
   assert.deepEqual(readdirSync(folder.path), []);
-  await db.close();
 });
 
 test('a restore that has started before the rotation does not bring the earlier root key back', async () => {
@@ -42,7 +39,8 @@ test('a restore that has started before the rotation does not bring the earlier 
   const path = join(folder.path, 'before.backup');
   const { clock, config } = installation;
   await installation.run(({ db, installation: { keys } }) => writeBackup({ db, keys, clock, version: '1.0.0', path }));
-  const { db, keys, rootKeys: current } = await open(installation);
+  await using opened = await installation.open();
+  const { db, keys, rootKeys: current } = opened;
   const rootKeys = await rootKeysOfBackup(path, newestSchema(db.dialect), findMasterKey(config), current);
   await installation.rotate();
   const options = { db, keys, rootKeys, replacedCheck: keys.check, clock, path, journal: undefined };
@@ -51,7 +49,6 @@ test('a restore that has started before the rotation does not bring the earlier 
     (error) => error instanceof BackupError && error.message.includes('the root key of the database has changed'),
   );
   assert.equal(await newestRootKeyVersion(db), 2);
-  await db.close();
   await installation.run((app) => Promise.resolve(assert.equal(app.installation.keys.version, 2)));
 });
 
@@ -66,12 +63,12 @@ test('a restore into an empty database is rejected if another installation was c
     return installation;
   });
   const created = await target.run((app) => Promise.resolve(app.installation.keys));
-  const { db } = await open(target);
+  await using opened = await target.open();
+  const { db } = opened;
   const options = { db, keys, rootKeys, replacedCheck: undefined, clock, path, journal: undefined };
   await assert.rejects(
     restoreBackup(operator, { ...options, journalFolders: [], mayReplace: true, acceptsRevival: true }),
     /the root key of the database has changed/,
   );
-  await db.close();
   await target.run((app) => Promise.resolve(assert.deepEqual(app.installation.keys.check, created.check)));
 });

@@ -7,7 +7,7 @@ import { isInDatabaseFiles } from '../../../../test-kit/database-files.ts';
 import { operator, type TestApp } from '../../../../test-kit/new-app.ts';
 import { test } from '../../../../test-kit/app-on-each-database.ts';
 import { newTempFolder } from '../../../../test-kit/temp-folder.ts';
-import { findMasterKey, openInstallation } from '../../../app/installation.ts';
+import { findMasterKey } from '../../../app/installation.ts';
 import { deriveAllKeys } from '../../../foundation/crypto/master-key.ts';
 import { replaceRootKeysTx } from '../../../foundation/database/root-keys.ts';
 import { verifyLog } from '../../audit/verify-log.ts';
@@ -75,7 +75,8 @@ test('after a kill between the commit and the erasure, `master-key rotate --fini
   await using installation = await newRotatable();
   await installation.run((app) => app.signIn());
   const { config, clock } = installation;
-  const { db, rootKeys } = await openInstallation(config, { clock, mayCreate: false, mayMigrate: false });
+  await using opened = await installation.open();
+  const { db, rootKeys } = opened;
   const [before] = rootKeys.rows;
   assert.ok(before);
   const next = rootKeys.rotate(findMasterKey(config));
@@ -85,5 +86,4 @@ test('after a kill between the commit and the erasure, `master-key rotate --fini
   const ended = await finishRotation(operator, { db, clock, rootKeys: next });
   assert.deepEqual(ended, { removedId: undefined, isErased: true });
   assert.equal(await isInDatabaseFiles(db, before.wrapped), false);
-  await db.close();
 });

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { readConfig, type Config } from '../../../app/config.ts';
-import { openInstallation } from '../../../app/installation.ts';
+import { openInstallation, type OpenedInstallation } from '../../../app/installation.ts';
 import { rotateInstallation, type RotateOptions, type RotationResult } from '../../../app/root-key-rotation.ts';
 import type { RootKeys } from '../../../foundation/crypto/root-key.ts';
 import type { Db } from '../../../foundation/database/db.ts';
@@ -67,11 +67,16 @@ export class Rotatable implements AsyncDisposable {
     await this.#withRootKeys((db, rootKeys) => finishRotation(operator, { db, clock, rootKeys }));
   }
 
-  async #withRootKeys(use: (db: Db, rootKeys: RootKeys) => Promise<unknown>): Promise<void> {
+  /** As a command does. */
+  async open(): Promise<OpenedInstallation & AsyncDisposable> {
     const options = { clock: this.clock, mayCreate: false, mayMigrate: false };
-    const { db, rootKeys } = await openInstallation(this.config, options);
-    await use(db, rootKeys);
-    await db.close();
+    const opened = await openInstallation(this.config, options);
+    return { ...opened, [Symbol.asyncDispose]: () => opened.db.close() };
+  }
+
+  async #withRootKeys(use: (db: Db, rootKeys: RootKeys) => Promise<unknown>): Promise<void> {
+    await using opened = await this.open();
+    await use(opened.db, opened.rootKeys);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -230,6 +230,8 @@ test('a process that opened the database before the rotation does not start afte
   await using installation = await newRotatable();
   await installation.run((app) => app.signIn());
   const opened = await installation.start();
+  await using stack = new AsyncDisposableStack();
+  stack.defer(() => opened.db.close());
   await opened.service.stop();
   await installation.rotate();
   const { db, clock } = opened;
@@ -242,7 +244,6 @@ test('a process that opened the database before the rotation does not start afte
   // Its write fails, because the rotation has held the locks for too long.
   const blocked = { announce: () => Promise.reject(new DomainError('unavailable')) };
   await assert.rejects(announce({ minutes: blocked }, opened.installation, log), RootKeyChangedError);
-  await opened.db.close();
 });
 
 test('every sealed column of the schema is sealed again', () => {
