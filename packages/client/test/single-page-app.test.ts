@@ -10,6 +10,7 @@ import { after, before, test, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
 import { Visitor } from '../../console/test/kit/visitor.ts';
+import { within } from '../../console/test/kit/within.ts';
 import { codeAt } from '../../server/test-kit/authenticator.ts';
 import { freePort } from '../../server/test-kit/free-port.ts';
 import { newTempFolder } from '../../server/test-kit/temp-folder.ts';
@@ -88,12 +89,15 @@ async function startBackend(more: Readonly<Record<string, string>> = {}): Promis
 async function openPage(t: TestContext, backend: Backend) {
   const browser = await openBrowser(t);
   if (!browser) return undefined;
+  await using stack = new AsyncDisposableStack();
+  stack.defer(() => within('the end of the browser', waitMsMax, browser.close()));
   const visitor = await Visitor.open(browser, backend.url);
   // The favicon, and the request for the keys before the sign-in.
   visitor.expectStatus(401, 404);
   await visitor.page.goto('/');
   await visitor.page.getByText('Sign in.', { exact: true }).waitFor();
-  return { visitor, page: visitor.page, [Symbol.asyncDispose]: () => browser.close() };
+  const opened = stack.move();
+  return { visitor, page: visitor.page, [Symbol.asyncDispose]: () => opened.disposeAsync() };
 }
 
 async function signIn(page: Page, password = goodPassword): Promise<void> {
