@@ -4,6 +4,7 @@ import { createHmac } from 'node:crypto';
 import { exportJWK, generateKeyPair, SignJWT, type JWTPayload } from 'jose';
 import { limits } from '@keyreeve/contract';
 import { test } from '../../../../test-kit/app-on-each-database.ts';
+import { monotonicMs } from '../../../foundation/clock.ts';
 import { problemCode } from '../../../../test-kit/administrators.ts';
 import type { Answered } from '../../../../test-kit/new-app.ts';
 import { ada, clientSecret, newOpenIdProvider, type OpenIdProvider } from '../../../../test-kit/openid-provider.ts';
@@ -260,11 +261,15 @@ test('while the public keys of the provider cannot be read, logout tokens cause 
   const { app, provider } = both;
   const client = new SingleSignOnClient(both);
   provider.intercept = (path, response) => path === '/jwks' && Boolean(response.writeHead(500).end());
+  const startedMs = monotonicMs();
   for (let n = 0; n < 5; n++) {
     const token = await provider.logoutToken({ sub: ada.sub }, app.clock.now());
     assert.equal((await client.logout(token)).status, 503);
   }
-  assert.equal(provider.requests.filter((path) => path === '/jwks').length, 1);
+  // One, unless the machine is so slow that the time of a request is over.
+  const requestsMax = 1 + Math.floor((monotonicMs() - startedMs) / (limits.identityProviderRetrySeconds * 1_000));
+  const { length: requests } = provider.requests.filter((path) => path === '/jwks');
+  assert.ok(requests >= 1 && requests <= requestsMax, `${requests} of ${requestsMax}`);
 });
 
 test(
