@@ -8,7 +8,7 @@ import type { Protocol } from '../../../server/test-kit/virtual-authenticator.ts
 import { isWithin, within } from './within.ts';
 
 /** Bounds one step in the browser. */
-const stepMsMax = 15_000;
+const stepMsMax = 30_000;
 
 export interface VisitorOptions {
   /** BCP 47. */
