@@ -8,12 +8,15 @@
  */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
-import type { Clock } from '../clock.ts';
+import { limits } from '@keyreeve/contract';
+import { monotonicMs, type Clock } from '../clock.ts';
 import type { Db, Reader, Transaction } from './db.ts';
+import { boundLockWaitsTx, lockOfAlteredTables, pauseTx, tablesInUse } from './migration-locks.ts';
 import { sql, type Dialect } from './sql.ts';
+import { isLockTimeout } from './unavailable.ts';
 
 const folder = new URL('./migrations/', import.meta.url);
-/** Processes that start at the same time wait for the first. */
+/** Processes that start at the same time wait for the first, without a bound. */
 const isLong = { isLong: true };
 
 interface Migration {
@@ -60,23 +63,50 @@ const recordMigration = sql(
   `insert into schema_migrations (version, name, checksum, compatible_from, applied_at) values ($1, $2, $3, $4, $5)`,
 );
 
-/** Applies the missing migrations. @returns their names @throws SchemaError */
-export async function migrate(db: Db, clock: Clock): Promise<string[]> {
+/**
+ * Applies the missing migrations. On PostgreSQL, it repeats while other transactions use the tables.
+ * @param msMax after which it does not repeat @returns their names
+ * @throws SchemaError; DomainError `unavailable`, also if the tables stayed in use
+ */
+export async function migrate(db: Db, clock: Clock, msMax: number = limits.postgresMigrationMsMax): Promise<string[]> {
   const migrations = loadMigrations(db.dialect);
-  return db.transaction(async (tx) => {
-    await tx.get(lock);
-    await tx.run(createLedger);
-    const applied = await tx.all(listApplied);
-    assertUsable(migrations, applied);
-    const missing = migrations.slice(applied.length);
-    for (const migration of missing) {
-      for (const [index, statement] of statementsOf(migration.text).entries())
-        await tx.run(sql(`migrate_${migration.version}_${index}`, statement));
-      const { version, name, checksum, compatibleFrom } = migration;
-      await tx.run(recordMigration, [version, name, checksum, compatibleFrom, clock.now()]);
+  const startedMs = monotonicMs();
+  for (let isRepeated = false; ; isRepeated = true) {
+    try {
+      return await db.transaction((tx) => migrateTx(tx, { db, clock, migrations, isRepeated }), isLong);
+    } catch (error) {
+      if (!isLockTimeout(error)) throw error;
+      if (monotonicMs() - startedMs >= msMax) throw tablesInUse(error);
     }
-    return missing.map((migration) => migration.name);
-  }, isLong);
+  }
+}
+
+interface Attempt {
+  readonly db: Pick<Db, 'dialect'>;
+  readonly clock: Clock;
+  readonly migrations: readonly Migration[];
+  readonly isRepeated: boolean;
+}
+
+async function migrateTx(tx: Transaction, { db, clock, migrations, isRepeated }: Attempt): Promise<string[]> {
+  await tx.get(lock);
+  if (db.dialect === 'postgres') await boundLockWaitsTx(tx);
+  await tx.run(createLedger);
+  const applied = await tx.all(listApplied);
+  assertUsable(migrations, applied);
+  const missing = migrations.slice(applied.length);
+  if (db.dialect === 'postgres' && missing.length > 0) {
+    if (isRepeated) await pauseTx(tx);
+    const lockTables = lockOfAlteredTables(missing.flatMap(({ text }) => statementsOf(text)));
+    if (lockTables !== undefined) await tx.run(sql('lock_altered_tables', lockTables));
+  }
+  for (const migration of missing) {
+    for (const [index, statement] of statementsOf(migration.text).entries())
+      await tx.run(sql(`migrate_${migration.version}_${index}`, statement));
+    const { version, name, checksum, compatibleFrom } = migration;
+    await tx.run(recordMigration, [version, name, checksum, compatibleFrom, clock.now()]);
+  }
+  return missing.map((migration) => migration.name);
 }
 
 /** @returns the number of missing migrations @throws SchemaError if this program cannot use the database */

@@ -20,12 +20,19 @@ export function orUnavailable<T>(read: () => T): T {
 }
 
 /** Whether the database role lacks a privilege (PostgreSQL: insufficient_privilege). */
-export const isForbidden = (error: unknown): boolean =>
-  error instanceof DomainError && error.cause instanceof Error && 'code' in error.cause && error.cause.code === '42501';
+export const isForbidden = (error: unknown): boolean => hasCause(error, '42501');
 
 /** Whether a row violates a unique constraint (PostgreSQL: unique_violation). */
-export const isUniqueViolation = (error: unknown): boolean =>
-  error instanceof DomainError && error.cause instanceof Error && 'code' in error.cause && error.cause.code === '23505';
+export const isUniqueViolation = (error: unknown): boolean => hasCause(error, '23505');
+
+/** Whether the wait for a lock exceeded its bound (PostgreSQL: lock_not_available). */
+export const isLockTimeout = (error: unknown): boolean => hasCause(error, '55P03');
+
+const hasCause = (error: unknown, sqlState: string): boolean =>
+  error instanceof DomainError &&
+  error.cause instanceof Error &&
+  'code' in error.cause &&
+  error.cause.code === sqlState;
 
 /** Whether a failed change may have been committed. */
 export const isOutcomeUnknown = (error: unknown): boolean =>

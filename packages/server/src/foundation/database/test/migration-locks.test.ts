@@ -1,0 +1,160 @@
+/** Migrations on PostgreSQL beside running instances, while a backup has read the tables. */
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { limits } from '@keyreeve/contract';
+import type { Db } from '../db.ts';
+import { migrate } from '../migrate.ts';
+import { sql } from '../sql.ts';
+import { DomainError } from '../../errors.ts';
+import { FakeClock } from '../../../../test-kit/fake-clock.ts';
+import { emptyDatabases, type TestDb } from '../../../../test-kit/new-db.ts';
+import { until } from '../../../../test-kit/until.ts';
+
+const folder = new URL('../migrations/', import.meta.url);
+const names = readdirSync(folder)
+  .filter((file) => file.split('.').length === 2)
+  .map((file) => file.slice(0, -'.sql'.length))
+  .toSorted();
+/** The schema of release 0.1.0. */
+const [earlier, missing] = [names.slice(0, 2), names.slice(2)];
+const clock = new FakeClock();
+const waitMsMax = 20_000;
+
+const readKeys = sql<{ count: number }>('test_read_keys', 'select count(*) as count from api_keys');
+const describeSchema = sql<{ line: string }>(
+  'test_describe_schema',
+  `select concat_ws(' ', 'column', table_name, column_name, data_type) as line from information_schema.columns
+     where table_schema = current_schema()
+   union all select indexdef from pg_indexes where schemaname = current_schema()
+   union all select concat_ws(' ', 'migration', version, checksum) from schema_migrations order by line`,
+);
+/** Statements that wait for a table of which later reads wait for them. */
+const listWaiting = sql<{ query: string }>(
+  'test_list_waiting',
+  `select a.query from pg_locks l join pg_stat_activity a on a.pid = l.pid
+   where l.database = (select oid from pg_database where datname = current_database())
+     and l.mode = 'AccessExclusiveLock' and not l.granted`,
+);
+/** What each transaction of a migration does: `advisory` waits for another migration, `PgSleep` pauses. */
+const listMigrating = sql<{ event: string }>(
+  'test_list_migrating',
+  `select wait_event as event from pg_stat_activity
+   where datname = current_database() and wait_event in ('advisory', 'PgSleep') order by wait_event`,
+);
+
+/** A database with the schema of release 0.1.0. */
+async function newEarlierDb(): Promise<TestDb> {
+  const opened = await emptyDatabases['postgres']!();
+  await opened.db.transaction(async (tx) => {
+    const run = (name: string, text: string): Promise<number> => tx.run(sql(`test_earlier_${name}`, text));
+    await run(
+      'ledger',
+      `create table schema_migrations (version integer primary key, name text not null, checksum text not null,
+        compatible_from integer not null, applied_at bigint not null)`,
+    );
+    for (const [index, name] of earlier.entries()) {
+      const own = new URL(`${name}.postgres.sql`, folder);
+      const text = readFileSync(existsSync(own) ? own : new URL(`${name}.sql`, folder), 'utf8');
+      for (const statement of text.replaceAll(/--.*$/gm, '').split(';'))
+        if (statement.trim() !== '') await run('statement', statement);
+      const checksum = createHash('sha256').update(text).digest('hex');
+      await run('record', `insert into schema_migrations values (${index + 1}, '${name}', '${checksum}', 1, 1)`);
+    }
+  });
+  return opened;
+}
+
+/** Holds a snapshot that has read the keys until `use` has ended. */
+async function besideBackup<T>({ connect }: TestDb, use: () => Promise<T>): Promise<T> {
+  const backup = await connect();
+  return backup.snapshot(async (reader) => {
+    await reader.all(readKeys);
+    return use();
+  });
+}
+
+const read = (db: Db) => db.all(readKeys, [], { isShared: true });
+
+test('verifications continue while a migration waits for a backup, which it follows', async () => {
+  await using opened = await newEarlierDb();
+  const { db, connect } = opened;
+  const [instance, starting] = [await connect(), await connect()];
+  assert.ok(limits.postgresMigrationLockMs < limits.postgresStatementMsMax);
+  assert.ok(limits.postgresMigrationLockMs < limits.postgresMigrationPauseMs);
+  let migrating: Promise<string[]> | undefined;
+  await besideBackup(opened, async () => {
+    migrating = migrate(starting, clock);
+    migrating.catch(() => undefined);
+    // Also during the repetition.
+    for (let attempt = 1; attempt <= 2; attempt++) {
+      await until('the migration waits', waitMsMax, async () => (await db.all(listWaiting)).length > 0);
+      assert.deepEqual(await read(instance), [{ count: 0 }]);
+      await until('the migration pauses', waitMsMax, async () => (await db.all(listWaiting)).length === 0);
+      assert.deepEqual(await read(instance), [{ count: 0 }]);
+    }
+  });
+  assert.deepEqual(await migrating, missing);
+});
+
+test('a migration that waits has done no work that it would repeat', async () => {
+  await using opened = await newEarlierDb();
+  const { db, connect } = opened;
+  const starting = await connect();
+  let migrating: Promise<string[]> | undefined;
+  await besideBackup(opened, async () => {
+    migrating = migrate(starting, clock);
+    migrating.catch(() => undefined);
+    let queries: string[] = [];
+    await until('the migration waits', waitMsMax, async () => {
+      queries = (await db.all(listWaiting)).map(({ query }) => query);
+      return queries.length > 0;
+    });
+    assert.match(queries.join('\n'), /^lock table accounts, api_keys, [a-z_, ]+ in access exclusive mode$/);
+  });
+  assert.deepEqual(await migrating, missing);
+});
+
+test('of several instances that start beside a backup, one pauses and the others wait for it', async () => {
+  await using opened = await newEarlierDb();
+  const { db, connect } = opened;
+  const starting = [await connect(), await connect(), await connect()];
+  let migrating: Promise<string[][]> | undefined;
+  await besideBackup(opened, async () => {
+    migrating = Promise.all(starting.map((one) => migrate(one, clock)));
+    migrating.catch(() => undefined);
+    await until('one pauses and two wait', waitMsMax, async () => {
+      const events = (await db.all(listMigrating)).map(({ event }) => event);
+      return events.join() === 'PgSleep,advisory,advisory';
+    });
+  });
+  const applied = (await migrating) ?? [];
+  assert.deepEqual(
+    applied.toSorted((a, b) => b.length - a.length),
+    [missing, [], []],
+  );
+});
+
+test('a migration that a backup outlasts fails with the cause and the remedy, and leaves the schema unchanged', async () => {
+  await using opened = await newEarlierDb();
+  const { db } = opened;
+  const before = await db.all(describeSchema);
+  await besideBackup(opened, async () => {
+    await assert.rejects(migrate(db, clock, 0), (error) => {
+      assert.ok(error instanceof DomainError);
+      assert.deepEqual(
+        [error.code, error.message],
+        [
+          'unavailable',
+          'a backup or another long transaction reads the database, so the migration could not lock its tables; the schema is unchanged. ' +
+            'Wait until the transaction has ended (pg_stat_activity lists it), and start this program again',
+        ],
+      );
+      return true;
+    });
+    assert.deepEqual(await db.all(describeSchema), before);
+    assert.deepEqual(await read(db), [{ count: 0 }]);
+  });
+  assert.deepEqual(await migrate(db, clock), missing);
+});
