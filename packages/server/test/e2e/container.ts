@@ -67,7 +67,9 @@ export class Image implements Disposable {
     // Offline: `npm ci` of this checkout has filled npm's cache.
     const cache = (await run('npm', ['config', 'get', 'cache'])).stdout.trim();
     const [copiedCache, context] = [join(this.#folder.path, 'npm'), join(this.#folder.path, 'checkout')];
-    await run('cp', ['-r', cache, copiedCache]);
+    mkdirSync(copiedCache);
+    // Without the logs, which every npm command prunes.
+    await run('cp', ['-r', join(cache, '_cacache'), copiedCache]);
     cpSync(checkout, context, { recursive: true, filter: (path) => !notCopied.has(basename(path)) });
     // Without the configuration of a registry, buildah does not find a short name in a user namespace.
     writeFileSync(join(context, 'Dockerfile'), dockerfile.replaceAll(`FROM ${base}`, `FROM docker.io/library/${base}`));
