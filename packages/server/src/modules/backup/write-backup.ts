@@ -1,6 +1,7 @@
 /** Makes a backup from one snapshot of the database, while the service runs. The file appears when it is complete. */
 import { createHash } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -61,15 +62,23 @@ export async function writeBackup(options: BackupOptions): Promise<Counts> {
         const file = createWriteStream(draft, { flags: 'wx', mode: 0o600, flush: true });
         await (path.endsWith('.gz') ? pipeline(lines, createGzip(), file) : pipeline(lines, file));
       });
-      // Also if it was rotated after the snapshot: a restore would reject the backup.
-      if ((await isInstallationOf(db, keys.check)) === false) throw new BackupError(rotatedMeanwhile);
       if (isReadBack) await readBack(draft, keys);
+      // After the steps that can take minutes: a restore rejects a backup from before a rotation.
+      if (await isRotated(db, keys)) throw new BackupError(rotatedMeanwhile);
     });
+    // Again, so that no rotation is older than the file of a successful command.
+    if (await isRotated(db, keys)) {
+      await rm(path, { force: true });
+      throw new BackupError(rotatedMeanwhile);
+    }
   } catch (error) {
     throw describe(error, path);
   }
   return counts;
 }
+
+const isRotated = async (db: Db, { check }: InstallationKeys): Promise<boolean> =>
+  (await isInstallationOf(db, check)) === false;
 
 const rotatedMeanwhile =
   'no backup was written: the root key has changed since this command has started; run the command again';

@@ -1,15 +1,18 @@
 /** A rotation of the root key that commits while a backup or a restore runs. */
 import assert from 'node:assert/strict';
-import { readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { readdirSync, truncateSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { operator } from '../../../../test-kit/new-app.ts';
 import { test } from '../../../../test-kit/app-on-each-database.ts';
+import { withTransaction } from '../../../../test-kit/wrapped-db.ts';
 import { newTempFolder } from '../../../../test-kit/temp-folder.ts';
 import { findMasterKey } from '../../../app/installation.ts';
+import type { Db } from '../../../foundation/database/db.ts';
 import { newestSchema } from '../../../foundation/database/migrate.ts';
 import { newestRootKeyVersion } from '../../../foundation/database/root-keys.ts';
 import { rootKeysOfBackup } from '../../backup/backup-keys.ts';
 import { BackupError } from '../../backup/format.ts';
+import { verifyBackup } from '../../backup/read-backup.ts';
 import { restoreBackup } from '../../backup/restore.ts';
 import { writeBackup } from '../../backup/write-backup.ts';
 import { newRotatable } from './rotation-kit.ts';
@@ -30,6 +33,68 @@ test('a backup that has started before the rotation is not written', async () =>
       (error) => error instanceof BackupError && error.message.includes('the root key has changed'),
     );
   }
+  assert.deepEqual(readdirSync(folder.path), []);
+});
+
+/** By number of the check of the root key that finds the rotation: the files then. */
+const filesAtCheck: Readonly<Record<number, (path: string) => RegExp>> = {
+  1: (path) => new RegExp(`^${basename(path)}\\.[0-9a-f]{16}\\.partial$`),
+  2: (path) => new RegExp(`^${basename(path)}$`),
+};
+
+for (const [check, filesOf] of Object.entries(filesAtCheck))
+  test(`a backup that a rotation overtakes before its check ${check} leaves no file`, async () => {
+    await using installation = await newRotatable();
+    using folder = newTempFolder();
+    const { clock } = installation;
+    await installation.run((app) => app.signIn());
+    await using opened = await installation.open();
+    const { db, keys } = opened;
+    const path = join(folder.path, 'a.gz');
+    let checks = 0;
+    const overtaken: Db = {
+      ...withTransaction(db, (...args) => db.transaction(...args)),
+      get: async (...args) => {
+        if (++checks === Number(check)) {
+          const [file = '', ...others] = readdirSync(folder.path);
+          assert.match(file, filesOf(path));
+          assert.deepEqual(others, []);
+          // Complete: no step that takes minutes follows.
+          await verifyBackup(join(folder.path, file), keys);
+          await installation.rotate();
+        }
+        return db.get(...args);
+      },
+    };
+    await assert.rejects(
+      writeBackup({ db: overtaken, keys, clock, version: '1.0.0', path, isReadBack: true }),
+      (error) => error instanceof BackupError && error.message.includes('the root key has changed'),
+    );
+    assert.equal(checks, Number(check));
+    assert.deepEqual(readdirSync(folder.path), []);
+  });
+
+test('the check for a rotation follows the verification of the file, which can take minutes', async () => {
+  await using installation = await newRotatable();
+  using folder = newTempFolder();
+  const { clock } = installation;
+  await installation.run((app) => app.signIn());
+  await using opened = await installation.open();
+  const { db, keys } = opened;
+  const damaging: Db = {
+    ...withTransaction(db, (...args) => db.transaction(...args)),
+    snapshot: async (body) => {
+      const result = await db.snapshot(body);
+      for (const name of readdirSync(folder.path)) truncateSync(join(folder.path, name), 100);
+      return result;
+    },
+    get: () => assert.fail('checked before the verification'),
+  };
+  const path = join(folder.path, 'a.backup');
+  await assert.rejects(
+    writeBackup({ db: damaging, keys, clock, version: '1.0.0', path, isReadBack: true }),
+    (error) => error instanceof BackupError && error.message.includes('is cut off'),
+  );
   assert.deepEqual(readdirSync(folder.path), []);
 });
 
