@@ -137,11 +137,13 @@ test('drafts of killed commands are deleted, and drafts of running commands stay
     utimesSync(path, at, at);
     return path;
   };
-  draft(newBackupName(keys, now), 2 * hourMs);
+  draft(newBackupName(keys, now), 13 * hourMs);
   const kept = [
     draft(newBackupName(keys, now + 1), 0),
-    draft(newBackupName(otherKeys, now), 2 * hourMs),
-    draft('mine.gz', 2 * hourMs),
+    // A command reads it back.
+    draft(newBackupName(keys, now + 1), 11 * hourMs),
+    draft(newBackupName(otherKeys, now), 13 * hourMs),
+    draft('mine.gz', 13 * hourMs),
   ];
   const path = await backUp(opened.db, folder.path, now + 2);
   await prune(folder.path, path, 1);
