@@ -7,7 +7,7 @@ import { ConfigError } from './config.ts';
 import { deriveKeys } from '../foundation/crypto/master-key.ts';
 import { DamagedRootKeyError, masterKeyIdOf, RootKeys, type WrappedRootKey } from '../foundation/crypto/root-key.ts';
 import type { Db, Reader } from '../foundation/database/db.ts';
-import { claimInstallationTx, findInstallation } from '../foundation/database/installation.ts';
+import { claimInstallationTx, findInstallation, isInstallationOf } from '../foundation/database/installation.ts';
 import { requireSchemaTx, rootKeysSchema } from '../foundation/database/migrate.ts';
 import { insertRootKeyTx, listRootKeys } from '../foundation/database/root-keys.ts';
 
@@ -50,7 +50,9 @@ export async function findRootKeys(reader: Reader, masterKey: Buffer, where: str
     throw new ConfigError([`the database ${where} is damaged: ${error.message}; restore a backup`]);
   }
   if (!keys) throw notOf(where, masterKey, rows);
-  if (!timingSafeEqual(deriveKeys(keys.newest).check, installation.masterKeyCheck))
+  const { check } = deriveKeys(keys.newest);
+  // A rotation of the root key may have committed between the two reads, so a different check is read again.
+  if (!timingSafeEqual(check, installation.masterKeyCheck) && !(await isInstallationOf(reader, check)))
     throw new ConfigError([
       `the database ${where} is damaged: its root key is of another installation; restore a backup`,
     ]);

@@ -2,15 +2,17 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { ConfigError, readConfig } from '../config.ts';
+import { findRootKeys } from '../installation-keys.ts';
 import { openInstallation } from '../installation.ts';
 import { databaseUrl } from '../config-values.ts';
 import { systemClock } from '../../foundation/clock.ts';
 import { deriveKeys } from '../../foundation/crypto/master-key.ts';
 import { RootKeys } from '../../foundation/crypto/root-key.ts';
 import { openDatabase } from '../../foundation/database/database.ts';
-import type { Db } from '../../foundation/database/db.ts';
+import type { Db, Reader } from '../../foundation/database/db.ts';
+import { replaceCheckTx } from '../../foundation/database/installation.ts';
 import { requiredSchema } from '../../foundation/database/migrate.ts';
-import { insertRootKeyTx, listRootKeys } from '../../foundation/database/root-keys.ts';
+import { insertRootKeyTx, listRootKeys, replaceRootKeysTx } from '../../foundation/database/root-keys.ts';
 import { sql } from '../../foundation/database/sql.ts';
 import { claimAsEarlier } from '../../../test-kit/earlier-installation.ts';
 import { FakeClock } from '../../../test-kit/fake-clock.ts';
@@ -130,4 +132,28 @@ test('lost, damaged or foreign root keys are an error, and never a new root key'
   await withDb(place, (db) => db.transaction((tx) => tx.run(deleteRootKeys)));
   await withDb(place, (db) => db.transaction((tx) => insertRootKeyTx(tx, row!)));
   await (await open(place)).db.close();
+});
+
+test('a process that reads the check before a rotation of the root key and the rows after it opens the new root key', async () => {
+  await using place = await newPlace();
+  const { db: first, keys, rootKeys } = await open(place);
+  await first.close();
+  const next = rootKeys.rotate(masterKey);
+  await withDb(place, async (db) => {
+    let reads = 0;
+    const overtaken: Reader = {
+      get: (...args) => db.get(...args),
+      all: async (...args) => {
+        if (reads++ === 0)
+          await db.transaction(async (tx) => {
+            await replaceRootKeysTx(tx, next.rows);
+            assert.ok(await replaceCheckTx(tx, keys.check, deriveKeys(next.newest).check));
+          });
+        return db.all(...args);
+      },
+    };
+    const found = await findRootKeys(overtaken, masterKey, 'here');
+    assert.deepEqual(found?.newest, next.newest);
+    assert.ok(reads > 0);
+  });
 });
