@@ -1,6 +1,7 @@
 /** Commands that rotate the master key beside an SQLite database at the same time leave a file that opens the installation. */
 import assert from 'node:assert/strict';
-import { chownSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import fs, { chownSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { readConfig } from '../config.ts';
@@ -136,4 +137,25 @@ test('a file with the name of a kept one, but without its master key, does not r
   const { masterKeyId } = await start(beside);
   await putAdded(beside, masterKeyId);
   assert.equal(readFileSync(files.keptOf(rootKeys.masterKeyId), 'utf8'), old);
+});
+
+test('the previous master key is on the disk under its other name before the new one takes its place', async (t) => {
+  await using beside = await newBeside();
+  const { masterKeyId } = await start(beside);
+  const calls: string[] = [];
+  for (const name of ['linkSync', 'fsyncSync', 'renameSync'] as const) {
+    const call = fs[name] as (...args: unknown[]) => void;
+    t.mock.method(fs, name, (...args: unknown[]) => {
+      calls.push(name);
+      call(...args);
+    });
+  }
+  syncBuiltinESMExports();
+  try {
+    await putAdded(beside, masterKeyId);
+  } finally {
+    t.mock.restoreAll();
+    syncBuiltinESMExports();
+  }
+  assert.deepEqual(calls, ['linkSync', 'fsyncSync', 'renameSync', 'fsyncSync']);
 });
