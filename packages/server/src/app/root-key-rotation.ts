@@ -1,6 +1,6 @@
 /** Rotates the root key of the installation of a configuration. */
 import { DeletionJournal } from '../modules/deletion-journal/deletion-journal.ts';
-import { prepareJournal } from '../modules/deletion-journal/change-key.ts';
+import { withPreparedJournals } from '../modules/deletion-journal/change-key.ts';
 import {
   rotateRootKey,
   RootKeyRotationError,
@@ -54,8 +54,9 @@ export async function rotateInstallation(
     const { jwtAlg: alg, accessTokenTtlSeconds } = config;
     const { signingKeySeal: seal } = next.keys;
     const signingKey = await new SigningKeys({ db, clock, seal, alg, accessTokenTtlSeconds }).newKey();
-    const journals = isDryRun ? [] : await prepareAll(folders, current, next);
-    const rotated = await rotateRootKey(principal, { db, clock, current, next, signingKey, endedInstances, isDryRun });
+    const { journals, rotated } = await withPreparedJournals(isDryRun ? [] : folders, current.keys, next.keys, () =>
+      rotateRootKey(principal, { db, clock, current, next, signingKey, endedInstances, isDryRun }),
+    );
     const journalFiles = journals.reduce((sum, { files }) => sum + files, 0);
     const warnings = journals.flatMap((journal) => journal.warnings);
     if (!isDryRun) warnings.push(...(await completeJournal(config, db, clock, next)));
@@ -78,9 +79,6 @@ async function openKeys(config: Config, clock: Clock): Promise<OpenedKeys> {
   await db.close();
   return { keys, rootKeys };
 }
-
-const prepareAll = (folders: readonly string[], current: OpenedKeys, next: OpenedKeys) =>
-  Promise.all(folders.map((folder) => prepareJournal(folder, current.keys, next.keys)));
 
 /** After the commit, so a failure is a warning: the next start of the service repeats this. */
 async function completeJournal(config: Config, db: Db, clock: Clock, { keys }: OpenedKeys): Promise<string[]> {

@@ -1,6 +1,7 @@
 /** Prepares a folder of the deletion journal for a new version of the root key. */
-import { readFile } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import { basename } from 'node:path';
+import { isOutcomeUnknown } from '../../foundation/database/unavailable.ts';
 import { digestOf, readEarlierFiles, writeEarlierFiles } from './earlier-files.ts';
 import { JournalError, journalFiles, readJournalFile, readPosition } from './files.ts';
 import type { JournalKeys } from './sealed-files.ts';
@@ -10,6 +11,31 @@ export interface PreparedJournal {
   readonly files: number;
   /** Messages about the others. */
   readonly warnings: readonly string[];
+  /** The path of the list; undefined for an empty folder. */
+  readonly list: string | undefined;
+}
+
+/**
+ * Prepares the folders, then rotates. A failure removes the lists, unless the rotation may have been committed: without its list,
+ * a journal from before a rotation is untrustworthy.
+ * @throws the error of `rotate`, and those of {@link prepareJournal}
+ */
+export async function withPreparedJournals<T>(
+  folders: readonly string[],
+  current: JournalKeys,
+  next: JournalKeys,
+  rotate: () => Promise<T>,
+): Promise<{ readonly journals: readonly PreparedJournal[]; readonly rotated: T }> {
+  const journals: PreparedJournal[] = [];
+  try {
+    for (const folder of folders) journals.push(await prepareJournal(folder, current, next));
+    return { journals, rotated: await rotate() };
+  } catch (error) {
+    const lists = isOutcomeUnknown(error) ? [] : journals.flatMap(({ list }) => list ?? []);
+    // A list that remains has no effect.
+    await Promise.allSettled(lists.map((list) => rm(list, { force: true })));
+    throw error;
+  }
 }
 
 /**
@@ -36,6 +62,7 @@ export async function prepareJournal(
       warnings.push(error.message);
     }
   }
-  if (digests.size > 0 || position) await writeEarlierFiles(folder, next, { digests, position });
-  return { files: digests.size, warnings };
+  const isEmpty = digests.size === 0 && !position;
+  const list = isEmpty ? undefined : await writeEarlierFiles(folder, next, { digests, position });
+  return { files: digests.size, warnings, list };
 }

@@ -57,9 +57,11 @@ function openLines(name: string, text: string, keys: JournalKeys): Line[] | unde
   return lines.every((line) => line !== undefined) ? lines : undefined;
 }
 
-/** @param next the keys of the new version @throws Error of the file system */
-export const writeEarlierFiles = (folder: string, next: JournalKeys, files: EarlierFiles): Promise<void> => {
+/** @param next the keys of the new version @returns the path of the list @throws Error of the file system */
+export async function writeEarlierFiles(folder: string, next: JournalKeys, files: EarlierFiles): Promise<string> {
   const { digests, position = null } = files;
   const lines: Line[] = [{ position }, ...[...digests].map(([name, sha256]) => ({ name, sha256 }))];
-  return writeSealed(folder, `earlier-${randomBytes(12).toString('hex')}.list`, next, lines);
-};
+  const list = `earlier-${randomBytes(12).toString('hex')}.list`;
+  await writeSealed(folder, list, next, lines);
+  return join(folder, list);
+}

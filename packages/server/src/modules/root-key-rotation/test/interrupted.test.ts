@@ -10,10 +10,12 @@ import { newTempFolder } from '../../../../test-kit/temp-folder.ts';
 import { findMasterKey } from '../../../app/installation.ts';
 import { deriveAllKeys } from '../../../foundation/crypto/master-key.ts';
 import { replaceRootKeysTx } from '../../../foundation/database/root-keys.ts';
+import { DomainError } from '../../../foundation/errors.ts';
 import { verifyLog } from '../../audit/verify-log.ts';
-import { prepareJournal } from '../../deletion-journal/change-key.ts';
+import { prepareJournal, withPreparedJournals } from '../../deletion-journal/change-key.ts';
 import { readJournal, readPosition } from '../../deletion-journal/files.ts';
 import { finishRotation } from '../../master-key/rotation.ts';
+import { RootKeyRotationError } from '../rotate.ts';
 import { newRotatable } from './rotation-kit.ts';
 
 async function deleteKey(app: TestApp): Promise<string> {
@@ -49,6 +51,36 @@ test('a process that is killed before the commit leaves the installation as it w
   });
   assert.equal((await installation.rotate()).version, 2);
   await installation.run(async (app) => assert.ok((await assertComplete(app, folder)).includes(deleted)));
+});
+
+test('a failure removes the lists of the deletion journals, unless the rotation may have been committed', async () => {
+  await using installation = await newRotatable();
+  using foreign = newTempFolder();
+  await using other = await newRotatable();
+  await other.run(deleteKey);
+  for (const name of readdirSync(other.folder.path))
+    copyFileSync(join(other.folder.path, name), join(foreign.path, name));
+  const { path: folder } = installation.folder;
+  const { keys, rootKeys } = await installation.run(async (app) => {
+    await deleteKey(app);
+    return app.installation;
+  });
+  const next = deriveAllKeys(rootKeys.rotate(findMasterKey(installation.config)).keys);
+  const lists = () => readdirSync(folder).filter((name) => name.endsWith('.list'));
+  const rotating = (folders: string[], error: Error) =>
+    withPreparedJournals(folders, keys, next, () => {
+      assert.equal(lists().length, 1);
+      return Promise.reject(error);
+    });
+  for (const error of [new RootKeyRotationError('the service runs'), new DomainError('unavailable')]) {
+    await assert.rejects(rotating([folder], error), error);
+    assert.deepEqual(lists(), []);
+  }
+  await assert.rejects(rotating([folder, foreign.path], new Error('not called')), /belongs to another installation/);
+  assert.deepEqual(lists(), []);
+  const unknown = new DomainError('unavailable', { isOutcomeUnknown: true });
+  await assert.rejects(rotating([folder], unknown), unknown);
+  assert.equal(lists().length, 1);
 });
 
 test('a process that is killed after the commit has completed the rotation, and the next start completes the journal', async () => {

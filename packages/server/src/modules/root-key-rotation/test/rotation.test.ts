@@ -1,6 +1,6 @@
 /** What stays valid after a rotation of the root key, what ends, and when it is rejected. */
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import {
   as,
   codeAt,
@@ -162,6 +162,10 @@ test('the rotation is rejected while a process of the service runs, and changes 
       assert.ok(error.message.includes(app.service.services.minutes.id), error.message);
       return true;
     });
+    assert.deepEqual(
+      readdirSync(installation.folder.path).filter((name) => name.endsWith('.list')),
+      [],
+    );
     await signInWith(app, (await app.signIn()).account.email);
   });
   await installation.run((app) => Promise.resolve(assert.equal(app.installation.keys.version, 1)));
