@@ -1,6 +1,6 @@
 /** Rotates the root key of the installation of a configuration. */
 import { DeletionJournal } from '../modules/deletion-journal/deletion-journal.ts';
-import { withPreparedJournals } from '../modules/deletion-journal/change-key.ts';
+import { isJournal, withPreparedJournals } from '../modules/deletion-journal/change-key.ts';
 import {
   rotateRootKey,
   RootKeyRotationError,
@@ -46,6 +46,10 @@ export async function rotateInstallation(
       'a rotation of the master key has not been finished; run `keyreeve master-key rotate --finish` first',
     );
   if (current.rootKeys.includeMasterKey) throw new RootKeyRotationError(isMasterKey);
+  // The journal of the configuration may be new and empty. The named ones must exist, as for a restore.
+  for (const folder of journalFolders)
+    if (!(await isJournal(folder, current.keys)))
+      throw new RootKeyRotationError(`there is no deletion journal in ${folder}`);
   const rootKeys = current.rootKeys.rotate(findMasterKey(config));
   const next = { rootKeys, keys: deriveAllKeys(rootKeys.keys) };
   const folders = [...new Set([...(config.deletionJournal ? [config.deletionJournal] : []), ...journalFolders])];

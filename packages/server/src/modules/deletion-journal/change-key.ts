@@ -15,6 +15,10 @@ export interface PreparedJournal {
   readonly list: string | undefined;
 }
 
+/** @throws JournalError for a position of another installation, Error of the file system */
+export const isJournal = async (folder: string, keys: JournalKeys): Promise<boolean> =>
+  (await readPosition(folder, keys)) !== undefined || (await journalFiles(folder)).length > 0;
+
 /**
  * Prepares the folders, then rotates. A failure removes the lists, unless the rotation may have been committed: without its list,
  * a journal from before a rotation is untrustworthy.

@@ -1,6 +1,7 @@
 /** What stays valid after a rotation of the root key, what ends, and when it is rejected. */
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import {
   as,
   codeAt,
@@ -12,6 +13,7 @@ import {
 import { gatherStatistics, isInDatabaseFiles } from '../../../../test-kit/database-files.ts';
 import { basic, goodPassword, operator, type TestApp } from '../../../../test-kit/new-app.ts';
 import { addPasskey, tryPasskey } from '../../../../test-kit/passkeys.ts';
+import { newTempFolder } from '../../../../test-kit/temp-folder.ts';
 import { until } from '../../../../test-kit/until.ts';
 import { test } from '../../../../test-kit/app-on-each-database.ts';
 import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
@@ -193,6 +195,25 @@ test('the files of the database contain no value that the earlier root key opens
   await installation.run(async ({ db }) => {
     for (const value of values) assert.equal(await isInDatabaseFiles(db, value), false);
   });
+});
+
+test('the rotation is rejected if a named folder has no deletion journal, and changes nothing', async () => {
+  await using installation = await newRotatable();
+  using folder = newTempFolder();
+  await installation.run((app) => app.signIn());
+  const { path: own } = installation.folder;
+  const before = readdirSync(own);
+  const nowhere = join(folder.path, 'nowhere');
+  for (const wrong of [nowhere, folder.path])
+    for (const isDryRun of [true, false])
+      await assert.rejects(
+        installation.rotate({ journalFolders: [own, wrong], isDryRun }),
+        new RootKeyRotationError(`there is no deletion journal in ${wrong}`),
+      );
+  assert.deepEqual([readdirSync(own), existsSync(nowhere), readdirSync(folder.path)], [before, false, []]);
+  // That of the configuration may be empty.
+  for (const name of readdirSync(own)) rmSync(join(own, name));
+  assert.equal((await installation.rotate()).version, 2);
 });
 
 test('an instance whose last time is in the future is named as one with a wrong clock', async () => {
