@@ -16,6 +16,7 @@ import type { Installation } from './installation.ts';
 import type { Log } from '../foundation/log.ts';
 import { deleteUsedChallenges } from '../modules/passkeys/store.ts';
 import { deleteUntouchedBuckets } from '../modules/rate-limits/store.ts';
+import { deleteSessionsAhead } from '../modules/sessions/ahead-store.ts';
 import { deleteExpiredSessions } from '../modules/sessions/store.ts';
 import { deleteEndedSecrets } from '../modules/api-keys/change-store.ts';
 import type { Minutes } from '../modules/overview/minutes.ts';
@@ -103,6 +104,8 @@ export class Housekeeping {
       every(deleteEveryMs, () => canaryKeys.deleteOld()),
       every(deleteEveryMs, () => webhooks.log.deleteOld()),
       every(deleteEveryMs, () => minutes.deleteOld()),
+      // Not at the start: until a machine has synchronised its clock, it can be behind all sessions.
+      every(deleteEveryMs, async () => void (await deleteSessionsAhead(db, clock, rowsPerDeleteMax))),
       // Not at the start: after a pause of the service, clients first need time to use their keys.
       every(deleteEveryMs, () => unusedKeys.disable()),
       every(deleteEveryMs, () => expiryNotices.send()),

@@ -4,7 +4,10 @@ import { mock } from 'node:test';
 import { Housekeeping } from '../housekeeping.ts';
 import { unavailable } from '../../foundation/database/unavailable.ts';
 import { createLog } from '../../foundation/log.ts';
-import { keys } from '../../../test-kit/rows.ts';
+import { dayMs } from '../../foundation/clock.ts';
+import { addSession, keys, now } from '../../../test-kit/rows.ts';
+import { until } from '../../../test-kit/until.ts';
+import { findLiveSession } from '../../modules/sessions/store.ts';
 import { newApp } from '../../../test-kit/new-app.ts';
 import { test } from '../../../test-kit/app-on-each-database.ts';
 
@@ -41,6 +44,29 @@ test('a task that the stop interrupts is no failure, and no later task starts; o
     await new Promise(setImmediate);
     assert.deepEqual([apply.mock.callCount(), send.mock.callCount()], [1, 0]);
     assert.equal(eventsIn(lines.splice(0)).includes('housekeeping_failed'), isLogged);
+  }
+});
+
+test('sessions of a clock that was ahead are deleted after 10 minutes, not at the start', async () => {
+  await using app = await newApp();
+  const { id } = await app.createAccount();
+  const at = now + dayMs;
+  await addSession(app.db, id, 'future', { now: at, idleExpiresAt: at + dayMs, expiresAt: at + dayMs });
+  const isKept = async (): Promise<boolean> => (await findLiveSession(app.db, 'ses_future', at)) !== undefined;
+  const started = Promise.withResolvers<void>();
+  const send = () => Promise.resolve(started.resolve());
+  const log = createLog('info', { write: () => undefined });
+  mock.timers.enable({ apis: ['setInterval'] });
+  try {
+    const parts = { ...app.service.services, expiryNotices: { send } };
+    const housekeeping = new Housekeeping({ db: app.db, keys, migrated: [] }, app.clock, parts, log);
+    await started.promise;
+    assert.equal(await isKept(), true);
+    mock.timers.tick(600_000);
+    await until('the deletion of the session', 10_000, async () => !(await isKept()));
+    await housekeeping.stop();
+  } finally {
+    mock.timers.reset();
   }
 });
 

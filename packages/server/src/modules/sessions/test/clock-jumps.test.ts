@@ -5,6 +5,7 @@ import { test } from '../../../../test-kit/app-on-each-database.ts';
 import { ConsoleClient } from '../../../../test-kit/console-client.ts';
 import { basic, bearer, goodPassword, newApp, type SignedIn, type TestApp } from '../../../../test-kit/new-app.ts';
 import { aheadMsMax } from '../../../foundation/clock.ts';
+import { deleteSessionsAhead } from '../ahead-store.ts';
 
 const ttlSeconds = 600;
 const maxSeconds = 7_200;
@@ -55,6 +56,20 @@ test('a credential that was issued while the clock was ahead is rejected after t
     sessions: unknown[];
   };
   assert.equal(sessions.length, 1);
+});
+
+test('a session from a clock that was ahead stays ended when its time comes', async () => {
+  await using app = await newApp();
+  const account = await app.createAccount();
+  app.clock.advance({ days: 2 });
+  const answer = await app.call('POST', '/auth/token', { headers: basic(account.email, goodPassword) });
+  const pair = answer.json as SignedIn;
+  const browser = new ConsoleClient(app);
+  await browser.signIn(account.email);
+  app.clock.advance({ days: -2 });
+  assert.equal(await deleteSessionsAhead(app.db, app.clock, 1), 2);
+  app.clock.advance({ days: 2, seconds: 1 - aheadMsMax / 1000 });
+  assert.deepEqual([await isRefreshAccepted(app, pair), await browser.isSignedIn()], [false, false]);
 });
 
 test('a session of an earlier time continues after a jump of the clock, up to its end', async () => {

@@ -1,0 +1,49 @@
+/**
+ * Deletes sessions that began while a clock was ahead. They are rejected after the correction (`timesText` in store.ts), but
+ * without the deletion they would be accepted again when the real time reaches their time.
+ */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { aheadMsMax, type Clock } from '../../foundation/clock.ts';
+import type { Db } from '../../foundation/database/db.ts';
+import { databaseTime, sql, type Dialect, type SqlValue } from '../../foundation/database/sql.ts';
+
+// $1: the time of the process; $2: 1 if the time of a PostgreSQL database counts as well. Both must have a session ahead:
+// an instance whose clock is behind would otherwise delete valid sessions of the others. The subquery is evaluated once.
+const isAhead = (dialect: Dialect): string => `created_at - ${aheadMsMax} >
+     (select case when $2 = 1 and ${databaseTime[dialect]} > $1 then ${databaseTime[dialect]} else $1 end)`;
+
+interface Page {
+  readonly count: number;
+  readonly ahead: number;
+  /** The greatest id; null without rows. */
+  readonly last: string | null;
+}
+// By pages in the order of the primary key: an index on the time would cost a write for each sign-in.
+const pageText = (dialect: Dialect): string => `select count(*) as count, max(id) as last,
+     count(case when ${isAhead(dialect)} then 1 end) as ahead
+   from (select id, created_at from sessions where id > $3 order by id limit $4) as next`;
+const readPage = sql<Page>('find_sessions_ahead', { sqlite: pageText('sqlite'), postgres: pageText('postgres') });
+const deleteText = (dialect: Dialect): string =>
+  `delete from sessions where id > $3 and id <= $4 and ${isAhead(dialect)}`;
+const deletePage = sql('delete_sessions_ahead', { sqlite: deleteText('sqlite'), postgres: deleteText('postgres') });
+
+/**
+ * Reads all sessions. On SQLite, call it only after the machine had time to synchronise its clock.
+ * @param rowsMax per read and per commit
+ * @returns the number of deleted sessions
+ */
+export async function deleteSessionsAhead(db: Db, clock: Clock, rowsMax: number): Promise<number> {
+  let deleted = 0;
+  for (let after = ''; ;) {
+    const times: SqlValue[] = [clock.now(), clock.isSystem === true ? 1 : 0];
+    const page = await db.get(readPage, [...times, after, rowsMax]);
+    const last = page?.last;
+    if (!page || typeof last !== 'string') return deleted;
+    const range = [...times, after, last];
+    if (page.ahead > 0) deleted += await db.transaction((tx) => tx.run(deletePage, range));
+    if (page.count < rowsMax) return deleted;
+    after = last;
+    // On SQLite, a read blocks the event loop.
+    await nextTurn();
+  }
+}
