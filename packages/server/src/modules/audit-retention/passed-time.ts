@@ -8,8 +8,9 @@ import { newestEventAt } from '../audit/store.ts';
 import { lockRetentionStateTx, setPassedTx } from './store.ts';
 
 /**
- * A pause of the service looks like a jump. A shorter one needs no confirmation. All jumps in the life of a process together
- * must be shorter, because a clock that is set forward again and again would otherwise remove everything.
+ * A pause of the service looks like a jump. A shorter one needs no confirmation. All jumps since the last start of a process
+ * must be shorter together, because a clock that is set forward again and again would otherwise remove everything. The
+ * processes share their sum: it is in the row, since a process cannot distinguish a confirmation from a jump of another.
  */
 export const jumpDaysMax = 3;
 
@@ -23,8 +24,7 @@ export interface PassedTime {
 export class PassedTimes {
   readonly #clock: Clock;
   readonly #monotonic: () => number;
-  /** What was certain when this process began, or when an operator confirmed the clock. */
-  #first: { readonly at: number; readonly monotonic: number } | undefined;
+  /** What this process has stored last; undefined before its first call. */
   #seen: { readonly at: number; readonly monotonic: number } | undefined;
 
   /** @param monotonic milliseconds; only tests set it */
@@ -37,35 +37,31 @@ export class PassedTimes {
   async advance(db: Db): Promise<PassedTime> {
     const monotonic = this.#monotonic();
     const now = this.#clock.now();
-    const result = await db.transaction((tx) => this.#advanceTx(tx, now, monotonic));
-    this.#first ??= { at: result.before, monotonic };
-    this.#seen = { at: result.stored, monotonic };
-    return { at: Math.min(now, result.stored), jumpMs: Math.max(0, now - result.stored) };
+    const at = await db.transaction((tx) => this.#advanceTx(tx, now, monotonic));
+    this.#seen = { at, monotonic };
+    return { at: Math.min(now, at), jumpMs: Math.max(0, now - at) };
   }
 
   /** An operator has confirmed the clock. */
   async confirmTx(tx: Transaction): Promise<void> {
-    this.#seen = undefined;
-    this.#first = undefined;
-    await setPassedTx(tx, this.#clock.now());
+    await setPassedTx(tx, { passedAt: this.#clock.now(), jumpedMs: 0 });
   }
 
-  async #advanceTx(tx: Transaction, now: number, monotonic: number): Promise<{ before: number; stored: number }> {
+  /** @returns the stored time */
+  async #advanceTx(tx: Transaction, now: number, monotonic: number): Promise<number> {
     const state = await lockRetentionStateTx(tx);
     // Before the first run, the last change of the installation is the only evidence.
     const before = state?.passedAt ?? ((await newestEventAt(tx)) || now);
-    const certain = Math.max(before, this.#seen ? this.#seen.at + (monotonic - this.#seen.monotonic) : before);
-    // A later time was confirmed by an operator, in another process.
-    if (before > this.#plausibleAt(before, monotonic)) this.#first = undefined;
-    const plausible = this.#plausibleAt(before, monotonic);
+    // Only a confirmation sets the time back. What this process has seen before it no longer counts.
+    const seen = this.#seen && this.#seen.at <= before ? this.#seen : undefined;
+    const certain = Math.max(before, seen ? seen.at + (monotonic - seen.monotonic) : before);
+    const jumpedMs = this.#seen ? (state?.jumpedMs ?? 0) : 0;
+    const jumpMs = Math.ceil(Math.max(0, now - certain));
+    const isPlausible = jumpedMs + jumpMs <= jumpDaysMax * dayMs;
     // Whole milliseconds: the monotonic clock has fractions.
-    const stored = Math.floor(now <= plausible ? Math.max(now, certain) : certain);
-    if (stored !== state?.passedAt) await setPassedTx(tx, stored);
-    return { before, stored };
-  }
-
-  #plausibleAt(before: number, monotonic: number): number {
-    const passed = this.#first ? this.#first.at + (monotonic - this.#first.monotonic) : before;
-    return passed + jumpDaysMax * dayMs;
+    const passedAt = Math.floor(isPlausible ? Math.max(now, certain) : certain);
+    const next = { passedAt, jumpedMs: isPlausible ? jumpedMs + jumpMs : jumpedMs };
+    if (passedAt !== state?.passedAt || next.jumpedMs !== state.jumpedMs) await setPassedTx(tx, next);
+    return passedAt;
   }
 }

@@ -8,12 +8,14 @@ export type Block = 'clock' | 'deletion_journal' | 'webhooks' | 'integrity';
 export interface RetentionState {
   /** A time that has certainly passed, in milliseconds. */
   readonly passedAt: number;
+  /** The steps of the clock that count as passed time: {@link PassedTimes}. */
+  readonly jumpedMs: number;
   /** When the last run began; null before the first. */
   readonly runAt: number | null;
   readonly blocked: Block | null;
 }
 
-const columns = `passed_at as "passedAt", run_at as "runAt", blocked`;
+const columns = `passed_at as "passedAt", jumped_ms as "jumpedMs", run_at as "runAt", blocked`;
 const select = sql<RetentionState>('select_audit_retention', `select ${columns} from audit_retention where id = 1`);
 const selectLocked = sql<RetentionState>('lock_audit_retention', {
   sqlite: `select ${columns} from audit_retention where id = 1`,
@@ -21,8 +23,8 @@ const selectLocked = sql<RetentionState>('lock_audit_retention', {
 });
 const setPassed = sql(
   'set_passed_time',
-  `insert into audit_retention (id, passed_at, run_at, blocked) values (1, $1, null, null)
-   on conflict (id) do update set passed_at = excluded.passed_at`,
+  `insert into audit_retention (id, passed_at, jumped_ms, run_at, blocked) values (1, $1, $2, null, null)
+   on conflict (id) do update set passed_at = excluded.passed_at, jumped_ms = excluded.jumped_ms`,
 );
 // A time of the last run in the future comes from a clock that was ahead.
 const claim = sql(
@@ -37,7 +39,10 @@ export const findRetentionState = (reader: Reader): Promise<RetentionState | und
 
 export const lockRetentionStateTx = (tx: Transaction): Promise<RetentionState | undefined> => tx.get(selectLocked);
 
-export const setPassedTx = async (tx: Transaction, at: number): Promise<void> => void (await tx.run(setPassed, [at]));
+export const setPassedTx = async (
+  tx: Transaction,
+  { passedAt, jumpedMs }: Pick<RetentionState, 'passedAt' | 'jumpedMs'>,
+): Promise<void> => void (await tx.run(setPassed, [passedAt, jumpedMs]));
 
 /** @returns whether the caller makes the run that is due: `everyMs` after the last one */
 export const claimRunTx = async (tx: Transaction, now: number, everyMs: number): Promise<boolean> =>

@@ -34,7 +34,7 @@ export const retentionTables: readonly Table[] = [
   {
     name: 'audit_retention',
     key: 'id',
-    columns: { id: 'integer', passed_at: 'integer', run_at: 'integer', blocked: 'text' },
+    columns: { id: 'integer', passed_at: 'integer', jumped_ms: 'integer', run_at: 'integer', blocked: 'text' },
     isInBackup: false,
   },
   { name: 'deleted_keys', key: 'id', columns: { id: 'integer' }, isInBackup: true },

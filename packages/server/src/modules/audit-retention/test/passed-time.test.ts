@@ -111,3 +111,66 @@ onEachDatabase('jumps that are short each count together, until an operator conf
   for (const { retention } of [one, another]) await retention.apply();
   assert.equal((await findRetentionState(db))?.blocked, null);
 });
+
+onEachDatabase(
+  'processes that started at different times do not accept each other’s jumps without end',
+  async ({ db }) => {
+    await record(db, [20, 10, 0]);
+    const clock = new FakeClock(now);
+    const passedDays = async (): Promise<number> =>
+      ((await findRetentionState(db))?.passedAt ?? 0) / dayMs - now / dayMs;
+    const one = newRetention(db, clock);
+    await one.retention.apply();
+    clock.advance({ days: 3 });
+    await one.retention.apply();
+    const another = newRetention(db, clock);
+    await another.retention.apply();
+    for (let jumps = 0; jumps < 12; jumps++) {
+      clock.advance({ days: 3 });
+      for (const { retention } of [one, another]) await retention.apply();
+    }
+    // Three days for each start of a process.
+    assert.equal(await passedDays(), 6);
+    assert.deepEqual([await agesIn(db), (await findRetentionState(db))?.blocked], [[20, 10, 0], 'clock']);
+    // The time that passes still counts.
+    another.pass(1);
+    for (const { retention } of [one, another]) await retention.apply();
+    assert.equal(await passedDays(), 7);
+    const command = newRetention(db, clock);
+    const request = { eventsBefore: clock.now() - 55 * dayMs, days: 55 };
+    assert.deepEqual(await command.retention.cutNow(operator, request, true), { removed: 1, blocked: undefined });
+    for (let jumps = 0; jumps < 12; jumps++) {
+      clock.advance({ days: 3 });
+      for (const { retention } of [one, another]) await retention.apply();
+    }
+    assert.equal(await passedDays(), 40 + 3);
+  },
+);
+
+onEachDatabase('a process that was suspended accepts the time that another has measured', async ({ db }) => {
+  await record(db, [29, 0]);
+  const clock = new FakeClock(now);
+  const [suspended, running] = [newRetention(db, clock), newRetention(db, clock)];
+  for (const { retention } of [suspended, running]) await retention.apply();
+  for (let days = 0; days < 10; days++) {
+    running.pass(1);
+    await running.retention.apply();
+  }
+  clock.advance({ days: 1 });
+  await suspended.retention.apply();
+  assert.deepEqual([suspended.runs, (await findRetentionState(db))?.passedAt], [[], clock.now()]);
+});
+
+onEachDatabase('a confirmation of an earlier time holds for all processes', async ({ db }) => {
+  await record(db, [20, 0]);
+  const clock = new FakeClock(now);
+  const one = newRetention(db, clock);
+  await one.retention.apply();
+  clock.advance({ days: 3 });
+  await one.retention.apply();
+  clock.advance({ days: -3 });
+  const request = { eventsBefore: now - 30 * dayMs, days: 30 };
+  await newRetention(db, clock).retention.cutNow(operator, request, true);
+  await one.retention.apply();
+  assert.equal((await findRetentionState(db))?.passedAt, now);
+});

@@ -132,7 +132,7 @@ const insertRest = [
   ),
   sql(
     'test_insert_retention',
-    `insert into audit_retention (id, passed_at, run_at, blocked) values (1, $1, $1, 'clock')`,
+    `insert into audit_retention (id, passed_at, jumped_ms, run_at, blocked) values (1, $1, $1, $1, 'clock')`,
   ),
   sql('test_insert_deleted_key', `insert into deleted_keys (id) values ($1)`),
   sql(
