@@ -59,7 +59,7 @@ export class AuditCutter {
     this.#options = options;
   }
 
-  /** @throws DomainError `unavailable`; committed batches stay */
+  /** @throws DomainError `unavailable`, also after a rotation of the root key; committed batches stay */
   async cut(principal: Principal, request: CutRequest): Promise<CutResult> {
     const { db, clock, keys, journal } = this.#options;
     const run = new Run(principal, request);

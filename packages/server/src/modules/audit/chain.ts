@@ -30,7 +30,7 @@ export interface ChainedRow extends AuditRow, Place {
 }
 
 /** The chain of events without an account. */
-const chainOfNoAccount = 0;
+export const chainOfNoAccount = 0;
 /** A power of two, so that accounts are spread evenly. */
 const chainsOfAccounts = 32;
 

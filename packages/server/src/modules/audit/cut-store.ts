@@ -2,6 +2,7 @@
 import type { Reader, Transaction } from '../../foundation/database/db.ts';
 import { sql } from '../../foundation/database/sql.ts';
 import type { StoredCut } from './cuts.ts';
+import { assertAuditKeyTx } from './store.ts';
 
 const selectCuts = sql<StoredCut>(
   'list_audit_cuts',
@@ -40,12 +41,14 @@ const selectGrowth = sql<{ events: number }>(
 export const listCuts = (reader: Reader): Promise<StoredCut[]> => reader.all(selectCuts);
 
 /**
- * Removes the events of a chain after the position `after` up to the cut, and records the cut.
+ * Removes the events of a chain after the position `after` up to the cut, and records the cut. Locks the first chain.
  * @returns false if the chain has another cut or other events by now; nothing has changed then
- * @throws Error if events are missing; the transaction must not commit
+ * @throws Error if events are missing, DomainError `unavailable` if the root key has changed since this process opened the
+ *   database, so that the seal would have the earlier key; the transaction must not commit
  */
 export async function cutChainTx(tx: Transaction, after: number, cut: StoredCut): Promise<boolean> {
   const { chain, position, mac, eventsBefore, days, cutAt, seal } = cut;
+  await assertAuditKeyTx(tx);
   if ((await tx.run(moveCut, [chain, after, position, mac, eventsBefore, days, cutAt, seal])) === 0) return false;
   const removed = await tx.run(deleteRemoved, [chain, after, position]);
   if (removed !== position - after)
@@ -53,9 +56,15 @@ export async function cutChainTx(tx: Transaction, after: number, cut: StoredCut)
   return true;
 }
 
-/** Events of versions without chains. They precede all events with a chain. @returns the number of deleted events */
-export const deleteUnchainedTx = (tx: Transaction, before: number, max: number): Promise<number> =>
-  tx.run(deleteUnchained, [before, max]);
+/**
+ * Events of versions without chains. They precede all events with a chain.
+ * @returns the number of deleted events
+ * @throws DomainError as {@link cutChainTx}
+ */
+export async function deleteUnchainedTx(tx: Transaction, before: number, max: number): Promise<number> {
+  await assertAuditKeyTx(tx);
+  return tx.run(deleteUnchained, [before, max]);
+}
 
 export const hasUnchained = async (reader: Reader): Promise<boolean> =>
   (await reader.get(selectUnchained)) !== undefined;

@@ -3,7 +3,7 @@ import type { Db, Reader, Transaction } from '../../foundation/database/db.ts';
 import { allInOrder } from '../../foundation/all-in-order.ts';
 import { rootKeyChanged } from '../../foundation/database/root-key-changed.ts';
 import { sql } from '../../foundation/database/sql.ts';
-import { chainOf, macOf, type AuditRow, type ChainedRow, type Head, type Place } from './chain.ts';
+import { chainOf, chainOfNoAccount, macOf, type AuditRow, type ChainedRow, type Head, type Place } from './chain.ts';
 
 // The row is a lock: other transactions wait before they add to the chain. A rollback leaves no gap. $3: a process that has
 // opened the database before a rotation of the root key appends nothing after it.
@@ -100,6 +100,16 @@ async function chain(tx: Transaction, rows: readonly NewAuditRow[]): Promise<Cha
     }
   }
   return chained;
+}
+
+/**
+ * Before a transaction writes a seal of the audit log: no rotation of the root key commits until it ends. Locks the first chain,
+ * because chains are locked in ascending order; a rotation changes all of them.
+ * @throws DomainError `unavailable` if the root key has changed since this process opened the database
+ */
+export async function assertAuditKeyTx(tx: Transaction): Promise<void> {
+  const { rootKeyVersion = 1 } = tx.auditKey;
+  if (!(await tx.get(reservePlaces, [chainOfNoAccount, 0, rootKeyVersion]))) throw rootKeyChanged();
 }
 
 /**

@@ -1,0 +1,112 @@
+/** A rotation of the root key that commits while a cut of the audit log runs. */
+import assert from 'node:assert/strict';
+import { operator } from '../../../../test-kit/new-app.ts';
+import { test } from '../../../../test-kit/app-on-each-database.ts';
+import { withTransaction } from '../../../../test-kit/wrapped-db.ts';
+import { openInstallation, type OpenedInstallation } from '../../../app/installation.ts';
+import { dayMs } from '../../../foundation/clock.ts';
+import type { Db } from '../../../foundation/database/db.ts';
+import { isRootKeyChanged } from '../../../foundation/database/root-key-changed.ts';
+import { sql } from '../../../foundation/database/sql.ts';
+import { AuditCutter } from '../../audit-retention/audit-cutter.ts';
+import { recordEventsTx, type AuditEvent } from '../../audit/audit.ts';
+import { listCuts } from '../../audit/cut-store.ts';
+import { verifyLog } from '../../audit/verify-log.ts';
+import { newRotatable, type Rotatable } from './rotation-kit.ts';
+
+/** As a command does that a rotation overtakes. */
+const open = ({ config, clock }: Rotatable): Promise<OpenedInstallation> =>
+  openInstallation(config, { clock, mayCreate: false, mayMigrate: false });
+
+const eventCount = 10;
+const rowsPerCommitMax = 2;
+
+/** Records events of one account that are old enough to be removed. */
+const recordOld = ({ db }: OpenedInstallation, at: number): Promise<void> => {
+  const event = {
+    at,
+    principal: operator,
+    action: 'account.enabled',
+    accountId: 'acc_ada',
+    target: 'acc_ada',
+  } as const;
+  return db.transaction((tx) =>
+    recordEventsTx(
+      tx,
+      Array.from({ length: eventCount }, (): AuditEvent => event),
+    ),
+  );
+};
+
+/** The events of an installation of a version without chains. */
+const unchain = ({ db }: OpenedInstallation): Promise<void> =>
+  db.transaction(async (tx) => {
+    await tx.run(sql('test_unchain', 'update audit_events set chain = null, position = null, mac = null'));
+    await tx.run(sql('test_forget_chains', 'delete from audit_chains'));
+  });
+
+const countOld = sql<{ count: number }>('test_count_old', 'select count(*) as count from audit_events where at <= $1');
+
+/** A database whose first commits precede the rotation. */
+const rotatingAfter = (db: Db, commits: number, rotate: () => Promise<unknown>): Db => {
+  let begun = 0;
+  return withTransaction(db, async (body, options) => {
+    if (begun++ === commits) await rotate();
+    return db.transaction(body, options);
+  });
+};
+
+for (const [kind, prepare, cutsAfter] of [
+  ['a cut', recordOld, 1],
+  [
+    'the removal of events without chains',
+    async (opened: OpenedInstallation, at: number): Promise<void> => {
+      await recordOld(opened, at);
+      await unchain(opened);
+    },
+    0,
+  ],
+] as const) {
+  for (const commits of [0, 2]) {
+    test(`${kind} that a rotation overtakes after ${commits} commits fails, and the audit log is intact`, async () => {
+      await using installation = await newRotatable();
+      await using connections = new AsyncDisposableStack();
+      const { clock } = installation;
+      await installation.run((app) => app.signIn());
+      const oldAt = clock.now() - 100 * dayMs;
+      const opened = await open(installation);
+      connections.defer(() => opened.db.close());
+      await prepare(opened, oldAt);
+      const db = rotatingAfter(opened.db, commits, () => installation.rotate());
+      const cutter = new AuditCutter({
+        db,
+        clock,
+        keys: opened.keys,
+        journal: undefined,
+        rowsPerCommitMax,
+        pauseMs: 0,
+      });
+      await assert.rejects(
+        cutter.cut(operator, { eventsBefore: clock.now() - 50 * dayMs, days: 50 }),
+        isRootKeyChanged,
+      );
+      const after = await open(installation);
+      connections.defer(() => after.db.close());
+      const { findings } = await after.db.snapshot((reader) =>
+        verifyLog(reader, after.keys, { now: clock.now(), keptDays: 50 }),
+      );
+      assert.deepEqual(findings, []);
+      assert.equal((await after.db.get(countOld, [oldAt]))?.count, eventCount - commits * rowsPerCommitMax);
+      assert.equal((await listCuts(after.db)).length, commits > 0 ? cutsAfter : 0);
+      // The next run continues with the new key.
+      const next = new AuditCutter({ db: after.db, clock, keys: after.keys, journal: undefined, pauseMs: 0 });
+      const result = await next.cut(operator, { eventsBefore: clock.now() - 50 * dayMs, days: 50 });
+      assert.equal(result.blocked, undefined);
+      assert.ok(result.removed > 0);
+      const verified = await after.db.snapshot((reader) =>
+        verifyLog(reader, after.keys, { now: clock.now(), keptDays: 50 }),
+      );
+      assert.deepEqual(verified.findings, []);
+    });
+  }
+}
