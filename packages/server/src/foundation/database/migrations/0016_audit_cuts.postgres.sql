@@ -15,7 +15,6 @@ create table audit_cuts (
 create table audit_retention (
   id integer primary key check (id = 1),
   passed_at bigint not null,
-  jumped_ms bigint not null default 0,
   run_at bigint,
   blocked text collate "C"
 );

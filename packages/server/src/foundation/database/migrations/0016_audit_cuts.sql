@@ -24,9 +24,6 @@ create table audit_retention (
   id integer primary key check (id = 1),
   -- A time that has certainly passed, in milliseconds.
   passed_at integer not null,
-  -- The sum of the steps of the clock that count as passed time, in milliseconds. The start of a process and the confirmation
-  -- of the clock set it to 0.
-  jumped_ms integer not null default 0,
   -- When the last run began; null before the first.
   run_at integer,
   -- Why the last run did not remove all events that are old enough; null if it did.
