@@ -1,4 +1,4 @@
-/** Packs an npm package that a script has built, and the command line of such a script. */
+/** Packs an npm package that a script builds, and runs the command line of such a script. */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -26,7 +26,7 @@ export function buildArchive(root: string, folder: string, build: Build): string
   return join(folder, basename(packed?.filename ?? ''));
 }
 
-/** Prints the path of the archive. @param name of the script in package.json */
+/** Builds the archive in the folder of the command line, and prints its path. @param name of the script in package.json */
 export function runPackageCommand(name: string, build: Build): void {
   const [folder] = process.argv.slice(2);
   if (folder === undefined) {

@@ -1,7 +1,7 @@
 /**
  * `npm run package:otel -- <new folder>`: builds the npm package `@keyreeve/otel` from its sources and packs it: JavaScript with
- * the lines of the sources. It exports nothing, so it has no declarations. Node refuses to strip types below `node_modules`. Needs no
- * installed dependencies.
+ * the lines of the sources. The package exports nothing, so it has no declarations. Node refuses to strip types below
+ * `node_modules`. The script needs no installed dependencies.
  */
 import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';

@@ -55,7 +55,7 @@ export function writeRelease(root: string, folder: string): void {
   }
 }
 
-/** With the installed packages of the checkout: the client library needs the compiler. @returns the path of the clone */
+/** Links the installed packages of the checkout: the build of the client library needs the compiler. @returns its path */
 function newClone(root: string, clone: string): string {
   git(root, 'clone', '--quiet', '--no-hardlinks', root, clone);
   symlinkSync(join(root, 'node_modules'), join(clone, 'node_modules'));

@@ -42,7 +42,8 @@ function missingChanges(root: string): string[] {
 
 function otherVersion(root: string, folder: string): string[] {
   const [version, other] = [versionOf(root), versionOf(root, folder)];
-  return other === version ? [] : [`${folder}/package.json has the version ${other}, not ${version}.`];
+  if (other === version) return [];
+  return [`${folder}/package.json has the version ${other}. Set it to ${version}, the version of packages/server.`];
 }
 
 /** The compiler and the types of the frameworks are installed packages: other versions could build other bytes. */

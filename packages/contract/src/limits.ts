@@ -350,13 +350,13 @@ const postgres = {
     3_000,
     'Wait for PostgreSQL. Longer: 503; the connection is closed, and a commit’s outcome is unknown.',
   ),
-  // Less than the bound of a statement: reads wait behind the migration.
+  // Less than postgresStatementMsMax: reads of the table wait while the migration waits.
   postgresMigrationLockMs: limit(
     500,
     'Wait of a migration for a table that another transaction uses. Longer: it undoes its changes, and repeats.',
   ),
   postgresMigrationPauseMs: limit(2_000, 'Pause before a migration repeats.'),
-  // Half of the time that the chart gives a start. The other half is for the migration itself.
+  // Half of the time that the Helm chart allows for a start. The other half is for the migration itself.
   postgresMigrationMsMax: limit(300_000, 'Time in which a migration repeats. Longer: the program exits with status 1.'),
 } as const satisfies Limits;
 

@@ -15,7 +15,7 @@ const analyze = sql('test_analyze', { sqlite: 'select null', postgres: 'analyze'
 /** PostgreSQL copies values of all tables into its statistics. */
 export const gatherStatistics = async (db: Db): Promise<void> => void (await db.all(analyze));
 
-/** A longer value can be in several pages. */
+/** The search compares only the first bytes, because a longer value can be split over several pages. */
 const bytesMax = 48;
 
 export async function isInDatabaseFiles(db: Db, value: Uint8Array): Promise<boolean> {
@@ -28,7 +28,7 @@ export async function isInDatabaseFiles(db: Db, value: Uint8Array): Promise<bool
   return files.some((file) => contentsOf(file).includes(bytes));
 }
 
-/** PostgreSQL deletes the files of rewritten tables meanwhile. */
+/** PostgreSQL can delete the files of rewritten tables during the search. */
 function contentsOf(file: string): Buffer {
   try {
     return readFileSync(file);

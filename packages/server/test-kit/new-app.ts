@@ -159,7 +159,7 @@ export async function newApp({
     const service = await startService({ config, environment: settings, clock, log, argon2, ...limited });
     const installation = await openInstallation(config, { clock, mayCreate: false, mayMigrate: false }).catch(
       async (error: unknown) => {
-        // Otherwise it would keep the process of the tests running.
+        // Otherwise the service would keep the process of the tests running.
         await service.stop();
         throw error;
       },

@@ -77,7 +77,7 @@ export type ConsoleTest = (guarantee: string, prove: Prove, options?: ConsoleTes
 
 /** Bounds a test on a busy machine. */
 const testMsMax = 300_000;
-/** Less, so that a test that hangs fails with the reports of its browsers. */
+/** Less than testMsMax, so that a test that hangs fails with the reports of its browsers. */
 const proveMsMax = 240_000;
 const closeMsMax = 30_000;
 

@@ -29,7 +29,7 @@ const tokenPattern = /\beyJ[\w-]{10,}\.[\w-]+\.[\w-]+|\bkrvr_\w+/;
 interface Body {
   readonly url: string;
   readonly page: Page | undefined;
-  /** Of the page, at the response. */
+  /** How many documents the page had requested at the time of the response. */
   readonly documents: number;
   readonly searched: Promise<void>;
 }
@@ -76,7 +76,7 @@ export class Visitor implements AsyncDisposable {
     return within('a second tab', stepMsMax, this.context.newPage());
   }
 
-  /** The protocol of Chromium for the page. The default timeout does not bound its commands, so each has this one. */
+  /** The protocol of Chromium for the page. The default timeout does not bound its commands, so each has the bound of a step. */
   async openProtocol(): Promise<Protocol> {
     const session = await within('a session of the protocol', stepMsMax, this.context.newCDPSession(this.page));
     return {
@@ -106,7 +106,7 @@ export class Visitor implements AsyncDisposable {
     this.expect(...statuses.map((status) => new RegExp(`status of ${status} `)));
   }
 
-  /** Where it is and what it did last, for the diagnosis of a failed test. */
+  /** The URLs of the pages and the last requests, for the diagnosis of a failed test. */
   get state(): string {
     const urls = this.context.pages().map((page) => page.url());
     return `at ${urls.join(', ')} after ${this.requests.slice(-8).join(', ')}`;
@@ -163,7 +163,7 @@ export class Visitor implements AsyncDisposable {
     if (tokenPattern.test(body)) this.faults.push(`token in the response of ${response.url()}`);
   }
 
-  /** If the page is left before the end of a body, Playwright waits for this end for ever, without a time limit. */
+  /** If a test leaves the page before a body ends, Playwright waits for the end of the body without a time limit. */
   async #wait({ url, page, documents, searched }: Body): Promise<void> {
     if (await isWithin(stepMsMax, searched)) return;
     if (documents === this.#documentsOf(page)) this.faults.push(`no end of the response of ${url}`);

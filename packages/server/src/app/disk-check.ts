@@ -9,7 +9,7 @@ import type { Config } from './config.ts';
 /** The database needs some for its write-ahead log and for checkpoints. */
 export const freeMibMin = 100;
 const mib = 2 ** 20;
-/** A network file system whose server is gone does not respond at all. A busy process can be late with a response that it has. */
+/** A network file system whose server is down never responds. A busy process reads the response of a working disk late. */
 const responseMsMax = 3_000;
 
 type DiskConfig = Pick<Config, 'database' | 'deletionJournal'>;

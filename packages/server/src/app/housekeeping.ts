@@ -104,7 +104,7 @@ export class Housekeeping {
       every(deleteEveryMs, () => canaryKeys.deleteOld()),
       every(deleteEveryMs, () => webhooks.log.deleteOld()),
       every(deleteEveryMs, () => minutes.deleteOld()),
-      // Not at the start: until a machine has synchronised its clock, it can be behind all sessions.
+      // Not at the start: before a machine synchronises its clock, the clock can be behind the start of valid sessions.
       every(deleteEveryMs, async () => void (await deleteSessionsAhead(db, clock, rowsPerDeleteMax))),
       // Not at the start: after a pause of the service, clients first need time to use their keys.
       every(deleteEveryMs, () => unusedKeys.disable()),

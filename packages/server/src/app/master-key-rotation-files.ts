@@ -82,7 +82,7 @@ export class MasterKeyFiles {
     const file = this.#fileOf(masterKeyId);
     this.#refuseLink();
     this.#keep(current);
-    // A file system may write the two changes in any order, and the rename alone would lose the previous master key.
+    // A file system may write the two changes in any order. A power failure after the rename alone would lose the previous key.
     syncFolder(dirname(this.path));
     renameSync(file, this.path);
     syncFolder(dirname(this.path));

@@ -46,7 +46,7 @@ export async function rotateInstallation(
       'a rotation of the master key has not been finished; run `keyreeve master-key rotate --finish` first',
     );
   if (current.rootKeys.includeMasterKey) throw new RootKeyRotationError(isMasterKey);
-  // The journal of the configuration may be new and empty. The named ones must exist, as for a restore.
+  // The folder of the configuration may be empty. Each folder that the operator names must contain a journal, as for a restore.
   for (const folder of journalFolders)
     if (!(await isJournal(folder, current.keys)))
       throw new RootKeyRotationError(`there is no deletion journal in ${folder}`);
@@ -75,7 +75,7 @@ const isMasterKey =
   'an earlier version created the installation, and its master key is the root key itself: if it has leaked, it would open the new root key too. Run `keyreeve master-key rotate`, then `keyreeve master-key rotate --finish`, then this command with the new master key';
 
 const erasedTables: readonly ErasableTable[] = ['root_keys', ...sealedTables.map(({ table }) => table)];
-const notErased = `the files of the database may contain values that the earlier root key opens. On PostgreSQL, run \`vacuum full\` for the tables ${erasedTables.join(', ')} as their owner, when no transaction is open. With SQLite, end the processes that read the database, and run \`pragma wal_checkpoint(truncate)\``;
+const notErased = `the files of the database may contain values that the earlier root key opens. On PostgreSQL, run \`vacuum full\` for the tables ${erasedTables.join(', ')} as their owner, when no transaction is open. On SQLite, end the processes that read the database, and run \`pragma wal_checkpoint(truncate)\``;
 
 /** Closes the connection, whose audit key is the current one. */
 async function openKeys(config: Config, clock: Clock): Promise<OpenedKeys> {

@@ -162,7 +162,7 @@ const end = (
     step(operator, { db, clock: systemClock, rootKeys, endedInstances }, beforeRemoval),
   );
 
-/** After the result was printed: the removal is committed. */
+/** Call it after the result is printed, because the removal is committed. @throws RotationError if the wrapping remains */
 function assertErased({ isErased }: Ended, config: Config): void {
   if (isErased) return;
   throw new RotationError(

@@ -91,7 +91,9 @@ test('a release needs a clean tree, a version in the changelog and all packages,
   write(root, 'CHANGELOG.md', '# Changelog\n\n## 1.2.3 (2026-11-22)\n');
   write(root, 'packages/otel/package.json', '{ "version": "1.2.2" }');
   commit(root);
-  assert.deepEqual(findObstacles(root), ['packages/otel/package.json has the version 1.2.2, not 1.2.3.']);
+  assert.deepEqual(findObstacles(root), [
+    'packages/otel/package.json has the version 1.2.2. Set it to 1.2.3, the version of packages/server.',
+  ]);
   write(root, 'packages/otel/package.json', '{ "version": "1.2.3" }');
   commit(root);
   const outdated = ['The installed packages are not those of package-lock.json. Run `npm ci`.'];
@@ -175,7 +177,7 @@ writeFileSync(archive, ${content});
 console.log(archive);
 `;
 
-test('two builds of a package with different bytes are no release', () => {
+test('a release is rejected if two builds of a package differ', () => {
   using folder = newTempFolder();
   const root = join(folder.path, 'checkout');
   mkdirSync(root);

@@ -68,7 +68,7 @@ export class Image implements Disposable {
     const cache = (await run('npm', ['config', 'get', 'cache'])).stdout.trim();
     const [copiedCache, context] = [join(this.#folder.path, 'npm'), join(this.#folder.path, 'checkout')];
     mkdirSync(copiedCache);
-    // Without the logs, which every npm command prunes.
+    // Without the logs, because any npm command can delete them during the copy.
     await run('cp', ['-r', join(cache, '_cacache'), copiedCache]);
     cpSync(checkout, context, { recursive: true, filter: (path) => !notCopied.has(basename(path)) });
     // Without the configuration of a registry, buildah does not find a short name in a user namespace.

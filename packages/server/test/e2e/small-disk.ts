@@ -52,8 +52,8 @@ export class SmallDisk implements Disposable {
   }
 
   /**
-   * As an operator does after such an error. Fails while a process has files open. A mount namespace that another test has
-   * created meanwhile keeps the disk mounted, and with it the error, so the repair is that of a copy.
+   * Repairs the disk as an operator does after such an error. Fails while a process has files open. A mount namespace that another
+   * test has created meanwhile keeps the disk mounted with its error, so this repairs a copy of the image.
    */
   repair(): void {
     run('umount', this.path);

@@ -47,7 +47,7 @@ test('a task that the stop interrupts is no failure, and no later task starts; o
   }
 });
 
-test('sessions of a clock that was ahead are deleted after 10 minutes, not at the start', async () => {
+test('sessions that began while a clock was ahead are deleted after 10 minutes, not at the start', async () => {
   await using app = await newApp();
   const { id } = await app.createAccount();
   const at = now + dayMs;

@@ -14,15 +14,15 @@ const truncateLog = sql<{ busy: number }>('truncate_log', {
   sqlite: 'pragma wal_checkpoint(truncate)',
   postgres: 'select 0 as busy',
 });
-/** Every earlier deletion has a lower number. */
+/** The number of a new transaction. Every transaction that has deleted rows before has a lower one. */
 const selectTransaction = sql<{ id: string }>('next_transaction', {
   sqlite: `select '' as id`,
   postgres: 'select pg_current_xact_id()::xid::text as id',
 });
 /**
- * `file` changes when PostgreSQL has rewritten the table, which only its owner can do; for other roles, it prints a warning.
- * `isComplete`: a rewritten table keeps the rows that a transaction with an earlier snapshot can still read, such as a backup.
- * `relfrozenxid` is then the number of the oldest of these transactions.
+ * `file` changes when PostgreSQL has rewritten the table, which only its owner can do; other roles get a warning.
+ * `isComplete` is 1 if the rewritten table has no deleted rows. Otherwise, a transaction with an earlier snapshot, such as a
+ * backup, can still read them, and `relfrozenxid` is the number of the oldest of these transactions.
  */
 const selectFile = sql<{ file: number; isComplete: number }>('find_table_file', {
   sqlite: 'select 0 as file, 0 as "isComplete" where $1 = $2',
@@ -51,14 +51,17 @@ const rewrites = {
 export type ErasableTable = keyof typeof rewrites;
 
 const attemptsMax = 3;
-/** Before the next attempt. On PostgreSQL, `vacuum` does not wait for other transactions; those of connections that start are short. */
+/**
+ * Before the next attempt. `vacuum full` does not wait for the snapshots of other transactions. The pause is longer than the
+ * transactions of starting connections.
+ */
 const pauseMs = 1_000;
 
 /**
  * Removes rows that committed transactions have deleted or replaced. The files of PostgreSQL's write-ahead log still contain them.
- * @param tables on SQLite, all tables are meant
- * @returns false if another process, such as a backup, reads an earlier state all the time, if the role is not the owner of a
- *   table on PostgreSQL, or if the database does not respond
+ * @param tables ignored on SQLite, where the function covers all tables
+ * @returns false if another process, such as a backup, reads an earlier state during all attempts, if the role is not the owner of
+ *   a table on PostgreSQL, or if the database does not respond
  */
 export async function eraseDeleted(db: Db, tables: readonly ErasableTable[]): Promise<boolean> {
   let transaction: string | undefined;
@@ -82,7 +85,7 @@ async function isLogTruncated(db: Db): Promise<boolean> {
   return row?.busy === 0;
 }
 
-/** @param transaction began after the rows were deleted */
+/** @param transaction the number of a transaction that began after the rows were deleted */
 async function isRewritten(db: Db, table: ErasableTable, transaction: string): Promise<boolean> {
   const before = await db.get(selectFile, [table, transaction]);
   await db.all(rewrites[table]);

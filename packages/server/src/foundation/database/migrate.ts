@@ -65,7 +65,8 @@ const recordMigration = sql(
 
 /**
  * Applies the missing migrations. On PostgreSQL, it repeats while other transactions use the tables.
- * @param msMax after which it does not repeat @returns their names
+ * @param msMax milliseconds after which it does not repeat
+ * @returns their names
  * @throws SchemaError; DomainError `unavailable`, also if the tables stayed in use
  */
 export async function migrate(db: Db, clock: Clock, msMax: number = limits.postgresMigrationMsMax): Promise<string[]> {

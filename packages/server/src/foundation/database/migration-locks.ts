@@ -1,7 +1,7 @@
 /**
- * How a migration on PostgreSQL gets its tables while other instances run. `alter table` waits for every transaction that has
+ * How a migration on PostgreSQL locks its tables while other instances run. `alter table` waits for every transaction that has
  * read the table, such as a backup, and later reads of the table wait for `alter table`. A migration therefore waits for less
- * time than a read may take, releases its tables, and repeats after a longer pause.
+ * than the time limit of a read (`postgresStatementMsMax`), releases its tables, and repeats after a longer pause.
  */
 import { limits } from '@keyreeve/contract';
 import type { Transaction } from './db.ts';
@@ -12,18 +12,18 @@ const { postgresMigrationLockMs: lockMs, postgresMigrationPauseMs: pauseMs } = l
 const boundLockWaits = sql<object>('bound_lock_waits', `select set_config('lock_timeout', '${lockMs}', true)`);
 const pause = sql<object>('pause_migration', `select pg_sleep(${pauseMs / 1000})`);
 
-/** For the following statements. The lock of the migrations themselves is taken before: its wait has no bound. */
+/** Bounds the lock waits of the following statements. `migrate` locks out other migrations before, and that wait has no bound. */
 export const boundLockWaitsTx = async (tx: Transaction): Promise<void> => void (await tx.get(boundLockWaits));
 
 /**
- * The pause before a repetition. It is a part of the transaction, which keeps the lock of the migrations: otherwise, several
- * new instances would repeat in turn, and tables would hardly have a pause.
+ * The pause before a repetition. It is a part of the transaction, which locks out other migrations: otherwise, several new
+ * instances would repeat one after another, and running instances would rarely find the tables unlocked.
  */
 export const pauseTx = async (tx: Transaction): Promise<void> => void (await tx.get(pause));
 
 /**
- * Locks the tables that the statements alter. Without this, the wait for one table would follow the work on others, such as
- * a new index, and each repetition would lock them for the time of that work.
+ * Locks the tables that the statements alter. Without this lock, a migration could change one table, such as add an index,
+ * and then wait for another. Each repetition would lock the first table for the time of that work.
  * @returns the text of the statement; undefined if the statements alter only tables that they create
  */
 export function lockOfAlteredTables(statements: readonly string[]): string | undefined {
@@ -35,7 +35,10 @@ export function lockOfAlteredTables(statements: readonly string[]): string | und
 const namesIn = (statements: readonly string[], pattern: RegExp): string[] =>
   statements.flatMap((statement) => pattern.exec(statement)?.[1] ?? []);
 
-/** For migrations that did not get their tables. Not a SchemaError, after whose status systemd does not start the service again. */
+/**
+ * For a migration that could not lock its tables. Not a SchemaError: systemd does not restart a service that exits with the
+ * status of a SchemaError.
+ */
 export const tablesInUse = (cause: unknown): DomainError =>
   new DomainError('unavailable', {
     detail:

@@ -8,9 +8,9 @@ import { newestEventAt } from '../audit/store.ts';
 import { lockRetentionStateTx, setPassedTx } from './store.ts';
 
 /**
- * A pause of the service looks like a jump. A shorter one needs no confirmation. All jumps since the last start of a process
- * must be shorter together, because a clock that is set forward again and again would otherwise remove everything. The
- * processes share their sum: it is in the row, since a process cannot distinguish a confirmation from a jump of another.
+ * A pause of the service looks like a jump of the clock. A jump up to this bound needs no confirmation. The bound applies to the
+ * sum of all jumps since the last start of any process: otherwise, a clock that is set forward repeatedly would remove
+ * everything. The processes share the sum in the row: a process cannot distinguish a confirmation from the jump of another one.
  */
 export const jumpDaysMax = 3;
 
@@ -24,7 +24,7 @@ export interface PassedTime {
 export class PassedTimes {
   readonly #clock: Clock;
   readonly #monotonic: () => number;
-  /** What this process has stored last; undefined before its first call. */
+  /** What this process stored last; undefined before its first call of `advance`. */
   #seen: { readonly at: number; readonly monotonic: number } | undefined;
 
   /** @param monotonic milliseconds; only tests set it */
@@ -52,7 +52,7 @@ export class PassedTimes {
     const state = await lockRetentionStateTx(tx);
     // Before the first run, the last change of the installation is the only evidence.
     const before = state?.passedAt ?? ((await newestEventAt(tx)) || now);
-    // Only a confirmation sets the time back. What this process has seen before it no longer counts.
+    // Only a confirmation sets the time back. What this process stored before the confirmation no longer counts.
     const seen = this.#seen && this.#seen.at <= before ? this.#seen : undefined;
     const certain = Math.max(before, seen ? seen.at + (monotonic - seen.monotonic) : before);
     const jumpedMs = this.#seen ? (state?.jumpedMs ?? 0) : 0;

@@ -8,7 +8,7 @@ export type Block = 'clock' | 'deletion_journal' | 'webhooks' | 'integrity';
 export interface RetentionState {
   /** A time that has certainly passed, in milliseconds. */
   readonly passedAt: number;
-  /** The steps of the clock that count as passed time: {@link PassedTimes}. */
+  /** The sum of the jumps of the clock that count as passed time, in milliseconds (`jumpDaysMax` in passed-time.ts). */
   readonly jumpedMs: number;
   /** When the last run began; null before the first. */
   readonly runAt: number | null;

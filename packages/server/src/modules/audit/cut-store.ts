@@ -57,7 +57,7 @@ export async function cutChainTx(tx: Transaction, after: number, cut: StoredCut)
 }
 
 /**
- * Events of versions without chains. They precede all events with a chain.
+ * Deletes events of versions without chains. Locks the first chain. These events precede all events with a chain.
  * @returns the number of deleted events
  * @throws DomainError as {@link cutChainTx}
  */

@@ -103,8 +103,8 @@ async function chain(tx: Transaction, rows: readonly NewAuditRow[]): Promise<Cha
 }
 
 /**
- * Before a transaction writes a seal of the audit log: no rotation of the root key commits until it ends. Locks the first chain,
- * because chains are locked in ascending order; a rotation changes all of them.
+ * Call it before the transaction writes a seal of the audit log. No rotation of the root key commits until the transaction ends:
+ * it locks a chain, and a rotation changes all chains. It locks the first one, because chains are locked in ascending order.
  * @throws DomainError `unavailable` if the root key has changed since this process opened the database
  */
 export async function assertAuditKeyTx(tx: Transaction): Promise<void> {

@@ -18,9 +18,9 @@ import { readHeader } from './read-backup.ts';
 
 export const keptBackupsMax = 10_000;
 /**
- * An older draft is that of a killed command. A command writes to its draft all the time, and then only reads it back, at about
- * 45 MB of rows a second on 2 cores: 12 hours are enough for more than 1 TB. Less than a day, so that a nightly backup removes
- * the draft of the previous night.
+ * An older draft belongs to a killed command. A command writes to its draft continuously, and then reads it back without a
+ * write, at about 45 MB of rows a second on 2 cores: 12 hours are enough for more than 1 TB. Less than a day, so that a nightly
+ * backup removes the draft of the previous night.
  */
 const draftMsMax = 12 * hourMs;
 
@@ -79,7 +79,7 @@ export async function assertFolder(path: string): Promise<void> {
 
 /**
  * Deletes all but `path` and the `keep` newest backups of this installation, after `path` is complete. Commands that run at the
- * same time leave the `keep` newest ones at least, also if all of these are newer than `path`.
+ * same time leave at least the `keep` newest backups, also if all of these are newer than `path`.
  * @param path a backup in the folder
  * @param keep 1 to {@link keptBackupsMax}
  * @param now milliseconds since 1970
@@ -93,7 +93,7 @@ export async function pruneBackups(
     const files = (await readdir(folder, { withFileTypes: true })).filter(
       (entry) => entry.isFile() && entry.name.startsWith(prefixOf(keys)),
     );
-    // Of the folder, which has just received the backup: another command may have deleted the backup, for newer ones.
+    // The time of the folder, which the backup has just changed. A command with newer backups may have deleted the backup itself.
     await deleteDrafts(folder, files, (await stat(folder)).mtimeMs - draftMsMax);
     const found = await findBackups(folder, files, keys);
     const inFuture = found.find(({ stamp }) => stamp > stampOf(toInstant(now)))?.path;

@@ -66,7 +66,7 @@ export async function writeBackup(options: BackupOptions): Promise<Counts> {
       // After the steps that can take minutes: a restore rejects a backup from before a rotation.
       if (await isRotated(db, keys)) throw new BackupError(rotatedMeanwhile);
     });
-    // Again, so that no rotation is older than the file of a successful command.
+    // Again, because a rotation may have committed after the check and before the file got its name.
     if (await isRotated(db, keys)) {
       await rm(path, { force: true });
       throw new BackupError(rotatedMeanwhile);

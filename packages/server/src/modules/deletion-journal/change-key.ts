@@ -15,7 +15,7 @@ export interface PreparedJournal {
   readonly list: string | undefined;
 }
 
-/** @throws JournalError for a position of another installation, Error of the file system */
+/** Whether the folder contains a journal. @throws JournalError for a position of another installation, Error of the file system */
 export const isJournal = async (folder: string, keys: JournalKeys): Promise<boolean> =>
   (await readPosition(folder, keys)) !== undefined || (await journalFiles(folder)).length > 0;
 
@@ -36,7 +36,7 @@ export async function withPreparedJournals<T>(
     return { journals, rotated: await rotate() };
   } catch (error) {
     const lists = isOutcomeUnknown(error) ? [] : journals.flatMap(({ list }) => list ?? []);
-    // A list that remains has no effect.
+    // A list that cannot be removed has no effect.
     await Promise.allSettled(lists.map((list) => rm(list, { force: true })));
     throw error;
   }

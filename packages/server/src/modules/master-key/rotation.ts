@@ -38,7 +38,7 @@ export interface RotationOptions {
 }
 
 export interface EndOptions extends RotationOptions {
-  /** Ids of instances that have ended. They count as running only if their last time is not in the future. Default: none. */
+  /** Ids of instances that have ended. An id has an effect only for a last time in the future. Default: none. */
   readonly endedInstances?: readonly string[];
 }
 
@@ -97,7 +97,7 @@ export type BeforeRemoval = (kept: MasterKey, removed: MasterKey) => void;
 export interface Ended {
   /** Of the master key that no longer opens the installation; undefined if no rotation was unfinished. */
   readonly removedId: string | undefined;
-  /** Whether the files of the table contain no removed wrapping any more. If not, the caller can repeat the step. */
+  /** Whether the files of the table no longer contain a removed wrapping. If not, the caller can repeat the step. */
   readonly isErased: boolean;
 }
 

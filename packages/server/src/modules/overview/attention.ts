@@ -38,13 +38,13 @@ const isAhead = ({ seenAt }: InstanceRow, now: number): boolean => seenAt - now 
 
 /**
  * The processes that may still run.
- * @param ended ids that an operator gives. They only count for a last time in the future: any other time shows by itself that a
- *   process has ended
+ * @param ended ids of processes that have ended, according to the operator. An id has an effect only if the last time of its
+ *   process is in the future: any other time shows by itself whether the process has ended
  */
 export const listRunning = (instances: readonly InstanceRow[], now: number, ended: readonly string[]): InstanceRow[] =>
   instances.filter((row) => isRunning(row, now) && !(isAhead(row, now) && ended.includes(row.id)));
 
-/** The end of an error, without a full stop. @param running processes that prevent a command */
+/** The last part of an error message, after a subject and without a full stop. @param running processes that prevent a command */
 export const describeKilled = (running: readonly InstanceRow[], now: number): string =>
   `that was killed counts as running for 3 minutes${running.some((row) => isAhead(row, now)) ? `, and longer if its last time is in the future, as here: check the clocks of the machines (the time here is ${toInstant(now)}). If it has ended, add --ended-instance with its id` : ''}`;
 

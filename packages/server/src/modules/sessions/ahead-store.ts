@@ -7,7 +7,7 @@ import { aheadMsMax, type Clock } from '../../foundation/clock.ts';
 import type { Db } from '../../foundation/database/db.ts';
 import { databaseTime, sql, type Dialect, type SqlValue } from '../../foundation/database/sql.ts';
 
-// $1: the time of the process; $2: 1 if the time of a PostgreSQL database counts as well. Both must have a session ahead:
+// $1: the time of the process; $2: 1 if the time of a PostgreSQL database counts as well. A session must be ahead of both:
 // an instance whose clock is behind would otherwise delete valid sessions of the others. The subquery is evaluated once.
 const isAhead = (dialect: Dialect): string => `created_at - ${aheadMsMax} >
      (select case when $2 = 1 and ${databaseTime[dialect]} > $1 then ${databaseTime[dialect]} else $1 end)`;
@@ -28,7 +28,7 @@ const deleteText = (dialect: Dialect): string =>
 const deletePage = sql('delete_sessions_ahead', { sqlite: deleteText('sqlite'), postgres: deleteText('postgres') });
 
 /**
- * Reads all sessions. On SQLite, call it only after the machine had time to synchronise its clock.
+ * Reads all sessions. On SQLite, call it only after the machine has had time to synchronise its clock.
  * @param rowsMax per read and per commit
  * @returns the number of deleted sessions
  */

@@ -30,14 +30,14 @@ const describeSchema = sql<{ line: string }>(
    union all select indexdef from pg_indexes where schemaname = current_schema()
    union all select concat_ws(' ', 'migration', version, checksum) from schema_migrations order by line`,
 );
-/** Statements that wait for a table of which later reads wait for them. */
+/** Statements that wait for an exclusive lock of a table. Later reads of the table wait for them. */
 const listWaiting = sql<{ query: string }>(
   'test_list_waiting',
   `select a.query from pg_locks l join pg_stat_activity a on a.pid = l.pid
    where l.database = (select oid from pg_database where datname = current_database())
      and l.mode = 'AccessExclusiveLock' and not l.granted`,
 );
-/** What each transaction of a migration does: `advisory` waits for another migration, `PgSleep` pauses. */
+/** What each transaction of a migration waits for: `advisory` waits for another migration, `PgSleep` pauses. */
 const listMigrating = sql<{ event: string }>(
   'test_list_migrating',
   `select wait_event as event from pg_stat_activity
@@ -77,7 +77,7 @@ async function besideBackup<T>({ connect }: TestDb, use: () => Promise<T>): Prom
 
 const read = (db: Db) => db.all(readKeys, [], { isShared: true });
 
-test('verifications continue while a migration waits for a backup, which it follows', async () => {
+test('verifications continue while a migration waits for a backup, and the migration completes after it', async () => {
   await using opened = await newEarlierDb();
   const { db, connect } = opened;
   const [instance, starting] = [await connect(), await connect()];

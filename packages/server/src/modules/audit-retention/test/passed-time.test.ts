@@ -147,7 +147,7 @@ onEachDatabase(
   },
 );
 
-onEachDatabase('a process that was suspended accepts the time that another has measured', async ({ db }) => {
+onEachDatabase('a process that was suspended accepts the time that another process has measured', async ({ db }) => {
   await record(db, [29, 0]);
   const clock = new FakeClock(now);
   const [suspended, running] = [newRetention(db, clock), newRetention(db, clock)];
@@ -161,7 +161,7 @@ onEachDatabase('a process that was suspended accepts the time that another has m
   assert.deepEqual([suspended.runs, (await findRetentionState(db))?.passedAt], [[], clock.now()]);
 });
 
-onEachDatabase('a confirmation of an earlier time holds for all processes', async ({ db }) => {
+onEachDatabase('a confirmation of an earlier time applies to all processes', async ({ db }) => {
   await record(db, [20, 0]);
   const clock = new FakeClock(now);
   const one = newRetention(db, clock);

@@ -113,7 +113,7 @@ test('a backup stays while a newer one is made at the same time', async () => {
   // The slower command has the older backup.
   assert.deepEqual(await prune(folder.path, first, 1), { deleted: [], kept: 2, inFuture: undefined });
   assert.deepEqual(await prune(folder.path, second, 1), { deleted: [first], kept: 1, inFuture: undefined });
-  // Its own backup is gone by then.
+  // Another command has deleted its backup.
   assert.deepEqual(await prune(folder.path, first, 1), { deleted: [], kept: 1, inFuture: undefined });
 });
 

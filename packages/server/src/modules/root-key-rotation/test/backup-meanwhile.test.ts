@@ -22,7 +22,7 @@ test('a backup that has started before the rotation is not written', async () =>
   using folder = newTempFolder();
   const { clock } = installation;
   await installation.run((app) => app.signIn());
-  // Of a command that the rotation overtakes.
+  // The connection of a command that the rotation overtakes.
   await using opened = await installation.open();
   const { db, keys } = opened;
   await installation.rotate();
@@ -36,7 +36,7 @@ test('a backup that has started before the rotation is not written', async () =>
   assert.deepEqual(readdirSync(folder.path), []);
 });
 
-/** By number of the check of the root key that finds the rotation: the files then. */
+/** The file in the folder at each check for a rotation, by the number of the check. */
 const filesAtCheck: Readonly<Record<number, (path: string) => RegExp>> = {
   1: (path) => new RegExp(`^${basename(path)}\\.[0-9a-f]{16}\\.partial$`),
   2: (path) => new RegExp(`^${basename(path)}$`),

@@ -14,7 +14,7 @@ import { listCuts } from '../../audit/cut-store.ts';
 import { verifyLog } from '../../audit/verify-log.ts';
 import { newRotatable, type Rotatable } from './rotation-kit.ts';
 
-/** As a command does that a rotation overtakes. */
+/** Opens the installation as a command does. */
 const open = ({ config, clock }: Rotatable): Promise<OpenedInstallation> =>
   openInstallation(config, { clock, mayCreate: false, mayMigrate: false });
 
@@ -38,7 +38,7 @@ const recordOld = ({ db }: OpenedInstallation, at: number): Promise<void> => {
   );
 };
 
-/** The events of an installation of a version without chains. */
+/** Changes the events to those of a version without chains. */
 const unchain = ({ db }: OpenedInstallation): Promise<void> =>
   db.transaction(async (tx) => {
     await tx.run(sql('test_unchain', 'update audit_events set chain = null, position = null, mac = null'));
@@ -47,7 +47,7 @@ const unchain = ({ db }: OpenedInstallation): Promise<void> =>
 
 const countOld = sql<{ count: number }>('test_count_old', 'select count(*) as count from audit_events where at <= $1');
 
-/** A database whose first commits precede the rotation. */
+/** Calls `rotate` after the given number of commits, before the next transaction. */
 const rotatingAfter = (db: Db, commits: number, rotate: () => Promise<unknown>): Db => {
   let begun = 0;
   return withTransaction(db, async (body, options) => {

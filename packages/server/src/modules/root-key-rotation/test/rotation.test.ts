@@ -211,7 +211,7 @@ test('the rotation is rejected if a named folder has no deletion journal, and ch
         new RootKeyRotationError(`there is no deletion journal in ${wrong}`),
       );
   assert.deepEqual([readdirSync(own), existsSync(nowhere), readdirSync(folder.path)], [before, false, []]);
-  // That of the configuration may be empty.
+  // The folder of the configuration may be empty.
   for (const name of readdirSync(own)) rmSync(join(own, name));
   assert.equal((await installation.rotate()).version, 2);
 });

@@ -1,4 +1,4 @@
-/** Which sessions count as those of a clock that was ahead. */
+/** Which sessions count as begun while a clock was ahead. */
 import assert from 'node:assert/strict';
 import { aheadMsMax, dayMs, systemClock } from '../../../foundation/clock.ts';
 import type { Db } from '../../../foundation/database/db.ts';
