@@ -1,6 +1,6 @@
 -- compatible-from: 2
--- Sealed values do not belong in the statistics, where they outlive the deletion of the row. A change of the type, also to the same
--- one, removes the statistics that exist, without a rewrite of the table.
+-- PostgreSQL copies values of a column into its statistics, where they outlive the deletion of the row. No query needs statistics of
+-- sealed values. A change of the type, also to the same one, removes the statistics that exist, without a rewrite of the table.
 alter table root_keys alter column wrapped type bytea, alter column wrapped set statistics 0;
 alter table second_factors
   alter column secret type bytea, alter column secret set statistics 0,

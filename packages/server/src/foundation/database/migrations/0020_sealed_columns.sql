@@ -1,3 +1,2 @@
 -- compatible-from: 2
--- PostgreSQL copies values of a table into its statistics, where they outlive the deletion of the row. Sealed values are of no use
--- there. SQLite needs no change.
+-- Sealed columns without statistics, on PostgreSQL only: 0020_sealed_columns.postgres.sql. SQLite needs no change.
