@@ -350,12 +350,12 @@ const postgres = {
     3_000,
     'Wait for PostgreSQL. Longer: 503; the connection is closed, and a commit’s outcome is unknown.',
   ),
-  // Less than postgresStatementMsMax: reads of the table wait while the migration waits.
+  // Less than postgresStatementMsMax: reads wait meanwhile. More than deadlock_timeout (1 s): PostgreSQL ends an autovacuum then.
   postgresMigrationLockMs: limit(
-    500,
-    'Wait of a migration for a table that another transaction uses. Longer: it undoes its changes, and repeats.',
+    1_200,
+    'Wait of a migration for the tables that other transactions use. Longer: the migration undoes its changes, and repeats.',
   ),
-  postgresMigrationPauseMs: limit(2_000, 'Pause before a migration repeats.'),
+  postgresMigrationPauseMs: limit(3_000, 'Pause before a migration repeats.'),
   // Half of the time that the Helm chart allows for a start. The other half is for the migration itself.
   postgresMigrationMsMax: limit(300_000, 'Time in which a migration repeats. Longer: the program exits with status 1.'),
 } as const satisfies Limits;

@@ -6,7 +6,7 @@ import { limits } from '@keyreeve/contract';
 import type { ExpiryNotices } from '../modules/api-keys/expiry-notices.ts';
 import { deleteExpiredSignUps } from '../modules/accounts/sign-up-store.ts';
 import { takeCheckpoint } from '../modules/audit/checkpoint.ts';
-import { dayMs, type Clock } from '../foundation/clock.ts';
+import { dayMs, hourMs, type Clock } from '../foundation/clock.ts';
 import { deleteExpiredCodes } from '../modules/one-time-codes/store.ts';
 import { deleteOldEmailChanges } from '../modules/accounts/email-change-store.ts';
 import type { AuditKey, Db } from '../foundation/database/db.ts';
@@ -105,7 +105,7 @@ export class Housekeeping {
       every(deleteEveryMs, () => webhooks.log.deleteOld()),
       every(deleteEveryMs, () => minutes.deleteOld()),
       // Not at the start: before a machine synchronises its clock, the clock can be behind the start of valid sessions.
-      every(deleteEveryMs, async () => void (await deleteSessionsAhead(db, clock, rowsPerDeleteMax))),
+      every(hourMs, async () => void (await deleteSessionsAhead(db, clock, rowsPerDeleteMax))),
       // Not at the start: after a pause of the service, clients first need time to use their keys.
       every(deleteEveryMs, () => unusedKeys.disable()),
       every(deleteEveryMs, () => expiryNotices.send()),

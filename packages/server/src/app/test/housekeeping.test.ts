@@ -47,7 +47,7 @@ test('a task that the stop interrupts is no failure, and no later task starts; o
   }
 });
 
-test('sessions that began while a clock was ahead are deleted after 10 minutes, not at the start', async () => {
+test('sessions that began while a clock was ahead are deleted after an hour, not at the start', async () => {
   await using app = await newApp();
   const { id } = await app.createAccount();
   const at = now + dayMs;
@@ -62,7 +62,7 @@ test('sessions that began while a clock was ahead are deleted after 10 minutes, 
     const housekeeping = new Housekeeping({ db: app.db, keys, migrated: [] }, app.clock, parts, log);
     await started.promise;
     assert.equal(await isKept(), true);
-    mock.timers.tick(600_000);
+    mock.timers.tick(3_600_000);
     await until('the deletion of the session', 10_000, async () => !(await isKept()));
     await housekeeping.stop();
   } finally {

@@ -61,24 +61,27 @@ const pauseMs = 1_000;
  * Removes rows that committed transactions have deleted or replaced. The files of PostgreSQL's write-ahead log still contain them.
  * @param tables ignored on SQLite, where the function covers all tables
  * @returns false if another process, such as a backup, reads an earlier state during all attempts, if the role is not the owner of
- *   a table on PostgreSQL, or if the database does not respond
+ *   a table on PostgreSQL, if a table is too large to be rewritten in the time of a statement, or if the database does not respond
  */
 export async function eraseDeleted(db: Db, tables: readonly ErasableTable[]): Promise<boolean> {
+  const rest = new Set(db.dialect === 'sqlite' ? [] : tables);
   let transaction: string | undefined;
-  const rest = new Set(tables);
   for (let attempt = 1; attempt <= attemptsMax; attempt++) {
-    try {
-      transaction ??= (await db.get(selectTransaction))?.id ?? '';
-      if (db.dialect === 'sqlite') rest.clear();
-      for (const table of rest) if (await isRewritten(db, table, transaction)) rest.delete(table);
-      if (rest.size === 0 && (await isLogTruncated(db))) return true;
-    } catch (error) {
-      if (!(error instanceof DomainError)) throw error;
+    transaction ??= (await ifAvailable(db.get(selectTransaction)))?.id;
+    if (transaction !== undefined) {
+      for (const table of rest) if (await ifAvailable(isRewritten(db, table, transaction))) rest.delete(table);
+      if (rest.size === 0 && (await ifAvailable(isLogTruncated(db)))) return true;
     }
     if (attempt < attemptsMax) await sleep(pauseMs);
   }
   return false;
 }
+
+const ifAvailable = <T>(result: Promise<T>): Promise<T | undefined> =>
+  result.catch((error: unknown) => {
+    if (!(error instanceof DomainError)) throw error;
+    return undefined;
+  });
 
 async function isLogTruncated(db: Db): Promise<boolean> {
   const [row] = await db.all(truncateLog);

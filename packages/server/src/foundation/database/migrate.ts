@@ -11,7 +11,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { limits } from '@keyreeve/contract';
 import { monotonicMs, type Clock } from '../clock.ts';
 import type { Db, Reader, Transaction } from './db.ts';
-import { boundLockWaitsTx, lockOfAlteredTables, pauseTx, tablesInUse } from './migration-locks.ts';
+import { boundLockWaitsTx, lockOfChangedTables, lockTablesTx, pauseTx, tablesInUse } from './migration-locks.ts';
 import { sql, type Dialect } from './sql.ts';
 import { isLockTimeout } from './unavailable.ts';
 
@@ -98,8 +98,8 @@ async function migrateTx(tx: Transaction, { db, clock, migrations, isRepeated }:
   const missing = migrations.slice(applied.length);
   if (db.dialect === 'postgres' && missing.length > 0) {
     if (isRepeated) await pauseTx(tx);
-    const lockTables = lockOfAlteredTables(missing.flatMap(({ text }) => statementsOf(text)));
-    if (lockTables !== undefined) await tx.run(sql('lock_altered_tables', lockTables));
+    const lockTables = lockOfChangedTables(missing.flatMap(({ text }) => statementsOf(text)));
+    if (lockTables !== undefined) await lockTablesTx(tx, sql('lock_changed_tables', lockTables));
   }
   for (const migration of missing) {
     for (const [index, statement] of statementsOf(migration.text).entries())

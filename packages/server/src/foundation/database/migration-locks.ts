@@ -6,11 +6,18 @@
 import { limits } from '@keyreeve/contract';
 import type { Transaction } from './db.ts';
 import { DomainError } from '../errors.ts';
-import { sql } from './sql.ts';
+import { sql, type Statement } from './sql.ts';
 
 const { postgresMigrationLockMs: lockMs, postgresMigrationPauseMs: pauseMs } = limits;
 const boundLockWaits = sql<object>('bound_lock_waits', `select set_config('lock_timeout', '${lockMs}', true)`);
+const boundStatement = sql<object>('bound_lock_statement', `select set_config('statement_timeout', '${lockMs}', true)`);
+const unboundStatement = sql<object>('unbound_lock_statement', `select set_config('statement_timeout', '0', true)`);
 const pause = sql<object>('pause_migration', `select pg_sleep(${pauseMs / 1000})`);
+/** Another role is rejected by `alter table`, before it locks anything. */
+const isOwner = sql<{ isOwner: boolean }>(
+  'is_owner_of_tables',
+  `select pg_has_role(relowner, 'usage') as "isOwner" from pg_class where oid = 'schema_migrations'::regclass`,
+);
 
 /** Bounds the lock waits of the following statements. `migrate` locks out other migrations before, and that wait has no bound. */
 export const boundLockWaitsTx = async (tx: Transaction): Promise<void> => void (await tx.get(boundLockWaits));
@@ -22,14 +29,23 @@ export const boundLockWaitsTx = async (tx: Transaction): Promise<void> => void (
 export const pauseTx = async (tx: Transaction): Promise<void> => void (await tx.get(pause));
 
 /**
- * Locks the tables that the statements alter. Without this lock, a migration could change one table, such as add an index,
+ * Locks the tables that the statements change. Without this lock, a migration could change one table, such as add an index,
  * and then wait for another. Each repetition would lock the first table for the time of that work.
- * @returns the text of the statement; undefined if the statements alter only tables that they create
+ * @returns the text of the statement for {@link lockTablesTx}; undefined if the statements only create tables
  */
-export function lockOfAlteredTables(statements: readonly string[]): string | undefined {
+export function lockOfChangedTables(statements: readonly string[]): string | undefined {
   const created = new Set(namesIn(statements, /^create table (\w+)/));
-  const altered = new Set(namesIn(statements, /^alter table (\w+)/)).difference(created);
-  return altered.size > 0 ? `lock table ${[...altered].join(', ')} in access exclusive mode` : undefined;
+  const changed = new Set(namesIn(statements, /^(?:alter table|create (?:unique )?index \w+ on) (\w+)/));
+  const names = [...changed.difference(created)];
+  return names.length > 0 ? `lock table ${names.join(', ')} in access exclusive mode` : undefined;
+}
+
+/** The bound is for all tables together, because the first ones are locked while the statement waits for the others. */
+export async function lockTablesTx(tx: Transaction, lockTables: Statement<never>): Promise<void> {
+  if ((await tx.get(isOwner))?.isOwner !== true) return;
+  await tx.get(boundStatement);
+  await tx.run(lockTables);
+  await tx.get(unboundStatement);
 }
 
 const namesIn = (statements: readonly string[], pattern: RegExp): string[] =>
@@ -42,7 +58,7 @@ const namesIn = (statements: readonly string[], pattern: RegExp): string[] =>
 export const tablesInUse = (cause: unknown): DomainError =>
   new DomainError('unavailable', {
     detail:
-      'a backup or another long transaction reads the database, so the migration could not lock its tables; the schema is unchanged. ' +
+      'a backup, a vacuum or another long transaction uses the database, so the migration could not lock its tables; the schema is unchanged. ' +
       'Wait until the transaction has ended (pg_stat_activity lists it), and start this program again',
     cause,
   });

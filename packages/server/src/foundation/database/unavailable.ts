@@ -25,8 +25,9 @@ export const isForbidden = (error: unknown): boolean => hasCause(error, '42501')
 /** Whether a row violates a unique constraint (PostgreSQL: unique_violation). */
 export const isUniqueViolation = (error: unknown): boolean => hasCause(error, '23505');
 
-/** Whether the wait for a lock exceeded its bound (PostgreSQL: lock_not_available). */
-export const isLockTimeout = (error: unknown): boolean => hasCause(error, '55P03');
+/** Whether a wait for locks ended without them (PostgreSQL: lock_not_available, query_canceled, deadlock_detected). */
+export const isLockTimeout = (error: unknown): boolean =>
+  ['55P03', '57014', '40P01'].some((sqlState) => hasCause(error, sqlState));
 
 const hasCause = (error: unknown, sqlState: string): boolean =>
   error instanceof DomainError &&

@@ -23,6 +23,8 @@ const clock = new FakeClock();
 const waitMsMax = 20_000;
 
 const readKeys = sql<{ count: number }>('test_read_keys', 'select count(*) as count from api_keys');
+/** The migration locks it after the keys. */
+const readLaterTable = sql<{ count: number }>('test_read_later', 'select count(*) as count from audit_events');
 const describeSchema = sql<{ line: string }>(
   'test_describe_schema',
   `select concat_ws(' ', 'column', table_name, column_name, data_type) as line from information_schema.columns
@@ -116,6 +118,21 @@ test('a migration that waits has done no work that it would repeat', async () =>
   assert.deepEqual(await migrating, missing);
 });
 
+test('a migration that waits for several tables releases the first before a read of it fails', async () => {
+  await using opened = await newEarlierDb();
+  const { db, connect } = opened;
+  const [instance, starting, backup] = [await connect(), await connect(), await connect()];
+  let migrating: Promise<string[]> | undefined;
+  await backup.snapshot(async (reader) => {
+    await reader.all(readLaterTable);
+    migrating = migrate(starting, clock);
+    migrating.catch(() => undefined);
+    await until('the migration waits', waitMsMax, async () => (await db.all(listWaiting)).length > 0);
+    assert.deepEqual(await read(instance), [{ count: 0 }]);
+  });
+  assert.deepEqual(await migrating, missing);
+});
+
 test('of several instances that start beside a backup, one pauses and the others wait for it', async () => {
   await using opened = await newEarlierDb();
   const { db, connect } = opened;
@@ -147,7 +164,7 @@ test('a migration that a backup outlasts fails with the cause and the remedy, an
         [error.code, error.message],
         [
           'unavailable',
-          'a backup or another long transaction reads the database, so the migration could not lock its tables; the schema is unchanged. ' +
+          'a backup, a vacuum or another long transaction uses the database, so the migration could not lock its tables; the schema is unchanged. ' +
             'Wait until the transaction has ended (pg_stat_activity lists it), and start this program again',
         ],
       );
