@@ -13,7 +13,7 @@ import { monotonicMs, type Clock } from '../clock.ts';
 import type { Db, Reader, Transaction } from './db.ts';
 import { boundLockWaitsTx, lockOfChangedTables, lockTablesTx, pauseTx, tablesInUse } from './migration-locks.ts';
 import { sql, type Dialect } from './sql.ts';
-import { isLockTimeout } from './unavailable.ts';
+import { isLockNotAvailable } from './unavailable.ts';
 
 const folder = new URL('./migrations/', import.meta.url);
 /** Processes that start at the same time wait for the first, without a bound. */
@@ -76,7 +76,7 @@ export async function migrate(db: Db, clock: Clock, msMax: number = limits.postg
     try {
       return await db.transaction((tx) => migrateTx(tx, { db, clock, migrations, isRepeated }), isLong);
     } catch (error) {
-      if (!isLockTimeout(error)) throw error;
+      if (!isLockNotAvailable(error)) throw error;
       if (monotonicMs() - startedMs >= msMax) throw tablesInUse(error);
     }
   }

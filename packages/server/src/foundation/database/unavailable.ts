@@ -26,7 +26,7 @@ export const isForbidden = (error: unknown): boolean => hasCause(error, '42501')
 export const isUniqueViolation = (error: unknown): boolean => hasCause(error, '23505');
 
 /** Whether a wait for locks ended without them (PostgreSQL: lock_not_available, query_canceled, deadlock_detected). */
-export const isLockTimeout = (error: unknown): boolean =>
+export const isLockNotAvailable = (error: unknown): boolean =>
   ['55P03', '57014', '40P01'].some((sqlState) => hasCause(error, sqlState));
 
 const hasCause = (error: unknown, sqlState: string): boolean =>

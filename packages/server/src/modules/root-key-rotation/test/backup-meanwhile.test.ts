@@ -36,14 +36,14 @@ test('a backup that has started before the rotation is not written', async () =>
   assert.deepEqual(readdirSync(folder.path), []);
 });
 
-/** The file in the folder at each check for a rotation, by the number of the check. */
-const filesAtCheck: Readonly<Record<number, (path: string) => RegExp>> = {
-  1: (path) => new RegExp(`^${basename(path)}\\.[0-9a-f]{16}\\.partial$`),
-  2: (path) => new RegExp(`^${basename(path)}$`),
-};
+/** What the folder contains at each check for a rotation, in their order. */
+const checks: readonly (readonly [when: string, file: (path: string) => RegExp])[] = [
+  ['before', (path) => new RegExp(`^${basename(path)}\\.[0-9a-f]{16}\\.partial$`)],
+  ['after', (path) => new RegExp(`^${basename(path)}$`)],
+];
 
-for (const [check, filesOf] of Object.entries(filesAtCheck))
-  test(`a backup that a rotation overtakes before its check ${check} leaves no file`, async () => {
+for (const [index, [when, fileAt]] of checks.entries())
+  test(`a backup leaves no file if a rotation commits just ${when} the file gets its name`, async () => {
     await using installation = await newRotatable();
     using folder = newTempFolder();
     const { clock } = installation;
@@ -51,13 +51,13 @@ for (const [check, filesOf] of Object.entries(filesAtCheck))
     await using opened = await installation.open();
     const { db, keys } = opened;
     const path = join(folder.path, 'a.gz');
-    let checks = 0;
+    let calls = 0;
     const overtaken: Db = {
       ...withTransaction(db, (...args) => db.transaction(...args)),
       get: async (...args) => {
-        if (++checks === Number(check)) {
+        if (calls++ === index) {
           const [file = '', ...others] = readdirSync(folder.path);
-          assert.match(file, filesOf(path));
+          assert.match(file, fileAt(path));
           assert.deepEqual(others, []);
           // Complete: no step that takes minutes follows.
           await verifyBackup(join(folder.path, file), keys);
@@ -70,7 +70,7 @@ for (const [check, filesOf] of Object.entries(filesAtCheck))
       writeBackup({ db: overtaken, keys, clock, version: '1.0.0', path, isReadBack: true }),
       (error) => error instanceof BackupError && error.message.includes('the root key has changed'),
     );
-    assert.equal(checks, Number(check));
+    assert.equal(calls, index + 1);
     assert.deepEqual(readdirSync(folder.path), []);
   });
 
