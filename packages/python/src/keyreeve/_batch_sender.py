@@ -179,27 +179,29 @@ class BatchSender:
 
     def _deliver(self, batch: _Batch) -> None:
         """Gives each caller of a batch its result or an error. Never raises."""
+        deadline = time.monotonic() + DEADLINE_SECONDS
         try:
-            asked, answer = self._send(batch)
+            asked, answer = self._send(batch, deadline)
             if answer.status != _OK:
                 raise ValueError(f"the service answered {answer.status}{_code_of(answer)}")
             results = read_results(answer.text, len(asked))
         except Exception as error:
-            self._finish(batch, [(entry, _unavailable(error)) for entry in batch.entries], is_last=True)
+            self._finish(batch, [(entry, _unavailable(error, deadline)) for entry in batch.entries], is_last=True)
         else:
             self._finish(batch, list(zip(asked, map(_outcome, results))), is_last=True)
 
-    def _send(self, batch: _Batch) -> tuple[list[_Entry], Answer]:
-        """Repeats free questions once, on a new connection, if no byte of a response has arrived."""
-        deadline = time.monotonic() + DEADLINE_SECONDS
+    def _send(self, batch: _Batch, deadline: float) -> tuple[list[_Entry], Answer]:
+        """Repeats free questions once, on a new connection, if no byte of a response has arrived before the deadline."""
         entries = batch.entries
         try:
             return entries, batch.connection.send(_body_of(entries), deadline, is_repeated=False)
         except Unanswered as error:
+            if time.monotonic() >= deadline:
+                raise
             with self._lock:
                 repeated = [entry for entry in entries if entry.question.is_free and entry.waiters]
             spent = [entry for entry in entries if entry not in repeated]
-            self._finish(batch, [(entry, _unavailable(error)) for entry in spent])
+            self._finish(batch, [(entry, _unavailable(error, deadline)) for entry in spent])
             if not repeated:
                 raise
             return repeated, batch.connection.send(_body_of(repeated), deadline, is_repeated=True)
@@ -251,8 +253,16 @@ def _outcome(result: VerificationResult) -> VerificationResult | KeyreeveUnavail
     return result
 
 
-def _unavailable(cause: Exception) -> KeyreeveUnavailable:
-    error = KeyreeveUnavailable(str(cause) or type(cause).__name__)
+def late() -> KeyreeveUnavailable:
+    return KeyreeveUnavailable(f"no result within {DEADLINE_SECONDS:g} s")
+
+
+def _unavailable(cause: Exception, deadline: float) -> KeyreeveUnavailable:
+    """After the deadline of the batch, each of its callers has waited for as long: all get the error of a late result."""
+    if time.monotonic() >= deadline:
+        error = late()
+    else:
+        error = KeyreeveUnavailable(str(cause) or type(cause).__name__)
     error.__cause__ = cause
     return error
 

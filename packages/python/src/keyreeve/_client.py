@@ -118,7 +118,7 @@ class _ThreadWaiter:
     def __init__(self) -> None:
         self._delivered = threading.Lock()
         self._delivered.acquire()
-        self._outcome: VerificationResult | KeyreeveUnavailable = _late()
+        self._outcome: VerificationResult | KeyreeveUnavailable = _batch_sender.late()
 
     def deliver(self, outcome: VerificationResult | KeyreeveUnavailable) -> None:
         self._outcome = outcome
@@ -146,15 +146,11 @@ class _TaskWaiter:
             self._future.set_result(outcome)
 
     async def wait(self, seconds: float) -> VerificationResult | KeyreeveUnavailable:
-        timer = self._loop.call_later(seconds, lambda: self._settle(_late()))
+        timer = self._loop.call_later(seconds, lambda: self._settle(_batch_sender.late()))
         try:
             return await self._future
         finally:
             timer.cancel()
-
-
-def _late() -> KeyreeveUnavailable:
-    return KeyreeveUnavailable(f"no result within {_batch_sender.DEADLINE_SECONDS:g} s")
 
 
 def _result_of(outcome: VerificationResult | KeyreeveUnavailable) -> VerificationResult:
