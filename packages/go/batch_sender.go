@@ -59,7 +59,7 @@ func (s *batchSender) ask(ctx context.Context, asked question) (Result, error) {
 		return received.result, received.err
 	case <-timer.C:
 		s.leave(joined, caller)
-		return Result{}, unavailable(fmt.Sprintf("no result within %v", deadline))
+		return Result{}, late(nil)
 	case <-ctx.Done():
 		s.leave(joined, caller)
 		return Result{}, unavailableBecause(ctx.Err())
@@ -161,7 +161,7 @@ func (s *batchSender) take() (context.Context, *batch) {
 func (s *batchSender) deliver(ctx context.Context, taken *batch) {
 	asked, results, err := s.send(ctx, taken)
 	if err != nil {
-		s.fail(taken.entries, err)
+		s.fail(ctx, taken.entries, err)
 		return
 	}
 	for index, each := range asked {
@@ -170,12 +170,12 @@ func (s *batchSender) deliver(ctx context.Context, taken *batch) {
 }
 
 // send returns the entries that the service answered, with their results. It repeats free questions once, on a new connection,
-// if no byte of a response has arrived.
+// if no byte of a response has arrived before the deadline.
 func (s *batchSender) send(ctx context.Context, taken *batch) ([]*entry, []receivedResult, error) {
 	asked := taken.entries
 	received, err := s.exchange(ctx, asked, false)
-	if errors.Is(err, errUnanswered) {
-		asked = s.failUnrepeatable(taken, err)
+	if errors.Is(err, errUnanswered) && !isLate(ctx) {
+		asked = s.failUnrepeatable(ctx, taken, err)
 		if len(asked) > 0 {
 			received, err = s.exchange(ctx, asked, true)
 		}
@@ -205,7 +205,7 @@ func (s *batchSender) exchange(ctx context.Context, asked []*entry, isRepeated b
 }
 
 // failUnrepeatable returns the questions that can be repeated: free ones, for which a caller still waits.
-func (s *batchSender) failUnrepeatable(taken *batch, err error) []*entry {
+func (s *batchSender) failUnrepeatable(ctx context.Context, taken *batch, err error) []*entry {
 	var repeated, failed []*entry
 	s.mutex.Lock()
 	for _, each := range taken.entries {
@@ -216,16 +216,32 @@ func (s *batchSender) failUnrepeatable(taken *batch, err error) []*entry {
 		}
 	}
 	s.mutex.Unlock()
-	s.fail(failed, err)
+	s.fail(ctx, failed, err)
 	return repeated
 }
 
-func (s *batchSender) fail(entries []*entry, err error) {
+// fail gives each caller of these entries an error. After the deadline of the batch, each caller has waited for as long: all get
+// the error of a late result.
+func (s *batchSender) fail(ctx context.Context, entries []*entry, err error) {
+	failure := unavailableBecause(err)
+	if isLate(ctx) {
+		failure = late(err)
+	}
 	for _, each := range entries {
 		for _, caller := range s.finish(each) {
-			caller <- outcome{err: unavailableBecause(err)}
+			caller <- outcome{err: failure}
 		}
 	}
+}
+
+// isLate is true after the deadline. A read or write can fail with it before ctx.Err() returns an error.
+func isLate(ctx context.Context) bool {
+	end, hasEnd := ctx.Deadline()
+	return hasEnd && !time.Now().Before(end)
+}
+
+func late(cause error) error {
+	return &unavailableError{reason: fmt.Sprintf("no result within %v", deadline), cause: cause}
 }
 
 func (s *batchSender) settle(settled *entry, received receivedResult) {
