@@ -12,6 +12,7 @@ metadata:
 spec:
   serviceAccountName: {{ include "keyreeve.serviceAccountName" . }}
   automountServiceAccountToken: false
+  # Kubernetes would set KEYREEVE_PORT and others for the Service of the chart, and the service rejects them.
   enableServiceLinks: false
   {{- with .Values.imagePullSecrets }}
   imagePullSecrets:

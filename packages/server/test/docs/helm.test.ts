@@ -23,6 +23,7 @@ interface Manifest {
 }
 interface Pod {
   readonly automountServiceAccountToken: boolean;
+  readonly enableServiceLinks: boolean;
   readonly securityContext: object;
   readonly terminationGracePeriodSeconds: number;
   readonly containers: readonly {
@@ -124,6 +125,7 @@ suite('the Helm chart', { skip }, () => {
       }
       const pod = podOf(manifestsOf(values));
       assert.equal(pod.automountServiceAccountToken, false);
+      assert.equal(pod.enableServiceLinks, false, 'Kubernetes would set KEYREEVE_PORT for the Service');
       assert.deepEqual(pod.securityContext, {
         runAsNonRoot: true,
         runAsUser: 65_532,
@@ -278,6 +280,7 @@ suite('the Helm chart', { skip }, () => {
     const [{ spec } = { spec: {} }] = parse(readFileSync(path, 'utf8'));
     const { spec: pod } = (spec as { jobTemplate: { spec: { template: { spec: Pod } } } }).jobTemplate.spec.template;
     const ofChart = podOf(manifestsOf(postgres));
+    assert.equal(pod.enableServiceLinks, false, 'Kubernetes would set KEYREEVE_PORT for the Service of the chart');
     const [container] = pod.containers;
     assert.deepEqual(container?.securityContext, ofChart.containers[0]?.securityContext);
     const { fsGroupChangePolicy: _, ...securityContext } = ofChart.securityContext as Record<string, unknown>;
