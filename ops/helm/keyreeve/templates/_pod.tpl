@@ -54,9 +54,9 @@ spec:
         {{- if .Values.deletionJournal.existingClaim }}{{ $_ := set $managed "KEYREEVE_DELETION_JOURNAL" "/deletions" }}{{ end }}
         {{- if .Values.smtpUrlSecret.name }}{{ $_ := set $managed "KEYREEVE_SMTP_URL_FILE" "/run/secrets/keyreeve/smtp-url" }}{{ end }}
         {{- if .Values.ssoClientSecret.name }}{{ $_ := set $managed "KEYREEVE_SSO_CLIENT_SECRET_FILE" "/run/secrets/keyreeve/sso-client-secret" }}{{ end }}
-        {{- range $name, $value := merge $managed .Values.settings }}
+        {{- range $name, $value := merge $managed (.Values.settings | default dict) }}
         - name: {{ $name }}
-          value: {{ $value | toString | quote }}
+          value: {{ include "keyreeve.setting" $value | quote }}
         {{- end }}
       ports:
         - name: http
@@ -140,6 +140,13 @@ spec:
   {{- with .Values.priorityClassName }}
   priorityClassName: {{ . }}
   {{- end }}
+{{- end -}}
+
+{{/* Helm reads a whole number as a float, which would be 1.2096e+06, and an unquoted on or off as a boolean. */}}
+{{- define "keyreeve.setting" -}}
+{{- if kindIs "bool" . }}{{ ternary "on" "off" . }}
+{{- else if and (kindIs "float64" .) (eq . (floor .)) }}{{ int64 . }}
+{{- else }}{{ . }}{{ end -}}
 {{- end -}}
 
 {{- define "keyreeve.secret" -}}

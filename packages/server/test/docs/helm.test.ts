@@ -167,6 +167,46 @@ suite('the Helm chart', { skip }, () => {
     });
   }
 
+  test('settings that a file of values has without quotation marks keep their values', () => {
+    using folder = newTempFolder();
+    const path = join(folder.path, 'values.yaml');
+    // As YAML, because Helm reads the numbers of JSON in the same way, but JSON has no `off`.
+    writeFileSync(
+      path,
+      'settings: { KEYREEVE_REFRESH_IDLE_TTL_SECONDS: 2592000, KEYREEVE_TRACE_RATIO: 0.01, KEYREEVE_CONSOLE: off, KEYREEVE_LEAK_REPORTS: on }',
+    );
+    const { env } = podOf(manifestsOf(required, '--values', path)).containers[0]!;
+    const valueOf = (name: string): unknown => env.find((variable) => variable.name === name)?.value;
+    assert.deepEqual(
+      ['REFRESH_IDLE_TTL_SECONDS', 'TRACE_RATIO', 'CONSOLE', 'LEAK_REPORTS'].map((name) => valueOf(`KEYREEVE_${name}`)),
+      ['2592000', '0.01', 'off', 'on'],
+    );
+  });
+
+  test('the host of the Ingress is that of the public URL, without its port', () => {
+    const values = { ...required, publicUrl: 'https://auth.example.com:8443', ingress: { enabled: true } };
+    const { spec } = manifestsOf(values).find(({ kind }) => kind === 'Ingress')!;
+    assert.deepEqual(
+      (spec['rules'] as { host: string }[]).map(({ host }) => host),
+      ['auth.example.com'],
+    );
+  });
+
+  test('the notes create an administrator, and report a policy that keeps Prometheus out', () => {
+    const notesOf = (values: Values): string => {
+      const args = ['install', 'release', chart, '--dry-run=client', '--values', '-'];
+      const { status, stdout, stderr } = spawnSync('helm', args, { encoding: 'utf8', input: JSON.stringify(values) });
+      assert.equal(status, 0, stderr);
+      return stdout.slice(stdout.indexOf('\nNOTES:'));
+    };
+    const monitored = { ...required, serviceMonitor: { enabled: true } };
+    assert.match(notesOf(required), /account create \S+ --admin --generate/);
+    const policy = /set networkPolicy\.monitoring/;
+    assert.match(notesOf(monitored), policy);
+    assert.doesNotMatch(notesOf(required), policy);
+    assert.doesNotMatch(notesOf({ ...monitored, networkPolicy: { monitoring: [{ podSelector: {} }] } }), policy);
+  });
+
   test('SQLite gets one pod with a volume that an uninstallation keeps', () => {
     const manifests = manifestsOf(required);
     assert.deepEqual(kinds(manifests), [
