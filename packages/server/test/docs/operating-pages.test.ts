@@ -221,6 +221,9 @@ function checkPlugin(folder: string, environment: Environment): void {
   assert.equal(failed, 2);
   assert.match(failures, /^\{"name":"database","state":"failed","detail":"the master key is not that of the database/);
   assert.deepEqual(check({ KEYREEVE_PORT: 'none' }), [3, '']);
+  // `runuser` in the command of docs/deploy.md has this status if it may not change the user.
+  writeFileSync(join(folder, 'keyreeve'), '#!/bin/sh\nexit 1\n');
+  assert.deepEqual(check({}), [3, '']);
 }
 
 test('a cluster: the move to PostgreSQL and the settings of docs/backup.md and docs/cluster.md', async () => {
