@@ -4,7 +4,17 @@
  */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { newPlace } from '../../test-kit/new-db.ts';
@@ -107,7 +117,7 @@ test('one machine: settings, key, service, commands, backup and upgrade of docs/
     (text, [shown, real]) => text.replaceAll(shown, real),
     take('deploy.md', '#!/bin/sh\nexec'),
   );
-  writeFileSync(at('keyreeve'), script);
+  writeFileSync(at('keyreeve'), script, { mode: 0o755 });
   const commands = {
     folder: folder.path,
     // Without the function, so that the shell finds the wrapper. It reads the settings from the file.
@@ -115,10 +125,13 @@ test('one machine: settings, key, service, commands, backup and upgrade of docs/
     replaced: { ...replaced, ' --admin ': ' --admin --generate ', '-o keyreeve -g keyreeve ': '' },
   };
   const withWrapper = (text: string): string => runBlock(`unset -f keyreeve; ${text}`, commands);
+  const [, quoted = ''] = /`(KEYREEVE_MAIL_FROM='[^`]+)`/.exec(readPage('docs/deploy.md')) ?? [];
+  appendFileSync(at('etc/keyreeve.env'), `KEYREEVE_SMTP_URL=smtp://127.0.0.1:2525\n${quoted}\n`);
   assert.match(
     withWrapper(take('deploy.md', 'chmod 0755')),
-    /KEYREEVE_PUBLIC_URL +https:\/\/auth[^]*Created account you@example\.com \(\w+\), admin/,
+    /KEYREEVE_PUBLIC_URL +https:\/\/auth[^]*KEYREEVE_MAIL_FROM +Example <accounts@example\.com> [^]*Created account you@example\.com \(\w+\), admin/,
   );
+  checkUnquoted(at('etc/keyreeve.env'), at('keyreeve'));
   withWrapper(take('deploy.md', 'install -d -o keyreeve'));
   assert.deepEqual(readdirSync(at('system')).toSorted(), [
     'keyreeve-backup.service',
@@ -142,6 +155,15 @@ test('one machine: settings, key, service, commands, backup and upgrade of docs/
   withWrapper(take('deploy.md', 'keyreeve backup --to'));
   assert.equal(readdirSync(at('backups')).length, 1);
 });
+
+/** systemd accepts such a value without quotation marks, but the shell does not: the command must not run without the setting. */
+function checkUnquoted(file: string, command: string): void {
+  const settings = readFileSync(file, 'utf8');
+  writeFileSync(file, `${settings}KEYREEVE_SSO_NAME=Staff login-of-no-command\n`);
+  const { status, stdout } = spawnSync(command, ['doctor'], { env: cleanEnvironment(), encoding: 'utf8' });
+  assert.deepEqual([status, stdout], [127, '']);
+  writeFileSync(file, settings);
+}
 
 test('commands, the check for monitoring, backups and restores of docs/operating.md, backup.md and upgrade.md', async () => {
   using folder = newTempFolder();

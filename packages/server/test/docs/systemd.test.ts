@@ -65,6 +65,8 @@ test('the unit stops after the service has drained, and the page prepares the fi
   const [drainSeconds] = /KEYREEVE_DRAIN_SECONDS, which is (\d+)/.exec(unit)?.slice(1).map(Number) ?? [];
   assert.ok(Number(settingsOf('TimeoutStopSec')[0]) > Number(drainSeconds));
   assert.deepEqual(settingsOf('KillMode'), ['mixed']);
+  // A cause that ends by itself, such as a full disk, must not stop the restarts.
+  assert.deepEqual([settingsOf('Restart'), settingsOf('StartLimitIntervalSec')], [['on-failure'], ['0']]);
   assert.deepEqual(settingsOf('Environment'), [
     'KEYREEVE_DATABASE_URL=sqlite:/var/lib/keyreeve/keyreeve.db',
     'KEYREEVE_MASTER_KEY_FILE=%d/master-key',
@@ -89,11 +91,15 @@ test('the backup has the database, the key and the sandbox of the service, and t
   const linesOf = (text: string): string[] => text.split('\n').filter((line) => /^\w+=/.test(line));
   const [, folder = ''] = /backup --to (\S+) --keep \d+$/m.exec(backup) ?? [];
   const onlyService =
-    /^(?:Description|Documentation|After|Wants|ExecStart|KillMode|TimeoutStopSec|Restart\w*|LimitNOFILE|WantedBy)=/;
+    /^(?:Description|Documentation|After|Wants|ExecStart|KillMode|TimeoutStopSec|Restart\w*|StartLimit\w*|LimitNOFILE|WantedBy)=/;
   assert.deepEqual(
     linesOf(unit).filter((line) => !onlyService.test(line) && !linesOf(backup).includes(line)),
     [],
   );
-  assert.deepEqual(settingsIn(backup, 'ReadWritePaths'), [folder]);
+  // The pages have this folder as a deletion journal on another disk. Without `-`, it would have to exist.
+  assert.deepEqual(settingsOf('ReadWritePaths'), ['-/srv/keyreeve/deletions']);
+  assert.deepEqual(settingsIn(backup, 'ReadWritePaths'), ['-/srv/keyreeve/deletions', folder]);
+  for (const text of [page, readFileSync(join(root, 'docs/cluster.md'), 'utf8')])
+    assert.match(text, /KEYREEVE_DELETION_JOURNAL=\/srv\/keyreeve\/deletions/);
   assert.ok(page.includes(`install -d -o keyreeve -g keyreeve -m 0700 ${folder}`));
 });
