@@ -17,6 +17,7 @@ import { writeBackup } from '../modules/backup/write-backup.ts';
 import { hasLost } from '../modules/deletion-journal/lost-records.ts';
 import { CliCommand } from './command.ts';
 import { parseCount } from './count.ts';
+import { describeFailure } from './failure.ts';
 import { plural, print, table, version, type OutputOptions } from './output.ts';
 import { withInstallation, type CommandContext } from './session.ts';
 
@@ -30,6 +31,10 @@ const notRecorded = (reason: string): string =>
 /** Only a warning: after a return to an earlier version, an incomplete backup is better than none. */
 const incomplete = (reason: string): string =>
   `keyreeve: ${reason}: the backup lacks the others. Make backups with the version that migrated it\n`;
+
+/** Older backups stay: the deletion journal may be complete up to them. */
+const withoutJournal = (path: string, folder: string, reason: string): string =>
+  `the deletion journal ${folder} is not complete. Until it is, restore rejects the new backup ${path}, and no older backup was deleted. ${reason}`;
 
 const inFutureOf = (path: string): string =>
   `keyreeve: no older backup was deleted, because ${path} has a time in the future: check the clocks, then move that file to another folder\n`;
@@ -89,7 +94,9 @@ async function writeFile(
   if (reason !== undefined) process.stderr.write(incomplete(reason));
   const rows = await writeBackup({ db, keys, clock, version, path, isReadBack: madeAt !== undefined });
   // Records in the deletion journal that it is complete beyond the time of the backup.
-  const lost = await journal?.catchUp();
+  const lost = await journal?.catchUp().catch((error: unknown) => {
+    throw new BackupError(withoutJournal(path, journal.folder, describeFailure(error)));
+  });
   if (lost && hasLost(lost)) process.stderr.write(warning);
   await recordBackup(db, systemClock.now()).catch(({ cause, message }: Error) =>
     process.stderr.write(notRecorded(cause instanceof Error ? cause.message : message)),

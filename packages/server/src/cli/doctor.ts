@@ -13,6 +13,7 @@ import { describeConfig, processEnvironment, readConfig, type Config } from '../
 import { configurationChecks, installationChecks, runtimeCheck, type Check } from '../app/checks.ts';
 import { instanceChecks, rootKeyNotes } from '../app/master-key-checks.ts';
 import type { Db } from '../foundation/database/db.ts';
+import { findLastBackupAt } from '../foundation/database/installation.ts';
 import { findSchemaState, type SchemaState } from '../foundation/database/migrate.ts';
 import { oldestReleaseFor } from '../foundation/database/releases.ts';
 import type { DeletionJournal } from '../modules/deletion-journal/deletion-journal.ts';
@@ -26,6 +27,8 @@ import { checkSingleSignOn } from './single-sign-on-check.ts';
 /** Management keys without IP ranges should expire earlier. */
 const managementKeyDaysMax = 90;
 const idsShownMax = 10;
+/** As of the alert KeyreeveBackupOld. */
+const backupAgeDaysMax = 2;
 
 export function doctorCommand(setStatus: SetStatus): Command {
   return new CliCommand('doctor')
@@ -88,6 +91,7 @@ async function checkInstallation(): Promise<CheckedDatabase> {
           ...(await checkPasskeys(db, config)),
           ...(await checkSingleSignOn(db, singleSignOn?.provider, config.mayAdministratorsUsePasswords)),
           ...(await checkDeletionJournal(journal)),
+          ...(await checkBackupAge(db)),
           ...checkEmails(await listUnconfirmedEmails(db, idsShownMax + 1)),
         ];
         return { schema, checks };
@@ -135,6 +139,14 @@ async function checkPasskeys(db: Db, { passkeyRpId, consoleUrl, publicUrl }: Con
 /** @param ids at most {@link idsShownMax} + 1 */
 const shown = (ids: readonly (string | number)[]): string =>
   `${ids.slice(0, idsShownMax).join(', ')}${ids.length > idsShownMax ? ' and more' : ''}`;
+
+/** Without a backup, another tool may make them. */
+async function checkBackupAge(db: Db): Promise<Check[]> {
+  const at = await findLastBackupAt(db);
+  if (at === null || systemClock.now() - at <= backupAgeDaysMax * dayMs) return [];
+  const detail = `the last one was made at ${new Date(at).toISOString()}, more than ${backupAgeDaysMax} days ago; run \`keyreeve backup\`, and read the log of the nightly run`;
+  return [{ name: 'backup', state: 'warning', detail }];
+}
 
 /** A damaged file is a warning. A `position.json` of another installation is a failure, because `serve` rejects it. */
 async function checkDeletionJournal(journal: DeletionJournal | undefined): Promise<Check[]> {

@@ -1,7 +1,9 @@
 /** `keyreeve restore`: restores a backup and applies later deletions again. */
+import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { rootKeysOfBackup } from '../modules/backup/backup-keys.ts';
+import { BackupError } from '../modules/backup/format.ts';
 import { restoreBackup, type Restored } from '../modules/backup/restore.ts';
 import { systemClock } from '../foundation/clock.ts';
 import { processEnvironment, readConfig } from '../app/config.ts';
@@ -47,8 +49,10 @@ async function restore(options: RestoreCommandOptions): Promise<void> {
   const config = readConfig(processEnvironment());
   // Without this check, a new database would get a new master key, which does not match any backup.
   findMasterKey(config);
-  if (mayReplace) await confirm(`All data in ${describeDatabase(config.database)} will be deleted.`, options);
   const path = resolve(from);
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory())
+    throw new BackupError(`${path} is a folder; name a backup in it`);
+  if (mayReplace) await confirm(`All data in ${describeDatabase(config.database)} will be deleted.`, options);
   const schemaNewest = newestSchema(config.database.kind);
   let replacedCheck: Buffer | undefined;
   const fill: FindRootKeys = (masterKey, current) => {

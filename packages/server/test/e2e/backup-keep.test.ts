@@ -1,7 +1,7 @@
 /** `keyreeve backup --keep`: at every moment, the folder has as many complete backups as before or more. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { copyFileSync, mkdirSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { after, before, suite, test, type TestContext } from 'node:test';
 import { newTempFolder } from '../../test-kit/temp-folder.ts';
@@ -92,7 +92,30 @@ test('wrong values and a missing folder are errors that change nothing', async (
     stdout: '',
     stderr: `keyreeve: there is no folder ${missing}; create or mount it\n`,
   });
+  assert.deepEqual(await installation.run('restore --from backups --replace --yes'), {
+    status: 1,
+    stdout: '',
+    stderr: `keyreeve: ${backups} is a folder; name a backup in it\n`,
+  });
   assert.deepEqual(installation.files, existing);
+});
+
+test('a deletion journal that cannot be completed fails the backup, which names the new file and deletes no older one', async () => {
+  using installation = await Installation.create();
+  const { backups } = installation;
+  const journal = join(backups, '../journal');
+  const environment = { KEYREEVE_DELETION_JOURNAL: journal };
+  const first = resultOf(await installation.run('backup --to backups --keep 1 --json', environment));
+  rmSync(join(journal, 'position.json'));
+  mkdirSync(join(journal, 'position.json'));
+  const { status, stdout, stderr } = await installation.run('backup --to backups --keep 1', environment);
+  assert.deepEqual([status, stdout], [1, '']);
+  const second = installation.files.map((name) => join(backups, name)).find((path) => path !== first.path);
+  assert.equal(
+    stderr,
+    `keyreeve: the deletion journal ${journal} is not complete. Until it is, restore rejects the new backup ${second}, and no older backup was deleted. EISDIR: illegal operation on a directory, read '${journal}/position.json'\n`,
+  );
+  assert.equal(installation.files.length, 2);
 });
 
 test('commands that run at the same time leave the newest backup', async () => {
