@@ -1,4 +1,4 @@
-/** Packs an npm package that a script builds, and runs the command line of such a script. */
+/** Packs an npm package that a script builds, and runs the command line of a script that builds an archive. */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -27,12 +27,16 @@ export function buildArchive(root: string, folder: string, build: Build): string
 }
 
 /** Builds the archive in the folder of the command line, and prints its path. @param name of the script in package.json */
-export function runPackageCommand(name: string, build: Build): void {
+export const runPackageCommand = (name: string, build: Build): void =>
+  runArchiveCommand(name, (root, folder) => buildArchive(root, folder, build));
+
+/** As `runPackageCommand`. @param build returns the path of the archive */
+export function runArchiveCommand(name: string, build: (root: string, folder: string) => string): void {
   const [folder] = process.argv.slice(2);
   if (folder === undefined) {
     process.stderr.write(`usage: npm run ${name} -- <new folder>\n`);
     process.exitCode = 64;
   } else {
-    process.stdout.write(`${buildArchive(fileURLToPath(new URL('..', import.meta.url)), folder, build)}\n`);
+    process.stdout.write(`${build(fileURLToPath(new URL('..', import.meta.url)), folder)}\n`);
   }
 }

@@ -1,6 +1,6 @@
 /**
- * The files of a release: the npm packages, the dependencies of each in CycloneDX, the section of the changelog, and the checksums of
- * these files.
+ * The files of a release: the npm packages, the dependencies of each in CycloneDX, the wheel of the Python library, the section of
+ * the changelog, and the checksums of these files.
  */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -27,6 +27,9 @@ export const releasedPackages: Readonly<Record<string, string>> = {
   'packages/otel': 'package-otel.ts',
 };
 
+/** Builds the wheel of the Python library, and prints its path. */
+export const wheelScript = 'package-python.ts';
+
 /**
  * Builds each package in two new clones of the commit, with the scripts of each clone.
  * @param folder a new folder, which gets the files
@@ -38,16 +41,13 @@ export function writeRelease(root: string, folder: string): void {
   try {
     const clones = ['one', 'two'].map((name) => newClone(root, join(temporary, name)));
     for (const [source, script] of Object.entries(releasedPackages)) {
-      const [archive = '', again = ''] = clones.map((clone) => buildInClone(clone, script));
-      const name = basename(archive);
-      if (!readFileSync(archive).equals(readFileSync(again))) {
-        throw new Error(`Two builds of ${name} differ, so a release would not be reproducible.`);
-      }
-      copyFileSync(archive, join(folder, name));
+      const archive = buildTwice(clones, script, folder);
       const manifest = readJson(join(dirname(archive), 'package/package.json')) as Manifest;
       const components = billOfMaterials(root, source, manifest, join(temporary, 'described'));
-      writeFileSync(join(folder, name.replace(/\.tgz$/, '.cdx.json')), components);
+      writeFileSync(join(folder, basename(archive, '.tgz') + '.cdx.json'), components);
     }
+    // It has no dependencies.
+    buildTwice(clones, wheelScript, folder);
     writeFileSync(join(folder, 'CHANGES.md'), changesOf(root));
     writeFileSync(join(folder, 'SHA256SUMS'), checksumsOf(folder));
   } finally {
@@ -55,17 +55,38 @@ export function writeRelease(root: string, folder: string): void {
   }
 }
 
-/** Links the installed packages of the checkout: the build of the client library needs the compiler. @returns its path */
+/**
+ * Links the installed packages of the checkout: the build of the client library needs the compiler, and that of the wheel needs
+ * the virtual environment below `node_modules`.
+ * @returns the path of the clone
+ */
 function newClone(root: string, clone: string): string {
   git(root, 'clone', '--quiet', '--no-hardlinks', root, clone);
   symlinkSync(join(root, 'node_modules'), join(clone, 'node_modules'));
   return clone;
 }
 
+/**
+ * Copies the archive to the release.
+ * @returns the path of the first one
+ * @throws Error if the two builds differ
+ */
+function buildTwice(clones: readonly string[], script: string, folder: string): string {
+  const [archive = '', again = ''] = clones.map((clone) => buildInClone(clone, script));
+  const name = basename(archive);
+  if (!readFileSync(archive).equals(readFileSync(again))) {
+    throw new Error(`Two builds of ${name} differ, so a release would not be reproducible.`);
+  }
+  copyFileSync(archive, join(folder, name));
+  return archive;
+}
+
 /** @returns the path of the archive, which has the unpacked package beside it */
 function buildInClone(clone: string, script: string): string {
   const built = `${clone}-${basename(script, '.ts')}`;
-  return run(process.execPath, ['--no-warnings', join(clone, 'scripts', script), built], clone).trim();
+  // The wheel contains the times of its files.
+  const env = { ...process.env, SOURCE_DATE_EPOCH: git(clone, 'log', '-1', '--format=%ct').trim() };
+  return run(process.execPath, ['--no-warnings', join(clone, 'scripts', script), built], clone, env).trim();
 }
 
 /**
@@ -103,9 +124,10 @@ const checksumsOf = (folder: string): string =>
 
 const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
 
-function run(command: string, args: readonly string[], folder: string): string {
+function run(command: string, args: readonly string[], folder: string, env = process.env): string {
   const { status, stdout, stderr, error } = spawnSync(command, args, {
     cwd: folder,
+    env,
     encoding: 'utf8',
     maxBuffer: 2 ** 26,
   });

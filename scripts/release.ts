@@ -1,7 +1,7 @@
 /**
  * `npm run release`: checks that this commit can be released, and names everything that prevents it. It exits 1 unless the
- * tree is clean, the changelog and all packages have the version, the installed packages are those of package-lock.json, and the
- * published runs of the revocation check are of these very files.
+ * tree is clean, the changelog and all packages have the version, the installed packages are those of package-lock.json and of
+ * packages/python/requirements.txt, and the published runs of the revocation check are of these very files.
  * `npm run release -- <new folder> <minisign secret key>` then builds the release in the folder and signs it. Without a key, the
  * release is not signed.
  */
@@ -9,17 +9,22 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { LockedPackage, LockFile } from './package-manifest.ts';
+import { outdatedPython } from './python-environment.ts';
 import { releasedPackages, writeRelease } from './release-files.ts';
 import { signChecksums } from './release-signature.ts';
 import { filesLine, git, publishedRuns } from './run-files.ts';
+
+const wheelManifest = 'packages/python/pyproject.toml';
 
 /** @returns one sentence for each thing that prevents a release, with the remedy */
 export function findObstacles(root: string): readonly string[] {
   return [
     ...uncommitted(root),
     ...missingChanges(root),
-    ...Object.keys(releasedPackages).flatMap((folder) => otherVersion(root, folder)),
+    ...Object.keys(releasedPackages).flatMap((folder) => otherVersion(root, `${folder}/package.json`)),
+    ...otherVersion(root, wheelManifest),
     ...outdatedPackages(root),
+    ...outdatedPython(root),
     ...publishedRuns.flatMap((path) => outdatedRun(root, path)),
   ];
 }
@@ -33,17 +38,18 @@ function missingChanges(root: string): string[] {
   const version = versionOf(root);
   const headings = read(root, 'CHANGELOG.md').split('\n');
   if (headings.includes('## Unreleased')) {
-    return [`CHANGELOG.md has a section “## Unreleased”. Give it a version and the date, also in every package.json.`];
+    const remedy = `Give it a version and the date, also in every package.json and in ${wheelManifest}.`;
+    return [`CHANGELOG.md has a section “## Unreleased”. ${remedy}`];
   }
   const heading = headings.find((line) => line === `## ${version}` || line.startsWith(`## ${version} `));
   if (heading === undefined) return [`CHANGELOG.md has no entry “## ${version}”. Write one.`];
   return heading.includes('unreleased') ? [`CHANGELOG.md calls ${version} unreleased. Write the date instead.`] : [];
 }
 
-function otherVersion(root: string, folder: string): string[] {
-  const [version, other] = [versionOf(root), versionOf(root, folder)];
+function otherVersion(root: string, path: string): string[] {
+  const [version, other] = [versionOf(root), versionOf(root, path)];
   if (other === version) return [];
-  return [`${folder}/package.json has the version ${other}. Set it to ${version}, the version of packages/server.`];
+  return [`${path} has the version ${other}. Set it to ${version}, the version of packages/server.`];
 }
 
 /** The compiler and the types of the frameworks are installed packages: other versions could build other bytes. */
@@ -67,8 +73,10 @@ function outdatedRun(root: string, path: string): string[] {
   return lines.includes(filesLine(root)) ? [] : [`${path} is of other files than these. ${remedy}`];
 }
 
-const versionOf = (root: string, folder = 'packages/server'): string =>
-  (JSON.parse(read(root, `${folder}/package.json`)) as { version: string }).version;
+const versionOf = (root: string, path = 'packages/server/package.json'): string | undefined =>
+  path.endsWith('.toml')
+    ? /^version = "(.*)"$/m.exec(read(root, path))?.[1]
+    : (JSON.parse(read(root, path)) as { version: string }).version;
 
 const read = (root: string, path: string): string => readFileSync(join(root, path), 'utf8');
 

@@ -3,6 +3,8 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { buildWheel } from '../../../scripts/package-python.ts';
 import { newTempFolder } from '../../server/test-kit/temp-folder.ts';
 import { edited, makeMutant, pythonMutants } from './mutants.ts';
 import { packageFolder, pythonEnvironment, runPython, skip } from './python.ts';
@@ -28,24 +30,18 @@ test('the Python library and its tests have the right types', { skip }, async ()
 
 test('the wheel has the library with its types, and needs no other package', { skip }, async () => {
   using folder = newTempFolder();
-  const args = [
-    '-m',
-    'pip',
-    'install',
-    '--no-index',
-    '--no-build-isolation',
-    '--no-deps',
-    '--disable-pip-version-check',
-  ];
-  const built = await runPython([...args, '--target', folder.path, '.'], {});
-  assert.equal(built.status, 0, built.output);
-  const metadata = readFileSync(join(folder.path, 'keyreeve-0.1.0.dist-info/METADATA'), 'utf8');
+  const wheel = buildWheel(fileURLToPath(new URL('../../..', import.meta.url)), join(folder.path, 'built'));
+  const args = ['-m', 'pip', 'install', '--no-index', '--no-deps', '--disable-pip-version-check'];
+  const target = join(folder.path, 'installed');
+  const { status, output } = await runPython([...args, '--target', target, wheel], {});
+  assert.equal(status, 0, output);
+  const metadata = readFileSync(join(target, 'keyreeve-0.1.0.dist-info/METADATA'), 'utf8');
   assert.doesNotMatch(metadata, /^Requires-Dist/m);
-  assert.equal(readFileSync(join(folder.path, 'keyreeve/py.typed'), 'utf8'), '');
+  assert.equal(readFileSync(join(target, 'keyreeve/py.typed'), 'utf8'), '');
   // Without the packages of the virtual environment.
   const code = 'import keyreeve, keyreeve.asgi, keyreeve.wsgi; print(keyreeve.__file__)';
-  const { output } = await runPython(['-S', '-c', code], { PYTHONPATH: folder.path });
-  assert.equal(output.trim(), join(folder.path, 'keyreeve/__init__.py'));
+  const imported = await runPython(['-S', '-c', code], { PYTHONPATH: target });
+  assert.equal(imported.output.trim(), join(target, 'keyreeve/__init__.py'));
 });
 
 for (const mutant of pythonMutants) {
