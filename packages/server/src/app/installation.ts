@@ -17,6 +17,7 @@ import { markAsInitialised, masterKeyPath, refusalBeside, tracesOfEarlier } from
 import { createMasterKey, readMasterKey } from './master-key-file.ts';
 import { isForbidden } from '../foundation/database/unavailable.ts';
 import { countMissingMigrations, isEmptyDatabase, migrate, SchemaError } from '../foundation/database/migrate.ts';
+import type { MigrationWait } from '../foundation/database/migration-locks.ts';
 
 export interface Installation {
   readonly db: Db;
@@ -42,6 +43,8 @@ export interface OpenOptions {
   readonly mayCreate: boolean;
   /** Whether missing migrations are applied. Otherwise a missing migration is an error. */
   readonly mayMigrate: boolean;
+  /** Reports a migration that repeats, because other transactions use its tables. */
+  readonly onMigrationWait?: ((wait: MigrationWait) => void) | undefined;
   /**
    * The caller fills the database with an earlier installation, as a restore does. An empty database is not claimed before
    * that, so that the result of a failed restore cannot start as a new installation.
@@ -56,7 +59,7 @@ export const movedPath = (databasePath: string): string => `${databasePath}.move
 
 /** @throws ConfigError, SchemaError, DomainError `unavailable` */
 export async function openInstallation(config: Config, options: OpenOptions): Promise<OpenedInstallation> {
-  const { clock, mayMigrate, fill, writer } = options;
+  const { fill, writer } = options;
   const traces = fill ? [] : await tracesOfEarlier(config);
   const masterKey = await masterKeyOf(config, options, traces);
   const auditKey = new LateAuditKey();
@@ -69,8 +72,8 @@ export async function openInstallation(config: Config, options: OpenOptions): Pr
     const missing = await countMissingMigrations(db);
     const isNew = (await isEmptyDatabase(db)) || !(await findInstallation(db));
     if (isNew && traces.length > 0) throw new ConfigError([refusalBeside(traces, where)]);
-    const migrated = missing > 0 ? await bringUpToDate(db, clock, mayMigrate, where) : [];
-    const current = isNew && fill ? undefined : await claimRootKeys(db, masterKey, where, clock.now());
+    const migrated = missing > 0 ? await bringUpToDate(db, options, where) : [];
+    const current = isNew && fill ? undefined : await claimRootKeys(db, masterKey, where, options.clock.now());
     if (current && config.database.kind === 'sqlite') markAsInitialised(masterKeyPath(config.database.path));
     const rootKeys = await rootKeysOf(current, masterKey, fill);
     const keys = deriveAllKeys(rootKeys.keys);
@@ -89,11 +92,15 @@ async function rootKeysOf(current: RootKeys | undefined, masterKey: Buffer, fill
   return rootKeys;
 }
 
-async function bringUpToDate(db: Db, clock: Clock, mayMigrate: boolean, where: string): Promise<readonly string[]> {
+async function bringUpToDate(
+  db: Db,
+  { clock, mayMigrate, onMigrationWait: onWait }: OpenOptions,
+  where: string,
+): Promise<readonly string[]> {
   if (!mayMigrate && (await isEmptyDatabase(db))) throw new ConfigError([noDatabase(where)]);
   if (!mayMigrate) throw new SchemaError('the database is older than this program; run `keyreeve migrate`');
   try {
-    return await migrate(db, clock);
+    return await migrate(db, clock, { onWait });
   } catch (error) {
     if (!isForbidden(error)) throw error;
     throw new SchemaError(

@@ -146,7 +146,13 @@ export async function openAndMigrate(
 ): Promise<OpenedInstallation> {
   // Reports invalid templates as errors of the configuration, before the database is opened.
   mailTemplates(config);
-  const installation = await openInstallation(config, { clock, mayCreate: true, mayMigrate: true, writer });
+  const installation = await openInstallation(config, {
+    clock,
+    mayCreate: true,
+    mayMigrate: true,
+    onMigrationWait: (wait) => log.warn({ event: 'migration_waits', ...wait }),
+    writer,
+  });
   if (installation.migrated.length > 0) log.info({ event: 'migrated', migrations: installation.migrated });
   const { db } = installation;
   const warnings = await closeOnError(installation, async () => {

@@ -19,7 +19,14 @@ export async function withInstallation<T>(
 ): Promise<T> {
   const config = readConfig(processEnvironment());
   const clock = systemClock;
-  const installation = await openInstallation(config, { clock, mayCreate, mayMigrate: mayCreate, fill });
+  const installation = await openInstallation(config, {
+    clock,
+    mayCreate,
+    mayMigrate: mayCreate,
+    onMigrationWait: ({ detail, waitedSeconds }) =>
+      void process.stderr.write(`keyreeve: ${detail}, of which ${waitedSeconds} s have passed\n`),
+    fill,
+  });
   try {
     const issuer = config.publicUrl ?? `http://localhost:${config.port}`;
     return await run({ config, installation, ...wire({ config, installation, clock, issuer }) });

@@ -11,7 +11,15 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { limits } from '@keyreeve/contract';
 import { monotonicMs, type Clock } from '../clock.ts';
 import type { Db, Reader, Transaction } from './db.ts';
-import { boundLockWaitsTx, lockOfChangedTables, lockTablesTx, pauseTx, tablesInUse } from './migration-locks.ts';
+import {
+  boundLockWaitsTx,
+  lockOfChangedTables,
+  lockTablesTx,
+  pauseTx,
+  tablesInUse,
+  waitReports,
+  type MigrationWait,
+} from './migration-locks.ts';
 import { sql, type Dialect } from './sql.ts';
 import { isLockNotAvailable } from './unavailable.ts';
 
@@ -63,21 +71,34 @@ const recordMigration = sql(
   `insert into schema_migrations (version, name, checksum, compatible_from, applied_at) values ($1, $2, $3, $4, $5)`,
 );
 
+export interface MigrateOptions {
+  /** Milliseconds after which it does not repeat. */
+  readonly msMax?: number;
+  /** Called at the first repetition, then at most once each minute. */
+  readonly onWait?: ((wait: MigrationWait) => void) | undefined;
+}
+
 /**
  * Applies the missing migrations. On PostgreSQL, it repeats while other transactions use the tables.
- * @param msMax milliseconds after which it does not repeat
  * @returns their names
  * @throws SchemaError; DomainError `unavailable`, also if the tables stayed in use
  */
-export async function migrate(db: Db, clock: Clock, msMax: number = limits.postgresMigrationMsMax): Promise<string[]> {
+export async function migrate(
+  db: Db,
+  clock: Clock,
+  { msMax = limits.postgresMigrationMsMax, onWait = () => undefined }: MigrateOptions = {},
+): Promise<string[]> {
   const migrations = loadMigrations(db.dialect);
   const startedMs = monotonicMs();
+  const reportWait = waitReports(msMax, onWait);
   for (let isRepeated = false; ; isRepeated = true) {
     try {
       return await db.transaction((tx) => migrateTx(tx, { db, clock, migrations, isRepeated }), isLong);
     } catch (error) {
       if (!isLockNotAvailable(error)) throw error;
-      if (monotonicMs() - startedMs >= msMax) throw tablesInUse(error);
+      const waitedMs = monotonicMs() - startedMs;
+      if (waitedMs >= msMax) throw tablesInUse(error);
+      reportWait(waitedMs);
     }
   }
 }

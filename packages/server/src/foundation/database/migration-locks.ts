@@ -51,6 +51,31 @@ export async function lockTablesTx(tx: Transaction, lockTables: Statement<never>
 const namesIn = (statements: readonly string[], pattern: RegExp): string[] =>
   statements.flatMap((statement) => pattern.exec(statement)?.[1] ?? []);
 
+/** A migration that repeats, because other transactions use its tables. */
+export interface MigrationWait {
+  readonly waitedSeconds: number;
+  readonly secondsMax: number;
+  /** For operators: what the migration waits for, and how long. */
+  readonly detail: string;
+}
+
+const reportMsMin = 60_000;
+
+/**
+ * Without a report, a start would look as if it were stuck, for up to `postgresMigrationMsMax`.
+ * @returns a function for the time of each repetition since the start: reports the first one, then at most one each minute
+ */
+export function waitReports(msMax: number, onWait: (wait: MigrationWait) => void): (waitedMs: number) => void {
+  const secondsMax = msMax / 1000;
+  const detail = `the migration waits until it can lock its tables, because a backup, a vacuum or another long transaction uses the database (pg_stat_activity lists it); the time limit is ${secondsMax} s`;
+  let nextMs = 0;
+  return (waitedMs) => {
+    if (waitedMs < nextMs) return;
+    nextMs = waitedMs + reportMsMin;
+    onWait({ waitedSeconds: Math.floor(waitedMs / 1000), secondsMax, detail });
+  };
+}
+
 /**
  * For a migration that could not lock its tables. Not a SchemaError: systemd does not restart a service that exits with the
  * status of a SchemaError.

@@ -1,28 +1,24 @@
 /** Migrations on PostgreSQL beside running instances, while a backup has read the tables. */
 import assert from 'node:assert/strict';
-import { createHash } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { limits } from '@keyreeve/contract';
 import type { Db } from '../db.ts';
 import { migrate } from '../migrate.ts';
+import { waitReports, type MigrationWait } from '../migration-locks.ts';
 import { sql } from '../sql.ts';
 import { DomainError } from '../../errors.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
-import { emptyDatabases, type TestDb } from '../../../../test-kit/new-db.ts';
+import {
+  besideBackup,
+  missingMigrations as missing,
+  newEarlierDb,
+  readKeys,
+} from '../../../../test-kit/earlier-schema.ts';
 import { until } from '../../../../test-kit/until.ts';
 
-const folder = new URL('../migrations/', import.meta.url);
-const names = readdirSync(folder)
-  .filter((file) => file.split('.').length === 2)
-  .map((file) => file.slice(0, -'.sql'.length))
-  .toSorted();
-/** The schema of release 0.1.0. */
-const [earlier, missing] = [names.slice(0, 2), names.slice(2)];
 const clock = new FakeClock();
 const waitMsMax = 20_000;
 
-const readKeys = sql<{ count: number }>('test_read_keys', 'select count(*) as count from api_keys');
 /** The migration locks it after the keys. */
 const readLaterTable = sql<{ count: number }>('test_read_later', 'select count(*) as count from audit_events');
 const describeSchema = sql<{ line: string }>(
@@ -45,37 +41,6 @@ const listMigrating = sql<{ event: string }>(
   `select wait_event as event from pg_stat_activity
    where datname = current_database() and wait_event in ('advisory', 'PgSleep') order by wait_event`,
 );
-
-/** A database with the schema of release 0.1.0. */
-async function newEarlierDb(): Promise<TestDb> {
-  const opened = await emptyDatabases['postgres']!();
-  await opened.db.transaction(async (tx) => {
-    const run = (name: string, text: string): Promise<number> => tx.run(sql(`test_earlier_${name}`, text));
-    await run(
-      'ledger',
-      `create table schema_migrations (version integer primary key, name text not null, checksum text not null,
-        compatible_from integer not null, applied_at bigint not null)`,
-    );
-    for (const [index, name] of earlier.entries()) {
-      const own = new URL(`${name}.postgres.sql`, folder);
-      const text = readFileSync(existsSync(own) ? own : new URL(`${name}.sql`, folder), 'utf8');
-      for (const statement of text.replaceAll(/--.*$/gm, '').split(';'))
-        if (statement.trim() !== '') await run('statement', statement);
-      const checksum = createHash('sha256').update(text).digest('hex');
-      await run('record', `insert into schema_migrations values (${index + 1}, '${name}', '${checksum}', 1, 1)`);
-    }
-  });
-  return opened;
-}
-
-/** Holds a snapshot that has read the keys until `use` has ended. */
-async function besideBackup<T>({ connect }: TestDb, use: () => Promise<T>): Promise<T> {
-  const backup = await connect();
-  return backup.snapshot(async (reader) => {
-    await reader.all(readKeys);
-    return use();
-  });
-}
 
 const read = (db: Db) => db.all(readKeys, [], { isShared: true });
 
@@ -158,7 +123,7 @@ test('a migration that a backup outlasts fails with the cause and the remedy, an
   const { db } = opened;
   const before = await db.all(describeSchema);
   await besideBackup(opened, async () => {
-    await assert.rejects(migrate(db, clock, 0), (error) => {
+    await assert.rejects(migrate(db, clock, { msMax: 0 }), (error) => {
       assert.ok(error instanceof DomainError);
       assert.deepEqual(
         [error.code, error.message],
@@ -174,4 +139,42 @@ test('a migration that a backup outlasts fails with the cause and the remedy, an
     assert.deepEqual(await read(db), [{ count: 0 }]);
   });
   assert.deepEqual(await migrate(db, clock), missing);
+});
+
+const detail =
+  'the migration waits until it can lock its tables, because a backup, a vacuum or another long transaction uses the database ' +
+  '(pg_stat_activity lists it); the time limit is 300 s';
+
+test('a migration that repeats reports once what it waits for, and a migration that does not repeat reports nothing', async () => {
+  await using opened = await newEarlierDb();
+  const { db, connect } = opened;
+  const starting = await connect();
+  const waits: MigrationWait[] = [];
+  const onWait = (wait: MigrationWait): void => void waits.push(wait);
+  let migrating: Promise<string[]> | undefined;
+  await besideBackup(opened, async () => {
+    migrating = migrate(starting, clock, { onWait });
+    migrating.catch(() => undefined);
+    for (let attempt = 1; attempt <= 3; attempt++) {
+      await until('the migration waits', waitMsMax, async () => (await db.all(listWaiting)).length > 0);
+      await until('the migration pauses', waitMsMax, async () => (await db.all(listWaiting)).length === 0);
+    }
+  });
+  assert.deepEqual(await migrating, missing);
+  assert.deepEqual(
+    waits.map(({ waitedSeconds, ...wait }) => ({ ...wait, hasWaited: waitedSeconds >= 1 })),
+    [{ hasWaited: true, secondsMax: 300, detail }],
+  );
+  assert.deepEqual(await migrate(starting, clock, { onWait }), []);
+  assert.equal(waits.length, 1);
+});
+
+test('a migration that repeats for minutes reports it at most once each minute', () => {
+  const waits: MigrationWait[] = [];
+  const report = waitReports(300_000, (wait) => waits.push(wait));
+  for (let waitedMs = 1_200; waitedMs < 300_000; waitedMs += 4_200) report(waitedMs);
+  assert.deepEqual(
+    waits.map(({ waitedSeconds }) => waitedSeconds),
+    [1, 64, 127, 190, 253],
+  );
 });

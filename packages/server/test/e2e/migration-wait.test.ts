@@ -1,0 +1,44 @@
+/** The output of the program while its migration waits for a backup on PostgreSQL. */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { test } from 'node:test';
+import { besideBackup, missingMigrations, newEarlierDb } from '../../test-kit/earlier-schema.ts';
+import { newTempFolder } from '../../test-kit/temp-folder.ts';
+import { environmentFor, keyreeveBin, Program } from './program.ts';
+
+const detail =
+  'the migration waits until it can lock its tables, because a backup, a vacuum or another long transaction uses the database ' +
+  '(pg_stat_activity lists it); the time limit is 300 s';
+
+test('migrate and serve state while they wait for a backup what they wait for, and continue after it', async () => {
+  await using opened = await newEarlierDb();
+  using folder = newTempFolder();
+  const env = environmentFor(folder.path, {
+    KEYREEVE_DATABASE_URL: opened.url,
+    KEYREEVE_MASTER_KEY: randomBytes(32).toString('base64url'),
+  });
+  const start = (command: string): Program =>
+    new Program(
+      spawn(process.execPath, [keyreeveBin, command], {
+        cwd: folder.path,
+        env,
+        stdio: ['ignore', 'pipe', 'pipe'],
+      }),
+      folder.path,
+    );
+  await using migrating = start('migrate');
+  await using serving = start('serve');
+  await besideBackup(opened, async () => {
+    const line = await migrating.waitFor('line on standard error', () => /^.*\n/.exec(migrating.stderr)?.[0]);
+    assert.equal(line.replace(/\d+(?= s have)/, 'N'), `keyreeve: ${detail}, of which N s have passed\n`);
+    const { level, secondsMax, detail: logged } = await serving.waitForRecord('migration_waits');
+    assert.deepEqual({ level, secondsMax, detail: logged }, { level: 'warn', secondsMax: 300, detail });
+  });
+  const { status, stdout } = await migrating.exited(120_000);
+  assert.equal(status, 0);
+  await serving.waitForRecord('listening');
+  // One of the two applies them.
+  const applied = `Applied ${missingMigrations.length} migrations: ${missingMigrations.join(', ')}.\n`;
+  assert.equal(stdout, serving.records('migrated').length > 0 ? 'The schema is up to date.\n' : applied);
+});
