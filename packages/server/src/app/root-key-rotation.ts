@@ -46,10 +46,11 @@ export async function rotateInstallation(
       'a rotation of the master key has not been finished; run `keyreeve master-key rotate --finish` first',
     );
   if (current.rootKeys.includeMasterKey) throw new RootKeyRotationError(isMasterKey);
-  // The folder of the configuration may be empty. Each folder that the operator names must contain a journal, as for a restore.
+  // The folder of the configuration may be empty. Each folder that the operator names must contain a journal of this installation:
+  // if it is the wrong folder, the files of the right one become untrustworthy at the rotation.
   for (const folder of journalFolders)
     if (!(await isJournal(folder, current.keys)))
-      throw new RootKeyRotationError(`there is no deletion journal in ${folder}`);
+      throw new RootKeyRotationError(`there is no deletion journal of this installation in ${folder}`);
   const rootKeys = current.rootKeys.rotate(findMasterKey(config));
   const next = { rootKeys, keys: deriveAllKeys(rootKeys.keys) };
   const folders = [...new Set([...(config.deletionJournal ? [config.deletionJournal] : []), ...journalFolders])];

@@ -3,7 +3,7 @@ import { readFile, rm } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { isOutcomeUnknown } from '../../foundation/database/unavailable.ts';
 import { digestOf, readEarlierFiles, writeEarlierFiles } from './earlier-files.ts';
-import { JournalError, journalFiles, readJournalFile, readPosition } from './files.ts';
+import { isOfAnother, JournalError, journalFiles, readJournalFile, readPosition } from './files.ts';
 import type { JournalKeys } from './sealed-files.ts';
 
 export interface PreparedJournal {
@@ -15,9 +15,15 @@ export interface PreparedJournal {
   readonly list: string | undefined;
 }
 
-/** Whether the folder contains a journal. @throws JournalError for a position of another installation, Error of the file system */
-export const isJournal = async (folder: string, keys: JournalKeys): Promise<boolean> =>
-  (await readPosition(folder, keys)) !== undefined || (await journalFiles(folder)).length > 0;
+/**
+ * Whether the folder contains a journal of this installation. Damaged files count: an attacker must not prevent a rotation.
+ * @throws JournalError for a position of another installation, Error of the file system
+ */
+export async function isJournal(folder: string, keys: JournalKeys): Promise<boolean> {
+  if (await readPosition(folder, keys)) return true;
+  for (const path of await journalFiles(folder)) if (!(await isOfAnother(path, keys))) return true;
+  return false;
+}
 
 /**
  * Prepares the folders, then rotates. A failure removes the lists, unless the rotation may have been committed: without its list,

@@ -157,6 +157,13 @@ export const journalFiles = async (folder: string): Promise<string[]> =>
     .toSorted()
     .map((name) => join(folder, name));
 
+/** Whether the file names another installation, as an unverified first line states. */
+export async function isOfAnother(path: string, keys: JournalKeys): Promise<boolean> {
+  for await (const { bytes } of linesOf(createReadStream(path), sealedLineBytesMax))
+    return ownerOf(bytes?.toString() ?? '', keys) === 'another';
+  return false;
+}
+
 /** @throws JournalError for an untrustworthy file */
 export async function* readJournalFile(
   path: string,
@@ -191,9 +198,8 @@ const unlisted =
 
 /** @returns the chain of the lines after the header, and whether its key is of an earlier root key */
 function openHeader(line: string, keys: JournalKeys, path: string): { chain: Chain; isEarlier: boolean } {
-  const installation = /"installation":"([0-9a-f]+)"/.exec(line)?.[1];
-  const owner = [keys, ...keys.earlier].find(({ check }) => check.toString('hex') === installation);
-  if (installation !== undefined && !owner)
+  const owner = ownerOf(line, keys);
+  if (owner === 'another')
     throw new JournalError(path, ' belongs to another installation, which has another master key');
   const chain = new Chain((owner ?? keys).deletionJournal);
   const header = chain.open(line) as Partial<Header> | undefined;
@@ -208,4 +214,11 @@ function openHeader(line: string, keys: JournalKeys, path: string): { chain: Cha
     throw new JournalError(path, ` is a copy of ${original}, or was renamed; move it out of the folder`);
   }
   return { chain, isEarlier: owner !== undefined && owner !== keys };
+}
+
+/** @returns the keys of the version that a header names; undefined if the line names no installation */
+function ownerOf(line: string, keys: JournalKeys): Omit<JournalKeys, 'earlier'> | 'another' | undefined {
+  const installation = /"installation":"([0-9a-f]+)"/.exec(line)?.[1];
+  if (installation === undefined) return undefined;
+  return [keys, ...keys.earlier].find(({ check }) => check.toString('hex') === installation) ?? 'another';
 }

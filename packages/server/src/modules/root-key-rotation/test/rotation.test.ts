@@ -1,6 +1,7 @@
 /** What stays valid after a rotation of the root key, what ends, and when it is rejected. */
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { appendFileSync, existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   as,
@@ -13,10 +14,11 @@ import {
 import { gatherStatistics, isInDatabaseFiles } from '../../../../test-kit/database-files.ts';
 import { basic, goodPassword, operator, type TestApp } from '../../../../test-kit/new-app.ts';
 import { addPasskey, tryPasskey } from '../../../../test-kit/passkeys.ts';
-import { newTempFolder } from '../../../../test-kit/temp-folder.ts';
+import { newTempFolder, type TempFolder } from '../../../../test-kit/temp-folder.ts';
 import { until } from '../../../../test-kit/until.ts';
 import { test } from '../../../../test-kit/app-on-each-database.ts';
 import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
+import { deriveKeys } from '../../../foundation/crypto/master-key.ts';
 import { isRootKeyChanged, RootKeyChangedError } from '../../../foundation/database/root-key-changed.ts';
 import { DomainError } from '../../../foundation/errors.ts';
 import { createLog } from '../../../foundation/log.ts';
@@ -27,6 +29,7 @@ import { sql } from '../../../foundation/database/sql.ts';
 import { findCheckpoints } from '../../audit/chain.ts';
 import { takeCheckpoint } from '../../audit/checkpoint.ts';
 import { verifyLog } from '../../audit/verify-log.ts';
+import { JournalFile } from '../../deletion-journal/files.ts';
 import { insertCodeTx } from '../../one-time-codes/store.ts';
 import { RootKeyRotationError } from '../rotate.ts';
 import { sealedTables } from '../sealed-columns.ts';
@@ -197,23 +200,55 @@ test('the files of the database contain no value that the earlier root key opens
   });
 });
 
-test('the rotation is rejected if a named folder has no deletion journal, and changes nothing', async () => {
+/** A folder with the files of a deletion journal of another installation, without its position. */
+async function newJournalOfAnother(): Promise<TempFolder> {
+  const folder = newTempFolder();
+  const other = deriveKeys(randomBytes(32));
+  await new JournalFile(folder.path, other).append([{ kind: 'account', id: 'acc_other', at: 1 }]);
+  return folder;
+}
+
+test('the rotation is rejected if a named folder has no deletion journal of the installation, and changes nothing', async () => {
   await using installation = await newRotatable();
   using folder = newTempFolder();
+  using another = await newJournalOfAnother();
   await installation.run((app) => app.signIn());
   const { path: own } = installation.folder;
   const before = readdirSync(own);
   const nowhere = join(folder.path, 'nowhere');
-  for (const wrong of [nowhere, folder.path])
+  const files = readdirSync(another.path);
+  assert.equal(files.length, 1);
+  for (const wrong of [nowhere, folder.path, another.path])
     for (const isDryRun of [true, false])
       await assert.rejects(
         installation.rotate({ journalFolders: [own, wrong], isDryRun }),
-        new RootKeyRotationError(`there is no deletion journal in ${wrong}`),
+        new RootKeyRotationError(`there is no deletion journal of this installation in ${wrong}`),
       );
   assert.deepEqual([readdirSync(own), existsSync(nowhere), readdirSync(folder.path)], [before, false, []]);
+  assert.deepEqual(readdirSync(another.path), files);
   // The folder of the configuration may be empty.
   for (const name of readdirSync(own)) rmSync(join(own, name));
   assert.equal((await installation.rotate()).version, 2);
+});
+
+test('damaged files of a named folder, and files of another installation beside them, do not prevent the rotation', async () => {
+  await using installation = await newRotatable();
+  using folder = await newJournalOfAnother();
+  const others = readdirSync(folder.path);
+  await installation.run(async ({ installation: { keys } }) => {
+    await new JournalFile(folder.path, keys).append([{ kind: 'account', id: 'acc_own', at: 1 }]);
+  });
+  const [own = ''] = readdirSync(folder.path).filter((name) => !others.includes(name));
+  appendFileSync(join(folder.path, own), 'edited\n');
+  const { version, warnings } = await installation.rotate({ journalFolders: [folder.path] });
+  assert.equal(version, 2);
+  assert.deepEqual(
+    warnings.toSorted(),
+    [
+      `${join(folder.path, own)}: line 3 is damaged or was edited`,
+      `${join(folder.path, others[0] ?? '')} belongs to another installation, which has another master key`,
+    ].toSorted(),
+  );
 });
 
 test('an instance whose last time is in the future is named as one with a wrong clock', async () => {
