@@ -9,6 +9,7 @@
  *     npm run bench -- before --commit REF [--keys 200000] [--rounds 15] [--seconds 2] [--databases sqlite,postgres] [--quick]
  *     npm run bench -- limits [--keys 10000] [--many 100000] [--rounds 15] [--seconds 1] [--databases sqlite,postgres] [--quick]
  *     npm run bench -- leaks [--keys 20000] [--rounds 5] [--seconds 3] [--quick]
+ *     npm run bench -- audit-cut [--keys 20000] [--rounds 21] [--seconds 1] [--quick]
  *     npm run bench -- sdk|sdk-go [--keys 20000] [--rounds 7] [--seconds 3] [--quick]
  *     npm run bench -- tracing --commit REF [--keys 500] [--rounds 15] [--seconds 2] [--quick]
  *     npm run bench -- fairness [--seconds 10] [--databases sqlite,postgres] [--floods all] [--quick]
@@ -19,6 +20,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { auditCut } from './audit-cut.ts';
 import { before } from './before.ts';
 import { delays } from './delays.ts';
 import { fairness } from './fairness.ts';
@@ -85,6 +87,7 @@ const commands: Readonly<Record<string, () => Promise<string>>> = {
       folder,
     });
   },
+  'audit-cut': () => auditCut({ ...bounds(20_000, 21, 1), folder }),
   leaks: () => leakFloods({ ...bounds(20_000, 5, 3), folder }),
   limits: () => {
     const once = Number(values.many ?? (values.quick ? 5_000 : 100_000));

@@ -11,10 +11,10 @@ export interface SignedIn {
 
 export const basicOf = (account: number): string => Buffer.from(`${emailAt(account)}:${password}`).toString('base64');
 
-/** The access tokens expire after ten minutes. */
-export async function signIn(port: number, folder: string): Promise<SignedIn> {
+/** Of the first accounts. They expire after ten minutes. */
+export async function accessTokensOf(port: number, accounts: number): Promise<string[]> {
   const tokens: string[] = [];
-  for (let account = 1; account <= signedInAccounts; account++) {
+  for (let account = 1; account <= accounts; account++) {
     const response = await fetch(`http://127.0.0.1:${port}/auth/token`, {
       method: 'POST',
       headers: { authorization: `Basic ${basicOf(account)}` },
@@ -23,6 +23,12 @@ export async function signIn(port: number, folder: string): Promise<SignedIn> {
     if (accessToken === undefined) throw new Error(`the sign-in returned ${response.status}`);
     tokens.push(accessToken);
   }
+  return tokens;
+}
+
+/** The access tokens expire after ten minutes. */
+export async function signIn(port: number, folder: string): Promise<SignedIn> {
+  const tokens = await accessTokensOf(port, signedInAccounts);
   const deletions = Array.from(
     { length: signedInAccounts * keysPerAccount },
     // Consecutive deletions belong to different accounts.
