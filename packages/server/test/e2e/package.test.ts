@@ -168,7 +168,8 @@ test('after `npm install keyreeve` in an empty folder, a deleted key is rejected
   assert.equal(proof.status, 0, proof.stdout + proof.stderr);
   program.signal('SIGTERM');
   await program.exited(60_000);
-  assert.match(program.stdout, /"event":"stopped","isDrained":true/);
+  // The message shows the last records.
+  assert.match(program.stdout.slice(-3_000), /"event":"stopped","isDrained":true/);
 });
 
 test('without its optional dependencies, the package names the command that installs them', async () => {
