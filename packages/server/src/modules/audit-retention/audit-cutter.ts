@@ -26,9 +26,9 @@ export interface CutterOptions {
   readonly keys: ChainKeysOf;
   /** Undefined without a deletion journal. */
   readonly journal: JournalProgress | undefined;
-  /** Default: 500, so that other commits do not wait long. */
+  /** Default: 200, so that verifications and other commits do not wait long (bench/RESULTS.md). */
   readonly rowsPerCommitMax?: number;
-  /** Default: 20. Leaves the writer to other commits. */
+  /** Default: 10. Leaves the writer to other commits. */
   readonly pauseMs?: number;
 }
 
@@ -87,7 +87,7 @@ export class AuditCutter {
   }
 
   async #cutChain(run: Run, chain: number, cut: StoredCut | undefined, bounds: CutBounds): Promise<void> {
-    const { db, rowsPerCommitMax: rowsMax = 500 } = this.#options;
+    const { db, rowsPerCommitMax: rowsMax = 200 } = this.#options;
     let before: Pick<PlacedEvent, 'position' | 'mac'> | undefined = cut;
     let events: PlacedEvent[] = [];
     while (events.length < undecidedMax) {
@@ -107,7 +107,7 @@ export class AuditCutter {
 
   /** @returns false if another process cuts the chain, or a restore has replaced it */
   async #remove(run: Run, after: number, batch: readonly PlacedEvent[]): Promise<boolean> {
-    const { db, clock, keys, pauseMs = 20 } = this.#options;
+    const { db, clock, keys, pauseMs = 10 } = this.#options;
     const last = batch.at(-1);
     if (!last?.mac) return false;
     const { chain, position, mac, id: eventId } = last;
@@ -131,7 +131,7 @@ export class AuditCutter {
    * @returns whether none is left
    */
   async #removeUnchained(run: Run): Promise<boolean> {
-    const { db, clock, rowsPerCommitMax: rowsMax = 500 } = this.#options;
+    const { db, clock, rowsPerCommitMax: rowsMax = 200 } = this.#options;
     while (await hasUnchained(db)) {
       const removed = await db.transaction(async (tx) => {
         const count = await deleteUnchainedTx(tx, run.request.eventsBefore, rowsMax);
