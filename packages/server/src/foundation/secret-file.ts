@@ -45,7 +45,10 @@ export function readSecretFile(path: string, subject: string, options: SecretFil
   }
   try {
     // Checks the opened file: another file may get the same name meanwhile.
-    const reason = rejectionReasonOf(path, fstatSync(descriptor), processIdentity(), options);
+    const file = fstatSync(descriptor);
+    // Docker creates a folder where the source of a mount is missing. A change of its mode would not help.
+    if (file.isDirectory()) throw new Error(`${subject} is a directory`);
+    const reason = rejectionReasonOf(path, file, processIdentity(), options);
     if (reason !== undefined) throw new Error(`${subject} ${reason}`);
     return readFileSync(descriptor, 'utf8').trim();
   } finally {

@@ -64,6 +64,15 @@ test('the target of a symbolic link is checked, as Kubernetes mounts secrets', (
   assert.throws(() => readSecretFile(join(folder.path, 'none'), 'the key', strictly), /^Error: the key can't be read/);
 });
 
+test('a folder in the place of a secret file is named as such, whatever its mode', () => {
+  using folder = newTempFolder();
+  for (const mode of [0o755, 0o700]) {
+    chmodSync(folder.path, mode);
+    const read = (): string => readSecretFile(folder.path, 'the key', { mayBeWorldReadable: false });
+    assert.throws(read, { message: 'the key is a directory' });
+  }
+});
+
 test('a file of root with a group of the process is read from the disk', { skip: skipWithoutRoot }, () => {
   using folder = newTempFolder();
   const path = join(folder.path, 'master-key');
