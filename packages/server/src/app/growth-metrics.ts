@@ -38,7 +38,8 @@ export function collectGrowth(registry: Registry, { db, config }: GrowthSources)
   gauge(
     'keyreeve_audit_cut_blocked',
     '1 if audit events that are older than the setting stay, otherwise 0',
-    async () => ((await findRetentionState(db))?.blocked ? 1 : 0),
+    // Without the setting, no run clears what the last one has stored.
+    async () => (config.auditDays !== undefined && (await findRetentionState(db))?.blocked ? 1 : 0),
   );
   if (config.auditDays !== undefined)
     gauge(
