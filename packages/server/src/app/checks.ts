@@ -118,9 +118,14 @@ const checkOutbox = (waiting: readonly WaitingJobs[]): Check[] =>
       detail: `${plural(count, kind)} waiting, the oldest for ${Math.floor(oldestMs / 60_000)} minutes; for the reason, read outbox_failed in the log`,
     }));
 
+const runFailed =
+  'the last run failed, or none has begun, so old audit events stay. If the service runs, read housekeeping_failed in its log';
+
 function checkRetention({ auditDays }: Config, state: RetentionState | undefined): Check[] {
   if (auditDays === undefined) return [];
   const name = 'audit retention';
+  // A run that fails is due again, and keeps the reason of an earlier one.
+  if (state?.runAt === null) return [{ name, state: 'warning', detail: runFailed }];
   const blocked = state?.blocked;
   if (blocked) return [{ name, state: 'warning', detail: blockDetails[blocked] }];
   return [{ name, state: 'ok', detail: `audit events are removed after ${auditDays} days` }];
