@@ -21,10 +21,7 @@ export function cutEvents({ until, acceptFindings: acceptsFindings = false, ...o
     const now = systemClock.now();
     const eventsBefore = until ?? now - daysOf(config) * dayMs;
     const days = removableDays(config, eventsBefore, now);
-    await confirm(
-      `The clock of this machine shows ${toInstant(now)}. Audit events from before ${toInstant(eventsBefore)} will be removed.`,
-      options,
-    );
+    await confirmCut(now, eventsBefore, options);
     // Otherwise events that are missing in the journal stay.
     await journal?.catchUp();
     const result = await auditRetention.cutNow(operator, { eventsBefore, days, acceptsFindings }, until === undefined);
@@ -33,6 +30,13 @@ export function cutEvents({ until, acceptFindings: acceptsFindings = false, ...o
     return result.blocked ? 1 : 0;
   });
 }
+
+/** @throws UsageError unless an operator confirms the clock and the time */
+export const confirmCut = (now: number, eventsBefore: number, options: { readonly yes?: boolean }): Promise<void> =>
+  confirm(
+    `The clock of this machine shows ${toInstant(now)}. Audit events from before ${toInstant(eventsBefore)} will be removed.`,
+    options,
+  );
 
 /** @returns the age in days that removed events must have @throws UsageError if younger events would be removed */
 export function removableDays(

@@ -3,12 +3,12 @@ import { createWriteStream, existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { toInstant } from '../foundation/clock.ts';
+import { systemClock, toInstant } from '../foundation/clock.ts';
 import { createComplete, FileExistsError } from '../foundation/complete-file.ts';
 import type { Accounts } from '../modules/accounts/accounts.ts';
 import { exportLog, type ExportFormat } from '../modules/audit/export.ts';
 import { listChains } from '../modules/audit/store.ts';
-import { describeCut, removableDays } from './audit-cut.ts';
+import { confirmCut, describeCut, removableDays } from './audit-cut.ts';
 import { UsageError } from './failure.ts';
 import { operator, withInstallation, type CommandContext } from './session.ts';
 
@@ -19,6 +19,7 @@ export interface ExportOptions {
   readonly account?: string;
   readonly output?: string;
   readonly thenForget?: boolean;
+  readonly yes?: boolean;
 }
 
 /** @returns the exit status */
@@ -52,12 +53,15 @@ async function exportOnly(
 /** Removes only events of the snapshot that the file was written from. The file is on the disk before. */
 async function exportAndForget(
   { config, journal, auditRetention, installation: { db } }: CommandContext,
-  { format }: ExportOptions,
+  { format, yes = false }: ExportOptions,
   until: number,
   path: string,
 ): Promise<number> {
-  const days = removableDays(config, until);
+  const now = systemClock.now();
+  const days = removableDays(config, until, now);
   if (existsSync(path)) throw existing(path);
+  // A nightly job does not ask, unless the clock has jumped forward: then the job would remove younger events.
+  if (!(await auditRetention.isClockPlausible())) await confirmCut(now, until, { yes });
   const positionsMax = await db.snapshot(async (reader) => {
     const chains = await listChains(reader);
     const span = { since: Number.MIN_SAFE_INTEGER, until };

@@ -95,7 +95,7 @@ for (const kind of databaseKinds) {
       await using installed = await install([60, 50, 40, 33, 20]);
       const { db, folder, run } = installed;
       const path = join(folder.path, 'old.jsonl');
-      const forget = `audit export --until ${until} --then-forget`;
+      const forget = `audit export --until ${until} --then-forget --yes`;
       assertFailed(await run(forget), 64, /--then-forget needs --until and --output/);
       assertFailed(await run(`${forget} --output a --account acc_ada`), 64, /without --since and --account/);
       assertFailed(await run(`${forget} --output a --since 2020-01-01`), 64, /without --since and --account/);
@@ -115,6 +115,12 @@ for (const kind of databaseKinds) {
           .filter((name) => name.endsWith('.partial')),
         [],
       );
+
+      // The newest event is 20 days old, so the clock may have jumped forward.
+      const asking = `audit export --until ${until} --then-forget --output new.jsonl`;
+      assertFailed(await run(asking), 64, /The clock of this machine shows .* add --yes/);
+      assert.equal(existsSync(join(folder.path, 'new.jsonl')), false);
+      assert.deepEqual(await agesIn(db), [60, 50, 40, 33, 20]);
 
       const exported = await run(`${forget} --output new.jsonl`);
       assert.deepEqual([exported.status, exported.stderr], [0, '']);
@@ -140,7 +146,7 @@ test(
     disk.fill();
     const output = join(disk.path, 'old.jsonl');
     assertFailed(
-      await installed.run(`audit export --until ${until} --then-forget --output ${output}`),
+      await installed.run(`audit export --until ${until} --then-forget --yes --output ${output}`),
       1,
       /ENOSPC: no space left on device.* The disk is full: free space on it/,
     );
@@ -157,7 +163,7 @@ for (const [step, isMidway] of [
     await using installed = await install([...Array.from({ length: 20_000 }, () => 60), 20]);
     const { db, folder, environment, run } = installed;
     const [first, second] = [join(folder.path, 'first.jsonl'), join(folder.path, 'second.jsonl')];
-    const forget = ['audit', 'export', '--until', until, '--then-forget', '--output'];
+    const forget = ['audit', 'export', '--until', until, '--then-forget', '--yes', '--output'];
     await killMidway([...forget, first], {
       folder: folder.path,
       environment,

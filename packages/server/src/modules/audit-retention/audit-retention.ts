@@ -5,7 +5,7 @@
 import { dayMs, type Clock } from '../../foundation/clock.ts';
 import type { Principal } from '../../foundation/principal.ts';
 import { AuditCutter, type CutRequest, type CutResult, type CutterOptions } from './audit-cutter.ts';
-import { PassedTimes } from './passed-time.ts';
+import { isClockPlausible, PassedTimes } from './passed-time.ts';
 import {
   claimRunTx,
   findRetentionState,
@@ -75,6 +75,12 @@ export class AuditRetention {
     const result = await this.#cutter.cut(principal, request);
     if (confirmsClock) await db.transaction((tx) => setBlockedTx(tx, result.blocked ?? null));
     return result;
+  }
+
+  /** @returns whether the clock has not jumped forward, so that a cut before a time of the past needs no confirmation */
+  isClockPlausible(): Promise<boolean> {
+    const { db, clock } = this.#options;
+    return db.snapshot((reader) => isClockPlausible(reader, clock.now()));
   }
 
   /** @returns undefined before the first run */

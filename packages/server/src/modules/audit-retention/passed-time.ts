@@ -3,9 +3,9 @@
  * clock only, until an operator confirms the clock. It is stored, so a restart does not confirm a jump.
  */
 import { dayMs, monotonicMs, type Clock } from '../../foundation/clock.ts';
-import type { Db, Transaction } from '../../foundation/database/db.ts';
+import type { Db, Reader, Transaction } from '../../foundation/database/db.ts';
 import { newestEventAt } from '../audit/store.ts';
-import { lockRetentionStateTx, setPassedTx } from './store.ts';
+import { findRetentionState, lockRetentionStateTx, setPassedTx } from './store.ts';
 
 /**
  * A pause of the service looks like a jump of the clock. A jump up to this bound needs no confirmation. The bound applies to the
@@ -19,6 +19,15 @@ export interface PassedTime {
   readonly at: number;
   /** By how much the clock is ahead of what is plausible, in milliseconds; 0 if it is plausible. */
   readonly jumpMs: number;
+}
+
+/** Before the first run, the last change of the installation is the only evidence of the time that has passed. */
+const firstPassedAt = async (reader: Reader, now: number): Promise<number> => (await newestEventAt(reader)) || now;
+
+/** For a command, which has not measured the time since the last run. @returns whether the clock has not jumped forward */
+export async function isClockPlausible(reader: Reader, now: number): Promise<boolean> {
+  const passedAt = (await findRetentionState(reader))?.passedAt ?? (await firstPassedAt(reader, now));
+  return now - passedAt <= jumpDaysMax * dayMs;
 }
 
 export class PassedTimes {
@@ -50,8 +59,7 @@ export class PassedTimes {
   /** @returns the stored time */
   async #advanceTx(tx: Transaction, now: number, monotonic: number): Promise<number> {
     const state = await lockRetentionStateTx(tx);
-    // Before the first run, the last change of the installation is the only evidence.
-    const before = state?.passedAt ?? ((await newestEventAt(tx)) || now);
+    const before = state?.passedAt ?? (await firstPassedAt(tx, now));
     // Only a confirmation sets the time back. What this process stored before the confirmation no longer counts.
     const seen = this.#seen && this.#seen.at <= before ? this.#seen : undefined;
     const certain = Math.max(before, seen ? seen.at + (monotonic - seen.monotonic) : before);

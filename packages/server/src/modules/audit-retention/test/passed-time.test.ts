@@ -12,7 +12,10 @@ onEachDatabase('after a jump forward nothing is removed, until an operator confi
   const clock = new FakeClock(now);
   const { retention, runs } = newRetention(db, clock);
   await retention.apply();
-  clock.advance({ days: 400 });
+  clock.advance({ days: 3 });
+  assert.equal(await retention.isClockPlausible(), true);
+  clock.advance({ days: 397 });
+  assert.equal(await retention.isClockPlausible(), false);
   await retention.apply();
   assert.deepEqual(runs, [{ removed: 0, blocked: 'clock' }]);
   assert.deepEqual([await agesIn(db), (await findRetentionState(db))?.blocked], [[20, 10, 0], 'clock']);
@@ -20,10 +23,12 @@ onEachDatabase('after a jump forward nothing is removed, until an operator confi
   clock.advance({ days: 1 });
   const restarted = newRetention(db, clock);
   await restarted.retention.apply();
+  assert.equal(await restarted.retention.isClockPlausible(), false);
   assert.deepEqual([restarted.runs, await agesIn(db)], [[{ removed: 0, blocked: 'clock' }], [20, 10, 0]]);
   const request = { eventsBefore: clock.now() - 30 * dayMs, days: 30 };
   assert.deepEqual(await retention.cutNow(operator, request, true), { removed: 2, blocked: undefined });
   assert.deepEqual([await agesIn(db), (await findRetentionState(db))?.blocked], [[0], null]);
+  assert.equal(await retention.isClockPlausible(), true);
   assert.deepEqual((await verify(db, { now: clock.now(), keptDays: 30 })).findings, []);
 });
 
