@@ -47,7 +47,7 @@ export function readSecretFile(path: string, subject: string, options: SecretFil
     // Checks the opened file: another file may get the same name meanwhile.
     const file = fstatSync(descriptor);
     // Docker creates a folder where the source of a mount is missing. A change of its mode would not help.
-    if (file.isDirectory()) throw new Error(`${subject} is a directory`);
+    if (file.isDirectory()) throw new Error(`${subject} is a folder`);
     const reason = rejectionReasonOf(path, file, processIdentity(), options);
     if (reason !== undefined) throw new Error(`${subject} ${reason}`);
     return readFileSync(descriptor, 'utf8').trim();

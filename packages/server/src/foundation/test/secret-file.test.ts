@@ -69,7 +69,7 @@ test('a folder in the place of a secret file is named as such, whatever its mode
   for (const mode of [0o755, 0o700]) {
     chmodSync(folder.path, mode);
     const read = (): string => readSecretFile(folder.path, 'the key', { mayBeWorldReadable: false });
-    assert.throws(read, { message: 'the key is a directory' });
+    assert.throws(read, { message: 'the key is a folder' });
   }
 });
 
