@@ -138,10 +138,14 @@ function mutantsOf({ text }: Alert): Record<string, string> {
       text.slice(0, index) + String(other) + text.slice(index + threshold.length),
     ]),
   );
-  return Object.fromEntries([['deleted', ''], ['later', text.replace(/^( {8}for: )\w+$/m, '$130d')], ...mutants]);
+  const later = text.replace(/^( {8}for: )\w+$/m, '$130d');
+  // `for: 0m` means the same as no `for`.
+  const atOnce = text.replace(/^ {8}for: (?!0m$)\w+\n/m, '');
+  if (atOnce !== text) mutants.push(['without for', atOnce]);
+  return Object.fromEntries([['deleted', ''], ['later', later], ...mutants]);
 }
 
-test('the unit tests of each alert fail without it, with another threshold, and if it fires much later', (t) => {
+test('the unit tests of each alert fail without it, with another threshold, without `for`, and if it fires much later', (t) => {
   const undetected: string[] = [];
   for (const alert of alerts) {
     const { name, text } = alert;
