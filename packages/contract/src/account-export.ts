@@ -2,19 +2,37 @@
 import Type, { type Static } from 'typebox';
 import { OwnAccount } from './accounts.ts';
 import { ActivityEvent } from './account-activity.ts';
+import { PreviousEmail } from './admin-schemas.ts';
 import { ListedKeyFull } from './api-keys.ts';
 import { accessTokenErrors } from './error-groups.ts';
 import { limits } from './limits.ts';
 import { Passkey } from './passkeys.ts';
 import type { RouteContract } from './route.ts';
-import { Instant } from './schemas.ts';
+import { Instant, orNull, Text } from './schemas.ts';
 import { ServiceAccount } from './service-accounts.ts';
 import { ListedSession } from './sessions.ts';
+
+export const LinkedIdentity = Type.Object(
+  {
+    issuer: Text('https://id.example.com/realms/staff', 'Of the OpenID provider'),
+    subject: Text('24400320', 'The claim `sub`'),
+    createdAt: Instant,
+    lastUsedAt: orNull(Instant),
+  },
+  { additionalProperties: false },
+);
+export type LinkedIdentity = Static<typeof LinkedIdentity>;
 
 export const AccountExport = Type.Object(
   {
     exportedAt: Instant,
     account: OwnAccount,
+    emailChanges: Type.Array(PreviousEmail, {
+      description: `Changes of the email in the last ${limits.emailChangeKeptDays} days, newest first`,
+    }),
+    identities: Type.Array(LinkedIdentity, {
+      description: 'For single sign-on. At most one per issuer',
+    }),
     sessions: Type.Array(ListedSession),
     passkeys: Type.Array(Passkey, { description: 'Without public keys' }),
     serviceAccounts: Type.Array(ServiceAccount, { description: 'Those that the account manages' }),
@@ -34,7 +52,7 @@ export const exportAccount = {
   path: '/auth/account/export',
   tag: 'Accounts',
   summary: 'Export your data',
-  description: `One JSON document. If the export fails in the middle, the server resets the connection. At most ${limits.accountExportsPerHourMax} per hour.`,
+  description: `One JSON document. It does not contain the usage of API keys, which GET /auth/api-keys/{id}/usage returns. If the export fails in the middle, the server resets the connection. At most ${limits.accountExportsPerHourMax} per hour.`,
   auth: 'access_token',
   success: { status: 200, description: 'The account’s data', schema: AccountExport },
   errors: [...accessTokenErrors, 'too_many_requests'],

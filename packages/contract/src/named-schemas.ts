@@ -151,6 +151,7 @@ export const responseSchemas: Readonly<Record<string, TSchema>> = {
   Account: accounts.OwnAccount,
   AccountActivityEvent: accountActivity.ActivityEvent,
   AccountExport: accountExport.AccountExport,
+  LinkedIdentity: accountExport.LinkedIdentity,
   AccountActivity: accountActivity.ActivityPage,
   AccountSummary: administration.AdministeredAccount,
   AccountDetails: administration.AccountDetail,

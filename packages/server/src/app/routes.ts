@@ -47,6 +47,7 @@ import type { SigningKeys } from '../modules/signing-keys/signing-keys.ts';
 import { discoveryRoutes, sessionRoutes, tokenRoutes } from '../modules/tokens/routes.ts';
 import type { Exchange } from '../modules/short-lived-secrets/exchange.ts';
 import { exchangeRoutes } from '../modules/short-lived-secrets/routes.ts';
+import type { LinkedIdentities } from '../modules/single-sign-on/linked-identities.ts';
 import { singleSignOnRoutes, type SingleSignOnRoutes } from '../modules/single-sign-on/routes.ts';
 import type { Tokens } from '../modules/tokens/tokens.ts';
 import { verificationRoutes } from '../modules/verification/routes.ts';
@@ -82,6 +83,7 @@ export interface RouteOptions extends AdminParts, MailParts {
   readonly console: Console | undefined;
   /** Undefined unless it is configured: its paths are then unknown. */
   readonly singleSignOn: { readonly routes: SingleSignOnRoutes } | undefined;
+  readonly linkedIdentities: LinkedIdentities;
   readonly enrolment: Enrolment;
   readonly passkeys: Passkeys;
   readonly passkeySignIns: PasskeySignIns;

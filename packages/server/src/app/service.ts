@@ -32,6 +32,7 @@ import { disableUnrestricted } from '../modules/api-keys/unrestricted-keys.ts';
 import { ConsoleAssets } from '../modules/console/assets.ts';
 import { ConsoleHost } from '../modules/console/paths.ts';
 import { operatorName } from '../modules/mail/sender.ts';
+import { LinkedIdentities } from '../modules/single-sign-on/linked-identities.ts';
 import type { Metrics } from './metrics.ts';
 import { SettingsView } from './settings-view.ts';
 import { mailTemplates, wire, type Services } from './wiring.ts';
@@ -249,6 +250,7 @@ async function startPublic(installation: OpenedInstallation, options: ServiceOpt
       corsOrigins,
       traceRatio,
       security,
+      linkedIdentities: new LinkedIdentities(db),
       linkPages: linkPagesOf(config, publicUrl),
       consoleAssets: new ConsoleAssets({ log, folder: options.consoleFolder }),
       consoleHost: new ConsoleHost({ isOn: config.hasConsole, consoleUrl: config.consoleUrl, publicUrl }),

@@ -1,8 +1,9 @@
 /** The export of an account's own data as one JSON document, read in pages. */
-import { limits, type AccountExport } from '@keyreeve/contract';
+import { limits, type AccountExport, type LinkedIdentity } from '@keyreeve/contract';
 import type { AccountPrincipal } from '../../foundation/principal.ts';
 import { toInstant } from '../../foundation/clock.ts';
 import type { ContentStream, Streams } from '../../http/stream.ts';
+import { listEmailChanges } from '../accounts/email-change-store.ts';
 import type { ApiKeys } from '../api-keys/api-keys.ts';
 import { toFullKey } from '../api-keys/key-view.ts';
 import type { Passkeys } from '../passkeys/passkeys.ts';
@@ -12,12 +13,14 @@ import { assertSessionContinues } from '../sessions/store.ts';
 import type { Tokens } from '../tokens/tokens.ts';
 import { toOwnAccount } from './account-view.ts';
 import type { Activity } from './activity.ts';
+import { emailChangesKeptSince } from './email-change-tx.ts';
 import type { SelfServiceOptions } from './options.ts';
 import type { OwnAccount } from './own-account.ts';
 
 /** The lists of other modules that an export contains. */
 export interface ExportedLists {
   readonly apiKeys: Pick<ApiKeys, 'page'>;
+  readonly linkedIdentities: { list(principal: AccountPrincipal): Promise<LinkedIdentity[]> };
   readonly passkeys: Pick<Passkeys, 'list'>;
   readonly serviceAccounts: Pick<ServiceAccounts, 'page'>;
   readonly tokens: Pick<Tokens, 'listSessions'>;
@@ -55,11 +58,13 @@ export class AccountExporter {
   /** The text of an {@link AccountExport}, by pages. */
   async *#parts(
     principal: AccountPrincipal,
-    { apiKeys, passkeys, serviceAccounts, tokens }: ExportedLists,
+    { apiKeys, linkedIdentities, passkeys, serviceAccounts, tokens }: ExportedLists,
   ): AsyncGenerator<string, void, undefined> {
-    const head: Pick<AccountExport, 'exportedAt' | 'account' | 'sessions' | 'passkeys'> = {
+    const head: Omit<AccountExport, 'serviceAccounts' | 'apiKeys' | 'activity' | 'isActivityComplete'> = {
       exportedAt: toInstant(this.#options.clock.now()),
       account: toOwnAccount(await this.#own.find(principal)),
+      emailChanges: await this.#emailChanges(principal),
+      identities: await linkedIdentities.list(principal),
       sessions: await tokens.listSessions(principal),
       passkeys: (await passkeys.list(principal)).passkeys,
     };
@@ -79,6 +84,13 @@ export class AccountExporter {
       return { rows, nextCursor };
     }, limits.exportedActivityMax);
     yield `,"isActivityComplete":${isComplete}}\n`;
+  }
+
+  /** Picks the fields: a row also has the hash of the undo code. */
+  async #emailChanges({ accountId }: AccountPrincipal): Promise<AccountExport['emailChanges']> {
+    const { db, clock } = this.#options;
+    const changes = await listEmailChanges(db, accountId, emailChangesKeptSince(clock.now()));
+    return changes.map(({ email, changedAt }) => ({ previousEmail: email, changedAt: toInstant(changedAt) }));
   }
 }
 

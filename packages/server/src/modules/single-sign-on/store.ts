@@ -16,6 +16,14 @@ export interface IdentityRow {
   readonly disabledAt: number | null;
 }
 
+/** An identity as the owner of its account reads it. */
+export interface LinkedIdentityRow {
+  readonly issuer: string;
+  readonly subject: string;
+  readonly createdAt: number;
+  readonly lastUsedAt: number | null;
+}
+
 export interface NewIdentity {
   readonly id: string;
   readonly accountId: string;
@@ -30,6 +38,12 @@ const select = sql<IdentityRow>(
   `select i.id, i.provisioned as "isProvisioned", a.id as "accountId", a.role, a.session_epoch as "sessionEpoch",
      a.disabled_at as "disabledAt"
    from sso_identities i join accounts a on a.pk = i.account_pk where i.issuer = $1 and i.subject = $2`,
+);
+// At most one row per issuer: (account_pk, issuer) is unique.
+const listOfAccount = sql<LinkedIdentityRow>(
+  'list_sso_identities',
+  `select issuer, subject, created_at as "createdAt", last_used_at as "lastUsedAt"
+   from sso_identities where account_pk = (select pk from accounts where id = $1) order by created_at, id`,
 );
 // One statement decides: of several concurrent links of an identity, or of an account, one inserts a row.
 const insert = sql(
@@ -65,6 +79,10 @@ const countAdministrators = sql<{ count: number }>(
 
 export const findIdentity = (db: Db, issuer: string, subject: string): Promise<IdentityRow | undefined> =>
   db.get(select, [issuer, subject]);
+
+/** Of every issuer, also of one that is not configured any more. Oldest first. */
+export const listIdentities = (db: Pick<Db, 'all'>, accountId: string): Promise<LinkedIdentityRow[]> =>
+  db.all(listOfAccount, [accountId]);
 
 /** @returns false when the identity is linked, or the account has one of this issuer */
 export const insertIdentityTx = async (

@@ -2,10 +2,13 @@
 import assert from 'node:assert/strict';
 import type { AccountExport, CreatedKey } from '@keyreeve/contract';
 import { test } from '../../../../test-kit/app-on-each-database.ts';
+import { newAccountClient } from '../../../../test-kit/account-client.ts';
 import { assertProblem, fromFetch } from '../../../../test-kit/assert-problem.ts';
 import { insertEvents, insertKeys } from '../../../../test-kit/many-rows.ts';
-import { bearer, newApp } from '../../../../test-kit/new-app.ts';
+import { bearer, newApp, operator } from '../../../../test-kit/new-app.ts';
+import { ada } from '../../../../test-kit/openid-provider.ts';
 import { addPasskey } from '../../../../test-kit/passkeys.ts';
+import { newAppWithProvider, SingleSignOnClient } from '../../../../test-kit/single-sign-on.ts';
 
 const path = '/auth/account/export';
 
@@ -47,6 +50,53 @@ test('an export lists the passkeys of the account alone, without recovery codes'
   const exported = json as AccountExport;
   assert.deepEqual(exported.passkeys, [passkey]);
   for (const code of recoveryCodes) assert.ok(!text.includes(code));
+});
+
+test('an export has the previous email addresses of 30 days, without the codes that undo the changes', async () => {
+  await using client = await newAccountClient();
+  const { app } = client;
+  const changeEmail = async (from: string, to: string): Promise<void> => {
+    const code = await client.requestEmailChange(await client.signIn(from), to);
+    assert.equal((await client.confirmEmailChange(code)).status, 200);
+  };
+  for (const email of ['first@example.com', 'other@example.com']) await app.createAccount(email);
+  await changeEmail('other@example.com', 'another@example.com');
+  const changedAt: string[] = [];
+  for (const [from, to] of [
+    ['first@example.com', 'second@example.com'],
+    ['second@example.com', 'third@example.com'],
+  ] as const) {
+    app.clock.advance({ seconds: 60 });
+    await changeEmail(from, to);
+    changedAt.push(new Date(app.clock.now()).toISOString());
+  }
+  const read = async () => (await client.as(await client.signIn('third@example.com'), 'GET', path)).json;
+  const { account, emailChanges, identities } = (await read()) as AccountExport;
+  assert.deepEqual([account.email, identities], ['third@example.com', []]);
+  assert.deepEqual(emailChanges, [
+    { previousEmail: 'second@example.com', changedAt: changedAt[1] },
+    { previousEmail: 'first@example.com', changedAt: changedAt[0] },
+  ]);
+  app.clock.advance({ seconds: 30 * 86_400 });
+  assert.deepEqual(((await read()) as AccountExport).emailChanges, []);
+});
+
+test('an export has the identities of single sign-on of the account alone', async () => {
+  await using both = await newAppWithProvider();
+  const { app, provider } = both;
+  const createdAt = new Date(app.clock.now()).toISOString();
+  const client = new SingleSignOnClient(both);
+  assert.equal((await client.singleSignOn()).status, 303);
+  app.clock.advance({ seconds: 60 });
+  assert.equal((await client.singleSignOn()).status, 303);
+  const lastUsedAt = new Date(app.clock.now()).toISOString();
+  const { account, accessToken } = await app.signIn();
+  assert.equal(await app.service.services.singleSignOn?.identities.link(operator, account.id, 'person-2'), true);
+  const { identities } = (await client.call('GET', `/api${path}`)).json as AccountExport;
+  assert.deepEqual(identities, [{ issuer: provider.issuer, subject: ada.sub, createdAt, lastUsedAt }]);
+  const ofOther = (await app.call('GET', path, { headers: bearer(accessToken) })).json as AccountExport;
+  const expected = { issuer: provider.issuer, subject: 'person-2', createdAt: lastUsedAt, lastUsedAt: null };
+  assert.deepEqual(ofOther.identities, [expected]);
 });
 
 test('an export of 10,000 keys and 20,000 events contains each of them once', async () => {
