@@ -32,6 +32,15 @@ class Accounts {
     });
   }
 
+  /** Opens the connections to the database, because opening one can take as long as a hundred changes. */
+  async warmUp(classes: readonly WorkClass[]): Promise<void> {
+    const accounts = [...this.#rows.keys()];
+    const each = accounts.flatMap((account) => classes.map((workClass) => [account, workClass] as const));
+    const changes = Array.from({ length: limits.postgresWritersMax }, () => each).flat();
+    await Promise.all(changes.map((change) => this.change(...change)));
+    this.order.length = 0;
+  }
+
   async change(account: string, workClass: WorkClass): Promise<void> {
     const row = this.#rows.get(account) ?? 0;
     await runInShare(accountShare(account, workClass), () => this.#db.transaction((tx) => tx.run(add, [row])));
@@ -50,6 +59,7 @@ for (const [floodClass, otherClass] of [
     async ({ db }) => {
       const accounts = new Accounts(db);
       await accounts.open('attacker', 'other');
+      await accounts.warmUp([floodClass, otherClass]);
       const attacking = Array.from({ length: flood }, () => accounts.change('attacker', floodClass));
       await accounts.change('other', otherClass);
       const before = accounts.order.indexOf(`other ${otherClass}`);
