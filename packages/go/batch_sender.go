@@ -170,7 +170,7 @@ func (s *batchSender) deliver(ctx context.Context, taken *batch) {
 }
 
 // send returns the entries that the service answered, with their results. It repeats free questions once, on a new connection,
-// if no byte of a response has arrived before the deadline.
+// if the first one fails before the deadline and before the first byte of a response.
 func (s *batchSender) send(ctx context.Context, taken *batch) ([]*entry, []receivedResult, error) {
 	asked := taken.entries
 	received, err := s.exchange(ctx, asked, false)

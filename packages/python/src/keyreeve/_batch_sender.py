@@ -191,7 +191,7 @@ class BatchSender:
             self._finish(batch, list(zip(asked, map(_outcome, results))), is_last=True)
 
     def _send(self, batch: _Batch, deadline: float) -> tuple[list[_Entry], Answer]:
-        """Repeats free questions once, on a new connection, if no byte of a response has arrived before the deadline."""
+        """Repeats free questions once, on a new connection, if the first one fails before the deadline and before a response."""
         entries = batch.entries
         try:
             return entries, batch.connection.send(_body_of(entries), deadline, is_repeated=False)

@@ -16,7 +16,7 @@ export interface PreparedJournal {
 }
 
 /**
- * Whether the folder contains a journal of this installation. Damaged files count: an attacker must not prevent a rotation.
+ * Whether the folder contains a journal of this installation. A damaged file counts as one: otherwise, an attacker could prevent a rotation.
  * @throws JournalError for a position of another installation, Error of the file system
  */
 export async function isJournal(folder: string, keys: JournalKeys): Promise<boolean> {
