@@ -38,7 +38,7 @@ function missingChanges(root: string): string[] {
   const version = versionOf(root);
   const headings = read(root, 'CHANGELOG.md').split('\n');
   if (headings.includes('## Unreleased')) {
-    const remedy = `Give it a version and the date, also in every package.json and in ${wheelManifest}.`;
+    const remedy = `Replace “Unreleased” with the version and the date, and set the same version in every package.json and in ${wheelManifest}.`;
     return [`CHANGELOG.md has a section “## Unreleased”. ${remedy}`];
   }
   const heading = headings.find((line) => line === `## ${version}` || line.startsWith(`## ${version} `));

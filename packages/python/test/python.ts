@@ -2,9 +2,10 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { pythonOf } from '../../../scripts/python-environment.ts';
 
 export const packageFolder = fileURLToPath(new URL('..', import.meta.url));
-export const python = fileURLToPath(new URL('../../../node_modules/.cache/python/bin/python', import.meta.url));
+export const python = pythonOf(fileURLToPath(new URL('../../..', import.meta.url)));
 
 /** Why a test that needs Python is skipped. Under CI it runs, and fails without Python. */
 export const skip: string | false =

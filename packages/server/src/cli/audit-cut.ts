@@ -39,11 +39,7 @@ export const confirmCut = (now: number, eventsBefore: number, options: { readonl
   );
 
 /** @returns the age in days that removed events must have @throws UsageError if younger events would be removed */
-export function removableDays(
-  { auditDays = auditDaysMin }: Config,
-  eventsBefore: number,
-  now = systemClock.now(),
-): number {
+export function removableDays({ auditDays = auditDaysMin }: Config, eventsBefore: number, now: number): number {
   if (eventsBefore > now - auditDays * dayMs)
     throw new UsageError(
       `audit events are kept for ${auditDays} days at least, so --until can be ${toInstant(now - auditDays * dayMs)} at the latest`,

@@ -53,7 +53,7 @@ async function exportOnly(
 /** Removes only events of the snapshot that the file was written from. The file is on the disk before. */
 async function exportAndForget(
   { config, journal, auditRetention, installation: { db } }: CommandContext,
-  { format, yes = false }: ExportOptions,
+  options: ExportOptions,
   until: number,
   path: string,
 ): Promise<number> {
@@ -61,11 +61,11 @@ async function exportAndForget(
   const days = removableDays(config, until, now);
   if (existsSync(path)) throw existing(path);
   // A nightly job does not ask, unless the clock has jumped forward: then the job would remove younger events.
-  if (!(await auditRetention.isClockPlausible())) await confirmCut(now, until, { yes });
+  if (!(await auditRetention.isClockPlausible())) await confirmCut(now, until, options);
   const positionsMax = await db.snapshot(async (reader) => {
     const chains = await listChains(reader);
     const span = { since: Number.MIN_SAFE_INTEGER, until };
-    await writeComplete(Readable.from(exportLog(reader, format, span)), path);
+    await writeComplete(Readable.from(exportLog(reader, options.format, span)), path);
     return new Map(chains.map(({ chain, events }) => [chain, events ?? 0]));
   });
   await journal?.catchUp();

@@ -45,7 +45,10 @@ export function auditCommand(setStatus: SetStatus): Command {
     .option('--account <account>', 'only events of this account: email address or id. A deleted account only by its id')
     .option('--output <file>', 'file to create (default: standard output)')
     .option('--then-forget', 'remove the exported events from the database; needs --until and --output')
-    .option('--yes', 'remove them without confirmation if the clock of this machine has jumped forward')
+    .option(
+      '--yes',
+      'with --then-forget: do not ask for confirmation if the clock of this machine may have jumped forward',
+    )
     .examples(
       'keyreeve audit export --since 2026-01-01 --format csv --output audit.csv',
       'keyreeve audit export --until 2026-01-01 --output 2025.jsonl --then-forget',

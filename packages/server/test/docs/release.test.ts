@@ -137,7 +137,7 @@ test('a release needs a clean tree, a version in the changelog and all packages,
   write(root, 'CHANGELOG.md', '# Changelog\n\n## Unreleased\n\n- Something.\n\n## 1.2.3 (2026-11-22)\n');
   commit(root);
   assert.deepEqual(findObstacles(root), [
-    'CHANGELOG.md has a section “## Unreleased”. Give it a version and the date, also in every package.json and in packages/python/pyproject.toml.',
+    'CHANGELOG.md has a section “## Unreleased”. Replace “Unreleased” with the version and the date, and set the same version in every package.json and in packages/python/pyproject.toml.',
   ]);
 });
 

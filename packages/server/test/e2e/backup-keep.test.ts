@@ -100,7 +100,7 @@ test('wrong values and a missing folder are errors that change nothing', async (
   assert.deepEqual(installation.files, existing);
 });
 
-test('a deletion journal that cannot be completed fails the backup, which names the new file and deletes no older one', async () => {
+test('if the deletion journal cannot be completed, a backup fails, names the new file and deletes no older one', async () => {
   using installation = await Installation.create();
   const { backups } = installation;
   const journal = join(backups, '../journal');

@@ -24,7 +24,7 @@ onEachDatabase('a retention that was switched off while it was blocked is not re
   assert.deepEqual([await blockedIn(db, 30), await blockedIn(db, undefined)], ['1', '0']);
 });
 
-onEachDatabase('a run that failed is a warning', async ({ db }) => {
+onEachDatabase('doctor warns if the last run of the audit retention failed', async ({ db }) => {
   const check = async () => {
     const checks = await databaseChecks({ db, config: { ...testConfig(), auditDays: 30 } });
     return checks.filter(({ name }) => name === 'audit retention').map(({ state, detail }) => `${state}: ${detail}`);

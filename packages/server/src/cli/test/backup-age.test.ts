@@ -1,11 +1,17 @@
 /** `keyreeve doctor` reports backups that fail, for an installation without alerts. */
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { test } from '../../../test-kit/app-on-each-database.ts';
 import { newApp } from '../../../test-kit/new-app.ts';
 import { newTempFolder } from '../../../test-kit/temp-folder.ts';
 import { runProgram } from '../../../test/e2e/program.ts';
 import { dayMs, systemClock } from '../../foundation/clock.ts';
 import { recordBackup } from '../../foundation/database/installation.ts';
+
+test('doctor and the alert KeyreeveBackupOld have the same threshold', () => {
+  const rules = readFileSync(new URL('../../../../../ops/prometheus/rules.yml', import.meta.url), 'utf8');
+  assert.match(rules, /time\(\) - max\(keyreeve_backup_last_success_timestamp_seconds\) > 2 \* 86400$/m);
+});
 
 test('doctor warns about a last backup of more than two days ago', async () => {
   await using app = await newApp();
