@@ -19,7 +19,7 @@ async function useAfterSignOut({ page }: Visitor, cdp: Protocol, authenticatorId
   // A typed password ends that offer.
   await page.getByLabel('Password', { exact: true }).fill('a password');
   await setPresence(cdp, authenticatorId, true);
-  await page.getByRole('button', { name: 'Use a passkey' }).click();
+  await passkeyButton(page).click();
 }
 
 /** Adds a passkey on the security page, as the first second factor of the account. */
@@ -36,6 +36,9 @@ async function addPasskey(visitor: Visitor, name: string): Promise<void> {
 }
 
 const keysHeading = (page: Page) => page.getByRole('heading', { level: 1, name: 'API keys' });
+/** The button of the same name exists before the second factor, too. */
+const secondFactorHeading = (page: Page) => page.getByRole('heading', { level: 1, name: 'Second factor' });
+const passkeyButton = (page: Page) => page.getByRole('button', { name: 'Use a passkey' });
 
 test(
   'a person adds a passkey, signs in with it and removes it, and then it is not accepted',
@@ -87,12 +90,47 @@ test(
     await setPresence(cdp, authenticatorId, false);
     await signOut(page);
     await signIn(page, email);
-    await page.getByRole('button', { name: 'Use a passkey' }).waitFor();
+    await secondFactorHeading(page).waitFor();
     await page.reload();
     await page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor();
     await signIn(page, email);
+    await secondFactorHeading(page).waitFor();
     await setPresence(cdp, authenticatorId, true);
-    await page.getByRole('button', { name: 'Use a passkey' }).click();
+    await passkeyButton(page).click();
+    await keysHeading(page).waitFor();
+  },
+  { databases: ['sqlite'] },
+);
+
+test(
+  'a passkey signs in alone after the person went back from the second factor, and not while the password is checked',
+  async (site) => {
+    const visitor = await site.openSignedIn();
+    visitor.expectStatus(401);
+    visitor.expect(/^info: Clear-Site-Data header/);
+    const { page, email } = visitor;
+    const cdp = await visitor.openProtocol();
+    const authenticatorId = await addAuthenticator(cdp);
+    await addPasskey(visitor, 'phone');
+    await setPresence(cdp, authenticatorId, false);
+    await signOut(page);
+
+    const held = Promise.withResolvers<void>();
+    await page.route('/console/session', async (route) => {
+      await held.promise;
+      await route.continue();
+    });
+    await signIn(page, email);
+    // Otherwise a passkey that is chosen now would be sent as the second factor, and be rejected.
+    await page.locator('button[aria-disabled=true]', { hasText: 'Use a passkey' }).waitFor();
+    held.resolve();
+    await secondFactorHeading(page).waitFor();
+    await page.unroute('/console/session');
+
+    await page.getByRole('button', { name: 'Back' }).click();
+    await page.getByLabel('Password', { exact: true }).fill('a password');
+    await setPresence(cdp, authenticatorId, true);
+    await passkeyButton(page).click();
     await keysHeading(page).waitFor();
   },
   { databases: ['sqlite'] },

@@ -17,12 +17,6 @@ import { config, endReason, setSession } from '../../session.ts';
 import { SingleSignOnButton } from '../../single-sign-on-button.tsx';
 import { text } from '../../text/text.ts';
 
-/** Kept in memory only until the second factor is sent, or the person goes back. */
-interface Credentials {
-  readonly email: string;
-  readonly password: string;
-}
-
 /** Members of the problem `second_factor_required`. */
 interface SecondFactorRequired {
   readonly methods?: readonly string[];
@@ -30,56 +24,62 @@ interface SecondFactorRequired {
 }
 
 type Step = 'password' | 'code' | 'recovery' | 'passkey';
-/** The second factor of the account that is asked for first. */
-type FirstChoice = Exclude<Step, 'password'>;
+type FactorStep = Exclude<Step, 'password'>;
+
+/** What follows an accepted password. Kept in memory only until the second factor is sent, or the person goes back. */
+interface SecondFactor {
+  readonly credentials: { readonly email: string; readonly password: string };
+  /** For a passkey as the second factor. */
+  readonly options: RequestOptions | undefined;
+  /** The second factor of the account that is asked for first. */
+  readonly firstChoice: FactorStep;
+}
 
 export function SignInPage() {
   const step = useSignal<Step>('password');
-  const credentials = useSignal<Credentials>();
-  /** For a passkey as the second factor. */
-  const options = useSignal<RequestOptions>();
-  const firstChoice = useSignal<FirstChoice>('code');
+  const second = useSignal<SecondFactor>();
   const email = useSignal('');
   const signIn = useAction(async (fields: Fields) => {
-    const { email: address, password } = credentials.value ?? {
+    const credentials = second.value?.credentials ?? {
       email: fields.text('email').trim(),
       password: fields.text('password'),
     };
-    email.value = address;
+    email.value = credentials.email;
     const code = fields.optional('code')?.trim();
     try {
-      const body = { email: address, password, ...(code ? { code } : {}) };
-      enter(await send('POST /console/session', { body }));
+      enter(await send('POST /console/session', { body: { ...credentials, ...(code ? { code } : {}) } }));
     } catch (error) {
       if (!(error instanceof Problem) || error.code !== 'second_factor_required') throw error;
       const { methods = ['code'], passkey } = error.body as SecondFactorRequired;
+      const options = hasPasskeys() ? passkey : undefined;
+      const firstChoice = methods.includes('code') ? 'code' : options ? 'passkey' : 'recovery';
       batch(() => {
-        credentials.value = { email: address, password };
-        options.value = hasPasskeys() ? passkey : undefined;
-        firstChoice.value = methods.includes('code') ? 'code' : options.value ? 'passkey' : 'recovery';
-        step.value = firstChoice.value;
+        second.value = { credentials, options, firstChoice };
+        step.value = firstChoice;
       });
     }
   });
   const usePasskey = useAction(async (chosen?: PasskeyResponse) => {
     signIn.clear();
-    const passkey = chosen ?? (await askForPasskey(options.value));
-    enter(await send('POST /console/session/passkey', { body: { ...credentials.value, passkey } }));
+    // The server accepts the credentials only with a response to the options that it sent for them.
+    const { credentials, options } = second.value ?? {};
+    const passkey = chosen ?? (await askForPasskey(options));
+    enter(await send('POST /console/session/passkey', { body: { ...credentials, passkey } }));
   });
   const go = (next: Step): void => {
-    if (next === 'password') credentials.value = undefined;
+    if (next === 'password') second.value = undefined;
     signIn.clear();
     usePasskey.clear();
     step.value = next;
   };
-  return step.value === 'password' ? (
+  return step.value === 'password' || !second.value ? (
     <PasswordStep action={signIn} passkey={usePasskey} email={email.value} />
   ) : (
     <SecondFactorStep
       action={signIn}
-      passkey={options.value && usePasskey}
+      passkey={second.value.options && usePasskey}
       step={step.value}
-      firstChoice={firstChoice.value}
+      firstChoice={second.value.firstChoice}
       go={go}
     />
   );
@@ -128,6 +128,7 @@ function PasswordStep({ action, passkey, email }: PasswordStepProps) {
       {hasPasskeys() && (
         <PasskeyButton
           action={passkey}
+          isBlocked={action.isRunning}
           onStart={() => {
             isOffered.value = false;
             action.clear();
@@ -163,18 +164,27 @@ export function OriginNotice() {
 interface PasskeyButtonProps {
   readonly action: PasskeyAction;
   readonly kind?: 'primary' | 'plain';
+  /** While the password or code is checked: its response changes what a passkey is needed for. */
+  readonly isBlocked: boolean;
   readonly onStart?: () => void;
 }
 
 /** Reports its own problem: it belongs to no field. */
-function PasskeyButton({ action, kind = 'plain', onStart }: PasskeyButtonProps) {
+function PasskeyButton({ action, kind = 'plain', isBlocked, onStart }: PasskeyButtonProps) {
   const start = (): void => {
     onStart?.();
     void action.run();
   };
   return (
     <>
-      <Button icon="passkey" kind={kind} autofocus={kind === 'primary'} isBusy={action.isRunning} onClick={start}>
+      <Button
+        icon="passkey"
+        kind={kind}
+        autofocus={kind === 'primary'}
+        isBusy={action.isRunning}
+        isBlocked={action.isRunning || isBlocked}
+        onClick={start}
+      >
         {text.signIn.withPasskey}
       </Button>
       {action.problem && <ProblemNotice problem={action.problem} />}
@@ -184,8 +194,8 @@ function PasskeyButton({ action, kind = 'plain', onStart }: PasskeyButtonProps) 
 
 interface SecondFactorStepProps extends StepProps {
   readonly passkey: PasskeyAction | undefined;
-  readonly step: FirstChoice;
-  readonly firstChoice: FirstChoice;
+  readonly step: FactorStep;
+  readonly firstChoice: FactorStep;
   readonly go: (step: Step) => void;
 }
 
@@ -198,7 +208,11 @@ function SecondFactorStep({ action, passkey, step, firstChoice, go }: SecondFact
       {passkey && !isRecovery && (
         <>
           {step === 'code' && <div class="divider">{text.signIn.or}</div>}
-          <PasskeyButton action={passkey} kind={step === 'passkey' ? 'primary' : 'plain'} />
+          <PasskeyButton
+            action={passkey}
+            kind={step === 'passkey' ? 'primary' : 'plain'}
+            isBlocked={action.isRunning}
+          />
         </>
       )}
       <div class="entrance-links">
