@@ -30,9 +30,17 @@ interface Pod {
     readonly image: string;
     readonly securityContext: object;
     readonly env: readonly { readonly name: string; readonly value: string }[];
+    readonly args?: readonly string[];
+    readonly volumeMounts: readonly { readonly mountPath: string; readonly readOnly?: boolean }[];
     readonly lifecycle?: object;
   }[];
   readonly volumes: readonly { readonly name: string; readonly projected?: { readonly defaultMode: number } }[];
+  readonly affinity?: { readonly podAffinity?: object };
+}
+/** The template of a pod in a workload or job. */
+interface Template {
+  readonly metadata: { readonly labels: Readonly<Record<string, string>> };
+  readonly spec: Pod;
 }
 
 const required: Values = {
@@ -51,6 +59,7 @@ const everything: Values = {
   image: { repository: 'images.example.com/keyreeve', digest: `sha256:${'a'.repeat(64)}` },
   imagePullSecrets: [{ name: 'registry' }],
   deletionJournal: { existingClaim: 'deletions' },
+  backup: { existingClaim: 'backups', schedule: '30 2 * * *', keep: 7, podLabels: { team: 'identity' } },
   smtpUrlSecret: { name: 'mail' },
   settings: { KEYREEVE_MAIL_FROM: 'Example <accounts@example.com>', KEYREEVE_WORKERS: 2, KEYREEVE_SIGNUP: 'open' },
   ingress: { enabled: true, className: 'nginx', tlsSecretName: 'tls', annotations: { 'example.com/a': 'b' } },
@@ -68,6 +77,7 @@ const everything: Values = {
 };
 const cases: Readonly<Record<string, Values>> = {
   'SQLite with the smallest values': required,
+  'SQLite with backups': { ...required, backup: { existingClaim: 'backups' } },
   'SQLite on a claim that exists, without a policy': {
     ...required,
     database: { kind: 'sqlite', storage: { existingClaim: 'mine' } },
@@ -103,11 +113,18 @@ function manifestsOf(values: Values, ...options: readonly string[]): Manifest[] 
   return parse(stdout);
 }
 
+function notesOf(values: Values): string {
+  const args = ['install', 'release', chart, '--dry-run=client', '--values', '-'];
+  const { status, stdout, stderr } = spawnSync('helm', args, { encoding: 'utf8', input: JSON.stringify(values) });
+  assert.equal(status, 0, stderr);
+  return stdout.slice(stdout.indexOf('\nNOTES:'));
+}
+
 const kinds = (manifests: readonly Manifest[]): string[] => manifests.map(({ kind }) => kind).toSorted();
 
 const podOf = (manifests: readonly Manifest[]): Pod => {
   const workload = manifests.find(({ kind }) => kind === 'StatefulSet' || kind === 'Deployment');
-  return (workload!.spec as { template: { spec: Pod } }).template.spec;
+  return (workload!.spec as { template: Template }).template.spec;
 };
 
 suite('the Helm chart', { skip }, () => {
@@ -193,12 +210,6 @@ suite('the Helm chart', { skip }, () => {
   });
 
   test('the notes create an administrator, and report a policy that keeps Prometheus out', () => {
-    const notesOf = (values: Values): string => {
-      const args = ['install', 'release', chart, '--dry-run=client', '--values', '-'];
-      const { status, stdout, stderr } = spawnSync('helm', args, { encoding: 'utf8', input: JSON.stringify(values) });
-      assert.equal(status, 0, stderr);
-      return stdout.slice(stdout.indexOf('\nNOTES:'));
-    };
     const monitored = { ...required, serviceMonitor: { enabled: true } };
     assert.match(notesOf(required), /account create \S+ --admin --generate/);
     const policy = /set networkPolicy\.monitoring/;
@@ -288,6 +299,7 @@ suite('the Helm chart', { skip }, () => {
       values: { ...required, settings: { NODE_OPTIONS: 'x' } },
       message: /invalid propertyName/,
     },
+    'no backup to keep': { values: { ...required, backup: { existingClaim: 'b', keep: 0 } }, message: /keep/ },
     'an unknown value': { values: { ...required, replicaCount: 2 }, message: /replicaCount/ },
   })) {
     test(`rejects values that cannot work: ${name}`, () => {
@@ -311,25 +323,35 @@ suite('the Helm chart', { skip }, () => {
       assert.match(text, new RegExp(`^${name}: ${RegExp.escape(version)}$`, 'm'));
   });
 
-  test('Kubernetes accepts the CronJob for backups, which has the secrets and the rights of the pods', () => {
-    const path = join(root, 'ops/kubernetes/backup.yaml');
-    for (const version of kubernetesVersions) {
-      const { status, stdout, stderr } = spawnSync('kubernetes-validate', ['--strict', '--quiet', '-k', version, path]);
-      assert.equal(status, 0, `${stdout.toString()}${stderr.toString()}`);
-    }
-    const [{ spec } = { spec: {} }] = parse(readFileSync(path, 'utf8'));
-    const { spec: pod } = (spec as { jobTemplate: { spec: { template: { spec: Pod } } } }).jobTemplate.spec.template;
-    const ofChart = podOf(manifestsOf(postgres));
-    assert.equal(pod.enableServiceLinks, false, 'Kubernetes would set KEYREEVE_PORT for the Service of the chart');
-    const [container] = pod.containers;
-    assert.deepEqual(container?.securityContext, ofChart.containers[0]?.securityContext);
-    const { fsGroupChangePolicy: _, ...securityContext } = ofChart.securityContext as Record<string, unknown>;
-    assert.deepEqual(pod.securityContext, securityContext);
-    const names = container?.env.map(({ name }) => name) ?? [];
-    const settings = ofChart.containers[0]?.env.filter(({ name }) => names.includes(name)) ?? [];
-    assert.deepEqual(
-      container?.env.filter(({ name }) => name !== 'KEYREEVE_DELETION_JOURNAL'),
-      settings,
-    );
+  for (const [kind, values] of Object.entries({ sqlite: required, postgres: everything })) {
+    test(`the job of the backups has the image, the settings, the rights and the volumes of the pods: ${kind}`, () => {
+      const manifests = manifestsOf({ ...values, backup: { existingClaim: 'backups', keep: 7 } });
+      const { metadata, spec } = manifests.find((manifest) => manifest.kind === 'CronJob')!;
+      assert.equal(metadata.name, 'release-keyreeve-backup');
+      const { metadata: ofJob, spec: pod } = (spec as { jobTemplate: { spec: { template: Template } } }).jobTemplate
+        .spec.template;
+      const ofChart = podOf(manifests);
+      const [container, service] = [pod.containers[0]!, ofChart.containers[0]!];
+      assert.deepEqual(container.args, ['backup', '--to', '/backups', '--keep', '7']);
+      for (const name of ['image', 'securityContext', 'env'] as const) assert.deepEqual(container[name], service[name]);
+      for (const name of ['securityContext', 'enableServiceLinks', 'automountServiceAccountToken'] as const)
+        assert.deepEqual(pod[name], ofChart[name]);
+      assert.deepEqual(container.volumeMounts.slice(0, service.volumeMounts.length), service.volumeMounts);
+      assert.deepEqual(pod.volumes.slice(0, ofChart.volumes.length), ofChart.volumes);
+
+      const { selector } = manifests.find((manifest) => manifest.kind === 'Service')!.spec as {
+        selector: Record<string, string>;
+      };
+      const isSelected = Object.entries(selector).every(([name, value]) => ofJob.labels[name] === value);
+      assert.equal(isSelected, false, 'a Service must not send requests to the job');
+      assert.equal(pod.affinity?.podAffinity !== undefined, kind === 'sqlite', 'the volume is on the node of the pod');
+    });
+  }
+
+  test('without a claim for the backups there is no job, and the notes say so', () => {
+    assert.ok(!kinds(manifestsOf(required)).includes('CronJob'));
+    const none = /makes no backups: set backup\.existingClaim/;
+    assert.match(notesOf(required), none);
+    assert.doesNotMatch(notesOf({ ...required, backup: { existingClaim: 'backups' } }), none);
   });
 });

@@ -10,6 +10,8 @@ export interface Block {
 
 const systemPackages = 'changes the packages and users of the machine; test/e2e/package.test.ts installs the package';
 const cluster = 'needs a Kubernetes cluster; test/docs/helm.test.ts validates the manifests';
+const containerEngine =
+  'Docker needs a registry; test/e2e/container.test.ts builds the image and runs the commands with buildah and runc';
 const run = undefined;
 
 /** By page: the beginning of each block of shell or SQL in order, and its reason. */
@@ -21,7 +23,8 @@ const listed: Readonly<Record<string, readonly (readonly [start: string, reason:
     ['npx keyreeve account create', run],
     ['npx keyreeve signing-key rotate', run],
     ['#!/bin/sh\nreport=', run],
-    ['docker build', 'Docker needs a registry; test/e2e/image.test.ts builds and runs the image with buildah and runc'],
+    ['docker build', containerEngine],
+    ['docker exec', containerEngine],
   ],
   'deploy.md': [
     ['apt-get install', systemPackages],
@@ -42,10 +45,10 @@ const listed: Readonly<Record<string, readonly (readonly [start: string, reason:
     ['export KEYREEVE_DATABASE_URL=', run],
     ['kubectl exec', cluster],
     ['npx keyreeve prove-revocation', 'test/e2e/prove-revocation.test.ts runs it on several instances'],
-    ['kubectl apply', cluster],
+    ['kubectl create job', cluster],
     ['npx keyreeve signing-key rotate', run],
     ['kubectl patch secret', cluster],
-    ['kubectl apply', cluster],
+    ['kubectl create job', cluster],
     ['kubectl create job', cluster],
   ],
   'backup.md': [

@@ -5,7 +5,7 @@ import { chmodSync, chownSync, globSync, lstatSync, mkdirSync, readdirSync } fro
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { newTempFolder, type TempFolder } from '../../test-kit/temp-folder.ts';
-import { Image, missingForContainers, outside, writeSecretVolume, type Container } from './container.ts';
+import { Image, missingForContainers, outside, writeSecretVolume, type Mount } from './container.ts';
 import { basic, bearer, goodPassword } from './program.ts';
 
 const missing = missingForContainers();
@@ -15,6 +15,11 @@ const skip =
 /** As in the Dockerfile. */
 const user = 65_532;
 const launcher = '/app/packages/server/bin/keyreeve.js';
+const environment = {
+  KEYREEVE_MASTER_KEY_FILE: '/run/keyreeve/master-key',
+  KEYREEVE_PORT: '0',
+  KEYREEVE_ADMIN_PORT: '0',
+};
 
 suite('the image of the Dockerfile', { skip }, () => {
   const image = new Image();
@@ -30,22 +35,20 @@ suite('the image of the Dockerfile', { skip }, () => {
     image[Symbol.dispose]();
   });
 
-  /** With a data volume that the user can write to, and the master key in a Secret of Kubernetes. */
-  function start(name: string): Container {
-    const [data, secrets] = [join(folder.path, name, 'data'), join(folder.path, name, 'secrets')];
-    for (const path of [data, secrets]) {
+  /** Volumes that the user can write to, and the master key in a Secret of Kubernetes. */
+  function mountsOf(name: string): Mount[] {
+    const [data, backups, secrets] = ['data', 'backups', 'secrets'].map((volume) => join(folder.path, name, volume));
+    for (const path of [data!, backups!, secrets!]) {
       mkdirSync(path, { recursive: true });
       chmodSync(path, 0o755);
     }
-    chownSync(data, outside(user), outside(user));
-    writeSecretVolume(secrets, 'master-key', randomBytes(32).toString('base64url'), user);
-    return image.start(
-      [
-        { source: data, destination: '/data', isWritable: true },
-        { source: secrets, destination: '/run/keyreeve' },
-      ],
-      { KEYREEVE_MASTER_KEY_FILE: '/run/keyreeve/master-key', KEYREEVE_PORT: '0', KEYREEVE_ADMIN_PORT: '0' },
-    );
+    for (const path of [data!, backups!]) chownSync(path, outside(user), outside(user));
+    writeSecretVolume(secrets!, 'master-key', randomBytes(32).toString('base64url'), user);
+    return [
+      { source: data!, destination: '/data', isWritable: true },
+      { source: backups!, destination: '/backups', isWritable: true },
+      { source: secrets!, destination: '/run/keyreeve' },
+    ];
   }
 
   test('is built without privileges on the machine', () => {
@@ -72,7 +75,8 @@ suite('the image of the Dockerfile', { skip }, () => {
   });
 
   test('serves with a read-only root, no capabilities and no privileges, rejects a deleted key, and drains', async () => {
-    await using container = start('restricted');
+    const mounts = mountsOf('restricted');
+    await using container = image.start(mounts, environment);
     const { program } = container;
     await program.waitForRecord('listening');
 
@@ -100,6 +104,14 @@ suite('the image of the Dockerfile', { skip }, () => {
       assert.notEqual(exit, 0);
       assert.match(stderr, /Read-only file system|Permission denied/, path);
     }
+
+    const backup = ['backup', '--to', '/backups', '--keep', '30'];
+    const inside = await container.exec(['node', launcher, ...backup]);
+    assert.equal(inside.status, 0, inside.stderr);
+    // As the chart's job, which has the volumes of the pod.
+    await using job = image.start(mounts, environment, backup);
+    assert.equal((await job.program.exited()).status, 0, job.program.stderr);
+    assert.equal(readdirSync(join(folder.path, 'restricted', 'backups')).length, 2);
 
     assert.equal((await program.stop()).status, 0);
     assert.match(program.stdout, /"event":"stopped","isDrained":true/);

@@ -124,15 +124,20 @@ RUN ["ln", "-s", "../lib/node_modules/npm/bin/npm-cli.js", "/usr/local/bin/npm"]
   /**
    * Starts a container as a careful orchestrator does: read-only root, the user of the image, no capabilities, no new
    * privileges, a temporary file system on /tmp. It uses the network of the machine, so that the test can reach its ports.
+   * @param command default: that of the image
    */
-  start(mounts: readonly Mount[], environment: Readonly<Record<string, string>>): Container {
+  start(
+    mounts: readonly Mount[],
+    environment: Readonly<Record<string, string>>,
+    command: readonly string[] = this.config.Cmd,
+  ): Container {
     const bundle = join(this.#folder.path, 'bundles', crypto.randomUUID());
     mkdirSync(bundle, { recursive: true });
     const specified = spawnSync('runc', ['spec', '--bundle', bundle], { encoding: 'utf8' });
     if (specified.status !== 0) throw new Error(specified.stderr);
     const path = join(bundle, 'config.json');
     const spec = JSON.parse(readFileSync(path, 'utf8')) as RuntimeSpec;
-    writeFileSync(path, JSON.stringify(this.#restrict(spec, mounts, environment)));
+    writeFileSync(path, JSON.stringify(this.#restrict(spec, mounts, environment, command)));
     this.#give(bundle);
     return new Container(bundle, this.#namespace);
   }
@@ -141,6 +146,7 @@ RUN ["ln", "-s", "../lib/node_modules/npm/bin/npm-cli.js", "/usr/local/bin/npm"]
     spec: RuntimeSpec,
     mounts: readonly Mount[],
     environment: Readonly<Record<string, string>>,
+    command: readonly string[],
   ): Partial<RuntimeSpec> {
     const [uid, gid] = this.config.User.split(':').map(Number);
     const env = [...this.config.Env, ...Object.entries(environment).map(([name, value]) => `${name}=${value}`)];
@@ -152,7 +158,7 @@ RUN ["ln", "-s", "../lib/node_modules/npm/bin/npm-cli.js", "/usr/local/bin/npm"]
         ...spec.process,
         terminal: false,
         user: { uid, gid },
-        args: [...this.config.Entrypoint, ...this.config.Cmd],
+        args: [...this.config.Entrypoint, ...command],
         env,
         cwd: this.config.WorkingDir || '/',
         capabilities: none,
