@@ -120,6 +120,10 @@ interface QuietChild {
   output(): string;
 }
 
+/** Killed with this process, if a test fails to stop them. */
+const running = new Set<ChildProcess>();
+process.once('exit', () => running.forEach((child) => child.kill('SIGKILL')));
+
 /** Keeps the end of the output for error messages. The program is killed when this process ends. */
 export function spawnQuietly(
   program: string,
@@ -139,9 +143,8 @@ export function spawnQuietly(
   child.stdout.on('data', keep);
   child.stderr.on('data', keep);
   child.on('error', (error) => keep(Buffer.from(error.message)));
-  const kill = (): void => void child.kill('SIGKILL');
-  process.once('exit', kill);
-  child.once('exit', () => process.removeListener('exit', kill));
+  running.add(child);
+  child.once('close', () => running.delete(child));
   return { process: child, output: () => output };
 }
 
