@@ -60,8 +60,9 @@ test('the keyboard alone is enough to sign in, create, copy, rotate and delete a
   await dialog.waitFor({ state: 'detached' });
   await keyboard.assertFocused(button('Delete key'), 'the button that opened the dialog');
   await keyboard.key('Enter');
+  await dialog.waitFor();
   // A request for the usage of the key that arrives after its deletion would get 404, which the browser logs.
-  await page.waitForLoadState('networkidle');
+  await visitor.settle();
   await keyboard.press(inDialog('Delete key'));
   await page
     .getByText(/Rejected on every instance since/)
@@ -70,6 +71,8 @@ test('the keyboard alone is enough to sign in, create, copy, rotate and delete a
   await page.getByRole('heading', { name: 'API keys', exact: true }).waitFor();
   assert.notEqual(await keyboard.assertFocusVisible(), 'nothing', 'the focus is in the page');
 
+  // A request for the list that arrives after the sign-out would get 401.
+  await visitor.settle();
   await keyboard.press(page.getByRole('button', { name: 'Account menu' }));
   await keyboard.press(button('Sign out'));
   await page.getByRole('heading', { name: 'Sign in' }).waitFor();

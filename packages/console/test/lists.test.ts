@@ -23,14 +23,25 @@ test('a double click on Next shows the next page, and a page without rows is rep
   const shows = (range: string): Promise<void> => page.locator('.pager').getByText(range).waitFor();
   const next = page.getByRole('button', { name: 'Next' });
   await shows('1–2');
+  // Otherwise the response could arrive before the second click, which would then be for the page after it.
+  const clicked = Promise.withResolvers<void>();
+  await page.route('**/console/api/auth/api-keys?*', async (route) => {
+    await clicked.promise;
+    await route.continue();
+  });
   await next.dblclick();
+  clicked.resolve();
   await shows('3–4');
   await visitor.settle();
   await next.click();
   await shows('5–5');
   await page.getByRole('button', { name: 'Actions for' }).click();
   await page.getByRole('button', { name: 'Delete key' }).click();
-  await page.getByRole('dialog').getByRole('button', { name: 'Delete key' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.waitFor();
+  // A request for the usage of the key that arrives after its deletion would get 404, which the browser logs.
+  await visitor.settle();
+  await dialog.getByRole('button', { name: 'Delete key' }).click();
   await shows('3–4');
   assert.equal(await page.getByRole('row').count(), 3);
 });

@@ -15,6 +15,8 @@ test('an administrator signs in at the provider, and the provider ends the sessi
   await visitor.goto('/console/keys');
   await page.getByRole('button', { name: 'Sign in with Example ID' }).click();
   await page.getByRole('heading', { level: 1, name: 'API keys' }).waitFor();
+  // A request that arrives after the end of the session would get 401, which the browser logs.
+  await visitor.settle();
   const cookies = await visitor.context.cookies();
   assert.deepEqual(
     cookies.map(({ name, sameSite, httpOnly }) => [name, sameSite, httpOnly]),
