@@ -114,6 +114,8 @@ test(
     await addPasskey(visitor, 'phone');
     await setPresence(cdp, authenticatorId, false);
     await signOut(page);
+    // The sign-out is a request to the same path.
+    await page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor();
 
     const held = Promise.withResolvers<void>();
     await page.route('/console/session', async (route) => {

@@ -61,7 +61,7 @@ for (const [width, height] of [
       assert.equal(await deletion.isVisible(), width >= 1024);
       if (width >= 1024) await deletion.click();
       else await page.getByRole('link', { name: 'DELETE /auth/api-keys/:id', exact: true }).click();
-      assert.equal(new URL(page.url()).hash, '#deletekey');
+      await page.waitForURL(({ hash }) => hash === '#deletekey');
       assert.deepEqual(messages, [], 'no errors, as of the content security policy');
       assert.deepEqual(requests, [`${app.url}/docs`], 'no other requests');
     } finally {
