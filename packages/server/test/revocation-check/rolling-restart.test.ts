@@ -16,13 +16,13 @@ import { end, findProgram, spawnQuietly } from '../e2e/proxy-kit.ts';
 import { Cluster } from './cluster.ts';
 import { until } from '../../test-kit/until.ts';
 
-/** Half of it exceeds the time for which nginx keeps an idle connection. */
-const drainSeconds = 4;
+/** A quarter of it exceeds the time for which nginx keeps an idle connection by 2 s, because timers of a busy machine are late. */
+const drainSeconds = 12;
 /** With a margin for a busy processor. */
-const exitMsMax = drainSeconds * 1_000 + 5_000;
+const exitMsMax = drainSeconds * 1_000 + 15_000;
 const clients = 8;
 const responseMsMax = 20_000;
-const startMsMax = 10_000;
+const startMsMax = 60_000;
 /** Of all clients together, before the first restart and after each. */
 const requestsBetween = 200;
 
