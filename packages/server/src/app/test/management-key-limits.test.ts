@@ -4,9 +4,9 @@ import { once } from 'node:events';
 import { request, type IncomingMessage } from 'node:http';
 import { limits as contractLimits } from '@keyreeve/contract';
 import { sql } from '../../foundation/database/sql.ts';
+import { countAcquired } from '../../../test-kit/acquired-slots.ts';
 import { listAuditEvents } from '../../../test-kit/audit-log.ts';
 import { test } from '../../../test-kit/app-on-each-database.ts';
-import { countDatabaseReads } from '../../../test-kit/database-reads.ts';
 import { assertRejected } from '../../../test-kit/key-client.ts';
 import { bearer, newApp, operator } from '../../../test-kit/new-app.ts';
 import { newBackend } from '../../../test-kit/service-accounts.ts';
@@ -72,13 +72,13 @@ test('requests in progress are bounded per management key and per account that o
   const [second, third] = [await other('second'), await other('third')];
   /** A request whose body does not end before `finish` is called. */
   const begin = async (of: { authorization: string }): Promise<{ finish: () => Promise<number | undefined> }> => {
-    using reads = countDatabaseReads();
+    using acquired = countAcquired();
     const body = JSON.stringify({ nickname: of.authorization.slice(-8) });
     const own = { ...of, 'content-type': 'application/json', 'content-length': body.length };
     const sent = request(new URL(`${path}/api-keys`, app.url), { method: 'POST', headers: own });
     const answered = once(sent, 'response') as Promise<[IncomingMessage]>;
     sent.write(body.slice(0, 5));
-    await until('the key is verified', 10_000, () => reads.shared() > 0);
+    await until('the key is verified', 60_000, () => acquired.count('account', accountId) === 1);
     const finish = async (): Promise<number | undefined> => {
       sent.end(body.slice(5));
       const [response] = await answered;

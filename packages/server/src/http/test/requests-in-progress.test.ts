@@ -2,11 +2,10 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { request, type ClientRequest } from 'node:http';
-import { mock } from 'node:test';
-import { isDeepStrictEqual } from 'node:util';
 import { limits, type ErrorCode } from '@keyreeve/contract';
 import { DomainError } from '../../foundation/errors.ts';
-import { RequestGate, RequestSlots } from '../request-gate.ts';
+import { RequestGate } from '../request-gate.ts';
+import { countAcquired } from '../../../test-kit/acquired-slots.ts';
 import { basic, bearer, goodPassword, newApp, type TestApp } from '../../../test-kit/new-app.ts';
 import { until } from '../../../test-kit/until.ts';
 import { assertProblem, fromFetch } from '../../../test-kit/assert-problem.ts';
@@ -33,17 +32,6 @@ async function hold(app: TestApp, accessToken: string, count: number): Promise<r
   // The response 100 arrives after the server has started the request.
   await Promise.all(held.map((sent) => once(sent, 'continue')));
   return held;
-}
-
-/** Counts the slots that requests occupied. A request sent to find out would occupy one of them. */
-function countAcquired(): Disposable & { readonly count: (kind: string, name: string) => number } {
-  const spy = mock.method(RequestSlots.prototype, 'acquire');
-  return {
-    count: (kind, name) =>
-      spy.mock.calls.filter((call) => call.error === undefined && isDeepStrictEqual(call.arguments, [kind, name]))
-        .length,
-    [Symbol.dispose]: () => spy.mock.restore(),
-  };
 }
 
 const list = (app: TestApp, accessToken: string) => app.call('GET', '/auth/api-keys', { headers: bearer(accessToken) });
