@@ -54,8 +54,9 @@ test('the installed service loads the installed package from NODE_OPTIONS, and s
   });
   await using collector = await Collector.start();
   using folder = newTempFolder();
+  // Time to drain: a test has an open connection.
   const environment: Environment = {
-    ...environmentFor(folder.path, { KEYREEVE_TRACE_RATIO: '1' }),
+    ...environmentFor(folder.path, { KEYREEVE_TRACE_RATIO: '1', KEYREEVE_DRAIN_SECONDS: '8' }),
     PATH: `${dirname(process.execPath)}${delimiter}${process.env['PATH']}`,
     npm_config_registry: registry.url,
     npm_config_cache: join(built.path, 'npm-cache'),
