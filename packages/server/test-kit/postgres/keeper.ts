@@ -9,7 +9,7 @@ import { familyOf, runningProcesses, signalAll, startedIn, type RunningProcess }
 import { until } from '../until.ts';
 
 const quitMsMax = 5_000;
-const killMsMax = 5_000;
+const killMsMax = 60_000;
 
 async function endServers(): Promise<void> {
   const started = startedIn(folder);

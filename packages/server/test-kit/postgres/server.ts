@@ -16,8 +16,8 @@ import { familyOf, runningProcesses, signalAll } from './processes.ts';
 
 const initMsMax = 60_000;
 const startMsMax = 60_000;
-const stopMsMax = 60_000;
-const signalMsMax = 10_000;
+const stopMsMax = 120_000;
+const signalMsMax = 60_000;
 const portTriesMax = 10;
 
 const keeperFile = fileURLToPath(new URL('./keeper.ts', import.meta.url));

@@ -38,7 +38,7 @@ export interface ClusterOptions {
 /** A start takes a second on an idle machine. */
 const startMsMax = 120_000;
 const exitMsMax = 30_000;
-const signalMsMax = 10_000;
+const signalMsMax = 60_000;
 /** The same for all instances, so that each accepts the others’ access tokens. */
 const publicUrl = 'http://localhost:8787';
 

@@ -14,7 +14,7 @@ import { codeOf, onEachDatabase } from '../../../../test-kit/store-on-each-datab
 import { keys, operator } from '../../../../test-kit/rows.ts';
 import { until } from '../../../../test-kit/until.ts';
 
-const waitMsMax = 10_000;
+const waitMsMax = 60_000;
 const password = 'wombat orbit velvet 42';
 
 /** @returns whether the credential is valid, or the code of the error */

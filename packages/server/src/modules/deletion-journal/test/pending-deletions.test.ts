@@ -10,7 +10,7 @@ import { codeOf, onEachDatabase } from '../../../../test-kit/store-on-each-datab
 import { addAccount, keys, operator } from '../../../../test-kit/rows.ts';
 import { until } from '../../../../test-kit/until.ts';
 
-const waitMsMax = 10_000;
+const waitMsMax = 60_000;
 
 for (const state of ['cut before', 'cut after'] as const) {
   onEachDatabase(

@@ -12,7 +12,7 @@ import type { Db } from '../../../foundation/database/db.ts';
 import type { KeyDetailsRow } from '../../api-keys/change-store.ts';
 import type { KeyChangeRequest } from '../../api-keys/changed-key.ts';
 
-const waitMsMax = 10_000;
+const waitMsMax = 60_000;
 
 /** A service behind a connection that breaks, and another instance on the same database. */
 async function newInstances(db: Db) {

@@ -10,7 +10,7 @@ import { until } from '../../../../test-kit/until.ts';
 import { wire, type Services } from '../../../app/wiring.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 
-const waitMsMax = 10_000;
+const waitMsMax = 60_000;
 const marked = { description: '', entitled: true };
 
 /** A service behind a connection that breaks, another instance, and a key with a marked and with an unmarked scope. */

@@ -17,7 +17,7 @@ import { readJournal } from '../../deletion-journal/files.ts';
 import { deleteAccount } from '../../accounts/store.ts';
 import { insertShortLivedTx } from '../../short-lived-secrets/store.ts';
 
-const waitMsMax = 10_000;
+const waitMsMax = 60_000;
 const possessor = { kind: 'possessor', from: null } as const;
 const overlap = { overlapSeconds: 60, endPrevious: true } as const;
 

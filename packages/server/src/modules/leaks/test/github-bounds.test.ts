@@ -14,7 +14,7 @@ import { newTempFolder } from '../../../../test-kit/temp-folder.ts';
 import { until } from '../../../../test-kit/until.ts';
 
 const path = '/auth/leaks/github';
-const waitMsMax = 10_000;
+const waitMsMax = 60_000;
 const github = new GithubSigner();
 const folder = newTempFolder();
 process.once('exit', () => folder[Symbol.dispose]());

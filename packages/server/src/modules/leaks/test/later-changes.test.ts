@@ -11,7 +11,7 @@ import { wire, type Services } from '../../../app/wiring.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import { readJournal } from '../../deletion-journal/files.ts';
 
-const waitMsMax = 10_000;
+const waitMsMax = 60_000;
 const possessor = { kind: 'possessor', from: null } as const;
 const ada = { kind: 'account', accountId: 'acc_ada', sessionId: 'ses_one' } as const;
 const kept = { overlapSeconds: 60, endPrevious: false } as const;

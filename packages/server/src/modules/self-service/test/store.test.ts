@@ -16,7 +16,7 @@ import { codeOf, onEachDatabase } from '../../../../test-kit/store-on-each-datab
 import { addSession, keys, now, operator } from '../../../../test-kit/rows.ts';
 import { until } from '../../../../test-kit/until.ts';
 
-const waitMsMax = 10_000;
+const waitMsMax = 60_000;
 const argon2 = { memoryKib: 64, passes: 1, lanes: 1 };
 const clientIp = '192.0.2.1';
 const password = new Secret('wombat orbit velvet 42');

@@ -15,7 +15,7 @@ import { sql } from '../../../foundation/database/sql.ts';
 import { deleteAccount, disableAccount } from '../../accounts/store.ts';
 import { manageScope } from '../acting-store.ts';
 
-const waitMsMax = 10_000;
+const waitMsMax = 60_000;
 const setUnverified = sql('test_set_unverified', `update accounts set unverified_since = 1 where id = $1`);
 
 const clock = new FakeClock();
