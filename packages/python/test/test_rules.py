@@ -14,7 +14,7 @@ from typing import Any
 from service import Request, Service, accepted
 
 from keyreeve import AcceptedCredential, Keyreeve, KeyreeveUnavailable, VerificationResult
-from keyreeve import _batch_sender
+from keyreeve import _batch_sender, _connection
 
 KEY = "krv_service"
 SERVICE = "auth.example.com"
@@ -179,6 +179,8 @@ class Rules(unittest.TestCase):
             client = self.client(service)
             client.verify("one")
             service.requests[0].end()
+            [connection] = client._sender._connections
+            until(lambda: connection._http is not None and _connection._has_ended(connection._http))
             self.assertEqual(account(client.verify("two")), "two")
             self.assertEqual([request.number for request in service.requests], [1, 2])
 
