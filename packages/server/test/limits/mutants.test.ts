@@ -9,6 +9,7 @@ import { PostgresServer } from '../../test-kit/postgres/server.ts';
 import { newTempFolder } from '../../test-kit/temp-folder.ts';
 import { Cluster } from '../revocation-check/cluster.ts';
 import { applyEdits, makeCopy, serverOptions } from '../revocation-check/mutant-run.ts';
+import { findUndeclaredNames } from '../revocation-check/undeclared-names.ts';
 import { limitMutants } from './limit-mutants.ts';
 import { runLimits } from './limit-run.ts';
 import { shiftedClocks } from './shifted-clocks.ts';
@@ -32,6 +33,10 @@ for (const { name, edits } of limitMutants) {
     for (const text of files.values()) stripTypeScriptTypes(text);
   });
 }
+
+test('the edits of a broken build use only declared names', () => {
+  assert.deepEqual(findUndeclaredNames(limitMutants), []);
+});
 
 for (const { name, edits, faults } of limitMutants.filter((mutant) => isAll || selected.includes(mutant.name))) {
   test(`a run with limits detects ${name}`, async (t) => {

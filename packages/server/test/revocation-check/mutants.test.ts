@@ -10,6 +10,7 @@ import { PostgresServer } from '../../test-kit/postgres/server.ts';
 import { faults } from './faults.ts';
 import { applyEdits, runMutant, serverOptions } from './mutant-run.ts';
 import { mutants } from './mutants.ts';
+import { findUndeclaredNames } from './undeclared-names.ts';
 
 const source = new URL('../../src/', import.meta.url);
 /**
@@ -52,6 +53,13 @@ for (const { name, edits } of mutants) {
     }
   });
 }
+
+test('the edits of a broken build use only declared names', () => {
+  assert.deepEqual(findUndeclaredNames(mutants), []);
+  const replace = 'results[undeclared] = result;';
+  const broken = { file: 'modules/verification/verify.ts', find: 'results[index] = result;', replace };
+  assert.equal(findUndeclaredNames([{ edits: [broken] }]).length, 1);
+});
 
 for (const name of selected) {
   test(`the revocation check detects ${name}`, async () => {

@@ -287,7 +287,7 @@ export const mutants: readonly Mutant[] = [
       {
         file: 'modules/verification/verify.ts',
         find: `results[index] = result;`,
-        replace: `results[(index + 1) % texts.length] = result;`,
+        replace: `results[(index + 1) % questions.length] = result;`,
       },
     ],
     faults: [],
