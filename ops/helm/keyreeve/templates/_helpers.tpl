@@ -24,9 +24,6 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- if and $isPostgres (not .Values.database.urlSecret.name) -}}
 {{- fail "database.kind postgres requires database.urlSecret.name" -}}
 {{- end -}}
-{{- if and (not $isPostgres) .Values.deletionJournal.existingClaim -}}
-{{- fail "deletionJournal.existingClaim is for postgres; with sqlite, the journal is on the volume of the database" -}}
-{{- end -}}
 {{- if not .Values.trustedProxies -}}
 {{- fail "trustedProxies is required: the IP addresses or networks from which the ingress connects" -}}
 {{- end -}}

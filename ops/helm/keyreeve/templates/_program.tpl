@@ -1,4 +1,4 @@
-{{/* What the pods and the job of the backups share. First: the rights of a pod. */}}
+{{/* Shared by the pods and the backup job. First, the service account and the security context. */}}
 {{- define "keyreeve.podSecurity" -}}
 serviceAccountName: {{ include "keyreeve.serviceAccountName" . }}
 automountServiceAccountToken: false
@@ -17,6 +17,10 @@ securityContext:
   fsGroupChangePolicy: OnRootMismatch
   seccompProfile:
     type: RuntimeDefault
+  {{- with .Values.seLinuxOptions }}
+  seLinuxOptions:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
 {{- end -}}
 
 {{/* The image of a container, its rights and its settings. */}}
@@ -51,7 +55,7 @@ env:
   {{- end }}
 {{- end -}}
 
-{{/* What the program reads and writes. */}}
+{{/* The volume mounts of the container. */}}
 {{- define "keyreeve.mounts" -}}
 {{- $isPostgres := eq .Values.database.kind "postgres" -}}
 - name: secrets
@@ -62,7 +66,8 @@ env:
 {{- if not $isPostgres }}
 - name: data
   mountPath: /data
-{{- else if .Values.deletionJournal.existingClaim }}
+{{- end }}
+{{- if .Values.deletionJournal.existingClaim }}
 - name: deletions
   mountPath: /deletions
 {{- end }}
@@ -85,7 +90,8 @@ env:
 - name: data
   persistentVolumeClaim:
     claimName: {{ .Values.database.storage.existingClaim | default (include "keyreeve.name" .) }}
-{{- else if .Values.deletionJournal.existingClaim }}
+{{- end }}
+{{- if .Values.deletionJournal.existingClaim }}
 - name: deletions
   persistentVolumeClaim:
     claimName: {{ .Values.deletionJournal.existingClaim }}

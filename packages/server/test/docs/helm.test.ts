@@ -77,7 +77,11 @@ const everything: Values = {
 };
 const cases: Readonly<Record<string, Values>> = {
   'SQLite with the smallest values': required,
-  'SQLite with backups': { ...required, backup: { existingClaim: 'backups' } },
+  'SQLite with backups and a volume for the deletion journal': {
+    ...required,
+    backup: { existingClaim: 'backups' },
+    deletionJournal: { existingClaim: 'deletions' },
+  },
   'SQLite on a claim that exists, without a policy': {
     ...required,
     database: { kind: 'sqlite', storage: { existingClaim: 'mine' } },
@@ -287,10 +291,6 @@ suite('the Helm chart', { skip }, () => {
       values: { ...required, database: { kind: 'postgres' } },
       message: /requires database\.urlSecret\.name/,
     },
-    'a journal claim with SQLite': {
-      values: { ...required, deletionJournal: { existingClaim: 'x' } },
-      message: /deletionJournal\.existingClaim is for postgres/,
-    },
     'a secret in the settings': {
       values: { ...required, settings: { KEYREEVE_MASTER_KEY: 'x' } },
       message: /invalid propertyName/,
@@ -324,7 +324,7 @@ suite('the Helm chart', { skip }, () => {
   });
 
   for (const [kind, values] of Object.entries({ sqlite: required, postgres: everything })) {
-    test(`the job of the backups has the image, the settings, the rights and the volumes of the pods: ${kind}`, () => {
+    test(`the backup job has the image, the settings, the rights and the volumes of the pods: ${kind}`, () => {
       const manifests = manifestsOf({ ...values, backup: { existingClaim: 'backups', keep: 7 } });
       const { metadata, spec } = manifests.find((manifest) => manifest.kind === 'CronJob')!;
       assert.equal(metadata.name, 'release-keyreeve-backup');
@@ -348,9 +348,17 @@ suite('the Helm chart', { skip }, () => {
     });
   }
 
+  test('the name of the backup job has the length that Kubernetes permits', () => {
+    const values = { ...required, backup: { existingClaim: 'backups' } };
+    const args = ['template', `keyreeve-${'a'.repeat(44)}`, chart, '--values', '-'];
+    const { stdout } = spawnSync('helm', args, { encoding: 'utf8', input: JSON.stringify(values) });
+    const job = parse(stdout).find(({ kind }) => kind === 'CronJob');
+    assert.ok(job && job.metadata.name.length <= 52, 'the name is short enough');
+  });
+
   test('without a claim for the backups there is no job, and the notes say so', () => {
     assert.ok(!kinds(manifestsOf(required)).includes('CronJob'));
-    const none = /makes no backups: set backup\.existingClaim/;
+    const none = /No backups are made: set backup\.existingClaim/;
     assert.match(notesOf(required), none);
     assert.doesNotMatch(notesOf({ ...required, backup: { existingClaim: 'backups' } }), none);
   });

@@ -61,8 +61,8 @@ export function SignInPage() {
   });
   const usePasskey = useAction(async (chosen?: PasskeyResponse) => {
     signIn.clear();
-    // The server accepts the credentials only with a response to the options that it sent for them.
-    const { credentials, options } = second.value ?? {};
+    // A suggested passkey signs in alone: the server accepts the credentials only with a response to the options sent for them.
+    const { credentials, options } = (chosen ? undefined : second.value) ?? {};
     const passkey = chosen ?? (await askForPasskey(options));
     enter(await send('POST /console/session/passkey', { body: { ...credentials, passkey } }));
   });
@@ -164,7 +164,7 @@ export function OriginNotice() {
 interface PasskeyButtonProps {
   readonly action: PasskeyAction;
   readonly kind?: 'primary' | 'plain';
-  /** While the password or code is checked: its response changes what a passkey is needed for. */
+  /** While the password or code is checked: the response decides whether a passkey is the first or the second factor. */
   readonly isBlocked: boolean;
   readonly onStart?: () => void;
 }
