@@ -50,6 +50,8 @@ const listed: Readonly<Record<string, readonly (readonly [start: string, reason:
     ['kubectl patch secret', cluster],
     ['kubectl create job', cluster],
     ['kubectl create job', cluster],
+    ['kubectl scale', cluster],
+    ['file=/backups', cluster],
   ],
   'backup.md': [
     ['npx keyreeve backup --to backups/', run],

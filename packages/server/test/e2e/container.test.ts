@@ -1,7 +1,7 @@
 /** The image of the Dockerfile, built and run as a careful orchestrator does. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { chmodSync, chownSync, globSync, lstatSync, mkdirSync, readdirSync } from 'node:fs';
+import { chmodSync, chownSync, globSync, lstatSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { newTempFolder, type TempFolder } from '../../test-kit/temp-folder.ts';
@@ -19,6 +19,7 @@ const environment = {
   KEYREEVE_MASTER_KEY_FILE: '/run/keyreeve/master-key',
   KEYREEVE_PORT: '0',
   KEYREEVE_ADMIN_PORT: '0',
+  KEYREEVE_DELETION_JOURNAL: '/deletions',
 };
 
 suite('the image of the Dockerfile', { skip }, () => {
@@ -37,18 +38,20 @@ suite('the image of the Dockerfile', { skip }, () => {
 
   /** Volumes that the user can write to, and the master key in a Secret of Kubernetes. */
   function mountsOf(name: string): Mount[] {
-    const [data, backups, secrets] = ['data', 'backups', 'secrets'].map((volume) => join(folder.path, name, volume));
-    for (const path of [data!, backups!, secrets!]) {
+    const newVolume = (volume: string): string => {
+      const path = join(folder.path, name, volume);
       mkdirSync(path, { recursive: true });
       chmodSync(path, 0o755);
-    }
-    for (const path of [data!, backups!]) chownSync(path, outside(user), outside(user));
-    writeSecretVolume(secrets!, 'master-key', randomBytes(32).toString('base64url'), user);
-    return [
-      { source: data!, destination: '/data', isWritable: true },
-      { source: backups!, destination: '/backups', isWritable: true },
-      { source: secrets!, destination: '/run/keyreeve' },
-    ];
+      return path;
+    };
+    const writable = ['data', 'deletions', 'backups'].map((volume): Mount => {
+      const source = newVolume(volume);
+      chownSync(source, outside(user), outside(user));
+      return { source, destination: `/${volume}`, isWritable: true };
+    });
+    const secrets = newVolume('secrets');
+    writeSecretVolume(secrets, 'master-key', randomBytes(32).toString('base64url'), user);
+    return [...writable, { source: secrets, destination: '/run/keyreeve' }];
   }
 
   test('is built without privileges on the machine', () => {
@@ -89,7 +92,13 @@ suite('the image of the Dockerfile', { skip }, () => {
     const signedIn = await program.call('POST', '/auth/token', basic(email, goodPassword));
     const { accessToken } = signedIn.json as { accessToken: string };
     const { id, key } = await program.createKey(accessToken);
+    const kept = await program.createKey(accessToken, 'kept');
     assert.equal((await program.call('GET', '/auth/forward', bearer(key))).status, 200);
+
+    const backup = ['backup', '--to', '/backups', '--keep', '30'];
+    const inside = await container.exec(['node', launcher, ...backup]);
+    assert.equal(inside.status, 0, inside.stderr);
+    const [beforeDeletion] = readdirSync(join(folder.path, 'restricted', 'backups'));
     assert.equal((await program.call('DELETE', `/auth/api-keys/${id}`, bearer(accessToken))).status, 200);
     assert.equal((await program.call('GET', '/auth/forward', bearer(key))).status, 401);
 
@@ -105,9 +114,6 @@ suite('the image of the Dockerfile', { skip }, () => {
       assert.match(stderr, /Read-only file system|Permission denied/, path);
     }
 
-    const backup = ['backup', '--to', '/backups', '--keep', '30'];
-    const inside = await container.exec(['node', launcher, ...backup]);
-    assert.equal(inside.status, 0, inside.stderr);
     // As the chart's job, which has the volumes of the pod.
     await using job = image.start(mounts, environment, backup);
     assert.equal((await job.program.exited()).status, 0, job.program.stderr);
@@ -115,5 +121,16 @@ suite('the image of the Dockerfile', { skip }, () => {
 
     assert.equal((await program.stop()).status, 0);
     assert.match(program.stdout, /"event":"stopped","isDrained":true/);
+
+    // The volume of the database is lost. The deletion journal is on another one.
+    const data = join(folder.path, 'restricted', 'data');
+    for (const name of readdirSync(data)) rmSync(join(data, name), { recursive: true });
+    const from = ['--from', `/backups/${beforeDeletion}`, '--replace', '--yes'];
+    await using restore = image.start(mounts, environment, ['restore', ...from]);
+    assert.equal((await restore.program.exited()).status, 0, restore.program.stderr);
+    await using again = image.start(mounts, environment);
+    await again.program.waitForRecord('listening');
+    assert.equal((await again.program.call('GET', '/auth/forward', bearer(key))).status, 401);
+    assert.equal((await again.program.call('GET', '/auth/forward', bearer(kept.key))).status, 200);
   });
 });
