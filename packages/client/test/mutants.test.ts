@@ -20,13 +20,14 @@ function runTests(copy: string): Promise<{ status: unknown; report: string }> {
   });
 }
 
-suite('the tests of the rules', { concurrency: atOnce }, () => {
-  test('pass with the library itself', async () => {
-    using folder = newTempFolder();
-    const { status, report } = await runTests(makeCopy(folder.path, []));
-    assert.equal(status, 0, report);
-  });
+// Alone: beside three other runs on a busy machine, it would exceed the deadline of the library.
+test('the tests of the rules pass with the library itself', async () => {
+  using folder = newTempFolder();
+  const { status, report } = await runTests(makeCopy(folder.path, []));
+  assert.equal(status, 0, report);
+});
 
+suite('the tests of the rules', { concurrency: atOnce }, () => {
   for (const { name, edits } of ruleMutants)
     test(`detect: ${name}`, async () => {
       using folder = newTempFolder();
