@@ -6,9 +6,39 @@ import (
 	"fmt"
 	"net/http/httptest"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 )
+
+func numbersTo(count int) []string {
+	names := make([]string, count)
+	for index := range names {
+		names[index] = strconv.Itoa(index)
+	}
+	return names
+}
+
+func questionsOf(t *testing.T, names []string) []question {
+	t.Helper()
+	asked := make([]question, len(names))
+	for index, name := range names {
+		each, err := questionOf(name, Options{})
+		equal(t, err, nil)
+		asked[index] = each
+	}
+	return asked
+}
+
+// join asks in this order without goroutines, so that many questions wait long before the deadline, also on a busy machine.
+func join(client *Client, asked []question) []waiter {
+	callers := make([]waiter, len(asked))
+	for index, each := range asked {
+		callers[index] = make(waiter, 1)
+		client.sender.join(each, callers[index])
+	}
+	return callers
+}
 
 func TestRule8OnlyTheLengthRefusesATextLocally(t *testing.T) {
 	service := newTestService(t, (*testRequest).accept)

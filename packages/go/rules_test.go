@@ -301,13 +301,12 @@ func testDeadline(t *testing.T, answer func(*testRequest)) {
 func TestRule6AtMost2BatchesOf256QuestionsAreInFlight(t *testing.T) {
 	service := newTestService(t, never)
 	client := newTestClient(t, service)
+	names := numbersTo(300)
+	asked := questionsOf(t, names)
 	fill(t, client, service, Options{})
-	names := make([]string, 300)
-	for index := range names {
-		names[index] = strconv.Itoa(index)
-	}
-	started := queue(t, client, Options{}, names...)
-	equal(t, len(service.all(t, 2)), 2)
+	started := join(client, asked)
+	time.Sleep(50 * time.Millisecond)
+	equal(t, []int{len(service.all(t, 2)), waiting(client)}, []int{2, 300})
 	service.all(t, 2)[0].accept()
 	third := service.all(t, 3)[2]
 	equal(t, third.credentials(), names[:256])
@@ -325,13 +324,14 @@ func TestRule6AtMost2BatchesOf256QuestionsAreInFlight(t *testing.T) {
 func TestRule6ABatchFitsTheBoundOfTheService(t *testing.T) {
 	service := newTestService(t, never)
 	client := newTestClient(t, service)
-	fill(t, client, service, Options{})
 	names := make([]string, 256)
 	for index := range names {
 		// A control character takes six bytes in JSON.
 		names[index] = strings.Repeat("\x01", 1_000) + strconv.Itoa(1_000+index)
 	}
-	queue(t, client, Options{}, names...)
+	asked := questionsOf(t, names)
+	fill(t, client, service, Options{})
+	join(client, asked)
 	service.all(t, 2)[0].accept()
 	third := service.all(t, 3)[2]
 	equal(t, []bool{third.size <= 1_000_100, len(third.questions) < 256}, []bool{true, true})
@@ -340,13 +340,12 @@ func TestRule6ABatchFitsTheBoundOfTheService(t *testing.T) {
 func TestRule6When10000QuestionsWaitOneMoreIsRefusedAtOnce(t *testing.T) {
 	service := newTestService(t, never)
 	client := newTestClient(t, service)
+	asked := questionsOf(t, numbersTo(10_000))
 	fill(t, client, service, Options{})
-	entries := make([]*entry, 10_000)
+	entries := make([]*entry, len(asked))
 	caller := make(waiter, 1)
-	for number := range entries {
-		asked, err := questionOf(strconv.Itoa(number), Options{})
-		equal(t, err, nil)
-		entries[number] = client.sender.join(asked, caller)
+	for number, each := range asked {
+		entries[number] = client.sender.join(each, caller)
 	}
 	_, err := client.Verify(context.Background(), "one more", Options{})
 	assertUnavailable(t, err, "10000 verifications wait already")
