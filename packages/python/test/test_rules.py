@@ -10,6 +10,7 @@ import unittest
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
+from unittest import mock
 
 from service import Request, Service, accepted
 
@@ -45,6 +46,10 @@ class Rules(unittest.TestCase):
     def setUp(self) -> None:
         self.pool = ThreadPoolExecutor(400)
         self.addCleanup(self.pool.shutdown, wait=False)
+        # On a busy machine, the steps of a test can take longer than the deadline of the library.
+        patience = mock.patch.object(_batch_sender, "DEADLINE_SECONDS", 20.0)
+        patience.start()
+        self.addCleanup(patience.stop)
 
     def client(self, service: Service) -> Keyreeve:
         client = Keyreeve(service.url, KEY)
@@ -100,11 +105,9 @@ class Rules(unittest.TestCase):
                 task.cancel()
                 await asyncio.gather(task, return_exceptions=True)
 
-            started = time.monotonic()
             asyncio.run(leave())
+            # Not at its deadline, which is later than the end of this wait.
             until(lambda: client._sender._idle_threads == client._sender._threads)
-            # Later, the request would have ended at its deadline.
-            self.assertLess(time.monotonic() - started, 3)
             # The connection ended with the task, so the next question gets another one.
             later = self.pool.submit(client.verify, "later")
             request = service.wait_for(2)[1]
@@ -184,6 +187,7 @@ class Rules(unittest.TestCase):
             self.assertEqual(account(client.verify("two")), "two")
             self.assertEqual([request.number for request in service.requests], [1, 2])
 
+    @mock.patch.object(_batch_sender, "DEADLINE_SECONDS", _batch_sender.DEADLINE_SECONDS)
     def test_rule_5_a_verification_takes_3_s_at_most(self) -> None:
         def drip(request: Request) -> None:
             request.send(b"HTTP/1.1 200 OK\r\n")
