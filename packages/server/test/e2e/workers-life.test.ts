@@ -24,6 +24,8 @@ import { noTerminal, Terminal } from './terminal.ts';
 const two = { KEYREEVE_WORKERS: '2' };
 /** Half of it is left for the requests, and a quarter for the last connections, also on a busy machine. */
 const drainSeconds = 12;
+/** Of the attempts to replace a worker: five starts, with delays between them. */
+const attemptsMsMax = 180_000;
 const events = (program: Program): unknown[] => program.records().map(({ event }) => event);
 
 test('in an empty folder the supervisor creates the data once, and logs one record when all workers listen', async () => {
@@ -167,7 +169,7 @@ test('if a worker cannot be replaced, the service ends with its status after a f
   );
   assert.equal((await survivor.call('GET', '/health/ready')).status, 200);
   survivor[Symbol.dispose]();
-  const { status, stderr } = await program.exited();
+  const { status, stderr } = await program.exited(attemptsMsMax);
   assert.equal(status, 78);
   assert.ok(stderr.includes(`its master key ${keyFile} is missing`), stderr);
   assert.deepEqual(
