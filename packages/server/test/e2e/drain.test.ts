@@ -88,9 +88,11 @@ test('a second SIGTERM ends it immediately, with status 1', async () => {
 
 test('simultaneous signals, as from a process group and a launcher, count once', async () => {
   await using program = await newProgram({ KEYREEVE_DRAIN_SECONDS: '2' });
-  // Different signals, because the system merges equal pending ones.
+  // Different signals, because the system merges equal pending ones. The stopped process receives both when it continues.
+  program.signal('SIGSTOP');
   program.signal('SIGTERM');
   program.signal('SIGINT');
+  program.signal('SIGCONT');
   const { status } = await program.exited();
   assert.deepEqual([status, isDrained(program)], [0, [true]]);
 });
