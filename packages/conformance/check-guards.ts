@@ -32,8 +32,9 @@ export async function checkReplayedCases(program: LibraryProgram, framework: str
     await using server = await startReplay(row.answer, (answer, url) => fillIn(answer, { ...replayedTexts, url }));
     const guard = { framework, url: server.url, serviceKey, options: row.guard ?? {} };
     const { request, question, expect } = fillIn(row, replayedTexts);
+    const url = await program.startGuard(guard);
     const started = performance.now();
-    const response = await send(await program.startGuard(guard), request);
+    const response = await send(url, request);
     const seconds = (performance.now() - started) / 1_000;
     assertResponse(response, expect, request.method);
     const [min, max] = expect.seconds ?? [0, Infinity];
@@ -117,7 +118,7 @@ async function send(
     ...headers.map(([name, value]) => `${name}: ${value}`),
   ];
   const socket = connect(Number(port), hostname);
-  socket.setTimeout(15_000, () => socket.destroy(new Error('the application does not answer')));
+  socket.setTimeout(60_000, () => socket.destroy(new Error('the application does not answer')));
   socket.write(Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'));
   const parts: Buffer[] = [];
   for await (const part of socket) parts.push(part as Buffer);
