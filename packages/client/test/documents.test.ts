@@ -13,7 +13,7 @@ import { hasCurl } from '../../server/test/docs/curl-program.ts';
 import { outputsOf, readPage, shellBlocks } from '../../server/test/docs/shell-blocks.ts';
 import { bearer, goodPassword, newProgram, type Key, type Program } from '../../server/test/e2e/program.ts';
 
-const waitMsMax = 20_000;
+const waitMsMax = 120_000;
 
 /** The last block of JavaScript below each heading, by the heading. */
 function scriptsOf(page: string): Record<string, string> {

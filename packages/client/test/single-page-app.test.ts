@@ -19,7 +19,7 @@ import { readPage } from '../../server/test/docs/shell-blocks.ts';
 import { openBrowser } from '../../server/test/e2e/browser.ts';
 import { bearer, goodPassword, newProgram, type Program } from '../../server/test/e2e/program.ts';
 
-const waitMsMax = 20_000;
+const waitMsMax = 120_000;
 const email = 'you@example.com';
 
 /** Of the page: the name of each file, and its block. */

@@ -29,7 +29,7 @@ export interface Ended {
   readonly output: string;
 }
 
-/** Runs a command, at most 5 minutes. @param more environment variables */
+/** Runs a command, at most 10 minutes. @param more environment variables */
 export const run = (
   command: string,
   args: readonly string[],
@@ -37,7 +37,7 @@ export const run = (
   more: Readonly<Record<string, string>> = {},
 ): Promise<Ended> =>
   new Promise((resolve) => {
-    const options = { cwd, env: { ...goEnvironment, ...more }, timeout: 300_000, maxBuffer: 2 ** 24 };
+    const options = { cwd, env: { ...goEnvironment, ...more }, timeout: 600_000, maxBuffer: 2 ** 24 };
     const child = execFile(command, args, options, (_, stdout, stderr) =>
       resolve({ status: child.exitCode, output: stdout + stderr }),
     );

@@ -24,10 +24,10 @@ export interface Ended {
   readonly output: string;
 }
 
-/** Runs a command of Python in the folder of the package, at most 3 minutes. */
+/** Runs a command of Python in the folder of the package, at most 10 minutes. */
 export const runPython = (args: readonly string[], environment: Readonly<Record<string, string>>): Promise<Ended> =>
   new Promise((resolve) => {
-    const options = { cwd: packageFolder, env: { ...process.env, ...environment }, timeout: 180_000 };
+    const options = { cwd: packageFolder, env: { ...process.env, ...environment }, timeout: 600_000 };
     const child = execFile(python, args, options, (_, stdout, stderr) =>
       resolve({ status: child.exitCode, output: stdout + stderr }),
     );

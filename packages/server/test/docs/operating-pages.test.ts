@@ -61,7 +61,7 @@ function runBlock(text: string, { folder, environment, replaced = {} }: Shell): 
     cwd: folder,
     env: environment,
     encoding: 'utf8',
-    timeout: 120_000,
+    timeout: 600_000,
   });
   assert.equal(status, 0, `${script}\n${stdout}${stderr}`);
   return stdout;

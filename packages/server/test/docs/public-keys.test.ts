@@ -51,7 +51,7 @@ for (const [name, command, language, file, alg] of clients)
     writeFileSync(privateKey, pair.privateKey.export({ format: 'pem', type: 'pkcs8' }));
     writeFileSync(join(folder.path, file), program(language));
     const env = { PATH: process.env['PATH'], BASE_URL: app.url, KEY_ID: String(keyId), PRIVATE_KEY: privateKey };
-    const { stdout } = await run(command, [join(folder.path, file)], { env, timeout: 60_000 });
+    const { stdout } = await run(command, [join(folder.path, file)], { env, timeout: 300_000 });
     assert.match(stdout, /^krvt_[0-9A-Za-z]{49}\n$/);
     assert.equal((await app.call('GET', '/auth/forward', { headers: bearer(stdout.trim()) })).status, 200);
   });

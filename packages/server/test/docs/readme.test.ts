@@ -49,7 +49,7 @@ async function paste(shell: string, environment: Readonly<Record<string, string>
     execFile(
       shell,
       ['-eu', '-c', script],
-      { cwd: root, env: environment, timeout: 120_000 },
+      { cwd: root, env: environment, timeout: 600_000 },
       (error, stdout, stderr) => {
         if (error) reject(new Error(`${error.message}\n${stdout}\n${stderr}`));
         else resolve(stdout.split(separator));

@@ -27,7 +27,7 @@ curl() { command curl "$@"; printf '\\n'; }\n`;
   const { stdout } = await promisify(execFile)(
     '/bin/sh',
     ['-eu', '-c', script.replaceAll('http://127.0.0.1:8787', program.url)],
-    { cwd: root, env: environmentFor(program.folder), timeout: 180_000 },
+    { cwd: root, env: environmentFor(program.folder), timeout: 600_000 },
   );
   return stdout.split(separator).slice(1);
 }
