@@ -98,7 +98,8 @@ test('the tutorial of FastAPI works as it stands, and prints what it shows', { s
   await using program = await newProgram();
   const port = String(await freePort());
   // The packages are installed, and the next block may not run before the service has started.
-  const uvicorn = `PYTHONPATH='${packageFolder}src' '${python}' -m uvicorn --app-dir '${folder.path}'`;
+  const variables = `PYTHONDONTWRITEBYTECODE=1 PYTHONPATH='${packageFolder}src'`;
+  const uvicorn = `${variables} '${python}' -m uvicorn --app-dir '${folder.path}'`;
   const [, start = '', ...others] = shellBlocks(page).map((block) => block.replaceAll('8000', port));
   const started = `trap "kill $!" EXIT\nuntil command curl -s -o /dev/null 'http://127.0.0.1:${port}/'; do sleep 0.1; done\n`;
   const startBlock = start.replace('uvicorn', `${uvicorn} --log-level error`) + started;
