@@ -21,7 +21,7 @@ interface Visit {
 async function open(browser: Browser, link: string): Promise<Visit> {
   const context = await browser.newContext();
   const page = await context.newPage();
-  page.setDefaultTimeout(60_000);
+  page.setDefaultTimeout(120_000);
   const [requests, messages]: [string[], string[]] = [[], []];
   page.on('request', (request) => requests.push(`${request.method()} ${request.url()}`));
   page.on('console', (message) => {
