@@ -14,6 +14,7 @@ import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { testRootKeys, type TestDb } from '../../../../test-kit/new-db.ts';
 import { keys, now, operator } from '../../../../test-kit/rows.ts';
 import { onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
+import { until } from '../../../../test-kit/until.ts';
 
 const [first, second, third] = [Buffer.alloc(32, 7), Buffer.alloc(32, 2), Buffer.alloc(32, 3)];
 const [firstId, secondId, thirdId] = [first, second, third].map((key) => masterKeyIdOf(key)) as [
@@ -234,6 +235,12 @@ onEachDatabase('the files of the database contain no removed wrapping', async ({
   assert.equal(await isInDatabaseFiles(db, firstWrapping), false);
 });
 
+const countReaders = sql<{ count: number }>('test_count_readers', {
+  sqlite: 'select 0 as count',
+  postgres: `select count(*) as count from pg_stat_activity
+    where datname = current_database() and backend_xmin is not null and pid <> pg_backend_pid()`,
+});
+
 onEachDatabase('a wrapping that another transaction still reads is not reported as erased', async ({ db, connect }) => {
   await initialise(db);
   await start(db, first, second);
@@ -254,6 +261,8 @@ onEachDatabase('a wrapping that another transaction still reads is not reported 
     ended.resolve();
     await reading;
   }
+  // The server ends the transaction after the client has closed its connection.
+  await until('no other transaction reads', 60_000, async () => (await db.get(countReaders))?.count === 0);
   assert.deepEqual(await finish(db, second), { removedId: undefined, isErased: true });
   assert.equal(await isInDatabaseFiles(db, firstWrapping), false);
 });
