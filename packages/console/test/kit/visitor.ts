@@ -3,7 +3,7 @@
  * messages of the browser, violations of the content security policy, requests to other origins, tokens in responses.
  */
 import assert from 'node:assert/strict';
-import type { Browser, BrowserContext, ConsoleMessage, Locator, Page, Request, Response } from 'playwright-core';
+import type { Browser, BrowserContext, ConsoleMessage, Frame, Locator, Page, Request, Response } from 'playwright-core';
 import type { Protocol } from '../../../server/test-kit/virtual-authenticator.ts';
 import { isWithin, within } from './within.ts';
 
@@ -29,7 +29,7 @@ const tokenPattern = /\beyJ[\w-]{10,}\.[\w-]+\.[\w-]+|\bkrvr_\w+/;
 interface Body {
   readonly url: string;
   readonly page: Page | undefined;
-  /** How many documents the page had requested at the time of the response. */
+  /** How many documents the page had loaded at the time of the request. */
   readonly documents: number;
   readonly searched: Promise<void>;
 }
@@ -43,8 +43,12 @@ export class Visitor implements AsyncDisposable {
   /** What must not happen, and messages that a test expects. */
   readonly faults: string[] = [];
   readonly #bodies: Body[] = [];
-  /** By page: how many documents it has requested. */
+  /** By page: how many documents it has loaded. */
   readonly #documents = new Map<Page, number>();
+  /** Pages that have requested a document, and still show the one before it. */
+  readonly #leaving = new Set<Page>();
+  /** By request: how many documents its page had loaded. */
+  readonly #origins = new WeakMap<Request, number>();
   readonly #expected: RegExp[] = [];
 
   private constructor(context: BrowserContext, page: Page, origin: string) {
@@ -132,6 +136,7 @@ export class Visitor implements AsyncDisposable {
     this.context.on('weberror', (error) => void this.faults.push(`error: ${error.error().stack}`));
     this.context.on('request', (request: Request) => this.#onRequest(request));
     this.context.on('response', (response: Response) => this.#onResponse(response));
+    this.context.on('framenavigated', (frame: Frame) => this.#onNavigated(frame));
   }
 
   #onRequest(request: Request): void {
@@ -139,7 +144,15 @@ export class Visitor implements AsyncDisposable {
     if (origin !== this.origin || protocol === 'blob:') this.faults.push(`foreign request: ${request.url()}`);
     if (!pathname.startsWith('/console/assets/')) this.requests.push(`${request.method()} ${pathname}`);
     const page = pageOf(request);
-    if (page && request.isNavigationRequest()) this.#documents.set(page, this.#documentsOf(page) + 1);
+    this.#origins.set(request, this.#documentsOf(page));
+    if (page && request.isNavigationRequest() && request.frame() === page.mainFrame()) this.#leaving.add(page);
+  }
+
+  /** Also called when a script changes the URL of a document. */
+  #onNavigated(frame: Frame): void {
+    const page = frame.page();
+    if (frame === page.mainFrame() && this.#leaving.delete(page))
+      this.#documents.set(page, this.#documentsOf(page) + 1);
   }
 
   #documentsOf(page: Page | undefined): number {
@@ -148,11 +161,13 @@ export class Visitor implements AsyncDisposable {
 
   #onResponse(response: Response): void {
     if (!/json/.test(response.headers()['content-type'] ?? '')) return;
-    const page = pageOf(response.request());
+    const request = response.request();
+    const page = pageOf(request);
     this.#bodies.push({
       url: response.url(),
       page,
-      documents: this.#documentsOf(page),
+      // Not those of this moment: the response may arrive after the page has requested the next document.
+      documents: this.#origins.get(request) ?? this.#documentsOf(page),
       searched: this.#search(response),
     });
   }
