@@ -9,7 +9,7 @@ import { consoleTests, signInByCookie, type ConsoleSite } from './kit/console-si
 import { hostileTexts } from './kit/seed.ts';
 
 const test = consoleTests({ environment: { KEYREEVE_WEBHOOK_TARGETS: '127.0.0.0/8' } });
-const waitMsMax = 30_000;
+const waitMsMax = 120_000;
 
 async function openWebhook(site: ConsoleSite, id: string) {
   const email = `root.${crypto.randomUUID().slice(0, 8)}@example.com`;

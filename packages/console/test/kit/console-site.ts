@@ -76,10 +76,10 @@ interface ConsoleTestOptions extends InstallationOptions {
 export type ConsoleTest = (guarantee: string, prove: Prove, options?: ConsoleTestOptions) => void;
 
 /** Bounds a test on a busy machine. */
-const testMsMax = 300_000;
+const testMsMax = 900_000;
 /** Less than testMsMax, so that a test that hangs fails with the reports of its browsers. */
-const proveMsMax = 240_000;
-const closeMsMax = 30_000;
+const proveMsMax = 600_000;
+const closeMsMax = 120_000;
 
 /** Call once in a file. @param shared options of the service that the tests share */
 export function consoleTests(shared: InstallationOptions = {}): ConsoleTest {

@@ -5,7 +5,7 @@ import { until } from '../../../server/test-kit/until.ts';
 
 /** A page with more stops than this has a fault, such as a focus that returns to the start. */
 const stopsMax = 80;
-const focusMsMax = 5_000;
+const focusMsMax = 60_000;
 
 /** Facts of the focused element. In a string, because tests are compiled without the types of a browser. */
 const inspect = `(() => {

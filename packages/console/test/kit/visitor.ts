@@ -7,8 +7,10 @@ import type { Browser, BrowserContext, ConsoleMessage, Frame, Locator, Page, Req
 import type { Protocol } from '../../../server/test-kit/virtual-authenticator.ts';
 import { isWithin, within } from './within.ts';
 
-/** Bounds one step in the browser. */
-const stepMsMax = 30_000;
+/** Bounds one step in the browser. It only stands for a hang: on a busy machine, a step takes many seconds. */
+const stepMsMax = 120_000;
+/** Bounds the wait for a body whose page has been left: most of them never end. */
+const leftBodyMsMax = 30_000;
 
 export interface VisitorOptions {
   /** BCP 47. */
@@ -180,8 +182,9 @@ export class Visitor implements AsyncDisposable {
 
   /** If a test leaves the page before a body ends, Playwright waits for the end of the body without a time limit. */
   async #wait({ url, page, documents, searched }: Body): Promise<void> {
-    if (await isWithin(stepMsMax, searched)) return;
-    if (documents === this.#documentsOf(page)) this.faults.push(`no end of the response of ${url}`);
+    const isLeft = (): boolean => documents !== this.#documentsOf(page);
+    if (await isWithin(isLeft() ? leftBodyMsMax : stepMsMax, searched)) return;
+    if (!isLeft()) this.faults.push(`no end of the response of ${url}`);
   }
 }
 
