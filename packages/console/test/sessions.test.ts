@@ -1,5 +1,7 @@
 /** The session of a person: sign-in, its end here and elsewhere, and the confirmation of the password. */
 import assert from 'node:assert/strict';
+import type { Page } from 'playwright-core';
+import { codeAt, newEnrolledAccount, wrongCode } from '../../server/test-kit/authenticator.ts';
 import type { TestApp } from '../../server/test-kit/new-app.ts';
 import { goodPassword, operator } from '../../server/test-kit/new-app.ts';
 import { consoleTests, type ConsoleSite } from './kit/console-site.ts';
@@ -59,6 +61,53 @@ test('a sign-in in one tab shows the page in the other tab', async (site) => {
   await visitor.goto('/console/keys', tab);
   await signIn(tab, email);
   await heading(visitor, 'Security');
+});
+
+/** Holds the requests of the session with the method. @returns `begun` once there is one, and a function that lets them continue */
+async function holdSession(page: Page, method: string): Promise<{ begun: Promise<void>; release: () => void }> {
+  const [begun, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  await page.route('/console/session', async (route) => {
+    if (route.request().method() !== method) return route.continue();
+    // What the server says now.
+    const response = await route.fetch();
+    begun.resolve();
+    await released.promise;
+    await route.fulfill({ response });
+  });
+  return { begun: begun.promise, release: released.resolve };
+}
+
+test('while a second factor is checked, the page offers no other step', async (site) => {
+  const { account, secret } = await newEnrolledAccount(site.app);
+  const visitor = await site.open();
+  visitor.expectStatus(401);
+  const { page } = visitor;
+  const button = (name: string) => page.getByRole('button', { name, exact: true });
+  await visitor.goto('/console');
+  await signIn(page, account.email);
+  await heading(visitor, 'Second factor');
+  const submitHeld = async (field: string, code: string, links: readonly string[]): Promise<void> => {
+    const held = await holdSession(page, 'POST');
+    await page.getByLabel(field, { exact: true }).fill(code);
+    await button('Sign in').click();
+    await held.begun;
+    for (const link of links) {
+      assert.equal(await button(link).getAttribute('aria-disabled'), 'true', link);
+      // Playwright would wait until the button is enabled.
+      await button(link).dispatchEvent('click');
+    }
+    assert.equal(await page.getByLabel(field, { exact: true }).inputValue(), code);
+    held.release();
+    await page.unrouteAll({ behavior: 'wait' });
+  };
+  await submitHeld('One-time code', wrongCode(secret, site.app.clock.now()), ['Use a recovery code', 'Back']);
+  await page.getByText('The one-time code is wrong').waitFor();
+  await button('Use a recovery code').click();
+  await submitHeld('Recovery code', 'a wrong recovery code', ['Use a one-time code', 'Back']);
+  await page.getByText('The recovery code is wrong').waitFor();
+  await button('Use a one-time code').click();
+  await submitHeld('One-time code', codeAt(secret, site.app.clock.now()), ['Use a recovery code', 'Back']);
+  await heading(visitor, 'API keys');
 });
 
 /** What ends the session of an open page. */

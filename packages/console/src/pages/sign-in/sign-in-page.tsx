@@ -201,6 +201,8 @@ interface SecondFactorStepProps extends StepProps {
 
 function SecondFactorStep({ action, passkey, step, firstChoice, go }: SecondFactorStepProps) {
   const isRecovery = step === 'recovery';
+  // While a code is checked: the response signs in, or belongs to this step.
+  const link = { kind: 'link', isBlocked: action.isRunning } as const;
   const { title, intro } = text.signIn.steps[step];
   return (
     <Page key={step} title={title} intro={intro}>
@@ -217,16 +219,16 @@ function SecondFactorStep({ action, passkey, step, firstChoice, go }: SecondFact
       )}
       <div class="entrance-links">
         {!isRecovery && (
-          <Button kind="link" onClick={() => go('recovery')}>
+          <Button {...link} onClick={() => go('recovery')}>
             {text.signIn.toRecovery}
           </Button>
         )}
         {isRecovery && firstChoice !== 'recovery' && (
-          <Button kind="link" onClick={() => go(firstChoice)}>
+          <Button {...link} onClick={() => go(firstChoice)}>
             {firstChoice === 'code' ? text.signIn.toCode : text.signIn.withPasskey}
           </Button>
         )}
-        <Button kind="link" onClick={() => go('password')}>
+        <Button {...link} onClick={() => go('password')}>
           {text.signIn.back}
         </Button>
       </div>
