@@ -31,6 +31,8 @@ const channel = new BroadcastChannel('keyreeve-console');
 const warningMs = 120_000;
 const checkMs = 60_000;
 let checkedAt = 0;
+/** Counts sign-ins and ends of the session in this tab. */
+let changes = 0;
 
 /** Loads the settings and the session. @throws Problem if the server cannot be reached */
 export async function loadSession(): Promise<void> {
@@ -47,6 +49,7 @@ export async function loadSession(): Promise<void> {
 }
 
 export function setSession(view: SessionView): void {
+  changes++;
   session.value = view;
   setServerTime(view.now);
   endReason.value = undefined;
@@ -77,6 +80,7 @@ export async function staySignedIn(): Promise<void> {
 }
 
 function end(reason: typeof endReason.value): void {
+  changes++;
   if (session.value) endReason.value = reason;
   session.value = null;
   confirmation.value?.settle(false);
@@ -87,9 +91,12 @@ function endUnexpectedly(): void {
   if (view) end(endOf(view).at <= Date.now() + 1000 ? 'unused' : 'ended');
 }
 
-async function currentSession(): Promise<SessionView | null> {
+/** @returns undefined if the person signed in or out meanwhile: the response may be about the session before */
+async function currentSession(): Promise<SessionView | null | undefined> {
+  const before = changes;
   try {
     const view = await send('GET /console/session', { isBackground: true });
+    if (changes !== before) return undefined;
     if (view) setServerTime(view.now);
     return view;
   } finally {
@@ -133,7 +140,7 @@ function watchOutage(): (() => void) | undefined {
       const current = await currentSession();
       outage.value = undefined;
       recoveries.value++;
-      if (!current) endUnexpectedly();
+      if (current === null) endUnexpectedly();
     } catch {
       delayMs = Math.min(15_000, delayMs * 1.5);
       timer = setTimeout(() => void probe(), delayMs);
@@ -170,8 +177,8 @@ onFailure.handle = async (problem, isRetry) => {
   if (problem.code === 'console_session_required') {
     // Another tab may have confirmed the session, which replaced the cookie while this request was in progress.
     const current = isRetry ? null : await currentSession().catch(() => null);
-    if (current) return 'retry';
-    endUnexpectedly();
+    if (current === null) endUnexpectedly();
+    else if (session.peek()) return 'retry';
   }
   if (problem.code === 'reauth_required' && !isRetry && (await askToConfirm())) return 'retry';
   return 'fail';

@@ -77,6 +77,26 @@ async function holdSession(page: Page, method: string): Promise<{ begun: Promise
   return { begun: begun.promise, release: released.resolve };
 }
 
+test('a response about the session before a sign-in does not end the new session', async (site) => {
+  const { email } = await site.app.createAccount();
+  const visitor = await site.open();
+  const { page } = visitor;
+  await visitor.goto('/console/security');
+  const held = await holdSession(page, 'GET');
+  // As another tab that has signed in.
+  await page.evaluate(`new BroadcastChannel('keyreeve-console').postMessage('signed-in')`);
+  await held.begun;
+  await signIn(page, email);
+  await heading(visitor, 'Security');
+  await visitor.settle();
+  const answered = page.waitForResponse('/console/session');
+  held.release();
+  await (await answered).finished();
+  await page.getByRole('link', { name: 'API keys' }).first().click();
+  await heading(visitor, 'API keys');
+  await page.unrouteAll({ behavior: 'wait' });
+});
+
 test('while a second factor is checked, the page offers no other step', async (site) => {
   const { account, secret } = await newEnrolledAccount(site.app);
   const visitor = await site.open();
