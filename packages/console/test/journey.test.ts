@@ -18,6 +18,7 @@ test('the keyboard alone is enough to sign in, create, copy, rotate and delete a
   const button = (name: string) => page.getByRole('button', { name, exact: true });
   const inDialog = (name: string) => dialog.getByRole('button', { name, exact: true });
   const h1 = page.locator('h1');
+  await page.clock.install();
 
   await visitor.goto('/console');
   await keyboard.assertFocused(page.getByLabel('Email address'), 'the first field');
@@ -34,8 +35,11 @@ test('the keyboard alone is enough to sign in, create, copy, rotate and delete a
   await keyboard.press(inDialog('Create key'));
   const secret = dialog.getByLabel('Secret', { exact: true });
   const shown = await secret.inputValue();
+  // The page shows for 3 s that it has copied the secret.
+  await page.clock.pauseAt(Date.now() + 600_000);
   await keyboard.press(dialog.getByRole('button', { name: 'Copy Secret' }));
   await dialog.getByRole('button', { name: 'Copied Secret' }).waitFor();
+  await page.clock.resume();
   assert.equal(await page.evaluate('navigator.clipboard.readText()'), shown);
   await keyboard.press(page.getByLabel('I have stored it'), 'Space');
   await keyboard.press(inDialog('Close'));
