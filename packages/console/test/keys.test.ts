@@ -62,6 +62,7 @@ test(
     await page.getByRole('link', { name: 'billing worker' }).click();
     await page.getByRole('button', { name: 'Delete key' }).click();
     const dialog = page.getByRole('dialog');
+    await dialog.waitFor();
     await visitor.settle();
     // Asked for once the last use has been recorded, which happens some seconds after it.
     const nickname = dialog.getByLabel('Type the nickname to confirm');
