@@ -141,11 +141,11 @@ test('drafts of killed commands are deleted, and drafts of running commands stay
   const kept = [
     draft(newBackupName(keys, now + 1), 0),
     // A command reads it back.
-    draft(newBackupName(keys, now + 1), 11 * hourMs),
+    draft(newBackupName(keys, now + 2), 11 * hourMs),
     draft(newBackupName(otherKeys, now), 13 * hourMs),
     draft('mine.gz', 13 * hourMs),
   ];
-  const path = await backUp(opened.db, folder.path, now + 2);
+  const path = await backUp(opened.db, folder.path, now + 3);
   await prune(folder.path, path, 1);
   assert.deepEqual(
     readdirSync(folder.path)
