@@ -4,6 +4,7 @@ import { Outbox, type Handler, type OutboxOptions, type JobKind } from '../outbo
 import * as store from '../store.ts';
 import type { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { keys } from '../../../../test-kit/rows.ts';
+import { until } from '../../../../test-kit/until.ts';
 
 export const waitMsMax = 60_000;
 
@@ -31,6 +32,18 @@ export function newWorker(db: Db, clock: FakeClock, handler: Handler, kind: JobK
 }
 
 export const isEmpty = async (db: Db): Promise<boolean> => (await store.countJobs(db, 1)).length === 0;
+
+/** Waits until all jobs are done, also those whose commit failed on a busy machine and that are due again later. */
+export async function untilEmpty(db: Db, { outbox }: Worker, clock: FakeClock): Promise<void> {
+  await until('all jobs are done', waitMsMax, async () => {
+    if (await isEmpty(db)) return true;
+    // The claim of a running job must not end.
+    if (outbox.runningCount === 0) clock.advance({ seconds: 5 });
+    outbox.pollSoon();
+    return false;
+  });
+}
+
 export const numbered = (prefix: string, count: number): string[] =>
   Array.from({ length: count }, (_, index) => `${prefix}${index}`);
 

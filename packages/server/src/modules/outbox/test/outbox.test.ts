@@ -10,7 +10,7 @@ import { databases } from '../../../../test-kit/new-db.ts';
 import { withTransaction } from '../../../../test-kit/wrapped-db.ts';
 import { until } from '../../../../test-kit/until.ts';
 import { onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
-import { gate, isEmpty, newWorker, numbered, waitMsMax } from './outbox-kit.ts';
+import { gate, isEmpty, newWorker, numbered, untilEmpty, waitMsMax } from './outbox-kit.ts';
 import { now } from '../../../../test-kit/rows.ts';
 
 onEachDatabase('two instances run all jobs, each once', async ({ db, connect }) => {
@@ -36,9 +36,10 @@ onEachDatabase('two instances run all jobs, each once', async ({ db, connect }) 
 });
 
 onEachDatabase('a receiver that never responds delays no other queue', async ({ db }) => {
+  const clock = new FakeClock(now);
   const slow = gate();
   const done: unknown[] = [];
-  await using worker = newWorker(db, new FakeClock(now), async ({ payload }) => {
+  await using worker = newWorker(db, clock, async ({ payload }) => {
     if (String(payload).startsWith('slow')) await slow.opened;
     done.push(payload);
   });
@@ -48,7 +49,7 @@ onEachDatabase('a receiver that never responds delays no other queue', async ({ 
   await until('the other jobs are done', waitMsMax, () => done.length === 20);
   assert.ok(done.every((payload) => String(payload).startsWith('quick')));
   slow.open();
-  await until('all jobs are done', waitMsMax, () => isEmpty(db));
+  await untilEmpty(db, worker, clock);
 });
 
 // On SQLite only: on a slow machine, 16 concurrent commits may exceed a timeout of PostgreSQL, and this clock stands
@@ -88,9 +89,10 @@ test('running jobs are bounded in total and for each queue, and every queue gets
 });
 
 onEachDatabase('mail is sent while the receivers in all slots for webhooks never respond', async ({ db }) => {
+  const clock = new FakeClock(now);
   const slow = gate();
   const begun: string[] = [];
-  await using worker = newWorker(db, new FakeClock(now), async ({ payload }) => {
+  await using worker = newWorker(db, clock, async ({ payload }) => {
     begun.push(String(payload));
     if (String(payload).startsWith('slow')) await slow.opened;
   });
@@ -101,7 +103,7 @@ onEachDatabase('mail is sent while the receivers in all slots for webhooks never
   await until('the mail is sent', waitMsMax, () => begun.includes('letter'));
   assert.equal(begun.length, limits.outboxUnderWayMax + 1);
   slow.open();
-  await until('all jobs are done', waitMsMax, () => isEmpty(db));
+  await untilEmpty(db, worker, clock);
 });
 
 onEachDatabase('a failed job is retried with delays that double up to one hour', async ({ db }) => {
@@ -156,7 +158,7 @@ onEachDatabase('a failure of a queue pauses that queue only, and all its jobs ru
   isDown = false;
   clock.advance({ seconds: 300 });
   worker.outbox.pollSoon();
-  await until('all jobs are done', waitMsMax, () => isEmpty(db));
+  await untilEmpty(db, worker, clock);
   assert.deepEqual(done.toSorted(), [...numbered('m', 12), ...numbered('o', 5)].toSorted());
 });
 
