@@ -95,6 +95,9 @@ test('without its standby, the server acknowledges no commit, and no waiting com
 
     await db.all(sql('test_no_standby', `alter system reset synchronous_standby_names`));
     await db.all(sql('test_reload', 'select pg_reload_conf()'));
+    const isAcknowledged = async (): Promise<boolean> =>
+      (await outcomeOf(db.transaction((tx) => tx.run(insert, [probe++])))) === 1;
+    await until('a commit needs no standby', waitMsMax, isAcknowledged);
     assert.equal(await outcomeOf(db.transaction((tx) => tx.run(remove, [2]))), 1);
     assert.equal(await remove1(), 0);
     await db.confirm();
