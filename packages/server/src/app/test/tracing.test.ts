@@ -19,7 +19,7 @@ const sampled = `00-${traceId}-${parentId}-01`;
 const notSampled = `00-${traceId}-${parentId}-00`;
 const trusting = { KEYREEVE_TRUSTED_PROXIES: '127.0.0.1' };
 
-const waitMsMax = 30_000;
+const waitMsMax = 60_000;
 
 const newTrace = (): string => randomBytes(16).toString('hex');
 const traced = (id: string): { traceparent: string } => ({ traceparent: `00-${id}-${parentId}-01` });

@@ -22,7 +22,7 @@ for (const [what, bytes] of [
 ] as const) {
   test(
     `the connection of ${what} is closed, also when the client keeps its side open`,
-    { timeout: 20_000 },
+    { timeout: 120_000 },
     async () => {
       await using app = await newApp();
       const socket = holdOpen(app.url, bytes);
@@ -52,7 +52,7 @@ for (const when of ['at once', 'after the answer'] as const) {
   });
 }
 
-test('a request without a required body gets a response', { timeout: 20_000 }, async () => {
+test('a request without a required body gets a response', { timeout: 120_000 }, async () => {
   await using app = await newApp();
   const socket = holdOpen(
     app.url,

@@ -11,7 +11,7 @@ import { until } from '../../../test-kit/until.ts';
 import { assertProblem, fromFetch } from '../../../test-kit/assert-problem.ts';
 import { test } from '../../../test-kit/app-on-each-database.ts';
 
-const waitMsMax = 30_000;
+const waitMsMax = 60_000;
 /** Small, so that all requests are in progress before the first one times out. */
 const requestBounds = { credential: 3, account: 4, range: 64 };
 

@@ -16,7 +16,7 @@ import { until } from '../../../../test-kit/until.ts';
 import { codeOf, onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
 import { keys, operator } from '../../../../test-kit/rows.ts';
 
-const waitMsMax = 20_000;
+const waitMsMax = 60_000;
 
 async function on(settings: Readonly<Record<string, string>>, prove: (db: Db) => Promise<void>): Promise<void> {
   await using server = await PostgresServer.start({ durable: true, settings });

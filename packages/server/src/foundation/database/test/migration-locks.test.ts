@@ -17,7 +17,7 @@ import {
 import { until } from '../../../../test-kit/until.ts';
 
 const clock = new FakeClock();
-const waitMsMax = 20_000;
+const waitMsMax = 60_000;
 
 /** The migration locks it after the keys. */
 const readLaterTable = sql<{ count: number }>('test_read_later', 'select count(*) as count from audit_events');

@@ -33,7 +33,7 @@ const warnAtCommit = sql(
 );
 const conflict = sql('test_conflict', `do $$ begin raise exception 'a conflict' using errcode = '40001'; end $$`);
 const sleep = sql('test_sleep', 'select pg_sleep(10)');
-const waitMsMax = 20_000;
+const waitMsMax = 60_000;
 
 interface Fixture extends AsyncDisposable {
   /** Through the proxy. */

@@ -9,7 +9,7 @@ import { PostgresServer } from '../../../../test-kit/postgres/server.ts';
 import { assertProblem, fromFetch } from '../../../../test-kit/assert-problem.ts';
 import { until } from '../../../../test-kit/until.ts';
 
-const waitMsMax = 20_000;
+const waitMsMax = 60_000;
 /** Each takes a few milliseconds, in total far less than the time after which the service returns 503. */
 const readsWhileWaiting = 5;
 const rows = sql<{ count: number }>(

@@ -8,7 +8,7 @@ import { newApp, type TestApp } from '../../../../test-kit/new-app.ts';
 import { test } from '../../../../test-kit/app-on-each-database.ts';
 import { until } from '../../../../test-kit/until.ts';
 
-const waitMsMax = 20_000;
+const waitMsMax = 60_000;
 const channel = 'http.server.request.start';
 const touch = sql('test_touch_sessions', 'update sessions set rotated_at = rotated_at');
 
