@@ -15,6 +15,7 @@ import { masterKeyPath } from '../earlier-installation.ts';
 import { openInstallation } from '../installation.ts';
 import { currentKind, databaseKinds, newPlace } from '../../../test-kit/new-db.ts';
 import { newTempFolder } from '../../../test-kit/temp-folder.ts';
+import { openTogether } from './open-together.ts';
 
 const mappedBytes = sql<{ mmap_size: number }>('test_mapped_bytes', 'pragma mmap_size');
 
@@ -150,7 +151,8 @@ test('reads map as much of an SQLite file as is configured, by default nothing',
 
 test('16 concurrent first starts open the same installation', async () => {
   using data = newData();
-  await Promise.all(Array.from({ length: 16 }, () => open(data.environment)));
+  using together = openTogether(16);
+  await Promise.all(Array.from({ length: together.count }, () => open(data.environment)));
   await open(data.environment);
 });
 

@@ -18,6 +18,7 @@ import { claimAsEarlier } from '../../../test-kit/earlier-installation.ts';
 import { FakeClock } from '../../../test-kit/fake-clock.ts';
 import { newPlace, testKeys, type DatabasePlace } from '../../../test-kit/new-db.ts';
 import { storedTables } from '../../modules/backup/store.ts';
+import { openTogether } from './open-together.ts';
 import { test } from '../../../test-kit/app-on-each-database.ts';
 
 const masterKey = Buffer.alloc(32, 5);
@@ -105,7 +106,8 @@ test('16 concurrent starts create one root key, and 16 migrate an earlier instal
   for (const isEarlier of [false, true]) {
     await using place = await newPlace();
     if (isEarlier) await claimAsEarlier(place, masterKey);
-    const started = await Promise.allSettled(Array.from({ length: 16 }, () => open(place)));
+    using together = openTogether(16);
+    const started = await Promise.allSettled(Array.from({ length: together.count }, () => open(place)));
     const opened = started.filter((one) => one.status === 'fulfilled').map(({ value }) => value);
     await Promise.all(opened.map(({ db }) => db.close()));
     assert.deepEqual(
