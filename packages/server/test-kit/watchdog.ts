@@ -1,0 +1,72 @@
+/**
+ * Loaded into the process of each test file (`--import`). Ends a test that does not end by itself, and prints what it awaited.
+ * At the end of the process, it records the time that the file took.
+ */
+import { appendFileSync, readFileSync } from 'node:fs';
+import { afterEach, beforeEach, type TestContext } from 'node:test';
+import { watchdogMsNow } from './time-limits.ts';
+import { awaitedNow, endWaits } from './until.ts';
+
+/** What a file took. Processes that were killed before their parent awaited them do not count. */
+export interface FileTime {
+  readonly file: string;
+  readonly seconds: number;
+  readonly processorSeconds: number;
+}
+
+/** After the waits of a test have ended, it has this part of the limit for its clean-up. */
+const cleanUpShare = 1 / 4;
+
+const timers = new Map<string, NodeJS.Timeout>();
+
+function watch({ fullName }: TestContext): void {
+  const limitMs = watchdogMsNow();
+  const minutes = Math.round(limitMs / 60_000);
+  const endTest = (): void => {
+    const waits = awaitedNow();
+    report(
+      `“${fullName}” has not ended after ${minutes} minutes; it awaits: ${waits.join('; ') || 'no known condition'}`,
+    );
+    endWaits(`not within ${minutes} minutes`);
+    timers.set(fullName, setTimeout(endProcess, limitMs * cleanUpShare).unref());
+  };
+  const endProcess = (): void => {
+    report(`“${fullName}” has not ended after its waits were ended`);
+    process.exit(1);
+  };
+  timers.set(fullName, setTimeout(endTest, limitMs).unref());
+}
+
+const report = (text: string): void => void process.stderr.write(`watchdog: ${text}\n`);
+
+function recordTime(file: string, record: string, startedMs: number): void {
+  const time: FileTime = {
+    file,
+    seconds: (performance.now() - startedMs) / 1000,
+    processorSeconds: processorSeconds(),
+  };
+  appendFileSync(record, `${JSON.stringify(time)}\n`);
+}
+
+/** Of this process and of its children that have ended. */
+function processorSeconds(): number {
+  try {
+    const stat = readFileSync('/proc/self/stat', 'utf8');
+    // The name of the program is in parentheses, and may contain parentheses. Fields 14 to 17 are in ticks of 10 ms.
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0) / 100;
+  } catch {
+    const { user, system } = process.cpuUsage();
+    return (user + system) / 1e6;
+  }
+}
+
+// The runner and child processes of tests load this file too.
+const [, file = ''] = process.argv;
+const { TEST_TIMES: record } = process.env;
+if (process.env['NODE_TEST_CONTEXT'] === 'child-v8' && /\.test\.tsx?$/.test(file)) {
+  beforeEach((t) => watch(t as TestContext));
+  afterEach((t) => clearTimeout(timers.get((t as TestContext).fullName)));
+  const startedMs = performance.now();
+  if (record !== undefined) process.on('exit', () => recordTime(file, record, startedMs));
+}
