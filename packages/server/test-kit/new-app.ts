@@ -5,6 +5,7 @@
 import { readConfig } from '../src/app/config.ts';
 import { Secret } from '../src/foundation/crypto/secret.ts';
 import type { Account } from '../src/modules/accounts/accounts.ts';
+import type { EmbeddedWriter } from '../src/foundation/database/database.ts';
 import type { Db } from '../src/foundation/database/db.ts';
 import { createLog } from '../src/foundation/log.ts';
 import type { RequestBounds } from '../src/http/request-gate.ts';
@@ -13,7 +14,6 @@ import { startService, type Service } from '../src/app/service.ts';
 import { assertDeclared, type Answered } from './declared-answers.ts';
 import { FakeClock } from './fake-clock.ts';
 import { newPlace, type DatabasePlace } from './new-db.ts';
-import { migratedTemplate } from './postgres/running.ts';
 
 export type { Answered };
 
@@ -36,6 +36,8 @@ export interface TestAppOptions {
   readonly requestBounds?: RequestBounds;
   /** Folder with the files of the console. */
   readonly consoleFolder?: string;
+  /** The writer of SQLite. Default: the thread of the test, because a writer thread takes longer to start than the service. */
+  readonly writer?: EmbeddedWriter;
 }
 
 export interface SignedIn {
@@ -138,8 +140,9 @@ export async function newApp({
   areRequestsLimited = true,
   requestBounds,
   consoleFolder,
+  writer = 'direct',
 }: TestAppOptions = {}): Promise<TestApp> {
-  const own = place ?? (await newPlace(undefined, migratedTemplate));
+  const own = place ?? (await newPlace(undefined, { isMigrated: true }));
   const cleanUp = async (): Promise<void> => {
     if (place === undefined) await own[Symbol.asyncDispose]();
   };
@@ -156,14 +159,17 @@ export async function newApp({
     const config = readConfig(settings);
     const log = createLog(config.logLevel, { write: (line: string) => void logLines.push(line) });
     const limited = { areRequestsLimited, requestedMailDelayMsMax: 0, requestBounds, consoleFolder };
-    const service = await startService({ config, environment: settings, clock, log, argon2, ...limited });
-    const installation = await openInstallation(config, { clock, mayCreate: false, mayMigrate: false }).catch(
-      async (error: unknown) => {
-        // Otherwise the service would keep the process of the tests running.
-        await service.stop();
-        throw error;
-      },
-    );
+    const service = await startService({ config, environment: settings, clock, log, argon2, writer, ...limited });
+    const installation = await openInstallation(config, {
+      clock,
+      mayCreate: false,
+      mayMigrate: false,
+      writer: 'direct',
+    }).catch(async (error: unknown) => {
+      // Otherwise the service would keep the process of the tests running.
+      await service.stop();
+      throw error;
+    });
     return new TestApp({ clock, service, place: own, logLines, installation, cleanUp });
   } catch (error) {
     await cleanUp();

@@ -2,18 +2,19 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { systemClock } from '../src/foundation/clock.ts';
 import { databaseUrl } from '../src/app/config-values.ts';
+import { masterKeyPath } from '../src/app/earlier-installation.ts';
+import { createMasterKey } from '../src/app/master-key-file.ts';
 import { deriveKeys } from '../src/foundation/crypto/master-key.ts';
 import { RootKeys } from '../src/foundation/crypto/root-key.ts';
 import { openDatabase } from '../src/foundation/database/database.ts';
 import type { Db } from '../src/foundation/database/db.ts';
-import { migrate } from '../src/foundation/database/migrate.ts';
 import type { Dialect } from '../src/foundation/database/sql.ts';
 import { migratedTemplate, sharedPostgres } from './postgres/running.ts';
+import { copySqliteTemplate } from './sqlite-template.ts';
 import { newTempFolder } from './temp-folder.ts';
 
-/** The location of an empty database without tables. */
+/** The location of a database, by default without tables. */
 export interface DatabasePlace extends AsyncDisposable {
   readonly kind: Dialect;
   /** Value of KEYREEVE_DATABASE_URL. */
@@ -35,17 +36,38 @@ export const testKeys = deriveKeys(testRootKeys.newest);
 
 export const databaseKinds = ['sqlite', 'postgres'] as const satisfies readonly Dialect[];
 
+/**
+ * The databases for tests that do not depend on the database: `npm test` uses SQLite, the extended lane PostgreSQL
+ * (`TEST_DATABASES`). A part of the tests that a developer runs uses both.
+ */
+export const testedKinds: readonly Dialect[] = databaseKinds.filter((kind) =>
+  (process.env['TEST_DATABASES'] ?? kind).split(',').includes(kind),
+);
+
+/** The extended lane repeats only tests that `npm test` did not run on both databases. */
+export const isExtendedLane = process.env['TEST_DATABASES'] === 'postgres';
+
 /** The database kind of the running test, which is the default for new databases. */
 export const currentKind = new AsyncLocalStorage<Dialect>();
 
-/** @param template for PostgreSQL: `migratedTemplate` for a database with tables */
+interface PlaceOptions {
+  /** Whether it has the tables of the newest schema. */
+  readonly isMigrated?: boolean;
+}
+
 export async function newPlace(
   kind: Dialect = currentKind.getStore() ?? 'sqlite',
-  template?: string,
+  { isMigrated = false }: PlaceOptions = {},
 ): Promise<DatabasePlace> {
   if (kind === 'sqlite') {
     const folder = newTempFolder();
-    const url = `sqlite:${join(folder.path, 'keyreeve.db')}`;
+    const path = join(folder.path, 'keyreeve.db');
+    const url = `sqlite:${path}`;
+    if (isMigrated) {
+      await copySqliteTemplate(path);
+      // A database without its master key is rejected.
+      await createMasterKey(masterKeyPath(path));
+    }
     return {
       kind,
       url,
@@ -53,7 +75,7 @@ export async function newPlace(
       [Symbol.asyncDispose]: () => Promise.resolve(folder[Symbol.dispose]()),
     };
   }
-  const database = await (await sharedPostgres()).createDatabase(template);
+  const database = await (await sharedPostgres()).createDatabase(isMigrated ? migratedTemplate : undefined);
   const { url } = database;
   const masterKey = randomBytes(32).toString('base64url');
   return {
@@ -68,19 +90,15 @@ export async function newPlace(
 export const emptyDatabases = Object.fromEntries(databaseKinds.map((kind) => [kind, () => newDb(kind)]));
 
 /** The same, migrated. */
-export const databases = Object.fromEntries(databaseKinds.map((kind) => [kind, () => newMigratedDb(kind)]));
+export const databases = Object.fromEntries(
+  databaseKinds.map((kind) => [kind, () => newDb(kind, { isMigrated: true })]),
+);
 
-async function newMigratedDb(kind: Dialect): Promise<TestDb> {
-  const opened = await newDb(kind, migratedTemplate);
-  if (kind === 'sqlite') await migrate(opened.db, systemClock);
-  return opened;
-}
-
-async function newDb(kind: Dialect, template?: string): Promise<TestDb> {
-  const place = await newPlace(kind, template);
+async function newDb(kind: Dialect, options: PlaceOptions = {}): Promise<TestDb> {
+  const place = await newPlace(kind, options);
   const connections: Db[] = [];
   const connect = async (): Promise<Db> => {
-    const db = await openDatabase(databaseUrl(place.url), testKeys.auditChain);
+    const db = await openDatabase(databaseUrl(place.url), testKeys.auditChain, 'direct');
     connections.push(db);
     return db;
   };

@@ -43,6 +43,8 @@ export interface ServiceOptions {
   readonly environment?: Environment;
   readonly clock: Clock;
   readonly log: Log;
+  /** The writer of SQLite. Default: a writer thread. Tests write in their own thread, which has no start of its own. */
+  readonly writer?: EmbeddedWriter | undefined;
   /** Default: the strength for production. Tests use cheaper hashes. */
   readonly argon2?: Argon2Parameters;
   /** See `WiringOptions`. */
@@ -82,7 +84,7 @@ const aheadHint =
 /** @throws ConfigError, SchemaError, or the error of a port in use */
 export async function startService(options: ServiceOptions): Promise<Service> {
   const { config, clock, log } = options;
-  const installation = await openAndMigrate(options);
+  const installation = await openAndMigrate(options, options.writer);
   return closeOnError(installation, async () => {
     const { server, health, requestCounts, ...rest } = await startPublic(installation, options);
     const admin = await startAdmin(

@@ -12,7 +12,6 @@ import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { newPlace, type DatabasePlace } from '../../../../test-kit/new-db.ts';
 import { freePort } from '../../../../test-kit/free-port.ts';
 import { newTempFolder } from '../../../../test-kit/temp-folder.ts';
-import { migratedTemplate } from '../../../../test-kit/postgres/running.ts';
 
 export class Rotatable implements AsyncDisposable {
   readonly clock = new FakeClock();
@@ -86,7 +85,7 @@ export class Rotatable implements AsyncDisposable {
 }
 
 export const newRotatable = async (): Promise<Rotatable> =>
-  new Rotatable(await newPlace(undefined, migratedTemplate), newTempFolder(), await freePort());
+  new Rotatable(await newPlace(undefined, { isMigrated: true }), newTempFolder(), await freePort());
 
 export async function isKeyAccepted(app: TestApp, key: string): Promise<boolean> {
   const { status } = await app.call('GET', '/auth/forward', { headers: { authorization: `Bearer ${key}` } });
