@@ -69,15 +69,21 @@ export function readRows(page: string): Row[] {
 /** Number of the requirement → the test files with its tag, in order. */
 export type TaggedFiles = ReadonlyMap<string, readonly string[]>;
 
-/** @param root the repository */
-export function readTaggedFiles(root: string): TaggedFiles {
+/**
+ * @param root the repository
+ * @param files relative to it. Default: all tests
+ */
+export function readTaggedFiles(root: string, files = testFiles(root)): TaggedFiles {
   const found = new Map<string, string[]>();
-  for (const file of globSync('packages/**/*.test.ts', { cwd: root, exclude: ['**/node_modules/**'] }).toSorted()) {
+  for (const file of files) {
     const ids = [...readFileSync(`${root}/${file}`, 'utf8').matchAll(/'asvs:([\d.]+)'/g)].map(([, id = '']) => id);
     for (const id of new Set(ids)) found.set(id, [...(found.get(id) ?? []), file]);
   }
   return found;
 }
+
+const testFiles = (root: string): readonly string[] =>
+  globSync('packages/**/*.test.ts', { cwd: root, exclude: ['**/node_modules/**'] }).toSorted();
 
 /** The page with the last cell of each row generated. The server's folders are written without `packages/server/`. */
 export function withTestFiles(page: string, tagged: TaggedFiles): string {

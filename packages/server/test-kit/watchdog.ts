@@ -2,8 +2,9 @@
  * Loaded into the process of each test file (`--import`). Ends a test that does not end by itself, and prints what it awaited.
  * At the end of the process, it records the time that the file took.
  */
-import { appendFileSync, readFileSync } from 'node:fs';
+import { appendFileSync } from 'node:fs';
 import { afterEach, beforeEach, type TestContext } from 'node:test';
+import { ownSeconds } from './processor-time.ts';
 import { watchdogMsNow } from './time-limits.ts';
 import { awaitedNow, endWaits } from './until.ts';
 
@@ -40,25 +41,12 @@ function watch({ fullName }: TestContext): void {
 const report = (text: string): void => void process.stderr.write(`watchdog: ${text}\n`);
 
 function recordTime(file: string, record: string, startedMs: number): void {
-  const time: FileTime = {
-    file,
-    seconds: (performance.now() - startedMs) / 1000,
-    processorSeconds: processorSeconds(),
-  };
-  appendFileSync(record, `${JSON.stringify(time)}\n`);
-}
-
-/** Of this process and of its children that have ended. */
-function processorSeconds(): number {
-  try {
-    const stat = readFileSync('/proc/self/stat', 'utf8');
-    // The name of the program is in parentheses, and may contain parentheses. Fields 14 to 17 are in ticks of 10 ms.
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    return fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0) / 100;
-  } catch {
-    const { user, system } = process.cpuUsage();
-    return (user + system) / 1e6;
-  }
+  const time: FileTime = { file, seconds: (performance.now() - startedMs) / 1000, processorSeconds: ownSeconds() };
+  appendFileSync(
+    record,
+    `${JSON.stringify(time)}
+`,
+  );
 }
 
 // The runner and child processes of tests load this file too.

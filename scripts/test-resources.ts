@@ -1,0 +1,29 @@
+/** What the test files of a run share, because each start of it is dear. A file that runs alone starts its own. */
+import { startBrowserServer } from '../packages/server/test/e2e/browser.ts';
+import { startCommandHost } from '../packages/server/test/e2e/command-host.ts';
+import { startWithTemplate } from '../packages/server/test-kit/postgres/running.ts';
+import { makeSqliteTemplate } from '../packages/server/test-kit/sqlite-template.ts';
+import { newTempFolder } from '../packages/server/test-kit/temp-folder.ts';
+
+export interface TestResources extends AsyncDisposable {
+  /** Tells the tests where the resources are. */
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+/** @throws Error if PostgreSQL does not start. Without Chromium, tests report that it is missing. */
+export async function startTestResources(): Promise<TestResources> {
+  await using started = new AsyncDisposableStack();
+  const folder = started.use(newTempFolder());
+  const server = started.use(await startWithTemplate());
+  const browser = started.use(await startBrowserServer());
+  const host = started.use(await startCommandHost());
+  const environment = {
+    TEST_POSTGRES_URL: server.url(),
+    TEST_SQLITE_TEMPLATE: await makeSqliteTemplate(folder.path),
+    TEST_COMMAND_HOST: host.path,
+    TEST_PACKAGE_FOLDER: folder.path,
+    ...(browser && { TEST_BROWSER: browser.endpoint }),
+  };
+  const resources = started.move();
+  return { environment, [Symbol.asyncDispose]: () => resources.disposeAsync() };
+}
