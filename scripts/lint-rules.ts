@@ -174,6 +174,24 @@ const constantTimeSecrets = rule((report, _path, { sourceCode }) => ({
   },
 }));
 
+const isNumber = (node: unknown): boolean => typeof (node as { value?: unknown } | null)?.value === 'number';
+
+/** A test awaits a condition (`until.ts`), the clock of the test, or a program (`time-limits.ts`). */
+const noTestBounds = rule((report) => ({
+  CallExpression(node) {
+    if (/^(?:setTimeout|AbortSignal\.timeout)$/.test(nameOf(node['callee'] as Node)))
+      report(node, 'await a condition with until(), or advance the clock that the code gets');
+  },
+  Property(node) {
+    if (/^timeout(?:Ms)?$/.test(nameOf(node['key'] as Node)) && isNumber(node['value']))
+      report(node, 'the watchdog bounds a test; programs get programMsMax');
+  },
+  VariableDeclarator(node) {
+    if (/(?:^m|M)sMax$|[tT]imeoutMs$/.test(nameOf(node['id'] as Node)) && isNumber(node['init']))
+      report(node, 'the watchdog bounds a test; programs get programMsMax');
+  },
+}));
+
 const vagueNames = /^(?:utils?|helpers?|common|misc|shared|lib|stuff)(?:\.|$)/;
 
 const fileNames = rule((report, path) => ({
@@ -209,6 +227,7 @@ export default {
     'module-order': moduleOrder,
     'injected-time': injectedTime,
     'constant-time-secrets': constantTimeSecrets,
+    'no-test-bounds': noTestBounds,
     'file-names': fileNames,
     'file-purpose': filePurpose,
     'explained-exceptions': explainedExceptions,

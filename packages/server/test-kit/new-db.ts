@@ -11,6 +11,7 @@ import { openDatabase } from '../src/foundation/database/database.ts';
 import type { Db } from '../src/foundation/database/db.ts';
 import type { Dialect } from '../src/foundation/database/sql.ts';
 import { migratedTemplate, sharedPostgres } from './postgres/running.ts';
+import { runEnvironment } from './run-environment.ts';
 import { copySqliteTemplate } from './sqlite-template.ts';
 import { newTempFolder } from './temp-folder.ts';
 
@@ -41,11 +42,8 @@ export const databaseKinds = ['sqlite', 'postgres'] as const satisfies readonly 
  * (`TEST_DATABASES`). A part of the tests that a developer runs uses both.
  */
 export const testedKinds: readonly Dialect[] = databaseKinds.filter((kind) =>
-  (process.env['TEST_DATABASES'] ?? kind).split(',').includes(kind),
+  [undefined, kind].includes(runEnvironment.databases),
 );
-
-/** The extended lane repeats only tests that `npm test` did not run on both databases. */
-export const isExtendedLane = process.env['TEST_DATABASES'] === 'postgres';
 
 /** The database kind of the running test, which is the default for new databases. */
 export const currentKind = new AsyncLocalStorage<Dialect>();

@@ -8,6 +8,7 @@ import { systemClock } from '../src/foundation/clock.ts';
 import { deriveKeys } from '../src/foundation/crypto/master-key.ts';
 import { openDatabase } from '../src/foundation/database/database.ts';
 import { migrate } from '../src/foundation/database/migrate.ts';
+import { runEnvironment } from './run-environment.ts';
 import { newTempFolder } from './temp-folder.ts';
 
 let shared: Promise<string> | undefined;
@@ -20,8 +21,7 @@ export async function copySqliteTemplate(path: string): Promise<void> {
 }
 
 async function find(): Promise<string> {
-  const given = process.env['TEST_SQLITE_TEMPLATE'];
-  if (given !== undefined) return given;
+  if (runEnvironment.sqliteTemplate !== undefined) return runEnvironment.sqliteTemplate;
   const { path: folder } = newTempFolder();
   process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
   return makeSqliteTemplate(folder);

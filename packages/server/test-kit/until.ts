@@ -19,6 +19,7 @@ const waits = new Set<Wait>();
  */
 export function until(what: string, condition: () => boolean | Promise<boolean>): Promise<void> {
   return awaited(what, async (signal) => {
+    // oxlint-disable-next-line keyreeve/no-test-bounds -- the interval of a poll bounds nothing
     while (!(await condition())) await setTimeout(pollMs, undefined, { signal });
   });
 }

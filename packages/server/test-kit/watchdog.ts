@@ -5,6 +5,7 @@
 import { appendFileSync } from 'node:fs';
 import { afterEach, beforeEach, type TestContext } from 'node:test';
 import { ownSeconds } from './processor-time.ts';
+import { runEnvironment } from './run-environment.ts';
 import { watchdogMsNow } from './time-limits.ts';
 import { awaitedNow, endWaits } from './until.ts';
 
@@ -40,8 +41,8 @@ function watch({ fullName }: TestContext): void {
 
 const report = (text: string): void => void process.stderr.write(`watchdog: ${text}\n`);
 
-function recordTime(file: string, record: string, startedMs: number): void {
-  const time: FileTime = { file, seconds: (performance.now() - startedMs) / 1000, processorSeconds: ownSeconds() };
+function recordTime(file: string, record: string): void {
+  const time: FileTime = { file, seconds: process.uptime(), processorSeconds: ownSeconds() };
   appendFileSync(
     record,
     `${JSON.stringify(time)}
@@ -49,12 +50,11 @@ function recordTime(file: string, record: string, startedMs: number): void {
   );
 }
 
-// The runner and child processes of tests load this file too.
 const [, file = ''] = process.argv;
-const { TEST_TIMES: record } = process.env;
-if (process.env['NODE_TEST_CONTEXT'] === 'child-v8' && /\.test\.tsx?$/.test(file)) {
+const { times: record, isTestFile } = runEnvironment;
+// Processes that the test starts inherit its variables, and run other files.
+if (isTestFile && /\.test\.tsx?$/.test(file)) {
   beforeEach((t) => watch(t as TestContext));
   afterEach((t) => clearTimeout(timers.get((t as TestContext).fullName)));
-  const startedMs = performance.now();
-  if (record !== undefined) process.on('exit', () => recordTime(file, record, startedMs));
+  if (record !== undefined) process.on('exit', () => recordTime(file, record));
 }

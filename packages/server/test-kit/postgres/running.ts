@@ -7,6 +7,7 @@ import { databaseUrl } from '../../src/app/config-values.ts';
 import { deriveKeys } from '../../src/foundation/crypto/master-key.ts';
 import { openDatabase } from '../../src/foundation/database/database.ts';
 import { migrate } from '../../src/foundation/database/migrate.ts';
+import { runEnvironment } from '../run-environment.ts';
 import { PostgresDatabases } from './databases.ts';
 import { PostgresServer } from './server.ts';
 
@@ -19,8 +20,7 @@ export function sharedPostgres(): Promise<PostgresDatabases> {
 }
 
 async function find(): Promise<PostgresDatabases> {
-  const url = process.env['TEST_POSTGRES_URL'];
-  return new PostgresDatabases(url === undefined || url === '' ? (await startWithTemplate()).url() : url);
+  return new PostgresDatabases(runEnvironment.postgresUrl ?? (await startWithTemplate()).url());
 }
 
 /** A server with the database `migratedTemplate`. */

@@ -91,6 +91,13 @@ const samples: readonly Sample[] = [
     source('eslint(no-restricted-properties)', `export const x = ${call};`),
   ),
   source('keyreeve(injected-time)', 'export const now = new Date();'),
+  ...[
+    'setTimeout(next, 100);',
+    'await setTimeout(100);',
+    'fetch(url, { signal: AbortSignal.timeout(60_000) });',
+    "test('it ends', { timeout: 60_000 }, prove);",
+    'const waitMsMax = 60_000;',
+  ].map((text) => ({ rule: 'keyreeve(no-test-bounds)', path: `${modules}tokens/test/tokens.test.ts`, text })),
   ...['packages/server/src/cli/output.ts', 'scripts/release.ts', `${modules}tokens/test/tokens.test.ts`].map(
     (path) => ({
       rule: 'eslint(no-restricted-properties)',

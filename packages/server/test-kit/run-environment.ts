@@ -1,0 +1,19 @@
+/** What the runner of the tests (`scripts/test.ts`) tells the process of a test file. Each is missing if a file runs alone. */
+
+const read = (name: string): string | undefined => {
+  const value = process.env[name];
+  return value === '' ? undefined : value;
+};
+
+export const runEnvironment = {
+  /** URL of the PostgreSQL server that all files share. */
+  postgresUrl: read('TEST_POSTGRES_URL'),
+  /** Path of a migrated SQLite file without rows. */
+  sqliteTemplate: read('TEST_SQLITE_TEMPLATE'),
+  /** The database for tests that do not depend on the database: `sqlite` or `postgres`. */
+  databases: read('TEST_DATABASES'),
+  /** File for the time that each file takes. */
+  times: read('TEST_TIMES'),
+  /** Whether this is the process of a test file, and not the runner or a child of a test. */
+  isTestFile: process.env['NODE_TEST_CONTEXT'] === 'child-v8',
+} as const;
