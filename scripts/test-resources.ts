@@ -1,6 +1,8 @@
 /** What the test files of a run share, because each start of it is dear. A file that runs alone starts its own. */
+import { chmodSync } from 'node:fs';
 import { startBrowserServer } from '../packages/server/test/e2e/browser.ts';
 import { startCommandHost } from '../packages/server/test/e2e/command-host.ts';
+import { memoryFolder } from '../packages/server/test-kit/memory-folder.ts';
 import { startWithTemplate } from '../packages/server/test-kit/postgres/running.ts';
 import { makeSqliteTemplate } from '../packages/server/test-kit/sqlite-template.ts';
 import { newTempFolder } from '../packages/server/test-kit/temp-folder.ts';
@@ -13,12 +15,15 @@ export interface TestResources extends AsyncDisposable {
 /** @throws Error if PostgreSQL does not start. Without Chromium, tests report that it is missing. */
 export async function startTestResources(): Promise<TestResources> {
   await using started = new AsyncDisposableStack();
-  const folder = started.use(newTempFolder());
+  const folder = started.use(newTempFolder(memoryFolder()));
+  // Tests that run programs as another user open their own folders in it.
+  chmodSync(folder.path, 0o711);
   const server = started.use(await startWithTemplate());
   const browser = started.use(await startBrowserServer());
   const host = started.use(await startCommandHost());
   const environment = {
     TEST_POSTGRES_URL: server.url(),
+    TMPDIR: folder.path,
     TEST_SQLITE_TEMPLATE: await makeSqliteTemplate(folder.path),
     TEST_COMMAND_HOST: host.path,
     TEST_PACKAGE_FOLDER: folder.path,

@@ -7,7 +7,8 @@ export interface TempFolder extends Disposable {
   readonly path: string;
 }
 
-export function newTempFolder(): TempFolder {
-  const path = mkdtempSync(join(tmpdir(), 'keyreeve-test-'));
+/** @param parent default: the temporary folder of this process */
+export function newTempFolder(parent = tmpdir()): TempFolder {
+  const path = mkdtempSync(join(parent, 'keyreeve-test-'));
   return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
 }

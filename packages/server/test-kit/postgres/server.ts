@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { freePort } from '../free-port.ts';
+import { memoryFolder } from '../memory-folder.ts';
 import { until } from '../until.ts';
 import { findPostgres, postgresUser, type PostgresBinaries, type PostgresUser } from './binaries.ts';
 import { PostgresDatabases, type TestDatabase } from './databases.ts';
@@ -47,7 +48,8 @@ export class PostgresServer implements AsyncDisposable {
     this.#secret = secret;
     this.#user = postgresUser();
     // The user that runs the server may lack access to root's temporary folder.
-    this.folder = mkdtempSync(join(this.#user.uid === undefined ? tmpdir() : '/tmp', 'keyreeve-postgres-'));
+    const parent = memoryFolder() ?? (this.#user.uid === undefined ? tmpdir() : '/tmp');
+    this.folder = mkdtempSync(join(parent, 'keyreeve-postgres-'));
     this.#keeper = startKeeper(this.folder);
     this.#settings = {
       listen_addresses: '127.0.0.1',
