@@ -2,6 +2,8 @@
 import { test, type TestOptions } from 'node:test';
 import { databases, emptyDatabases, type TestDb } from './new-db.ts';
 import type { Db } from '../src/foundation/database/db.ts';
+import { isOutcomeUnknown } from '../src/foundation/database/unavailable.ts';
+import { awaited } from './until.ts';
 
 type Prove = (opened: TestDb) => Promise<void>;
 type Options = [prove: Prove] | [options: TestOptions, prove: Prove];
@@ -25,14 +27,28 @@ function onEach(kinds: typeof databases, guarantee: string, ...[options, body]: 
 /** Minimum number of concurrent operations in a race test. */
 export const rivalsMin = 16;
 
-/** Runs the same operation concurrently on two connections, alternating. @returns the results in order */
+/**
+ * Runs the same operation concurrently on two connections, alternating. An operation that was unavailable, without an effect, is
+ * repeated: on a busy machine, it can wait longer for its turn than the database permits.
+ * @returns the results in order
+ */
 export async function race<T>(
   { db, connect }: TestDb,
   rivals: number,
   attempt: (db: Db, rival: number) => Promise<T>,
 ): Promise<PromiseSettledResult<T>[]> {
   const other = await connect();
-  return Promise.allSettled(Array.from({ length: rivals }, (_, rival) => attempt(rival % 2 === 0 ? db : other, rival)));
+  const rival = (_: unknown, index: number): Promise<T> =>
+    awaited(`operation ${index} is available`, async (signal) => {
+      for (;;) {
+        try {
+          return await attempt(index % 2 === 0 ? db : other, index);
+        } catch (error) {
+          if (codeOf(error) !== 'unavailable' || isOutcomeUnknown(error) || signal.aborted) throw error;
+        }
+      }
+    });
+  return Promise.allSettled(Array.from({ length: rivals }, rival));
 }
 
 /** The values of a race in which no operation may fail. */
