@@ -1,7 +1,8 @@
-/** Every test runs in a lane, and `npm test -- <path or name>` runs the tests that it names. */
+/** The lanes of the tests, the part that `npm test -- <path or name>` runs, and the table at the end. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { extendedLane, productLane, selectTests } from '../../../../scripts/test-lanes.ts';
+import { timesTable } from '../../../../scripts/test-times.ts';
 
 const texts: Readonly<Record<string, string>> = {
   'src/a/test/one.test.ts': "test('a key works once', () => {})",
@@ -32,4 +33,23 @@ test('an argument selects files by their paths, else tests by their names', () =
   assert.deepEqual(select('works once'), { files: [one], names: names('works once') });
   assert.deepEqual(select('a key works twice'), { files: [one, two], names: names('a key works twice') });
   assert.deepEqual(select('works never'), { files: [], names: names('works never') });
+});
+
+test('a run ends with its slowest files, and the processor time of what they share', () => {
+  const time = (file: string, seconds: number) =>
+    JSON.stringify({ file: `/repo/${file}`, seconds, processorSeconds: 1 });
+  const lines = [time('a.test.ts', 2), time('b.test.ts', 9.25), time('a.test.ts', 10)].join('\n');
+  assert.equal(
+    timesTable('/repo', `${lines}\n`, { seconds: 30, processorSeconds: 7.5 }),
+    [
+      'The slowest test files:',
+      ' seconds  processor',
+      '    12.0        2.0  a.test.ts',
+      '     9.3        1.0  b.test.ts',
+      '                3.0  all 2 files',
+      '                4.5  checks, PostgreSQL, Chromium and the runner',
+      '    30.0        7.5  in total',
+      '',
+    ].join('\n'),
+  );
 });
