@@ -15,7 +15,7 @@ import { SqliteConnection } from '../packages/server/src/foundation/database/sql
 import { appendAuditEventsTx } from '../packages/server/src/modules/audit/store.ts';
 import { createRequest, forwardRequest, keyreeve } from './keyreeve.ts';
 import { measure, type Load } from './measure.ts';
-import { threadsProcessorMs } from './processor-time.ts';
+import { threadsProcessorMs } from '../packages/server/test-kit/processor-time.ts';
 import { Programs, type Running } from './processes.ts';
 import { Report } from './report.ts';
 import { writePool } from './request.ts';

@@ -4,7 +4,7 @@ import { makeKey } from '../packages/server/src/modules/api-keys/key-format.ts';
 import { PostgresServer } from '../packages/server/test-kit/postgres/server.ts';
 import { forwardRequest, keyreeve } from './keyreeve.ts';
 import { measure } from './measure.ts';
-import { threadsProcessorMs } from './processor-time.ts';
+import { threadsProcessorMs } from '../packages/server/test-kit/processor-time.ts';
 import { Programs, type Running } from './processes.ts';
 import { Report, titleOf, type Bar } from './report.ts';
 import { writePool, type RequestTemplate } from './request.ts';

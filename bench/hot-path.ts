@@ -4,7 +4,7 @@ import { interference } from './interference.ts';
 import { forwardRequest, keyreeve } from './keyreeve.ts';
 import { contender, measure } from './measure.ts';
 import { Programs } from './processes.ts';
-import { residentMib, treeResidentMib } from './processor-time.ts';
+import { residentMib, treeResidentMib } from '../packages/server/test-kit/processor-time.ts';
 import { Report } from './report.ts';
 import { alternate, generatorNote, rate } from './rounds.ts';
 import { seed, type Seeded } from './seed.ts';

@@ -6,7 +6,7 @@ import { toLimitsText } from '../packages/server/src/modules/key-limits/definiti
 import { PostgresServer } from '../packages/server/test-kit/postgres/server.ts';
 import { forwardRequest, keyreeve } from './keyreeve.ts';
 import { measure } from './measure.ts';
-import { threadsProcessorMs } from './processor-time.ts';
+import { threadsProcessorMs } from '../packages/server/test-kit/processor-time.ts';
 import { Programs, type Running } from './processes.ts';
 import { Report, titleOf, type Bar } from './report.ts';
 import { alternate, medianInterval, together, type Contender, type Rounds } from './rounds.ts';

@@ -1,6 +1,6 @@
 /** Measures one program under load: rate and latency by the load generator, processor time by the system. */
 import type { LoadOptions } from './load.ts';
-import { treeProcessorMs } from './processor-time.ts';
+import { treeProcessorMs } from '../packages/server/test-kit/processor-time.ts';
 import { load, type Running } from './processes.ts';
 import type { RequestTemplate } from './request.ts';
 import type { Contender, Measured } from './rounds.ts';

@@ -9,7 +9,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { forwardRequest, keyreeve } from './keyreeve.ts';
 import { measure } from './measure.ts';
-import { threadsProcessorMs } from './processor-time.ts';
+import { threadsProcessorMs } from '../packages/server/test-kit/processor-time.ts';
 import { Programs } from './processes.ts';
 import { Report } from './report.ts';
 import { medianInterval, together, type Contender } from './rounds.ts';

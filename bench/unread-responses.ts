@@ -15,7 +15,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { limits } from '@keyreeve/contract';
 import { keyreeve } from './keyreeve.ts';
-import { residentMib } from './processor-time.ts';
+import { residentMib } from '../packages/server/test-kit/processor-time.ts';
 import type { Running } from './processes.ts';
 import { emailAt, password, seed, type Seeded } from './seed.ts';
 

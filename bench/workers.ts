@@ -9,7 +9,7 @@ import { PostgresServer } from '../packages/server/test-kit/postgres/server.ts';
 import { createRequest, forwardRequest, keyreeve } from './keyreeve.ts';
 import { contender } from './measure.ts';
 import { Programs, type Running } from './processes.ts';
-import { treeResidentMib } from './processor-time.ts';
+import { treeResidentMib } from '../packages/server/test-kit/processor-time.ts';
 import { barText, titleOf, verdict } from './report.ts';
 import type { RequestTemplate } from './request.ts';
 import { alternate, ms, rate, table, type Figure } from './rounds.ts';

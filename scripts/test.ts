@@ -11,7 +11,7 @@ import { once } from 'node:events';
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import { treeSeconds } from '../packages/server/test-kit/processor-time.ts';
+import { treeProcessorMs } from '../packages/server/test-kit/processor-time.ts';
 import { newTempFolder } from '../packages/server/test-kit/temp-folder.ts';
 import { readTaggedFiles, unshownRows } from './asvs.ts';
 import { extendedLane, productLane, selectTests, type Lane, type Selection } from './test-lanes.ts';
@@ -85,7 +85,7 @@ async function runLane({ runs, taggedFiles }: Lane): Promise<number> {
   const tests = runs.map((_, index) => readFileSync(`${passed}-${index}`, 'utf8')).join('');
   const unshown = unshownRows(readTaggedFiles(root, taggedFiles), tests);
   for (const line of unshown) process.stderr.write(`docs/asvs.md: ${line}\n`);
-  const time = { seconds: performance.now() / 1000, processorSeconds: treeSeconds() };
+  const time = { seconds: performance.now() / 1000, processorSeconds: treeProcessorMs(process.pid) / 1000 };
   process.stdout.write(`\n${timesTable(root, existsSync(times) ? readFileSync(times, 'utf8') : '', time)}`);
   return unshown.length > 0 ? 1 : status;
 }

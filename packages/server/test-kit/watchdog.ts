@@ -4,7 +4,7 @@
  */
 import { appendFileSync } from 'node:fs';
 import { afterEach, beforeEach, type TestContext } from 'node:test';
-import { ownSeconds } from './processor-time.ts';
+import { processorMs } from './processor-time.ts';
 import { runEnvironment } from './run-environment.ts';
 import { watchdogMsNow } from './time-limits.ts';
 import { awaitedNow, endWaits } from './until.ts';
@@ -42,7 +42,7 @@ function watch({ fullName }: TestContext): void {
 const report = (text: string): void => void process.stderr.write(`watchdog: ${text}\n`);
 
 function recordTime(file: string, record: string): void {
-  const time: FileTime = { file, seconds: process.uptime(), processorSeconds: ownSeconds() };
+  const time: FileTime = { file, seconds: process.uptime(), processorSeconds: processorMs(process.pid) / 1000 };
   appendFileSync(
     record,
     `${JSON.stringify(time)}
