@@ -41,8 +41,8 @@ export const databaseKinds = ['sqlite', 'postgres'] as const satisfies readonly 
  * The databases for tests that do not depend on the database: `npm test` uses SQLite, the extended lane PostgreSQL
  * (`TEST_DATABASES`). A part of the tests that a developer runs uses both.
  */
-export const testedKinds: readonly Dialect[] = databaseKinds.filter((kind) =>
-  [undefined, kind].includes(runEnvironment.databases),
+export const testedKinds: readonly Dialect[] = databaseKinds.filter(
+  (kind) => (runEnvironment.databases ?? kind) === kind,
 );
 
 /** The database kind of the running test, which is the default for new databases. */
