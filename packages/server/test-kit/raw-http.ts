@@ -1,6 +1,6 @@
 /** HTTP as bytes: for requests that client libraries do not send, and for exact responses. */
 import { connect } from 'node:net';
-import { setTimeout as wait } from 'node:timers/promises';
+import { awaited } from './until.ts';
 
 export interface RawAnswer {
   readonly status: number;
@@ -14,8 +14,6 @@ export interface RawExchange {
   /** Whether the server closed the connection. */
   readonly isClosed: boolean;
 }
-
-const waitMsMax = 30_000;
 
 /**
  * Sends bytes on a new connection.
@@ -39,16 +37,10 @@ export async function exchange(
     socket.on('close', () => resolve({ answers: parseAnswers(received), isClosed: true }));
     socket.write(typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes);
   });
-  const late = new AbortController();
   try {
-    return await Promise.race([
-      answered,
-      wait(waitMsMax, undefined, { signal: late.signal }).then(() => {
-        throw new Error(`no ${until} answer within ${waitMsMax} ms`);
-      }),
-    ]);
+    const what = until === 'closed' ? 'the connection is closed' : `responses have arrived: ${until}`;
+    return await awaited(what, answered);
   } finally {
-    late.abort();
     socket.destroy();
   }
 }

@@ -6,6 +6,7 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
+import { programMsMax } from '../time-limits.ts';
 
 /** Without members, the user of this process. */
 export interface PostgresUser {
@@ -88,7 +89,7 @@ function findPackage(): string | undefined {
  * current folder, but install scripts are often disabled. It keeps existing links and does not report failures.
  */
 function makeLinks(packageFolder: string, cwd: string): void {
-  spawnSync(process.execPath, [join(packageFolder, 'scripts', 'hydrate-symlinks.js')], { cwd, timeout: 30_000 });
+  spawnSync(process.execPath, [join(packageFolder, 'scripts', 'hydrate-symlinks.js')], { cwd, timeout: programMsMax });
 }
 
 function copyPackage(packageFolder: string, folder: string): string {
@@ -107,7 +108,7 @@ function problemOf({ initdb, postgres }: PostgresBinaries, user: PostgresUser): 
       cwd: '/',
       env: {},
       encoding: 'utf8',
-      timeout: 30_000,
+      timeout: programMsMax,
     });
     if (status !== 0) return `${program}: ${error?.message ?? stderr.trim()}`;
   }

@@ -1,15 +1,13 @@
 /** Databases of a running PostgreSQL server: each test creates its own, many simultaneously. */
 import { randomBytes } from 'node:crypto';
 import { Client } from 'pg';
+import { programMsMax } from '../time-limits.ts';
 
 export interface TestDatabase {
   readonly url: string;
   /** Cuts open connections. */
   drop(): Promise<void>;
 }
-
-const connectMsMax = 30_000;
-const statementMsMax = 60_000;
 
 export class PostgresDatabases {
   readonly #adminUrl: string;
@@ -44,8 +42,8 @@ export class PostgresDatabases {
   async all(statement: string): Promise<readonly unknown[]> {
     const client = new Client({
       connectionString: this.#adminUrl,
-      connectionTimeoutMillis: connectMsMax,
-      query_timeout: statementMsMax,
+      connectionTimeoutMillis: programMsMax,
+      query_timeout: programMsMax,
     });
     // A cut connection rejects its queries. Without a listener it would also end the process.
     client.on('error', () => undefined);

@@ -6,10 +6,8 @@ import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, rmSync } from 'node:fs';
 import { familyOf, runningProcesses, signalAll, startedIn, type RunningProcess } from './processes.ts';
+import { programMsMax } from '../time-limits.ts';
 import { until } from '../until.ts';
-
-const quitMsMax = 5_000;
-const killMsMax = 60_000;
 
 async function endServers(): Promise<void> {
   const started = startedIn(folder);
@@ -18,8 +16,9 @@ async function endServers(): Promise<void> {
   signalAll(started, 'SIGQUIT');
   signalAll(family, 'SIGCONT');
   const haveEnded = (): boolean => !runningProcesses().some((one) => isOneOf(one, family));
-  await until('the server quits', quitMsMax, haveEnded).catch(() => signalAll(family, 'SIGKILL'));
-  await until('the server is killed', killMsMax, haveEnded);
+  const killing = setTimeout(() => signalAll(family, 'SIGKILL'), programMsMax);
+  await until('the server has ended', haveEnded);
+  clearTimeout(killing);
 }
 
 function isOneOf({ pid }: RunningProcess, family: readonly RunningProcess[]): boolean {
@@ -32,7 +31,7 @@ function removeSharedMemory(): void {
     const id = /^\s*\d+\s+(\d+)\s*$/.exec(
       readFileSync(`${folder}/data/postmaster.pid`, 'utf8').split('\n')[6] ?? '',
     )?.[1];
-    if (id !== undefined) spawnSync('ipcrm', ['-m', id], { timeout: killMsMax });
+    if (id !== undefined) spawnSync('ipcrm', ['-m', id], { timeout: programMsMax });
   } catch {
     // No lock file: the server has shut down, or never started.
   }

@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { test } from 'node:test';
 import { Client } from 'pg';
+import { programMsMax } from '../time-limits.ts';
 import { until } from '../until.ts';
 import { runningProcesses } from './processes.ts';
 import { PostgresServer } from './server.ts';
@@ -80,7 +81,7 @@ for (const state of ['running', 'paused', 'crashed'] as const) {
     assert.ok(existsSync(folder));
     assert.equal(pids.some(isRunning), state !== 'crashed');
     owner.kill('SIGKILL');
-    await until('the folder is gone', 120_000, () => !existsSync(folder));
+    await until('the folder is gone', () => !existsSync(folder));
     assert.deepEqual(pids.filter(isRunning), []);
   });
 }
@@ -105,12 +106,12 @@ test('a server does not keep the test process running, and ends with it', async 
       '--eval',
       `import { PostgresServer } from '${module}'; console.log((await PostgresServer.start()).folder);`,
     ],
-    { env: {}, stdio: ['ignore', 'pipe', 'inherit'], timeout: 60_000 },
+    { env: {}, stdio: ['ignore', 'pipe', 'inherit'], timeout: programMsMax },
   );
   const [[line], [status]] = (await Promise.all([once(owner.stdout, 'data'), once(owner, 'exit')])) as [
     [Buffer],
     [number | null],
   ];
   assert.equal(status, 0);
-  await until('the folder is gone', 120_000, () => !existsSync(String(line).trim()));
+  await until('the folder is gone', () => !existsSync(String(line).trim()));
 });

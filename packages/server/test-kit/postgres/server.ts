@@ -15,10 +15,6 @@ import { findPostgres, postgresUser, type PostgresBinaries, type PostgresUser } 
 import { PostgresDatabases, type TestDatabase } from './databases.ts';
 import { familyOf, runningProcesses, signalAll } from './processes.ts';
 
-const initMsMax = 60_000;
-const startMsMax = 60_000;
-const stopMsMax = 120_000;
-const signalMsMax = 60_000;
 const portTriesMax = 10;
 
 const keeperFile = fileURLToPath(new URL('./keeper.ts', import.meta.url));
@@ -88,11 +84,7 @@ export class PostgresServer implements AsyncDisposable {
       await databases.run(`alter system set synchronous_standby_names = '*'`);
       await databases.run('select pg_reload_conf()');
       const confirming = `select from pg_stat_replication where state = 'streaming' and sync_state = 'sync'`;
-      await until(
-        'the standby confirms commits',
-        startMsMax,
-        async () => (await databases.all(confirming)).length === 1,
-      );
+      await until('the standby confirms commits', async () => (await databases.all(confirming)).length === 1);
       return standby;
     } catch (error) {
       await standby[Symbol.asyncDispose]();
@@ -148,7 +140,7 @@ export class PostgresServer implements AsyncDisposable {
     const family = familyOf(postmaster.pid);
     signalAll(family, 'SIGKILL');
     const pids = new Set(family.map(({ pid }) => pid));
-    await until('all processes have ended', signalMsMax, () => !runningProcesses().some(({ pid }) => pids.has(pid)));
+    await until('all processes have ended', () => !runningProcesses().some(({ pid }) => pids.has(pid)));
     await this.#ended(postmaster);
   }
 
@@ -157,12 +149,10 @@ export class PostgresServer implements AsyncDisposable {
     const { pid } = this.#running();
     const areStopped = (): boolean => familyOf(pid).every(({ state }) => state === 'T');
     signalAll([{ pid }], 'SIGSTOP');
-    await until('the postmaster stops', signalMsMax, () =>
-      familyOf(pid).some((one) => one.pid === pid && one.state === 'T'),
-    );
+    await until('the postmaster stops', () => familyOf(pid).some((one) => one.pid === pid && one.state === 'T'));
     // A stopped postmaster starts no children.
     signalAll(familyOf(pid), 'SIGSTOP');
-    await until('all processes stop', signalMsMax, areStopped);
+    await until('all processes stop', areStopped);
   }
 
   resume(): void {
@@ -172,7 +162,7 @@ export class PostgresServer implements AsyncDisposable {
   /** Ends the server and removes its folder. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#keeper.stdin?.end();
-    await until('the folder is removed', stopMsMax, () => hasEnded(this.#keeper));
+    await until('the folder is removed', () => hasEnded(this.#keeper));
     this.#postmaster = undefined;
     if (this.#keeper.exitCode !== 0) throw new Error(`PostgreSQL’s folder ${this.folder} could not be removed`);
   }
@@ -183,7 +173,7 @@ export class PostgresServer implements AsyncDisposable {
   }
 
   async #ended(postmaster: ChildProcess): Promise<void> {
-    await until('the postmaster ends', stopMsMax, () => hasEnded(postmaster));
+    await until('the postmaster ends', () => hasEnded(postmaster));
     this.#postmaster = undefined;
   }
 
@@ -218,7 +208,7 @@ export class PostgresServer implements AsyncDisposable {
       '--locale=C',
       '--no-instructions',
     ]);
-    await until('initdb ends', initMsMax, () => hasEnded(child));
+    await until('initdb ends', () => hasEnded(child));
     if (child.exitCode !== 0) throw new Error(`PostgreSQL’s initdb failed:\n${this.#log()}`);
     const settings = Object.entries(this.#settings).map(
       ([name, value]) => `${name} = '${value.replaceAll("'", "''")}'`,
@@ -237,7 +227,7 @@ export class PostgresServer implements AsyncDisposable {
         () => true,
         () => false,
       );
-    await until('it accepts connections', startMsMax, async () => hasEnded(child) || (await isReady()));
+    await until('it accepts connections', async () => hasEnded(child) || (await isReady()));
     if (!hasEnded(child)) return undefined;
     this.#postmaster = undefined;
     return this.#log().slice(logLength);

@@ -1,6 +1,7 @@
 /** Sends sequential requests on one connection, and measures the time and the bytes of each response. */
 import { Agent, request as send, type IncomingMessage } from 'node:http';
 import { monotonicMs } from '../../src/foundation/clock.ts';
+import { programMsMax } from '../../test-kit/time-limits.ts';
 
 export interface TimedRequest {
   readonly path: string;
@@ -14,9 +15,6 @@ export interface TimedResponse {
   readonly bytes: string;
   readonly status: number;
 }
-
-/** A margin for a busy machine; a hash takes 0.05 s. */
-const msMax = 30_000;
 
 export class TimedClient implements Disposable {
   readonly #url: string;
@@ -34,9 +32,9 @@ export class TimedClient implements Disposable {
         method: 'POST',
         agent: this.#agent,
         headers: { ...type, 'content-length': Buffer.byteLength(body), ...headers },
-        timeout: msMax,
+        timeout: programMsMax,
       });
-      request.on('timeout', () => request.destroy(new Error(`no response within ${msMax} ms`)));
+      request.on('timeout', () => request.destroy(new Error(`no response within ${programMsMax} ms`)));
       request.on('error', reject);
       request.on('response', (response) => {
         const chunks: Buffer[] = [];

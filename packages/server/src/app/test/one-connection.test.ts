@@ -378,7 +378,7 @@ for (const [order, routes] of [
   ['as listed', allRoutes],
   ['in reverse', allRoutes.toReversed()],
 ] as const) {
-  test(`every route works over pools of one connection, ${order} (postgres)`, { timeout: 240_000 }, async (t) => {
+  test(`every route works over pools of one connection, ${order} (postgres)`, async (t) => {
     limitPools(t);
     await currentKind.run('postgres', () => sendAll(routes));
   });

@@ -13,8 +13,6 @@ interface Stage {
 type Send = (stage: Stage) => Promise<Answered>;
 type Act = (app: TestApp, administrator: SignedIn, id: string) => Promise<Answered>;
 
-const waitMsMax = 60_000;
-
 /** A request of an administrator about a new webhook endpoint. */
 const ofWebhook =
   (newEmail: () => string, act: Act, isDeleted = false): Send =>
@@ -52,7 +50,7 @@ export function webhookRequests(newEmail: () => string): Readonly<Record<string,
       await app.createAccount(newEmail());
       const deliveries = `webhooks/${id}/deliveries`;
       let delivery = '';
-      await until('the delivery is logged', waitMsMax, async () => {
+      await until('the delivery is logged', async () => {
         await app.service.services.webhooks.log.flush();
         const page = (await administer(app, administrator, 'GET', deliveries)).json as WebhookDeliveryPage;
         delivery = page.deliveries[0]?.id ?? '';

@@ -110,7 +110,7 @@ test('a client that disconnects ends the stream, and its slot is free again', as
   const third = await fetch(at.url);
   assert.deepEqual([third.status, await third.json()], [429, { code: 'too_many_in_progress' }]);
   for (const controller of controllers) controller.abort();
-  await until('both streams have ended', 60_000, () => at.incomplete.length === 2);
+  await until('both streams have ended', () => at.incomplete.length === 2);
   const stream = await at.streams.open({
     name: 'next',
     owner: 'acc_1',

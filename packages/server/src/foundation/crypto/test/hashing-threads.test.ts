@@ -13,6 +13,7 @@ import { KeyedHash } from '../keyed-hash.ts';
 import { PasswordHasher } from '../password.ts';
 import { newTempFolder } from '../../../../test-kit/temp-folder.ts';
 import { watchHashingThreads } from '../../../../test-kit/thread-messages.ts';
+import { programMsMax } from '../../../../test-kit/time-limits.ts';
 import { until } from '../../../../test-kit/until.ts';
 
 const cheap = { memoryKib: 64, passes: 1, lanes: 1 };
@@ -24,7 +25,6 @@ const recipe: ForeignRecipe = {
   digestBytes: 32,
 };
 const password = 'wombat orbit velvet 42';
-const waitMsMax = 60_000;
 
 /** @returns the nice value of each thread of this process (proc(5): field 19 of `stat`, which is the 17th after the name) */
 const niceValues = (): number[] =>
@@ -56,7 +56,7 @@ test(
     await hasher.close();
     // The kernel removes a thread from the list some time after the event of its end.
     const isOver = (): boolean => niceValues().every((nice) => nice === 0 || before.includes(nice));
-    await until('the threads have left the list', waitMsMax, isOver);
+    await until('the threads have left the list', isOver);
   },
 );
 
@@ -135,7 +135,7 @@ test('closing ends the threads, and every hash fails with `unavailable`', async 
   await hasher.close();
   assert.deepEqual(await Promise.all(hashes), ['unavailable', 'unavailable', 'unavailable']);
   assert.equal(await hasher.hash(password).catch(codeOf), 'unavailable');
-  await until('the thread has ended', waitMsMax, () => [...workers].every(({ threadId }) => threadId === -1));
+  await until('the thread has ended', () => [...workers].every(({ threadId }) => threadId === -1));
   assert.equal(workers.size, 1);
 });
 
@@ -149,6 +149,6 @@ test('an idle thread does not keep the process running', () => {
   using folder = newTempFolder();
   const path = join(folder.path, 'hash.mjs');
   writeFileSync(path, script);
-  const { status, stdout } = spawnSync(process.execPath, [path], { encoding: 'utf8', timeout: waitMsMax });
+  const { status, stdout } = spawnSync(process.execPath, [path], { encoding: 'utf8', timeout: programMsMax });
   assert.deepEqual([status, stdout], [0, '$argon2id$\n']);
 });

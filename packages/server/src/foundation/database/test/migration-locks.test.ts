@@ -17,7 +17,6 @@ import {
 import { until } from '../../../../test-kit/until.ts';
 
 const clock = new FakeClock();
-const waitMsMax = 60_000;
 
 /** The migration locks it after the keys. */
 const readLaterTable = sql<{ count: number }>('test_read_later', 'select count(*) as count from audit_events');
@@ -56,9 +55,9 @@ test('verifications continue while a migration waits for a backup, and the migra
     migrating.catch(() => undefined);
     // Also during the repetition.
     for (let attempt = 1; attempt <= 2; attempt++) {
-      await until('the migration waits', waitMsMax, async () => (await db.all(listWaiting)).length > 0);
+      await until('the migration waits', async () => (await db.all(listWaiting)).length > 0);
       assert.deepEqual(await read(instance), [{ count: 0 }]);
-      await until('the migration pauses', waitMsMax, async () => (await db.all(listWaiting)).length === 0);
+      await until('the migration pauses', async () => (await db.all(listWaiting)).length === 0);
       assert.deepEqual(await read(instance), [{ count: 0 }]);
     }
   });
@@ -74,7 +73,7 @@ test('a migration that waits has done no work that it would repeat', async () =>
     migrating = migrate(starting, clock);
     migrating.catch(() => undefined);
     let queries: string[] = [];
-    await until('the migration waits', waitMsMax, async () => {
+    await until('the migration waits', async () => {
       queries = (await db.all(listWaiting)).map(({ query }) => query);
       return queries.length > 0;
     });
@@ -92,7 +91,7 @@ test('a migration that waits for several tables releases the first before a read
     await reader.all(readLaterTable);
     migrating = migrate(starting, clock);
     migrating.catch(() => undefined);
-    await until('the migration waits', waitMsMax, async () => (await db.all(listWaiting)).length > 0);
+    await until('the migration waits', async () => (await db.all(listWaiting)).length > 0);
     assert.deepEqual(await read(instance), [{ count: 0 }]);
   });
   assert.deepEqual(await migrating, missing);
@@ -106,7 +105,7 @@ test('of several instances that start beside a backup, one pauses and the others
   await besideBackup(opened, async () => {
     migrating = Promise.all(starting.map((one) => migrate(one, clock)));
     migrating.catch(() => undefined);
-    await until('one pauses and two wait', waitMsMax, async () => {
+    await until('one pauses and two wait', async () => {
       const events = (await db.all(listMigrating)).map(({ event }) => event);
       return events.join() === 'PgSleep,advisory,advisory';
     });
@@ -156,8 +155,8 @@ test('a migration that repeats reports once what it waits for, and a migration t
     migrating = migrate(starting, clock, { onWait });
     migrating.catch(() => undefined);
     for (let attempt = 1; attempt <= 3; attempt++) {
-      await until('the migration waits', waitMsMax, async () => (await db.all(listWaiting)).length > 0);
-      await until('the migration pauses', waitMsMax, async () => (await db.all(listWaiting)).length === 0);
+      await until('the migration waits', async () => (await db.all(listWaiting)).length > 0);
+      await until('the migration pauses', async () => (await db.all(listWaiting)).length === 0);
     }
   });
   assert.deepEqual(await migrating, missing);

@@ -91,9 +91,9 @@ test('a worker that starts while writes fail reports the failure and its end', a
     assert.equal(first.db.writes.isHealthy, true);
     first.mayPass = () => true;
     first.client.start();
-    await until('the worker reports the failure', 60_000, async () => !first.db.writes.isHealthy);
+    await until('the worker reports the failure', async () => !first.db.writes.isHealthy);
     await add(first.db, 1);
-    await until('the worker reports its end', 60_000, async () => first.db.writes.isHealthy);
+    await until('the worker reports its end', async () => first.db.writes.isHealthy);
   });
 });
 
