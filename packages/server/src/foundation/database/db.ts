@@ -43,7 +43,10 @@ export interface Transaction extends Reader {
 }
 
 export interface TransactionOptions {
-  /** The transaction may take minutes, such as a migration or a restore: time limits do not apply. */
+  /**
+   * The transaction may take minutes, such as a migration or a restore: time limits do not apply, nor does that of the wait for
+   * another process that writes an SQLite file.
+   */
   readonly isLong?: boolean;
 }
 

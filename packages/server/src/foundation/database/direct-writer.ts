@@ -3,9 +3,9 @@
  * it. Without a writer thread, each exchange with a worker saves two messages between threads.
  */
 import { monotonicMs } from '../clock.ts';
-import { busyTimeoutMs, lockRetryMs, sqliteBusy, SqliteConnection } from './sqlite-connection.ts';
+import { busyTimeoutMs, isBusy, lockRetryMs, SqliteConnection } from './sqlite-connection.ts';
 import { CommitError, handled, messageOf, SqliteSteps, type Step, type StepRunner } from './sqlite-steps.ts';
-import { orUnavailable, unavailable } from './unavailable.ts';
+import { FileLockedError, orUnavailable, unavailable } from './unavailable.ts';
 
 export class DirectWriter implements StepRunner {
   readonly #connection: SqliteConnection;
@@ -79,7 +79,7 @@ export class DirectWriter implements StepRunner {
   }
 }
 
-const toUnavailable = (error: unknown): Error => unavailable(new Error(messageOf(error)), error instanceof CommitError);
-
-const isBusy = (error: unknown): boolean =>
-  error instanceof Error && 'errcode' in error && (Number(error.errcode) & 0xff) === sqliteBusy;
+const toUnavailable = (error: unknown): Error => {
+  const Cause = isBusy(error) ? FileLockedError : Error;
+  return unavailable(new Cause(messageOf(error)), error instanceof CommitError);
+};

@@ -7,12 +7,13 @@
  * statements are issued together needs two messages to the writer thread.
  */
 import { monotonicMs } from '../clock.ts';
+import type { TransactionOptions } from './db.ts';
 import { FairQueue, writesWaiting } from './fair-queue.ts';
 import type { DatabaseFile } from './file-identity.ts';
 import type { Share } from './share.ts';
 import type { OperationBody, OperationRunner } from './sqlite-transaction.ts';
 import type { StepRunner } from './sqlite-steps.ts';
-import { isOutcomeUnknown, unavailable } from './unavailable.ts';
+import { isFileLocked, isOutcomeUnknown, unavailable } from './unavailable.ts';
 import type { WriteHealth } from './write-health.ts';
 
 /** Maximum of operations that share a commit. */
@@ -25,6 +26,7 @@ const batchWorkMsMax = 10;
 
 interface Operation {
   readonly body: OperationBody<unknown>;
+  readonly isLong: boolean;
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -51,9 +53,9 @@ export class SqliteCommits implements OperationRunner {
     this.#writer = options.writer;
   }
 
-  run<T>(body: OperationBody<T>, share: Share): Promise<T> {
+  run<T>(body: OperationBody<T>, share: Share, { isLong = false }: TransactionOptions = {}): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      const operation = { body, resolve: resolve as (value: unknown) => void, reject };
+      const operation = { body, isLong, resolve: resolve as (value: unknown) => void, reject };
       this.#waiting.push(share, operation, reject);
       this.#committing ??= this.#commitAll();
     });
@@ -101,7 +103,8 @@ export class SqliteCommits implements OperationRunner {
     let committingMs: number;
     try {
       const writer = await this.#workingWriter();
-      void writer.issue(['begin']);
+      if (first.isLong) await beginWithoutBound(writer);
+      else void writer.issue(['begin']);
       for (let next: Operation | undefined = first; next;) {
         deliveries.push(await runInSavepoint(writer, next));
         const isFull = operations.length >= operationsPerCommitMax || monotonicMs() - startedMs > workMsMax;
@@ -122,6 +125,18 @@ export class SqliteCommits implements OperationRunner {
     this.#lastCommitMs = monotonicMs() - committingMs;
     onCommit(monotonicMs() - startedMs);
     for (const deliver of deliveries) void deliver();
+  }
+}
+
+/** Waits for the lock of the file while another process works for minutes, such as on a migration. */
+async function beginWithoutBound(writer: StepRunner): Promise<void> {
+  for (;;) {
+    try {
+      await writer.issue(['begin']);
+      return;
+    } catch (error) {
+      if (!isFileLocked(error)) throw error;
+    }
   }
 }
 

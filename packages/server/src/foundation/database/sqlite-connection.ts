@@ -10,7 +10,7 @@ export const busyTimeoutMs = 5_000;
 /** Interval of attempts while another process holds the lock of the file. */
 export const lockRetryMs = 10;
 /** https://sqlite.org/rescode.html#busy */
-export const sqliteBusy = 5;
+const sqliteBusy = 5;
 /** Page cache, which is most of the service's memory. */
 const cacheKib = { read: 40_960, write: 4_096 } as const;
 
@@ -73,8 +73,9 @@ function enterWalMode(database: DatabaseSync): void {
   }
 }
 
-/** The low byte is the primary result code. */
-const isBusy = (error: unknown): boolean => (((error as { errcode?: number }).errcode ?? 0) & 0xff) === sqliteBusy;
+/** Whether SQLite has failed because of a lock. The low byte is the primary result code. */
+export const isBusy = (error: unknown): boolean =>
+  (((error as { errcode?: number }).errcode ?? 0) & 0xff) === sqliteBusy;
 
 function assertLibrary(): void {
   const found = (process.versions['sqlite'] ?? '0').split('.').map(Number);

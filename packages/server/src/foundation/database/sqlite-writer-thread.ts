@@ -6,7 +6,7 @@ import { Worker } from 'node:worker_threads';
 import type { SqlValue } from './sql.ts';
 import { handled, type Step, type StepRunner } from './sqlite-steps.ts';
 import type { StepFailure, WriterRequest, WriterResponse } from './sqlite-writer.ts';
-import { unavailable } from './unavailable.ts';
+import { FileLockedError, unavailable } from './unavailable.ts';
 
 interface PendingStep {
   readonly step: Step;
@@ -83,8 +83,8 @@ export class WriterThread implements StepRunner {
   }
 }
 
-const errorOf = ({ message, isOutcomeUnknown }: StepFailure): unknown =>
-  unavailable(new Error(message), isOutcomeUnknown);
+const errorOf = ({ message, isOutcomeUnknown, isFileLocked = false }: StepFailure): unknown =>
+  unavailable(isFileLocked ? new FileLockedError(message) : new Error(message), isOutcomeUnknown);
 
 /** A message would contain the whole memory that the bytes are a view of: 64 KiB for a small Buffer. */
 function compact(step: Step): Step {

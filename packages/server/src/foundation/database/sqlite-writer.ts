@@ -3,7 +3,7 @@
  * and responds to each list with the results of its steps.
  */
 import { parentPort, workerData } from 'node:worker_threads';
-import { SqliteConnection } from './sqlite-connection.ts';
+import { isBusy, SqliteConnection } from './sqlite-connection.ts';
 import { CommitError, messageOf, SqliteSteps, type Step } from './sqlite-steps.ts';
 
 export type WriterRequest = readonly Step[];
@@ -12,6 +12,8 @@ export interface StepFailure {
   readonly message: string;
   /** Only for a commit that SQLite has attempted. */
   readonly isOutcomeUnknown: boolean;
+  /** Whether another process kept the lock of the file. */
+  readonly isFileLocked?: boolean;
 }
 /** The results of the steps, in order, and the failures by the index of the step. */
 export type WriterResponse = readonly [results: readonly unknown[], failures?: ReadonlyMap<number, StepFailure>];
@@ -26,7 +28,11 @@ port.on('message', (steps: WriterRequest) => {
     try {
       return performer.perform(step);
     } catch (error) {
-      const failure = { message: messageOf(error), isOutcomeUnknown: error instanceof CommitError };
+      const failure = {
+        message: messageOf(error),
+        isOutcomeUnknown: error instanceof CommitError,
+        isFileLocked: isBusy(error),
+      };
       (failures ??= new Map()).set(index, failure);
       return undefined;
     }

@@ -19,6 +19,12 @@ export function orUnavailable<T>(read: () => T): T {
   }
 }
 
+/** Another process has kept the lock of an SQLite file for the time that an attempt waits. */
+export class FileLockedError extends Error {}
+
+export const isFileLocked = (error: unknown): boolean =>
+  error instanceof DomainError && error.cause instanceof FileLockedError;
+
 /** Whether the database role lacks a privilege (PostgreSQL: insufficient_privilege). */
 export const isForbidden = (error: unknown): boolean => hasCause(error, '42501');
 
