@@ -1,6 +1,8 @@
-/** The current time. Only this file reads the system's clock; other code gets a Clock as an argument. */
-
-import { limits } from '@keyreeve/contract';
+/**
+ * The current time. Only this file reads the system's clock; other code gets a Clock as an argument. It imports nothing of the
+ * project: the writer thread and the hashing threads load it, and the contract would take most of the time of their start.
+ */
+import { setTimeout } from 'node:timers/promises';
 
 export interface Clock {
   /** Milliseconds since 1970 in UTC. */
@@ -34,12 +36,18 @@ export const aheadMsMax = hourMs;
 /** ISO 8601 in UTC with milliseconds. */
 export const toInstant = (ms: number): string => new Date(ms).toISOString();
 
-/**
- * Whether `since` is at most `ms` in the past. A time beyond the accepted clock skew in the future is not recent, so a
- * clock that was set back extends no period by more than the skew. All values are milliseconds.
- */
-export const isRecent = (now: number, since: number, ms: number): boolean =>
-  now - since <= ms && since - now <= limits.clockSkewSeconds * 1000;
-
 /** Milliseconds of a monotonic clock: only for durations. */
 export const monotonicMs = (): number => performance.now();
+
+/** Durations and waits. Code that guarantees a duration gets them as an argument, so that a test can advance the time. */
+export interface Timers {
+  /** Milliseconds of a monotonic clock: only for durations. */
+  monotonicMs(): number;
+  /** Resolves after `ms`. Without `isRef`, the wait does not keep the process running. */
+  sleep(ms: number, options?: { readonly isRef?: boolean }): Promise<void>;
+}
+
+export const systemTimers: Timers = {
+  monotonicMs,
+  sleep: (ms, { isRef = true } = {}) => setTimeout(ms, undefined, { ref: isRef }),
+};

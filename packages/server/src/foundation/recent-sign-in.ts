@@ -1,8 +1,8 @@
 /** The sign-in that sensitive operations require. */
 import { limits } from '@keyreeve/contract';
-import { isRecent } from './clock.ts';
 import { DomainError } from './errors.ts';
 import type { Principal } from './principal.ts';
+import { isRecent } from './recent.ts';
 
 /**
  * Principals other than accounts do not sign in.
