@@ -21,7 +21,6 @@ interface Visit {
 async function open(browser: Browser, link: string): Promise<Visit> {
   const context = await browser.newContext();
   const page = await context.newPage();
-  page.setDefaultTimeout(120_000);
   const [requests, messages]: [string[], string[]] = [[], []];
   page.on('request', (request) => requests.push(`${request.method()} ${request.url()}`));
   page.on('console', (message) => {
@@ -35,7 +34,7 @@ async function open(browser: Browser, link: string): Promise<Visit> {
 const shows = (page: Page, text: RegExp): Promise<void> => page.getByRole('status').filter({ hasText: text }).waitFor();
 
 function inBrowser(guarantee: string, check: (browser: Browser, client: AccountClient) => Promise<void>): void {
-  test(guarantee, { timeout: 300_000 }, async (t: TestContext) => {
+  test(guarantee, async (t: TestContext) => {
     const browser = await openBrowser(t);
     if (!browser) return;
     try {

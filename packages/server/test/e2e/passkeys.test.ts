@@ -46,7 +46,6 @@ test('a passkey of Chromium is added and signs in, by a dialog, by autofill and 
     await using app = await newApp();
     const user = await app.signIn('ada@example.com');
     const page = await (await browser.newContext()).newPage();
-    page.setDefaultTimeout(120_000);
     await addAuthenticator(await page.context().newCDPSession(page));
     await page.goto(`${originOf(app)}/console`);
     const response = await page.evaluate(create, await creationOptions(app, user));

@@ -41,7 +41,6 @@ for (const [width, height] of [
       await using app = await newApp();
       const context = await browser.newContext({ viewport: { width, height } });
       const page = await context.newPage();
-      page.setDefaultTimeout(120_000);
       const [requests, messages]: [string[], string[]] = [[], []];
       page.on('request', (request) => requests.push(request.url()));
       page.on('console', (message) => messages.push(message.text()));
