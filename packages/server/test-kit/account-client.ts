@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { ErrorCode } from '@keyreeve/contract';
-import { monotonicMs } from '../src/foundation/clock.ts';
 import { FakeClock } from './fake-clock.ts';
 import { countJobs } from '../src/modules/outbox/store.ts';
 import { codeIn, Mailbox } from './mailbox.ts';
 import { basic, bearer, goodPassword, newApp, type Answered, type TestApp } from './new-app.ts';
 import { assertProblem, fromFetch } from './assert-problem.ts';
 import { codeAt } from './authenticator.ts';
+import { awaited } from './until.ts';
 
 export interface Tokens {
   readonly accessToken: string;
@@ -18,8 +18,6 @@ export interface Tokens {
 /** These passwords satisfy every rule, as `goodPassword` does. */
 export const otherPassword = 'a quiet harbour under seven moons';
 export const attackersPassword = 'forty purple ladders in the rain';
-
-const waitMsMax = 30_000;
 
 export class AccountClient implements AsyncDisposable {
   readonly app: TestApp;
@@ -125,12 +123,13 @@ export class AccountClient implements AsyncDisposable {
 
   /** Waits until every job is done, so that every mail has been delivered. */
   async untilOutboxEmpty(): Promise<void> {
-    const giveUpAt = monotonicMs() + waitMsMax;
-    while ((await countJobs(this.app.db, 1)).length > 0) {
-      assert.ok(monotonicMs() < giveUpAt, 'the outbox is not empty');
-      this.app.service.services.outbox.pollSoon();
-      await turn();
-    }
+    await awaited('the outbox is empty', async (signal) => {
+      while ((await countJobs(this.app.db, 1)).length > 0) {
+        signal.throwIfAborted();
+        this.app.service.services.outbox.pollSoon();
+        await turn();
+      }
+    });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -7,7 +7,7 @@ import { buffer } from 'node:stream/consumers';
 import { callbackify } from 'node:util';
 import PostalMime, { type Email } from 'postal-mime';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
-import { monotonicMs } from '../src/foundation/clock.ts';
+import { awaited } from './until.ts';
 
 export interface ReceivedMail {
   /** From the envelope. */
@@ -37,9 +37,6 @@ export interface Wanted {
   /** A part of the subject, or a pattern. */
   readonly subject?: string | RegExp;
 }
-
-/** Enough for a slow and busy machine. */
-const waitMsMax = 30_000;
 
 export class Mailbox implements AsyncDisposable {
   readonly port: number;
@@ -104,28 +101,19 @@ export class Mailbox implements AsyncDisposable {
     return [...this.#unread];
   }
 
-  /** Waits for the oldest unread message that matches, with a time limit. Each message is returned once. */
+  /** Waits for the oldest unread message that matches. Each message is returned once. */
   async next(wanted: Wanted = {}): Promise<ReceivedMail> {
-    const giveUpAt = monotonicMs() + waitMsMax;
     for (;;) {
       const found = this.unread.find((message) => fits(message, wanted));
       if (found) {
         this.#unread.delete(found);
         return found;
       }
-      const leftMs = giveUpAt - monotonicMs();
-      if (leftMs <= 0) throw new Error(`no mail ${describe(wanted)}; unread: ${this.unread.map(outline).join('; ')}`);
-      await this.#arrival(leftMs);
+      const unread = this.unread.map(outline).join('; ') || 'none';
+      await awaited(`a mail ${describe(wanted)} arrives (unread: ${unread})`, (signal) =>
+        once(this.#arrivals, 'arrival', { signal }),
+      );
     }
-  }
-
-  async #arrival(msMax: number): Promise<void> {
-    let timer: NodeJS.Timeout | undefined;
-    await new Promise<void>((resolve) => {
-      this.#arrivals.addEventListener('arrival', () => resolve(), { once: true });
-      timer = setTimeout(resolve, msMax);
-    });
-    clearTimeout(timer);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { until } from './until.ts';
 
 export interface Received {
   readonly method: string;
@@ -16,7 +17,6 @@ export class Receiver implements AsyncDisposable {
   /** By default 204. */
   answer: (received: Received, response: Parameters<RequestListener>[1]) => void = (_, response) =>
     void response.writeHead(204).end();
-  readonly #waiting = new Set<() => void>();
 
   constructor(server?: Server) {
     this.server = server ?? createServer();
@@ -28,7 +28,6 @@ export class Receiver implements AsyncDisposable {
         const received = { method, path, headers, body: Buffer.concat(chunks).toString('utf8') };
         this.received.push(received);
         this.answer(received, response);
-        for (const look of this.#waiting) look();
       });
     });
   }
@@ -41,20 +40,10 @@ export class Receiver implements AsyncDisposable {
     return `http://127.0.0.1:${this.port}/hooks`;
   }
 
-  /** Resolves once so many requests have come. @throws after a bounded time */
-  async until(count: number, msMax = 30_000): Promise<readonly Received[]> {
-    if (this.received.length >= count) return this.received;
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const look = (): void => void (this.received.length >= count && resolve());
-    const timer = setTimeout(() => reject(new Error(`${this.received.length} of ${count} requests came`)), msMax);
-    this.#waiting.add(look);
-    try {
-      await promise;
-      return this.received;
-    } finally {
-      clearTimeout(timer);
-      this.#waiting.delete(look);
-    }
+  /** Resolves when `count` requests have arrived. */
+  async until(count: number): Promise<readonly Received[]> {
+    await until(`the receiver of webhooks has ${count} requests`, () => this.received.length >= count);
+    return this.received;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

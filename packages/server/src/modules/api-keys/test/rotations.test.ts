@@ -25,7 +25,7 @@ async function afterWriting(client: KeyClient): Promise<KeyDetails> {
     const { lastUsedAt, previous } = await client.read();
     return lastUsedAt !== null && typeof previous?.lastUsedAt === 'string';
   };
-  await until('the uses are written', 60_000, areWritten);
+  await until('the uses are written', areWritten);
   return client.read();
 }
 

@@ -17,7 +17,7 @@ test('a creation and a deletion exchange two messages each with the writer threa
   await create('first');
   // The housekeeping at the start writes, too: at last, the progress of the two expiry notices.
   const isStarted = async (): Promise<boolean> => (await app.db.get(countNotices))?.count === 2;
-  await until('the housekeeping at the start has ended', 60_000, isStarted);
+  await until('the housekeeping at the start has ended', isStarted);
   const messages = watchWriterMessages(t);
   const id = await create('second');
   const creation = messages.splice(0);

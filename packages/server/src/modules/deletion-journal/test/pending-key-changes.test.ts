@@ -12,8 +12,6 @@ import type { Db } from '../../../foundation/database/db.ts';
 import type { KeyDetailsRow } from '../../api-keys/change-store.ts';
 import type { KeyChangeRequest } from '../../api-keys/changed-key.ts';
 
-const waitMsMax = 60_000;
-
 /** A service behind a connection that breaks, and another instance on the same database. */
 async function newInstances(db: Db) {
   const [line, clock] = [new Line(), new FakeClock()];
@@ -32,7 +30,7 @@ const outcomeOf = ({ verifier }: Services, key: string): Promise<unknown> =>
 const isUnavailable = (error: unknown): boolean => codeOf(error) === 'unavailable';
 
 const settled = async (service: Services, key: string, expected: string): Promise<void> => {
-  await until('the change is finished', waitMsMax, async () => (await outcomeOf(service, key)) !== 'unavailable');
+  await until('the change is finished', async () => (await outcomeOf(service, key)) !== 'unavailable');
   assert.equal(await outcomeOf(service, key), expected);
 };
 
@@ -73,7 +71,7 @@ for (const state of ['cut before', 'cut after'] as const) {
       assert.notEqual(await outcomeOf(one, secret.reveal()), 'valid');
       line.state = 'whole';
       const isEnded = async (): Promise<boolean> => (await outcomeOf(other, secret.reveal())) === 'not_found';
-      await until('the change is finished', waitMsMax, isEnded);
+      await until('the change is finished', isEnded);
       assert.equal(await outcomeOf(one, secret.reveal()), 'not_found');
       assert.equal(await outcomeOf(other, rotated.secret.reveal()), 'valid');
       assert.equal((await actionsOf(db, 'api_key.previous_ended')).length, 1);
@@ -211,7 +209,7 @@ onEachDatabase('the end of an overlap of unknown outcome does not end that of a 
 async function repeated(line: Line, count = 1): Promise<void> {
   const before = line.commits;
   line.state = 'whole';
-  await until('the changes are repeated', waitMsMax, async () => line.commits >= before + count);
+  await until('the changes are repeated', async () => line.commits >= before + count);
 }
 
 /** What makes a repetition impossible, and the result of a verification afterwards. */

@@ -10,7 +10,6 @@ import { until } from '../../../../test-kit/until.ts';
 import { wire, type Services } from '../../../app/wiring.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 
-const waitMsMax = 60_000;
 const marked = { description: '', entitled: true };
 
 /** A service behind a connection that breaks, another instance, and a key with a marked and with an unmarked scope. */
@@ -37,7 +36,7 @@ const outcomeOf = ({ verifier }: Services, key: string): Promise<unknown> =>
   verifier.verify(key).then((result) => (result.valid && result.type === 'api_key' ? result.scopes : result), codeOf);
 const isUnavailable = (error: unknown): boolean => codeOf(error) === 'unavailable';
 const settled = (service: Services, key: string): Promise<void> =>
-  until('the change is finished', waitMsMax, async () => (await outcomeOf(service, key)) === '');
+  until('the change is finished', async () => (await outcomeOf(service, key)) === '');
 const countOf = async (db: Db, action: string): Promise<number> =>
   (await listAuditEvents(db)).filter((event) => event.action === action).length;
 
@@ -90,7 +89,7 @@ onEachDatabase(
     await other.entitlements.set(operator, accountId, ['marked']);
     line.state = 'whole';
     const before = line.commits;
-    await until('both are finished', waitMsMax, async () => Promise.resolve(line.commits >= before + 2));
+    await until('both are finished', async () => Promise.resolve(line.commits >= before + 2));
     assert.deepEqual([await outcomeOf(other, open), await outcomeOf(other, key)], ['open', 'marked']);
   },
 );

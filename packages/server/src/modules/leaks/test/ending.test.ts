@@ -17,7 +17,6 @@ import { readJournal } from '../../deletion-journal/files.ts';
 import { deleteAccount } from '../../accounts/store.ts';
 import { insertShortLivedTx } from '../../short-lived-secrets/store.ts';
 
-const waitMsMax = 60_000;
 const possessor = { kind: 'possessor', from: null } as const;
 const overlap = { overlapSeconds: 60, endPrevious: true } as const;
 
@@ -196,8 +195,8 @@ for (const state of ['cut before', 'cut after'] as const) {
       }
       line.state = 'whole';
       const isEnded = async (): Promise<boolean> => (await outcomeOf(other, text)) === 'not_found';
-      await until('the report is finished', waitMsMax, isEnded);
-      await until('it is recorded', waitMsMax, async () => (await leaksIn(db)).length > 0);
+      await until('the report is finished', isEnded);
+      await until('it is recorded', async () => (await leaksIn(db)).length > 0);
       assert.equal((await leaksIn(db)).length, 1);
     },
   );
@@ -215,7 +214,7 @@ onEachDatabase('a change of unknown outcome that is finished after a report does
   await assert.rejects(one.keyChanges.endPrevious(operator, 'acc_ada', id));
   assert.deepEqual(await other.leaks.report(possessor, textsOf([current])), ['current']);
   line.state = 'whole';
-  await until('the changes are finished', waitMsMax, async () => {
+  await until('the changes are finished', async () => {
     const { scopes, previousExpiresAt } = await other.keyChanges.read('acc_ada', id);
     return scopes === 'a' && previousExpiresAt === null;
   });

@@ -11,7 +11,6 @@ import { wire, type Services } from '../../../app/wiring.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import { readJournal } from '../../deletion-journal/files.ts';
 
-const waitMsMax = 60_000;
 const possessor = { kind: 'possessor', from: null } as const;
 const ada = { kind: 'account', accountId: 'acc_ada', sessionId: 'ses_one' } as const;
 const kept = { overlapSeconds: 60, endPrevious: false } as const;
@@ -30,8 +29,7 @@ async function fixture(db: Db) {
   const rotate = async (request: Parameters<Services['keyChanges']['rotate']>[3]): Promise<string> =>
     (await other.keyChanges.rotate(operator, 'acc_ada', id, request)).secret.reveal();
   const report = (text: string) => other.leaks.report(possessor, [{ text }]);
-  const finished = (isFinished: () => Promise<boolean>): Promise<void> =>
-    until('the change is finished', waitMsMax, isFinished);
+  const finished = (isFinished: () => Promise<boolean>): Promise<void> => until('the change is finished', isFinished);
   const reason = async () => (await other.keyChanges.read('acc_ada', id)).disabledReason;
   return { line, config, clock, one, other, id, text: secret.reveal(), outcomeOf, rotate, report, finished, reason };
 }

@@ -262,7 +262,7 @@ onEachDatabase('a wrapping that another transaction still reads is not reported 
     await reading;
   }
   // The server ends the transaction after the client has closed its connection.
-  await until('no other transaction reads', 60_000, async () => (await db.get(countReaders))?.count === 0);
+  await until('no other transaction reads', async () => (await db.get(countReaders))?.count === 0);
   assert.deepEqual(await finish(db, second), { removedId: undefined, isErased: true });
   assert.equal(await isInDatabaseFiles(db, firstWrapping), false);
 });

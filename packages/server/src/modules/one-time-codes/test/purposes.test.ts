@@ -51,7 +51,7 @@ async function codeFor(client: AccountClient, purpose: CodePurpose, accountId: s
 
 test(
   'a one-time code is accepted only by the route for its purpose',
-  { tags: ['asvs:2.3.1', 'asvs:6.6.2'], timeout: 240_000 },
+  { tags: ['asvs:2.3.1', 'asvs:6.6.2'] },
   async () => {
     await using client = await newAccountClient({ KEYREEVE_THROTTLE: 'off' }, false);
     for (const purpose of purposes) {

@@ -6,8 +6,6 @@ import type { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { keys } from '../../../../test-kit/rows.ts';
 import { until } from '../../../../test-kit/until.ts';
 
-export const waitMsMax = 60_000;
-
 type Failure = Parameters<NonNullable<OutboxOptions['onFailure']>>[0];
 
 export interface Worker extends AsyncDisposable {
@@ -35,7 +33,7 @@ export const isEmpty = async (db: Db): Promise<boolean> => (await store.countJob
 
 /** Waits until all jobs are done, also those whose commit failed on a busy machine and that are due again later. */
 export async function untilEmpty(db: Db, { outbox }: Worker, clock: FakeClock): Promise<void> {
-  await until('all jobs are done', waitMsMax, async () => {
+  await until('all jobs are done', async () => {
     if (await isEmpty(db)) return true;
     // The claim of a running job must not end.
     if (outbox.runningCount === 0) clock.advance({ seconds: 5 });

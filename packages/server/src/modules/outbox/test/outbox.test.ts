@@ -10,7 +10,7 @@ import { databases } from '../../../../test-kit/new-db.ts';
 import { withTransaction } from '../../../../test-kit/wrapped-db.ts';
 import { until } from '../../../../test-kit/until.ts';
 import { onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
-import { gate, isEmpty, newWorker, numbered, untilEmpty, waitMsMax } from './outbox-kit.ts';
+import { gate, isEmpty, newWorker, numbered, untilEmpty } from './outbox-kit.ts';
 import { now } from '../../../../test-kit/rows.ts';
 
 onEachDatabase('two instances run all jobs, each once', async ({ db, connect }) => {
@@ -27,7 +27,6 @@ onEachDatabase('two instances run all jobs, each once', async ({ db, connect }) 
   // A worker counts a job after the response to its commit, when the other worker may already find no row.
   await until(
     'all jobs are done',
-    waitMsMax,
     async () => (await isEmpty(db)) && one.outbox.runningCount + two.outbox.runningCount === 0,
   );
   assert.deepEqual(done.map(String).toSorted(), payloads.toSorted());
@@ -46,7 +45,7 @@ onEachDatabase('a receiver that never responds delays no other queue', async ({ 
   worker.outbox.start();
   await worker.put('a', ...numbered('slow', 20));
   await worker.put('b', ...numbered('quick', 20));
-  await until('the other jobs are done', waitMsMax, () => done.length === 20);
+  await until('the other jobs are done', () => done.length === 20);
   assert.ok(done.every((payload) => String(payload).startsWith('quick')));
   slow.open();
   await untilEmpty(db, worker, clock);
@@ -71,7 +70,7 @@ test('running jobs are bounded in total and for each queue, and every queue gets
   for (const queue of queues) await worker.put(queue, ...numbered(queue.slice('webhook:'.length), 8));
   worker.outbox.start();
   for (let round = 1; round <= 4; round++) {
-    await until('all slots are used', waitMsMax, () => begun.length === round * limits.outboxUnderWayMax);
+    await until('all slots are used', () => begun.length === round * limits.outboxUnderWayMax);
     await new Promise(setImmediate);
     assert.equal(running.length, limits.outboxUnderWayMax);
     assert.ok(queues.every((queue) => running.filter((name) => name === queue).length <= 4));
@@ -81,7 +80,7 @@ test('running jobs are bounded in total and for each queue, and every queue gets
     full = gate();
     opened.open();
   }
-  await until('all jobs are done', waitMsMax, () => isEmpty(db));
+  await until('all jobs are done', () => isEmpty(db));
   assert.deepEqual(
     begun.toSorted(),
     queues.flatMap((queue) => Array.from({ length: 8 }, () => queue)),
@@ -98,9 +97,9 @@ onEachDatabase('mail is sent while the receivers in all slots for webhooks never
   });
   worker.outbox.start();
   for (const queue of numbered('webhook:', 8)) await worker.put(queue, ...numbered('slow', 4));
-  await until('every slot for webhooks is taken', waitMsMax, () => begun.length === limits.outboxUnderWayMax);
+  await until('every slot for webhooks is taken', () => begun.length === limits.outboxUnderWayMax);
   await worker.put('mail', 'letter');
-  await until('the mail is sent', waitMsMax, () => begun.includes('letter'));
+  await until('the mail is sent', () => begun.includes('letter'));
   assert.equal(begun.length, limits.outboxUnderWayMax + 1);
   slow.open();
   await untilEmpty(db, worker, clock);
@@ -116,7 +115,7 @@ onEachDatabase('a failed job is retried with delays that double up to one hour',
   worker.outbox.start();
   await worker.put('mail', 'one');
   for (let attempt = 1; attempt <= 14; attempt++) {
-    await until(`attempt ${attempt}`, waitMsMax, () => {
+    await until(`attempt ${attempt}`, () => {
       worker.outbox.pollSoon();
       return triedAt.length === attempt && worker.outbox.runningCount === 0;
     });
@@ -144,9 +143,9 @@ onEachDatabase('a failure of a queue pauses that queue only, and all its jobs ru
   });
   worker.outbox.start();
   await worker.put('mail', ...numbered('m', 12));
-  await until('the job was tried', waitMsMax, () => worker.failures.length >= 1);
+  await until('the job was tried', () => worker.failures.length >= 1);
   await worker.put('other', ...numbered('o', 5));
-  await until('the other queue is done', waitMsMax, () => done.length === 5);
+  await until('the other queue is done', () => done.length === 5);
   // One hour in steps of a minute.
   for (let minute = 0; minute < 60; minute++) {
     clock.advance({ seconds: 60 });
@@ -171,27 +170,19 @@ onEachDatabase(
     );
     worker.outbox.start();
     await worker.put('mail', 'final');
-    await until('the job is given up', waitMsMax, () => isEmpty(db));
+    await until('the job is given up', () => isEmpty(db));
     assert.deepEqual(
       worker.failures.map(({ isFinal, attempts }) => [isFinal, attempts]),
       [[true, 1]],
     );
     await worker.put('mail', 'late');
-    await until(
-      'the job has failed',
-      waitMsMax,
-      () => worker.failures.length === 2 && worker.outbox.runningCount === 0,
-    );
+    await until('the job has failed', () => worker.failures.length === 2 && worker.outbox.runningCount === 0);
     clock.advance({ days: limits.outboxKeptDays });
     worker.outbox.pollSoon();
-    await until(
-      'the job has failed again',
-      waitMsMax,
-      () => worker.failures.length === 3 && worker.outbox.runningCount === 0,
-    );
+    await until('the job has failed again', () => worker.failures.length === 3 && worker.outbox.runningCount === 0);
     assert.equal(worker.failures[2]?.isFinal, false);
     clock.advance({ seconds: 3_600 });
-    await until('the job is given up', waitMsMax, () => {
+    await until('the job is given up', () => {
       worker.outbox.pollSoon();
       return isEmpty(db);
     });
@@ -213,11 +204,7 @@ onEachDatabase(
     });
     worker.outbox.start();
     await worker.put('mail', 'one');
-    await until(
-      'the job has failed',
-      waitMsMax,
-      () => worker.failures.length === 1 && worker.outbox.runningCount === 0,
-    );
+    await until('the job has failed', () => worker.failures.length === 1 && worker.outbox.runningCount === 0);
     assert.deepEqual(
       (await store.countJobs(db, 10)).map(({ kind }) => kind),
       ['mail'],
@@ -225,9 +212,7 @@ onEachDatabase(
     fails = false;
     clock.advance({ seconds: 5 });
     worker.outbox.pollSoon();
-    await until('the job is done', waitMsMax, async () =>
-      (await store.countJobs(db, 10)).every(({ kind }) => kind === 'webhook'),
-    );
+    await until('the job is done', async () => (await store.countJobs(db, 10)).every(({ kind }) => kind === 'webhook'));
   },
 );
 
@@ -265,7 +250,7 @@ onEachDatabase('stopping waits for running jobs for a bounded time', async ({ db
   });
   worker.outbox.start();
   await worker.put('mail', 'one');
-  await until('the job has started', waitMsMax, () => begun === 1);
+  await until('the job has started', () => begun === 1);
   await worker.outbox.stop(1);
   assert.equal(ended, 0);
   const stopped = worker.outbox.stop();
@@ -280,11 +265,7 @@ onEachDatabase('a job without a handler waits for an instance that has one', asy
   await using worker = newWorker(db, clock, () => Promise.resolve(), 'webhook');
   worker.outbox.start();
   await worker.put('mail', 'one');
-  await until(
-    'the job is postponed',
-    waitMsMax,
-    () => worker.failures.length === 1 && worker.outbox.runningCount === 0,
-  );
+  await until('the job is postponed', () => worker.failures.length === 1 && worker.outbox.runningCount === 0);
   assert.deepEqual(await store.findDueQueues(db, now + 4_999), []);
   assert.deepEqual(await store.findDueQueues(db, now + 5_000), ['mail']);
   assert.equal(worker.failures.length, 1);
@@ -305,7 +286,7 @@ onEachDatabase('an unreachable database is reported once, and jobs run when it i
   await using worker = newWorker(broken, new FakeClock(now), ({ payload }) => Promise.resolve(void done.push(payload)));
   worker.outbox.start();
   await worker.put('mail', 'one');
-  await until('the database was polled repeatedly', waitMsMax, () => {
+  await until('the database was polled repeatedly', () => {
     worker.outbox.pollSoon();
     return polls >= 5;
   });
@@ -314,5 +295,5 @@ onEachDatabase('an unreachable database is reported once, and jobs run when it i
     ['any'],
   );
   isDown = false;
-  await until('the job is done', waitMsMax, () => done.length === 1);
+  await until('the job is done', () => done.length === 1);
 });

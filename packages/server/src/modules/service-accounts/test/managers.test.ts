@@ -15,7 +15,6 @@ import { sql } from '../../../foundation/database/sql.ts';
 import { deleteAccount, disableAccount } from '../../accounts/store.ts';
 import { manageScope } from '../acting-store.ts';
 
-const waitMsMax = 60_000;
 const setUnverified = sql('test_set_unverified', `update accounts set unverified_since = 1 where id = $1`);
 
 const clock = new FakeClock();
@@ -201,7 +200,7 @@ for (const state of ['cut before', 'cut after'] as const)
       await managers.add(account(ada), id, bob);
       const before = line.commits;
       line.state = 'whole';
-      await until('both are finished', waitMsMax, () => Promise.resolve(line.commits >= before + 2));
+      await until('both are finished', () => Promise.resolve(line.commits >= before + 2));
       assert.deepEqual(await list(), [ada, bob].toSorted());
       const removals = (await changesOf(db, id)).filter((text) => String(text).includes('removed'));
       assert.equal(removals.length, 2, 'each is recorded once');
