@@ -67,7 +67,7 @@ async function backup({ to, keep: keepText, ...options }: BackupCommandOptions):
     const madeAt = systemClock.now();
     const { keys } = context.installation;
     const written = await writeFile(context, join(target, newBackupName(keys, madeAt)), madeAt);
-    const kept = { keys, path: written.path, keep, now: systemClock.now() };
+    const kept = { keys, path: written.path, keep, clock: systemClock };
     return { ...written, pruned: await pruneBackups(target, kept) };
   });
   if (pruned?.inFuture !== undefined) process.stderr.write(inFutureOf(pruned.inFuture));

@@ -9,7 +9,7 @@ import { randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Dirent } from 'node:fs';
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { hourMs, toInstant } from '../../foundation/clock.ts';
+import { hourMs, toInstant, type Clock } from '../../foundation/clock.ts';
 import { draftSuffix } from '../../foundation/complete-file.ts';
 import type { InstallationKeys } from '../../foundation/crypto/master-key.ts';
 import { syncFolder } from '../../foundation/database/sync-folder.ts';
@@ -82,12 +82,11 @@ export async function assertFolder(path: string): Promise<void> {
  * same time leave at least the `keep` newest backups, also if all of these are newer than `path`.
  * @param path a backup in the folder
  * @param keep 1 to {@link keptBackupsMax}
- * @param now milliseconds since 1970
  * @throws BackupError if a file cannot be read or deleted
  */
 export async function pruneBackups(
   folder: string,
-  { keys, path, keep, now }: { keys: InstallationKeys; path: string; keep: number; now: number },
+  { keys, path, keep, clock }: { keys: InstallationKeys; path: string; keep: number; clock: Clock },
 ): Promise<Pruned> {
   try {
     const files = (await readdir(folder, { withFileTypes: true })).filter(
@@ -96,7 +95,9 @@ export async function pruneBackups(
     // The time of the folder, which the backup has just changed. A command with newer backups may have deleted the backup itself.
     await deleteDrafts(folder, files, (await stat(folder)).mtimeMs - draftMsMax);
     const found = await findBackups(folder, files, keys);
-    const inFuture = found.find(({ stamp }) => stamp > stampOf(toInstant(now)))?.path;
+    // After the folder has been read: a command that runs at the same time may have completed a backup until then.
+    const now = stampOf(toInstant(clock.now()));
+    const inFuture = found.find(({ stamp }) => stamp > now)?.path;
     if (inFuture !== undefined) return { deleted: [], kept: found.length, inFuture };
     const older = found.slice(0, Math.max(0, found.length - keep)).filter((one) => one.path !== path);
     for (const one of older) await rm(one.path, { force: true });

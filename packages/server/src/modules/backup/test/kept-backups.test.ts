@@ -1,6 +1,15 @@
 /** A folder keeps the newest backups of an installation, and files of nothing else are deleted. */
 import assert from 'node:assert/strict';
-import { copyFileSync, mkdirSync, readdirSync, readFileSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { basename, join } from 'node:path';
 import { test } from 'node:test';
 import { gunzipSync, gzipSync } from 'node:zlib';
@@ -25,7 +34,7 @@ async function backUp(db: Db, folder: string, madeAt: number, by: InstallationKe
 }
 
 const prune = (folder: string, path: string, keep: number) =>
-  pruneBackups(folder, { keys, path, keep, now: now + hourMs });
+  pruneBackups(folder, { keys, path, keep, clock: new FakeClock(now + hourMs) });
 
 test('the name of a backup has its installation and its time in UTC', () => {
   assert.match(
@@ -115,6 +124,29 @@ test('a backup stays while a newer one is made at the same time', async () => {
   assert.deepEqual(await prune(folder.path, second, 1), { deleted: [first], kept: 1, inFuture: undefined });
   // Another command has deleted its backup.
   assert.deepEqual(await prune(folder.path, first, 1), { deleted: [], kept: 1, inFuture: undefined });
+});
+
+test('a backup that another command completes during the deletion is not from the future', async () => {
+  await using opened = await databases['sqlite']!();
+  using folder = newTempFolder();
+  const oldest = await backUp(opened.db, folder.path, now);
+  const path = await backUp(opened.db, folder.path, now + 1);
+  const other = await backUp(opened.db, folder.path, now + 3);
+  const hidden = `${other}.hidden`;
+  renameSync(other, hidden);
+  // The other command completes its backup just after the time has been read.
+  const clock = {
+    now: () => {
+      renameSync(hidden, other);
+      return now + 2;
+    },
+  };
+  assert.deepEqual(await pruneBackups(folder.path, { keys, path, keep: 1, clock }), {
+    deleted: [oldest],
+    kept: 1,
+    inFuture: undefined,
+  });
+  assert.deepEqual(readdirSync(folder.path).toSorted(), [basename(path), basename(other)].toSorted());
 });
 
 test('nothing is deleted beside a backup from the future, because the clock is or was wrong', async () => {
