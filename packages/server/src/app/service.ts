@@ -355,7 +355,7 @@ async function stopService(
   { health, housekeeping, installation, services }: Parts,
 ): Promise<boolean> {
   health.isStopping = true;
-  const isDrained = await drain(servers, drainSeconds, () => (health.isClosed = true));
+  const isDrained = await drain(servers, drainSeconds, { onClosed: () => (health.isClosed = true) });
   await services.webhooks.publisher.stop();
   await services.outbox.stop();
   await services.webhooks.log.flush();

@@ -11,6 +11,7 @@ import type { Db, WorkerClient } from '../../foundation/database/db.ts';
 import { DatabaseReplacedError } from '../../foundation/database/file-identity.ts';
 import { RootKeyChangedError } from '../../foundation/database/root-key-changed.ts';
 import type { Log } from '../../foundation/log.ts';
+import { drainMsMax } from '../drain.ts';
 import type { MetricsSnapshot } from '../metrics.ts';
 import type { Broadcast, ToSupervisor, ToWorker } from './messages.ts';
 
@@ -144,7 +145,7 @@ export class WorkerPool {
       else slot.process?.process.kill('SIGKILL');
     }
     this.#resolveIfAllExited();
-    const ms = Math.max(drainSeconds * 1000, drainSeconds * 500 + 1_000) + closeMsMax;
+    const ms = drainMsMax(drainSeconds) + closeMsMax;
     const isInTime = await Promise.race([this.#allExited.promise.then(() => true), sleep(ms, false, { ref: false })]);
     this.kill();
     return isInTime && this.#isCleanStop;
