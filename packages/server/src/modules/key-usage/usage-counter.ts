@@ -4,6 +4,7 @@
  */
 import { limits } from '@keyreeve/contract';
 import { hourMs } from '../../foundation/clock.ts';
+import { CoalescedCall } from '../../foundation/database/coalesced-call.ts';
 import { isOutcomeUnknown } from '../../foundation/database/unavailable.ts';
 import type { HourOfKey } from './store.ts';
 
@@ -37,7 +38,8 @@ export class UsageCounter {
   #ofHour = new Map<number, Count>();
   /** Also of the flush in progress. */
   #rows = 0;
-  #flushing: Promise<void> | undefined;
+  /** A flush that began earlier may have taken its rows before the last verifications, so a caller waits for the next one. */
+  readonly #flush = new CoalescedCall(() => this.#flushWaiting());
 
   constructor(write: WriteUsage) {
     this.#write = write;
@@ -65,11 +67,8 @@ export class UsageCounter {
    * certainly not committed wait for the next flush.
    * @throws the first error of the database
    */
-  async flush(): Promise<void> {
-    // A flush that began earlier may have taken its rows before the last verifications.
-    if (this.#flushing) await this.#flushing.catch(() => undefined);
-    this.#flushing ??= this.#flushWaiting().finally(() => (this.#flushing = undefined));
-    await this.#flushing;
+  flush(): Promise<void> {
+    return this.#flush.call();
   }
 
   /** @returns undefined if too many rows wait */

@@ -5,6 +5,7 @@
 import { limits } from '@keyreeve/contract';
 import { dayMs, type Clock } from '../../foundation/clock.ts';
 import { randomId } from '../../foundation/crypto/secret.ts';
+import { CoalescedCall } from '../../foundation/database/coalesced-call.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
 import type { VerificationDurations } from '../verification/durations.ts';
 import {
@@ -56,7 +57,10 @@ export class Minutes {
   readonly id = randomId('ins');
   readonly #options: MinutesOptions;
   readonly #startedAt: number;
+  /** The row of a write in progress must not return after `stop` has deleted it. */
+  readonly #write = new CoalescedCall(() => this.#writeWaiting());
   #last: MinuteCounts;
+  #taken: { readonly minute: number; readonly counts: MinuteCounts } | undefined;
   #waiting: MinuteRow[] = [];
   #timer: NodeJS.Timeout | undefined;
 
@@ -106,7 +110,11 @@ export class Minutes {
    * Also records that this process runs.
    * @throws DomainError `unavailable`; the counts wait for the next call. After a rotation of the root key: see `saveMinutes`
    */
-  async write(): Promise<void> {
+  write(): Promise<void> {
+    return this.#write.call();
+  }
+
+  async #writeWaiting(): Promise<void> {
     const { db, clock, rootKeyVersion } = this.#options;
     const now = clock.now();
     // A timer can be a little early or late.
@@ -127,7 +135,10 @@ export class Minutes {
     await deleteOldMinutes(db, clock.now() - limits.overviewKeptDays * dayMs);
   }
 
-  /** Takes what was counted since the last call. @param at a time in the minute that it belongs to */
+  /**
+   * Takes what was counted since the last call. After a pause of the machine, it may belong to the minute of the last call.
+   * @param at a time in the minute that it belongs to
+   */
   #take(at: number): void {
     const read = this.#read();
     const last = this.#last;
@@ -143,8 +154,11 @@ export class Minutes {
       (byResult) => Object.keys(byResult).length === 0,
     );
     if (isEmpty || this.#waiting.length >= waitingMax) return;
-    const row = { minute: at - (at % minuteMs), counts: JSON.stringify(counts) };
-    this.#waiting = [...this.#waiting.filter(({ minute }) => minute !== row.minute), row];
+    const minute = at - (at % minuteMs);
+    // The row replaces an earlier one of the minute, which may be written already.
+    this.#taken = { minute, counts: this.#taken?.minute === minute ? sum(this.#taken.counts, counts) : counts };
+    const row = { minute, counts: JSON.stringify(this.#taken.counts) };
+    this.#waiting = [...this.#waiting.filter((waiting) => waiting.minute !== minute), row];
   }
 
   #read(): MinuteCounts {
@@ -166,3 +180,19 @@ const risen = (now: ByResult, before: ByResult): ByResult =>
       .map(([result, count]) => [result, count - (before[result] ?? 0)] as const)
       .filter(([, count]) => count > 0),
   );
+
+const sum = (one: MinuteCounts, other: MinuteCounts): MinuteCounts => ({
+  results: sumByResult(one.results, other.results),
+  signIns: sumByResult(one.signIns, other.signIns),
+  hashes: sumByResult(one.hashes, other.hashes),
+  verificationMs: sumByBucket(one.verificationMs, other.verificationMs),
+  databaseMs: sumByBucket(one.databaseMs, other.databaseMs),
+});
+
+const sumByResult = (one: ByResult, other: ByResult): ByResult =>
+  Object.fromEntries(
+    Object.keys({ ...one, ...other }).map((result) => [result, (one[result] ?? 0) + (other[result] ?? 0)]),
+  );
+
+const sumByBucket = (one: readonly number[], other: readonly number[]): number[] =>
+  one.map((count, bucket) => count + (other[bucket] ?? 0));

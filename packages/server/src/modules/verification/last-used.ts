@@ -5,6 +5,7 @@
  */
 import { limits } from '@keyreeve/contract';
 import { dayMs } from '../../foundation/clock.ts';
+import { CoalescedCall } from '../../foundation/database/coalesced-call.ts';
 import { coarseRange } from '../../foundation/ip-address.ts';
 import type { KeyUse } from '../api-keys/state-store.ts';
 
@@ -19,6 +20,10 @@ const rowsPerWriteMax = 500;
 export class LastUsed {
   readonly #write: WriteLastUses;
   #pending = new Map<number, KeyUse>();
+  /** Uses that the flush in progress has taken and not written yet. */
+  #inFlight = 0;
+  /** A flush that began earlier may have taken its times before the last verifications, so a caller waits for the next one. */
+  readonly #flush = new CoalescedCall(() => this.#writePending());
 
   constructor(write: WriteLastUses) {
     this.#write = write;
@@ -33,17 +38,39 @@ export class LastUsed {
     // The first use since the last write is recorded: a frequent key does not need the client IP of each request.
     if (this.#pending.has(id)) return;
     const isRecent = lastKnown !== null && usedAt - lastKnown < dayMs;
-    if (this.#pending.size >= (isRecent ? recentMax : limits.lastUsedPendingMax)) return;
+    if (this.#pending.size + this.#inFlight >= (isRecent ? recentMax : limits.lastUsedPendingMax)) return;
     const ip = clientIp();
     this.#pending.set(id, { id, at: usedAt, from: ip === undefined ? null : coarseRange(ip) });
   }
 
-  /** Writes the collected times. Times of a failed write are dropped. @throws the error of the database */
-  async flush(): Promise<void> {
-    const pending = [...this.#pending.values()];
+  /**
+   * Writes the times that were recorded before the call. After an error, those that may not be committed wait for the next
+   * flush: writing one again has no effect.
+   * @throws the first error of the database
+   */
+  flush(): Promise<void> {
+    return this.#flush.call();
+  }
+
+  async #writePending(): Promise<void> {
+    const uses = [...this.#pending.values()];
     this.#pending = new Map();
-    for (let start = 0; start < pending.length; start += rowsPerWriteMax) {
-      await this.#write(pending.slice(start, start + rowsPerWriteMax));
+    this.#inFlight = uses.length;
+    for (let start = 0; start < uses.length; start += rowsPerWriteMax) {
+      const batch = uses.slice(start, start + rowsPerWriteMax);
+      try {
+        await this.#write(batch);
+        this.#inFlight -= batch.length;
+      } catch (error) {
+        this.#putBack(uses.slice(start));
+        throw error;
+      }
     }
+  }
+
+  /** They keep their places, so there is always room. A later use of the same key replaces an earlier one. */
+  #putBack(uses: readonly KeyUse[]): void {
+    this.#inFlight = 0;
+    this.#pending = new Map([...uses.map((use) => [use.id, use] as const), ...this.#pending]);
   }
 }

@@ -284,8 +284,7 @@ export class Verifier {
     try {
       await this.#options.usage?.flush();
     } finally {
-      await this.#lastUsed.flush();
-      await this.#previousLastUsed.flush();
+      await this.#lastUsed.flush().finally(() => this.#previousLastUsed.flush());
     }
   }
 

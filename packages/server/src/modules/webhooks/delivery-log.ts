@@ -4,6 +4,7 @@
  */
 import { limits } from '@keyreeve/contract';
 import { dayMs, type Clock } from '../../foundation/clock.ts';
+import { CoalescedCall } from '../../foundation/database/coalesced-call.ts';
 import type { Db } from '../../foundation/database/db.ts';
 import {
   deleteExcessDeliveries,
@@ -33,7 +34,7 @@ export class DeliveryLog {
   /** By id of the delivery. */
   #waiting = new Map<string, TriedDelivery>();
   #timer: NodeJS.Timeout | undefined;
-  #flushing: Promise<void> | undefined;
+  readonly #flush = new CoalescedCall(() => this.#writeWaiting());
   #isFailing = false;
 
   constructor(options: DeliveryLogOptions) {
@@ -49,13 +50,11 @@ export class DeliveryLog {
   }
 
   /** Writes the attempts that were recorded before the call. Those of a failed write wait for the next one. */
-  async flush(): Promise<void> {
-    await this.#flushing;
-    this.#flushing ??= this.#flush().finally(() => (this.#flushing = undefined));
-    await this.#flushing;
+  flush(): Promise<void> {
+    return this.#flush.call();
   }
 
-  async #flush(): Promise<void> {
+  async #writeWaiting(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     const tried = [...this.#waiting.values()];

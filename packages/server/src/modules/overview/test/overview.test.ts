@@ -1,5 +1,6 @@
 /** The overview of administrators: sums over processes, and minutes. */
 import assert from 'node:assert/strict';
+import { setImmediate as turn } from 'node:timers/promises';
 import type { Overview } from '@keyreeve/contract';
 import { VerificationDurations } from '../../verification/durations.ts';
 import { administer, newAdministrator } from '../../../../test-kit/administrators.ts';
@@ -116,3 +117,46 @@ onEachDatabase(
     ]);
   },
 );
+
+onEachDatabase('counts that are taken twice in a minute, after a late write, are all in its row', async ({ db }) => {
+  const clock = new FakeClock(now);
+  const { results, minutes } = newMinutes(db, clock);
+  const counted = async (): Promise<unknown[]> =>
+    (await listMinutes(db, 0)).map((row) => [row.minute, (JSON.parse(row.counts) as { results: object }).results]);
+  results['api_key'] = 2;
+  // 40 seconds late.
+  clock.advance({ seconds: 100 });
+  await minutes.write();
+  assert.deepEqual(await counted(), [[now + 60_000, { api_key: 2 }]]);
+  Object.assign(results, { api_key: 5, malformed: 1 });
+  clock.advance({ seconds: 20 });
+  await minutes.write();
+  assert.deepEqual(await counted(), [[now + 60_000, { api_key: 5, malformed: 1 }]]);
+});
+
+onEachDatabase('a process that stops during a write leaves no row', async ({ db }) => {
+  const clock = new FakeClock(now);
+  const started = Promise.withResolvers<void>();
+  const gate = Promise.withResolvers<void>();
+  let isFirst = true;
+  const slow = Object.create(db, {
+    transaction: {
+      value: async (...rest: Parameters<typeof db.transaction>) => {
+        if (isFirst) {
+          isFirst = false;
+          started.resolve();
+          await gate.promise;
+        }
+        return db.transaction(...rest);
+      },
+    },
+  }) as typeof db;
+  const { minutes } = newMinutes(slow, clock);
+  const written = minutes.write();
+  await started.promise;
+  const stopped = minutes.stop();
+  await turn();
+  gate.resolve();
+  await Promise.all([written, stopped]);
+  assert.deepEqual(await listInstances(db, 9), []);
+});

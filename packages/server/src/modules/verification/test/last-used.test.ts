@@ -1,6 +1,7 @@
 /** Times of last use are collected in memory, bounded, and written in batches. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
 import { limits } from '@keyreeve/contract';
 import { LastUsed } from '../last-used.ts';
 
@@ -92,19 +93,83 @@ test('a time that is recorded during a write is written by the next flush', asyn
   ]);
 });
 
-test('a failed write drops its times and throws, and the next flush succeeds', async () => {
+test('a flush during another one returns after all times recorded before it are written', async () => {
+  const written: number[] = [];
+  const gates = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()] as const;
+  let writes = 0;
+  const lastUsed = new LastUsed(async (uses) => {
+    await gates[writes++]?.promise;
+    written.push(...uses.map(({ id }) => id));
+  });
+  const ended: string[] = [];
+  const flush = (name: string): Promise<void> => lastUsed.flush().then(() => void ended.push(name));
+  lastUsed.record(1, now, null, unknown);
+  const flushes = [flush('first')];
+  // Nothing new is recorded, but the first flush has not written yet.
+  flushes.push(flush('second'));
+  lastUsed.record(2, now, null, unknown);
+  flushes.push(flush('third'));
+  await turn();
+  assert.deepEqual([ended, written], [[], []]);
+  gates[0].resolve(undefined);
+  await turn();
+  assert.deepEqual([ended, written], [['first'], [1]]);
+  gates[1].resolve(undefined);
+  await Promise.all(flushes);
+  assert.deepEqual(
+    [ended.toSorted(), written],
+    [
+      ['first', 'second', 'third'],
+      [1, 2],
+    ],
+  );
+});
+
+test('a failed write throws, and the next flush writes its times, or later ones of the same keys', async () => {
+  let isBroken = false;
+  const written: [number, number][] = [];
+  const lastUsed = new LastUsed(async (uses) => {
+    await turn();
+    if (isBroken) throw new Error('the database is down');
+    written.push(...uses.map(({ id, at }): [number, number] => [id, at]));
+    // The second write of the flush fails.
+    isBroken = uses.length === 500;
+  });
+  for (let id = 1; id <= 502; id++) lastUsed.record(id, now, null, unknown);
+  const failing = assert.rejects(lastUsed.flush(), { message: 'the database is down' });
+  lastUsed.record(502, now + 1, null, unknown);
+  lastUsed.record(503, now + 1, null, unknown);
+  await failing;
+  isBroken = false;
+  written.length = 0;
+  await lastUsed.flush();
+  assert.deepEqual(written, [
+    [501, now],
+    [502, now + 1],
+    [503, now + 1],
+  ]);
+});
+
+test('the times of a failed write keep their places within the bound', async () => {
   let isBroken = true;
   const written: number[] = [];
   const lastUsed = new LastUsed(async (uses) => {
+    await turn();
     if (isBroken) throw new Error('the database is down');
     written.push(...uses.map(({ id }) => id));
   });
-  lastUsed.record(1, now, null, unknown);
-  await assert.rejects(lastUsed.flush(), { message: 'the database is down' });
+  const max = limits.lastUsedPendingMax;
+  for (let id = 1; id < max; id++) lastUsed.record(id, now, null, unknown);
+  const failing = assert.rejects(lastUsed.flush());
+  for (const id of [max, max + 1]) lastUsed.record(id, now, null, unknown);
+  await failing;
+  lastUsed.record(max + 2, now, null, unknown);
   isBroken = false;
-  lastUsed.record(2, now, null, unknown);
   await lastUsed.flush();
-  assert.deepEqual(written, [2]);
+  assert.deepEqual(
+    written,
+    Array.from({ length: max }, (_, index) => index + 1),
+  );
 });
 
 test('the client IP range of the last use is recorded, never the IP address', async () => {
