@@ -7,7 +7,7 @@ import { assertRejected } from '../../../../test-kit/key-client.ts';
 import { bearer, newApp, type SignedIn, type TestApp } from '../../../../test-kit/new-app.ts';
 import { newPlace } from '../../../../test-kit/new-db.ts';
 import { operator } from '../../../../test-kit/rows.ts';
-import { test } from '../../../../test-kit/app-on-each-database.ts';
+import { test, testOnBoth } from '../../../../test-kit/app-on-each-database.ts';
 
 const rate = { limit: 10, windowSeconds: 60 };
 const quota = { limit: 3, per: 'ever' } as const;
@@ -46,7 +46,7 @@ async function newLimits(app: TestApp) {
   return { administrator, target, put, set, read, own };
 }
 
-test('the keys of an account share its quota immediately, on every instance', async () => {
+testOnBoth('the keys of an account share its quota immediately, on every instance', async () => {
   await using place = await newPlace();
   const environment = { KEYREEVE_PUBLIC_URL: 'http://auth.localhost' };
   await using app = await newApp({ place, environment });
@@ -178,7 +178,7 @@ test('an administrator changes the limits of an account’s key', async () => {
   assert.equal(await statusOf(app, target.key), 200);
 });
 
-test('of concurrent changes of an account’s limits, each is recorded with the limits before it', async () => {
+testOnBoth('of concurrent changes of an account’s limits, each is recorded with the limits before it', async () => {
   await using app = await newApp();
   const { set, read } = await newLimits(app);
   await Promise.all(Array.from({ length: 16 }, (_, index) => set({ quota: { limit: index + 1, per: 'day' } })));
@@ -190,7 +190,7 @@ test('of concurrent changes of an account’s limits, each is recorded with the 
   assert.deepEqual((await read()).limits, changes.at(-1)?.limits);
 });
 
-test('concurrent changes of different limits of an account all apply', async () => {
+testOnBoth('concurrent changes of different limits of an account all apply', async () => {
   await using app = await newApp();
   const { target, read } = await newLimits(app);
   const { administration } = app.service.services;

@@ -17,7 +17,7 @@ import {
   newAdministrator,
   newTarget,
 } from '../../../../test-kit/administrators.ts';
-import { test } from '../../../../test-kit/app-on-each-database.ts';
+import { test, testOnBoth } from '../../../../test-kit/app-on-each-database.ts';
 
 /** Accounts without a password, so that the test need not hash one for each. */
 async function addAccounts(app: TestApp, names: readonly string[]): Promise<void> {
@@ -88,7 +88,7 @@ test('the details of an account contain no secret', async () => {
   assert.deepEqual(await search(app, administrator, { query: 'ADA@' }), { accounts: [shown], nextCursor: null });
 });
 
-test('a search finds accounts by id and by any part of the email address, in any case', async () => {
+testOnBoth('a search finds accounts by id and by any part of the email address, in any case', async () => {
   await using app = await newApp();
   const administrator = await newAdministrator(app);
   await addAccounts(app, ['ada', 'adam', 'bob.ada', 'eve']);
@@ -117,7 +117,7 @@ test('a search finds accounts by role and state', async () => {
   assert.deepEqual(await found({ role: 'admin', query: 'acc_bob' }), []);
 });
 
-test('pages have neither gaps nor duplicates, while accounts are created and deleted as well', async () => {
+testOnBoth('pages have neither gaps nor duplicates, while accounts are created and deleted as well', async () => {
   await using app = await newApp();
   const administrator = await newAdministrator(app, 'root@example.org');
   const names = Array.from({ length: 25 }, (_, index) => `user${String(index).padStart(2, '0')}`);
@@ -151,7 +151,7 @@ const injections = [
   '\u202E',
 ];
 
-test('no character of a search is a wildcard or ends the SQL string', async () => {
+testOnBoth('no character of a search is a wildcard or ends the SQL string', async () => {
   await using app = await newApp();
   const administrator = await newAdministrator(app);
   await addAccounts(app, ['ada', 'a_b']);
@@ -302,7 +302,7 @@ test(
   },
 );
 
-test('beside its transaction, a change reads the account for the response alone', async () => {
+testOnBoth('beside its transaction, a change reads the account for the response alone', async () => {
   await using app = await newApp();
   const administrator = await newAdministrator(app);
   const { id } = await app.createAccount('ada@example.com');

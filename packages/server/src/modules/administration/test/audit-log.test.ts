@@ -5,7 +5,7 @@ import { dayMs } from '../../../foundation/clock.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import { sql } from '../../../foundation/database/sql.ts';
 import { administer, newAdministrator } from '../../../../test-kit/administrators.ts';
-import { test } from '../../../../test-kit/app-on-each-database.ts';
+import { test, testOnBoth } from '../../../../test-kit/app-on-each-database.ts';
 import { assertProblem, fromFetch } from '../../../../test-kit/assert-problem.ts';
 import { insertEvents, type ManyEvent } from '../../../../test-kit/many-rows.ts';
 import { bearer, newApp } from '../../../../test-kit/new-app.ts';
@@ -40,37 +40,40 @@ async function allPages({ page }: Fixture, query: string): Promise<{ targets: (s
   return { targets, pages };
 }
 
-test('the next page repeats no event, also when events are added between the reads of the first page', async () => {
-  await using app = await newApp();
-  const at = app.clock.now();
-  const numbers = Array.from({ length: 2 * limits.adminRowsPerPageMax }, (_, number) => number);
-  await insertEvents(
-    app.db,
-    numbers.map((number) => ({ at, target: `t${number}`, action: number % 2 === 0 ? 'scope.set' : 'scope.deleted' })),
-  );
-  const db: Pick<Db, 'all' | 'get'> = {
-    get: (statement, values) => app.db.get(statement, values),
-    all: async (statement, values) => {
-      const rows = await app.db.all(statement, values);
-      await insertEvents(
-        app.db,
-        numbers.slice(0, 20).map(() => ({ at, target: 'added' })),
-      );
-      return rows;
-    },
-  };
-  const log = new AuditLog(db as Db, app.clock);
-  // More than match in the searched part, so that the search decides where the next page starts.
-  const limit = String(limits.adminRowsPerPageMax);
-  const targets: (string | null)[] = [];
-  for (let cursor: string | undefined = ''; cursor !== undefined;) {
-    const page: AuditPage = await log.page({ action: 'scope.set', limit, ...(cursor === '' ? {} : { cursor }) });
-    targets.push(...page.events.map(({ target }) => target));
-    cursor = page.nextCursor ?? undefined;
-  }
-  const expected = numbers.filter((number) => number % 2 === 0).map((number) => `t${number}`);
-  assert.deepEqual(targets, expected.toReversed());
-});
+testOnBoth(
+  'the next page repeats no event, also when events are added between the reads of the first page',
+  async () => {
+    await using app = await newApp();
+    const at = app.clock.now();
+    const numbers = Array.from({ length: 2 * limits.adminRowsPerPageMax }, (_, number) => number);
+    await insertEvents(
+      app.db,
+      numbers.map((number) => ({ at, target: `t${number}`, action: number % 2 === 0 ? 'scope.set' : 'scope.deleted' })),
+    );
+    const db: Pick<Db, 'all' | 'get'> = {
+      get: (statement, values) => app.db.get(statement, values),
+      all: async (statement, values) => {
+        const rows = await app.db.all(statement, values);
+        await insertEvents(
+          app.db,
+          numbers.slice(0, 20).map(() => ({ at, target: 'added' })),
+        );
+        return rows;
+      },
+    };
+    const log = new AuditLog(db as Db, app.clock);
+    // More than match in the searched part, so that the search decides where the next page starts.
+    const limit = String(limits.adminRowsPerPageMax);
+    const targets: (string | null)[] = [];
+    for (let cursor: string | undefined = ''; cursor !== undefined;) {
+      const page: AuditPage = await log.page({ action: 'scope.set', limit, ...(cursor === '' ? {} : { cursor }) });
+      targets.push(...page.events.map(({ target }) => target));
+      cursor = page.nextCursor ?? undefined;
+    }
+    const expected = numbers.filter((number) => number % 2 === 0).map((number) => `t${number}`);
+    assert.deepEqual(targets, expected.toReversed());
+  },
+);
 
 const instant = (ms: number): string => new Date(ms).toISOString();
 
@@ -97,30 +100,33 @@ test('each filter selects its events, and filters combine', async () => {
     assert.deepEqual((await allPages(at, query)).targets, expected, query);
 });
 
-test('a rare event among 20,000 is found in bounded pages, and times select where the search starts and ends', async () => {
-  const count = 20_000;
-  await using at = await fixture((now) =>
-    Array.from({ length: count }, (_, n) => ({
-      at: now - (count - n) * 3_600_000,
-      target: String(n),
-      actor: n % 7_000 === 5 ? 'github' : 'system',
-    })),
-  );
-  const rare = await allPages(at, 'actor=github');
-  assert.deepEqual(rare, { targets: ['14005', '7005', '5'], pages: 5 });
-  const hour = (n: number): string => instant(at.now - (count - n) * 3_600_000);
-  const narrow = await allPages(at, `actor=github&from=${hour(7_000)}&to=${hour(7_010)}`);
-  assert.deepEqual(narrow, { targets: ['7005'], pages: 1 });
-  const { targets } = await allPages(at, `from=${hour(3_000)}&to=${hour(3_250)}&limit=100`);
-  assert.deepEqual(
-    targets,
-    Array.from({ length: 250 }, (_, n) => String(3_249 - n)),
-  );
-  const first = await at.page('limit=2');
-  // A cursor of an earlier version: the id of the last event.
-  const id = Buffer.from(first.nextCursor ?? '', 'base64url').toString();
-  assert.equal(id, String(first.events[1]?.id));
-});
+testOnBoth(
+  'a rare event among 20,000 is found in bounded pages, and times select where the search starts and ends',
+  async () => {
+    const count = 20_000;
+    await using at = await fixture((now) =>
+      Array.from({ length: count }, (_, n) => ({
+        at: now - (count - n) * 3_600_000,
+        target: String(n),
+        actor: n % 7_000 === 5 ? 'github' : 'system',
+      })),
+    );
+    const rare = await allPages(at, 'actor=github');
+    assert.deepEqual(rare, { targets: ['14005', '7005', '5'], pages: 5 });
+    const hour = (n: number): string => instant(at.now - (count - n) * 3_600_000);
+    const narrow = await allPages(at, `actor=github&from=${hour(7_000)}&to=${hour(7_010)}`);
+    assert.deepEqual(narrow, { targets: ['7005'], pages: 1 });
+    const { targets } = await allPages(at, `from=${hour(3_000)}&to=${hour(3_250)}&limit=100`);
+    assert.deepEqual(
+      targets,
+      Array.from({ length: 250 }, (_, n) => String(3_249 - n)),
+    );
+    const first = await at.page('limit=2');
+    // A cursor of an earlier version: the id of the last event.
+    const id = Buffer.from(first.nextCursor ?? '', 'base64url').toString();
+    assert.equal(id, String(first.events[1]?.id));
+  },
+);
 
 const selectIds = sql<{ id: number; at: number }>(
   'test_ids',

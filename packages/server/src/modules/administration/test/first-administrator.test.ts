@@ -5,7 +5,7 @@ import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { Mailbox } from '../../../../test-kit/mailbox.ts';
 import { bearer, goodPassword, newApp, operator, type Answered, type TestApp } from '../../../../test-kit/new-app.ts';
 import { problemCode, newAdministrator, newAccessToken } from '../../../../test-kit/administrators.ts';
-import { test } from '../../../../test-kit/app-on-each-database.ts';
+import { test, testOnBoth } from '../../../../test-kit/app-on-each-database.ts';
 
 /** Creates a code as the command line does. */
 async function newCode(app: TestApp): Promise<string> {
@@ -43,7 +43,7 @@ test('the code creates an administrator with a verified email address, who can s
   assert.ok(!app.logLines.join('').includes('krvc_'));
 });
 
-test('one of sixteen concurrent uses of the code succeeds', async () => {
+testOnBoth('one of sixteen concurrent uses of the code succeeds', async () => {
   await using app = await newApp();
   const code = await newCode(app);
   const answers = await Promise.all(
@@ -85,7 +85,7 @@ test('the code stops working when an administrator exists, and does not work aga
   assertInvalid(await redeem(app, second), 'a change of role invalidates the code as well');
 });
 
-test('a code cannot create a second administrator while an operator concurrently creates one', async () => {
+testOnBoth('a code cannot create a second administrator while an operator concurrently creates one', async () => {
   await using app = await newApp();
   const { accounts } = app.service.services;
   for (let round = 0; round < 4; round++) {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import type { AuditPage } from '@keyreeve/contract';
 import { sql } from '../../../foundation/database/sql.ts';
 import { administer, newAdministrator } from '../../../../test-kit/administrators.ts';
-import { test } from '../../../../test-kit/app-on-each-database.ts';
+import { test, testOnBoth } from '../../../../test-kit/app-on-each-database.ts';
 import { assertProblem, fromFetch } from '../../../../test-kit/assert-problem.ts';
 import { newApp } from '../../../../test-kit/new-app.ts';
 
@@ -43,7 +43,7 @@ test('a follower gets the events after an id, oldest first, and continues with n
   assert.equal((await page('limit=1')).nextAfter, undefined);
 });
 
-test('an event that commits after one with a higher id is not left out', async () => {
+testOnBoth('an event that commits after one with a higher id is not left out', async () => {
   await using given = await fixture();
   const { app, newest, page, add } = given;
   await add(newest + 1, 'one');

@@ -4,7 +4,7 @@ import { sql } from '../../../foundation/database/sql.ts';
 import { Mailbox } from '../../../../test-kit/mailbox.ts';
 import { newApp, operator, type Answered, type SignedIn, type TestApp } from '../../../../test-kit/new-app.ts';
 import { administer, problemCode, newAdministrator } from '../../../../test-kit/administrators.ts';
-import { test } from '../../../../test-kit/app-on-each-database.ts';
+import { test, testOnBoth } from '../../../../test-kit/app-on-each-database.ts';
 
 const rivalsMax = 16;
 const unverify = sql('test_unverify', `update accounts set unverified_since = 1 where id = $1`);
@@ -46,7 +46,7 @@ for (const [what, remove] of Object.entries(removals)) {
     assert.equal(await countEnabled(app), 0);
   });
 
-  test(`one administrator remains if administrators are concurrently ${what} by each other`, async () => {
+  testOnBoth(`one administrator remains if administrators are concurrently ${what} by each other`, async () => {
     await using app = await newApp();
     const all = await administrators(app, rivalsMax);
     const answers = await Promise.all(
@@ -58,7 +58,7 @@ for (const [what, remove] of Object.entries(removals)) {
     assert.ok(answers.some(({ status }) => status === 200));
   });
 
-  test(`one administrator remains if each is concurrently ${what} by themselves`, async () => {
+  testOnBoth(`one administrator remains if each is concurrently ${what} by themselves`, async () => {
     await using app = await newApp();
     const all = await administrators(app, rivalsMax);
     const answers = await Promise.all(all.map((by) => withRetries(() => remove(app, by, by.account.id))));
@@ -93,7 +93,7 @@ test('the last administrator cannot mark their own account compromised; one of t
   assert.equal((await administer(app, other, 'GET', 'accounts')).status, 401);
 });
 
-test('one administrator remains if all concurrently mark their own accounts compromised', async () => {
+testOnBoth('one administrator remains if all concurrently mark their own accounts compromised', async () => {
   await using mailbox = await Mailbox.start();
   await using app = await newApp({ environment: mailbox.environment });
   const all = await administrators(app, rivalsMax);

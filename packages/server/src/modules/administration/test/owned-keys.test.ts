@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import type { OwnedKeyPage } from '@keyreeve/contract';
 import { administer, newAdministrator } from '../../../../test-kit/administrators.ts';
-import { test } from '../../../../test-kit/app-on-each-database.ts';
+import { test, testOnBoth } from '../../../../test-kit/app-on-each-database.ts';
 import { assertProblem, fromFetch } from '../../../../test-kit/assert-problem.ts';
 import { insertKeys, type ManyKey } from '../../../../test-kit/many-rows.ts';
 import { newApp, operator } from '../../../../test-kit/new-app.ts';
@@ -37,7 +37,7 @@ async function fixture(keys: (now: number) => readonly ManyKey[]) {
 
 const instant = (ms: number): string => new Date(ms).toISOString();
 
-test('each filter selects its keys of all accounts, with their owners', async () => {
+testOnBoth('each filter selects its keys of all accounts, with their owners', async () => {
   await using at = await fixture((now) => [
     { id: 1, nickname: 'Über 100%', createdAt: now - 100, lastUsedAt: now - 50, scopes: 'reader', expiresAt: now + 10 },
     { id: 2, nickname: 'unused', createdAt: now - 100, scopes: 'read' },
@@ -71,7 +71,7 @@ test('each filter selects its keys of all accounts, with their owners', async ()
   assert.ok(!('usage' in (ofService ?? {})));
 });
 
-test('a rare key among 10,000 is found in bounded pages, and pages contain each key once', async () => {
+testOnBoth('a rare key among 10,000 is found in bounded pages, and pages contain each key once', async () => {
   const count = 10_000;
   await using at = await fixture((now) =>
     Array.from({ length: count }, (_, n) => ({ id: n + 1, nickname: n === 9_999 ? 'rare' : `k${n}`, createdAt: now })),

@@ -12,7 +12,7 @@ import { DomainError } from '../../../foundation/errors.ts';
 import type { Call } from '../../../http/route.ts';
 import { basic, bearer, goodPassword, newApp, operator, type TestApp } from '../../../../test-kit/new-app.ts';
 import { assertProblem, fromFetch } from '../../../../test-kit/assert-problem.ts';
-import { test } from '../../../../test-kit/app-on-each-database.ts';
+import { test, testOnBoth } from '../../../../test-kit/app-on-each-database.ts';
 
 type Headers = Record<string, string>;
 
@@ -66,20 +66,24 @@ const malformedIds: Readonly<Record<string, ErrorCode>> = {
   '1/': 'not_found',
 };
 
-test('the list contains the account’s own keys, ordered by creation and id', { tags: ['asvs:8.2.2'] }, async () => {
-  await using app = await newApp();
-  const [one, other] = [await app.signIn(), await app.signIn()];
-  const headers = bearer(one.accessToken);
-  const expected: ListedKey[] = [];
-  // Two keys share each time, so their order depends on the random ids.
-  for (const second of ['a', 'b', 'c', 'd', 'e', 'f']) {
-    const pair = [await create(app, headers, `${second} 1`), await create(app, headers, `${second} 2`)];
-    expected.push(...pair.map(toListed).toSorted((a, b) => a.id - b.id));
-    app.clock.advance({ seconds: 1 });
-  }
-  await create(app, bearer(other.accessToken), 'not yours');
-  assert.deepEqual(await list(app, headers), expected);
-});
+testOnBoth(
+  'the list contains the account’s own keys, ordered by creation and id',
+  { tags: ['asvs:8.2.2'] },
+  async () => {
+    await using app = await newApp();
+    const [one, other] = [await app.signIn(), await app.signIn()];
+    const headers = bearer(one.accessToken);
+    const expected: ListedKey[] = [];
+    // Two keys share each time, so their order depends on the random ids.
+    for (const second of ['a', 'b', 'c', 'd', 'e', 'f']) {
+      const pair = [await create(app, headers, `${second} 1`), await create(app, headers, `${second} 2`)];
+      expected.push(...pair.map(toListed).toSorted((a, b) => a.id - b.id));
+      app.clock.advance({ seconds: 1 });
+    }
+    await create(app, bearer(other.accessToken), 'not yours');
+    assert.deepEqual(await list(app, headers), expected);
+  },
+);
 
 test('an account without keys has an empty list', async () => {
   await using app = await newApp();
@@ -298,7 +302,7 @@ test('deletion of an account deletes its keys and no others', async () => {
   assertProblem(fromFetch(again), 'key_not_found');
 });
 
-test('a creation for an account that was deleted after the check of its token is rejected', async () => {
+testOnBoth('a creation for an account that was deleted after the check of its token is rejected', async () => {
   await using app = await newApp();
   const { account } = await app.signIn();
   await app.service.services.accounts.delete(operator, account.id);

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { limits } from '@keyreeve/contract';
 import { dayMs } from '../../../foundation/clock.ts';
 import { newAccountClient } from '../../../../test-kit/account-client.ts';
-import { test } from '../../../../test-kit/app-on-each-database.ts';
+import { test, testOnBoth } from '../../../../test-kit/app-on-each-database.ts';
 import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { goodPassword, operator } from '../../../../test-kit/new-app.ts';
@@ -89,7 +89,7 @@ test('the owner gets one mail and the audit log one event, 14 and 3 days before 
   );
 });
 
-test('a changed expiry starts the notices again', async () => {
+testOnBoth('a changed expiry starts the notices again', async () => {
   await using client = await newAccountClient();
   const { app } = client;
   const { accounts, apiKeys, keyChanges, expiryNotices } = app.service.services;

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { limits, type CreatedServiceAccountKey, type KeyDetails, type RotatedKey } from '@keyreeve/contract';
 import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
-import { test } from '../../../../test-kit/app-on-each-database.ts';
+import { test, testOnBoth } from '../../../../test-kit/app-on-each-database.ts';
 import { assertRejected } from '../../../../test-kit/key-client.ts';
 import { bearer, newApp, operator, type Answered, type TestApp } from '../../../../test-kit/new-app.ts';
 import { addServiceAccount } from '../../../../test-kit/rows.ts';
@@ -100,7 +100,7 @@ test('a secret belongs to one key: a hash that a key has, had, or was deleted wi
   for (const secret of ['sk_removed', 'sk_there']) assert.equal((await verify(app, secret)).status, 401);
 });
 
-test('of concurrent creations with one hash, exactly one succeeds', async () => {
+testOnBoth('of concurrent creations with one hash, exactly one succeeds', async () => {
   await using app = await newApp();
   const backend = await newBackend(app);
   const paths = [backend.path, `/auth/service-accounts/${await addServiceAccount(app.db, [backend.accountId])}`];

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import type { ListedKeyFull } from '@keyreeve/contract';
 import { dayMs, hourMs } from '../../../foundation/clock.ts';
 import { sql } from '../../../foundation/database/sql.ts';
-import { test } from '../../../../test-kit/app-on-each-database.ts';
+import { test, testOnBoth } from '../../../../test-kit/app-on-each-database.ts';
 import { assertProblem, fromFetch } from '../../../../test-kit/assert-problem.ts';
 import { countDatabaseReads } from '../../../../test-kit/database-reads.ts';
 import { insertKeys, type ManyKey } from '../../../../test-kit/many-rows.ts';
@@ -52,7 +52,7 @@ const fewKeys = (now: number): ManyKey[] => [
   { id: 5, nickname: 'off', createdAt: now - 20, hint: 'krv_…1111', disabledAt: now, expiresAt: now - 1 },
 ];
 
-test('a search finds part of the nickname in any case, or the end of the hint, without wildcards', async () => {
+testOnBoth('a search finds part of the nickname in any case, or the end of the hint, without wildcards', async () => {
   await using at = await fixture(fewKeys);
   for (const [search, expected] of [
     ['BILL', ['billing 100%', 'Billing_test']],
@@ -75,7 +75,7 @@ test('a search finds part of the nickname in any case, or the end of the hint, w
     );
 });
 
-test('each key is active, expired or disabled, and active keys that expire soon are expiring', async () => {
+testOnBoth('each key is active, expired or disabled, and active keys that expire soon are expiring', async () => {
   await using at = await fixture(fewKeys);
   const of = (state: string) => at.nicknames(`view=full&sort=nickname&state=${state}`);
   assert.deepEqual(await of('active'), ['billing 100%', 'Billing_test', 'Über Dienst']);
@@ -95,7 +95,7 @@ const orders = {
   expires: ['off', 'old', 'billing 100%', 'Billing_test', 'Über Dienst'],
 };
 
-test('pages of any size contain each key once, in each order and its reverse', async () => {
+testOnBoth('pages of any size contain each key once, in each order and its reverse', async () => {
   await using at = await fixture(fewKeys);
   for (const [sort, expected] of Object.entries(orders))
     for (const limit of [1, 2, 5, 100]) {
@@ -104,7 +104,7 @@ test('pages of any size contain each key once, in each order and its reverse', a
     }
 });
 
-test('a key that is used between two pages neither hides nor repeats keys that are not', async () => {
+testOnBoth('a key that is used between two pages neither hides nor repeats keys that are not', async () => {
   await using at = await fixture(fewKeys);
   const first = await at.page('sort=-lastUsed&limit=2');
   assert.deepEqual(
@@ -119,7 +119,7 @@ test('a key that is used between two pages neither hides nor repeats keys that a
   ]);
 });
 
-test('the usage of seven days has the sums of each day, for the owner and for a service account', async () => {
+testOnBoth('the usage of seven days has the sums of each day, for the owner and for a service account', async () => {
   await using at = await fixture(fewKeys);
   const today = Math.floor(at.app.clock.now() / dayMs) * dayMs;
   await addUsage(at.app.db, [

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import type { CreatedKey, KeyDetails, Problem } from '@keyreeve/contract';
 import { assertProblem, fromFetch } from '../../../../test-kit/assert-problem.ts';
 import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
-import { test } from '../../../../test-kit/app-on-each-database.ts';
+import { test, testOnBoth } from '../../../../test-kit/app-on-each-database.ts';
 import { assertRejected, newKeyClient } from '../../../../test-kit/key-client.ts';
 import { bearer, newApp, type TestApp } from '../../../../test-kit/new-app.ts';
 import { newPlace } from '../../../../test-kit/new-db.ts';
@@ -167,7 +167,7 @@ test('a rotation, a disabling and another change keep the limits and the used qu
   assert.equal(await client.statusOf(client.key), 429, 'the previous secret has the same quota');
 });
 
-test('the used quota is shown by period, and stays when the quota is removed and set again', async () => {
+testOnBoth('the used quota is shown by period, and stays when the quota is removed and set again', async () => {
   // The time is 2026-11-21T09:30:00Z.
   await using client = await newKeyClient({}, { limits: { quota: { limit: 2, per: 'day' } } });
   const use = async (): Promise<KeyDetails['quotaUse']> => (await client.read()).quotaUse;
@@ -186,7 +186,7 @@ test('the used quota is shown by period, and stays when the quota is removed and
 const statusOf = async (app: TestApp, key: string): Promise<number> =>
   (await app.call('GET', '/auth/forward', { headers: bearer(key) })).status;
 
-test('changed limits apply to the next verification on every instance', async () => {
+testOnBoth('changed limits apply to the next verification on every instance', async () => {
   await using place = await newPlace();
   const environment = { KEYREEVE_PUBLIC_URL: 'http://auth.localhost' };
   await using other = await newApp({ place, environment });
@@ -205,7 +205,7 @@ test('changed limits apply to the next verification on every instance', async ()
   assert.deepEqual(await statuses(), [200, 200]);
 });
 
-test('concurrent changes of different limits all apply', async () => {
+testOnBoth('concurrent changes of different limits all apply', async () => {
   await using client = await newKeyClient();
   const changes = Array.from({ length: 16 }, (_, index) =>
     client.change({ limits: index % 2 === 0 ? { rate } : { quota } }),

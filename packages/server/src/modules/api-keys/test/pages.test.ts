@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import type { ListedKeyFull } from '@keyreeve/contract';
 import { bearer, newApp, type TestApp } from '../../../../test-kit/new-app.ts';
 import { assertProblem, fromFetch } from '../../../../test-kit/assert-problem.ts';
-import { test } from '../../../../test-kit/app-on-each-database.ts';
+import { test, testOnBoth } from '../../../../test-kit/app-on-each-database.ts';
 
 interface Page {
   readonly apiKeys: ListedKeyFull[];
@@ -39,7 +39,7 @@ async function pages(page: (query: string) => Promise<Page>, query: string): Pro
   return all;
 }
 
-test('pages of any size contain each key once, in the order of the whole list', async () => {
+testOnBoth('pages of any size contain each key once, in the order of the whole list', async () => {
   await using at = await fixture(10);
   const whole = await at.page('');
   assert.deepEqual([Object.keys(whole), whole.apiKeys.length], [['apiKeys'], 10]);
@@ -75,7 +75,7 @@ test('a page without a limit has a hundred keys', async () => {
   assert.deepEqual([rest.apiKeys.length, typeof rest.nextCursor], [100, 'string']);
 });
 
-test('creations and deletions between pages neither hide nor repeat other keys', async () => {
+testOnBoth('creations and deletions between pages neither hide nor repeat other keys', async () => {
   await using at = await fixture(6);
   const whole = (await at.page('')).apiKeys.map(({ id }) => id);
   const { nextCursor } = await at.page('?limit=3');

@@ -1,6 +1,6 @@
 /** Keys whose restrictions an earlier program has omitted, while their stored hash still shows them. */
 import assert from 'node:assert/strict';
-import { test } from '../../../../test-kit/app-on-each-database.ts';
+import { test, testOnBoth } from '../../../../test-kit/app-on-each-database.ts';
 import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { bearer } from '../../../../test-kit/new-app.ts';
 import { assertRejected, newKeyClient } from '../../../../test-kit/key-client.ts';
@@ -48,7 +48,7 @@ for (const [what, restriction] of Object.entries(restrictions)) {
   });
 }
 
-test('every key that has lost its restrictions is disabled, however many a statement disables', async () => {
+testOnBoth('every key that has lost its restrictions is disabled, however many a statement disables', async () => {
   await using client = await newKeyClient();
   const { db } = client.app;
   const { accessToken } = client.user;

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { limits, type SessionView } from '@keyreeve/contract';
 import { problemCode } from '../../../../test-kit/administrators.ts';
-import { test } from '../../../../test-kit/app-on-each-database.ts';
+import { test, testOnBoth } from '../../../../test-kit/app-on-each-database.ts';
 import { codeAt, newEnrolledAccount, nextStep, wrongCode } from '../../../../test-kit/authenticator.ts';
 import { ConsoleClient } from '../../../../test-kit/console-client.ts';
 import { goodPassword, newApp } from '../../../../test-kit/new-app.ts';
@@ -72,7 +72,7 @@ test('with a second factor, a confirmation needs its code, and each code works o
   assert.equal(problemCode(await client.confirm(goodPassword, recoveryCodes[0])), 'second_factor_wrong');
 });
 
-test('of concurrent confirmations with one cookie, one replaces the secret', async () => {
+testOnBoth('of concurrent confirmations with one cookie, one replaces the secret', async () => {
   await using app = await newApp({ areRequestsLimited: false, environment: { KEYREEVE_THROTTLE: 'off' } });
   const client = new ConsoleClient(app);
   const { session } = await client.signIn((await app.createAccount()).email);

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import type { CreatedKey, KeyUsage, RotatedKey } from '@keyreeve/contract';
 import { dayMs, hourMs } from '../../../foundation/clock.ts';
-import { test } from '../../../../test-kit/app-on-each-database.ts';
+import { test, testOnBoth } from '../../../../test-kit/app-on-each-database.ts';
 import { assertProblem, fromFetch } from '../../../../test-kit/assert-problem.ts';
 import { administer, newAdministrator } from '../../../../test-kit/administrators.ts';
 import { bearer, newApp, type Answered, type TestApp } from '../../../../test-kit/new-app.ts';
@@ -117,7 +117,7 @@ test('an unknown credential and an access token count for no key', async () => {
   assert.equal(at.app.service.services.usageCounter?.totals.written, 0);
 });
 
-test('hours and days are listed in order, within the period, without empty ones', async () => {
+testOnBoth('hours and days are listed in order, within the period, without empty ones', async () => {
   await using at = await fixture();
   const { id } = await at.create({ nickname: 'worker' });
   const now = at.app.clock.now();
@@ -202,7 +202,7 @@ test('with KEYREEVE_USAGE_DAYS=0, nothing is counted, and the last use is still 
   assert.deepEqual([lastUsedAt, lastDay], [at.app.clock.now(), undefined]);
 });
 
-test('an orderly stop writes every count, and instances add up', async () => {
+testOnBoth('an orderly stop writes every count, and instances add up', async () => {
   await using at = await fixture();
   const { id, key } = await at.create({ nickname: 'worker' });
   const counts = 5;

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { limits } from '@keyreeve/contract';
-import { test } from '../../../../test-kit/app-on-each-database.ts';
+import { test, testOnBoth } from '../../../../test-kit/app-on-each-database.ts';
 import { assertProblem, fromFetch } from '../../../../test-kit/assert-problem.ts';
 import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { assertRejected, newKeyClient } from '../../../../test-kit/key-client.ts';
@@ -125,7 +125,7 @@ test('a rotation after a leak keeps the running overlap, unless it ends it', asy
   }
 });
 
-test('one report ends the secrets of several accounts, and ignores other texts', async () => {
+testOnBoth('one report ends the secrets of several accounts, and ignores other texts', async () => {
   await using client = await newKeyClient(on);
   const { app, user } = client;
   const { key: current } = await client.rotate({ overlapSeconds: 60 });

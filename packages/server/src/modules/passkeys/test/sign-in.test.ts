@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { limits, type Problem } from '@keyreeve/contract';
 import { assertRejected } from '../../../../test-kit/account-client.ts';
-import { test } from '../../../../test-kit/app-on-each-database.ts';
+import { test, testOnBoth } from '../../../../test-kit/app-on-each-database.ts';
 import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { as, enrol, trySignIn } from '../../../../test-kit/authenticator.ts';
 import { goodPassword, newApp, operator, type SignedIn } from '../../../../test-kit/new-app.ts';
@@ -150,7 +150,7 @@ test('a second factor is only a passkey of the same account, with its own challe
   assertRejected(await sendPasskey(app, authenticator.get(options), { email: 'ada@example.com' }), 'invalid_request');
 });
 
-test('of many concurrent sign-ins with one response, one succeeds', async () => {
+testOnBoth('of many concurrent sign-ins with one response, one succeeds', async () => {
   await using app = await newApp();
   const { authenticator } = await addPasskey(app, await app.signIn());
   const response = authenticator.get(await signInOptions(app));

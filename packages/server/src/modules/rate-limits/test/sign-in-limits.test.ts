@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { limits } from '@keyreeve/contract';
 import { Secret } from '../../../foundation/crypto/secret.ts';
 import { basic, goodPassword, newApp, operator, type Answered, type TestApp } from '../../../../test-kit/new-app.ts';
-import { test } from '../../../../test-kit/app-on-each-database.ts';
+import { test, testOnBoth } from '../../../../test-kit/app-on-each-database.ts';
 
 const email = 'you@example.com';
 const wrongPassword = 'not the password at all';
@@ -138,7 +138,7 @@ for (const [what, user] of [
     },
   );
 
-  test(
+  testOnBoth(
     `of 150 concurrent wrong passwords from 150 ranges at most 100 are hashed: ${what}`,
     { tags: ['asvs:6.3.1'] },
     async () => {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, truncateSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { operator } from '../../../../test-kit/new-app.ts';
-import { test } from '../../../../test-kit/app-on-each-database.ts';
+import { test, testOnBoth } from '../../../../test-kit/app-on-each-database.ts';
 import { withTransaction } from '../../../../test-kit/wrapped-db.ts';
 import { newTempFolder } from '../../../../test-kit/temp-folder.ts';
 import { findMasterKey } from '../../../app/installation.ts';
@@ -17,7 +17,7 @@ import { restoreBackup } from '../../backup/restore.ts';
 import { writeBackup } from '../../backup/write-backup.ts';
 import { newRotatable } from './rotation-kit.ts';
 
-test('a backup that has started before the rotation is not written', async () => {
+testOnBoth('a backup that has started before the rotation is not written', async () => {
   await using installation = await newRotatable();
   using folder = newTempFolder();
   const { clock } = installation;
@@ -98,7 +98,7 @@ test('the check for a rotation follows the verification of the file, which can t
   assert.deepEqual(readdirSync(folder.path), []);
 });
 
-test('a restore that has started before the rotation does not bring the earlier root key back', async () => {
+testOnBoth('a restore that has started before the rotation does not bring the earlier root key back', async () => {
   await using installation = await newRotatable();
   using folder = newTempFolder();
   const path = join(folder.path, 'before.backup');
@@ -117,23 +117,26 @@ test('a restore that has started before the rotation does not bring the earlier 
   await installation.run((app) => Promise.resolve(assert.equal(app.installation.keys.version, 2)));
 });
 
-test('a restore into an empty database is rejected if another installation was created there meanwhile', async () => {
-  await using source = await newRotatable();
-  await using target = await newRotatable();
-  using folder = newTempFolder();
-  const path = join(folder.path, 'a.backup');
-  const { clock } = source;
-  const { keys, rootKeys } = await source.run(async ({ db, installation }) => {
-    await writeBackup({ db, keys: installation.keys, clock, version: '1.0.0', path });
-    return installation;
-  });
-  const created = await target.run((app) => Promise.resolve(app.installation.keys));
-  await using opened = await target.open();
-  const { db } = opened;
-  const options = { db, keys, rootKeys, replacedCheck: undefined, clock, path, journal: undefined };
-  await assert.rejects(
-    restoreBackup(operator, { ...options, journalFolders: [], mayReplace: true, acceptsRevival: true }),
-    /the root key of the database has changed/,
-  );
-  await target.run((app) => Promise.resolve(assert.deepEqual(app.installation.keys.check, created.check)));
-});
+testOnBoth(
+  'a restore into an empty database is rejected if another installation was created there meanwhile',
+  async () => {
+    await using source = await newRotatable();
+    await using target = await newRotatable();
+    using folder = newTempFolder();
+    const path = join(folder.path, 'a.backup');
+    const { clock } = source;
+    const { keys, rootKeys } = await source.run(async ({ db, installation }) => {
+      await writeBackup({ db, keys: installation.keys, clock, version: '1.0.0', path });
+      return installation;
+    });
+    const created = await target.run((app) => Promise.resolve(app.installation.keys));
+    await using opened = await target.open();
+    const { db } = opened;
+    const options = { db, keys, rootKeys, replacedCheck: undefined, clock, path, journal: undefined };
+    await assert.rejects(
+      restoreBackup(operator, { ...options, journalFolders: [], mayReplace: true, acceptsRevival: true }),
+      /the root key of the database has changed/,
+    );
+    await target.run((app) => Promise.resolve(assert.deepEqual(app.installation.keys.check, created.check)));
+  },
+);

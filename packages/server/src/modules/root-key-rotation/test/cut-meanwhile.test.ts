@@ -1,7 +1,7 @@
 /** A rotation of the root key that commits while a cut of the audit log runs. */
 import assert from 'node:assert/strict';
 import { operator } from '../../../../test-kit/new-app.ts';
-import { test } from '../../../../test-kit/app-on-each-database.ts';
+import { testOnBoth } from '../../../../test-kit/app-on-each-database.ts';
 import { withTransaction } from '../../../../test-kit/wrapped-db.ts';
 import { openInstallation, type OpenedInstallation } from '../../../app/installation.ts';
 import { dayMs } from '../../../foundation/clock.ts';
@@ -68,46 +68,49 @@ for (const [kind, prepare, cutsAfter] of [
   ],
 ] as const) {
   for (const commits of [0, 2]) {
-    test(`${kind} that a rotation overtakes after ${commits} commits fails, and the audit log is intact`, async () => {
-      await using installation = await newRotatable();
-      await using connections = new AsyncDisposableStack();
-      const { clock } = installation;
-      // Without an account, whose new events could precede the old ones in their chain.
-      await installation.run(() => Promise.resolve());
-      const oldAt = clock.now() - 100 * dayMs;
-      const opened = await open(installation);
-      connections.defer(() => opened.db.close());
-      await prepare(opened, oldAt);
-      const db = rotatingAfter(opened.db, commits, () => installation.rotate());
-      const cutter = new AuditCutter({
-        db,
-        clock,
-        keys: opened.keys,
-        journal: undefined,
-        rowsPerCommitMax,
-        pauseMs: 0,
-      });
-      await assert.rejects(
-        cutter.cut(operator, { eventsBefore: clock.now() - 50 * dayMs, days: 50 }),
-        isRootKeyChanged,
-      );
-      const after = await open(installation);
-      connections.defer(() => after.db.close());
-      const { findings } = await after.db.snapshot((reader) =>
-        verifyLog(reader, after.keys, { now: clock.now(), keptDays: 50 }),
-      );
-      assert.deepEqual(findings, []);
-      assert.equal((await after.db.get(countOld, [oldAt]))?.count, eventCount - commits * rowsPerCommitMax);
-      assert.equal((await listCuts(after.db)).length, commits > 0 ? cutsAfter : 0);
-      // The next run continues with the new key.
-      const next = new AuditCutter({ db: after.db, clock, keys: after.keys, journal: undefined, pauseMs: 0 });
-      const result = await next.cut(operator, { eventsBefore: clock.now() - 50 * dayMs, days: 50 });
-      assert.equal(result.blocked, undefined);
-      assert.ok(result.removed > 0);
-      const verified = await after.db.snapshot((reader) =>
-        verifyLog(reader, after.keys, { now: clock.now(), keptDays: 50 }),
-      );
-      assert.deepEqual(verified.findings, []);
-    });
+    testOnBoth(
+      `${kind} that a rotation overtakes after ${commits} commits fails, and the audit log is intact`,
+      async () => {
+        await using installation = await newRotatable();
+        await using connections = new AsyncDisposableStack();
+        const { clock } = installation;
+        // Without an account, whose new events could precede the old ones in their chain.
+        await installation.run(() => Promise.resolve());
+        const oldAt = clock.now() - 100 * dayMs;
+        const opened = await open(installation);
+        connections.defer(() => opened.db.close());
+        await prepare(opened, oldAt);
+        const db = rotatingAfter(opened.db, commits, () => installation.rotate());
+        const cutter = new AuditCutter({
+          db,
+          clock,
+          keys: opened.keys,
+          journal: undefined,
+          rowsPerCommitMax,
+          pauseMs: 0,
+        });
+        await assert.rejects(
+          cutter.cut(operator, { eventsBefore: clock.now() - 50 * dayMs, days: 50 }),
+          isRootKeyChanged,
+        );
+        const after = await open(installation);
+        connections.defer(() => after.db.close());
+        const { findings } = await after.db.snapshot((reader) =>
+          verifyLog(reader, after.keys, { now: clock.now(), keptDays: 50 }),
+        );
+        assert.deepEqual(findings, []);
+        assert.equal((await after.db.get(countOld, [oldAt]))?.count, eventCount - commits * rowsPerCommitMax);
+        assert.equal((await listCuts(after.db)).length, commits > 0 ? cutsAfter : 0);
+        // The next run continues with the new key.
+        const next = new AuditCutter({ db: after.db, clock, keys: after.keys, journal: undefined, pauseMs: 0 });
+        const result = await next.cut(operator, { eventsBefore: clock.now() - 50 * dayMs, days: 50 });
+        assert.equal(result.blocked, undefined);
+        assert.ok(result.removed > 0);
+        const verified = await after.db.snapshot((reader) =>
+          verifyLog(reader, after.keys, { now: clock.now(), keptDays: 50 }),
+        );
+        assert.deepEqual(verified.findings, []);
+      },
+    );
   }
 }

@@ -16,7 +16,7 @@ import { basic, goodPassword, operator, type TestApp } from '../../../../test-ki
 import { addPasskey, tryPasskey } from '../../../../test-kit/passkeys.ts';
 import { newTempFolder, type TempFolder } from '../../../../test-kit/temp-folder.ts';
 import { until } from '../../../../test-kit/until.ts';
-import { test } from '../../../../test-kit/app-on-each-database.ts';
+import { test, testOnBoth } from '../../../../test-kit/app-on-each-database.ts';
 import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { deriveKeys } from '../../../foundation/crypto/master-key.ts';
 import { isRootKeyChanged, RootKeyChangedError } from '../../../foundation/database/root-key-changed.ts';
@@ -159,7 +159,7 @@ test('a dry run changes nothing', async () => {
   });
 });
 
-test('the rotation is rejected while a process of the service runs, and changes nothing', async () => {
+testOnBoth('the rotation is rejected while a process of the service runs, and changes nothing', async () => {
   await using installation = await newRotatable();
   await installation.run(async (app) => {
     await assert.rejects(installation.rotate(), (error) => {
@@ -286,7 +286,7 @@ test('a process that survives the rotation writes no audit event, and ends at it
   await installation.run((app) => assertIntact(app, []));
 });
 
-test('a process that opened the database before the rotation does not start after it', async () => {
+testOnBoth('a process that opened the database before the rotation does not start after it', async () => {
   await using installation = await newRotatable();
   await installation.run((app) => app.signIn());
   const opened = await installation.start();
@@ -306,7 +306,7 @@ test('a process that opened the database before the rotation does not start afte
   await assert.rejects(announce({ minutes: blocked }, opened.installation, log), RootKeyChangedError);
 });
 
-test('every sealed column of the schema is sealed again', () => {
+testOnBoth('every sealed column of the schema is sealed again', () => {
   const asvs = readFileSync(new URL('../../../../../../docs/asvs.md', import.meta.url), 'utf8');
   const [, section = ''] = asvs.split('## Stored data');
   const documented = section

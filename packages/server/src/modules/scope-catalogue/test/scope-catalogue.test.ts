@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import type { CreatedKey, DeclaredScope, KeyDetails, VerifyResult } from '@keyreeve/contract';
 import { administer, newAdministrator } from '../../../../test-kit/administrators.ts';
-import { test } from '../../../../test-kit/app-on-each-database.ts';
+import { test, testOnBoth } from '../../../../test-kit/app-on-each-database.ts';
 import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { assertRejected } from '../../../../test-kit/key-client.ts';
 import { newPlace } from '../../../../test-kit/new-db.ts';
@@ -112,35 +112,41 @@ test('an administrator’s own keys need declared scopes, too, and reserved scop
   assert.equal((await create(['keyreeve:verify'])).status, 201);
 });
 
-test('an entitlement that is taken away is in force on no key of the account, on every instance and endpoint', async () => {
-  await using at = await fixture();
-  await at.declare('a', true);
-  await at.declare('b', true);
-  await at.entitle('a', 'b');
-  const [one, two] = [await at.create('a', 'b'), await at.create('b')];
-  const rotated = await at.app.call('POST', `/auth/api-keys/${one.id}/rotate`, { headers: at.headers });
-  const current = (rotated.json as CreatedKey).key;
-  assert.deepEqual(await at.scopesOf(one.key), ['a', 'b']);
-  await at.entitle('b');
-  for (const key of [one.key, current]) assert.deepEqual(await at.scopesOf(key), ['b'], 'also of a previous secret');
-  assert.deepEqual(await at.scopesOf(two.key), ['b']);
-  assert.deepEqual(await at.verify(current, at.other, { scopes: ['a'] }), { valid: false, code: 'insufficient_scope' });
-  const refused = await at.other.call('GET', '/auth/forward?scope=a', { headers: bearer(current) });
-  assertRejected(refused, 'insufficient_scope');
-  await at.entitle();
-  assert.deepEqual(await at.scopesOf(two.key), []);
-  const events = (await listAuditEvents(at.app.db)).filter(({ action }) => action === 'account.entitlements_set');
-  assert.deepEqual(
-    events.map(({ details }) => JSON.parse(details ?? '') as unknown),
-    [
-      { entitlements: ['a', 'b'], removed: [] },
-      { entitlements: ['b'], removed: ['a'] },
-      { entitlements: [], removed: ['b'] },
-    ],
-  );
-});
+testOnBoth(
+  'an entitlement that is taken away is in force on no key of the account, on every instance and endpoint',
+  async () => {
+    await using at = await fixture();
+    await at.declare('a', true);
+    await at.declare('b', true);
+    await at.entitle('a', 'b');
+    const [one, two] = [await at.create('a', 'b'), await at.create('b')];
+    const rotated = await at.app.call('POST', `/auth/api-keys/${one.id}/rotate`, { headers: at.headers });
+    const current = (rotated.json as CreatedKey).key;
+    assert.deepEqual(await at.scopesOf(one.key), ['a', 'b']);
+    await at.entitle('b');
+    for (const key of [one.key, current]) assert.deepEqual(await at.scopesOf(key), ['b'], 'also of a previous secret');
+    assert.deepEqual(await at.scopesOf(two.key), ['b']);
+    assert.deepEqual(await at.verify(current, at.other, { scopes: ['a'] }), {
+      valid: false,
+      code: 'insufficient_scope',
+    });
+    const refused = await at.other.call('GET', '/auth/forward?scope=a', { headers: bearer(current) });
+    assertRejected(refused, 'insufficient_scope');
+    await at.entitle();
+    assert.deepEqual(await at.scopesOf(two.key), []);
+    const events = (await listAuditEvents(at.app.db)).filter(({ action }) => action === 'account.entitlements_set');
+    assert.deepEqual(
+      events.map(({ details }) => JSON.parse(details ?? '') as unknown),
+      [
+        { entitlements: ['a', 'b'], removed: [] },
+        { entitlements: ['b'], removed: ['a'] },
+        { entitlements: [], removed: ['b'] },
+      ],
+    );
+  },
+);
 
-test('marking and deleting a scope apply to existing keys immediately, on every instance', async () => {
+testOnBoth('marking and deleting a scope apply to existing keys immediately, on every instance', async () => {
   await using at = await fixture();
   await at.declare('a');
   await at.declare('b');
@@ -184,7 +190,7 @@ test('without the setting, accounts grant any scope, and a verification does not
   await rename('hidden_scopes', 'scopes');
 });
 
-test('the catalogue returns what was declared, and names with special characters work', async () => {
+testOnBoth('the catalogue returns what was declared, and names with special characters work', async () => {
   await using at = await fixture();
   const name = 'https://example.com/orders.read?x=%41&[]{}';
   await at.declare(name, false, 'Größe');

@@ -4,7 +4,7 @@ import { limits } from '@keyreeve/contract';
 import { Secret } from '../../../foundation/crypto/secret.ts';
 import { basic, bearer, goodPassword, newApp, operator, type Answered } from '../../../../test-kit/new-app.ts';
 import { assertRejected } from '../../../../test-kit/account-client.ts';
-import { test } from '../../../../test-kit/app-on-each-database.ts';
+import { test, testOnBoth } from '../../../../test-kit/app-on-each-database.ts';
 import {
   as,
   beginEnrolment,
@@ -25,7 +25,7 @@ const tally = (answers: readonly Answered[]): Record<string, number> =>
 /** Each request has its own client IP range, so that only the limit of the account applies. */
 const behindProxy = { KEYREEVE_TRUSTED_PROXIES: '127.0.0.1/32' };
 
-test(
+testOnBoth(
   'five of many concurrent wrong codes are verified, from any number of client IPs',
   { tags: ['asvs:2.4.1', 'asvs:6.6.3'] },
   async () => {
@@ -152,7 +152,7 @@ test('wrong codes that confirm an enrolment are limited', async () => {
   assert.deepEqual(tally(answers), { second_factor_wrong: 5, too_many_attempts: 11 });
 });
 
-test('one of sixteen concurrent confirmations succeeds, and its ten recovery codes work', async () => {
+testOnBoth('one of sixteen concurrent confirmations succeeds, and its ten recovery codes work', async () => {
   await using app = await newApp({ environment: { KEYREEVE_THROTTLE: 'off' }, areRequestsLimited: false });
   const user = await app.signIn();
   const secret = await beginEnrolment(app, user);

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import type { ActivityEvent, ActivityPage } from '@keyreeve/contract';
 import { dayMs } from '../../../foundation/clock.ts';
 import { administer, newAdministrator } from '../../../../test-kit/administrators.ts';
-import { test } from '../../../../test-kit/app-on-each-database.ts';
+import { test, testOnBoth } from '../../../../test-kit/app-on-each-database.ts';
 import { assertProblem, fromFetch } from '../../../../test-kit/assert-problem.ts';
 import { insertEvents, type ManyEvent } from '../../../../test-kit/many-rows.ts';
 import { bearer, newApp, operator } from '../../../../test-kit/new-app.ts';
@@ -62,30 +62,39 @@ test('an account reads its sign-ins and changes, with the kind of the actor and 
   assert.ok(!JSON.stringify(activity).includes(administrator.account.id));
 });
 
-test('pages of any size contain each event once, also events of the same time, and none of other accounts', async () => {
-  await using at = await fixture();
-  const { app, user } = at;
-  const other = await app.createAccount();
-  const now = app.clock.now();
-  const events = Array.from({ length: 20_000 }, (_, n): ManyEvent => {
-    const accountId = n % 50 === 0 ? user.account.id : other.id;
-    return { at: now - (n % 3), accountId, target: String(n), action: 'api_key.expiring', details: '{"nickname":"n"}' };
-  });
-  await insertEvents(app.db, events);
-  const expected = events
-    .filter(({ accountId }) => accountId === user.account.id)
-    .map(({ target }) => target)
-    .toReversed();
-  for (const limit of [7, 100]) {
-    const found = (await allPages(at, limit)).filter(({ action }) => action === 'api_key.expiring');
-    assert.deepEqual(
-      found.map(({ target }) => target),
-      expected,
-    );
-  }
-  const plan = await planOf(app.db, (reader) => listActivity(reader, user.account.id, 10_000, 101));
-  assert.match(plan, /audit_events_account/);
-});
+testOnBoth(
+  'pages of any size contain each event once, also events of the same time, and none of other accounts',
+  async () => {
+    await using at = await fixture();
+    const { app, user } = at;
+    const other = await app.createAccount();
+    const now = app.clock.now();
+    const events = Array.from({ length: 20_000 }, (_, n): ManyEvent => {
+      const accountId = n % 50 === 0 ? user.account.id : other.id;
+      return {
+        at: now - (n % 3),
+        accountId,
+        target: String(n),
+        action: 'api_key.expiring',
+        details: '{"nickname":"n"}',
+      };
+    });
+    await insertEvents(app.db, events);
+    const expected = events
+      .filter(({ accountId }) => accountId === user.account.id)
+      .map(({ target }) => target)
+      .toReversed();
+    for (const limit of [7, 100]) {
+      const found = (await allPages(at, limit)).filter(({ action }) => action === 'api_key.expiring');
+      assert.deepEqual(
+        found.map(({ target }) => target),
+        expected,
+      );
+    }
+    const plan = await planOf(app.db, (reader) => listActivity(reader, user.account.id, 10_000, 101));
+    assert.match(plan, /audit_events_account/);
+  },
+);
 
 test('events older than 90 days are not shown, and end the list without a page more', async () => {
   await using at = await fixture();

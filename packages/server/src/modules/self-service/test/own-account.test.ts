@@ -10,7 +10,7 @@ import {
   type AccountClient,
   type Tokens,
 } from '../../../../test-kit/account-client.ts';
-import { test } from '../../../../test-kit/app-on-each-database.ts';
+import { test, testOnBoth } from '../../../../test-kit/app-on-each-database.ts';
 
 const email = 'ada@example.com';
 const newEmail = 'lovelace@example.org';
@@ -99,7 +99,7 @@ test(
   },
 );
 
-test('one of sixteen concurrent password changes succeeds', async () => {
+testOnBoth('one of sixteen concurrent password changes succeeds', async () => {
   await using client = await newAccountClient({ KEYREEVE_THROTTLE: 'off' }, false);
   const tokens = await client.newAccount(email);
   const passwords = Array.from({ length: 16 }, (_, n) => `${otherPassword} ${n}`);
@@ -183,7 +183,7 @@ test('a request for the email address of another account gets the same response,
   assert.ok(!mail.text.includes('krvc_'));
 });
 
-test('one of sixteen accounts that concurrently change to the same email address gets it', async () => {
+testOnBoth('one of sixteen accounts that concurrently change to the same email address gets it', async () => {
   await using client = await newAccountClient({ KEYREEVE_THROTTLE: 'off' }, false);
   const codes: string[] = [];
   for (let n = 0; n < 16; n++) {

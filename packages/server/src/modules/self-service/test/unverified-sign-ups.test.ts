@@ -15,7 +15,7 @@ import {
   otherPassword,
   type AccountClient,
 } from '../../../../test-kit/account-client.ts';
-import { test } from '../../../../test-kit/app-on-each-database.ts';
+import { test, testOnBoth } from '../../../../test-kit/app-on-each-database.ts';
 import { until } from '../../../../test-kit/until.ts';
 
 const email = 'ada@example.com';
@@ -80,7 +80,7 @@ test('an invitation replaces an unverified sign-up and invalidates its verificat
   await client.signIn(email, otherPassword);
 });
 
-test('one of sixteen concurrent invitations replaces an unverified sign-up', async () => {
+testOnBoth('one of sixteen concurrent invitations replaces an unverified sign-up', async () => {
   await using client = await newAccountClient();
   const administrator = await newAdministrator(client.app);
   await squat(client);
@@ -116,28 +116,31 @@ test('an unverified sign-up cannot become administrator until an invitation has 
   assertRejected(await client.verifyEmail(code, attackersPassword), 'code_invalid');
 });
 
-test('an unverified sign-up expires unless one of its links still works; verified and invited accounts do not expire', async () => {
-  await using client = await newAccountClient();
-  const administrator = await newAdministrator(client.app);
-  await invite(client, administrator, { email: 'invited@example.com' });
-  await client.newAccount('member@example.com');
-  await squat(client);
-  const { db, clock } = client.app;
-  const forget = () => deleteExpiredSignUps(db, clock.now() - limits.signUpKeptDays * dayMs, clock.now(), 100);
-  clock.advance({ seconds: limits.signUpKeptDays * 86_400 - 1 });
-  assert.equal(await forget(), 0);
-  await client.signUp(email, goodPassword);
-  const code = await client.verificationCode(email);
-  clock.advance({ seconds: 2 });
-  assert.equal(await forget(), 0, 'its new link still works');
-  clock.advance({ seconds: limits.verificationCodeSeconds });
-  assertRejected(await client.verifyEmail(code), 'code_invalid');
-  assert.equal(await forget(), 1);
-  const { accounts } = client.app.service.services;
-  await assert.rejects(accounts.find(email), { code: 'account_not_found' });
-  for (const kept of ['invited@example.com', 'member@example.com']) await accounts.find(kept);
-  await client.newAccount(email);
-});
+testOnBoth(
+  'an unverified sign-up expires unless one of its links still works; verified and invited accounts do not expire',
+  async () => {
+    await using client = await newAccountClient();
+    const administrator = await newAdministrator(client.app);
+    await invite(client, administrator, { email: 'invited@example.com' });
+    await client.newAccount('member@example.com');
+    await squat(client);
+    const { db, clock } = client.app;
+    const forget = () => deleteExpiredSignUps(db, clock.now() - limits.signUpKeptDays * dayMs, clock.now(), 100);
+    clock.advance({ seconds: limits.signUpKeptDays * 86_400 - 1 });
+    assert.equal(await forget(), 0);
+    await client.signUp(email, goodPassword);
+    const code = await client.verificationCode(email);
+    clock.advance({ seconds: 2 });
+    assert.equal(await forget(), 0, 'its new link still works');
+    clock.advance({ seconds: limits.verificationCodeSeconds });
+    assertRejected(await client.verifyEmail(code), 'code_invalid');
+    assert.equal(await forget(), 1);
+    const { accounts } = client.app.service.services;
+    await assert.rejects(accounts.find(email), { code: 'account_not_found' });
+    for (const kept of ['invited@example.com', 'member@example.com']) await accounts.find(kept);
+    await client.newAccount(email);
+  },
+);
 
 test('a starting service deletes expired sign-ups', async () => {
   await using client = await newAccountClient();

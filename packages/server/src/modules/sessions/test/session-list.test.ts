@@ -12,7 +12,7 @@ import {
   type TestApp,
 } from '../../../../test-kit/new-app.ts';
 import { assertRejected } from '../../../../test-kit/account-client.ts';
-import { test } from '../../../../test-kit/app-on-each-database.ts';
+import { test, testOnBoth } from '../../../../test-kit/app-on-each-database.ts';
 
 interface Listed {
   readonly id: string;
@@ -169,7 +169,7 @@ test('ending all other sessions records one audit event for each', { tags: ['asv
   assert.deepEqual((await as(app, user, 'DELETE', '/auth/sessions')).json, { ended: 0 });
 });
 
-test('one session remains and works if sixteen concurrently end all others', async () => {
+testOnBoth('one session remains and works if sixteen concurrently end all others', async () => {
   await using app = await newApp();
   const user = await app.signIn();
   const all = [user];

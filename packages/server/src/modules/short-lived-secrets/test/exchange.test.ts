@@ -1,7 +1,7 @@
 /** The exchange of assertions for short-lived secrets. */
 import assert from 'node:assert/strict';
 import { jwtBearerGrant, limits, type ExchangedSecret } from '@keyreeve/contract';
-import { test } from '../../../../test-kit/app-on-each-database.ts';
+import { test, testOnBoth } from '../../../../test-kit/app-on-each-database.ts';
 import { assertProblem, fromFetch } from '../../../../test-kit/assert-problem.ts';
 import { basic, bearer, newApp, type Answered } from '../../../../test-kit/new-app.ts';
 import { newBackend } from '../../../../test-kit/service-accounts.ts';
@@ -196,7 +196,7 @@ test('a service account exchanges with its public key, and its deletion ends the
   assertGrantRejected(await exchange(app, newAssertion(app, pair, id)));
 });
 
-test('an assertion yields one secret, also when 16 clients exchange it at once', async () => {
+testOnBoth('an assertion yields one secret, also when 16 clients exchange it at once', async () => {
   await using at = await fixture();
   const assertion = at.assertion();
   const answers = await Promise.all(Array.from({ length: 16 }, () => exchange(at.app, assertion)));
@@ -215,7 +215,7 @@ test('an assertion yields one secret, also when 16 clients exchange it at once',
   assert.equal((await exchange(at.app, ofOther)).status, 200, 'another key may use the same jti');
 });
 
-test('a key has at most 20 valid secrets: one more ends the oldest', async () => {
+testOnBoth('a key has at most 20 valid secrets: one more ends the oldest', async () => {
   await using at = await fixture();
   const secrets: string[] = [];
   for (let count = 0; count < limits.shortLivedSecretsMax; count++) {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import type { KeyDetails } from '@keyreeve/contract';
 import { problemCode } from '../../../../test-kit/administrators.ts';
-import { test } from '../../../../test-kit/app-on-each-database.ts';
+import { testOnBoth } from '../../../../test-kit/app-on-each-database.ts';
 import { bearer, newApp, type Answered } from '../../../../test-kit/new-app.ts';
 import {
   exchange,
@@ -32,7 +32,7 @@ async function fixture() {
   return { app, first, keyId, rotate, details, exchangedBy, statusOf, ...dispose };
 }
 
-test('of several rotations at once, one replaces the public key, and the others find its overlap', async () => {
+testOnBoth('of several rotations at once, one replaces the public key, and the others find its overlap', async () => {
   await using at = await fixture();
   const secret = await newShortLived(at.app, at.first, at.keyId);
   const pairs = Array.from({ length: rivalsMin }, () => newKeyPair());
@@ -50,7 +50,7 @@ test('of several rotations at once, one replaces the public key, and the others 
   assert.equal(await at.statusOf(secret), 401);
 });
 
-test('of several rotations at once without an overlap, only the last public key issues secrets', async () => {
+testOnBoth('of several rotations at once without an overlap, only the last public key issues secrets', async () => {
   await using at = await fixture();
   const secret = await newShortLived(at.app, at.first, at.keyId);
   const pairs = Array.from({ length: rivalsMin }, () => newKeyPair());
@@ -64,7 +64,7 @@ test('of several rotations at once without an overlap, only the last public key 
   assert.equal(await at.statusOf(secret), 401);
 });
 
-test('of several rotations at once to the same public key, one succeeds', async () => {
+testOnBoth('of several rotations at once to the same public key, one succeeds', async () => {
   await using at = await fixture();
   const next = newKeyPair('ES256');
   const answers = await Promise.all(Array.from({ length: rivalsMin }, () => at.rotate(next, { endPrevious: true })));

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { exportJWK, generateKeyPair, SignJWT, type JWTPayload } from 'jose';
 import { limits } from '@keyreeve/contract';
-import { test } from '../../../../test-kit/app-on-each-database.ts';
+import { test, testOnBoth } from '../../../../test-kit/app-on-each-database.ts';
 import { monotonicMs } from '../../../foundation/clock.ts';
 import { problemCode } from '../../../../test-kit/administrators.ts';
 import type { Answered } from '../../../../test-kit/new-app.ts';
@@ -83,7 +83,7 @@ test(
   },
 );
 
-test(
+testOnBoth(
   'a response works once, in the browser that started the sign-in, for its state and issuer',
   { tags: ['asvs:10.1.2', 'asvs:10.2.1'] },
   async () => {

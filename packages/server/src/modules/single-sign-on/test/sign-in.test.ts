@@ -1,7 +1,7 @@
 /** Single sign-on of administrators: accounts, roles, sessions, and what ends them. */
 import assert from 'node:assert/strict';
 import type { ConsoleConfig, SessionView } from '@keyreeve/contract';
-import { test } from '../../../../test-kit/app-on-each-database.ts';
+import { test, testOnBoth } from '../../../../test-kit/app-on-each-database.ts';
 import { newAdministrator, problemCode } from '../../../../test-kit/administrators.ts';
 import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { AccountClient } from '../../../../test-kit/account-client.ts';
@@ -213,7 +213,7 @@ test('the last administrator who can sign in also loses the role with the claim,
   assert.equal(await client.isSignedIn(), false);
 });
 
-test('of 16 concurrent first sign-ins of one person, all use one account', async () => {
+testOnBoth('of 16 concurrent first sign-ins of one person, all use one account', async () => {
   await using both = await newAppWithProvider();
   const clients = Array.from({ length: 16 }, () => new SingleSignOnClient(both));
   const answers = await Promise.all(clients.map((client) => client.singleSignOn()));

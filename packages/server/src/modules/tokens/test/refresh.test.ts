@@ -17,7 +17,7 @@ import {
   type TestApp,
 } from '../../../../test-kit/new-app.ts';
 import { RefreshTokens } from '../refresh-token.ts';
-import { test } from '../../../../test-kit/app-on-each-database.ts';
+import { test, testOnBoth } from '../../../../test-kit/app-on-each-database.ts';
 
 type Pair = Pick<SignedIn, 'accessToken' | 'refreshToken'>;
 
@@ -267,7 +267,7 @@ test(
   },
 );
 
-test('50 parallel refreshes of one token return the same successor', async () => {
+testOnBoth('50 parallel refreshes of one token return the same successor', async () => {
   await using app = await newApp();
   const { refreshToken } = await app.signIn();
   app.clock.advance({ seconds: limits.refreshReuseSeconds });

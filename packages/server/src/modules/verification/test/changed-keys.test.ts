@@ -4,7 +4,7 @@ import type { BatchResult, CreatedKey, KeyDetails, RotatedKey, VerifyResult } fr
 import { assertProblem, fromFetch } from '../../../../test-kit/assert-problem.ts';
 import { countDatabaseReads } from '../../../../test-kit/database-reads.ts';
 import { bearer, newApp, operator } from '../../../../test-kit/new-app.ts';
-import { test } from '../../../../test-kit/app-on-each-database.ts';
+import { test, testOnBoth } from '../../../../test-kit/app-on-each-database.ts';
 
 const form = { 'content-type': 'application/x-www-form-urlencoded' };
 
@@ -58,7 +58,7 @@ const refused = (code: string): object => ({ valid: false, code });
 const codesOf = (results: readonly BatchResult[]): string[] =>
   results.map((result) => (result.valid ? 'valid' : result.code));
 
-test('a previous secret is valid until the overlap ends, which is its expiry in every result', async () => {
+testOnBoth('a previous secret is valid until the overlap ends, which is its expiry in every result', async () => {
   await using at = await fixture();
   const { id, key } = await at.create('a', { scopes: ['orders:read'] });
   const { key: current, previousExpiresAt } = await at.rotate(id, { overlapSeconds: 60 });

@@ -6,7 +6,7 @@ import { bearer, newApp, operator, type TestApp } from '../../../../test-kit/new
 import { assertProblem, fromFetch, fromWire } from '../../../../test-kit/assert-problem.ts';
 import { countDatabaseReads } from '../../../../test-kit/database-reads.ts';
 import { ask, head } from '../../../../test-kit/raw-http.ts';
-import { test } from '../../../../test-kit/app-on-each-database.ts';
+import { test, testOnBoth } from '../../../../test-kit/app-on-each-database.ts';
 
 async function newKey(app: TestApp, nickname = 'worker'): Promise<CreatedKey & { accessToken: string }> {
   const { accessToken } = await app.signIn();
@@ -198,7 +198,7 @@ test('new keys have the configured prefix, and keys with an accepted earlier pre
   assert.equal(reads.count(), 0, 'another prefix is rejected without a read');
 });
 
-test('after a deletion on one instance another instance rejects the key', async () => {
+testOnBoth('after a deletion on one instance another instance rejects the key', async () => {
   await using app = await newApp();
   await using second = await newApp({ place: app.place });
   const { account, accessToken } = await app.signIn();

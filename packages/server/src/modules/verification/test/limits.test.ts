@@ -5,7 +5,7 @@ import type { KeyDetails, KeyUsage, VerifyResult } from '@keyreeve/contract';
 import { unavailable } from '../../../foundation/database/unavailable.ts';
 import { assertProblem, fromFetch } from '../../../../test-kit/assert-problem.ts';
 import { bearer, operator } from '../../../../test-kit/new-app.ts';
-import { test } from '../../../../test-kit/app-on-each-database.ts';
+import { test, testOnBoth } from '../../../../test-kit/app-on-each-database.ts';
 import { KeyLimiter } from '../../key-limits/key-limits.ts';
 import { codeOf, fixture, form, once, perMinute, quota } from './limited-keys.ts';
 
@@ -222,7 +222,7 @@ test('a rejection by a limit counts as refused in the usage of the key, and is n
   );
 });
 
-test('without tokens from the database a key with limits is rejected, and other keys are accepted', async () => {
+testOnBoth('without tokens from the database a key with limits is rejected, and other keys are accepted', async () => {
   await using at = await fixture();
   const [limited, plain] = [await at.create('limited', quota(100)), await at.create('plain', null)];
   assert.equal((await at.forward(limited.key)).status, 200);

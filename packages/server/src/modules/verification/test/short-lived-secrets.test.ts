@@ -1,7 +1,7 @@
 /** Verification of the short-lived secrets of public-key keys. */
 import assert from 'node:assert/strict';
 import { limits, type CreatedKey, type KeyDetails, type VerifyResult } from '@keyreeve/contract';
-import { test } from '../../../../test-kit/app-on-each-database.ts';
+import { test, testOnBoth } from '../../../../test-kit/app-on-each-database.ts';
 import { countDatabaseReads } from '../../../../test-kit/database-reads.ts';
 import { bearer, newApp, operator } from '../../../../test-kit/new-app.ts';
 import {
@@ -125,7 +125,7 @@ test('every restriction of the key applies to its short-lived secrets at once', 
   assert.equal(await at.outcome(), 'disabled');
 });
 
-test('a deletion ends all short-lived secrets of the key at once, and no other', async () => {
+testOnBoth('a deletion ends all short-lived secrets of the key at once, and no other', async () => {
   await using at = await fixture();
   const secrets = [at.secret, await newShortLived(at.app, at.pair, at.keyId)];
   const pair = newKeyPair('ES256');
@@ -230,7 +230,7 @@ test('a text with the prefix but a wrong checksum costs no read, and a verificat
   assert.deepEqual(await readsOf((created.json as CreatedKey).key), ['valid', 1]);
 });
 
-test('an ended secret is refused as expired for 15 minutes after its issue, then it is not found', async () => {
+testOnBoth('an ended secret is refused as expired for 15 minutes after its issue, then it is not found', async () => {
   await using at = await fixture();
   at.app.clock.advance({ seconds: limits.shortLivedSecretKeptSeconds });
   assert.equal(await deleteOldShortLived(at.app.db, at.app.clock, 10), 0);

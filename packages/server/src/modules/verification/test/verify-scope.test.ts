@@ -13,7 +13,7 @@ import {
 import { newPlace } from '../../../../test-kit/new-db.ts';
 import { administer, newAdministrator } from '../../../../test-kit/administrators.ts';
 import { assertProblem, fromFetch } from '../../../../test-kit/assert-problem.ts';
-import { test } from '../../../../test-kit/app-on-each-database.ts';
+import { test, testOnBoth } from '../../../../test-kit/app-on-each-database.ts';
 
 /** Requests per route and instance after the loss of the role. */
 const lateMin = 5;
@@ -91,7 +91,7 @@ const introspection = (authorization: string, token: string): CallOptions => ({
   body: `token=${token}`,
 });
 
-test('after the response to the loss of the role every instance rejects the key as a caller', async () => {
+testOnBoth('after the response to the loss of the role every instance rejects the key as a caller', async () => {
   await using place = await newPlace();
   await using app = await newApp({ place });
   await using other = await newApp({ place });
@@ -158,7 +158,7 @@ test('the rejection of a caller names the missing scope and how to get it', asyn
   assert.equal(problem.detail, 'The credential is valid but lacks the scopes `b`, `c`.');
 });
 
-test('concurrent creations and the loss of the role leave no key with the scope', async () => {
+testOnBoth('concurrent creations and the loss of the role leave no key with the scope', async () => {
   await using app = await newApp();
   await newAdministrator(app);
   const administrator = await newAdministrator(app);

@@ -14,7 +14,7 @@ import { basic, bearer, goodPassword, newApp, operator } from '../../../../test-
 import { assertProblem, assertSecurityHeaders, fromFetch } from '../../../../test-kit/assert-problem.ts';
 import { countDatabaseReads } from '../../../../test-kit/database-reads.ts';
 import { head } from '../../../../test-kit/raw-http.ts';
-import { test } from '../../../../test-kit/app-on-each-database.ts';
+import { test, testOnBoth } from '../../../../test-kit/app-on-each-database.ts';
 
 type Headers = Record<string, string>;
 
@@ -125,7 +125,7 @@ test('the results of a batch have the order of its credentials, with repetitions
   );
 });
 
-test('a malformed token and a deletion of unknown outcome fail no other credential of a batch', async () => {
+testOnBoth('a malformed token and a deletion of unknown outcome fail no other credential of a batch', async () => {
   await using at = await fixture();
   const [pending, live] = [await at.create({ nickname: 'pending' }), await at.create({ nickname: 'live' })];
   at.app.service.services.apiKeys.pending.add(pending.id, {

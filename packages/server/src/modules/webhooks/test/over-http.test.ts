@@ -19,7 +19,7 @@ import { newReceiver, type Received } from '../../../../test-kit/webhook-receive
 import { until } from '../../../../test-kit/until.ts';
 import { newAdministrator } from '../../../../test-kit/administrators.ts';
 import { assertProblem, fromFetch } from '../../../../test-kit/assert-problem.ts';
-import { test } from '../../../../test-kit/app-on-each-database.ts';
+import { test, testOnBoth } from '../../../../test-kit/app-on-each-database.ts';
 
 const loopback = { KEYREEVE_WEBHOOK_TARGETS: '127.0.0.0/8' };
 
@@ -143,7 +143,7 @@ test('a delivery that was waiting when the service stopped is made after a resta
   await until('the delivery is counted', () => counts.delivered === 1);
 });
 
-test('two instances deliver each event once', async () => {
+testOnBoth('two instances deliver each event once', async () => {
   await using receiver = await newReceiver();
   await using place = await newPlace();
   const clock = new FakeClock(Date.now());
