@@ -2,7 +2,6 @@
 import { Command } from 'commander';
 import type { Config } from '../app/config.ts';
 import { settings } from '../app/settings.ts';
-import { lowerPriority } from '../foundation/priority.ts';
 
 /** Sets the exit status of the program. */
 export type SetStatus = (status: number) => void;
@@ -14,6 +13,7 @@ export class CliCommand extends Command {
   page: string | undefined;
   /** Settings in the help. Subcommands have those of their group. */
   keys: readonly (keyof Config)[] | undefined;
+  #isLowPriority = false;
 
   constructor(name?: string) {
     super(name);
@@ -27,9 +27,14 @@ export class CliCommand extends Command {
     return new CliCommand(name);
   }
 
-  /** Runs the command and its subcommands at a lower priority than the service, if the system permits it. */
+  /** The command and its subcommands run at a lower priority than the service, if the system permits it. */
   lowPriority(): this {
-    return this.hook('preAction', () => void lowerPriority());
+    this.#isLowPriority = true;
+    return this;
+  }
+
+  get hasLowPriority(): boolean {
+    return this.#isLowPriority || (this.parent instanceof CliCommand && this.parent.hasLowPriority);
   }
 
   json(): this {

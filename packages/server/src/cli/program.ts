@@ -1,4 +1,5 @@
 /** The command tree: all commands of the program. */
+import { lowerPriority } from '../foundation/priority.ts';
 import { accountCommand } from './account.ts';
 import { adminCommand } from './admin.ts';
 import { auditCommand } from './audit.ts';
@@ -23,7 +24,8 @@ import { serviceAccountCommand } from './service-account.ts';
 import { signingKeyCommand } from './signing-key.ts';
 import { webhookCommand } from './webhook.ts';
 
-export function createProgram(setStatus: SetStatus): CliCommand {
+/** @param lower lowers the priority of the process, before a command that reads or writes many rows */
+export function createProgram(setStatus: SetStatus, lower: () => void = lowerPriority): CliCommand {
   const program = new CliCommand('keyreeve')
     .description('Self-hosted account authentication and API keys.')
     .version(version)
@@ -53,5 +55,8 @@ export function createProgram(setStatus: SetStatus): CliCommand {
     completionCommand(),
   ];
   for (const command of commands) program.addCommand(command);
+  program.hook('preAction', (_, command) => {
+    if (command instanceof CliCommand && command.hasLowPriority) lower();
+  });
   return program;
 }

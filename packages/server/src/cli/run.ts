@@ -9,10 +9,13 @@ import { createProgram } from './program.ts';
 /** `usage` and `config` have the values of sysexits.h. */
 const exitCodes = { ok: 0, failed: 1, usage: 64, config: 78 } as const;
 
-/** @returns the exit status */
-export async function run(args: readonly string[]): Promise<number> {
+/**
+ * @param lower see `createProgram`
+ * @returns the exit status
+ */
+export async function run(args: readonly string[], lower?: () => void): Promise<number> {
   let code: number = exitCodes.ok;
-  const program = createProgram((status) => (code = status));
+  const program = createProgram((status) => (code = status), lower);
   throwErrors(program);
   try {
     await program.parseAsync(withHelpOption(args), { from: 'user' });

@@ -20,7 +20,9 @@ export interface CommandResult {
 export async function sendCommand(path: string, request: CommandRequest): Promise<CommandResult> {
   const socket = connect(path);
   socket.end(JSON.stringify(request));
-  return JSON.parse(await text(socket)) as CommandResult;
+  const answer = await text(socket);
+  if (answer === '') throw new Error(`the command host did not answer: ${request.args.join(' ')}`);
+  return JSON.parse(answer) as CommandResult;
 }
 
 if (import.meta.main) {

@@ -1,6 +1,9 @@
 /**
  * Runs commands of the program one after another in one process, because most of a command's time is its start. Each command
- * gets arguments, an environment, a working directory and an input of its own, as a process would.
+ * gets arguments, an environment, a working directory and an input of its own, as a process would. The runner starts one host for
+ * all tests of a run, and gives them its socket in TEST_COMMAND_HOST.
+ *
+ * Not for commands that run until a test ends them, or that wait for other commands: they delay those of all tests.
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -8,6 +11,7 @@ import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { Readable, Writable } from 'node:stream';
 import { newTempFolder } from '../../test-kit/temp-folder.ts';
+import { programMsMax } from '../../test-kit/time-limits.ts';
 import type { CommandRequest, CommandResult } from './command-client.ts';
 
 export interface CommandHost extends Disposable {
@@ -15,6 +19,7 @@ export interface CommandHost extends Disposable {
   readonly path: string;
 }
 
+/** The host ends with this process, and does not keep it running. */
 export async function startCommandHost(): Promise<CommandHost> {
   const folder = newTempFolder();
   const path = join(folder.path, 'host');
@@ -24,9 +29,22 @@ export async function startCommandHost(): Promise<CommandHost> {
     folder[Symbol.dispose]();
   };
   const first = await Promise.race([once(child, 'message'), once(child, 'exit').then(() => 'ended')]);
-  if (first !== 'ended') return { path, [Symbol.dispose]: dispose };
-  dispose();
-  throw new Error('the command host ended before it listened');
+  if (first === 'ended') {
+    dispose();
+    throw new Error('the command host ended before it listened');
+  }
+  child.unref();
+  child.channel?.unref();
+  process.once('exit', dispose);
+  return { path, [Symbol.dispose]: dispose };
+}
+
+let shared: Promise<string> | undefined;
+
+/** @returns the socket of the host that all tests of a run share; without a runner, of one that this process shares */
+export function sharedCommandHost(): Promise<string> {
+  const { TEST_COMMAND_HOST: ofRunner } = process.env;
+  return (shared ??= ofRunner === undefined ? startCommandHost().then(({ path }) => path) : Promise.resolve(ofRunner));
 }
 
 class Collector extends Writable {
@@ -44,7 +62,10 @@ class Collector extends Writable {
 
 async function listen(path: string): Promise<void> {
   const { run } = await import('../../src/cli/run.ts');
+  const report = process.stderr;
   let last: Promise<unknown> = Promise.resolve();
+  /** Fails the command that runs. */
+  let onException: (error: unknown) => void = () => undefined;
 
   async function runCommand({ args, environment, folder, input = '' }: CommandRequest): Promise<CommandResult> {
     const [stdout, stderr] = [new Collector(), new Collector()];
@@ -53,8 +74,23 @@ async function listen(path: string): Promise<void> {
       Object.defineProperty(process, name, { value, configurable: true });
     }
     process.chdir(folder);
-    const status = await run(args);
-    return { status, stdout: stdout.text, stderr: stderr.text };
+    const crash = Promise.withResolvers<never>();
+    onException = crash.reject;
+    // All commands wait for this one.
+    const timer = setTimeout(() => {
+      report.write(`the command host ends, because a command does not end: ${args.join(' ')}\n`);
+      process.exit(1);
+    }, programMsMax);
+    try {
+      // At the usual priority, which a process cannot regain.
+      const status = await Promise.race([run(args, () => undefined), crash.promise]);
+      return { status, stdout: stdout.text, stderr: stderr.text };
+    } catch (error) {
+      const trace = error instanceof Error ? error.stack : String(error);
+      return { status: 1, stdout: stdout.text, stderr: `${stderr.text}${trace}\n` };
+    } finally {
+      clearTimeout(timer);
+    }
   }
 
   async function answer(socket: Socket): Promise<void> {
@@ -66,8 +102,13 @@ async function listen(path: string): Promise<void> {
     socket.end(JSON.stringify(await result));
   }
 
+  process.on('uncaughtException', (error) => onException(error));
   process.on('disconnect', () => process.exit());
-  createServer({ allowHalfOpen: true }, (socket) => void answer(socket)).listen(path, () => process.send?.('ready'));
+  createServer({ allowHalfOpen: true }, (socket) => {
+    // Of a client that has been killed.
+    socket.on('error', () => socket.destroy());
+    answer(socket).catch(() => socket.destroy());
+  }).listen(path, () => process.send?.('ready'));
 }
 
 if (import.meta.main) await listen(process.argv[2] ?? '');

@@ -68,7 +68,7 @@ export async function startKeyreeve(
     return JSON.parse(text) as Record<string, unknown>;
   };
   try {
-    await until('Keyreeve is ready', 60_000, () => {
+    await until('Keyreeve is ready', () => {
       assert.equal(child.process.exitCode, null, child.output());
       return fetch(`${origin}/health/ready`).then(
         ({ ok }) => ok,

@@ -22,8 +22,6 @@ import { valuesOf } from './scrape.ts';
 import { skipWithoutDisks, SmallDisk } from './small-disk.ts';
 
 const skip = skipWithoutDisks();
-/** As for other starts: machines that run tests are busy, and their disks stall. */
-const waitMsMax = 120_000;
 const publicUrl = { KEYREEVE_PUBLIC_URL: 'http://localhost:8787' };
 
 const codeOf = ({ json }: HttpResponse): unknown => (json as { code?: unknown } | undefined)?.code;
@@ -79,7 +77,7 @@ for (const workers of ['1', '2']) {
         for (const key of acknowledged) assert.equal(await statusOf(program, key), 200);
         assert.deepEqual(await readinessOf(program), { status: 'ok', writes: false });
         // A page of metrics has earlier ones of a worker that does not respond in time.
-        await until('the metrics of all workers show it', waitMsMax, async () =>
+        await until('the metrics of all workers show it', async () =>
           (await valuesOf(program, 'keyreeve_database_writes')).every((value) => value === 0),
         );
         const { status, stdout } = await program.command(['doctor', '--json']);
@@ -94,11 +92,7 @@ for (const workers of ['1', '2']) {
         );
 
         disk.free();
-        await until(
-          'commits succeed',
-          waitMsMax,
-          async () => ((await readinessOf(program)) as { writes: boolean }).writes,
-        );
+        await until('commits succeed', async () => ((await readinessOf(program)) as { writes: boolean }).writes);
         acknowledged.push(await program.createKey(accessToken, 'after'));
         // A deletion with an unknown outcome can have taken effect.
         const { status: deleted } = await program.call('DELETE', `/auth/api-keys/${doomed.id}`, bearer(accessToken));
@@ -139,7 +133,7 @@ test(
     await program.waitForRecord('deletion_journal_failed');
 
     disk.free();
-    await until('the journal is complete', waitMsMax, async () =>
+    await until('the journal is complete', async () =>
       (await valuesOf(program, 'keyreeve_deletion_journal_lag_seconds')).every((seconds) => seconds === 0),
     );
     const restored = await program.command(['restore', '--from', 'before.gz', '--replace', '--yes', '--json']);
@@ -184,7 +178,7 @@ for (const workers of ['1', '2']) {
       closeSync(log);
       await using program = new Program(child, folder.path);
       const readLog = (): void => void (program.stdout = readFileSync(path, 'utf8'));
-      await until('the service listens', waitMsMax, () => {
+      await until('the service listens', () => {
         readLog();
         return program.records('listening').length > 0;
       });

@@ -4,8 +4,6 @@ import { spawn } from 'node:child_process';
 import { until } from '../../test-kit/until.ts';
 import { environmentFor, keyreeveBin, Program, type Environment } from './program.ts';
 
-const midwayMsMax = 300_000;
-
 export interface KilledCommand {
   readonly folder: string;
   readonly environment: Environment;
@@ -21,7 +19,7 @@ export async function killMidway(args: readonly string[], { folder, environment,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   await using program = new Program(child, folder);
-  await until('the command is midway', midwayMsMax, async () => {
+  await until('the command is midway', async () => {
     if (child.exitCode !== null) throw new Error(`the command has ended:\n${program.stdout}${program.stderr}`);
     return isMidway();
   });

@@ -32,7 +32,7 @@ test('migrate and serve report that they wait for a backup, and continue after i
     const line = await migrating.waitFor('line on standard error', () => /^.*\n/.exec(migrating.stderr)?.[0]);
     assert.equal(line.replace(/\d+(?= s have)/, 'N'), `keyreeve: ${String(detail)}, of which N s have passed\n`);
   });
-  const { status, stdout } = await migrating.exited(120_000);
+  const { status, stdout } = await migrating.exited();
   assert.equal(status, 0);
   await serving.waitForRecord('listening');
   // One of the two applies them.

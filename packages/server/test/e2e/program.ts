@@ -1,23 +1,20 @@
 /**
- * Starts the program as a user does, as a separate process with its own environment, folder and free ports. Every wait has a
- * time limit. This file imports nothing of the program.
+ * Starts the program as a user does, as a separate process with its own environment, folder and free ports. The host of all tests
+ * runs short commands (`command-host.ts`). This file imports nothing of the program.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { newTempFolder } from '../../test-kit/temp-folder.ts';
+import { awaited } from '../../test-kit/until.ts';
+import { sendCommand } from './command-client.ts';
+import { sharedCommandHost } from './command-host.ts';
 
 /** The launcher that `npx keyreeve` runs. */
 export const keyreeveBin = fileURLToPath(new URL('../../bin/keyreeve.js', import.meta.url));
 /** A password that satisfies every rule. */
 export const goodPassword = 'wombat orbit velvet 42';
-
-/** A start takes half a second, but machines that run tests are busy, and their disks stall. */
-const startMsMax = 120_000;
-const exitMsMax = 30_000;
-/** Commands that process many rows run at a lower priority, so that tests in parallel slow them down several times. */
-const commandMsMax = 300_000;
 
 export type Environment = Readonly<Record<string, string>>;
 export type LogRecord = Readonly<Record<string, unknown>>;
@@ -54,10 +51,35 @@ export function environmentFor(folder: string, more: Environment = {}): Environm
 
 export const databaseIn = (folder: string): string => join(folder, 'data', 'keyreeve.db');
 
-/** Runs a command to its end. */
-export async function runProgram(
+interface CommandOptions {
+  readonly folder: string;
+  readonly environment?: Environment;
+  readonly input?: string;
+}
+
+/** Commands that run for seconds or longer: in the host of all tests, they would delay the other ones. */
+const longCommands: readonly (string | undefined)[] = ['serve', 'prove-revocation'];
+
+/**
+ * Runs a command to its end: in the host of all tests, unless it is long or the environment configures Node. Tests of the process
+ * itself, of commands beside each other, and of commands that wait for the test use `runProcess`.
+ */
+export async function runProgram(args: readonly string[], options: CommandOptions): Promise<Exit> {
+  const { folder, environment = {}, input = '' } = options;
+  const isForNode = Object.keys(environment).some((name) => name.startsWith('NODE_'));
+  if (isForNode || longCommands.includes(args[0])) return runProcess(args, options);
+  return sendCommand(await sharedCommandHost(), {
+    args,
+    environment: environmentFor(folder, environment),
+    folder,
+    input: Buffer.from(input).toString('base64'),
+  });
+}
+
+/** Runs a command to its end, in a process of its own. */
+export async function runProcess(
   args: readonly string[],
-  { folder, environment = {}, input = '' }: { folder: string; environment?: Environment; input?: string },
+  { folder, environment = {}, input = '' }: CommandOptions,
 ): Promise<Exit> {
   const child = spawn(process.execPath, [keyreeveBin, ...args], {
     cwd: folder,
@@ -65,7 +87,7 @@ export async function runProgram(
   });
   const program = new Program(child, folder);
   child.stdin.on('error', () => undefined).end(input);
-  return program.exited(commandMsMax);
+  return program.exited();
 }
 
 /** Starts the service in `folder` and waits until it listens. @param command for Node, instead of `keyreeve serve` */
@@ -138,48 +160,49 @@ export class Program implements AsyncDisposable {
     return event === undefined ? all : all.filter((record) => record['event'] === event);
   }
 
-  /** @throws Error with the output if the process ends before, or after the time limit */
+  /** @throws Error with the output if the process ends before */
   async waitForRecord(event: string): Promise<LogRecord> {
     return this.waitFor(`a record “${event}”`, () => this.records(event)[0]);
   }
 
-  /** Waits until `find` returns a value; called after each output. */
+  /** Waits until `find` returns a value; called after each output. @param what the value, for the report of a wait without end */
   async waitFor<T>(what: string, find: () => T | undefined): Promise<T> {
-    const bound = AbortSignal.timeout(startMsMax);
-    for (;;) {
-      const found = find();
-      if (found !== undefined) return found;
-      if (this.#hasEnded || bound.aborted) {
-        this.child.kill('SIGKILL');
-        await this.#closed;
-        throw new Error(`no ${what}; the output:\n${this.stdout}${this.stderr}`);
+    return this.#await(`the program has ${what}`, async (signal) => {
+      for (;;) {
+        const found = find();
+        if (found !== undefined) return found;
+        if (this.#hasEnded) throw new Error(`no ${what}; the output:\n${this.stdout}${this.stderr}`);
+        const turn = new AbortController();
+        const either = AbortSignal.any([signal, turn.signal]);
+        const more = [this.child.stdout, this.child.stderr].flatMap((stream) =>
+          stream ? [once(stream, 'data', { signal: either })] : [],
+        );
+        await Promise.race([...more, this.#closed]).catch(() => signal.throwIfAborted());
+        // Removes the listeners, which otherwise accumulate.
+        turn.abort();
+        await Promise.allSettled(more);
       }
-      const turn = new AbortController();
-      const signal = AbortSignal.any([bound, turn.signal]);
-      const more = [this.child.stdout, this.child.stderr].flatMap((stream) =>
-        stream ? [once(stream, 'data', { signal })] : [],
-      );
-      await Promise.race([...more, this.#closed]).catch(() => undefined);
-      // Removes the listeners, which otherwise accumulate.
-      turn.abort();
-      await Promise.allSettled(more);
-    }
+    });
+  }
+
+  /** A wait that the watchdog ends also ends the program, and prints its output. */
+  #await<T>(what: string, start: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    return awaited(what, (signal) => {
+      signal.addEventListener('abort', () => {
+        process.stderr.write(`${what}: not so far; the output:\n${this.stdout}${this.stderr}\n`);
+        this.child.kill('SIGKILL');
+      });
+      return start(signal);
+    });
   }
 
   signal(name: NodeJS.Signals): void {
     this.child.kill(name);
   }
 
-  /** @throws Error if the process does not end in time; then it is killed */
-  async exited(msMax = exitMsMax): Promise<Exit> {
-    let isLate = false;
-    const timer = setTimeout(() => {
-      isLate = true;
-      this.child.kill('SIGKILL');
-    }, msMax);
-    await this.#closed;
-    clearTimeout(timer);
-    if (isLate) throw new Error(`still running after ${msMax} ms; the output:\n${this.stdout}${this.stderr}`);
+  /** Waits for the end of the process. */
+  async exited(): Promise<Exit> {
+    await this.#await('the program ends', () => this.#closed);
     return { status: this.child.exitCode, stdout: this.stdout, stderr: this.stderr };
   }
 
@@ -207,7 +230,13 @@ export class Program implements AsyncDisposable {
 
   /** Creates an account with a command and signs in over HTTP. */
   async signIn(email = 'you@example.com'): Promise<{ accessToken: string; refreshToken: string }> {
-    const created = await this.command(['account', 'create', email, '--password-stdin'], goodPassword);
+    // The command does not need the Node options of the service, so the host can run it.
+    const settings = Object.entries(this.environment).filter(([name]) => !name.startsWith('NODE_'));
+    const created = await runProgram(['account', 'create', email, '--password-stdin'], {
+      folder: this.folder,
+      environment: Object.fromEntries(settings),
+      input: goodPassword,
+    });
     if (created.status !== 0) throw new Error(created.stderr);
     const response = await this.call('POST', '/auth/token', basic(email, goodPassword));
     if (response.status !== 200) throw new Error(response.text);

@@ -55,10 +55,6 @@ const docs = new URL('../../../../docs/forward-auth/', import.meta.url);
 /** The ports that every file in `docs/forward-auth/` uses. */
 const portsInDocs = { keyreeve: '8787', proxy: '8080', backend: '9000' } as const;
 
-/** A start takes less than a second, but machines that run tests are busy, and their disks stall. */
-const startMsMax = 60_000;
-const stopMsMax = 5_000;
-
 /** @returns the path of a program, or undefined. Debian installs some in sbin, which a user's PATH may lack. */
 export function findProgram(program: string): string | undefined {
   const folders = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/sbin', '/usr/local/sbin'];
@@ -161,7 +157,7 @@ export async function end(child: ChildProcess): Promise<void> {
 
 /** Waits for a response other than 404, which Traefik returns before it has read its file. */
 async function untilReady(port: number, child: QuietChild): Promise<void> {
-  await until('the proxy responds', startMsMax, async () => {
+  await until('the proxy responds', async () => {
     const { exitCode } = child.process;
     if (exitCode !== null) throw new Error(`the proxy has ended with status ${exitCode}:\n${child.output()}`);
     const response = await send(port, {}).catch(() => undefined);

@@ -99,7 +99,7 @@ const steps: Readonly<Record<string, (journal: string, db: Db) => Promise<boolea
 async function untilReached(step: string, folder: string, isReached: (db: Db) => Promise<boolean>): Promise<void> {
   const db = await openDatabase({ kind: 'sqlite', path: databaseIn(folder) }, new LateAuditKey());
   try {
-    await until(step, 120_000, () => isReached(db));
+    await until(step, () => isReached(db));
   } finally {
     await db.close();
   }

@@ -5,8 +5,6 @@ import { text } from 'node:stream/consumers';
 import { until } from '../../test-kit/until.ts';
 import type { Environment, HttpResponse, LogRecord, Program } from './program.ts';
 
-const waitMsMax = 30_000;
-
 /** The process ids of the listening workers, by worker number. */
 export function pidsOf(program: Program): ReadonlyMap<number, number> {
   const records = program.records('worker_listening');
@@ -28,7 +26,7 @@ export async function killAndAwaitNext(program: Program, worker: number): Promis
 
 /** Waits until no process has this id. */
 export async function ended(pid: number): Promise<void> {
-  await until(`process ${pid} ends`, waitMsMax, () => {
+  await until(`process ${pid} ends`, () => {
     try {
       return !process.kill(pid, 0);
     } catch {
