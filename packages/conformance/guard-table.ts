@@ -25,7 +25,7 @@ export interface Expected {
   readonly ignored?: readonly string[];
   readonly problem?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  readonly seconds?: readonly [min: number, max: number];
+  readonly seconds?: number;
 }
 
 export interface GuardCase {

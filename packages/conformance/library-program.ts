@@ -54,6 +54,11 @@ export class LibraryProgram implements AsyncDisposable {
     return url;
   }
 
+  /** Moves the clock of a guard, which otherwise stands still. @param url of its application */
+  async moveClock(url: string, ms: number): Promise<void> {
+    await this.#ask({ moveClock: { url, ms } });
+  }
+
   /** @returns the result, or undefined if it is unavailable */
   async verify(credential: string, options: Readonly<Record<string, unknown>> = {}): Promise<Reply['result']> {
     return (await this.#ask({ credential, options })).result;
@@ -83,9 +88,7 @@ export class LibraryProgram implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#process.exitCode !== null || this.#process.signalCode !== null) return;
     const ended = once(this.#process, 'close');
-    this.#process.stdin?.end();
-    const late = setTimeout(() => this.#process.kill('SIGKILL'), 5_000);
+    this.#process.kill('SIGKILL');
     await ended;
-    clearTimeout(late);
   }
 }

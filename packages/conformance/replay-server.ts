@@ -60,15 +60,15 @@ export async function startRawServer(answer: Answerer): Promise<ReplayServer> {
   };
 }
 
-/** @param fill replaces `{url}` and the names of credentials in the answer */
-export async function startReplay(
-  answer: ReplayedAnswer | undefined,
-  fill: (answer: ReplayedAnswer, url: string) => ReplayedAnswer,
-): Promise<ReplayServer> {
-  const server = await startRawServer((_, socket) => replay(socket, fill(answer ?? {}, server.url)));
-  // The port stays unused: no other program listens on a port that was closed just now.
-  if (answer?.network === 'refused') await server[Symbol.asyncDispose]();
-  return server;
+export interface Replay extends ReplayServer {
+  /** What the server answers from now on. */
+  answerWith(answer: ReplayedAnswer): void;
+}
+
+export async function startReplay(): Promise<Replay> {
+  let answer: ReplayedAnswer = {};
+  const server = await startRawServer((_, socket) => replay(socket, answer));
+  return Object.assign(server, { answerWith: (next: ReplayedAnswer) => void (answer = next) });
 }
 
 function replay(socket: Socket, answer: ReplayedAnswer): void {

@@ -3,14 +3,18 @@
  * the library, and forwards all other requests. So all rules of the check apply to the library. Some responses to the library
  * are lost or late.
  */
-import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { setTimeout } from 'node:timers/promises';
 import { identityHeaders } from '@keyreeve/contract';
-import type { RunResult } from '../server/revocation-check/run.ts';
+import { Canaries } from '../server/revocation-check/canaries.ts';
+import type { Report } from '../server/revocation-check/report.ts';
+import { runRevocationCheck, type RunResult } from '../server/revocation-check/run.ts';
+import { Workload } from '../server/revocation-check/workload.ts';
+import { countKeyDeletions } from '../server/src/modules/audit/audit.ts';
+import { awaited } from '../server/test-kit/until.ts';
+import { newApp, type TestApp } from '../server/test-kit/new-app.ts';
 import { losingResponses, startFaultyInstance, type ProxiedResponse } from '../server/test/e2e/faulty-instance.ts';
-import { newProgram } from '../server/test/e2e/program.ts';
 import { LibraryProgram, type Command } from './library-program.ts';
 
 export interface LibraryRun {
@@ -19,44 +23,90 @@ export interface LibraryRun {
   readonly verifications: number;
 }
 
+/** The default of `keyreeve prove-revocation`. */
+const concurrency = 16;
+const deletionsMax = 20;
+/** Never reached: the run ends after its last deletion. */
+const secondsMax = 86_400;
 /** One in so many requests of the library gets no response. */
 const lostEvery = 50;
 /** One in so many responses to the library arrives late: longer than a deletion takes. */
 const slowEvery = 4;
 const slowMs = 100;
 
-/** @param deletions that end the run */
-export async function runRevocationCheckOn(command: Command, deletions: number): Promise<LibraryRun> {
-  await using service = await newProgram();
-  await service.signIn('library@example.com');
-  const args = ['--account', 'library@example.com', '--nickname', 'library', '--scope', 'keyreeve:verify', '--json'];
-  const created = await service.command(['key', 'create', ...args]);
-  assert.equal(created.status, 0, created.stderr);
-  const { key } = JSON.parse(created.stdout) as { key: string };
+/** Runs the check until its last deletion. */
+export async function runRevocationCheckOn(command: Command): Promise<LibraryRun> {
+  await using gateway = await startGateway(command);
+  const { canaries, url } = gateway;
+  const result = await awaited('the revocation check ends', (signal) =>
+    runRevocationCheck({ instances: [url], canaries, concurrency, seconds: secondsMax, deletionsMax, signal }),
+  );
+  return { result, verifications: gateway.verifications() };
+}
+
+/** Runs the workload of the check until its first violation. */
+export async function findViolation(command: Command): Promise<Report> {
+  await using gateway = await startGateway(command);
+  const workload = await Workload.prepare({ instances: [gateway.url], canaries: gateway.canaries, concurrency });
+  try {
+    await awaited('the revocation check finds a violation', async (signal) => {
+      const found = new AbortController();
+      const onDeleted = (): void => {
+        if (workload.checker.violations > 0) found.abort();
+      };
+      await workload.run({ signal: AbortSignal.any([signal, found.signal]), onDeleted });
+    });
+  } finally {
+    workload.close();
+  }
+  return workload.finish();
+}
+
+interface Gateway extends AsyncDisposable {
+  readonly url: string;
+  readonly canaries: Canaries;
+  verifications(): number;
+}
+
+async function startGateway(command: Command): Promise<Gateway> {
+  await using stack = new AsyncDisposableStack();
+  const app = stack.use(await newApp({ areRequestsLimited: false }));
   const losing = losingResponses({ POST: lostEvery });
-  await using network = await startFaultyInstance(service.url, async (request, body, forward) => {
-    const response = await losing(request, body, forward);
-    if (randomInt(slowEvery) === 0) await setTimeout(slowMs);
-    return response;
-  });
-  const env = { ...command.env, KEYREEVE_URL: network.url, KEYREEVE_SERVICE_KEY: key };
-  await using program = new LibraryProgram({ ...command, env });
+  const network = stack.use(
+    await startFaultyInstance(app.url, async (request, body, forward) => {
+      const response = await losing(request, body, forward);
+      if (randomInt(slowEvery) === 0) await setTimeout(slowMs);
+      return response;
+    }),
+  );
+  const env = { ...command.env, KEYREEVE_URL: network.url, KEYREEVE_SERVICE_KEY: await app.serviceKey() };
+  const program = stack.use(new LibraryProgram({ ...command, env }));
   let verifications = 0;
-  await using gateway = await startFaultyInstance(service.url, (request, _body, forward) => {
-    if (request.url?.startsWith('/auth/forward') !== true) return forward();
-    verifications++;
-    return verifyWith(program, request);
+  const gateway = stack.use(
+    await startFaultyInstance(app.url, (request, _body, forward) => {
+      if (request.url?.startsWith('/auth/forward') !== true) return forward();
+      verifications++;
+      return verifyWith(program, request);
+    }),
+  );
+  const { url } = gateway;
+  const started = stack.move();
+  return {
+    url,
+    canaries: canariesOf(app),
+    verifications: () => verifications,
+    [Symbol.asyncDispose]: () => started.disposeAsync(),
+  };
+}
+
+function canariesOf({ service: { services }, db }: TestApp): Canaries {
+  return new Canaries({
+    accounts: services.accounts,
+    apiKeys: services.apiKeys,
+    deletionsRecorded: (accountId) => countKeyDeletions(db, accountId),
+    importKey: undefined,
+    catalogue: undefined,
   });
-  const { stdout, stderr } = await service.command([
-    'prove-revocation',
-    '--json',
-    '--instances',
-    gateway.url,
-    '--deletions',
-    String(deletions),
-  ]);
-  assert.equal(stderr, '');
-  return { result: JSON.parse(stdout) as RunResult, verifications };
 }
 
 /** Presents the credential of a request to the library, and answers like `/auth/forward`. */

@@ -1,15 +1,15 @@
 /** Waits for an application that a test has started. */
-import { setTimeout as sleep } from 'node:timers/promises';
+import { until } from '../server/test-kit/until.ts';
 
-/** Repeats the request until the application listens, at most 2 minutes. */
+const unavailable = 503;
+
+/** Repeats the request until the application listens, and Keyreeve answers its guard within the deadline of the library. */
 export async function untilAnswered(url: string, credential: string): Promise<Response> {
-  const giveUp = AbortSignal.timeout(120_000);
-  for (;;) {
-    try {
-      return await fetch(url, { headers: { authorization: `Bearer ${credential}` } });
-    } catch (error) {
-      if (giveUp.aborted) throw error;
-      await sleep(50);
-    }
-  }
+  let response: Response | undefined;
+  await until(`${url} answers`, async () => {
+    response = await fetch(url, { headers: { authorization: `Bearer ${credential}` } }).catch(() => undefined);
+    return response !== undefined && response.status !== unavailable;
+  });
+  if (!response) throw new Error('no response');
+  return response;
 }
