@@ -42,14 +42,15 @@ export async function drain(
 ): Promise<boolean> {
   await timers.sleep(seconds * 500);
   const graceMs = graceMsOf(seconds);
-  const closing = servers.map((server) => stopAccepting(server, Math.min(graceMs / 4, closePortMsMax)));
+  const closing = servers.map((server) => stopAccepting(server, Math.min(graceMs / 4, closePortMsMax), timers));
   let isDrained = false;
   const ended = Promise.all(closing.map(({ ended: each }) => each)).then(() => void (isDrained = true));
   await Promise.all(closing.map(({ portClosed }) => portClosed));
   onClosed?.();
   const idleFromMs = timers.monotonicMs() + seconds * 250;
   let [now, leftMs, pausesLeftMs] = [timers.monotonicMs(), graceMs, pausesMsMax];
-  while (!isDrained && leftMs > 0 && pausesLeftMs > 0) {
+  const mustWait = (): boolean => !isDrained && leftMs > 0 && pausesLeftMs > 0;
+  while (mustWait()) {
     // Repeated, because a connection becomes idle when its request is answered.
     if (now >= idleFromMs) for (const server of servers) server.closeIdleConnections();
     await Promise.race([ended, timers.sleep(idleCheckMs)]);

@@ -12,6 +12,7 @@ import { Connection, QueuedResponse, type ConnectionOptions } from './connection
 import type { SecurityHeaders } from './headers.ts';
 import { logProblem } from './problem-log.ts';
 import type { ShortPathOptions } from './short-path.ts';
+import { watchConnections } from './stop-accepting.ts';
 
 /** Interval of Node's check for slow clients. */
 const connectionsCheckingIntervalMs = 1_000;
@@ -49,6 +50,7 @@ export function createHttpServer(
   server.maxConnections = limits.connectionsMax;
   // A client that has closed its sending side still gets the responses to its requests.
   (server as { httpAllowHalfOpen?: boolean }).httpAllowHalfOpen = true;
+  watchConnections(server);
   serveConnections(server, {
     backlog: new Backlog({
       onClosed: (closed) => log.warn({ event: 'stalled_connections_closed', closed }),

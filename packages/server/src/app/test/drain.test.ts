@@ -4,45 +4,10 @@ import { once } from 'node:events';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { test } from 'node:test';
-import { setImmediate } from 'node:timers/promises';
+import { SteppedTimers } from '../../../test-kit/stepped-timers.ts';
 import { until } from '../../../test-kit/until.ts';
-import type { Timers } from '../../foundation/clock.ts';
+import { watchConnections } from '../../http/stop-accepting.ts';
 import { drain } from '../drain.ts';
-
-/** Time passes only in `pass` and `pause`. */
-class SteppedTimers implements Timers {
-  #now = 0;
-  #sleeps: { readonly endsMs: number; readonly end: () => void }[] = [];
-
-  monotonicMs(): number {
-    return this.#now;
-  }
-
-  sleep(ms: number): Promise<void> {
-    return new Promise((end) => this.#sleeps.push({ endsMs: this.#now + ms, end }));
-  }
-
-  /** In steps, between which the process handles its connections. */
-  async pass(ms: number): Promise<void> {
-    for (const endMs = this.#now + ms; this.#now < endMs;) {
-      await this.pause(Math.min(10, endMs - this.#now));
-    }
-  }
-
-  /** The process does not run for this time. */
-  async pause(ms: number): Promise<void> {
-    this.#now += ms;
-    const ended = this.#sleeps.filter(({ endsMs }) => endsMs <= this.#now);
-    this.#sleeps = this.#sleeps.filter((sleep) => !ended.includes(sleep));
-    for (const { end } of ended) end();
-    await turn();
-  }
-}
-
-/** Several turns of the event loop. */
-async function turn(): Promise<void> {
-  for (let count = 0; count < 5; count++) await setImmediate();
-}
 
 interface Drained extends AsyncDisposable {
   readonly server: Server;
@@ -56,6 +21,7 @@ interface Drained extends AsyncDisposable {
 
 async function startDrain(seconds: number): Promise<Drained> {
   const server = createServer({ keepAliveTimeout: 0, headersTimeout: 0, requestTimeout: 0 });
+  watchConnections(server);
   await once(server.listen(0, '127.0.0.1'), 'listening');
   const { port } = server.address() as AddressInfo;
   const sockets: Socket[] = [];
