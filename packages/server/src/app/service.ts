@@ -148,7 +148,7 @@ export async function openAndMigrate(
   writer?: EmbeddedWriter,
 ): Promise<OpenedInstallation> {
   // Reports invalid templates as errors of the configuration, before the database is opened.
-  mailTemplates(config);
+  if (config.mailTemplates !== undefined) mailTemplates(config);
   const installation = await openInstallation(config, {
     clock,
     mayCreate: true,

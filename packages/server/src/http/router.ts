@@ -23,7 +23,8 @@ interface Pattern {
 
 export class Router {
   readonly #fixed = new Map<string, Map<string, Route>>();
-  readonly #patterns: Pattern[] = [];
+  /** By path, with an empty segment for each parameter. */
+  readonly #patterns = new Map<string, Pattern>();
   readonly #rests: Route[] = [];
 
   constructor(routes: readonly Route[]) {
@@ -45,7 +46,7 @@ export class Router {
     if (route) return { route, params: {} };
     const others = fixed ? [fixed] : [];
     const segments = path.split('/');
-    for (const pattern of this.#patterns) {
+    for (const pattern of this.#patterns.values()) {
       const params = paramsOf(pattern, segments);
       if (!params) continue;
       const found = pattern.routes.get(wanted);
@@ -66,15 +67,13 @@ export class Router {
   }
 
   #methodsOf(path: string): Map<string, Route> {
+    if (!path.includes(':')) return getOrAdd(this.#fixed, path, () => new Map());
     const segments = path.split('/');
     const names = segments.filter((segment) => segment.startsWith(':')).map((segment) => segment.slice(1));
-    if (names.length === 0) return getOrAdd(this.#fixed, path, () => new Map());
     const fixed = segments.map((segment) => (segment.startsWith(':') ? undefined : segment));
-    const same = this.#patterns.find((other) => other.fixed.join('/') === fixed.join('/'));
-    const pattern = same ?? { fixed, names, routes: new Map<string, Route>() };
+    const pattern = getOrAdd(this.#patterns, fixed.join('/'), () => ({ fixed, names, routes: new Map() }));
     if (pattern.names.join('/') !== names.join('/'))
       throw new Error(`${path}: another route names the same parameters differently`);
-    if (!same) this.#patterns.push(pattern);
     return pattern.routes;
   }
 }

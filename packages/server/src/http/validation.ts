@@ -68,8 +68,21 @@ export const errorTexts = {
     `Expected ${anyOf.map(({ type }) => articled(type ?? 'value')).join(' or ')}, but found ${articled(kindOf(value))}.`,
 } as const;
 
+type Validate = (value: unknown) => unknown;
+
+/** Compiling all schemas takes longer than the rest of the start of an app. */
+const validators = new WeakMap<TSchema, Validate>();
+
 /** @returns a function that throws DomainError `invalid_request`, with a JSON pointer for each error */
-export function validator(schema: TSchema): (value: unknown) => unknown {
+export function validator(schema: TSchema): Validate {
+  const known = validators.get(schema);
+  if (known) return known;
+  const validate = newValidator(schema);
+  validators.set(schema, validate);
+  return validate;
+}
+
+function newValidator(schema: TSchema): Validate {
   // The library decides. A value that only it rejects gets an error without pointers.
   const compiled = Compile(withoutUniqueItems(schema));
   return (value) => {

@@ -16,6 +16,7 @@ async function endServers(): Promise<void> {
   signalAll(started, 'SIGQUIT');
   signalAll(family, 'SIGCONT');
   const haveEnded = (): boolean => !runningProcesses().some((one) => isOneOf(one, family));
+  // oxlint-disable-next-line keyreeve/no-test-bounds -- PostgreSQL has the time of programs to end by itself
   const killing = setTimeout(() => signalAll(family, 'SIGKILL'), programMsMax);
   await until('the server has ended', haveEnded);
   clearTimeout(killing);

@@ -214,7 +214,15 @@ function assertUsable(migrations: readonly Migration[], applied: readonly Applie
   }
 }
 
-function loadMigrations(dialect: Dialect): Migration[] {
+const loaded = new Map<Dialect, readonly Migration[]>();
+
+function loadMigrations(dialect: Dialect): readonly Migration[] {
+  const migrations = loaded.get(dialect) ?? readMigrations(dialect);
+  loaded.set(dialect, migrations);
+  return migrations;
+}
+
+function readMigrations(dialect: Dialect): Migration[] {
   const files = readdirSync(folder);
   const names = files.filter((file) => /^\d{4}_\w+\.sql$/.test(file)).map((file) => file.slice(0, -'.sql'.length));
   return names.toSorted().map((name, index) => {
