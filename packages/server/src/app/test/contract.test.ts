@@ -1,9 +1,9 @@
 /** The fixed contract: exact statuses, and exact members of each body. */
 import assert from 'node:assert/strict';
 import { basic, bearer, goodPassword, newApp } from '../../../test-kit/new-app.ts';
-import { test } from '../../../test-kit/app-on-each-database.ts';
+import { testOnBoth } from '../../../test-kit/app-on-each-database.ts';
 
-test('the fixed contract holds: sign in, create, list, use and delete a key', async () => {
+testOnBoth('the fixed contract holds: sign in, create, list, use and delete a key', async () => {
   await using app = await newApp();
   const account = await app.createAccount('you@example.com');
 

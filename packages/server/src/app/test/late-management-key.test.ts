@@ -5,7 +5,7 @@ import { request, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import type { ErrorCode } from '@keyreeve/contract';
 import { countAcquired } from '../../../test-kit/acquired-slots.ts';
-import { test } from '../../../test-kit/app-on-each-database.ts';
+import { testOnBoth } from '../../../test-kit/app-on-each-database.ts';
 import { newApp, operator, type TestApp } from '../../../test-kit/new-app.ts';
 import { newBackend, removeManagers, type Backend } from '../../../test-kit/service-accounts.ts';
 import { until } from '../../../test-kit/until.ts';
@@ -70,7 +70,7 @@ const endings: readonly (readonly [what: string, code: ErrorCode | 'created', en
   ['new nickname of the key', 'created', change({ nickname: 'renamed' })],
 ];
 
-test('a management key that ends during a request changes nothing', async () => {
+testOnBoth('a management key that ends during a request changes nothing', async () => {
   await using app = await newApp();
   for (const [what, code, end] of endings) {
     const backend = await newBackend(app);
@@ -80,7 +80,7 @@ test('a management key that ends during a request changes nothing', async () => 
   }
 });
 
-test('a management key that expires during a request changes nothing', async () => {
+testOnBoth('a management key that expires during a request changes nothing', async () => {
   await using app = await newApp();
   const backend = await newBackend(app, { expiresAt: app.clock.now() + 5_000 });
   const expire = async (): Promise<void> => app.clock.advance({ seconds: 5 });

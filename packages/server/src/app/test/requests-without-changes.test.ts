@@ -8,7 +8,7 @@ import { sql } from '../../foundation/database/sql.ts';
 import { bearer, newApp, type Answered, type SignedIn, type TestApp } from '../../../test-kit/new-app.ts';
 import { administer, newAdministrator, newTarget } from '../../../test-kit/administrators.ts';
 import { assertProblem, fromFetch } from '../../../test-kit/assert-problem.ts';
-import { test } from '../../../test-kit/app-on-each-database.ts';
+import { testOnBoth } from '../../../test-kit/app-on-each-database.ts';
 
 // SQLite has one writer: the transaction itself is the lock.
 const lockAll = sql<{ locked: number }>('test_lock_all', {
@@ -44,7 +44,7 @@ async function assertRejected(request: Promise<Answered>, code: ErrorCode, what:
   assertProblem(fromFetch(await request), code, what);
 }
 
-test('a rejected creation does not use the writer', async () => {
+testOnBoth('a rejected creation does not use the writer', async () => {
   await using app = await newApp({
     environment: { KEYREEVE_KEYS_PER_ACCOUNT_MAX: '2', KEYREEVE_CREATIONS_PER_MINUTE_MAX: '3' },
   });
@@ -70,7 +70,7 @@ test('a rejected creation does not use the writer', async () => {
   assert.equal((await createKey(app, named, 'free')).status, 201);
 });
 
-test('a rejected deletion does not use the writer', async () => {
+testOnBoth('a rejected deletion does not use the writer', async () => {
   await using app = await newApp();
   const [user, other] = [await newTarget(app), await newTarget(app)];
   const administrator = await newAdministrator(app);
@@ -95,7 +95,7 @@ test('a rejected deletion does not use the writer', async () => {
   assert.equal((await remove(app, user, `/auth/api-keys/${user.keyId}`)).status, 200);
 });
 
-test('a change of a key that is rejected, or that changes nothing, does not use the writer', async () => {
+testOnBoth('a change of a key that is rejected, or that changes nothing, does not use the writer', async () => {
   await using app = await newApp({ environment: { KEYREEVE_CREATIONS_PER_MINUTE_MAX: '2' } });
   const [user, other] = [await newTarget(app), await newTarget(app)];
   const send = (method: string, path: string, json?: object): Promise<Answered> => {
@@ -124,7 +124,7 @@ test('a change of a key that is rejected, or that changes nothing, does not use 
   );
 });
 
-test('a request with a token of an ended session does not use the writer', async () => {
+testOnBoth('a request with a token of an ended session does not use the writer', async () => {
   await using app = await newApp();
   const { refreshToken } = await app.signIn();
   const rotated = await app.signIn();

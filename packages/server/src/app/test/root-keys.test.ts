@@ -19,7 +19,7 @@ import { FakeClock } from '../../../test-kit/fake-clock.ts';
 import { newPlace, testKeys, type DatabasePlace } from '../../../test-kit/new-db.ts';
 import { storedTables } from '../../modules/backup/store.ts';
 import { openTogether } from './open-together.ts';
-import { test } from '../../../test-kit/app-on-each-database.ts';
+import { test, testOnBoth } from '../../../test-kit/app-on-each-database.ts';
 
 const masterKey = Buffer.alloc(32, 5);
 const otherKey = Buffer.alloc(32, 6);
@@ -102,7 +102,7 @@ test('an earlier installation keeps all its keys and all other rows', async () =
   await rejects(place, otherKey, /^the master key is not that of the database/);
 });
 
-test('16 concurrent starts create one root key, and 16 migrate an earlier installation once', async () => {
+testOnBoth('16 concurrent starts create one root key, and 16 migrate an earlier installation once', async () => {
   for (const isEarlier of [false, true]) {
     await using place = await newPlace();
     if (isEarlier) await claimAsEarlier(place, masterKey);
@@ -136,7 +136,7 @@ test('lost, damaged or foreign root keys are an error, and never a new root key'
   await (await open(place)).db.close();
 });
 
-test('a process that reads the check before a rotation of the root key and the rows after it opens the new root key', async () => {
+testOnBoth('a process that reads the check before a rotation of the root key and the rows after it opens the new root key', async () => {
   await using place = await newPlace();
   const { db: first, keys, rootKeys } = await open(place);
   await first.close();

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { test as testOnce } from 'node:test';
-import { test } from '../../../test-kit/app-on-each-database.ts';
+import { test, testOnBoth } from '../../../test-kit/app-on-each-database.ts';
 import { listAuditEvents } from '../../../test-kit/audit-log.ts';
 import { KeptConnection } from '../../../test-kit/kept-connection.ts';
 import { basic, bearer, goodPassword, newApp, type TestApp } from '../../../test-kit/new-app.ts';
@@ -132,7 +132,7 @@ test('the spans of a sign-in show the hash and the commit; a refusal has its cod
   });
 });
 
-test('requests that share commits have only their own spans and trace ids, and others have none', async () => {
+testOnBoth('requests that share commits have only their own spans and trace ids, and others have none', async () => {
   await using app = await newApp({ environment: trusting });
   const owners = await Promise.all(Array.from({ length: 24 }, () => app.signIn()));
   using spans = new RecordedSpans();

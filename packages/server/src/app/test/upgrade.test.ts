@@ -14,7 +14,7 @@ import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { sql, type SqlValue } from '../../foundation/database/sql.ts';
 import { basic, bearer, goodPassword, newApp } from '../../../test-kit/new-app.ts';
 import { newPlace } from '../../../test-kit/new-db.ts';
-import { test } from '../../../test-kit/app-on-each-database.ts';
+import { testOnBoth } from '../../../test-kit/app-on-each-database.ts';
 
 const masterKey = randomBytes(32);
 const keys = deriveKeys(masterKey);
@@ -68,7 +68,7 @@ async function createFirstSchema(db: Db, tx: Transaction): Promise<void> {
     values (${now}, 'account:acc_ada', 'api_key.created', 'acc_ada', '42', '{"nickname":"laptop","scopes":["a","b"]}')`);
 }
 
-test('accounts, keys and the audit log of the first schema work after the migration', async () => {
+testOnBoth('accounts, keys and the audit log of the first schema work after the migration', async () => {
   await using place = await newPlace();
   const db = await openDatabase(databaseUrl(place.url), keys.auditChain);
   try {

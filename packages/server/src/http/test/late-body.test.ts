@@ -7,7 +7,7 @@ import { Secret } from '../../foundation/crypto/secret.ts';
 import { countAcquired } from '../../../test-kit/acquired-slots.ts';
 import { listAuditEvents } from '../../../test-kit/audit-log.ts';
 import { bearer, newApp, operator, type SignedIn, type TestApp } from '../../../test-kit/new-app.ts';
-import { test } from '../../../test-kit/app-on-each-database.ts';
+import { testOnBoth } from '../../../test-kit/app-on-each-database.ts';
 import { until } from '../../../test-kit/until.ts';
 
 const body = '{"nickname":"late"}';
@@ -42,7 +42,7 @@ const endings: Readonly<Record<string, (app: TestApp, signedIn: SignedIn) => Pro
 };
 
 for (const [what, end] of Object.entries(endings)) {
-  test(`a request creates no key after ${what} during its body`, async () => {
+  testOnBoth(`a request creates no key after ${what} during its body`, async () => {
     await using app = await newApp();
     const signedIn = await app.signIn();
     const { status, json } = await createSlowly(app, signedIn, () => end(app, signedIn));
@@ -54,7 +54,7 @@ for (const [what, end] of Object.entries(endings)) {
   });
 }
 
-test('a request whose body arrives late creates its key if the session continues', async () => {
+testOnBoth('a request whose body arrives late creates its key if the session continues', async () => {
   await using app = await newApp();
   const signedIn = await app.signIn();
   const { account, refreshToken } = signedIn;
