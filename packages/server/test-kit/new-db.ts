@@ -7,7 +7,7 @@ import { masterKeyPath } from '../src/app/earlier-installation.ts';
 import { createMasterKey } from '../src/app/master-key-file.ts';
 import { deriveKeys } from '../src/foundation/crypto/master-key.ts';
 import { RootKeys } from '../src/foundation/crypto/root-key.ts';
-import { openDatabase } from '../src/foundation/database/database.ts';
+import { openDatabase, type EmbeddedWriter } from '../src/foundation/database/database.ts';
 import type { Db } from '../src/foundation/database/db.ts';
 import type { Dialect } from '../src/foundation/database/sql.ts';
 import { migratedTemplate, sharedPostgres } from './postgres/running.ts';
@@ -92,11 +92,14 @@ export const databases = Object.fromEntries(
   databaseKinds.map((kind) => [kind, () => newDb(kind, { isMigrated: true })]),
 );
 
-async function newDb(kind: Dialect, options: PlaceOptions = {}): Promise<TestDb> {
+/** An SQLite database without tables, for tests of the writer thread. Others have no thread, which is cheaper. */
+export const newDbWithThread = (): Promise<TestDb> => newDb('sqlite', {}, 'thread');
+
+async function newDb(kind: Dialect, options: PlaceOptions = {}, writer: EmbeddedWriter = 'direct'): Promise<TestDb> {
   const place = await newPlace(kind, options);
   const connections: Db[] = [];
   const connect = async (): Promise<Db> => {
-    const db = await openDatabase(databaseUrl(place.url), testKeys.auditChain, 'direct');
+    const db = await openDatabase(databaseUrl(place.url), testKeys.auditChain, writer);
     connections.push(db);
     return db;
   };

@@ -1,10 +1,12 @@
 /** The guarantees of the database interface (`db.ts`), on which every store relies. */
 import assert from 'node:assert/strict';
+import { test, type TestOptions } from 'node:test';
 import { limits } from '@keyreeve/contract';
 import type { Db } from '../db.ts';
 import { sql, sqlMany, type SqlValue } from '../sql.ts';
 import { DomainError } from '../../errors.ts';
-import { codeOf, onEachDatabase, rivalsMin } from '../../../../test-kit/store-on-each-database.ts';
+import { emptyDatabases, newDbWithThread, type TestDb } from '../../../../test-kit/new-db.ts';
+import { codeOf, rivalsMin } from '../../../../test-kit/store-on-each-database.ts';
 
 const createTable = sql('test_create', 'create table things (id integer primary key, n integer not null)');
 const insert = sql('test_insert', 'insert into things (id, n) values ($1, $2)');
@@ -23,6 +25,22 @@ const brokenMany = sqlMany('test_broken_many', {
 const list = sql<{ id: number; n: number }>('test_list', 'select id, n from things order by id');
 const broken = sql('test_broken', 'insert into no_such_table (id) values ($1)');
 
+/** The writers of the service: SQLite with its thread, and PostgreSQL. */
+const drivers = { ...emptyDatabases, sqlite: newDbWithThread };
+
+type Prove = (opened: TestDb) => Promise<void>;
+
+function onEachDriver(guarantee: string, ...rest: [prove: Prove] | [options: TestOptions, prove: Prove]): void {
+  const [options, body] = rest;
+  const [settings, prove] = typeof options === 'function' ? [{}, options] : [options, body];
+  for (const [name, open] of Object.entries(drivers)) {
+    test(`${guarantee} (${name})`, settings, async () => {
+      await using opened = await open();
+      await prove?.(opened);
+    });
+  }
+}
+
 async function withThings(db: Db, ...things: readonly (readonly [id: number, n: number])[]): Promise<void> {
   await db.transaction(async (tx) => {
     await tx.run(createTable);
@@ -33,7 +51,7 @@ async function withThings(db: Db, ...things: readonly (readonly [id: number, n: 
 /** The parameters of one read for each id. */
 const each = (...ids: readonly number[]): readonly (readonly SqlValue[])[] => ids.map((id) => [id]);
 
-onEachDatabase(
+onEachDriver(
   'a transaction sees its own writes, and others see them after its commit is acknowledged',
   async ({ db, connect }) => {
     await withThings(db);
@@ -53,35 +71,32 @@ onEachDatabase(
   },
 );
 
-onEachDatabase(
-  'an enqueued statement runs before later statements and commits with the transaction',
-  async ({ db }) => {
-    await withThings(db, [1, 10]);
-    await db.transaction(async (tx) => {
-      tx.enqueue(insert, [2, 19]);
-      await tx.run(addToAll);
-      tx.enqueue(insert, [5, 50]);
-    });
-    const rolledBack = db.transaction(async (tx) => {
-      tx.enqueue(insert, [3, 30]);
-      throw new DomainError('nickname_taken');
-    });
-    await assert.rejects(rolledBack, (error) => codeOf(error) === 'nickname_taken');
-    const failed = db.transaction(async (tx) => {
-      await tx.run(insert, [4, 40]);
-      tx.enqueue(broken, [1]);
-    });
-    await assert.rejects(failed, (error) => codeOf(error) === 'unavailable');
-    const rows = (await db.all(list)).map((row) => ({ ...row }));
-    assert.deepEqual(rows, [
-      { id: 1, n: 11 },
-      { id: 2, n: 20 },
-      { id: 5, n: 50 },
-    ]);
-  },
-);
+onEachDriver('an enqueued statement runs before later statements and commits with the transaction', async ({ db }) => {
+  await withThings(db, [1, 10]);
+  await db.transaction(async (tx) => {
+    tx.enqueue(insert, [2, 19]);
+    await tx.run(addToAll);
+    tx.enqueue(insert, [5, 50]);
+  });
+  const rolledBack = db.transaction(async (tx) => {
+    tx.enqueue(insert, [3, 30]);
+    throw new DomainError('nickname_taken');
+  });
+  await assert.rejects(rolledBack, (error) => codeOf(error) === 'nickname_taken');
+  const failed = db.transaction(async (tx) => {
+    await tx.run(insert, [4, 40]);
+    tx.enqueue(broken, [1]);
+  });
+  await assert.rejects(failed, (error) => codeOf(error) === 'unavailable');
+  const rows = (await db.all(list)).map((row) => ({ ...row }));
+  assert.deepEqual(rows, [
+    { id: 1, n: 11 },
+    { id: 2, n: 20 },
+    { id: 5, n: 50 },
+  ]);
+});
 
-onEachDatabase(
+onEachDriver(
   'a transaction whose body throws is rolled back and throws the same error',
   { tags: ['asvs:2.3.3', 'asvs:16.5.3'] },
   async ({ db }) => {
@@ -97,7 +112,7 @@ onEachDatabase(
   },
 );
 
-onEachDatabase('a transaction that fails does not affect the others of the same commit', async ({ db }) => {
+onEachDriver('a transaction that fails does not affect the others of the same commit', async ({ db }) => {
   await withThings(db, [1, 0]);
   const settled = await Promise.allSettled(
     Array.from({ length: 100 }, (_, index) =>
@@ -120,7 +135,7 @@ onEachDatabase('a transaction that fails does not affect the others of the same 
   assert.deepEqual(plain(await db.all(list)), [{ id: 1, n: 25 }, ...kept]);
 });
 
-onEachDatabase('after a failed statement, the rest of the transaction fails and nothing commits', async ({ db }) => {
+onEachDriver('after a failed statement, the rest of the transaction fails and nothing commits', async ({ db }) => {
   await withThings(db, [1, 10]);
   const together = db.transaction(async (tx) => {
     await Promise.all([tx.run(add, [1, 1]), tx.run(broken, [1]), tx.run(insert, [2, 20]), tx.get(select, [1])]);
@@ -143,7 +158,7 @@ onEachDatabase('after a failed statement, the rest of the transaction fails and 
   assert.deepEqual(plain(await db.all(list)), [{ id: 1, n: 15 }]);
 });
 
-onEachDatabase('public error texts do not contain messages of the database', async ({ db }) => {
+onEachDriver('public error texts do not contain messages of the database', async ({ db }) => {
   const failures = [
     () => db.transaction((tx) => tx.run(broken, [1])),
     () => db.all(broken),
@@ -161,23 +176,20 @@ onEachDatabase('public error texts do not contain messages of the database', asy
   }
 });
 
-onEachDatabase(
-  'a read sees every commit that was acknowledged before it, on any connection',
-  async ({ db, connect }) => {
-    await withThings(db, [1, 0]);
-    const other = await connect();
-    for (let n = 1; n <= 50; n++) {
-      await (n % 2 === 0 ? db : other).transaction((tx) => tx.run(add, [1, 1]));
-      for (const connection of [db, other]) {
-        assert.equal((await connection.get(select, [1]))?.n, n);
-        assert.equal((await connection.all(list))[0]?.n, n);
-        assert.equal((await connection.getMany(selectMany, each(1)))[0]?.n, n);
-      }
+onEachDriver('a read sees every commit that was acknowledged before it, on any connection', async ({ db, connect }) => {
+  await withThings(db, [1, 0]);
+  const other = await connect();
+  for (let n = 1; n <= 50; n++) {
+    await (n % 2 === 0 ? db : other).transaction((tx) => tx.run(add, [1, 1]));
+    for (const connection of [db, other]) {
+      assert.equal((await connection.get(select, [1]))?.n, n);
+      assert.equal((await connection.all(list))[0]?.n, n);
+      assert.equal((await connection.getMany(selectMany, each(1)))[0]?.n, n);
     }
-  },
-);
+  }
+});
 
-onEachDatabase('getMany returns rows in the order of its values', async ({ db }) => {
+onEachDriver('getMany returns rows in the order of its values', async ({ db }) => {
   await withThings(db, [1, 10], [2, 20], [3, 30]);
   const found = await db.getMany(selectMany, each(3, 99, 1, 3, 2));
   assert.deepEqual(
@@ -187,7 +199,7 @@ onEachDatabase('getMany returns rows in the order of its values', async ({ db })
   assert.deepEqual(await db.getMany(selectMany, []), []);
 });
 
-onEachDatabase('all rows of getMany come from one snapshot', async ({ db, connect }) => {
+onEachDriver('all rows of getMany come from one snapshot', async ({ db, connect }) => {
   const ids = Array.from({ length: 200 }, (_, index) => index);
   await withThings(db, ...ids.map((id) => [id, 0] as const));
   const writer = await connect();
@@ -208,7 +220,7 @@ onEachDatabase('all rows of getMany come from one snapshot', async ({ db, connec
   assert.ok(seen.size > 1, 'the reads must have run beside the writes');
 });
 
-onEachDatabase('a snapshot shows the state after the call, regardless of later writes', async (opened) => {
+onEachDriver('a snapshot shows the state after the call, regardless of later writes', async (opened) => {
   const { db, connect } = opened;
   const writer = await connect();
   await withThings(db, [1, 0], [2, 0]);
@@ -231,7 +243,7 @@ onEachDatabase('a snapshot shows the state after the call, regardless of later w
   assert.equal((await db.all(list)).length, 5);
 });
 
-onEachDatabase('a snapshot cannot write, and ends when its body returns or throws', async ({ db }) => {
+onEachDriver('a snapshot cannot write, and ends when its body returns or throws', async ({ db }) => {
   await withThings(db, [1, 0]);
   const mistake = new Error('enough');
   const failing = db.snapshot(async (reader) => {
@@ -243,7 +255,7 @@ onEachDatabase('a snapshot cannot write, and ends when its body returns or throw
   assert.equal(await db.snapshot(async (reader) => (await reader.all(list)).length), 1);
 });
 
-onEachDatabase('two processes can write to one database at the same time', async ({ db, connect }) => {
+onEachDriver('two processes can write to one database at the same time', async ({ db, connect }) => {
   await withThings(db, [1, 0]);
   const other = await connect();
   await Promise.all(
@@ -258,7 +270,7 @@ onEachDatabase('two processes can write to one database at the same time', async
   assert.equal((await db.all(list)).length, 1 + rivalsMin * 10);
 });
 
-onEachDatabase('closing waits for operations in progress and rejects later ones', async ({ db, connect }) => {
+onEachDriver('closing waits for operations in progress and rejects later ones', async ({ db, connect }) => {
   await withThings(db);
   const closing = await connect();
   const acknowledged = Array.from({ length: 200 }, (_, id) => closing.transaction((tx) => tx.run(insert, [id, id])));
@@ -277,7 +289,7 @@ onEachDatabase('closing waits for operations in progress and rejects later ones'
   assert.equal(await db.get(select, [999]), undefined);
 });
 
-onEachDatabase('values are returned as they were stored', async ({ db }) => {
+onEachDriver('values are returned as they were stored', async ({ db }) => {
   const create = sql('test_values', {
     sqlite: 'create table many_kinds (a text, b integer, c blob, d text) strict',
     postgres: 'create table many_kinds (a text, b bigint, c bytea, d text)',
@@ -296,7 +308,7 @@ onEachDatabase('values are returned as they were stored', async ({ db }) => {
   assert.deepEqual({ ...row, c: [...row.c] }, { a: text, b: Number.MAX_SAFE_INTEGER, c: [...bytes], d: null });
 });
 
-onEachDatabase('the durations of reads and commits are reported', async ({ db }) => {
+onEachDriver('the durations of reads and commits are reported', async ({ db }) => {
   await withThings(db);
   const seen: string[] = [];
   db.times.observe = (operation, ms) => {
@@ -320,7 +332,7 @@ const plain = <Row extends object>(rows: readonly Row[]): Row[] => rows.map((row
 const causeOf = (error: unknown): string =>
   error instanceof Error && error.cause instanceof Error ? error.cause.message : '';
 
-onEachDatabase('the number of waiting writes is bounded, and a rejected write changes nothing', async ({ db }) => {
+onEachDriver('the number of waiting writes is bounded, and a rejected write changes nothing', async ({ db }) => {
   await withThings(db, [1, 0]);
   const max = limits.writesWaitingMax;
   // The first is in progress, the others wait.

@@ -5,19 +5,13 @@ import { test, type TestContext } from 'node:test';
 import type { Db } from '../db.ts';
 import { sql } from '../sql.ts';
 import { newApp } from '../../../../test-kit/new-app.ts';
-import { databases, type TestDb } from '../../../../test-kit/new-db.ts';
+import { newDbWithThread } from '../../../../test-kit/new-db.ts';
 import { until } from '../../../../test-kit/until.ts';
 import { codeOf } from '../../../../test-kit/store-on-each-database.ts';
 
 const createTable = sql('test_create', 'create table things (id integer primary key)');
 const insert = sql('test_insert', 'insert into things (id) values ($1)');
 const list = sql<{ id: number }>('test_list', 'select id from things order by id');
-
-async function newSqlite(): Promise<TestDb> {
-  const { sqlite } = databases;
-  assert.ok(sqlite);
-  return sqlite();
-}
 
 const add = (db: Db, id: number): Promise<unknown> => db.transaction((tx) => tx.run(insert, [id])).catch(codeOf);
 
@@ -33,7 +27,7 @@ function watchWorkers(t: TestContext): Set<Worker> {
 }
 
 test('a terminated writer thread is replaced (sqlite)', async (t) => {
-  await using opened = await newSqlite();
+  await using opened = await newDbWithThread();
   const { db } = opened;
   await db.transaction((tx) => tx.run(createTable));
   const workers = watchWorkers(t);
@@ -50,7 +44,7 @@ test('a terminated writer thread is replaced (sqlite)', async (t) => {
 });
 
 test('a writer thread that ends during a change leaves its outcome unknown, and the next change succeeds (sqlite)', async (t) => {
-  await using opened = await newSqlite();
+  await using opened = await newDbWithThread();
   const { db } = opened;
   await db.transaction((tx) => tx.run(createTable));
   const workers = watchWorkers(t);
