@@ -39,13 +39,16 @@ export interface Logout {
 export class LogoutTokens {
   readonly #provider: Provider;
   readonly #clock: Clock;
+  readonly #monotonicMs: () => number;
   #keysUrl: string | undefined;
   #keys: ReturnType<typeof createRemoteJWKSet> | undefined;
   #readAgainMs = 0;
 
-  constructor(provider: Provider, clock: Clock) {
+  /** @param monotonic milliseconds on a monotonic clock */
+  constructor(provider: Provider, clock: Clock, monotonic: () => number = monotonicMs) {
     this.#provider = provider;
     this.#clock = clock;
+    this.#monotonicMs = monotonic;
   }
 
   /** @throws DomainError `invalid_request`, `identity_provider_unavailable` */
@@ -82,7 +85,7 @@ export class LogoutTokens {
 
   /** After a failure, no request for seconds: anyone can send a token, and the library does not wait. */
   async #readKeys(url: string, headers: Headers): Promise<Response> {
-    const now = monotonicMs();
+    const now = this.#monotonicMs();
     if (now < this.#readAgainMs) throw unavailable(new Error(`reading ${url} has failed a moment ago`));
     this.#readAgainMs = now + retryMs;
     const response = await boundedFetch(url, { headers });

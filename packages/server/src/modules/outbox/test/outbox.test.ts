@@ -1,6 +1,6 @@
 /** The worker of the outbox: all jobs run, none twice at the same time, and a failing queue does not delay others. */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { mock, test } from 'node:test';
 import { limits } from '@keyreeve/contract';
 import type { Db } from '../../../foundation/database/db.ts';
 import { JobFailure, type Handler } from '../outbox.ts';
@@ -239,7 +239,8 @@ onEachDatabase('a stopping process releases the jobs that it has claimed and not
   assert.deepEqual([again?.id, again?.attempts], [row.id, 1]);
 });
 
-onEachDatabase('stopping waits for running jobs for a bounded time', async ({ db }) => {
+onEachDatabase('stopping waits for running jobs for five seconds', async ({ db }) => {
+  using timers = mockTimeouts();
   const slow = gate();
   let begun = 0;
   let ended = 0;
@@ -251,11 +252,17 @@ onEachDatabase('stopping waits for running jobs for a bounded time', async ({ db
   worker.outbox.start();
   await worker.put('mail', 'one');
   await until('the job has started', () => begun === 1);
-  await worker.outbox.stop(1);
-  assert.equal(ended, 0);
-  const stopped = worker.outbox.stop();
-  slow.open();
+  let isStopped = false;
+  const stopped = worker.outbox.stop().then(() => (isStopped = true));
+  timers.tick(4_999);
+  await new Promise(setImmediate);
+  assert.equal(isStopped, false);
+  timers.tick(1);
   await stopped;
+  assert.equal(ended, 0);
+  const again = worker.outbox.stop();
+  slow.open();
+  await again;
   assert.equal(ended, 1);
   assert.ok(await isEmpty(db));
 });
@@ -297,3 +304,8 @@ onEachDatabase('an unreachable database is reported once, and jobs run when it i
   isDown = false;
   await until('the job is done', () => done.length === 1);
 });
+
+function mockTimeouts(): Disposable & { readonly tick: (ms: number) => void } {
+  mock.timers.enable({ apis: ['setTimeout'] });
+  return { tick: (ms) => mock.timers.tick(ms), [Symbol.dispose]: () => mock.timers.reset() };
+}

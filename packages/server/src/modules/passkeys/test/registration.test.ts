@@ -72,7 +72,7 @@ test('the options require a resident passkey with user verification, and name th
   assert.deepEqual(options, {
     rp: { id: 'localhost', name: 'localhost' },
     pubKeyCredParams: [-8, -7, -257].map((alg) => ({ type: 'public-key', alg })),
-    timeout: 300_000,
+    timeout: limits.passkeyChallengeSeconds * 1000,
     excludeCredentials: [{ type: 'public-key', id: authenticator.id, transports: ['hybrid', 'internal'] }],
     authenticatorSelection: { residentKey: 'required', requireResidentKey: true, userVerification: 'required' },
     attestation: 'none',

@@ -4,11 +4,11 @@ import { createHmac } from 'node:crypto';
 import { exportJWK, generateKeyPair, SignJWT, type JWTPayload } from 'jose';
 import { limits } from '@keyreeve/contract';
 import { test, testOnBoth } from '../../../../test-kit/app-on-each-database.ts';
-import { monotonicMs } from '../../../foundation/clock.ts';
 import { problemCode } from '../../../../test-kit/administrators.ts';
 import type { Answered } from '../../../../test-kit/new-app.ts';
 import { ada, clientSecret, newOpenIdProvider, type OpenIdProvider } from '../../../../test-kit/openid-provider.ts';
 import { newAppWithProvider, SingleSignOnClient } from '../../../../test-kit/single-sign-on.ts';
+import { LogoutTokens } from '../logout-token.ts';
 
 const titleOf = ({ text }: Answered): string => /<h1>([^<]*)<\/h1>/.exec(text)?.[1] ?? text;
 const expired = 'This sign-in has expired';
@@ -259,17 +259,24 @@ test('a code that the provider rejects with any error counts as a failed sign-in
 test('while the public keys of the provider cannot be read, logout tokens cause one request in seconds', async () => {
   await using both = await newAppWithProvider();
   const { app, provider } = both;
-  const client = new SingleSignOnClient(both);
   provider.intercept = (path, response) => path === '/jwks' && Boolean(response.writeHead(500).end());
-  const startedMs = monotonicMs();
-  for (let n = 0; n < 5; n++) {
-    const token = await provider.logoutToken({ sub: ada.sub }, app.clock.now());
-    assert.equal((await client.logout(token)).status, 503);
-  }
-  // One, and one more for each interval between requests that passes on a slow machine.
-  const requestsMax = 1 + Math.floor((monotonicMs() - startedMs) / (limits.identityProviderRetrySeconds * 1_000));
-  const { length: requests } = provider.requests.filter((path) => path === '/jwks');
-  assert.ok(requests >= 1 && requests <= requestsMax, `${requests} of ${requestsMax}`);
+  const logout = async (): Promise<string> => provider.logoutToken({ sub: ada.sub }, app.clock.now());
+  assert.equal((await new SingleSignOnClient(both).logout(await logout())).status, 503);
+
+  const configured = app.service.services.singleSignOn?.provider ?? assert.fail();
+  let nowMs = 1_000;
+  const tokens = new LogoutTokens(configured, app.clock, () => nowMs);
+  const requestsFor = async (count: number): Promise<number> => {
+    const before = provider.requests.length;
+    for (let n = 0; n < count; n++)
+      await assert.rejects(tokens.verify(await logout()), { code: 'identity_provider_unavailable' });
+    return provider.requests.slice(before).filter((path) => path === '/jwks').length;
+  };
+  assert.equal(await requestsFor(5), 1);
+  nowMs += limits.identityProviderRetrySeconds * 1_000 - 1;
+  assert.equal(await requestsFor(5), 0);
+  nowMs += 1;
+  assert.equal(await requestsFor(5), 1);
 });
 
 test(

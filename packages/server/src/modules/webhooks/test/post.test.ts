@@ -1,19 +1,21 @@
 /** One request to an endpoint: its target, its bounds and its result. The servers are real, on loopback. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { createServer as createTcpServer, type AddressInfo, type Socket } from 'node:net';
-import { test } from 'node:test';
+import { test, type TestContext } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
+import { programMsMax } from '../../../../test-kit/time-limits.ts';
+import { until } from '../../../../test-kit/until.ts';
 import { newReceiver, type Receiver } from '../../../../test-kit/webhook-receiver.ts';
 import { AddressGuard, RefusedTarget } from '../address-guard.ts';
 import { get, post, TimedOut } from '../post.ts';
 
 const body = '{"type":"account.created"}';
 const headers = { 'webhook-id': 'msg_1' };
-/** For tests that must not depend on time on a busy machine. */
-const patientMs = 60_000;
 const loopback = new AddressGuard([{ kind: 'network', cidr: '127.0.0.0/8' }]);
-const send = (url: string, guard = loopback, msMax = patientMs): Promise<number> =>
+const send = (url: string, guard = loopback, msMax = programMsMax): Promise<number> =>
   post(guard, { url: new URL(url), headers, body }, msMax);
 
 /** A guard that allows one name with any IP address. */
@@ -76,28 +78,56 @@ test('a redirect is not followed', { tags: ['asvs:15.3.2'] }, async () => {
   assert.equal(receiver.received.length, 5);
 });
 
-test('a request to an endpoint that never responds ends at the time limit', async () => {
+const limitMs = 10_000;
+/** Asserts that a request ends at its limit, and not earlier. @param isWaiting waits until the request has arrived */
+async function assertTimedOut(
+  t: TestContext,
+  request: (msMax: number) => Promise<unknown>,
+  isWaiting: () => Promise<unknown>,
+): Promise<void> {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  let hasEnded = false;
+  const ended = assert.rejects(request(limitMs), TimedOut).finally(() => (hasEnded = true));
+  await isWaiting();
+  t.mock.timers.tick(limitMs - 1);
+  await turn();
+  assert.equal(hasEnded, false);
+  t.mock.timers.tick(1);
+  await ended;
+}
+
+test('a request to an endpoint that never responds ends at the time limit', async (t) => {
   await using receiver = await newReceiver();
   receiver.answer = () => undefined;
-  await assert.rejects(send(receiver.url, loopback, 200), TimedOut);
+  await assertTimedOut(
+    t,
+    (msMax) => send(receiver.url, loopback, msMax),
+    () => receiver.until(1),
+  );
 });
 
-test('a name resolution that never ends is stopped at the time limit', async () => {
+test('a name resolution that never ends is stopped at the time limit', async (t) => {
   const guard = new AddressGuard([], () => new Promise(() => undefined));
-  await assert.rejects(send('https://example.com/', guard, 50), TimedOut);
+  await assertTimedOut(t, (msMax) => send('https://example.com/', guard, msMax), turn);
 });
 
-test('a silent connection and endless headers end at the time limit', async () => {
+test('a silent connection and endless headers end at the time limit', async (t) => {
   const sockets = new Set<Socket>();
+  let headerLines = 0;
   const drip = createTcpServer((socket) => {
     sockets.add(socket.on('error', () => undefined));
     socket.write('HTTP/1.1 200 OK\r\n');
-    const timer = setInterval(() => socket.write('x-more: 1\r\n'), 20);
+    const timer = setInterval(() => headerLines++ < 100 && socket.write('x-more: 1\r\n'), 1);
     socket.on('close', () => clearInterval(timer));
   });
   await once(drip.listen(0, '127.0.0.1'), 'listening');
+  const url = `http://127.0.0.1:${(drip.address() as AddressInfo).port}/`;
   try {
-    await assert.rejects(send(`http://127.0.0.1:${(drip.address() as AddressInfo).port}/`, loopback, 300), TimedOut);
+    await assertTimedOut(
+      t,
+      (msMax) => send(url, loopback, msMax),
+      () => until('some headers are sent', () => headerLines > 3),
+    );
   } finally {
     for (const socket of sockets) socket.destroy();
     drip.close();
@@ -132,10 +162,22 @@ test('an endless response is read up to the bound, and its status is returned', 
   assert.ok(sent < endless / 4, `${sent} bytes were read`);
 });
 
-test('a response that hangs after its status is not a failure', async () => {
+test('a response that hangs after its status is not a failure', async (t) => {
   await using receiver = await newReceiver();
   receiver.answer = (_, response) => void response.writeHead(202).write('…');
-  assert.equal(await send(receiver.url, loopback, 3_000), 202);
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const { promise: hasStatus, resolve } = Promise.withResolvers<void>();
+  const onResponse = (): void => resolve();
+  subscribe('http.client.response.finish', onResponse);
+  try {
+    const status = send(receiver.url, loopback, limitMs);
+    await hasStatus;
+    await turn();
+    t.mock.timers.tick(limitMs);
+    assert.equal(await status, 202);
+  } finally {
+    unsubscribe('http.client.response.finish', onResponse);
+  }
 });
 
 test('a broken connection is reported by its code', async () => {
@@ -181,7 +223,7 @@ test('a GET request returns the complete body of a 200 response, and fails for a
   const guard = guardFor('keys.test', receiver.port, () => Promise.resolve(['127.0.0.1']));
   const url = new URL(`http://keys.test:${receiver.port}/meta`);
   const bytesMax = 1_000;
-  const fetched = (): Promise<Buffer> => get(guard, url, { msMax: patientMs, bytesMax });
+  const fetched = (): Promise<Buffer> => get(guard, url, { msMax: programMsMax, bytesMax });
   receiver.answer = (_, response) => void response.end('x'.repeat(bytesMax));
   assert.equal((await fetched()).toString(), 'x'.repeat(bytesMax));
   const [{ method, path, headers: sent, body: text }] = receiver.received as [Receiver['received'][number]];
@@ -203,5 +245,5 @@ test('a GET request returns the complete body of a 200 response, and fails for a
   }
   const inside = new AddressGuard([], () => Promise.resolve(['127.0.0.1']));
   const outside = new URL('https://keys.example/');
-  await assert.rejects(get(inside, outside, { msMax: patientMs, bytesMax }), RefusedTarget);
+  await assert.rejects(get(inside, outside, { msMax: programMsMax, bytesMax }), RefusedTarget);
 });
