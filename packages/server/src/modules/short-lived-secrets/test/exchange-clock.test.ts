@@ -15,8 +15,11 @@ class MachineClock extends FakeClock {
   readonly isSystem = true;
 }
 
-/** The status of an exchange at the real time, and the number of secrets that housekeeping deletes afterwards. */
-const exchangeOn = (kind: Dialect, iat: number): Promise<readonly [status: number, deleted: number]> =>
+/**
+ * The status of an exchange at the real time, and the number of secrets that housekeeping deletes afterwards.
+ * @param aheadSeconds of the time of the assertion, which is made just before the exchange: it is valid for a minute
+ */
+const exchangeOn = (kind: Dialect, aheadSeconds: number): Promise<readonly [status: number, deleted: number]> =>
   currentKind.run(kind, async (): Promise<readonly [number, number]> => {
     const clock = new MachineClock(Date.now() + hourMs);
     await using app = await newApp({ clock });
@@ -28,19 +31,18 @@ const exchangeOn = (kind: Dialect, iat: number): Promise<readonly [status: numbe
       { nickname: 'a' },
       pair.publicKey,
     );
+    const iat = Math.floor(Date.now() / 1_000) + aheadSeconds;
     const { status } = await exchange(app, newAssertion(app, pair, id, { claims: { iat, exp: iat + 60 } }));
     // More than 15 minutes by the clock of the process, also if its secret has the time of this clock.
     clock.advance({ seconds: limits.shortLivedSecretKeptSeconds + 1 });
     return [status, await deleteOldShortLived(app.db, clock, 10)];
   });
 
-const nowSeconds = (): number => Math.floor(Date.now() / 1_000);
-
 test('on PostgreSQL, an instance whose clock is an hour ahead accepts an assertion of now, and keeps its use', async () => {
-  assert.deepEqual(await exchangeOn('postgres', nowSeconds()), [200, 0]);
+  assert.deepEqual(await exchangeOn('postgres', 0), [200, 0]);
 });
 
 test('on SQLite, the clock of the process decides', async () => {
-  assert.deepEqual(await exchangeOn('sqlite', nowSeconds()), [400, 0]);
-  assert.deepEqual(await exchangeOn('sqlite', nowSeconds() + hourMs / 1_000), [200, 1]);
+  assert.deepEqual(await exchangeOn('sqlite', 0), [400, 0]);
+  assert.deepEqual(await exchangeOn('sqlite', hourMs / 1_000), [200, 1]);
 });
