@@ -9,7 +9,7 @@ import { sql } from '../../../foundation/database/sql.ts';
 const countNotices = sql<{ count: number }>('test_count_notices', 'select count(*) as count from expiry_notices');
 
 test('a creation and a deletion exchange two messages each with the writer thread', async (t) => {
-  await using app = await newApp();
+  await using app = await newApp({ writer: 'thread' });
   const headers = bearer((await app.signIn()).accessToken);
   const create = async (nickname: string): Promise<number> =>
     ((await app.call('POST', '/auth/api-keys', { headers, json: { nickname } })).json as { id: number }).id;
