@@ -15,6 +15,7 @@ import { KeyAbandoned } from './key-requests.ts';
 import { KeySource } from './key-source.ts';
 import { pick } from './prober.ts';
 import { ProbeLoops } from './probe-loops.ts';
+import { inRandomRounds } from './random.ts';
 
 type Step = (key: ChangedKey) => Promise<void>;
 
@@ -55,7 +56,11 @@ const steps: readonly Step[] = [
   },
   async (key) => {
     await key.rotate(longOverlapSeconds, true);
-    await (randomInt(2) === 0 ? key.leakPrevious() : key.leakCurrent());
+    await key.leakPrevious();
+  },
+  async (key) => {
+    await key.rotate(longOverlapSeconds, true);
+    await key.leakCurrent();
   },
   async (key) => {
     await key.rotate(longOverlapSeconds, true);
@@ -73,10 +78,12 @@ const steps: readonly Step[] = [
 
 /** Creates keys one after the other; each gets some changes, and is deleted, often during an overlap. */
 export async function runNarrowingScenario(options: ScenarioOptions): Promise<void> {
+  // In rounds, so that also a short run takes each step.
+  const nextSteps = inRandomRounds(steps);
   await forEachKey(options, async (key, probes) => {
     for (let left = 1 + randomInt(stepsMax); left > 0 && !options.isOver(); left--) {
       await probes.more(1 + randomInt(options.probesMax));
-      await pick(steps)(key);
+      await nextSteps.next().value(key);
     }
     if (randomInt(2) === 0) await key.rotate(longOverlapSeconds, true);
   });

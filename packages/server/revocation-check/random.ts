@@ -19,4 +19,12 @@ export function randomInt(max: number): number {
   return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / seedMax) * max);
 }
 
+/** @yields all values in random order, and again in another order, endlessly */
+export function* inRandomRounds<T>(values: readonly T[]): Generator<T, never> {
+  for (;;) {
+    const left = [...values];
+    while (left.length > 0) yield* left.splice(randomInt(left.length), 1);
+  }
+}
+
 export const pick = <T>(values: readonly T[]): T => values[randomInt(values.length)] as T;

@@ -20,8 +20,11 @@ export const ordinaryRun = {
   concurrency: 16,
   workload: { probesMax: 8 },
 } as const;
-/** Of a run without faults, which ends at the first violation. On a slow machine, few probes hit a short violation. */
-const deletionsMax = 400;
+/**
+ * Of a run without faults, which ends at the first violation. On a slow machine, few probes hit a short violation. The number of
+ * changes is that of two rounds of the scenario that changes keys.
+ */
+const withoutFaults = { deletionsBetween: 400, narrowingsBetween: 40 } as const;
 
 /** Durable, so that acknowledged deletions survive a crash. Few connections, so that a fault can use all of them. */
 export const serverOptions = { durable: true, settings: { max_connections: '100' } } as const;
@@ -69,8 +72,8 @@ export async function runMutant(
   });
   return await runWithFaults(cluster, {
     ...ordinaryRun,
+    ...(faults.length === 0 ? withoutFaults : {}),
     faults,
-    deletionsBetween: faults.length > 0 ? ordinaryRun.deletionsBetween : deletionsMax,
     isOver: (violations) => violations > 0,
   });
 }

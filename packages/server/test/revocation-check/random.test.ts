@@ -1,7 +1,7 @@
 /** The random choices of the workload. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { pick, randomInt, seedRandom } from '../../revocation-check/random.ts';
+import { inRandomRounds, pick, randomInt, seedRandom } from '../../revocation-check/random.ts';
 
 const choices = (): readonly number[] => Array.from({ length: 1_000 }, () => randomInt(7));
 
@@ -22,4 +22,16 @@ test('every choice is made', () => {
     [0, 1, 2, 3, 4, 5, 6],
   );
   assert.equal(pick(['only']), 'only');
+});
+
+test('a round has each value once, and rounds have different orders', () => {
+  seedRandom(1);
+  const values = inRandomRounds([0, 1, 2, 3, 4, 5, 6, 7]);
+  const rounds = Array.from({ length: 20 }, () => Array.from({ length: 8 }, () => values.next().value));
+  for (const round of rounds)
+    assert.deepEqual(
+      round.toSorted((a, b) => a - b),
+      [0, 1, 2, 3, 4, 5, 6, 7],
+    );
+  assert.ok(new Set(rounds.map(String)).size > 15);
 });

@@ -1,6 +1,7 @@
 /** Runs the workload of the revocation check on a cluster while faults happen. */
 import type { Report } from '../../revocation-check/report.ts';
 import { Workload, type WorkloadOptions } from '../../revocation-check/workload.ts';
+import { programMsMax } from '../../test-kit/time-limits.ts';
 import { until } from '../../test-kit/until.ts';
 import type { Cluster } from './cluster.ts';
 import type { Fault } from './faults.ts';
@@ -9,6 +10,8 @@ export interface FaultRunOptions {
   readonly faults: Iterable<Fault>;
   /** Acknowledged deletions before the first fault and after each. */
   readonly deletionsBetween: number;
+  /** Acknowledged changes that remove rights of keys, before the first fault and after each. Default: {@link narrowingsDefault}. */
+  readonly narrowingsBetween?: number;
   readonly faultMs: number;
   readonly concurrency: number;
   readonly workload?: Pick<WorkloadOptions, 'probesMax' | 'batchClients'>;
@@ -18,21 +21,18 @@ export interface FaultRunOptions {
   readonly onFault?: (fault: Fault) => void;
 }
 
-/** Acknowledged changes that remove rights of keys, before the first fault and after each. */
-export const narrowingsBetween = 1;
-const progressMsMax = 300_000;
-/** Longer than any response that still arrives. */
-const responseMsMax = 15_000;
+export const narrowingsDefault = 1;
 
 /** @throws Error if a fault has no observable effect, or no deletion or change that removes rights is acknowledged after it */
 export async function runWithFaults(cluster: Cluster, options: FaultRunOptions): Promise<Report> {
   const { faults, deletionsBetween, faultMs, concurrency, isOver = () => false, onFault } = options;
+  const { narrowingsBetween = narrowingsDefault } = options;
   const { canaries, urls: instances } = cluster;
   const workload = await Workload.prepare({
     instances,
     canaries,
     concurrency,
-    timeoutMs: responseMsMax,
+    timeoutMs: programMsMax,
     ...options.workload,
   });
   const { checker } = workload;
@@ -44,7 +44,7 @@ export async function runWithFaults(cluster: Cluster, options: FaultRunOptions):
     const enough = checker.deletions + deletionsBetween;
     const enoughNarrowings = checker.narrowings + narrowings;
     const hasEnded = (): boolean => failure !== undefined || isOver(checker.violations);
-    await until('deletions and changes of keys are acknowledged', progressMsMax, () => {
+    await until('deletions and changes of keys are acknowledged', () => {
       return hasEnded() || (checker.deletions >= enough && checker.narrowings >= enoughNarrowings);
     });
   };
