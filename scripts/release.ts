@@ -1,7 +1,7 @@
 /**
  * `npm run release`: checks that this commit can be released, and names everything that prevents it. It exits 1 unless the
  * tree is clean, the changelog and all packages have the version, the installed packages are those of package-lock.json and of
- * packages/python/requirements.txt, and the published runs of the revocation check are of these very files.
+ * packages/python/requirements.txt, and the published runs of the revocation check are of this program and this check.
  * `npm run release -- <new folder> <minisign secret key>` then builds the release in the folder and signs it. Without a key, the
  * release is not signed.
  */
@@ -70,7 +70,7 @@ function outdatedRun(root: string, path: string): string[] {
   if (!existsSync(join(root, path))) return [`${path} is missing. ${remedy}`];
   const lines = read(root, path).split('\n');
   if (!lines.includes('- result: passed')) return [`${path} has no line “- result: passed”. ${remedy}`];
-  return lines.includes(filesLine(root)) ? [] : [`${path} is of other files than these. ${remedy}`];
+  return lines.includes(filesLine(root)) ? [] : [`${path} is of another program or check. ${remedy}`];
 }
 
 const versionOf = (root: string, path = 'packages/server/package.json'): string | undefined =>

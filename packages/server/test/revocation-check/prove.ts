@@ -1,7 +1,7 @@
 /**
  * `npm run prove`: the published runs of the revocation check. It injects every fault in every deployment, repeatedly, for an
  * hour (`--minutes N`), and writes `docs/proof-run.md`. `--mutants` runs every broken build instead, and writes
- * `docs/proof-mutants.md`; `--all` does both. Each page has the commit and a hash of the files that the run depends on, which
+ * `docs/proof-mutants.md`; `--all` does both. Each page has the commit, the date and a hash of the program and the check, which
  * `npm run release` compares. The exit status is 1 after a violation, an undetected mutant or a failed run.
  */
 import { randomInt } from 'node:crypto';
@@ -10,7 +10,7 @@ import { cpus, totalmem } from 'node:os';
 import { parseArgs } from 'node:util';
 import { fileURLToPath } from 'node:url';
 import { filesLine, git, publishedRuns } from '../../../../scripts/run-files.ts';
-import { monotonicMs } from '../../src/foundation/clock.ts';
+import { monotonicMs, systemClock, toInstant } from '../../src/foundation/clock.ts';
 import { PostgresServer } from '../../test-kit/postgres/server.ts';
 import { Cluster } from './cluster.ts';
 import { faults, workerFaults, type Fault } from './faults.ts';
@@ -118,12 +118,13 @@ function machine(): string {
 /** The lines that identify a run. Read at its start, because files may change during the run. */
 function originOfRun(): (hasPassed: boolean) => readonly string[] {
   const commit = git(root, 'rev-parse', '--short', 'HEAD').trim();
+  const day = toInstant(systemClock.now()).slice(0, 'yyyy-mm-dd'.length);
   const others = publishedRuns.map((path) => `:!${path}`);
   const isDirty = git(root, 'status', '--porcelain', '--', '.', ...others).trim() !== '';
   const files = filesLine(root);
   return (hasPassed) => [
     `- ${machine()}`,
-    `- commit ${commit}${isDirty ? ' with uncommitted changes' : ''}`,
+    `- commit ${commit}${isDirty ? ' with uncommitted changes' : ''}, on ${day}`,
     files,
     `- result: ${hasPassed ? 'passed' : 'failed'}`,
   ];

