@@ -1,9 +1,9 @@
 /** The faults of the runs with limits. Each waits until its effect is observable, and ends before it returns. */
 import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
-import { setTimeout } from 'node:timers/promises';
 import { until } from '../../test-kit/until.ts';
 import type { Cluster, ClusterInstance } from '../revocation-check/cluster.ts';
+import { lasts } from '../revocation-check/fault-duration.ts';
 import type { CommitCut, FaultProxy } from '../revocation-check/fault-proxy.ts';
 
 export interface LimitFaultBounds {
@@ -15,7 +15,6 @@ export interface LimitFaultBounds {
 
 type Inject = (cluster: Cluster, bounds: LimitFaultBounds) => Promise<void>;
 
-const effectMsMax = 60_000;
 const drawsCut = 3;
 
 const someInstance = ({ instances }: Cluster): ClusterInstance =>
@@ -33,7 +32,7 @@ async function cutDraws(cluster: Cluster, cut: CommitCut): Promise<void> {
   const count = (): number => proxies.reduce((sum, { counts }) => sum + counts.commitsCut[cut], 0);
   const before = count();
   for (const proxy of proxies) proxy.cutCommits(cut, { every: 2, statement: 'save_key_meters' });
-  await until(`commits of draws are cut ${cut}`, effectMsMax, () => count() >= before + drawsCut);
+  await until(`commits of draws are cut ${cut}`, () => count() >= before + drawsCut);
   for (const proxy of proxies) proxy.clearFaults();
 }
 
@@ -49,7 +48,7 @@ const workerKilled: Inject = async (cluster) => {
   const before = instance.workers;
   const pid = before[randomInt(before.length)] as number;
   process.kill(pid, 'SIGKILL');
-  await until('the worker is replaced', effectMsMax, () => {
+  await until('the worker is replaced', () => {
     const { workers } = instance;
     return workers.length === before.length && !workers.includes(pid);
   });
@@ -58,7 +57,7 @@ const workerKilled: Inject = async (cluster) => {
 const paused: Inject = async (cluster, { pauseMs }) => {
   const instance = someInstance(cluster);
   await instance.pause();
-  await setTimeout(pauseMs);
+  await lasts(pauseMs);
   instance.resume();
 };
 

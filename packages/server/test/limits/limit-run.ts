@@ -2,10 +2,9 @@
  * Verifies keys with limits on several instances of the program while faults happen, and compares what was accepted with the
  * limits. All comparisons are upper bounds that hold on a machine of any speed, except in a run without faults.
  */
-import { setTimeout } from 'node:timers/promises';
 import type { KeyLimits } from '@keyreeve/contract';
 import { monotonicMs } from '../../src/foundation/clock.ts';
-import { until } from '../../test-kit/until.ts';
+import { awaited, until } from '../../test-kit/until.ts';
 import { basic, bearer, type Environment, type Key } from '../e2e/program.ts';
 import type { Cluster, ClusterInstance } from '../revocation-check/cluster.ts';
 import { limitFaults, type LimitFault } from './limit-faults.ts';
@@ -32,11 +31,6 @@ const rate = { limit: 10, windowSeconds: 5, burst: 10 } as const;
 const tokensSeconds = 1;
 /** Without faults, at least this part of a quota is accepted. */
 const acceptedPartMin = 0.97;
-const responseMsMax = 15_000;
-const progressMsMax = 120_000;
-/** Beside it, for each token of a quota. */
-const tokenMsMax = 10;
-const retryMs = 20;
 
 /** @throws Error if a fault has no observable effect */
 export async function runLimits(cluster: Cluster, options: LimitRunOptions): Promise<LimitReport> {
@@ -162,7 +156,7 @@ class LimitRun {
       }
       this.#mayContinue = Infinity;
       // Each connection ends at a rejection by the quota.
-      await until('the quota is used up', progressMsMax + quota * tokenMsMax, () => using === 0);
+      await until('the quota is used up', () => using === 0);
     } finally {
       end.abort();
       await all;
@@ -176,15 +170,10 @@ class LimitRun {
   /** Until the quota rejects, or the run ends. An instance without a response may have accepted. */
   async #useQuota(instance: ClusterInstance | undefined, key: string, end: AbortSignal): Promise<void> {
     while (!end.aborted) {
-      if (this.#accepted >= this.#mayContinue) {
-        await setTimeout(retryMs);
-        continue;
-      }
-      const status = await verify(instance, key);
-      this.#responses += status === undefined ? 0 : 1;
+      await until('the run continues', () => end.aborted || this.#accepted < this.#mayContinue);
+      const status = await this.#decision(instance, key, end);
       if (status === 429 || this.#accepted > this.#options.quota) return;
       if (status === 200) this.#accepted++;
-      else await setTimeout(retryMs);
     }
   }
 
@@ -196,24 +185,42 @@ class LimitRun {
     const { instances } = this.#cluster;
     const send = async (instance: ClusterInstance | undefined): Promise<boolean> => {
       const sentAt = monotonicMs();
-      const status = await verify(instance, key);
-      this.#responses += status === undefined ? 0 : 1;
+      const status = await this.#verify(instance, key);
       if (status === 200) this.#acceptedOfRate.push({ sentAt, receivedAt: monotonicMs() });
-      else await setTimeout(retryMs);
       return status === 200;
     };
     // Bounded, for a build that never rejects.
     for (let sent = 0; sent < 10 * rate.burst && (await send(instances[0])); sent++);
     const sendMany = async (instance: ClusterInstance): Promise<void> => {
-      for (let sent = 0; sent < 2 * rate.burst || !end.aborted; sent++) await send(instance);
+      let sent = 0;
+      await until('the run ends', async () => {
+        await send(instance);
+        return ++sent >= 2 * rate.burst && end.aborted;
+      });
     };
     await Promise.all(instances.map(sendMany));
+  }
+
+  /** @returns 200 or 429, unless the run ends before */
+  async #decision(instance: ClusterInstance | undefined, key: string, end: AbortSignal): Promise<number | undefined> {
+    let status: number | undefined;
+    await until('the instance decides', async () => {
+      status = await this.#verify(instance, key);
+      return status === 200 || status === 429 || end.aborted;
+    });
+    return status;
+  }
+
+  async #verify(instance: ClusterInstance | undefined, key: string): Promise<number | undefined> {
+    const status = await verify(instance, key);
+    this.#responses += status === undefined ? 0 : 1;
+    return status;
   }
 
   /** Waits for more responses. */
   async #progress(count: number): Promise<void> {
     const enough = this.#responses + count;
-    await until('verifications are answered', progressMsMax, () => this.#responses >= enough);
+    await until('verifications are answered', () => this.#responses >= enough);
   }
 
   /** Everything that was certainly accepted between two times was drawn between them or shortly before. */
@@ -238,12 +245,11 @@ class LimitRun {
 
 /** @returns undefined without a response */
 async function verify(instance: ClusterInstance | undefined, key: string, query = ''): Promise<number | undefined> {
-  const signal = AbortSignal.timeout(responseMsMax);
-  try {
-    const response = await fetch(`${instance?.url}/auth/forward${query}`, { headers: bearer(key), signal });
+  const url = `${instance?.url}/auth/forward${query}`;
+  const send = async (signal: AbortSignal): Promise<number> => {
+    const response = await fetch(url, { headers: bearer(key), signal });
     await response.arrayBuffer();
     return response.status;
-  } catch {
-    return undefined;
-  }
+  };
+  return awaited(`${url} answers`, send).catch(() => undefined);
 }

@@ -13,21 +13,21 @@ import { operator } from '../../src/cli/session.ts';
 import { openInstallation } from '../../src/app/installation.ts';
 import type { Canaries } from '../../revocation-check/canaries.ts';
 import { freePort } from '../../test-kit/free-port.ts';
-import type { TestDatabase } from '../../test-kit/postgres/databases.ts';
+import type { PostgresDatabases, TestDatabase } from '../../test-kit/postgres/databases.ts';
 import { runningProcesses } from '../../test-kit/postgres/processes.ts';
-import type { PostgresServer } from '../../test-kit/postgres/server.ts';
+import { PostgresServer } from '../../test-kit/postgres/server.ts';
 import { newTempFolder } from '../../test-kit/temp-folder.ts';
 import { wire } from '../../src/app/wiring.ts';
 import { databaseIn, environmentFor, keyreeveBin, type Environment } from '../e2e/program.ts';
 import { spawnQuietly } from '../e2e/proxy-kit.ts';
 import { HttpCatalogue } from './http-catalogue.ts';
 import { FaultProxy } from './fault-proxy.ts';
-import { until } from '../../test-kit/until.ts';
+import { awaited, until } from '../../test-kit/until.ts';
 
 export interface ClusterOptions {
   readonly instances: number;
-  /** Without a server, the instances share one embedded file. */
-  readonly postgres?: PostgresServer | undefined;
+  /** A server of the test's own, or the one that tests share. Without a server, the instances share one embedded file. */
+  readonly postgres?: PostgresServer | PostgresDatabases | undefined;
   /** The launcher of another build. */
   readonly bin?: string | undefined;
   readonly environment?: Environment;
@@ -35,10 +35,6 @@ export interface ClusterOptions {
   readonly environmentOf?: (instance: number) => Environment;
 }
 
-/** A start takes a second on an idle machine. */
-const startMsMax = 120_000;
-const exitMsMax = 30_000;
-const signalMsMax = 60_000;
 /** The same for all instances, so that each accepts the others’ access tokens. */
 const publicUrl = 'http://localhost:8787';
 
@@ -46,6 +42,7 @@ export class Cluster implements AsyncDisposable {
   readonly instances: readonly ClusterInstance[];
   /** Created in the database, without a proxy. */
   readonly canaries: Canaries;
+  /** Undefined for the server that tests share: no test may restart or pause it. */
   readonly postgres: PostgresServer | undefined;
   /** Without a proxy. */
   readonly databaseUrl: string;
@@ -56,7 +53,7 @@ export class Cluster implements AsyncDisposable {
     parts: Pick<Cluster, 'instances' | 'canaries' | 'databaseUrl'>,
     cleanUp: AsyncDisposableStack,
   ) {
-    this.postgres = postgres;
+    this.postgres = postgres instanceof PostgresServer ? postgres : undefined;
     this.instances = parts.instances;
     this.canaries = parts.canaries;
     this.databaseUrl = parts.databaseUrl;
@@ -162,9 +159,9 @@ export class ClusterInstance implements AsyncDisposable {
 
   /** Waits until the instance is ready. @throws Error with its output */
   async ready(): Promise<void> {
-    await until(`${this.url} is ready`, startMsMax, async () => {
+    await until(`${this.url} is ready`, async () => {
       if (!this.isRunning) throw new Error(`the instance has ended:\n${this.output}`);
-      return fetch(`${this.url}/health/ready`, { signal: AbortSignal.timeout(startMsMax) }).then(
+      return fetch(`${this.url}/health/ready`).then(
         ({ ok }) => ok,
         () => false,
       );
@@ -185,7 +182,7 @@ export class ClusterInstance implements AsyncDisposable {
   /** Sends SIGSTOP: connections stay open. */
   async pause(): Promise<void> {
     this.#process?.kill('SIGSTOP');
-    await until('the instance is stopped', signalMsMax, () => this.#state === 'T');
+    await until('the instance is stopped', () => this.#state === 'T');
   }
 
   resume(): void {
@@ -210,9 +207,9 @@ export class ClusterInstance implements AsyncDisposable {
   async #end(signal: NodeJS.Signals): Promise<void> {
     const child = this.#process;
     if (child === undefined || !this.isRunning) throw new Error(`the instance has ended already:\n${this.output}`);
-    const ended = once(child, 'exit', { signal: AbortSignal.timeout(exitMsMax) });
+    const ended = once(child, 'exit');
     child.kill(signal);
-    await ended;
+    await awaited(`the instance ends after ${signal}`, ended);
   }
 }
 

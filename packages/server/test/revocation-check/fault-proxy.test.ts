@@ -13,7 +13,7 @@ async function newProxiedDatabase() {
   const proxy = await FaultProxy.start(url);
   const clients: Client[] = [];
   const connect = async (databaseUrl = proxy.through(url)): Promise<Client> => {
-    const client = new Client({ connectionString: databaseUrl, query_timeout: 20_000 });
+    const client = new Client({ connectionString: databaseUrl });
     client.on('error', () => undefined);
     clients.push(client);
     await client.connect();

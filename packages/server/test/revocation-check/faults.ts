@@ -4,10 +4,10 @@
  */
 import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
-import { setTimeout } from 'node:timers/promises';
 import { Client } from 'pg';
 import type { PostgresServer } from '../../test-kit/postgres/server.ts';
 import type { Cluster, ClusterInstance } from './cluster.ts';
+import { lasts } from './fault-duration.ts';
 import type { CommitCut, FaultProxy } from './fault-proxy.ts';
 import { until } from '../../test-kit/until.ts';
 
@@ -25,7 +25,6 @@ export interface FaultBounds {
   readonly progress: () => Promise<void>;
 }
 
-const effectMsMax = 60_000;
 /** Per response of the database, which usually takes less than a millisecond. */
 const slowMs = 50;
 const commitsCut = 3;
@@ -54,7 +53,7 @@ async function killInstance(cluster: Cluster, { progress }: FaultBounds): Promis
 async function pauseInstance(cluster: Cluster, { faultMs }: FaultBounds): Promise<void> {
   const instance = someInstance(cluster);
   await instance.pause();
-  await setTimeout(faultMs);
+  await lasts(faultMs);
   instance.resume();
 }
 
@@ -70,7 +69,7 @@ async function killWorker(cluster: Cluster): Promise<void> {
   const { length } = instance.workers;
   const pid = someWorker(instance);
   process.kill(pid, 'SIGKILL');
-  await until('the worker is replaced', effectMsMax, () => {
+  await until('the worker is replaced', () => {
     const { workers } = instance;
     return workers.length === length && !workers.includes(pid);
   });
@@ -79,7 +78,7 @@ async function killWorker(cluster: Cluster): Promise<void> {
 async function pauseWorker(cluster: Cluster, { faultMs }: FaultBounds): Promise<void> {
   const pid = someWorker(someInstance(cluster));
   process.kill(pid, 'SIGSTOP');
-  await setTimeout(faultMs);
+  await lasts(faultMs);
   process.kill(pid, 'SIGCONT');
 }
 
@@ -96,7 +95,7 @@ async function cutCommits(cluster: Cluster, cut: CommitCut): Promise<void> {
   const before = count();
   // Every second commit, so that a repeated deletion succeeds.
   for (const proxy of proxies) proxy.cutCommits(cut, { every: 2, statement: 'delete_api_key' });
-  await until(`deletions’ commits are cut ${cut}`, effectMsMax, () => count() >= before + commitsCut);
+  await until(`deletions’ commits are cut ${cut}`, () => count() >= before + commitsCut);
   for (const proxy of proxies) proxy.clearFaults();
 }
 
@@ -106,7 +105,7 @@ async function delayResponses(cluster: Cluster, { progress }: FaultBounds, delay
   const before = proxy.counts.delayed;
   proxy.delayMs = delayMs;
   await progress();
-  await until('responses are delayed', effectMsMax, () => proxy.counts.delayed > before);
+  await until('responses are delayed', () => proxy.counts.delayed > before);
   proxy.clearFaults();
 }
 
@@ -114,8 +113,8 @@ async function dropAllData(cluster: Cluster, { faultMs }: FaultBounds): Promise<
   const proxy = proxyOf(someInstance(cluster));
   const before = proxy.counts.dropped;
   proxy.isBlackHole = true;
-  await setTimeout(faultMs);
-  await until('messages are dropped', effectMsMax, () => proxy.counts.dropped > before);
+  await lasts(faultMs);
+  await until('messages are dropped', () => proxy.counts.dropped > before);
   proxy.clearFaults();
 }
 
@@ -124,8 +123,8 @@ async function cutAndRefuse(cluster: Cluster, { faultMs }: FaultBounds): Promise
   const { refused, cut } = proxy.counts;
   proxy.refuse();
   proxy.cutAll();
-  await setTimeout(faultMs / 2);
-  await until('connections are refused', effectMsMax, () => proxy.counts.refused > refused);
+  await lasts(faultMs / 2);
+  await until('connections are refused', () => proxy.counts.refused > refused);
   proxy.clearFaults();
   assert.ok(proxy.counts.cut > cut);
 }
@@ -148,7 +147,7 @@ async function crashDatabase(cluster: Cluster): Promise<void> {
 async function pauseDatabase(cluster: Cluster, { faultMs }: FaultBounds): Promise<void> {
   const server = serverOf(cluster);
   await server.pause();
-  await setTimeout(faultMs);
+  await lasts(faultMs);
   server.resume();
 }
 
@@ -159,13 +158,13 @@ async function lockAccounts(cluster: Cluster, { faultMs }: FaultBounds): Promise
     await client.query('begin');
     await client.query('select pk from accounts for update');
     const watcher = await connect(cluster.databaseUrl);
-    await until('a writer waits for a row', effectMsMax, async () => {
+    await until('a writer waits for a row', async () => {
       const { rows } = await watcher.query<{ n: string }>(
         `select count(*) as n from pg_stat_activity where wait_event_type = 'Lock' and application_name = 'keyreeve writer'`,
       );
       return Number(rows[0]?.n) > 0;
     }).finally(() => watcher.end());
-    await setTimeout(faultMs);
+    await lasts(faultMs);
   } finally {
     await client.end().catch(() => undefined);
   }
@@ -183,8 +182,8 @@ async function useAllConnections(cluster: Cluster, { faultMs }: FaultBounds): Pr
       for (const proxy of proxies) proxy.cutAll();
       client = await connectIfPossible(cluster.databaseUrl);
     }
-    await setTimeout(faultMs / 2);
-    await until('instances open connections', effectMsMax, () =>
+    await lasts(faultMs / 2);
+    await until('instances open connections', () =>
       proxies.every(({ counts }, index) => counts.connections > (before[index] ?? 0)),
     );
   } finally {

@@ -4,8 +4,7 @@ import type { CanaryAccount, CatalogueChanges } from '../../revocation-check/can
 import { Instance, type HttpRequest } from '../../revocation-check/instance.ts';
 import { pick } from '../../revocation-check/prober.ts';
 import { DomainError } from '../../src/foundation/errors.ts';
-
-const timeoutMs = 15_000;
+import { programMsMax } from '../../test-kit/time-limits.ts';
 
 export class HttpCatalogue implements CatalogueChanges, Disposable {
   readonly #administrator: CanaryAccount;
@@ -18,7 +17,7 @@ export class HttpCatalogue implements CatalogueChanges, Disposable {
   }
 
   addInstance(url: string): void {
-    this.#instances.push(new Instance(url, timeoutMs));
+    this.#instances.push(new Instance(url, programMsMax));
   }
 
   readonly setEntitlements: CatalogueChanges['setEntitlements'] = (accountId, entitlements) =>

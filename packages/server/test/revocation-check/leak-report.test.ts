@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { Instance } from '../../revocation-check/instance.ts';
 import { reportLeak } from '../../revocation-check/leak-report.ts';
+import { programMsMax } from '../../test-kit/time-limits.ts';
 
 interface Reported {
   readonly status: number;
@@ -21,7 +22,7 @@ async function report(...rejections: readonly (readonly [status: number, code: s
     response.writeHead(status, { 'retry-after': '0' }).end(JSON.stringify({ code }));
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
-  const instance = new Instance(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, 5_000);
+  const instance = new Instance(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, programMsMax);
   instance.acceptsLeakReports = true;
   try {
     const { status } = await reportLeak(instance, 'no secret');

@@ -1,57 +1,12 @@
-/**
- * The revocation check detects broken builds, and the program itself passes. Builds with mistakes in different modules run here;
- * `npm run prove -- --mutants` runs all.
- */
+/** The edits of the broken builds fit the sources. `mutants.extended.test.ts` and `npm run prove -- --mutants` run the builds. */
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync } from 'node:fs';
-import { stripTypeScriptTypes } from 'node:module';
-import { after, before, test } from 'node:test';
-import { PostgresServer } from '../../test-kit/postgres/server.ts';
-import { faults } from './faults.ts';
-import { applyEdits, runMutant, serverOptions } from './mutant-run.ts';
+import { test } from 'node:test';
+import { assertFits } from './edits-fit.ts';
 import { mutants } from './mutants.ts';
 import { findUndeclaredNames } from './undeclared-names.ts';
 
-const source = new URL('../../src/', import.meta.url);
-/**
- * Mistakes in creation, authentication of callers, short path, reader, driver, deletion, the embedded database, workers, and
- * changes of keys, scope catalogue.
- */
-const selected = [
-  'a cache of 2 s that the creation of a key over HTTP fills',
-  'a cache of callers, of 5 s',
-  'a cache of 2 s in the short path of connections that stay open',
-  'a coalescing reader whose lookups join a read in progress',
-  'reads from a replica that lags by up to 100 ms',
-  'a deletion with an unknown outcome that returns success',
-  'acknowledged commits that a crash may lose',
-  'a deletion whose response precedes a group commit of 100 ms (embedded)',
-  'a worker whose response to a deletion precedes the commit of its supervisor (embedded)',
-  'a change of a key whose response precedes a group commit of 100 ms (embedded)',
-  'a report of a leak whose response precedes a group commit of 100 ms (embedded)',
-  'a cache of previous secrets, of 2 s, that a deletion of the key does not clear',
-  'a short-lived secret that stays valid after the end of the public key that issued it',
-  'a client IP that is the leftmost entry of X-Forwarded-For',
-  'a cache of the scopes that the catalogue withholds from a key, of 2 s',
-  'a removal of an entitlement whose response precedes a group commit of 100 ms (embedded)',
-];
-
-let postgres: PostgresServer;
-before(async () => {
-  postgres = await PostgresServer.start(serverOptions);
-});
-after(() => postgres[Symbol.asyncDispose]());
-
 for (const { name, edits } of mutants) {
-  test(`the edits of a broken build fit the sources: ${name}`, () => {
-    const files = applyEdits(edits, (file) => readFileSync(new URL(file, source), 'utf8'));
-    assert.ok(files.size > 0);
-    for (const [file, text] of files) {
-      stripTypeScriptTypes(text);
-      for (const [, path = ''] of text.matchAll(/ from '(\.[^']+)'/g))
-        assert.ok(existsSync(new URL(path, new URL(file, source))), `${file} imports ${path}`);
-    }
-  });
+  test(`the edits of a broken build fit the sources: ${name}`, () => assertFits(edits));
 }
 
 test('the edits of a broken build use only declared names', () => {
@@ -59,20 +14,4 @@ test('the edits of a broken build use only declared names', () => {
   const replace = 'results[undeclared] = result;';
   const broken = { file: 'modules/verification/verify.ts', find: 'results[index] = result;', replace };
   assert.equal(findUndeclaredNames([{ edits: [broken] }]).length, 1);
-});
-
-for (const name of selected) {
-  test(`the revocation check detects ${name}`, async () => {
-    const mutant = mutants.find((one) => one.name === name);
-    assert.ok(mutant);
-    const report = await runMutant(mutant, postgres);
-    assert.ok(report.violations > 0 && report.examples.length > 0, JSON.stringify(report));
-  });
-}
-
-test('the program itself passes with the same faults', async () => {
-  const { slow, cutBefore, databaseCrashed } = faults;
-  const report = await runMutant({ name: 'none', edits: [], faults: [slow, cutBefore, databaseCrashed] }, postgres);
-  assert.deepEqual(report.examples, []);
-  assert.ok(report.deletions.acknowledged >= 8 && report.verifications.afterRevocation > 100, JSON.stringify(report));
 });
