@@ -4,21 +4,21 @@ import { readPage } from './shell-blocks.ts';
 export interface Block {
   readonly page: string;
   readonly text: string;
-  /** Undefined for a block that `operating-pages.test.ts` runs. */
+  /** Undefined for a block that a test runs. */
   readonly reason: string | undefined;
 }
 
-const systemPackages = 'changes the packages and users of the machine; test/e2e/package.test.ts installs the package';
-const cluster = 'needs a Kubernetes cluster; test/docs/helm.test.ts validates the manifests';
+const systemPackages = 'changes the packages and users of the machine; test/e2e/package installs the package';
+const cluster = 'needs a Kubernetes cluster; test/docs/helm validates the manifests';
 const containerEngine =
-  'Docker needs a registry; test/e2e/container.test.ts builds the image and runs the commands with buildah and runc';
+  'Docker needs a registry; test/e2e/container builds the image and runs the commands with buildah and runc';
 const run = undefined;
 
 /** By page: the beginning of each block of shell or SQL in order, and its reason. */
 const listed: Readonly<Record<string, readonly (readonly [start: string, reason: string | undefined])[]>> = {
   'operating.md': [
-    ['npm install keyreeve &&', 'test/e2e/package.test.ts installs the packed package and runs it'],
-    ['minisign -V', 'needs a published release; test/docs/release.test.ts signs and verifies one'],
+    ['npm install keyreeve &&', 'test/e2e/package installs the packed package and runs it'],
+    ['minisign -V', 'needs a published release; test/docs/release signs and verifies one'],
     ['KEYREEVE_PUBLIC_URL=', run],
     ['npx keyreeve account create', run],
     ['npx keyreeve signing-key rotate', run],
@@ -31,7 +31,7 @@ const listed: Readonly<Record<string, readonly (readonly [start: string, reason:
     ['install -d -m 0755', run],
     ['(umask 077; openssl', run],
     ['cp /opt/keyreeve/', run],
-    ['systemctl reload caddy', 'needs systemd as the first process; test/docs/caddy-tutorial.test.ts runs Caddy'],
+    ['systemctl reload caddy', 'needs systemd as the first process; test/docs/caddy-tutorial runs Caddy'],
     ['#!/bin/sh\nexec runuser', run],
     ['chmod 0755 /usr/local/bin/keyreeve', run],
     ['install -d -o keyreeve', run],
@@ -44,7 +44,7 @@ const listed: Readonly<Record<string, readonly (readonly [start: string, reason:
     ['kubectl create secret', cluster],
     ['export KEYREEVE_DATABASE_URL=', run],
     ['kubectl exec', cluster],
-    ['npx keyreeve prove-revocation', 'test/e2e/prove-revocation.test.ts runs it on several instances'],
+    ['npx keyreeve prove-revocation', 'test/e2e/prove-revocation runs it on several instances'],
     ['kubectl create job', cluster],
     ['npx keyreeve signing-key rotate', run],
     ['kubectl patch secret', cluster],
@@ -66,15 +66,12 @@ const listed: Readonly<Record<string, readonly (readonly [start: string, reason:
     ['keyreeve master-key rotate', run],
     ['(umask 077; openssl', run],
     ['npx keyreeve master-key rotate', run],
-    [
-      'keyreeve master-key rotate',
-      'changes the root key; test/e2e/root-key.test.ts runs these commands on each database',
-    ],
-    ['systemd-creds encrypt', 'needs a TPM; test/docs/systemd.test.ts checks how the unit names the credential'],
-    ['sops encrypt', 'needs sops and age; test/e2e/master-key.test.ts runs commands with KEYREEVE_MASTER_KEY_FILE'],
+    ['keyreeve master-key rotate', 'changes the root key; test/e2e/root-key runs these commands on each database'],
+    ['systemd-creds encrypt', 'needs a TPM; test/docs/systemd checks how the unit names the credential'],
+    ['sops encrypt', 'needs sops and age; test/e2e/master-key runs commands with KEYREEVE_MASTER_KEY_FILE'],
   ],
   'upgrade.md': [['npx keyreeve doctor', run]],
-  'postgresql.md': [['create role keyreeve_runtime', 'test/e2e/postgres.test.ts runs a service with such a role']],
+  'postgresql.md': [['create role keyreeve_runtime', 'test/e2e/postgres runs a service with such a role']],
   'retention.md': [],
 };
 
@@ -93,3 +90,6 @@ export function blocksOf(page: string): Block[] {
 }
 
 export const operatingPages = Object.keys(listed);
+
+/** Pages whose blocks `npm test` runs. */
+export const pagesInNpmTest: readonly string[] = ['master-key.md'];

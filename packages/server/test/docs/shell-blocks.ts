@@ -3,9 +3,11 @@ import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { programMsMax } from '../../test-kit/time-limits.ts';
 import { environmentFor, keyreeveBin, type newProgram } from '../e2e/program.ts';
 
-const root = fileURLToPath(new URL('../../../../', import.meta.url));
+/** The folder of the repository. */
+export const root = fileURLToPath(new URL('../../../../', import.meta.url));
 
 export const readPage = (path: string): string => readFileSync(new URL(`../../../../${path}`, import.meta.url), 'utf8');
 export const shellBlocks = (page: string): string[] =>
@@ -27,7 +29,7 @@ curl() { command curl "$@"; printf '\\n'; }\n`;
   const { stdout } = await promisify(execFile)(
     '/bin/sh',
     ['-eu', '-c', script.replaceAll('http://127.0.0.1:8787', program.url)],
-    { cwd: root, env: environmentFor(program.folder), timeout: 600_000 },
+    { cwd: root, env: environmentFor(program.folder), timeout: programMsMax },
   );
   return stdout.split(separator).slice(1);
 }

@@ -9,6 +9,7 @@ import { bearer, newApp } from '../../test-kit/new-app.ts';
 import { newKeyPair, newPublicKeyKey, type KeyAlgorithm } from '../../test-kit/public-key-client.ts';
 import { newTempFolder } from '../../test-kit/temp-folder.ts';
 import { FakeClock } from '../../test-kit/fake-clock.ts';
+import { programMsMax } from '../../test-kit/time-limits.ts';
 import { newProgram } from '../e2e/program.ts';
 import { hasCurl } from './curl-program.ts';
 import { outputsOf, readPage, shellBlocks } from './shell-blocks.ts';
@@ -51,7 +52,7 @@ for (const [name, command, language, file, alg] of clients)
     writeFileSync(privateKey, pair.privateKey.export({ format: 'pem', type: 'pkcs8' }));
     writeFileSync(join(folder.path, file), program(language));
     const env = { PATH: process.env['PATH'], BASE_URL: app.url, KEY_ID: String(keyId), PRIVATE_KEY: privateKey };
-    const { stdout } = await run(command, [join(folder.path, file)], { env, timeout: 300_000 });
+    const { stdout } = await run(command, [join(folder.path, file)], { env, timeout: programMsMax });
     assert.match(stdout, /^krvt_[0-9A-Za-z]{49}\n$/);
     assert.equal((await app.call('GET', '/auth/forward', { headers: bearer(stdout.trim()) })).status, 200);
   });

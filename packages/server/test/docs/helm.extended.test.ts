@@ -1,0 +1,209 @@
+/** The Helm chart renders manifests that Kubernetes accepts, restricts the pods, and rejects values that cannot work. */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { suite, test } from 'node:test';
+import { newTempFolder } from '../../test-kit/temp-folder.ts';
+import {
+  assertAccepted,
+  assertConfigured,
+  chart,
+  kinds,
+  manifestsOf,
+  notesOf,
+  parse,
+  podOf,
+  postgres,
+  render,
+  required,
+  skip,
+  everything,
+  type Template,
+  type Values,
+} from './helm-chart.ts';
+
+const cases: Readonly<Record<string, Values>> = {
+  'SQLite with the smallest values': required,
+  'SQLite with backups and a volume for the deletion journal': {
+    ...required,
+    backup: { existingClaim: 'backups' },
+    deletionJournal: { existingClaim: 'deletions' },
+  },
+  'SQLite on a claim that exists, without a policy': {
+    ...required,
+    database: { kind: 'sqlite', storage: { existingClaim: 'mine' } },
+    networkPolicy: { enabled: false },
+  },
+  'PostgreSQL with three pods': postgres,
+  'PostgreSQL with one pod': { ...postgres, replicas: 1 },
+};
+
+suite('the Helm chart', { skip }, () => {
+  for (const [name, values] of Object.entries(cases)) {
+    test(`renders manifests that Kubernetes accepts, with restricted pods: ${name}`, () => assertAccepted(values));
+
+    test(`sets what the service accepts, and no secret: ${name}`, () => assertConfigured(values));
+  }
+
+  test('settings that a file of values has without quotation marks keep their values', () => {
+    using folder = newTempFolder();
+    const path = join(folder.path, 'values.yaml');
+    // As YAML, because Helm reads the numbers of JSON in the same way, but JSON has no `off`.
+    writeFileSync(
+      path,
+      'settings: { KEYREEVE_REFRESH_IDLE_TTL_SECONDS: 2592000, KEYREEVE_TRACE_RATIO: 0.01, KEYREEVE_CONSOLE: off, KEYREEVE_LEAK_REPORTS: on }',
+    );
+    const { env } = podOf(manifestsOf(required, '--values', path)).containers[0]!;
+    const valueOf = (name: string): unknown => env.find((variable) => variable.name === name)?.value;
+    assert.deepEqual(
+      ['REFRESH_IDLE_TTL_SECONDS', 'TRACE_RATIO', 'CONSOLE', 'LEAK_REPORTS'].map((name) => valueOf(`KEYREEVE_${name}`)),
+      ['2592000', '0.01', 'off', 'on'],
+    );
+  });
+
+  test('the host of the Ingress is that of the public URL, without its port', () => {
+    const values = { ...required, publicUrl: 'https://auth.example.com:8443', ingress: { enabled: true } };
+    const { spec } = manifestsOf(values).find(({ kind }) => kind === 'Ingress')!;
+    assert.deepEqual(
+      (spec['rules'] as { host: string }[]).map(({ host }) => host),
+      ['auth.example.com'],
+    );
+  });
+
+  test('the notes create an administrator, and report a policy that keeps Prometheus out', () => {
+    const monitored = { ...required, serviceMonitor: { enabled: true } };
+    assert.match(notesOf(required), /account create \S+ --admin --generate/);
+    const policy = /set networkPolicy\.monitoring/;
+    assert.match(notesOf(monitored), policy);
+    assert.doesNotMatch(notesOf(required), policy);
+    assert.doesNotMatch(notesOf({ ...monitored, networkPolicy: { monitoring: [{ podSelector: {} }] } }), policy);
+  });
+
+  test('SQLite gets one pod with a volume that an uninstallation keeps', () => {
+    const manifests = manifestsOf(required);
+    assert.deepEqual(kinds(manifests), [
+      'NetworkPolicy',
+      'PersistentVolumeClaim',
+      'Service',
+      'Service',
+      'ServiceAccount',
+      'StatefulSet',
+    ]);
+    const claim = manifests.find(({ kind }) => kind === 'PersistentVolumeClaim');
+    assert.deepEqual(claim?.metadata.annotations, { 'helm.sh/resource-policy': 'keep' });
+    assert.equal(manifests.find(({ kind }) => kind === 'StatefulSet')?.spec['replicas'], 1);
+  });
+
+  test('several pods get a budget of disruptions with one bound, and an update removes none before its successor is ready', () => {
+    const manifests = manifestsOf(postgres);
+    const { spec } = manifests.find(({ kind }) => kind === 'PodDisruptionBudget')!;
+    assert.deepEqual([spec['maxUnavailable'], 'minAvailable' in spec], [1, false]);
+    const deployment = manifests.find(({ kind }) => kind === 'Deployment')!;
+    assert.deepEqual(
+      [deployment.spec['replicas'], deployment.spec['strategy']],
+      [3, { rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } }],
+    );
+    assert.ok(!kinds(manifestsOf({ ...postgres, replicas: 1 })).includes('PodDisruptionBudget'));
+  });
+
+  test('only the peers of `monitoring` reach the port of metrics', () => {
+    const ports = (values: Values): unknown[] => {
+      const policy = manifestsOf(values).find(({ kind }) => kind === 'NetworkPolicy')!;
+      return (policy.spec['ingress'] as { ports: { port: string }[]; from?: unknown[] }[]).map(
+        ({ ports: [port], from }) => [port?.port, from?.length],
+      );
+    };
+    assert.deepEqual(ports(postgres), [['http', undefined]]);
+    assert.deepEqual(ports(everything), [
+      ['http', 1],
+      ['admin', 1],
+    ]);
+  });
+
+  test('a ServiceMonitor selects the service of metrics only', () => {
+    const manifests = manifestsOf({
+      ...required,
+      serviceMonitor: { enabled: true, labels: { release: 'prometheus' } },
+    });
+    const { spec } = manifests.find(({ kind }) => kind === 'ServiceMonitor')!;
+    assert.deepEqual(spec['endpoints'], [{ port: 'admin', path: '/metrics', interval: '30s' }]);
+    assert.deepEqual(spec['selector'], {
+      matchLabels: {
+        'app.kubernetes.io/name': 'keyreeve',
+        'app.kubernetes.io/instance': 'release',
+        'app.kubernetes.io/component': 'admin',
+      },
+    });
+  });
+
+  for (const [name, { values, message }] of Object.entries({
+    'no public URL': { values: { ...required, publicUrl: undefined }, message: /publicUrl/ },
+    'a public URL with a path': { values: { ...required, publicUrl: 'https://a.example/x' }, message: /publicUrl/ },
+    'no image': { values: { ...required, image: {} }, message: /repository/ },
+    'no Secret of the master key': { values: { ...required, masterKeySecret: {} }, message: /masterKeySecret/ },
+    'no trusted proxies': { values: { ...required, trustedProxies: '' }, message: /trustedProxies is required/ },
+    'several pods with SQLite': { values: { ...required, replicas: 2 }, message: /replicas above 1 require/ },
+    'no pods': { values: { ...required, replicas: 0 }, message: /replicas/ },
+    'PostgreSQL without its URL': {
+      values: { ...required, database: { kind: 'postgres' } },
+      message: /requires database\.urlSecret\.name/,
+    },
+    'a secret in the settings': {
+      values: { ...required, settings: { KEYREEVE_MASTER_KEY: 'x' } },
+      message: /invalid propertyName/,
+    },
+    'a setting of another program': {
+      values: { ...required, settings: { NODE_OPTIONS: 'x' } },
+      message: /invalid propertyName/,
+    },
+    'no backup to keep': { values: { ...required, backup: { existingClaim: 'b', keep: 0 } }, message: /keep/ },
+    'an unknown value': { values: { ...required, replicaCount: 2 }, message: /replicaCount/ },
+  })) {
+    test(`rejects values that cannot work: ${name}`, () => {
+      const { status, stderr } = render(values);
+      assert.notEqual(status, 0);
+      assert.match(stderr, message);
+    });
+  }
+
+  for (const [kind, values] of Object.entries({ sqlite: required, postgres: everything })) {
+    test(`the backup job has the image, the settings, the rights and the volumes of the pods: ${kind}`, () => {
+      const manifests = manifestsOf({ ...values, backup: { existingClaim: 'backups', keep: 7 } });
+      const { metadata, spec } = manifests.find((manifest) => manifest.kind === 'CronJob')!;
+      assert.equal(metadata.name, 'release-keyreeve-backup');
+      const { metadata: ofJob, spec: pod } = (spec as { jobTemplate: { spec: { template: Template } } }).jobTemplate
+        .spec.template;
+      const ofChart = podOf(manifests);
+      const [container, service] = [pod.containers[0]!, ofChart.containers[0]!];
+      assert.deepEqual(container.args, ['backup', '--to', '/backups', '--keep', '7']);
+      for (const name of ['image', 'securityContext', 'env'] as const) assert.deepEqual(container[name], service[name]);
+      for (const name of ['securityContext', 'enableServiceLinks', 'automountServiceAccountToken'] as const)
+        assert.deepEqual(pod[name], ofChart[name]);
+      assert.deepEqual(container.volumeMounts.slice(0, service.volumeMounts.length), service.volumeMounts);
+      assert.deepEqual(pod.volumes.slice(0, ofChart.volumes.length), ofChart.volumes);
+
+      const { selector } = manifests.find((manifest) => manifest.kind === 'Service')!.spec as {
+        selector: Record<string, string>;
+      };
+      const isSelected = Object.entries(selector).every(([name, value]) => ofJob.labels[name] === value);
+      assert.equal(isSelected, false, 'a Service must not send requests to the job');
+      assert.equal(pod.affinity?.podAffinity !== undefined, kind === 'sqlite', 'the volume is on the node of the pod');
+    });
+  }
+
+  test('the name of the backup job has the length that Kubernetes permits', () => {
+    const values = { ...required, backup: { existingClaim: 'backups' } };
+    const args = ['template', `keyreeve-${'a'.repeat(44)}`, chart, '--values', '-'];
+    const { stdout } = spawnSync('helm', args, { encoding: 'utf8', input: JSON.stringify(values) });
+    const job = parse(stdout).find(({ kind }) => kind === 'CronJob');
+    assert.ok(job && job.metadata.name.length <= 52, 'the name is short enough');
+  });
+
+  test('without a claim for the backups there is no job, and the notes say so', () => {
+    assert.ok(!kinds(manifestsOf(required)).includes('CronJob'));
+    const none = /No backups are made: set backup\.existingClaim/;
+    assert.match(notesOf(required), none);
+    assert.doesNotMatch(notesOf({ ...required, backup: { existingClaim: 'backups' } }), none);
+  });
+});
