@@ -1,5 +1,5 @@
-/** How long a fault lasts, where nothing else ends it: an input of the run, and no limit of a test. */
+/** How long a fault or a delay lasts, where nothing else ends it: an input of the run, and no limit of a test. */
 import { setTimeout } from 'node:timers/promises';
 
-// oxlint-disable-next-line keyreeve/no-test-bounds -- a paused process or a held lock has no event that could end it
+// oxlint-disable-next-line keyreeve/no-test-bounds -- no event ends the pause of a process, a lock or a delay
 export const lasts = (ms: number): Promise<void> => setTimeout(ms);

@@ -5,6 +5,7 @@
  */
 import { createServer, connect, type AddressInfo, type Server, type Socket } from 'node:net';
 import { once } from 'node:events';
+import { lasts } from './fault-duration.ts';
 import { MessageReader, type Message } from './postgres-messages.ts';
 
 /** Where the connection is cut: the server does not receive the commit, or the instance does not receive its response. */
@@ -249,7 +250,7 @@ class Link {
     }
     const bytes = Buffer.concat(messages.map((message) => message.bytes));
     if (delayMs > 0) counts.delayed++;
-    const delay = delayMs > 0 ? new Promise<void>((resolve) => setTimeout(resolve, delayMs)) : undefined;
+    const delay = delayMs > 0 ? lasts(delayMs) : undefined;
     this.#lastSent = this.#lastSent.then(() => delay).then(() => void this.#client.write(bytes));
   }
 }

@@ -40,10 +40,8 @@ const deployments: readonly Deployment[] = [
   { name: 'embedded, 2 workers', instances: 1, isEmbedded: true, workers: 2 },
 ];
 /** The duration of a deployment before the next one. */
-const segmentMsMin = 30_000;
-const segmentMsMax = 240_000;
-const faultMsMin = 1_000;
-const faultMsMax = 10_000;
+const segmentMsRange = [30_000, 240_000] as const;
+const faultMsRange = [1_000, 10_000] as const;
 const concurrency = 48;
 const errorCharactersMax = 300;
 /** The minimum for an hour on two processors; shorter runs in proportion. */
@@ -70,7 +68,8 @@ async function runLong(minutes: number): Promise<LongRun> {
   await using postgres = await PostgresServer.start(serverOptions);
   const startedMs = monotonicMs();
   const endMs = startedMs + minutes * 60_000;
-  const segmentMs = Math.min(segmentMsMax, Math.max(segmentMsMin, (minutes * 60_000) / deployments.length));
+  const [shortest, longest] = segmentMsRange;
+  const segmentMs = Math.min(longest, Math.max(shortest, (minutes * 60_000) / deployments.length));
   const sums = new Map(deployments.map(({ name }) => [name, emptySum()]));
   const total = emptySum();
   const injected = new Map<string, number>();
@@ -86,7 +85,7 @@ async function runLong(minutes: number): Promise<LongRun> {
     const report = await runWithFaults(cluster, {
       faults: everyFault(deployment),
       deletionsBetween: 250,
-      faultMs: randomInt(faultMsMin, faultMsMax),
+      faultMs: randomInt(...faultMsRange),
       concurrency,
       workload: { probesMax: 2, batchClients: 1 },
       isOver: (violations) => violations > 0 || monotonicMs() > segmentEndMs,
