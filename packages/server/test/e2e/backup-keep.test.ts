@@ -5,7 +5,7 @@ import { copyFileSync, mkdirSync, readdirSync, rmSync, statSync, utimesSync, wri
 import { basename, join } from 'node:path';
 import { after, before, suite, test, type TestContext } from 'node:test';
 import { newTempFolder } from '../../test-kit/temp-folder.ts';
-import { runProgram, type Environment, type Exit } from './program.ts';
+import { runProcess, runProgram, type Environment, type Exit } from './program.ts';
 
 interface Result {
   readonly path: string;
@@ -34,6 +34,11 @@ class Installation implements Disposable {
 
   run(line: string, environment: Environment = {}): Promise<Exit> {
     return runProgram(line.split(' '), { folder: this.#folder.path, environment });
+  }
+
+  /** Beside other commands. */
+  runProcess(line: string): Promise<Exit> {
+    return runProcess(line.split(' '), { folder: this.#folder.path });
   }
 
   get files(): string[] {
@@ -121,7 +126,7 @@ test('if the deletion journal cannot be completed, a backup fails, names the new
 test('commands that run at the same time leave the newest backup', async () => {
   using installation = await Installation.create();
   const line = 'backup --to backups --keep 1 --json';
-  const results = (await Promise.all(Array.from({ length: 4 }, () => installation.run(line)))).map(resultOf);
+  const results = (await Promise.all(Array.from({ length: 4 }, () => installation.runProcess(line)))).map(resultOf);
   const newest = results
     .map(({ path }) => path)
     .toSorted()

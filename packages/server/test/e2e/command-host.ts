@@ -60,12 +60,19 @@ class Collector extends Writable {
   }
 }
 
+const textOf = (error: unknown): string => (error instanceof Error ? (error.stack ?? error.message) : String(error));
+
 async function listen(path: string): Promise<void> {
   const { run } = await import('../../src/cli/run.ts');
   const report = process.stderr;
+  const home = process.cwd();
   let last: Promise<unknown> = Promise.resolve();
   /** Fails the command that runs. */
-  let onException: (error: unknown) => void = () => undefined;
+  let onException = reportStray;
+
+  function reportStray(error: unknown): void {
+    report.write(`the command host: after the end of its command: ${textOf(error)}\n`);
+  }
 
   async function runCommand({ args, environment, folder, input = '' }: CommandRequest): Promise<CommandResult> {
     const [stdout, stderr] = [new Collector(), new Collector()];
@@ -86,10 +93,12 @@ async function listen(path: string): Promise<void> {
       const status = await Promise.race([run(args, () => undefined), crash.promise]);
       return { status, stdout: stdout.text, stderr: stderr.text };
     } catch (error) {
-      const trace = error instanceof Error ? error.stack : String(error);
-      return { status: 1, stdout: stdout.text, stderr: `${stderr.text}${trace}\n` };
+      return { status: 1, stdout: stdout.text, stderr: `${stderr.text}${textOf(error)}\n` };
     } finally {
       clearTimeout(timer);
+      onException = reportStray;
+      // A disk cannot be unmounted while this process is in one of its folders.
+      process.chdir(home);
     }
   }
 

@@ -17,6 +17,7 @@ import {
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { newTempFolder } from '../../test-kit/temp-folder.ts';
+import { programMsMax } from '../../test-kit/time-limits.ts';
 import { Program, type Exit } from './program.ts';
 import { firstUser, UserNamespace } from './user-namespace.ts';
 
@@ -24,7 +25,6 @@ const checkout = fileURLToPath(new URL('../../../../', import.meta.url));
 const programs = ['buildah', 'runc', 'mmdebstrap', 'npm', 'nsenter', 'setpriv', 'unshare'] as const;
 /** What the image does not need. */
 const notCopied = new Set(['node_modules', '.git', 'data', 'bench', 'docs', 'test', 'test-kit']);
-const commandMsMax = 300_000;
 
 /** What this machine lacks to build and run containers; undefined: nothing. */
 export function missingForContainers(): string | undefined {
@@ -247,7 +247,7 @@ async function run(command: string, args: readonly string[]): Promise<Exit> {
 
 const settled = (command: string, args: readonly string[], input = ''): Promise<Exit> =>
   new Promise((resolve) => {
-    const options = { timeout: commandMsMax, maxBuffer: 64 * 1024 * 1024 };
+    const options = { timeout: programMsMax, maxBuffer: 64 * 1024 * 1024 };
     const child = execFile(command, args, options, (_, stdout, stderr) =>
       resolve({ status: child.exitCode, stdout, stderr }),
     );

@@ -1,9 +1,10 @@
-/** The end of the process: requests in progress get responses, within the drain time. */
+/** The end of the process: requests in progress get responses. `src/app/test/drain.test.ts` covers the times of a drain. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { newTempFolder } from '../../test-kit/temp-folder.ts';
 import { until } from '../../test-kit/until.ts';
 import { HalfSent } from './half-sent.ts';
+import { heldDrain, releaseDrain } from './held-drain-program.ts';
 import { basic, bearer, goodPassword, newProgram, startProgram, type Program } from './program.ts';
 
 /** Sends SIGTERM and waits until the program has logged it. */
@@ -14,7 +15,7 @@ async function startStopping(program: Program): Promise<void> {
 
 /** Waits until new connections are refused. */
 async function portCloses(program: Program): Promise<void> {
-  const call = () => program.call('GET', '/health/live', { connection: 'close' });
+  const call = () => program.call('GET', '/health/live');
   await until('the port closes', () =>
     call().then(
       () => false,
@@ -25,10 +26,8 @@ async function portCloses(program: Program): Promise<void> {
 
 const isDrained = (program: Program) => program.records('stopped').map((record) => record['isDrained']);
 
-test('after SIGTERM it is not ready, answers current and new requests, and ends with status 0 in time', async () => {
-  // Half of it is left for the requests, and a quarter for the last connections, also on a busy machine.
-  const drainSeconds = 12;
-  await using program = await newProgram({ KEYREEVE_DRAIN_SECONDS: String(drainSeconds) });
+test('after SIGTERM it is not ready, answers current and new requests, and ends with status 0 after the last one', async () => {
+  await using program = await newProgram(heldDrain);
   const { refreshToken } = await program.signIn();
   const half = new HalfSent(program, refreshToken);
   await program.call('GET', '/health/ready');
@@ -41,6 +40,8 @@ test('after SIGTERM it is not ready, answers current and new requests, and ends 
     program.call('POST', '/auth/token', basic('you@example.com', goodPassword)),
     half.finish(),
   ]);
+  half.close();
+  releaseDrain([program.child.pid]);
   assert.deepEqual([live.status, signedIn.status, refreshed], [200, 200, 200]);
   assert.deepEqual(Object.keys(JSON.parse(body) as object), ['accessToken', 'refreshToken']);
   const { status, stderr } = await program.exited();
@@ -52,16 +53,18 @@ test('after SIGTERM it is not ready, answers current and new requests, and ends 
   );
 });
 
-test('a response after the port has closed is complete, and its connection does not delay the end', async () => {
-  await using program = await newProgram({ KEYREEVE_DRAIN_SECONDS: '12' });
+test('a response after the port has closed is complete, and the process ends with the last connection', async () => {
+  await using program = await newProgram(heldDrain);
   const { refreshToken } = await program.signIn();
   const half = new HalfSent(program, refreshToken);
   await program.call('GET', '/health/live');
   await startStopping(program);
+  releaseDrain([program.child.pid]);
   await portCloses(program);
   const [status, body] = await half.finish();
   assert.equal(status, 200);
   assert.deepEqual(Object.keys(JSON.parse(body) as object), ['accessToken', 'refreshToken']);
+  half.close();
   assert.equal((await program.exited()).status, 0);
   assert.deepEqual(isDrained(program), [true]);
 });
@@ -80,9 +83,7 @@ test('with a request that never ends, it ends with status 1', async () => {
 test('a second SIGTERM ends it immediately, with status 1', async () => {
   await using program = await newProgram({ KEYREEVE_DRAIN_SECONDS: '300' });
   await startStopping(program);
-  const again = setInterval(() => program.signal('SIGTERM'), 100);
-  const { status } = await program.exited();
-  clearInterval(again);
+  const { status } = await program.endAtSecondSignal();
   assert.deepEqual([status, isDrained(program)], [1, []]);
 });
 

@@ -1,19 +1,20 @@
 /** Keyreeve for the tests of proxies, started as an operator does it. */
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { freePort } from '../../test-kit/free-port.ts';
 import { newTempFolder } from '../../test-kit/temp-folder.ts';
 import { until } from '../../test-kit/until.ts';
+import { sendCommand } from './command-client.ts';
+import { sharedCommandHost } from './command-host.ts';
 import { end, spawnQuietly, type ForwardAuthServer, type TestKey } from './proxy-kit.ts';
 
 const ownMain = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
 
 /**
  * Creates accounts and scoped keys with commands, all else over HTTP.
- * @param main the program
+ * @param main the program that serves
  * @param settings further settings
  */
 export async function startKeyreeve(
@@ -35,20 +36,20 @@ export async function startKeyreeve(
   };
   const email = 'operator@example.com';
   const password = randomBytes(24).toString('base64url');
-  const run = (args: readonly string[], input = ''): Record<string, unknown> => {
-    const { status, stdout, stderr } = spawnSync(process.execPath, [main, ...args, '--json'], {
-      env,
-      cwd: directory,
-      input,
-      encoding: 'utf8',
+  const run = async (args: readonly string[], input = ''): Promise<Record<string, unknown>> => {
+    const { status, stdout, stderr } = await sendCommand(await sharedCommandHost(), {
+      args: [...args, '--json'],
+      environment: env,
+      folder: directory,
+      input: Buffer.from(input).toString('base64'),
     });
     assert.equal(status, 0, `${args.join(' ')}: ${stderr}`);
     return JSON.parse(stdout) as Record<string, unknown>;
   };
-  const account = run(['account', 'create', email, '--password-stdin'], `${password}\n`);
+  const account = await run(['account', 'create', email, '--password-stdin'], `${password}\n`);
   const child = spawnQuietly(process.execPath, [main, 'serve'], directory, env);
   const stop = async (): Promise<void> => {
-    await end(child.process);
+    await end(child.process, 'SIGKILL');
     folder[Symbol.dispose]();
   };
   const call = async (
@@ -85,9 +86,11 @@ export async function startKeyreeve(
       accountId: String(account['id']),
       accessToken,
       key: await createKey('Zoë’s 🔑 100% {key}'),
-      ordersKey: testKey(run(['key', 'create', '--account', email, '--nickname', 'orders', '--scope', 'orders:read'])),
+      ordersKey: testKey(
+        await run(['key', 'create', '--account', email, '--nickname', 'orders', '--scope', 'orders:read']),
+      ),
       largestKey: testKey(
-        run(['key', 'create', '--account', email, '--nickname', '🔑'.repeat(64)].concat(scopesOfTheLargest)),
+        await run(['key', 'create', '--account', email, '--nickname', '🔑'.repeat(64)].concat(scopesOfTheLargest)),
       ),
       createKey,
       deleteKey: async (id) => void (await call('DELETE', `/auth/api-keys/${id}`, `Bearer ${accessToken}`)),

@@ -26,4 +26,9 @@ export class HalfSent {
     const [response] = await this.#response;
     return [response.statusCode, await text(response)];
   }
+
+  /** Closes its connection, which is idle after the response. */
+  close(): void {
+    this.#request.socket?.destroy();
+  }
 }

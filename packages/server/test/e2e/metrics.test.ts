@@ -5,13 +5,14 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
+import { programMsMax } from '../../test-kit/time-limits.ts';
 import { until } from '../../test-kit/until.ts';
 import { Connection } from './worker-pool.ts';
-import { basic, bearer, databaseIn, goodPassword, newProgram } from './program.ts';
+import { basic, bearer, databaseIn, goodPassword, newProgram, runProcess } from './program.ts';
 import { scrape } from './scrape.ts';
 
 /** Another program waits until the service, which may be writing just then, has released the lock. */
-const lockTimeout = { timeout: 60_000 };
+const lockTimeout = { timeout: programMsMax };
 
 test('metrics count verifications and sign-ins by result, and the time of database operations', async () => {
   await using program = await newProgram();
@@ -188,7 +189,8 @@ test('a metric has the time of the last backup, which succeeds also while its ti
 
   using other = new DatabaseSync(databaseIn(program.folder), lockTimeout);
   other.exec('begin immediate');
-  const second = await program.command(['backup', '--to', 'second.gz']);
+  // It waits some seconds for the lock.
+  const second = await runProcess(['backup', '--to', 'second.gz'], { folder: program.folder });
   assert.equal(second.status, 0, second.stderr);
   assert.match(
     second.stderr,

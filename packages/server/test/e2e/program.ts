@@ -7,7 +7,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { newTempFolder } from '../../test-kit/temp-folder.ts';
-import { awaited } from '../../test-kit/until.ts';
+import { awaited, until } from '../../test-kit/until.ts';
 import { sendCommand } from './command-client.ts';
 import { sharedCommandHost } from './command-host.ts';
 
@@ -212,15 +212,29 @@ export class Program implements AsyncDisposable {
     return this.exited();
   }
 
+  /** Sends SIGTERM until the end: signals within half a second count as one. */
+  async endAtSecondSignal(): Promise<Exit> {
+    await until('the program ends', () => {
+      if (!this.#hasEnded) this.signal('SIGTERM');
+      return this.#hasEnded;
+    });
+    return this.exited();
+  }
+
   /** Runs a command on the same data and with the same configuration. */
   command(args: readonly string[], input = ''): Promise<Exit> {
     return runProgram(args, { folder: this.folder, environment: this.environment, input });
   }
 
+  /** On a connection of its own: an idle one would delay the end of the service. */
   async call(method: string, path: string, headers: Environment = {}, json?: unknown): Promise<HttpResponse> {
     const response = await fetch(new URL(path, this.url), {
       method,
-      headers: { ...(json === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
+      headers: {
+        connection: 'close',
+        ...(json === undefined ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
       ...(json === undefined ? {} : { body: JSON.stringify(json) }),
     });
     const text = await response.text();

@@ -4,12 +4,14 @@
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import { accessSync, constants, chmodSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { basename, delimiter, join } from 'node:path';
 import { freePort } from '../../test-kit/free-port.ts';
 import { newTempFolder } from '../../test-kit/temp-folder.ts';
+import { programMsMax } from '../../test-kit/time-limits.ts';
 import { until } from '../../test-kit/until.ts';
 import { pairs, send } from './proxy-client.ts';
 
@@ -43,6 +45,7 @@ export interface Proxy {
   /** In `docs/forward-auth/`; copied into an empty directory with only the ports replaced. */
   readonly files: readonly string[];
   args(directory: string, port: number): readonly string[];
+  readonly stopSignal: NodeJS.Signals;
 }
 
 export interface Running {
@@ -91,7 +94,7 @@ export async function startProxy(
   // In another directory than the files: Traefik would read traefik.yml in its working directory as its static configuration.
   const child = spawnQuietly(program, proxy.args(directory, port), mkdtempSync(join(directory, 'home-')));
   const stop = async (): Promise<void> => {
-    await end(child.process);
+    await end(child.process, proxy.stopSignal);
     folder[Symbol.dispose]();
   };
   try {
@@ -145,14 +148,12 @@ export function spawnQuietly(
   return { process: child, output: () => output };
 }
 
-/** Sends SIGTERM, and SIGKILL after 5 s. */
-export async function end(child: ChildProcess): Promise<void> {
+/** @param signal SIGKILL for a program that waits for its connections, and has no processes of its own */
+export async function end(child: ChildProcess, signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return;
-  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
-  child.kill('SIGTERM');
-  const force = setTimeout(() => child.kill('SIGKILL'), stopMsMax);
+  const ended = once(child, 'exit');
+  child.kill(signal);
   await ended;
-  clearTimeout(force);
 }
 
 /** Waits for a response other than 404, which Traefik returns before it has read its file. */
@@ -194,7 +195,7 @@ export interface Backend extends Running {
 export async function startBackend(): Promise<Backend> {
   let reached: BackendRequest[] = [];
   // Longer than a test: a proxy must not reuse a connection that the backend is closing.
-  const server = createHttpServer({ keepAliveTimeout: 60_000 }, (req, res) => {
+  const server = createHttpServer({ keepAliveTimeout: programMsMax }, (req, res) => {
     const hash = createHash('sha256');
     let bodyBytes = 0;
     req.on('data', (chunk: Buffer) => {

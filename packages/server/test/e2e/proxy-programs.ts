@@ -29,6 +29,8 @@ export const proxies: readonly TestedProxy[] = [
     cleansPaths: false,
     bodyBytesMax: 10 * 2 ** 20,
     files: ['nginx.conf'],
+    // Its processes end with it.
+    stopSignal: 'SIGTERM',
     args: (directory) => ['-p', directory, '-c', join(directory, 'nginx.conf'), '-g', 'daemon off;'],
     whenUnreachable: 503,
     whenUnavailable: 503,
@@ -39,6 +41,7 @@ export const proxies: readonly TestedProxy[] = [
   {
     name: 'Caddy',
     program: 'caddy',
+    stopSignal: 'SIGKILL',
     hasRuleByPath: true,
     cleansPaths: false,
     files: ['Caddyfile'],
@@ -52,6 +55,7 @@ export const proxies: readonly TestedProxy[] = [
   {
     name: 'HAProxy',
     program: 'haproxy',
+    stopSignal: 'SIGKILL',
     hasRuleByPath: true,
     cleansPaths: false,
     files: ['haproxy.cfg', 'keyreeve.lua'],
@@ -65,6 +69,7 @@ export const proxies: readonly TestedProxy[] = [
   {
     name: 'Traefik',
     program: 'traefik',
+    stopSignal: 'SIGKILL',
     hasRuleByPath: true,
     cleansPaths: true,
     files: ['traefik.yml'],
@@ -85,6 +90,7 @@ export const proxies: readonly TestedProxy[] = [
   {
     name: 'Envoy',
     program: 'envoy',
+    stopSignal: 'SIGKILL',
     hasRuleByPath: false,
     cleansPaths: true,
     files: ['envoy.yaml'],

@@ -12,7 +12,7 @@ import {
   goodPassword,
   keyreeveBin,
   newProgram,
-  runProgram,
+  runProcess,
   startProgram,
 } from './program.ts';
 import { noTerminal, Terminal } from './terminal.ts';
@@ -87,7 +87,7 @@ test('a port in use is reported in one line with status 1', async () => {
     ['KEYREEVE_ADMIN_PORT', program.adminUrl],
   ] as const) {
     const { port } = new URL(url);
-    const late = await runProgram(['serve'], { folder: program.folder, environment: { [name]: port } });
+    const late = await runProcess(['serve'], { folder: program.folder, environment: { [name]: port } });
     assert.deepEqual(late, {
       status: 1,
       stdout: '',
@@ -100,7 +100,7 @@ test('a port in use is reported in one line with status 1', async () => {
 test('an IP address of another machine is reported in one line with status 1', async () => {
   using folder = newTempFolder();
   const environment = { KEYREEVE_HOST: '192.0.2.1', KEYREEVE_TRUSTED_PROXIES: '192.0.2.2' };
-  const { status, stdout, stderr } = await runProgram(['serve'], { folder: folder.path, environment });
+  const { status, stdout, stderr } = await runProcess(['serve'], { folder: folder.path, environment });
   assert.deepEqual([status, stdout.includes('listening')], [1, false]);
   assert.match(stderr, /^keyreeve: listen EADDRNOTAVAIL: address not available 192\.0\.2\.1.*\n$/);
 });
@@ -111,7 +111,7 @@ test('processes that start simultaneously in an empty folder use one master key 
     const [first, second, account] = await Promise.all([
       startProgram(folder.path),
       startProgram(folder.path),
-      runProgram(['account', 'create', 'you@example.com', '--password-stdin'], {
+      runProcess(['account', 'create', 'you@example.com', '--password-stdin'], {
         folder: folder.path,
         input: goodPassword,
       }),
@@ -148,7 +148,7 @@ const count = `${migrations.length} migration${migrations.length === 1 ? '' : 's
 test('of several simultaneous migrations one applies the schema, and the others find it up to date', async () => {
   for (let round = 0; round < 2; round++) {
     using folder = newTempFolder();
-    const ended = await Promise.all(Array.from({ length: 8 }, () => runProgram(['migrate'], { folder: folder.path })));
+    const ended = await Promise.all(Array.from({ length: 8 }, () => runProcess(['migrate'], { folder: folder.path })));
     const applied = { status: 0, stdout: `Applied ${count}: ${migrations.join(', ')}.\n`, stderr: '' };
     const upToDate = { status: 0, stdout: 'The schema is up to date.\n', stderr: '' };
     const expected = [applied, ...Array.from({ length: 7 }, () => upToDate)];

@@ -5,6 +5,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
+import { awaited } from '../../test-kit/until.ts';
 
 /** Users 0 to 65535 of the namespace are users from this one on outside. */
 export const firstUser = 100_000;
@@ -36,7 +37,7 @@ export class UserNamespace implements Disposable {
       { stdio: ['pipe', 'pipe', 'inherit'] },
     );
     const namespace = new UserNamespace(holder, home);
-    await once(holder.stdout, 'data', { signal: AbortSignal.timeout(30_000) });
+    await awaited('the user namespace exists', (signal) => once(holder.stdout, 'data', { signal }));
     for (const map of ['uid_map', 'gid_map']) writeFileSync(`/proc/${holder.pid}/${map}`, `0 ${firstUser} ${users}\n`);
     return namespace;
   }

@@ -6,6 +6,7 @@ import { suite, test } from 'node:test';
 import { newTempFolder } from '../../test-kit/temp-folder.ts';
 import { Connection, connectionsTo, ended, killAndAwaitNext, pidOf, pidsOf } from './worker-pool.ts';
 import { HalfSent } from './half-sent.ts';
+import { heldDrain, releaseDrain } from './held-drain-program.ts';
 import {
   basic,
   bearer,
@@ -22,8 +23,8 @@ import {
 import { noTerminal, Terminal } from './terminal.ts';
 
 const two = { KEYREEVE_WORKERS: '2' };
-/** Half of it is left for the requests, and a quarter for the last connections, also on a busy machine. */
-const drainSeconds = 12;
+/** A request whose connection is not idle afterwards. */
+const closing = { connection: 'close' };
 const events = (program: Program): unknown[] => program.records().map(({ event }) => event);
 
 test('in an empty folder the supervisor creates the data once, and logs one record when all workers listen', async () => {
@@ -177,8 +178,8 @@ test('if a worker cannot be replaced, the service ends with its status after a f
   assert.equal(program.records('worker_ended').length, 6);
 });
 
-test('after SIGTERM it is not ready, every worker completes its requests, and all end with status 0 in time', async () => {
-  await using program = await newProgram({ ...two, KEYREEVE_DRAIN_SECONDS: String(drainSeconds) });
+test('after SIGTERM it is not ready, every worker completes its requests, and all end with status 0 after the last one', async () => {
+  await using program = await newProgram({ ...two, ...heldDrain });
   await program.signIn();
   const connections = await connectionsTo(program);
   const halves: HalfSent[] = [];
@@ -190,7 +191,7 @@ test('after SIGTERM it is not ready, every worker completes its requests, and al
   const pids = [...pidsOf(program).values()];
   program.signal('SIGTERM');
   await program.waitForRecord('stopping');
-  const notReady = async () => (await fetch(`${program.adminUrl}/health/ready`)).status;
+  const notReady = async () => (await fetch(`${program.adminUrl}/health/ready`, { headers: closing })).status;
   assert.equal(await notReady(), 503);
   const states = await Promise.all(probes.map((it) => it.call('GET', '/health/ready')));
   assert.deepEqual(
@@ -201,6 +202,8 @@ test('after SIGTERM it is not ready, every worker completes its requests, and al
     const [status, body] = await half.finish();
     assert.deepEqual([status, Object.keys(JSON.parse(body) as object)], [200, ['accessToken', 'refreshToken']]);
   }
+  for (const it of [...connections, ...probes]) it[Symbol.dispose]();
+  releaseDrain([program.child.pid, ...pids]);
   const { status, stderr } = await program.exited();
   assert.deepEqual([status, stderr], [0, '']);
   assert.deepEqual(
@@ -212,11 +215,10 @@ test('after SIGTERM it is not ready, every worker completes its requests, and al
     [],
   );
   for (const pid of pids) await ended(pid);
-  for (const it of [...connections, ...probes]) it[Symbol.dispose]();
 });
 
 test('SIGTERM to all processes, as from a service manager, counts once: requests in progress are completed', async () => {
-  await using program = await newProgram({ ...two, KEYREEVE_DRAIN_SECONDS: String(drainSeconds) });
+  await using program = await newProgram({ ...two, ...heldDrain });
   const { refreshToken } = await program.signIn();
   const connection = await Connection.to(program, 2);
   const half = new HalfSent(program, refreshToken, connection.agent);
@@ -224,8 +226,9 @@ test('SIGTERM to all processes, as from a service manager, counts once: requests
   program.signal('SIGTERM');
   await program.waitForRecord('stopping');
   assert.equal((await half.finish())[0], 200);
-  assert.equal((await program.exited()).status, 0);
   connection[Symbol.dispose]();
+  releaseDrain([program.child.pid, ...pidsOf(program).values()]);
+  assert.equal((await program.exited()).status, 0);
 });
 
 test('a second SIGTERM, or a worker that never stops, ends all processes with status 1', async () => {
@@ -233,9 +236,7 @@ test('a second SIGTERM, or a worker that never stops, ends all processes with st
   const pids = [...pidsOf(program).values()];
   program.signal('SIGTERM');
   await program.waitForRecord('stopping');
-  const again = setInterval(() => program.signal('SIGTERM'), 100);
-  assert.equal((await program.exited()).status, 1);
-  clearInterval(again);
+  assert.equal((await program.endAtSecondSignal()).status, 1);
   for (const pid of pids) await ended(pid);
 
   await using stuck = await newProgram(two);
