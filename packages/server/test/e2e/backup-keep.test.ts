@@ -1,55 +1,10 @@
 /** `keyreeve backup --keep`: at every moment, the folder has as many complete backups as before or more. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { copyFileSync, mkdirSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
-import { after, before, suite, test, type TestContext } from 'node:test';
-import { newTempFolder } from '../../test-kit/temp-folder.ts';
-import { runProcess, runProgram, type Environment, type Exit } from './program.ts';
-
-interface Result {
-  readonly path: string;
-  readonly rows: Readonly<Record<string, number>>;
-  readonly kept: number;
-  readonly deleted: readonly string[];
-}
-
-const resultOf = ({ status, stdout, stderr }: Exit): Result => {
-  assert.deepEqual([status, stderr], [0, '']);
-  return JSON.parse(stdout) as Result;
-};
-
-/** An installation with an account, and a folder for backups. */
-class Installation implements Disposable {
-  readonly #folder = newTempFolder();
-  readonly backups = join(this.#folder.path, 'backups');
-
-  static async create(): Promise<Installation> {
-    const created = new Installation();
-    mkdirSync(created.backups);
-    const account = await created.run('account create you@example.com --generate');
-    assert.equal(account.status, 0, account.stderr);
-    return created;
-  }
-
-  run(line: string, environment: Environment = {}): Promise<Exit> {
-    return runProgram(line.split(' '), { folder: this.#folder.path, environment });
-  }
-
-  /** Beside other commands. */
-  runProcess(line: string): Promise<Exit> {
-    return runProcess(line.split(' '), { folder: this.#folder.path });
-  }
-
-  get files(): string[] {
-    return readdirSync(this.backups).toSorted();
-  }
-
-  [Symbol.dispose](): void {
-    this.#folder[Symbol.dispose]();
-  }
-}
-
+import { mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { resultOf, Installation } from './kept-backups.ts';
 test('each run adds a verified backup, keeps the newest and prints what it has deleted', async () => {
   using installation = await Installation.create();
   const { backups } = installation;
@@ -134,40 +89,6 @@ test('commands that run at the same time leave the newest backup', async () => {
   const last = resultOf(await installation.run(line));
   assert.deepEqual([last.kept, last.deleted.includes(newest ?? '')], [1, true]);
   assert.equal(installation.files.length, 1);
-});
-
-suite('killed', () => {
-  const preload = new URL('./kill-at-call.ts', import.meta.url).href;
-  let installation: Installation;
-  let old: readonly string[];
-
-  before(async () => {
-    installation = await Installation.create();
-    for (let count = 0; count < 2; ++count) resultOf(await installation.run('backup --to backups --keep 2 --json'));
-    old = installation.files;
-  });
-  after(() => installation[Symbol.dispose]());
-
-  // The first call of `rm` removes the draft.
-  for (const step of ['link 1 before', 'link 1 after', 'rm 1 after', 'rm 2 before', 'rm 2 after', 'rm 3 after'])
-    test(`at “${step}”, the command leaves complete backups, and the next one finishes its work`, async () => {
-      using folder = newTempFolder();
-      for (const name of old) copyFileSync(join(installation.backups, name), join(folder.path, name));
-      const line = `backup --to ${folder.path} --keep 1 --json`;
-      const killed = await installation.run(line, { NODE_OPTIONS: `--import ${preload}`, KILL_AT: step });
-      assert.deepEqual([killed.status, killed.stdout], [null, '']);
-      const left = readdirSync(folder.path).toSorted();
-      const complete = left.filter((name) => name.endsWith('.gz'));
-      // Nothing is deleted before the new backup is complete.
-      if (complete.every((name) => old.includes(name))) assert.deepEqual(complete, old);
-      for (const name of left.filter((one) => one.endsWith('.partial'))) utimesSync(join(folder.path, name), 0, 0);
-      const last = resultOf(await installation.run(line));
-      assert.deepEqual(
-        last.deleted,
-        complete.map((name) => join(folder.path, name)),
-      );
-      assert.deepEqual(readdirSync(folder.path), [basename(last.path)]);
-    });
 });
 
 /** A disk of 64 KiB for the backups. Without the right to mount, the test is named as not tried, and fails in CI. */

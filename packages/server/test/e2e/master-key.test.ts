@@ -2,61 +2,29 @@
 import assert from 'node:assert/strict';
 import {
   chmodSync,
-  chownSync,
   cpSync,
   existsSync,
   mkdirSync,
-  readdirSync,
   readFileSync,
   renameSync,
   statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { suite, test } from 'node:test';
+import { join } from 'node:path';
+import { test } from 'node:test';
 import { currentKind, databaseKinds, newPlace } from '../../test-kit/new-db.ts';
 import { newTempFolder } from '../../test-kit/temp-folder.ts';
-import { bearer, databaseIn, runProgram, startProgram, type Environment, type Exit, type Program } from './program.ts';
+import { bearer, startProgram, type Environment, type Exit, type Program } from './program.ts';
 
-const keyOf = (byte: number): string => Buffer.alloc(32, byte).toString('base64url');
-const running =
-  (folder: string, environment: Environment) =>
-  (line: string, more: Environment = {}): Promise<Exit> =>
-    runProgram(line.split(' '), { folder, environment: { ...environment, ...more } });
-
+import { keyOf, running, succeeds, newBeside } from './master-key-kit.ts';
 function assertFailed({ status, stdout, stderr }: Exit, expected: number, reason: RegExp): void {
   assert.deepEqual([status, stdout], [expected, ''], stderr);
   assert.match(stderr, reason);
 }
 
-async function succeeds(exit: Promise<Exit>): Promise<string> {
-  const { status, stdout, stderr } = await exit;
-  assert.equal(status, 0, stderr);
-  return stdout;
-}
-
 const statusOf = async (program: Program, key: string): Promise<number> =>
   (await program.call('GET', '/auth/forward', bearer(key))).status;
-
-/** Of the service, if root runs the tests and its commands. */
-const serviceUid = process.getuid?.() === 0 ? 65_534 : process.getuid?.();
-
-/** A folder with an SQLite installation that has its master key beside the database. */
-async function newBeside() {
-  const folder = newTempFolder();
-  const run = running(folder.path, {});
-  await succeeds(run('migrate'));
-  const path = databaseIn(folder.path);
-  if (process.getuid?.() === 0)
-    for (const one of [dirname(path), ...readdirSync(dirname(path)).map((name) => join(dirname(path), name))])
-      chownSync(one, 65_534, 65_534);
-  const file = `${path}.master-key`;
-  const text = () => readFileSync(file, 'utf8');
-  /** Files of master keys. */
-  const files = () => readdirSync(join(folder.path, 'data')).filter((name) => name.includes('.master-key'));
-  return { folder: folder.path, run, path, file, text, files, [Symbol.dispose]: () => folder[Symbol.dispose]() };
-}
 
 test('the master key beside an SQLite database is replaced while two workers run', async () => {
   using beside = await newBeside();
@@ -223,71 +191,6 @@ test('a new master key in an unusable file is rejected, and nothing is added', a
     /is unfinished; restart every instance/,
   );
   assert.equal(existsSync(`${path}-2`), false);
-});
-
-const hook = new URL('./kill-at-step.ts', import.meta.url).href;
-
-suite('kill -9 at each step of a rotation loses nothing, and the command can be repeated', () => {
-  const killing = (step: number): Environment => ({ NODE_OPTIONS: `--import=${hook}`, TEST_KILL_AT: String(step) });
-  /** @returns whether the command was killed before the step */
-  const wasKilled = async (exit: Promise<Exit>): Promise<boolean> => {
-    const { status, stderr } = await exit;
-    assert.ok(status === null || status === 0, `${status}: ${stderr}`);
-    return status === null;
-  };
-  const paths: Readonly<Record<string, (step: number) => Promise<boolean>>> = {
-    'rotate, then finish': async (step) => {
-      using beside = await newBeside();
-      const { folder, run, file, text, files } = beside;
-      const old = text();
-      const isKilled = await wasKilled(run('master-key rotate', killing(step)));
-      await succeeds(run('account list'));
-      const isInPlace = text() !== old;
-      if (!isInPlace) await succeeds(run('master-key rotate'));
-      // The service can read it.
-      assert.deepEqual([statSync(file).uid, statSync(file).mode & 0o777], [serviceUid, 0o600]);
-      await succeeds(run('master-key rotate --finish'));
-      const [inPlace, kept = '', ...others] = files();
-      assert.deepEqual([inPlace, others, text() !== old], ['keyreeve.db.master-key', [], true]);
-      assert.equal(readFileSync(join(folder, 'data', kept), 'utf8'), old);
-      await succeeds(run('account list'));
-      return isKilled;
-    },
-    finish: async (step) => {
-      using beside = await newBeside();
-      const { run, files, file, text } = beside;
-      const old = text();
-      await succeeds(run('master-key rotate'));
-      // A file that is not in use, which the step removes.
-      writeFileSync(`${file}.next`, keyOf(1), { mode: 0o600 });
-      const isKilled = await wasKilled(run('master-key rotate --finish', killing(step)));
-      await succeeds(run('account list'));
-      await succeeds(run('master-key rotate --finish'));
-      const [inPlace, kept = '', ...others] = files();
-      assert.deepEqual([inPlace, others], ['keyreeve.db.master-key', []]);
-      assert.equal(readFileSync(join(dirname(file), kept), 'utf8'), old);
-      assert.match(await succeeds(run('doctor')), /master key id +ok/);
-      return isKilled;
-    },
-    cancel: async (step) => {
-      using beside = await newBeside();
-      const { run, text, files } = beside;
-      const old = text();
-      await succeeds(run('master-key rotate'));
-      const isKilled = await wasKilled(run('master-key rotate --cancel', killing(step)));
-      await succeeds(run('account list'));
-      await succeeds(run('master-key rotate --cancel'));
-      assert.deepEqual([files(), text()], [['keyreeve.db.master-key'], old]);
-      assert.match(await succeeds(run('doctor')), /master key id +ok/);
-      return isKilled;
-    },
-  };
-  for (const [name, attempt] of Object.entries(paths))
-    test(name, async () => {
-      let step = 0;
-      while (await attempt(step)) assert.ok(step++ < 10);
-      assert.ok(step > 0, 'the command was never killed');
-    });
 });
 
 test('a generated file that no rotation has added does not become the master key', async () => {

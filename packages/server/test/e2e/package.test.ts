@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
-import { chmodSync, existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -16,8 +16,6 @@ import { basic, bearer, environmentFor, goodPassword, Program, type Exit, type K
 
 const checkout = fileURLToPath(new URL('../../../../', import.meta.url));
 const manifest = readPackageManifest(checkout);
-const bundled = Object.keys(manifest.optionalDependencies ?? {});
-
 let built: TempFolder;
 let archive: string;
 
@@ -169,47 +167,4 @@ test('after `npm install keyreeve` in an empty folder, a deleted key is rejected
   await program.exited();
   // The message shows the last records.
   assert.match(program.stdout.slice(-3_000), /"event":"stopped","isDrained":true/);
-});
-
-test('without its optional dependencies, the package names the command that installs them', async () => {
-  await using registry = await newRegistry();
-  using installation = new Installation(registry);
-  await installation.npm('install', '--omit=optional', 'keyreeve');
-  const asNode20 = `data:text/javascript,Object.defineProperty(process.versions, 'node', { value: '20.20.2' })`;
-  assert.deepEqual(await installation.launcher(['--import', asNode20]), {
-    status: 69,
-    stdout: '',
-    stderr:
-      'keyreeve: The Node that Keyreeve includes is not installed. Install it: npm install --include=optional. Or run Keyreeve with Node 24.15 or newer; this is 20.20.2.\n',
-  });
-  // This Node could run the program, but argon2 is missing, too.
-  assert.deepEqual(await installation.launcher([]), {
-    status: 69,
-    stdout: '',
-    stderr:
-      'keyreeve: The optional dependencies of Keyreeve are not installed. Install them: npm install --include=optional.\n',
-  });
-  await installation.npm('install', '--include=optional');
-  assert.deepEqual(await installation.launcher(['--import', asNode20]), { status: 0, stdout: '0.1.0\n', stderr: '' });
-});
-
-test('where the bundled Node cannot run, npx runs the package with the Node of npm', async () => {
-  using folder = newTempFolder();
-  // As on musl or without libatomic: the executable exists and fails.
-  const replaced = new Map(bundled.map((name) => [name, join(folder.path, name)]));
-  for (const [name, path] of replaced) {
-    mkdirSync(join(path, 'bin'), { recursive: true });
-    writeFileSync(join(path, 'package.json'), JSON.stringify({ name, version: '26.10.0', bin: { node: 'bin/node' } }));
-    writeFileSync(join(path, 'bin/node'), '#!/bin/sh\nexit 127\n');
-    chmodSync(join(path, 'bin/node'), 0o755);
-  }
-  await using registry = await newRegistry(replaced);
-  using installation = new Installation(registry);
-  // Another cache would keep the archives of the other tests.
-  await installation.npm('install', 'keyreeve', '--cache', join(folder.path, 'npm-cache'));
-  assert.deepEqual(await installation.run('npx', 'keyreeve', '--version'), {
-    status: 0,
-    stdout: '0.1.0\n',
-    stderr: '',
-  });
 });

@@ -57,8 +57,9 @@ interface CommandOptions {
   readonly input?: string;
 }
 
-/** Commands that run for seconds or longer: in the host of all tests, they would delay the other ones. */
-const longCommands: readonly (string | undefined)[] = ['serve', 'prove-revocation'];
+/** Whether the command runs for seconds or longer: in the host of all tests, it would delay the other ones. */
+const isLong = ([name, subcommand]: readonly string[]): boolean =>
+  name === 'serve' || (name === 'prove-revocation' && subcommand !== 'credential');
 
 /**
  * Runs a command to its end: in the host of all tests, unless it is long or the environment configures Node. Tests of the process
@@ -67,7 +68,7 @@ const longCommands: readonly (string | undefined)[] = ['serve', 'prove-revocatio
 export async function runProgram(args: readonly string[], options: CommandOptions): Promise<Exit> {
   const { folder, environment = {}, input = '' } = options;
   const isForNode = Object.keys(environment).some((name) => name.startsWith('NODE_'));
-  if (isForNode || longCommands.includes(args[0])) return runProcess(args, options);
+  if (isForNode || isLong(args)) return runProcess(args, options);
   return sendCommand(await sharedCommandHost(), {
     args,
     environment: environmentFor(folder, environment),

@@ -1,36 +1,13 @@
 /** `keyreeve prove-revocation` on running instances, and on proxies that simulate broken ones. */
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { spawn } from 'node:child_process';
 import { test } from 'node:test';
 import { databaseKinds, newPlace } from '../../test-kit/new-db.ts';
-import type { RunResult } from '../../revocation-check/run.ts';
-import { cachingFor, losingResponses, startFaultyInstance } from './faulty-instance.ts';
-import { environmentFor, keyreeveBin, newProgram, Program, startProgram } from './program.ts';
+import { cachingFor, startFaultyInstance } from './faulty-instance.ts';
+import { newProgram, startProgram } from './program.ts';
 
+import { prove, assertNoCanaries } from './revocation-command.ts';
 /** Instances with one public URL accept each other’s access tokens. */
 const cluster = { KEYREEVE_PUBLIC_URL: 'http://localhost:8787' };
-
-interface CommandResult {
-  readonly status: number | null;
-  readonly result: RunResult;
-}
-
-async function prove(
-  program: Program,
-  instances: readonly string[],
-  ...more: readonly string[]
-): Promise<CommandResult> {
-  const args = ['prove-revocation', '--json', '--instances', instances.join(','), ...more];
-  const { status, stdout, stderr } = await program.command(args);
-  assert.equal(stderr, '');
-  return { status, result: JSON.parse(stdout) as RunResult };
-}
-
-async function assertNoCanaries(program: Program, result: RunResult): Promise<void> {
-  assert.deepEqual(result.leftBehind, []);
-  assert.equal((await program.command(['account', 'list', '--json'])).stdout, '[]\n');
-}
 
 for (const kind of databaseKinds) {
   test(`the check passes on two correct instances (${kind})`, async () => {
@@ -63,19 +40,6 @@ for (const kind of databaseKinds) {
     await assertNoCanaries(first, result);
   });
 }
-
-test('where the scope catalogue is enforced, the check changes scopes and entitlements, and deletes its scopes', async () => {
-  await using program = await newProgram({ KEYREEVE_SCOPES: 'catalogue' });
-  const { status, result } = await prove(program, [program.url], '--deletions', '40');
-  assert.deepEqual([status, result.reason], [0, null], JSON.stringify(result, undefined, 1));
-  const { entitlement = 0, scopeMarked = 0, scopeDeleted = 0 } = result.report?.keyChanges ?? {};
-  assert.ok(entitlement > 0 && scopeMarked + scopeDeleted > 0, JSON.stringify(result.report?.keyChanges));
-  await assertNoCanaries(program, result);
-  const { stdout } = await program.command(['scope', 'list', '--json']);
-  const scopes = JSON.parse(stdout) as { name: string; deletedAt: string | null }[];
-  assert.ok(scopes.some(({ name }) => name === 'canary:entitled'));
-  assert.ok(scopes.every(({ name, deletedAt }) => name.startsWith('canary:') && deletedAt !== null));
-});
 
 test('the check detects an instance with a cache of 100 ms', async () => {
   await using program = await newProgram();
@@ -110,16 +74,6 @@ test('the check detects an instance with a cache of 100 ms', async () => {
   assert.match(output.stdout, /^Not proven: \d+ violations?\.\n- \S.*:\n {2}(?:key|account) \S+: \S.* by /);
 });
 
-test('lost responses count as unknown and cause no violation', async () => {
-  await using program = await newProgram();
-  await using losing = await startFaultyInstance(program.url, losingResponses({ DELETE: 3, GET: 7, POST: 9 }));
-  const { status, result } = await prove(program, [losing.url], '--deletions', '20');
-  assert.deepEqual([status, result.reason], [0, null], JSON.stringify(result, undefined, 1));
-  assert.ok((result.report?.verifications.unknown ?? 0) > 0);
-  assert.ok((result.report?.deletions.unknown ?? 0) > 0);
-  await assertNoCanaries(program, result);
-});
-
 test('an unreachable instance and one with another database are reported before the run', async () => {
   await using program = await newProgram();
   await using other = await newProgram();
@@ -133,39 +87,5 @@ test('an unreachable instance and one with another database are reported before 
       `^${RegExp.escape(closed)} cannot be reached: .*ECONNREFUSED.*; ${RegExp.escape(other.url)} rejects a new key .*: does it use the database of this configuration\\?$`,
     ),
   );
-  await assertNoCanaries(program, result);
-});
-
-test('an instance that rejects another’s access tokens is reported, with the settings to compare', async () => {
-  await using first = await newProgram();
-  await using second = await startProgram(first.folder);
-  const { status, result } = await prove(first, [first.url, second.url]);
-  assert.deepEqual(
-    [status, result.reason],
-    [
-      1,
-      `${second.url} returns 401 for an access token of ${first.url}: do all instances have the same KEYREEVE_PUBLIC_URL and KEYREEVE_AUDIENCE?`,
-    ],
-  );
-  await assertNoCanaries(first, result);
-});
-
-test('Ctrl-C ends the check, which removes its accounts', async () => {
-  await using program = await newProgram();
-  let isBusy: () => void = () => undefined;
-  const busy = new Promise<void>((resolve) => (isBusy = resolve));
-  let requests = 0;
-  await using watched = await startFaultyInstance(program.url, (_request, _body, forward) => {
-    if (++requests === 200) isBusy();
-    return forward();
-  });
-  const args = [keyreeveBin, 'prove-revocation', '--instances', watched.url, '--seconds', '600', '--json'];
-  const child = spawn(process.execPath, args, { cwd: program.folder, env: environmentFor(program.folder) });
-  await using command = new Program(child, program.folder);
-  await Promise.race([busy, once(child, 'close')]);
-  command.signal('SIGINT');
-  const { status, stdout } = await command.exited();
-  const result = JSON.parse(stdout) as RunResult;
-  assert.deepEqual([status, result.isProven, result.reason], [1, false, 'it was interrupted']);
   await assertNoCanaries(program, result);
 });

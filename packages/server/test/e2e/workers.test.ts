@@ -4,32 +4,18 @@ import { once } from 'node:events';
 import { request, type IncomingMessage } from 'node:http';
 import { test } from 'node:test';
 import { limits } from '@keyreeve/contract';
-import { databaseUrl } from '../../src/app/config-values.ts';
 import { monotonicMs } from '../../src/foundation/clock.ts';
-import { openDatabase } from '../../src/foundation/database/database.ts';
-import { sql } from '../../src/foundation/database/sql.ts';
 import { ageSessions } from '../../test-kit/age-sessions.ts';
-import { databaseKinds, newPlace, testKeys } from '../../test-kit/new-db.ts';
+import { databaseKinds, newPlace } from '../../test-kit/new-db.ts';
 import { failRegex } from '../../test-kit/fail2ban-filter.ts';
 import { until } from '../../test-kit/until.ts';
 import { Connection, connectionsTo, killAndAwaitNext, pidsOf } from './worker-pool.ts';
-import {
-  basic,
-  bearer,
-  databaseIn,
-  goodPassword,
-  newProgram,
-  type Environment,
-  type Key,
-  type Program,
-} from './program.ts';
+import { basic, bearer, goodPassword, newProgram, type Environment, type Key, type Program } from './program.ts';
 import { scrape } from './scrape.ts';
 
 const rounds = 25;
 /** Of one email address. Their delays together are longer than the test takes. */
 const signInsMax = 20;
-const touch = sql('test_touch_sessions', 'update sessions set rotated_at = rotated_at');
-
 function onEachDatabase(name: string, run: (environment: Environment) => Promise<void>): void {
   for (const kind of databaseKinds) {
     test(`${name} (${kind})`, async () => {
@@ -118,48 +104,6 @@ onEachDatabase(
     assert.equal((await first.call('POST', '/auth/token/revoke', {}, { refreshToken: another })).status, 204);
     assert.deepEqual([(await list(first)).status, (await list(second)).status], [401, 401]);
     for (const it of connections) it[Symbol.dispose]();
-  },
-);
-
-onEachDatabase(
-  'a refresh whose response was lost at one worker succeeds at another one after the grace period',
-  async (onDatabase) => {
-    await using program = await newProgram({
-      ...onDatabase,
-      KEYREEVE_WORKERS: '2',
-      KEYREEVE_REFRESH_GRACE_SECONDS: '2',
-    });
-    const { refreshToken: lost } = await program.signIn();
-    const url = program.environment['KEYREEVE_DATABASE_URL'] ?? `sqlite:${databaseIn(program.folder)}`;
-    const signedIn = await program.call('POST', '/auth/token', basic('you@example.com', goodPassword));
-    const { refreshToken: control } = signedIn.json as { refreshToken: string };
-    await ageSessions(url);
-    const [first, second] = await connectionsTo(program);
-    const besideFirst = await Connection.to(program, first.worker);
-    const refresh = (connection: Connection | Program, refreshToken: string) =>
-      connection.call('POST', '/auth/token/refresh', {}, { refreshToken });
-
-    const db = await openDatabase(databaseUrl(url), testKeys.auditChain);
-    try {
-      // The worker processes requests in the order in which they arrive, and the rotation waits for this transaction.
-      await db.transaction(async (tx) => {
-        await tx.run(touch);
-        await first.leave('/auth/token/refresh', { refreshToken: lost }, () => besideFirst.call('GET', '/health/live'));
-      });
-    } finally {
-      await db.close();
-    }
-    // This refresh is later than the lost one, so its grace period ends later.
-    assert.equal((await refresh(second, control)).status, 200);
-    await until('the grace period has ended', async () => (await refresh(program, control)).status === 401);
-
-    const found = await refresh(second, lost);
-    assert.equal(found.status, 200, found.text);
-    const again = await refresh(besideFirst, lost);
-    const successorOf = ({ json }: { json: unknown }) => (json as { refreshToken: string }).refreshToken;
-    assert.equal(successorOf(again), successorOf(found));
-    assert.notEqual(successorOf(found), lost);
-    for (const it of [second, besideFirst]) it[Symbol.dispose]();
   },
 );
 
@@ -280,18 +224,6 @@ async function verifyOnNewConnection({ url }: Program, key: string): Promise<num
   response.resume();
   return response.statusCode;
 }
-
-test('a connection closes after a fixed number of requests, with the response to the last one', async () => {
-  await using program = await newProgram({ KEYREEVE_WORKERS: '2' });
-  const { key } = await program.newKey();
-  const [first, second] = await connectionsTo(program);
-  // `Connection.to` has sent one request.
-  await verify(first, key, limits.requestsPerSharedConnectionMax - 2);
-  assert.equal(first.isOver, false);
-  assert.equal((await first.call('GET', '/auth/forward', bearer(key))).status, 200);
-  assert.equal(first.isOver, true);
-  for (const it of [first, second]) it[Symbol.dispose]();
-});
 
 test('while a worker is paused, the others serve new connections, and metrics and health do not wait for it', async () => {
   await using program = await newProgram({ KEYREEVE_WORKERS: '2' });
