@@ -3,7 +3,7 @@
  * replayed to Keyreeve, and its two header lists are applied to the responses.
  */
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { beforeEach, test } from 'node:test';
 import { readPage } from '../docs/shell-blocks.ts';
 import { startKeyreeve } from './forward-auth-server.ts';
 import { manifestsOf } from './kubernetes-envoy.ts';
@@ -12,6 +12,7 @@ import { assertProblem } from './proxy-guarantees.ts';
 import type { ForwardAuthServer } from './proxy-kit.ts';
 import { ambiguous, ordinary, unclean } from './proxy-paths.ts';
 import { apiKey, bearer } from './proxy-setup.ts';
+import { startedOnce } from './shared-keyreeve.ts';
 
 type Headers = readonly (readonly [string, string])[];
 
@@ -34,12 +35,10 @@ const [{ routes }] = manifestsOf(text) as [{ routes: { plugins: Plugins }[] }];
 const { plugins } = routes[0] as { plugins: Plugins };
 const forwardAuth = plugins['forward-auth'];
 
+const start = startedOnce(() => startKeyreeve());
 let keyreeve: ForwardAuthServer;
-before(async () => {
-  keyreeve = await startKeyreeve();
-});
-after(async () => {
-  await keyreeve.stop();
+beforeEach(async () => {
+  keyreeve = await start();
 });
 
 interface Replayed {

@@ -5,15 +5,13 @@ import { chmodSync, chownSync, globSync, lstatSync, mkdirSync, readdirSync, rmSy
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { newTempFolder, type TempFolder } from '../../test-kit/temp-folder.ts';
-import { Image, missingForContainers, outside, writeSecretVolume, type Mount } from './container.ts';
+import { Image, imageUser as user, missingForContainers, outside, writeSecretVolume, type Mount } from './container.ts';
 import { basic, bearer, goodPassword } from './program.ts';
 
 const missing = missingForContainers();
 /** Under CI the tests run, and fail without the programs. */
 const skip =
   process.env['CI'] !== 'true' && missing !== undefined && `not tried, because this machine lacks ${missing}`;
-/** As in the Dockerfile. */
-const user = 65_532;
 const launcher = '/app/packages/server/bin/keyreeve.js';
 const environment = {
   KEYREEVE_MASTER_KEY_FILE: '/run/keyreeve/master-key',

@@ -6,34 +6,12 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { newTempFolder } from '../../test-kit/temp-folder.ts';
-import { environmentFor, Program } from './program.ts';
+import { checkSigterm } from './npm-commands.ts';
+import { Program } from './program.ts';
 
 const checkout = fileURLToPath(new URL('../../../../', import.meta.url));
 
-for (const command of [
-  ['npm', 'start'],
-  ['npx', 'keyreeve', 'serve'],
-] as const) {
-  for (const workers of ['1', '2']) {
-    test(`SIGTERM to \`${command.join(' ')}\` drains and stops the service (${workers} workers)`, async () => {
-      using folder = newTempFolder();
-      const [name, ...args] = command;
-      const child = spawn(name, args, {
-        cwd: checkout,
-        env: environmentFor(folder.path, { KEYREEVE_WORKERS: workers }),
-        stdio: ['ignore', 'pipe', 'pipe'],
-      });
-      await using program = new Program(child, folder.path);
-      // npm prints two lines before the log.
-      const logged = (event: string) => () => program.stdout.includes(`"event":"${event}"`) || undefined;
-      await program.waitFor('a record “listening”', logged('listening'));
-      program.signal('SIGTERM');
-      // The output closes when the service has ended, because the service inherits it.
-      await program.exited();
-      assert.match(program.stdout, /"event":"stopped","isDrained":true/);
-    });
-  }
-}
+checkSigterm(['npm', 'start'], '1');
 
 /** Copies the launcher into `folder`. @param bundled the content of the executable that replaces the bundled Node */
 function launcherWith(folder: string, bundled: string | undefined): string {

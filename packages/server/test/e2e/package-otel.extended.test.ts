@@ -4,17 +4,16 @@ import { spawn } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { packageLock, type LockFile, type Manifest } from '../../../../scripts/package-manifest.ts';
 import { buildOtelPackage } from '../../../../scripts/package-otel.ts';
-import { buildPackage, readJson, readPackageManifest } from '../../../../scripts/package.ts';
+import { readJson, readPackageManifest } from '../../../../scripts/package.ts';
 import { Collector } from '../../../otel/test/collector.ts';
 import { newTempFolder } from '../../test-kit/temp-folder.ts';
 import { until } from '../../test-kit/until.ts';
 import { startRegistry, type Release } from './package-registry.ts';
 import { bearer, environmentFor, Program, type Environment } from './program.ts';
+import { checkout, sharedPackage } from './shared-package.ts';
 
-const checkout = fileURLToPath(new URL('../../../../', import.meta.url));
 const lock = readJson(join(checkout, 'package-lock.json')) as LockFile;
 
 /** The package and its dependencies, which the lock file of the package `keyreeve` does not have. */
@@ -33,7 +32,7 @@ function releasesOf(folder: string): readonly Release[] {
 
 test('the installed service loads the installed package from NODE_OPTIONS, and sends spans', async () => {
   using built = newTempFolder();
-  const archive = buildPackage(checkout, join(built.path, 'keyreeve'));
+  const { archive } = await sharedPackage();
   const otel = buildOtelPackage(checkout, join(built.path, 'otel'));
   assert.deepEqual(readdirSync(otel).toSorted(), ['LICENSE', 'README.md', 'dist', 'package.json']);
   const manifest = readPackageManifest(checkout);
@@ -52,9 +51,8 @@ test('the installed service loads the installed package from NODE_OPTIONS, and s
   });
   await using collector = await Collector.start();
   using folder = newTempFolder();
-  // Time to drain: a test has an open connection, and a busy machine needs some of the last quarter to close it.
   const environment: Environment = {
-    ...environmentFor(folder.path, { KEYREEVE_TRACE_RATIO: '1', KEYREEVE_DRAIN_SECONDS: '12' }),
+    ...environmentFor(folder.path, { KEYREEVE_TRACE_RATIO: '1' }),
     PATH: `${dirname(process.execPath)}${delimiter}${process.env['PATH']}`,
     npm_config_registry: registry.url,
     npm_config_cache: join(built.path, 'npm-cache'),

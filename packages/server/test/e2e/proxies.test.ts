@@ -1,44 +1,26 @@
 /**
- * The configurations in `docs/forward-auth/`, with the proxies in front of a backend. CI installs every proxy; on other machines,
- * tests of missing proxies are skipped. Requests as Envoy and Traefik send them are also sent to Keyreeve directly.
+ * The configurations in `docs/forward-auth/`, with the proxies in front of a backend; proxies.extended.test.ts has the other
+ * proxies. CI installs every proxy; on other machines, tests of missing proxies are skipped. Requests as Envoy and Traefik send
+ * them are also sent to Keyreeve directly.
  */
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { beforeEach, test } from 'node:test';
 import { startKeyreeve } from './forward-auth-server.ts';
-import { forgedAddresses, guaranteesOfAddresses } from './proxy-addresses.ts';
-import { guaranteesForBrowsers } from './proxy-browser.ts';
-import { guarantees, guaranteesOfFixedUrl, guaranteesOfRejections } from './proxy-guarantees.ts';
+import { forgedAddresses } from './proxy-addresses.ts';
 import { send, values } from './proxy-client.ts';
 import type { ForwardAuthServer } from './proxy-kit.ts';
-import { guaranteesOfLimits } from './proxy-limits.ts';
-import { guaranteesOfPaths, guaranteesOfRulesByPath } from './proxy-paths.ts';
-import { proxies } from './proxy-programs.ts';
-import { runChecks } from './proxy-run.ts';
+import { checkConfigurations } from './proxy-checks.ts';
+import { productProxies } from './proxy-programs.ts';
 import { bearer, envoyHeaders } from './proxy-setup.ts';
+import { startedOnce } from './shared-keyreeve.ts';
 
+const start = startedOnce(() => startKeyreeve());
 let keyreeve: ForwardAuthServer;
-before(async () => {
-  keyreeve = await startKeyreeve();
-});
-after(async () => {
-  await keyreeve.stop();
+beforeEach(async () => {
+  keyreeve = await start();
 });
 
-/** Concurrently, because most of the time is the timeout of a proxy for Keyreeve, 30 s with Traefik. */
-void describe('the configurations in docs/forward-auth', { concurrency: true }, () => {
-  for (const proxy of proxies) {
-    void test(`${proxy.name} with our configuration`, (t) =>
-      runChecks(t, proxy, keyreeve, {
-        ...guarantees,
-        ...guaranteesOfRejections,
-        ...guaranteesForBrowsers,
-        ...guaranteesOfPaths,
-        ...guaranteesOfAddresses,
-        ...guaranteesOfLimits,
-        ...(proxy.hasRuleByPath ? { ...guaranteesOfFixedUrl, ...guaranteesOfRulesByPath } : {}),
-      }));
-  }
-});
+checkConfigurations(productProxies, start);
 
 void test('Keyreeve answers Envoy’s requests below /auth/forward, for every method and path', async () => {
   const credential = bearer(keyreeve.ordersKey.key);
