@@ -2,7 +2,16 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { beforeEach, test } from 'node:test';
-import { asEnvoy, assertCostApplies, assertNothingIsFree, checkCostOf, costlyPrefix, costs } from './client-costs.ts';
+import { assertFits } from '../revocation-check/edits-fit.ts';
+import {
+  asEnvoy,
+  assertCostApplies,
+  assertNothingIsFree,
+  checkCostOf,
+  costCanBe0,
+  costlyPrefix,
+  costs,
+} from './client-costs.ts';
 import { startKeyreeve } from './forward-auth-server.ts';
 import type { ForwardAuthServer } from './proxy-kit.ts';
 import { productProxies, proxies } from './proxy-programs.ts';
@@ -51,3 +60,5 @@ for (const proxy of proxies) {
 }
 
 for (const proxy of productProxies) checkCostOf(proxy, start);
+
+test('the edits of the broken build in which a cost can be 0 fit the sources', () => assertFits(costCanBe0));

@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Edit } from '../revocation-check/mutant-edits.ts';
 import { startKeyreeve } from './forward-auth-server.ts';
 import { echo, send, values } from './proxy-client.ts';
 import { claims } from './proxy-guarantees.ts';
@@ -145,3 +146,11 @@ export async function assertNoWidening(server: Server): Promise<void> {
   for (const query of ['y&environment=', 'y&environment=live,test', 'y&environment=any'])
     assert.deepEqual(await asEnvoy(server, `/x?${query}`, server.testKey.key), [400, ''], query);
 }
+
+export const lastEnvironmentApplies: readonly Edit[] = [
+  {
+    file: 'modules/verification/forward.ts',
+    find: `wanted.every((other) => other === name)`,
+    replace: `(wanted.at(-1) ?? name) === name`,
+  },
+];

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { newTempFolder } from '../../test-kit/temp-folder.ts';
 import { makeCopy } from '../revocation-check/mutant-run.ts';
-import { assertNoWidening, checkEnvironmentsOf, startServer } from './environment-checks.ts';
+import { assertNoWidening, checkEnvironmentsOf, lastEnvironmentApplies, startServer } from './environment-checks.ts';
 import { extendedProxies } from './proxy-programs.ts';
 import { startedOnce } from './shared-keyreeve.ts';
 
@@ -14,13 +14,7 @@ for (const proxy of extendedProxies) checkEnvironmentsOf(proxy, start);
 
 test('the check detects a broken build in which the last environment of a query applies', async () => {
   using folder = newTempFolder();
-  makeCopy(folder.path, [
-    {
-      file: 'modules/verification/forward.ts',
-      find: `wanted.every((other) => other === name)`,
-      replace: `(wanted.at(-1) ?? name) === name`,
-    },
-  ]);
+  makeCopy(folder.path, lastEnvironmentApplies);
   const broken = await startServer(join(folder.path, 'packages/server/src/cli/main.ts'));
   try {
     await assert.rejects(assertNoWidening(broken), { code: 'ERR_ASSERTION' });

@@ -2,7 +2,14 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { assertNoWidening, checkEnvironmentsOf, requirements, startServer } from './environment-checks.ts';
+import { assertFits } from '../revocation-check/edits-fit.ts';
+import {
+  assertNoWidening,
+  checkEnvironmentsOf,
+  lastEnvironmentApplies,
+  requirements,
+  startServer,
+} from './environment-checks.ts';
 import { productProxies, proxies } from './proxy-programs.ts';
 import { startedOnce } from './shared-keyreeve.ts';
 
@@ -23,3 +30,6 @@ for (const proxy of productProxies) checkEnvironmentsOf(proxy, start);
 test('a client whose query Envoy sends to Keyreeve cannot replace the environment of the operator', async () => {
   await assertNoWidening(await start());
 });
+
+test('the edits of the broken build in which the last environment applies fit the sources', () =>
+  assertFits(lastEnvironmentApplies));
