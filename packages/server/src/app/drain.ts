@@ -42,18 +42,16 @@ export async function drain(
 ): Promise<boolean> {
   await timers.sleep(seconds * 500);
   const graceMs = graceMsOf(seconds);
-  const closing = servers.map((server) => stopAccepting(server, Math.min(graceMs / 4, closePortMsMax), timers));
-  let isDrained = false;
-  const ended = Promise.all(closing.map(({ ended: each }) => each)).then(() => void (isDrained = true));
+  const closing = servers.map((server) => stopAccepting(server, Math.min(graceMs / 4, closePortMsMax)));
+  const ended = Promise.all(closing.map(({ ended: each }) => each)).then(() => true);
   await Promise.all(closing.map(({ portClosed }) => portClosed));
   onClosed?.();
   const idleFromMs = timers.monotonicMs() + seconds * 250;
-  let [now, leftMs, pausesLeftMs] = [timers.monotonicMs(), graceMs, pausesMsMax];
-  const mustWait = (): boolean => !isDrained && leftMs > 0 && pausesLeftMs > 0;
-  while (mustWait()) {
+  let [isDrained, now, leftMs, pausesLeftMs] = [false, timers.monotonicMs(), graceMs, pausesMsMax];
+  while (!isDrained && leftMs > 0 && pausesLeftMs > 0) {
     // Repeated, because a connection becomes idle when its request is answered.
     if (now >= idleFromMs) for (const server of servers) server.closeIdleConnections();
-    await Promise.race([ended, timers.sleep(idleCheckMs)]);
+    isDrained = await Promise.race([ended, timers.sleep(idleCheckMs).then(() => false)]);
     const intervalMs = timers.monotonicMs() - now;
     const countedMs = Math.min(intervalMs, intervalMsMax);
     now += intervalMs;

@@ -3,58 +3,55 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { test as testOnEach } from '../../test-kit/app-on-each-database.ts';
 import { dayMs, toInstant } from '../../src/foundation/clock.ts';
 import { listCuts } from '../../src/modules/audit/cut-store.ts';
-import { currentKind, databaseKinds } from '../../test-kit/new-db.ts';
 import { killMidway } from './killed-command.ts';
 import { now, until, install, agesIn, assertFailed } from './audit-cut-kit.ts';
-for (const kind of databaseKinds) {
-  test(`an export can forget what it has written, and a failed one forgets nothing (${kind})`, () =>
-    currentKind.run(kind, async () => {
-      await using installed = await install([60, 50, 40, 33, 20]);
-      const { db, folder, run } = installed;
-      const path = join(folder.path, 'old.jsonl');
-      const forget = `audit export --until ${until} --then-forget --yes`;
-      assertFailed(await run(forget), 64, /--then-forget needs --until and --output/);
-      assertFailed(await run(`${forget} --output a --account acc_ada`), 64, /without --since and --account/);
-      assertFailed(await run(`${forget} --output a --since 2020-01-01`), 64, /without --since and --account/);
-      assertFailed(
-        await run(`${forget} --output a`, { KEYREEVE_AUDIT_DAYS: '36' }),
-        64,
-        /audit events are kept for 36 days at least/,
-      );
-      assertFailed(await run(`${forget} --output none/a`), 1, /ENOENT/);
-      writeFileSync(path, 'kept');
-      assertFailed(await run(`${forget} --output old.jsonl`), 64, /old\.jsonl exists/);
-      assert.equal(readFileSync(path, 'utf8'), 'kept');
-      assert.deepEqual(await agesIn(db), [60, 50, 40, 33, 20]);
-      assert.deepEqual(
-        readdirSync(folder.path)
-          .toSorted()
-          .filter((name) => name.endsWith('.partial')),
-        [],
-      );
+testOnEach('an export can forget what it has written, and a failed one forgets nothing', async () => {
+  await using installed = await install([60, 50, 40, 33, 20]);
+  const { db, folder, run } = installed;
+  const path = join(folder.path, 'old.jsonl');
+  const forget = `audit export --until ${until} --then-forget --yes`;
+  assertFailed(await run(forget), 64, /--then-forget needs --until and --output/);
+  assertFailed(await run(`${forget} --output a --account acc_ada`), 64, /without --since and --account/);
+  assertFailed(await run(`${forget} --output a --since 2020-01-01`), 64, /without --since and --account/);
+  assertFailed(
+    await run(`${forget} --output a`, { KEYREEVE_AUDIT_DAYS: '36' }),
+    64,
+    /audit events are kept for 36 days at least/,
+  );
+  assertFailed(await run(`${forget} --output none/a`), 1, /ENOENT/);
+  writeFileSync(path, 'kept');
+  assertFailed(await run(`${forget} --output old.jsonl`), 64, /old\.jsonl exists/);
+  assert.equal(readFileSync(path, 'utf8'), 'kept');
+  assert.deepEqual(await agesIn(db), [60, 50, 40, 33, 20]);
+  assert.deepEqual(
+    readdirSync(folder.path)
+      .toSorted()
+      .filter((name) => name.endsWith('.partial')),
+    [],
+  );
 
-      // The newest event is 20 days old, so the clock may have jumped forward.
-      const asking = `audit export --until ${until} --then-forget --output new.jsonl`;
-      assertFailed(await run(asking), 64, /The clock of this machine shows .* add --yes/);
-      assert.equal(existsSync(join(folder.path, 'new.jsonl')), false);
-      assert.deepEqual(await agesIn(db), [60, 50, 40, 33, 20]);
+  // The newest event is 20 days old, so the clock may have jumped forward.
+  const asking = `audit export --until ${until} --then-forget --output new.jsonl`;
+  assertFailed(await run(asking), 64, /The clock of this machine shows .* add --yes/);
+  assert.equal(existsSync(join(folder.path, 'new.jsonl')), false);
+  assert.deepEqual(await agesIn(db), [60, 50, 40, 33, 20]);
 
-      const exported = await run(`${forget} --output new.jsonl`);
-      assert.deepEqual([exported.status, exported.stderr], [0, '']);
-      assert.match(exported.stdout, /Removed 3 audit events\.\n$/);
-      const lines = readFileSync(join(folder.path, 'new.jsonl'), 'utf8').trimEnd().split('\n');
-      assert.deepEqual(
-        lines.map((line) => (now - Date.parse((JSON.parse(line) as { at: string }).at)) / dayMs),
-        [60, 50, 40],
-      );
-      assert.deepEqual(await agesIn(db), [33, 20]);
-      const verified = await run('audit verify');
-      assert.deepEqual([verified.status, verified.stderr], [0, '']);
-      assert.match(verified.stdout, /intact\.\nThe retention has removed 3 events from before /);
-    }));
-}
+  const exported = await run(`${forget} --output new.jsonl`);
+  assert.deepEqual([exported.status, exported.stderr], [0, '']);
+  assert.match(exported.stdout, /Removed 3 audit events\.\n$/);
+  const lines = readFileSync(join(folder.path, 'new.jsonl'), 'utf8').trimEnd().split('\n');
+  assert.deepEqual(
+    lines.map((line) => (now - Date.parse((JSON.parse(line) as { at: string }).at)) / dayMs),
+    [60, 50, 40],
+  );
+  assert.deepEqual(await agesIn(db), [33, 20]);
+  const verified = await run('audit verify');
+  assert.deepEqual([verified.status, verified.stderr], [0, '']);
+  assert.match(verified.stdout, /intact\.\nThe retention has removed 3 events from before /);
+});
 
 test('a killed cut leaves a complete audit log, and a repetition continues', async () => {
   await using installed = await install([...Array.from({ length: 20_000 }, () => 60), 20]);

@@ -83,7 +83,7 @@ async function listen(path: string): Promise<void> {
     process.chdir(folder);
     const crash = Promise.withResolvers<never>();
     onException = crash.reject;
-    // All commands wait for this one.
+    // oxlint-disable-next-line keyreeve/no-test-bounds -- the commands of all tests wait for this one
     const timer = setTimeout(() => {
       report.write(`the command host ends, because a command does not end: ${args.join(' ')}\n`);
       process.exit(1);

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
-import { databaseKinds, newPlace } from '../../test-kit/new-db.ts';
+import { test as testOnEach } from '../../test-kit/app-on-each-database.ts';
+import { newPlace } from '../../test-kit/new-db.ts';
 import { newTempFolder } from '../../test-kit/temp-folder.ts';
 import {
   databaseIn,
@@ -55,23 +56,21 @@ for (const workers of ['1', '3']) {
   });
 }
 
-for (const kind of databaseKinds) {
-  test(`every worker serves the same build of the console (${kind})`, async () => {
-    await using place = await newPlace(kind);
-    await using program = await newProgram({ ...place.environment, KEYREEVE_WORKERS: '2' });
-    const pages = await Promise.all(
-      Array.from({ length: 20 }, async () => {
-        const answer = await fetch(new URL('/console', program.url), { headers: { connection: 'close' } });
-        return `${answer.status} ${await answer.text()}`;
-      }),
-    );
-    assert.equal(new Set(pages).size, 1);
-    assert.match(pages[0] ?? '', /^200 <!doctype html>/);
-    const [script = ''] = /\/console\/assets\/[\w-]+\/app\.js/.exec(pages[0] ?? '') ?? [];
-    const { headers } = await fetch(new URL(script, program.url));
-    assert.equal(headers.get('cache-control'), 'public, max-age=31536000, immutable');
-  });
-}
+testOnEach('every worker serves the same build of the console', async () => {
+  await using place = await newPlace();
+  await using program = await newProgram({ ...place.environment, KEYREEVE_WORKERS: '2' });
+  const pages = await Promise.all(
+    Array.from({ length: 20 }, async () => {
+      const answer = await fetch(new URL('/console', program.url), { headers: { connection: 'close' } });
+      return `${answer.status} ${await answer.text()}`;
+    }),
+  );
+  assert.equal(new Set(pages).size, 1);
+  assert.match(pages[0] ?? '', /^200 <!doctype html>/);
+  const [script = ''] = /\/console\/assets\/[\w-]+\/app\.js/.exec(pages[0] ?? '') ?? [];
+  const { headers } = await fetch(new URL(script, program.url));
+  assert.equal(headers.get('cache-control'), 'public, max-age=31536000, immutable');
+});
 
 suite('on a terminal', { skip: noTerminal }, () => {
   const start = (folder: string, redirection: string, environment: Environment = {}) =>

@@ -9,7 +9,7 @@ import {
   bearer,
   goodPassword,
   newProgram,
-  Program,
+  type Program,
   startProgram,
   type HttpResponse,
   type Key,

@@ -1,8 +1,8 @@
 /** The usage of keys of a service with several workers, after it has stopped. */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import type { UsageEntry } from '@keyreeve/contract';
-import { databaseKinds, newPlace } from '../../test-kit/new-db.ts';
+import { test as testOnEach } from '../../test-kit/app-on-each-database.ts';
+import { newPlace } from '../../test-kit/new-db.ts';
 import { newTempFolder } from '../../test-kit/temp-folder.ts';
 import { bearer, startProgram, type Program } from './program.ts';
 import { connectionsTo } from './worker-pool.ts';
@@ -17,27 +17,25 @@ async function verifyOnEachWorker(program: Program, key: string): Promise<void> 
   }
 }
 
-for (const kind of databaseKinds) {
-  test(`the usage is exact after an orderly stop, and never too high after SIGKILL (${kind})`, async () => {
-    await using place = await newPlace(kind);
-    using folder = newTempFolder();
-    const environment = { ...place.environment, KEYREEVE_WORKERS: '2' };
-    const start = () => startProgram(folder.path, environment);
-    const accepted = async (program: Program, id: number): Promise<number> => {
-      const { status, stdout, stderr } = await program.command(['key', 'usage', String(id), '--json']);
-      assert.equal(status, 0, stderr);
-      return (JSON.parse(stdout) as UsageEntry[]).reduce((sum, entry) => sum + entry.accepted, 0);
-    };
-    await using first = await start();
-    const { id, key } = await first.newKey();
-    await verifyOnEachWorker(first, key);
-    assert.equal((await first.stop()).status, 0);
-    assert.equal(await accepted(first, id), 2 * perWorker);
-    await using second = await start();
-    await verifyOnEachWorker(second, key);
-    second.signal('SIGKILL');
-    await second.exited();
-    const afterKill = await accepted(second, id);
-    assert.ok(afterKill >= 2 * perWorker && afterKill <= 4 * perWorker, String(afterKill));
-  });
-}
+testOnEach('the usage is exact after an orderly stop, and never too high after SIGKILL', async () => {
+  await using place = await newPlace();
+  using folder = newTempFolder();
+  const environment = { ...place.environment, KEYREEVE_WORKERS: '2' };
+  const start = () => startProgram(folder.path, environment);
+  const accepted = async (program: Program, id: number): Promise<number> => {
+    const { status, stdout, stderr } = await program.command(['key', 'usage', String(id), '--json']);
+    assert.equal(status, 0, stderr);
+    return (JSON.parse(stdout) as UsageEntry[]).reduce((sum, entry) => sum + entry.accepted, 0);
+  };
+  await using first = await start();
+  const { id, key } = await first.newKey();
+  await verifyOnEachWorker(first, key);
+  assert.equal((await first.stop()).status, 0);
+  assert.equal(await accepted(first, id), 2 * perWorker);
+  await using second = await start();
+  await verifyOnEachWorker(second, key);
+  second.signal('SIGKILL');
+  await second.exited();
+  const afterKill = await accepted(second, id);
+  assert.ok(afterKill >= 2 * perWorker && afterKill <= 4 * perWorker, String(afterKill));
+});

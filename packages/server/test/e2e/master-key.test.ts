@@ -13,7 +13,8 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { currentKind, databaseKinds, newPlace } from '../../test-kit/new-db.ts';
+import { test as testOnEach } from '../../test-kit/app-on-each-database.ts';
+import { newPlace } from '../../test-kit/new-db.ts';
 import { newTempFolder } from '../../test-kit/temp-folder.ts';
 import { bearer, startProgram, type Environment, type Exit, type Program } from './program.ts';
 
@@ -101,53 +102,49 @@ test('the master key beside an SQLite database is replaced while two workers run
   }
 });
 
-for (const kind of databaseKinds) {
-  test(`a backup restores with the master key of its time, and a new one only with the new master key (${kind})`, () =>
-    currentKind.run(kind, async () => {
-      using folder = newTempFolder();
-      await using place = await newPlace();
-      const [one, two] = ['one', 'two'].map((name) => join(folder.path, name)) as [string, string];
-      writeFileSync(one, keyOf(3), { mode: 0o600 });
-      const { KEYREEVE_MASTER_KEY: _, ...base } = place.environment;
-      const journal = join(folder.path, 'journal');
-      const run = running(folder.path, { ...base, KEYREEVE_DELETION_JOURNAL: journal, KEYREEVE_MASTER_KEY_FILE: one });
-      const byTwo = { KEYREEVE_MASTER_KEY_FILE: two };
-      await succeeds(run('account create you@example.com --generate'));
-      await succeeds(run('backup --to old.gz'));
-      await succeeds(run(`master-key rotate --new-file ${two} --generate`));
-      assert.match(readFileSync(two, 'utf8'), /^[\w-]{43}\n$/);
-      assert.equal(statSync(two).mode & 0o777, 0o600);
-      await succeeds(run('account list', byTwo));
-      await succeeds(run('master-key rotate --finish', byTwo));
-      assertFailed(await run('account list'), 78, /the master key is not that of the database/);
-      await succeeds(run('backup --to new.gz', byTwo));
+testOnEach(
+  'a backup restores with the master key of its time, and a new one only with the new master key',
+  async () => {
+    using folder = newTempFolder();
+    await using place = await newPlace();
+    const [one, two] = ['one', 'two'].map((name) => join(folder.path, name)) as [string, string];
+    writeFileSync(one, keyOf(3), { mode: 0o600 });
+    const { KEYREEVE_MASTER_KEY: _, ...base } = place.environment;
+    const journal = join(folder.path, 'journal');
+    const run = running(folder.path, { ...base, KEYREEVE_DELETION_JOURNAL: journal, KEYREEVE_MASTER_KEY_FILE: one });
+    const byTwo = { KEYREEVE_MASTER_KEY_FILE: two };
+    await succeeds(run('account create you@example.com --generate'));
+    await succeeds(run('backup --to old.gz'));
+    await succeeds(run(`master-key rotate --new-file ${two} --generate`));
+    assert.match(readFileSync(two, 'utf8'), /^[\w-]{43}\n$/);
+    assert.equal(statSync(two).mode & 0o777, 0o600);
+    await succeeds(run('account list', byTwo));
+    await succeeds(run('master-key rotate --finish', byTwo));
+    assertFailed(await run('account list'), 78, /the master key is not that of the database/);
+    await succeeds(run('backup --to new.gz', byTwo));
 
-      const restore = async (file: string, key: Environment): Promise<Exit> => {
-        await using fresh = await newPlace();
-        const there = { KEYREEVE_DATABASE_URL: fresh.url, ...key };
-        const restored = await run(`restore --from ${file}`, there);
-        if (restored.status === 0) assert.match(await succeeds(run('account list', there)), /you@example\.com/);
-        return restored;
-      };
-      assert.equal((await restore('old.gz', {})).status, 0);
-      assertFailed(
-        await restore('old.gz', byTwo),
-        1,
-        /was made with another master key; restoring it needs that one \(id /,
-      );
-      assert.equal((await restore('new.gz', byTwo)).status, 0);
-      assertFailed(
-        await restore('new.gz', {}),
-        1,
-        /was made with another master key; restoring it needs that one \(id /,
-      );
-      // The database of the installation opens the root key of its earlier backups, and stays with its master key.
-      await succeeds(run('restore --from old.gz --replace --yes', byTwo));
-      await succeeds(run('account list', byTwo));
-      assertFailed(await run('account list'), 78, /the master key is not that of the database/);
-      assert.equal((await run('audit verify', byTwo)).status, 0);
-    }));
-}
+    const restore = async (file: string, key: Environment): Promise<Exit> => {
+      await using fresh = await newPlace();
+      const there = { KEYREEVE_DATABASE_URL: fresh.url, ...key };
+      const restored = await run(`restore --from ${file}`, there);
+      if (restored.status === 0) assert.match(await succeeds(run('account list', there)), /you@example\.com/);
+      return restored;
+    };
+    assert.equal((await restore('old.gz', {})).status, 0);
+    assertFailed(
+      await restore('old.gz', byTwo),
+      1,
+      /was made with another master key; restoring it needs that one \(id /,
+    );
+    assert.equal((await restore('new.gz', byTwo)).status, 0);
+    assertFailed(await restore('new.gz', {}), 1, /was made with another master key; restoring it needs that one \(id /);
+    // The database of the installation opens the root key of its earlier backups, and stays with its master key.
+    await succeeds(run('restore --from old.gz --replace --yes', byTwo));
+    await succeeds(run('account list', byTwo));
+    assertFailed(await run('account list'), 78, /the master key is not that of the database/);
+    assert.equal((await run('audit verify', byTwo)).status, 0);
+  },
+);
 
 test('a new master key in an unusable file is rejected, and nothing is added', async () => {
   using beside = await newBeside();

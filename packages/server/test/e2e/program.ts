@@ -69,12 +69,14 @@ export async function runProgram(args: readonly string[], options: CommandOption
   const { folder, environment = {}, input = '' } = options;
   const isForNode = Object.keys(environment).some((name) => name.startsWith('NODE_'));
   if (isForNode || isLong(args)) return runProcess(args, options);
-  return sendCommand(await sharedCommandHost(), {
+  const host = await sharedCommandHost();
+  const request = {
     args,
     environment: environmentFor(folder, environment),
     folder,
     input: Buffer.from(input).toString('base64'),
-  });
+  };
+  return awaited(`the command “${args.join(' ')}” ends`, sendCommand(host, request));
 }
 
 /** Runs a command to its end, in a process of its own. */

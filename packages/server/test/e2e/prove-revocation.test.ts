@@ -1,7 +1,8 @@
 /** `keyreeve prove-revocation` on running instances, and on proxies that simulate broken ones. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { databaseKinds, newPlace } from '../../test-kit/new-db.ts';
+import { test as testOnEach } from '../../test-kit/app-on-each-database.ts';
+import { newPlace } from '../../test-kit/new-db.ts';
 import { cachingFor, startFaultyInstance } from './faulty-instance.ts';
 import { newProgram, startProgram } from './program.ts';
 
@@ -9,37 +10,35 @@ import { prove, assertNoCanaries } from './revocation-command.ts';
 /** Instances with one public URL accept each other’s access tokens. */
 const cluster = { KEYREEVE_PUBLIC_URL: 'http://localhost:8787' };
 
-for (const kind of databaseKinds) {
-  test(`the check passes on two correct instances (${kind})`, async () => {
-    await using place = await newPlace(kind);
-    await using first = await newProgram({ ...cluster, ...place.environment });
-    await using second = await startProgram(first.folder, first.environment);
-    const { status, result } = await prove(first, [first.url, second.url], '--deletions', '20');
-    assert.deepEqual([status, result.isProven, result.reason], [0, true, null], JSON.stringify(result, undefined, 1));
-    const { report, instances } = result;
-    assert.ok(report);
-    assert.deepEqual([report.violations, report.examples, report.acceptedAfterMsMax], [0, [], null]);
-    assert.deepEqual(
-      instances.map(({ url }) => url),
-      [first.url, second.url],
-    );
-    const { accepted, refused, unknown, total, afterRevocation } = report.verifications;
-    assert.equal(accepted + refused + unknown, total);
-    assert.equal(unknown, 0);
-    assert.ok(accepted > 100 && refused > 100, `${accepted} accepted, ${refused} refused`);
-    assert.ok(instances.every(({ verdicts }) => verdicts > 100));
-    const { acknowledged, created, caller, imported } = report.deletions;
-    assert.ok(acknowledged >= 20 && report.accountChanges > 0 && report.lists > 0);
-    // This installation has no imported keys, and the check must not import the first one.
-    assert.ok(created > 0 && caller > 0, JSON.stringify(report.deletions));
-    assert.deepEqual([created + caller, imported], [acknowledged, 0]);
-    // Each deletion is followed by verifications at both instances by seven methods.
-    assert.ok(afterRevocation >= acknowledged * 14, `${afterRevocation} after a revocation`);
-    assert.ok(report.keyChanges.publicKeyEnded > 0, JSON.stringify(report.keyChanges));
-    assert.ok(report.verifyLatency.msP99 && report.deleteLatency.msP50);
-    await assertNoCanaries(first, result);
-  });
-}
+testOnEach('the check passes on two correct instances', async () => {
+  await using place = await newPlace();
+  await using first = await newProgram({ ...cluster, ...place.environment });
+  await using second = await startProgram(first.folder, first.environment);
+  const { status, result } = await prove(first, [first.url, second.url], '--deletions', '20');
+  assert.deepEqual([status, result.isProven, result.reason], [0, true, null], JSON.stringify(result, undefined, 1));
+  const { report, instances } = result;
+  assert.ok(report);
+  assert.deepEqual([report.violations, report.examples, report.acceptedAfterMsMax], [0, [], null]);
+  assert.deepEqual(
+    instances.map(({ url }) => url),
+    [first.url, second.url],
+  );
+  const { accepted, refused, unknown, total, afterRevocation } = report.verifications;
+  assert.equal(accepted + refused + unknown, total);
+  assert.equal(unknown, 0);
+  assert.ok(accepted > 100 && refused > 100, `${accepted} accepted, ${refused} refused`);
+  assert.ok(instances.every(({ verdicts }) => verdicts > 100));
+  const { acknowledged, created, caller, imported } = report.deletions;
+  assert.ok(acknowledged >= 20 && report.accountChanges > 0 && report.lists > 0);
+  // This installation has no imported keys, and the check must not import the first one.
+  assert.ok(created > 0 && caller > 0, JSON.stringify(report.deletions));
+  assert.deepEqual([created + caller, imported], [acknowledged, 0]);
+  // Each deletion is followed by verifications at both instances by seven methods.
+  assert.ok(afterRevocation >= acknowledged * 14, `${afterRevocation} after a revocation`);
+  assert.ok(report.keyChanges.publicKeyEnded > 0, JSON.stringify(report.keyChanges));
+  assert.ok(report.verifyLatency.msP99 && report.deleteLatency.msP50);
+  await assertNoCanaries(first, result);
+});
 
 test('the check detects an instance with a cache of 100 ms', async () => {
   await using program = await newProgram();

@@ -11,27 +11,8 @@ import type { Db } from '../../src/foundation/database/db.ts';
 import { newestRootKeyVersion } from '../../src/foundation/database/root-keys.ts';
 import { until } from '../../test-kit/until.ts';
 import { newTempFolder } from '../../test-kit/temp-folder.ts';
-import {
-  bearer,
-  databaseIn,
-  environmentFor,
-  keyreeveBin,
-  runProgram,
-  startProgram,
-  type Environment,
-  type Exit,
-} from './program.ts';
-
-const running =
-  (folder: string, environment: Environment) =>
-  (line: string, more: Environment = {}): Promise<Exit> =>
-    runProgram(line.split(' '), { folder, environment: { ...environment, ...more } });
-
-async function succeeds(exit: Promise<Exit>): Promise<string> {
-  const { status, stdout, stderr } = await exit;
-  assert.equal(status, 0, stderr);
-  return stdout;
-}
+import { running, succeeds } from './master-key-kit.ts';
+import { bearer, databaseIn, environmentFor, keyreeveBin, startProgram } from './program.ts';
 
 /** By step: whether the command has reached it. */
 const steps: Readonly<Record<string, (journal: string, db: Db) => Promise<boolean>>> = {

@@ -5,18 +5,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { claimAsEarlier } from '../../test-kit/earlier-installation.ts';
 import { newTempFolder } from '../../test-kit/temp-folder.ts';
-import { bearer, runProgram, startProgram, type Environment, type Exit } from './program.ts';
-
-const running =
-  (folder: string, environment: Environment) =>
-  (line: string, more: Environment = {}): Promise<Exit> =>
-    runProgram(line.split(' '), { folder, environment: { ...environment, ...more } });
-
-async function succeeds(exit: Promise<Exit>): Promise<string> {
-  const { status, stdout, stderr } = await exit;
-  assert.equal(status, 0, stderr);
-  return stdout;
-}
+import { running, succeeds } from './master-key-kit.ts';
+import { bearer, startProgram, type Environment } from './program.ts';
 
 test('after a leak, the documented commands replace both keys, and keys of clients stay valid', async () => {
   using folder = newTempFolder();

@@ -1,9 +1,16 @@
-/** Connections to a chosen worker of a program with several workers. */
+/** Tests of workers: their database, and connections to a chosen worker of a program with several workers. */
 import { once } from 'node:events';
 import { Agent, request, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
+import { newPlace } from '../../test-kit/new-db.ts';
 import { until } from '../../test-kit/until.ts';
 import type { Environment, HttpResponse, LogRecord, Program } from './program.ts';
+
+/** A test that gets the settings of a database of its kind. */
+export const withDatabase = (run: (environment: Environment) => Promise<void>) => async (): Promise<void> => {
+  await using place = await newPlace();
+  await run(place.environment);
+};
 
 /** The process ids of the listening workers, by worker number. */
 export function pidsOf(program: Program): ReadonlyMap<number, number> {

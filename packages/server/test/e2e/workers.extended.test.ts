@@ -1,29 +1,21 @@
 /** Several workers: the guarantees beside those of workers.test.ts. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { testOnBoth } from '../../test-kit/app-on-each-database.ts';
 import { limits } from '@keyreeve/contract';
 import { databaseUrl } from '../../src/app/config-values.ts';
 import { openDatabase } from '../../src/foundation/database/database.ts';
 import { sql } from '../../src/foundation/database/sql.ts';
 import { ageSessions } from '../../test-kit/age-sessions.ts';
-import { databaseKinds, newPlace, testKeys } from '../../test-kit/new-db.ts';
+import { testKeys } from '../../test-kit/new-db.ts';
 import { until } from '../../test-kit/until.ts';
-import { Connection, connectionsTo } from './worker-pool.ts';
-import { basic, bearer, databaseIn, goodPassword, newProgram, type Environment, type Program } from './program.ts';
+import { Connection, connectionsTo, withDatabase } from './worker-pool.ts';
+import { basic, bearer, databaseIn, goodPassword, newProgram, type Program } from './program.ts';
 const touch = sql('test_touch_sessions', 'update sessions set rotated_at = rotated_at');
 
-function onEachDatabase(name: string, run: (environment: Environment) => Promise<void>): void {
-  for (const kind of databaseKinds) {
-    test(`${name} (${kind})`, async () => {
-      await using place = await newPlace(kind);
-      await run(place.environment);
-    });
-  }
-}
-
-onEachDatabase(
+testOnBoth(
   'a refresh whose response was lost at one worker succeeds at another one after the grace period',
-  async (onDatabase) => {
+  withDatabase(async (onDatabase) => {
     await using program = await newProgram({
       ...onDatabase,
       KEYREEVE_WORKERS: '2',
@@ -60,7 +52,7 @@ onEachDatabase(
     assert.equal(successorOf(again), successorOf(found));
     assert.notEqual(successorOf(found), lost);
     for (const it of [second, besideFirst]) it[Symbol.dispose]();
-  },
+  }),
 );
 
 async function verify(connection: Connection, key: string, times: number): Promise<void> {

@@ -3,28 +3,19 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { request, type IncomingMessage } from 'node:http';
 import { test } from 'node:test';
+import { test as testOnEach, testOnBoth } from '../../test-kit/app-on-each-database.ts';
 import { limits } from '@keyreeve/contract';
 import { monotonicMs } from '../../src/foundation/clock.ts';
 import { ageSessions } from '../../test-kit/age-sessions.ts';
-import { databaseKinds, newPlace } from '../../test-kit/new-db.ts';
 import { failRegex } from '../../test-kit/fail2ban-filter.ts';
 import { until } from '../../test-kit/until.ts';
-import { Connection, connectionsTo, killAndAwaitNext, pidsOf } from './worker-pool.ts';
-import { basic, bearer, goodPassword, newProgram, type Environment, type Key, type Program } from './program.ts';
+import { type Connection, connectionsTo, killAndAwaitNext, pidsOf, withDatabase } from './worker-pool.ts';
+import { basic, bearer, goodPassword, newProgram, type Key, type Program } from './program.ts';
 import { scrape } from './scrape.ts';
 
 const rounds = 25;
 /** Of one email address. Their delays together are longer than the test takes. */
 const signInsMax = 20;
-function onEachDatabase(name: string, run: (environment: Environment) => Promise<void>): void {
-  for (const kind of databaseKinds) {
-    test(`${name} (${kind})`, async () => {
-      await using place = await newPlace(kind);
-      await run(place.environment);
-    });
-  }
-}
-
 /** Verifies the key repeatedly until `isOver`. @returns the statuses of requests that started while `since()` was true */
 async function verifyRepeatedly(connection: Connection, key: string, isOver: () => boolean, since: () => boolean) {
   const late: number[] = [];
@@ -36,51 +27,54 @@ async function verifyRepeatedly(connection: Connection, key: string, isOver: () 
   return late;
 }
 
-onEachDatabase('all workers accept a new key immediately, and reject a deleted key immediately', async (onDatabase) => {
-  await using program = await newProgram({ ...onDatabase, KEYREEVE_WORKERS: '3' });
-  const { accessToken } = await program.signIn();
-  const connections = await connectionsTo(program);
-  assert.deepEqual(
-    connections.map(({ worker }) => worker),
-    [1, 2, 3],
-  );
-  const statuses = (key: string) =>
-    Promise.all(connections.map(async (it) => (await it.call('GET', '/auth/forward', bearer(key))).status));
-  const second = await connectionsTo(program);
-  for (let round = 0; round < rounds; round++) {
-    const creator = connections[round % 3] ?? connections[0];
-    const deleter = second[(round + 1 + (round % 2)) % 3] ?? second[0];
-    const created = await creator.call('POST', '/auth/api-keys', bearer(accessToken), { nickname: `key ${round}` });
-    const { id, key } = created.json as Key;
-    assert.deepEqual(await statuses(key), [200, 200, 200]);
-
-    // All three verify the key without a pause during the deletion, and must reject it after the response.
-    let isDeleted = false;
-    let lateCount = 0;
-    const verifications = connections.map((it) =>
-      verifyRepeatedly(
-        it,
-        key,
-        () => isDeleted && lateCount > 6,
-        () => {
-          if (isDeleted) lateCount++;
-          return isDeleted;
-        },
-      ),
+testOnBoth(
+  'all workers accept a new key immediately, and reject a deleted key immediately',
+  withDatabase(async (onDatabase) => {
+    await using program = await newProgram({ ...onDatabase, KEYREEVE_WORKERS: '3' });
+    const { accessToken } = await program.signIn();
+    const connections = await connectionsTo(program);
+    assert.deepEqual(
+      connections.map(({ worker }) => worker),
+      [1, 2, 3],
     );
-    assert.equal((await deleter.call('DELETE', `/auth/api-keys/${id}`, bearer(accessToken))).status, 200);
-    isDeleted = true;
-    const late = (await Promise.all(verifications)).flat();
-    assert.ok(late.length > 6);
-    assert.deepEqual(new Set(late), new Set([401]));
-    assert.deepEqual(await statuses(key), [401, 401, 401]);
-  }
-  for (const it of [...connections, ...second]) it[Symbol.dispose]();
-});
+    const statuses = (key: string) =>
+      Promise.all(connections.map(async (it) => (await it.call('GET', '/auth/forward', bearer(key))).status));
+    const second = await connectionsTo(program);
+    for (let round = 0; round < rounds; round++) {
+      const creator = connections[round % 3] ?? connections[0];
+      const deleter = second[(round + 1 + (round % 2)) % 3] ?? second[0];
+      const created = await creator.call('POST', '/auth/api-keys', bearer(accessToken), { nickname: `key ${round}` });
+      const { id, key } = created.json as Key;
+      assert.deepEqual(await statuses(key), [200, 200, 200]);
 
-onEachDatabase(
+      // All three verify the key without a pause during the deletion, and must reject it after the response.
+      let isDeleted = false;
+      let lateCount = 0;
+      const verifications = connections.map((it) =>
+        verifyRepeatedly(
+          it,
+          key,
+          () => isDeleted && lateCount > 6,
+          () => {
+            if (isDeleted) lateCount++;
+            return isDeleted;
+          },
+        ),
+      );
+      assert.equal((await deleter.call('DELETE', `/auth/api-keys/${id}`, bearer(accessToken))).status, 200);
+      isDeleted = true;
+      const late = (await Promise.all(verifications)).flat();
+      assert.ok(late.length > 6);
+      assert.deepEqual(new Set(late), new Set([401]));
+      assert.deepEqual(await statuses(key), [401, 401, 401]);
+    }
+    for (const it of [...connections, ...second]) it[Symbol.dispose]();
+  }),
+);
+
+testOnBoth(
   'a sign-out at one worker ends the session at all, and simultaneous refreshes at all workers rotate the token once',
-  async (onDatabase) => {
+  withDatabase(async (onDatabase) => {
     await using program = await newProgram({ ...onDatabase, KEYREEVE_WORKERS: '2' });
     const { refreshToken } = await program.signIn();
     await ageSessions(program.environment['KEYREEVE_DATABASE_URL'] ?? '');
@@ -104,41 +98,44 @@ onEachDatabase(
     assert.equal((await first.call('POST', '/auth/token/revoke', {}, { refreshToken: another })).status, 204);
     assert.deepEqual([(await list(first)).status, (await list(second)).status], [401, 401]);
     for (const it of connections) it[Symbol.dispose]();
-  },
+  }),
 );
 
-onEachDatabase('workers count failed sign-ins and creations together', async (onDatabase) => {
-  await using program = await newProgram({
-    ...onDatabase,
-    KEYREEVE_WORKERS: '2',
-    KEYREEVE_CREATIONS_PER_MINUTE_MAX: '4',
-  });
-  const { accessToken } = await program.signIn('you@example.com');
-  const connections = await connectionsTo(program);
-  const through = (attempt: number): Connection => connections[attempt % 2] ?? connections[0];
-  // The limits apply to an email address without a trusted address range. After the free failures, one more is checked after
-  // each delay, and delays double: on a busy machine, a delay can pass between two attempts.
-  const signIns: number[] = [];
-  const startedAt = monotonicMs();
-  while (signIns.at(-1) !== 429 && signIns.length < signInsMax) {
-    const headers = basic('unknown@example.com', goodPassword);
-    signIns.push((await through(signIns.length).call('POST', '/auth/token', headers)).status);
-  }
-  const seconds = (monotonicMs() - startedAt) / 1_000;
-  const delays = Math.floor(Math.log2(1 + seconds / limits.loginPairDelaySecondsFirst));
-  const checked = signIns.length - 1;
-  assert.deepEqual(signIns, [...Array.from({ length: checked }, () => 401), 429]);
-  const free = limits.loginPairFreeFailures;
-  assert.ok(checked >= free && checked <= free + delays, `${checked} in ${seconds} s`);
+testOnEach(
+  'workers count failed sign-ins and creations together',
+  withDatabase(async (onDatabase) => {
+    await using program = await newProgram({
+      ...onDatabase,
+      KEYREEVE_WORKERS: '2',
+      KEYREEVE_CREATIONS_PER_MINUTE_MAX: '4',
+    });
+    const { accessToken } = await program.signIn('you@example.com');
+    const connections = await connectionsTo(program);
+    const through = (attempt: number): Connection => connections[attempt % 2] ?? connections[0];
+    // The limits apply to an email address without a trusted address range. After the free failures, one more is checked after
+    // each delay, and delays double: on a busy machine, a delay can pass between two attempts.
+    const signIns: number[] = [];
+    const startedAt = monotonicMs();
+    while (signIns.at(-1) !== 429 && signIns.length < signInsMax) {
+      const headers = basic('unknown@example.com', goodPassword);
+      signIns.push((await through(signIns.length).call('POST', '/auth/token', headers)).status);
+    }
+    const seconds = (monotonicMs() - startedAt) / 1_000;
+    const delays = Math.floor(Math.log2(1 + seconds / limits.loginPairDelaySecondsFirst));
+    const checked = signIns.length - 1;
+    assert.deepEqual(signIns, [...Array.from({ length: checked }, () => 401), 429]);
+    const free = limits.loginPairFreeFailures;
+    assert.ok(checked >= free && checked <= free + delays, `${checked} in ${seconds} s`);
 
-  const creations: number[] = [];
-  for (let attempt = 0; attempt < 5; attempt++) {
-    const json = { nickname: `key ${attempt}` };
-    creations.push((await through(attempt).call('POST', '/auth/api-keys', bearer(accessToken), json)).status);
-  }
-  assert.deepEqual(creations, [201, 201, 201, 201, 429]);
-  for (const it of connections) it[Symbol.dispose]();
-});
+    const creations: number[] = [];
+    for (let attempt = 0; attempt < 5; attempt++) {
+      const json = { nickname: `key ${attempt}` };
+      creations.push((await through(attempt).call('POST', '/auth/api-keys', bearer(accessToken), json)).status);
+    }
+    assert.deepEqual(creations, [201, 201, 201, 201, 429]);
+    for (const it of connections) it[Symbol.dispose]();
+  }),
+);
 
 test('the fail2ban filter finds the client IP of a failed sign-in in the log of any worker', async () => {
   await using program = await newProgram({ KEYREEVE_WORKERS: '2', KEYREEVE_TRUSTED_PROXIES: '127.0.0.1' });
