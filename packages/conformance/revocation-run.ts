@@ -11,7 +11,9 @@ import { Canaries } from '../server/revocation-check/canaries.ts';
 import type { Report } from '../server/revocation-check/report.ts';
 import { runRevocationCheck, type RunResult } from '../server/revocation-check/run.ts';
 import { Workload } from '../server/revocation-check/workload.ts';
+import { systemClock } from '../server/src/foundation/clock.ts';
 import { countKeyDeletions } from '../server/src/modules/audit/audit.ts';
+import { FakeClock } from '../server/test-kit/fake-clock.ts';
 import { awaited } from '../server/test-kit/until.ts';
 import { newApp, type TestApp } from '../server/test-kit/new-app.ts';
 import { losingResponses, startFaultyInstance, type ProxiedResponse } from '../server/test/e2e/faulty-instance.ts';
@@ -62,6 +64,15 @@ export async function findViolation(command: Command): Promise<Report> {
   return workload.finish();
 }
 
+/** The check compares the results with the times at which secrets expire. */
+class RunningClock extends FakeClock {
+  readonly isSystem = true;
+
+  override now(): number {
+    return systemClock.now();
+  }
+}
+
 interface Gateway extends AsyncDisposable {
   readonly url: string;
   readonly canaries: Canaries;
@@ -70,7 +81,7 @@ interface Gateway extends AsyncDisposable {
 
 async function startGateway(command: Command): Promise<Gateway> {
   await using stack = new AsyncDisposableStack();
-  const app = stack.use(await newApp({ areRequestsLimited: false }));
+  const app = stack.use(await newApp({ areRequestsLimited: false, clock: new RunningClock() }));
   const losing = losingResponses({ POST: lostEvery });
   const network = stack.use(
     await startFaultyInstance(app.url, async (request, body, forward) => {

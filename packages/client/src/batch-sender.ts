@@ -5,6 +5,7 @@
  */
 import { Batch, type Entry, type Waiter } from './batch.ts';
 import type { Question } from './question.ts';
+import type { Timers } from './timers.ts';
 import { Unanswered, type Answer, type Transport } from './transport.ts';
 import { KeyreeveUnavailable } from './unavailable.ts';
 import { readResults, unavailableCode, type VerificationResult } from './verification-result.ts';
@@ -16,13 +17,15 @@ const okStatus = 200;
 
 export class BatchSender {
   readonly #transport: Transport;
+  readonly #timers: Timers;
   /** Unsent, oldest first. Only the last one accepts questions. */
   #unsent: Batch[] = [];
   #inFlight = 0;
   #isScheduled = false;
 
-  constructor(transport: Transport) {
+  constructor(transport: Transport, timers: Timers) {
     this.#transport = transport;
+    this.#timers = timers;
   }
 
   /** @throws KeyreeveUnavailable without a result within 3 s, or if 10,000 callers wait already */
@@ -32,7 +35,7 @@ export class BatchSender {
         return reject(new KeyreeveUnavailable(`${waitingMax} verifications wait already`));
       const waiter: Waiter = { resolve, reject, timer: undefined, isDone: false };
       const batch = this.#join(question, waiter);
-      waiter.timer = setTimeout(() => {
+      waiter.timer = this.#timers.setTimeout(() => {
         fail(batch, waiter, new KeyreeveUnavailable(`no result within ${deadlineMs} ms`));
       }, deadlineMs);
       this.#schedule();
@@ -49,7 +52,7 @@ export class BatchSender {
   #join(question: Question, waiter: Waiter): Batch {
     const last = this.#unsent.at(-1);
     if (last?.add(question, waiter)) return last;
-    const batch = new Batch();
+    const batch = new Batch(this.#timers);
     batch.add(question, waiter);
     this.#unsent.push(batch);
     return batch;

@@ -1,5 +1,6 @@
 /** A batch: the questions of one request, and the callers that wait for their results. */
 import type { Question } from './question.ts';
+import type { Timers } from './timers.ts';
 import type { Canceller } from './transport.ts';
 import type { VerificationResult } from './verification-result.ts';
 
@@ -13,7 +14,7 @@ const bytesPerUnitMax = 3;
 export interface Waiter {
   readonly resolve: (result: VerificationResult) => void;
   readonly reject: (error: Error) => void;
-  timer: ReturnType<typeof setTimeout> | undefined;
+  timer: unknown;
   /** Whether the caller has received a result or an error. */
   isDone: boolean;
 }
@@ -24,6 +25,7 @@ export interface Entry {
 }
 
 export class Batch implements Canceller {
+  readonly #timers: Timers;
   readonly #entries: Entry[] = [];
   /** Of free questions, by their text. */
   readonly #free = new Map<string, Entry>();
@@ -31,6 +33,10 @@ export class Batch implements Canceller {
   #waiting = 0;
   /** Ends the request. Set while it is in flight. */
   cancel: (() => void) | undefined;
+
+  constructor(timers: Timers) {
+    this.#timers = timers;
+  }
 
   /** Callers without a result. */
   get waiting(): number {
@@ -63,7 +69,7 @@ export class Batch implements Canceller {
   finish(waiter: Waiter): boolean {
     if (waiter.isDone) return false;
     waiter.isDone = true;
-    clearTimeout(waiter.timer);
+    this.#timers.clearTimeout(waiter.timer);
     if (--this.#waiting === 0) this.cancel?.();
     return true;
   }

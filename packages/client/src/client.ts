@@ -2,6 +2,7 @@
 import { BatchSender } from './batch-sender.ts';
 import { canBeCredential, questionOf, type VerifyOptions } from './question.ts';
 import { serviceUrl } from './service-url.ts';
+import type { Timers } from './timers.ts';
 import type { Destination, Transport } from './transport.ts';
 import type { VerificationResult } from './verification-result.ts';
 
@@ -24,14 +25,14 @@ export class Client implements Verifier {
   readonly #transport: Transport;
 
   /** @throws TypeError if the URL or the service key is malformed, or the URL is plain HTTP to another host */
-  constructor(options: KeyreeveOptions, open: (destination: Destination) => Transport) {
+  constructor(options: KeyreeveOptions, open: (destination: Destination) => Transport, timers: Timers = globalThis) {
     const { serviceKey } = options;
     if (!/^[\x21-\x2B\x2D-\x7E]+$/.test(serviceKey)) throw new TypeError('serviceKey: expected an API key');
     this.#transport = open({
       url: serviceUrl(options, 'auth/verify/batch'),
       headers: { Authorization: `Bearer ${serviceKey}`, 'Content-Type': 'application/json' },
     });
-    this.#sender = new BatchSender(this.#transport);
+    this.#sender = new BatchSender(this.#transport, timers);
   }
 
   /**

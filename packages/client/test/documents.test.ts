@@ -13,8 +13,6 @@ import { hasCurl } from '../../server/test/docs/curl-program.ts';
 import { outputsOf, readPage, shellBlocks } from '../../server/test/docs/shell-blocks.ts';
 import { bearer, goodPassword, newProgram, type Key, type Program } from '../../server/test/e2e/program.ts';
 
-const waitMsMax = 120_000;
-
 /** The last block of JavaScript below each heading, by the heading. */
 function scriptsOf(page: string): Record<string, string> {
   const scripts: Record<string, string> = {};
@@ -110,7 +108,7 @@ for (const framework of ['Express', 'Fastify', 'Hono'])
     const child = spawn(process.execPath, [script], { env: { ...process.env, ...at.env }, stdio: 'inherit' });
     try {
       const call = (headers: Record<string, string>) => fetch(`http://localhost:${port}/orders`, { headers });
-      await until('the application listens', waitMsMax, () =>
+      await until('the application listens', () =>
         call({}).then(
           () => true,
           () => false,

@@ -1,6 +1,6 @@
 /** The guards of all frameworks answer as the table of all client libraries says. */
 import assert from 'node:assert/strict';
-import { suite, test } from 'node:test';
+import { after, before, suite, test } from 'node:test';
 import { errors, type ErrorCode } from '@keyreeve/contract';
 import { checkRealCases, checkReplayedCases } from '../../conformance/check-guards.ts';
 import { guardTable } from '../../conformance/guard-table.ts';
@@ -9,12 +9,17 @@ import { startRealService } from '../../conformance/real-service.ts';
 import { test as onEachDatabase } from '../../server/test-kit/app-on-each-database.ts';
 import { applications } from './applications.ts';
 
-const startProgram = (transport: string): LibraryProgram =>
-  new LibraryProgram({
+// The guards of Hono and Next.js run on edge runtimes too.
+const frameworks = [...Object.keys(applications), 'hono over fetch', 'next over fetch'];
+
+let program: LibraryProgram;
+before(() => {
+  program = new LibraryProgram({
     command: process.execPath,
     args: [new URL('program.ts', import.meta.url).pathname],
-    env: { KEYREEVE_TRANSPORT: transport },
   });
+});
+after(() => program[Symbol.asyncDispose]());
 
 test('the problem documents of the table are those of the service', () => {
   for (const [code, { status, title, detail }] of Object.entries(guardTable.problems)) {
@@ -28,19 +33,11 @@ const pick = ({ status, title }: { status: number; title: string }): { status: n
   title,
 });
 
-// Two cases of each take 3 s, in which the others run.
-suite('every guard gives the response of the table', { concurrency: 2 }, () => {
-  const rows = Object.keys(applications).map((framework) => ['node', framework] as const);
-  // On edge runtimes.
-  for (const [transport, framework] of [...rows, ['fetch', 'hono'], ['fetch', 'next']] as const)
-    test(`${framework}, questions over ${transport}`, async () => {
-      await using program = startProgram(transport);
-      await checkReplayedCases(program, framework);
-    });
+suite('every guard gives the response of the table', () => {
+  for (const framework of frameworks) test(framework, () => checkReplayedCases(program, framework));
 });
 
 onEachDatabase('every guard gives the response of the table with a real service', async () => {
   await using service = await startRealService();
-  await using program = startProgram('node');
-  for (const framework of Object.keys(applications)) await checkRealCases(program, framework, service);
+  for (const framework of frameworks) await checkRealCases(program, framework, service);
 });

@@ -2,34 +2,41 @@
 import { once } from 'node:events';
 import type { AddressInfo, Server } from 'node:net';
 import { createInterface } from 'node:readline';
-import type { VerifyOptions } from '../src/question.ts';
-import { Keyreeve } from '../src/node.ts';
-import { Keyreeve as FetchKeyreeve } from '../src/fetch.ts';
+import { Client } from '../src/client.ts';
+import { openFetchTransport } from '../src/fetch-transport.ts';
 import type { GuardOptions } from '../src/guard.ts';
+import { openNodeTransport } from '../src/node-transport.ts';
+import type { VerifyOptions } from '../src/question.ts';
 import { applications } from './applications.ts';
+import { ManualTimers } from './manual-timers.ts';
 
 interface Line {
   readonly id: number;
-  readonly guard?: {
-    readonly framework: string;
-    readonly url: string;
-    readonly serviceKey: string;
-    readonly options: GuardOptions;
-  };
+  readonly guard?: GuardLine;
+  readonly moveClock?: { readonly url: string; readonly ms: number };
   readonly credential?: string;
   readonly options?: VerifyOptions;
 }
 
-const { KEYREEVE_URL: url, KEYREEVE_SERVICE_KEY: serviceKey, KEYREEVE_TRANSPORT: transport } = process.env;
-const Chosen = transport === 'fetch' ? FetchKeyreeve : Keyreeve;
-const client = url === undefined || serviceKey === undefined ? undefined : new Chosen({ url, serviceKey });
+interface GuardLine {
+  readonly framework: string;
+  readonly url: string;
+  readonly serviceKey: string;
+  readonly options: GuardOptions;
+}
 
-async function handle({ guard, credential = '', options }: Line): Promise<object> {
-  if (guard) {
-    const start = applications[guard.framework];
-    if (!start) throw new Error(`no framework ${guard.framework}`);
-    const server = await start(new Chosen(guard), guard.options);
-    return { url: `http://127.0.0.1:${(await listening(server)).port}` };
+const overFetch = ' over fetch';
+const { KEYREEVE_URL: url, KEYREEVE_SERVICE_KEY: serviceKey, KEYREEVE_TRANSPORT: transport } = process.env;
+const open = transport === 'fetch' ? openFetchTransport : openNodeTransport;
+const client = url === undefined || serviceKey === undefined ? undefined : new Client({ url, serviceKey }, open);
+/** By the URLs of the guarded applications. */
+const timersOfGuards = new Map<string, ManualTimers>();
+
+async function handle({ guard, moveClock, credential = '', options }: Line): Promise<object> {
+  if (guard) return { url: await startGuard(guard) };
+  if (moveClock) {
+    timersOfGuards.get(moveClock.url)?.move(moveClock.ms);
+    return {};
   }
   if (!client) throw new Error('KEYREEVE_URL and KEYREEVE_SERVICE_KEY are not set');
   try {
@@ -37,6 +44,17 @@ async function handle({ guard, credential = '', options }: Line): Promise<object
   } catch (error) {
     return { unavailable: String(error) };
   }
+}
+
+async function startGuard(guard: GuardLine): Promise<string> {
+  const start = applications[guard.framework.replace(overFetch, '')];
+  if (!start) throw new Error(`no framework ${guard.framework}`);
+  const timers = new ManualTimers();
+  const openGuard = guard.framework.endsWith(overFetch) ? openFetchTransport : openNodeTransport;
+  const server = await start(new Client(guard, openGuard, timers), guard.options);
+  const guarded = `http://127.0.0.1:${(await listening(server)).port}`;
+  timersOfGuards.set(guarded, timers);
+  return guarded;
 }
 
 async function listening(server: Server): Promise<AddressInfo> {

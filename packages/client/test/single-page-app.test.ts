@@ -19,7 +19,6 @@ import { readPage } from '../../server/test/docs/shell-blocks.ts';
 import { openBrowser } from '../../server/test/e2e/browser.ts';
 import { bearer, goodPassword, newProgram, type Program } from '../../server/test/e2e/program.ts';
 
-const waitMsMax = 120_000;
 const email = 'you@example.com';
 
 /** Of the page: the name of each file, and its block. */
@@ -72,7 +71,7 @@ async function startBackend(more: Readonly<Record<string, string>> = {}): Promis
     folder[Symbol.dispose]();
   };
   try {
-    await until('the backend listens', waitMsMax, () => {
+    await until('the backend listens', () => {
       assert.equal(child.exitCode, null, output);
       return fetch(url).then(
         ({ ok }) => ok,
@@ -90,7 +89,7 @@ async function openPage(t: TestContext, backend: Backend) {
   const browser = await openBrowser(t);
   if (!browser) return undefined;
   await using stack = new AsyncDisposableStack();
-  stack.defer(() => within('the end of the browser', waitMsMax, browser.close()));
+  stack.defer(() => within('the end of the browser', browser.close()));
   const visitor = await Visitor.open(browser, backend.url);
   // The favicon, and the request for the keys before the sign-in.
   visitor.expectStatus(401, 404);
@@ -300,11 +299,11 @@ test('an expired or ended session signs the browser out, and ends in Keyreeve', 
   await signIn(page);
   await signedIn(page);
   backend.child.kill('SIGUSR2');
-  await until('the clock has moved', waitMsMax, () => backend.output().includes('moved'));
+  await until('the clock has moved', () => backend.output().includes('moved'));
   await reload();
   await signedOut(page);
   assert.deepEqual(await visitor.context.cookies(), []);
-  await until('the session ends in Keyreeve', waitMsMax, async () => (await sessionCount()) === earlier);
+  await until('the session ends in Keyreeve', async () => (await sessionCount()) === earlier);
 
   await signIn(page);
   await signedIn(page);
@@ -331,7 +330,7 @@ test('a second sign-in ends the session before it, with another id', async () =>
   const keys = async (cookie: string) =>
     (await fetch(`${backend.url}/api/keys`, { headers: { ...ownHeaders, cookie } })).status;
   assert.deepEqual([await keys(first), await keys(second)], [401, 200]);
-  await until('the first session ends in Keyreeve', waitMsMax, async () => (await sessionCount()) === earlier + 1);
+  await until('the first session ends in Keyreeve', async () => (await sessionCount()) === earlier + 1);
 });
 
 test('an account has 20 sessions at most: a further sign-in ends the oldest one', async () => {

@@ -1,5 +1,5 @@
 /** Broken builds of the library: textual edits of its sources, each of which breaks one rule. */
-import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { applyEdits } from '../../server/test/revocation-check/mutant-run.ts';
@@ -9,24 +9,16 @@ const packages = fileURLToPath(new URL('../../', import.meta.url));
 
 export interface Mutant {
   readonly name: string;
+  /** The start of the name of the rule that detects it. */
+  readonly rule: string;
   readonly edits: readonly Edit[];
 }
 
-/** A copy of the library and its tests, which shares the installed packages with the checkout. @returns its folder */
+/** A copy of the library and its test program, which shares the installed packages with the checkout. @returns its folder */
 export function makeCopy(folder: string, edits: readonly Edit[]): string {
-  for (const part of [
-    'client',
-    'conformance',
-    'contract/src',
-    'contract/package.json',
-    'server/test-kit/until.ts',
-    'server/src/foundation/clock.ts',
-  ]) {
-    mkdirSync(join(folder, 'packages', part, '..'), { recursive: true });
-    cpSync(join(packages, part), join(folder, 'packages', part), { recursive: true });
-  }
-  symlinkSync(join(packages, '../node_modules'), join(folder, 'node_modules'));
   const copy = join(folder, 'packages/client');
+  cpSync(join(packages, 'client'), copy, { recursive: true });
+  symlinkSync(join(packages, '../node_modules'), join(folder, 'node_modules'));
   for (const [file, text] of editedFiles(edits)) writeFileSync(join(copy, 'src', file), text);
   return copy;
 }
@@ -41,6 +33,7 @@ const join1 = `    const last = this.#unsent.at(-1);\n`;
 export const unsafeMutants: readonly Mutant[] = [
   {
     name: 'an equal question joins a batch in flight (rules 1 and 3)',
+    rule: 'a question does not join a batch',
     edits: [
       {
         file: 'batch-sender.ts',
@@ -62,6 +55,7 @@ export const unsafeMutants: readonly Mutant[] = [
   },
   {
     name: 'a result is kept for 100 ms (rule 2)',
+    rule: 'a question after an answer',
     edits: [
       {
         file: 'client.ts',
@@ -84,6 +78,7 @@ export const unsafeMutants: readonly Mutant[] = [
   },
   {
     name: 'results are matched in another order (rule 7)',
+    rule: 'at most two batches',
     edits: [
       {
         file: 'batch-sender.ts',
@@ -99,12 +94,14 @@ export const ruleMutants: readonly Mutant[] = [
   ...unsafeMutants,
   {
     name: 'results are not counted (rule 7)',
+    rule: 'an answer with another number',
     edits: [
       { file: 'verification-result.ts', find: `if (results.length !== count)`, replace: `if (results.length < count)` },
     ],
   },
   {
     name: 'equal questions with a cost share an entry (rule 3)',
+    rule: 'equal questions share an entry',
     edits: [
       {
         file: 'batch.ts',
@@ -116,18 +113,22 @@ export const ruleMutants: readonly Mutant[] = [
   },
   {
     name: 'a question with a cost is repeated (rule 4)',
+    rule: 'free questions are repeated once',
     edits: [{ file: 'batch-sender.ts', find: `.filter(({ question }) => question.isFree)`, replace: `` }],
   },
   {
     name: 'a question is repeated after a part of the response (rule 4)',
+    rule: 'a free question is not repeated after',
     edits: [{ file: 'batch-sender.ts', find: `error instanceof Unanswered ?`, replace: `error instanceof Error ?` }],
   },
   {
     name: 'a question is repeated on a connection that was open (rule 4)',
+    rule: 'a repeated question uses no connection',
     edits: [{ file: 'node-transport.ts', find: `isRepeated ? { agent: false } : { agent }`, replace: `{ agent }` }],
   },
   {
     name: 'a question is repeated twice (rule 4)',
+    rule: 'a free question is repeated once only',
     edits: [
       {
         file: 'batch-sender.ts',
@@ -139,10 +140,12 @@ export const ruleMutants: readonly Mutant[] = [
   },
   {
     name: 'a deadline of 30 s (rule 5)',
+    rule: 'after 3 s without a result',
     edits: [{ file: 'batch-sender.ts', find: `deadlineMs = 3_000`, replace: `deadlineMs = 30_000` }],
   },
   {
     name: 'a request stays open without a caller (rule 5)',
+    rule: 'after 3 s without a result',
     edits: [
       {
         file: 'batch.ts',
@@ -153,42 +156,52 @@ export const ruleMutants: readonly Mutant[] = [
   },
   {
     name: 'three batches in flight (rule 6)',
+    rule: 'at most two batches',
     edits: [{ file: 'batch-sender.ts', find: `inFlightMax = 2`, replace: `inFlightMax = 3` }],
   },
   {
     name: '257 questions in a batch (rule 6)',
+    rule: 'at most two batches',
     edits: [{ file: 'batch.ts', find: `questionsMax = 256`, replace: `questionsMax = 257` }],
   },
   {
     name: 'batches without a bound of bytes (rule 6)',
+    rule: 'a batch has less bytes',
     edits: [{ file: 'batch.ts', find: `bytesMax = 1_000_000`, replace: `bytesMax = 1e9` }],
   },
   {
     name: 'one question more waits (rule 6)',
+    rule: 'when 10,000 verifications wait',
     edits: [{ file: 'batch-sender.ts', find: `waitingMax = 10_000`, replace: `waitingMax = 10_001` }],
   },
   {
     name: 'a credential of 4,097 bytes is sent (rule 8)',
+    rule: 'text that cannot be a credential',
     edits: [{ file: 'question.ts', find: `credentialBytesMax = 4_096`, replace: `credentialBytesMax = 4_097` }],
   },
   {
     name: 'the prefix of a credential is checked (rule 8)',
+    rule: 'text that cannot be a credential',
     edits: [{ file: 'question.ts', find: `  text !== '' &&`, replace: `  text.startsWith('krv') &&` }],
   },
   {
     name: 'plain HTTP to any host (rule 10)',
+    rule: 'plain HTTP',
     edits: [{ file: 'service-url.ts', find: ` && !allowPlainHttp)`, replace: ` && !allowPlainHttp && url === '')` }],
   },
   {
     name: 'a host that begins like loopback counts as loopback (rule 10)',
+    rule: 'plain HTTP',
     edits: [{ file: 'service-url.ts', find: `|\\[::1\\])$/`, replace: `|\\[::1\\])/` }],
   },
   {
     name: 'a status other than 200 is read (rule 10)',
+    rule: 'a redirect is not followed',
     edits: [{ file: 'batch-sender.ts', find: `answer.status !== okStatus`, replace: `answer.status >= 400` }],
   },
   {
     name: 'fetch follows redirects (rule 10)',
+    rule: 'a redirect is not followed',
     edits: [{ file: 'fetch-transport.ts', find: `redirect: 'manual'`, replace: `redirect: 'follow'` }],
   },
 ];
