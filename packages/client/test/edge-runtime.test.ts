@@ -57,7 +57,13 @@ test('the guards work in an edge runtime, and fail closed', async () => {
       ];
   };
   const { url, serviceKey, credentials } = service;
-  const call = start({ url, serviceKey });
+  const callOnce = start({ url, serviceKey });
+  // 503 if Keyreeve has not answered within the deadline of the library.
+  const call: typeof callOnce = async (framework, headers) => {
+    let response = await callOnce(framework, headers);
+    while (response[0] === 503) response = await callOnce(framework, headers);
+    return response;
+  };
   const unreachable = start({ url: 'http://127.0.0.1:1', serviceKey });
   const valid = { authorization: `Bearer ${credentials['valid']}` };
   for (const framework of ['hono', 'next']) {

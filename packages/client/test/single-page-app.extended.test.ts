@@ -10,11 +10,10 @@ import { after, before, test, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
 import { Visitor } from '../../console/test/kit/visitor.ts';
-import { within } from '../../console/test/kit/within.ts';
 import { codeAt } from '../../server/test-kit/authenticator.ts';
 import { freePort } from '../../server/test-kit/free-port.ts';
 import { newTempFolder } from '../../server/test-kit/temp-folder.ts';
-import { until } from '../../server/test-kit/until.ts';
+import { awaited, until } from '../../server/test-kit/until.ts';
 import { readPage } from '../../server/test/docs/shell-blocks.ts';
 import { openBrowser } from '../../server/test/e2e/browser.ts';
 import { bearer, goodPassword, newProgram, type Program } from '../../server/test/e2e/program.ts';
@@ -89,7 +88,7 @@ async function openPage(t: TestContext, backend: Backend) {
   const browser = await openBrowser(t);
   if (!browser) return undefined;
   await using stack = new AsyncDisposableStack();
-  stack.defer(() => within('the end of the browser', browser.close()));
+  stack.defer(() => awaited('the browser ends', browser.close()));
   const visitor = await Visitor.open(browser, backend.url);
   // The favicon, and the request for the keys before the sign-in.
   visitor.expectStatus(401, 404);

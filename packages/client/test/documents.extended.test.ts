@@ -66,21 +66,36 @@ function write({ folder }: Fixture, script: string, port = 0): string {
   return path;
 }
 
+/** Runs a script, again if Keyreeve has not answered it within the deadline of the library. */
 async function run(at: Fixture, script: string): Promise<string> {
+  for (;;) {
+    const { status, output } = await runOnce(at, script);
+    if (status !== 0 && output.includes('no result within')) continue;
+    assert.equal(status, 0, output);
+    return output;
+  }
+}
+
+async function runOnce(at: Fixture, script: string): Promise<{ status: number | null; output: string }> {
   const child = spawn(process.execPath, [write(at, script)], { env: { ...process.env, ...at.env } });
   let output = '';
   child.stdout.on('data', (text) => (output += text));
   child.stderr.on('data', (text) => (output += text));
   const [status] = (await once(child, 'close')) as [number | null];
-  assert.equal(status, 0, output);
-  return output;
+  return { status, output };
 }
 
 /** Calls a guarded application with no key, the client's key, and the same after its deletion. */
 async function assertGuarded(
   { key }: Fixture,
-  call: (headers: Record<string, string>) => Promise<Response>,
+  callOnce: (headers: Record<string, string>) => Promise<Response>,
 ): Promise<void> {
+  // 503 if Keyreeve has not answered within the deadline of the library.
+  const call = async (headers: Record<string, string>): Promise<Response> => {
+    let response = await callOnce(headers);
+    while (response.status === 503) response = await callOnce(headers);
+    return response;
+  };
   assert.equal((await call({})).status, 401);
   const accepted = await call(bearer(key.key));
   assert.equal(accepted.status, 200);
