@@ -5,6 +5,7 @@ import socket
 import socketserver
 from collections.abc import Callable
 from typing import Annotated, Any
+from unittest import mock
 from wsgiref.simple_server import ServerHandler, WSGIRequestHandler, WSGIServer
 
 import django
@@ -24,6 +25,7 @@ from keyreeve import AcceptedCredential, Keyreeve
 from keyreeve.fastapi import Require
 
 Options = dict[str, Any]
+NewClient = Callable[..., Keyreeve]
 Serve = Callable[[socket.socket], None]
 
 # One list of routes for each application of Django.
@@ -62,9 +64,9 @@ def serve_wsgi(app: Any) -> Serve:
     return serve
 
 
-def use_fastapi(url: str, service_key: str, options: Options) -> Serve:
+def use_fastapi(new_client: NewClient, url: str, service_key: str, options: Options) -> Serve:
     app = FastAPI()
-    require = Require(Keyreeve(url, service_key))
+    require = Require(new_client(url, service_key))
     require.install(app)
     scopes = options.pop("scopes", [])
 
@@ -75,22 +77,22 @@ def use_fastapi(url: str, service_key: str, options: Options) -> Serve:
     return serve_asgi(app)
 
 
-def use_asgi(url: str, service_key: str, options: Options) -> Serve:
+def use_asgi(new_client: NewClient, url: str, service_key: str, options: Options) -> Serve:
     async def respond(scope: Any, receive: Any, send: Any) -> None:
         body = json.dumps({"result": scope["state"]["keyreeve"].to_json()}).encode()
         headers = [(b"content-type", b"application/json")]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         await send({"type": "http.response.body", "body": body})
 
-    return serve_asgi(keyreeve.asgi.KeyreeveMiddleware(respond, Keyreeve(url, service_key), **options))
+    return serve_asgi(keyreeve.asgi.KeyreeveMiddleware(respond, new_client(url, service_key), **options))
 
 
-def use_wsgi(url: str, service_key: str, options: Options) -> Serve:
+def use_wsgi(new_client: NewClient, url: str, service_key: str, options: Options) -> Serve:
     def respond(environ: Any, start_response: Any) -> list[bytes]:
         start_response("200 OK", [("Content-Type", "application/json")])
         return [json.dumps({"result": environ["keyreeve"].to_json()}).encode()]
 
-    return serve_wsgi(keyreeve.wsgi.KeyreeveMiddleware(respond, Keyreeve(url, service_key), **options))
+    return serve_wsgi(keyreeve.wsgi.KeyreeveMiddleware(respond, new_client(url, service_key), **options))
 
 
 def view(request: HttpRequest) -> JsonResponse:
@@ -105,17 +107,17 @@ def use_django(handler: Callable[[], Any], guarded: Callable[..., Any], as_middl
     """Behind the middleware of CSRF, which refuses each POST without a token, unless the guard is exempt from it."""
     csrf = "django.middleware.csrf.CsrfViewMiddleware"
 
-    def start(url: str, service_key: str, options: Options) -> Serve:
+    def start(new_client: NewClient, url: str, service_key: str, options: Options) -> Serve:
         names = {"URL": url, "SERVICE_KEY": service_key}
         own = {name.upper(): value for name, value in options.items()} if as_middleware else {}
         middleware = ["keyreeve.django.KeyreeveMiddleware", csrf] if as_middleware else [csrf]
         scopes = options.pop("scopes", [])
-        require = keyreeve.django.require(*scopes, **options, client=Keyreeve(url, service_key))
+        require = keyreeve.django.require(*scopes, **options, client=new_client(url, service_key))
         routed = guarded if as_middleware else require(guarded)
         urls = type("Urls", (), {"urlpatterns": [re_path("", routed)]})
         override = override_settings(KEYREEVE={**names, **own}, MIDDLEWARE=middleware, ROOT_URLCONF=urls)
-        # The handler creates its middleware here.
-        with override:
+        # The handler creates its middleware here, and the middleware its client.
+        with override, mock.patch.object(keyreeve.django, "Keyreeve", new_client):
             app = handler()
         return (serve_asgi if handler is ASGIHandler else serve_wsgi)(with_routes(app, urls))
 
@@ -134,7 +136,7 @@ def with_routes(app: Any, urls: Any) -> Any:
     return app
 
 
-applications: dict[str, Callable[[str, str, Options], Serve]] = {
+applications: dict[str, Callable[[NewClient, str, str, Options], Serve]] = {
     "fastapi": use_fastapi,
     "asgi": use_asgi,
     "wsgi": use_wsgi,

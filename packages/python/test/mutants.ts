@@ -117,8 +117,8 @@ export const pythonMutants: readonly PythonMutant[] = [
   {
     name: 'rule 5: a caller waits without a deadline',
     file: '_client.py',
-    from: 'self._delivered.acquire(timeout=seconds)',
-    to: 'self._delivered.acquire(timeout=60)',
+    from: 'clock.acquire(self._delivered, until)',
+    to: 'clock.acquire(self._delivered, until + 57)',
     test: 'rule_5',
   },
   {

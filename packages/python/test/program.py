@@ -9,11 +9,16 @@ import socket
 import sys
 import threading
 from collections.abc import Callable
+from functools import partial
 from typing import Any
+
+from manual_clock import ManualClock
 
 from keyreeve import Keyreeve, KeyreeveUnavailable
 
 _output = threading.Lock()
+# By the URL of the guarded application.
+_clocks: dict[str, ManualClock] = {}
 
 
 def write(line: dict[str, object]) -> None:
@@ -28,9 +33,13 @@ def start_guard(line_id: int, guard: dict[str, Any]) -> None:
 
     listener = socket.create_server(("127.0.0.1", 0), backlog=128)
     options = {name: guard["options"][name] for name in ("scopes", "environments", "cost") if name in guard["options"]}
-    serve = applications[guard["framework"]](guard["url"], guard["serviceKey"], options)
+    clock = ManualClock()
+    start = applications[guard["framework"]]
+    serve = start(partial(Keyreeve, _clock=clock), guard["url"], guard["serviceKey"], options)
     threading.Thread(target=serve, args=(listener,), daemon=True).start()
-    write({"id": line_id, "url": f"http://127.0.0.1:{listener.getsockname()[1]}"})
+    url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+    _clocks[url] = clock
+    write({"id": line_id, "url": url})
 
 
 def verify(client: Keyreeve, line: dict[str, Any]) -> None:
@@ -62,6 +71,9 @@ def main() -> None:
         line = json.loads(text)
         if "guard" in line:
             start_guard(line["id"], line["guard"])
+        elif "moveClock" in line:
+            _clocks[line["moveClock"]["url"]].move(line["moveClock"]["ms"])
+            write({"id": line["id"]})
         elif client is None:
             raise ValueError("KEYREEVE_URL and KEYREEVE_SERVICE_KEY are not set")
         elif line["id"] % 2 == 0:

@@ -11,12 +11,12 @@ import copy
 import os
 import re
 import threading
-import time
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Protocol
 
+from ._clock import Clock
 from ._connection import Answer, Connection, Unanswered
 from ._question import Question
 from ._result import UNAVAILABLE, VerificationResult, read_results
@@ -62,8 +62,9 @@ class _Batch:
 
 
 class BatchSender:
-    def __init__(self, connect: Callable[[], Connection]) -> None:
+    def __init__(self, connect: Callable[[], Connection], clock: Clock) -> None:
         self._connect = connect
+        self._clock = clock
         self._start_empty()
         _senders.add(self)
 
@@ -142,7 +143,7 @@ class BatchSender:
             closes = self._closes
             self._idle_threads += 1
             while not self._unsent:
-                if not self._work.wait(IDLE_SECONDS) or (closes != self._closes and not self._unsent):
+                if not self._clock.wait(self._work, IDLE_SECONDS) or (closes != self._closes and not self._unsent):
                     break
             self._idle_threads -= 1
             if not self._unsent:
@@ -179,14 +180,14 @@ class BatchSender:
 
     def _deliver(self, batch: _Batch) -> None:
         """Gives each caller of a batch its result or an error. Never raises."""
-        deadline = time.monotonic() + DEADLINE_SECONDS
+        deadline = self._clock.now() + DEADLINE_SECONDS
         try:
             asked, answer = self._send(batch, deadline)
             if answer.status != _OK:
                 raise ValueError(f"the service answered {answer.status}{_code_of(answer)}")
             results = read_results(answer.text, len(asked))
         except Exception as error:
-            self._finish(batch, [(entry, _unavailable(error, deadline)) for entry in batch.entries], is_last=True)
+            self._finish(batch, [(entry, self._unavailable(error, deadline)) for entry in batch.entries], is_last=True)
         else:
             self._finish(batch, list(zip(asked, map(_outcome, results))), is_last=True)
 
@@ -196,12 +197,12 @@ class BatchSender:
         try:
             return entries, batch.connection.send(_body_of(entries), deadline, is_repeated=False)
         except Unanswered as error:
-            if time.monotonic() >= deadline:
+            if self._clock.now() >= deadline:
                 raise
             with self._lock:
                 repeated = [entry for entry in entries if entry.question.is_free and entry.waiters]
             spent = [entry for entry in entries if entry not in repeated]
-            self._finish(batch, [(entry, _unavailable(error, deadline)) for entry in spent])
+            self._finish(batch, [(entry, self._unavailable(error, deadline)) for entry in spent])
             if not repeated:
                 raise
             return repeated, batch.connection.send(_body_of(repeated), deadline, is_repeated=True)
@@ -222,6 +223,15 @@ class BatchSender:
             for index, waiter in enumerate(waiters):
                 # Metadata is mutable: callers with equal questions must not share it.
                 waiter.deliver(outcome if index == 0 else copy.deepcopy(outcome))
+
+    def _unavailable(self, cause: Exception, deadline: float) -> KeyreeveUnavailable:
+        """After the deadline of the batch, each of its callers has waited for as long: all get the error of a late result."""
+        if self._clock.now() >= deadline:
+            error = late()
+        else:
+            error = KeyreeveUnavailable(str(cause) or type(cause).__name__)
+        error.__cause__ = cause
+        return error
 
     def start_empty_after_fork(self) -> None:
         """The threads exist only in the parent process, and the connections belong to it."""
@@ -255,16 +265,6 @@ def _outcome(result: VerificationResult) -> VerificationResult | KeyreeveUnavail
 
 def late() -> KeyreeveUnavailable:
     return KeyreeveUnavailable(f"no result within {DEADLINE_SECONDS:g} s")
-
-
-def _unavailable(cause: Exception, deadline: float) -> KeyreeveUnavailable:
-    """After the deadline of the batch, each of its callers has waited for as long: all get the error of a late result."""
-    if time.monotonic() >= deadline:
-        error = late()
-    else:
-        error = KeyreeveUnavailable(str(cause) or type(cause).__name__)
-    error.__cause__ = cause
-    return error
 
 
 def _code_of(answer: Answer) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from . import _batch_sender
 from ._batch_sender import BatchSender
+from ._clock import Clock
 from ._connection import Connection
 from ._question import Conditions, can_be_credential, conditions_of, question_of
 from ._result import RefusedCredential, VerificationResult
@@ -37,6 +38,7 @@ class Keyreeve:
         *,
         allow_plain_http: bool = False,
         ssl_context: ssl.SSLContext | None = None,
+        _clock: Clock | None = None,
     ) -> None:
         if not _SERVICE_KEY.fullmatch(service_key):
             raise ValueError("service_key: expected an API key")
@@ -45,7 +47,8 @@ class Keyreeve:
         context = (ssl_context or ssl.create_default_context()) if destination.is_tls else None
         headers = {"Authorization": f"Bearer {service_key}", "Content-Type": "application/json"}
         self._url = url
-        self._sender = BatchSender(lambda: Connection(destination, headers, context))
+        clock = self._clock = _clock or Clock()
+        self._sender = BatchSender(lambda: Connection(destination, headers, context, clock), clock)
 
     def __repr__(self) -> str:
         return f"Keyreeve(url={self._url!r})"
@@ -87,10 +90,11 @@ class Keyreeve:
         question = question_of(credential if can_be_credential(credential) else "-", conditions, address)
         if not can_be_credential(credential):
             return RefusedCredential("malformed")
+        until = self._clock.now() + _batch_sender.DEADLINE_SECONDS
         waiter = _ThreadWaiter()
         leave = self._sender.ask(question, waiter)
         try:
-            outcome = waiter.wait(_batch_sender.DEADLINE_SECONDS)
+            outcome = waiter.wait(self._clock, until)
         finally:
             leave()
         return _result_of(outcome)
@@ -101,10 +105,11 @@ class Keyreeve:
         question = question_of(credential if can_be_credential(credential) else "-", conditions, address)
         if not can_be_credential(credential):
             return RefusedCredential("malformed")
+        until = self._clock.now() + _batch_sender.DEADLINE_SECONDS
         waiter = _TaskWaiter()
         leave = self._sender.ask(question, waiter)
         try:
-            outcome = await waiter.wait(_batch_sender.DEADLINE_SECONDS)
+            outcome = await waiter.wait(self._clock, until)
         finally:
             leave()
         return _result_of(outcome)
@@ -124,8 +129,8 @@ class _ThreadWaiter:
         self._outcome = outcome
         self._delivered.release()
 
-    def wait(self, seconds: float) -> VerificationResult | KeyreeveUnavailable:
-        self._delivered.acquire(timeout=seconds)
+    def wait(self, clock: Clock, until: float) -> VerificationResult | KeyreeveUnavailable:
+        clock.acquire(self._delivered, until)
         return self._outcome
 
 
@@ -145,12 +150,12 @@ class _TaskWaiter:
         if not self._future.done():
             self._future.set_result(outcome)
 
-    async def wait(self, seconds: float) -> VerificationResult | KeyreeveUnavailable:
-        timer = self._loop.call_later(seconds, lambda: self._settle(_batch_sender.late()))
+    async def wait(self, clock: Clock, until: float) -> VerificationResult | KeyreeveUnavailable:
+        cancel = clock.call_at(self._loop, until, lambda: self._settle(_batch_sender.late()))
         try:
             return await self._future
         finally:
-            timer.cancel()
+            cancel()
 
 
 def _result_of(outcome: VerificationResult | KeyreeveUnavailable) -> VerificationResult:

@@ -7,17 +7,15 @@ import http.client
 import select
 import socket
 import ssl
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from ._clock import Clock
 from ._service_url import Destination
 
 # 256 results with the longest metadata, scopes and nicknames have less than half of it.
 ANSWER_BYTES_MAX = 4_194_304
 _READ_BYTES = 65_536
-# A timeout of 0 would make the socket non-blocking.
-_TIMEOUT_SECONDS_MIN = 0.001
 
 
 class Unanswered(Exception):
@@ -44,14 +42,17 @@ class _Response(http.client.HTTPResponse):
 
 
 class Connection:
-    def __init__(self, destination: Destination, headers: Mapping[str, str], context: ssl.SSLContext | None) -> None:
+    def __init__(
+        self, destination: Destination, headers: Mapping[str, str], context: ssl.SSLContext | None, clock: Clock
+    ) -> None:
+        self._clock = clock
         self._destination = destination
         self._headers = headers
         self._context = context
         self._http: http.client.HTTPConnection | None = None
 
     def send(self, body: bytes, deadline: float, is_repeated: bool) -> Answer:
-        """Sends a batch. `deadline` is a time of time.monotonic(). A repeated batch gets a new connection.
+        """Sends a batch. `deadline` is a time of the clock. A repeated batch gets a new connection.
 
         Raises Unanswered, OSError, HTTPException or ValueError. A redirect is an answer like every other status.
         """
@@ -66,14 +67,14 @@ class Connection:
         if is_repeated or (self._http is not None and _has_ended(self._http)):
             self.close()
         if self._http is None:
-            self._http = self._new(_remaining(deadline))
+            self._http = self._new(self._clock.socket_timeout(deadline))
             try:
                 self._http.connect()
             except OSError as error:
                 raise Unanswered(str(error)) from error
         return self._http
 
-    def _new(self, timeout: float) -> http.client.HTTPConnection:
+    def _new(self, timeout: float | None) -> http.client.HTTPConnection:
         host, port = self._destination.host, self._destination.port
         connection: http.client.HTTPConnection
         if self._destination.is_tls:
@@ -84,16 +85,30 @@ class Connection:
         return connection
 
     def _exchange(self, connection: http.client.HTTPConnection, body: bytes, deadline: float) -> Answer:
-        connection.sock.settimeout(_remaining(deadline))
+        connection.sock.settimeout(self._clock.socket_timeout(deadline))
         # If sending fails, the service may have answered before it read the whole body.
         with contextlib.suppress(OSError):
             connection.request("POST", self._destination.path, body, dict(self._headers))
-        connection.sock.settimeout(_remaining(deadline))
+        connection.sock.settimeout(self._clock.socket_timeout(deadline))
         with connection.getresponse() as response:
-            text = _read(response, deadline)
+            text = self._read(response, deadline)
             if response.will_close:
                 self.close()
             return Answer(response.status, text)
+
+    def _read(self, response: http.client.HTTPResponse, deadline: float) -> bytes:
+        parts: list[bytes] = []
+        size = 0
+        while part := response.read1(_READ_BYTES):
+            parts.append(part)
+            size += len(part)
+            if size > ANSWER_BYTES_MAX:
+                raise ValueError("the response is too long")
+            if self._clock.now() > deadline:
+                raise TimeoutError("the response is not complete")
+        if response.length:
+            raise ValueError("the response ended early")
+        return b"".join(parts)
 
     def abort(self) -> None:
         """Ends a request that another thread is sending. That thread gets an error."""
@@ -107,25 +122,6 @@ class Connection:
         if self._http is not None:
             self._http.close()
             self._http = None
-
-
-def _remaining(deadline: float) -> float:
-    return max(_TIMEOUT_SECONDS_MIN, deadline - time.monotonic())
-
-
-def _read(response: http.client.HTTPResponse, deadline: float) -> bytes:
-    parts: list[bytes] = []
-    size = 0
-    while part := response.read1(_READ_BYTES):
-        parts.append(part)
-        size += len(part)
-        if size > ANSWER_BYTES_MAX:
-            raise ValueError("the response is too long")
-        if time.monotonic() > deadline:
-            raise TimeoutError("the response is not complete")
-    if response.length:
-        raise ValueError("the response ended early")
-    return b"".join(parts)
 
 
 def _has_ended(connection: http.client.HTTPConnection) -> bool:
