@@ -19,8 +19,8 @@ class ManualClock(Clock):
     def __init__(self) -> None:
         self._now_ms = 0
         self._numbers = itertools.count()
-        # The waits that have not ended: their time, and what wakes them.
-        self._waits: dict[int, tuple[float, Callable[[], None]]] = {}
+        # The waits that have not ended: their time, what wakes them, and whether a caller waits.
+        self._waits: dict[int, tuple[float, Callable[[], None], bool]] = {}
         # What operations of sockets were bounded by.
         self.socket_limits: list[float] = []
 
@@ -29,19 +29,23 @@ class ManualClock(Clock):
 
     def move(self, ms: int) -> None:
         self._now_ms += ms
-        for number, (until, wake) in list(self._waits.items()):
+        for number, (until, wake, _) in list(self._waits.items()):
             if until <= self.now():
                 self._drop(number)
                 wake()
 
-    def ends(self) -> list[float]:
-        """When the waits end."""
-        return sorted(until for until, _ in list(self._waits.values()))
+    def deadlines(self) -> list[float]:
+        """Of the callers that wait."""
+        return sorted(until for until, _, is_caller in list(self._waits.values()) if is_caller)
+
+    def idle_ends(self) -> list[float]:
+        """When the threads without questions end."""
+        return sorted(until for until, _, is_caller in list(self._waits.values()) if not is_caller)
 
     @contextlib.contextmanager
-    def _waiting(self, until: float, wake: Callable[[], None]) -> Iterator[None]:
+    def _waiting(self, until: float, wake: Callable[[], None], is_caller: bool) -> Iterator[None]:
         number = next(self._numbers)
-        self._waits[number] = (until, wake)
+        self._waits[number] = (until, wake, is_caller)
         try:
             yield
         finally:
@@ -51,7 +55,7 @@ class ManualClock(Clock):
         self._waits.pop(number, None)
 
     def acquire(self, lock: threading.Lock, until: float) -> None:
-        with self._waiting(until, lambda: None):
+        with self._waiting(until, lambda: None, is_caller=True):
             while not lock.acquire(timeout=_POLL_SECONDS):
                 if self.now() >= until:
                     return
@@ -64,7 +68,7 @@ class ManualClock(Clock):
             with contextlib.suppress(RuntimeError):
                 loop.call_soon_threadsafe(callback)
 
-        self._waits[number] = (until, wake)
+        self._waits[number] = (until, wake, True)
         if self.now() >= until:
             wake()
         return lambda: self._drop(number)
@@ -76,7 +80,7 @@ class ManualClock(Clock):
             with condition:
                 condition.notify_all()
 
-        with self._waiting(until, wake):
+        with self._waiting(until, wake, is_caller=False):
             # A move meanwhile waits for the lock of the condition.
             condition.wait()
         return self.now() < until

@@ -2,6 +2,7 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { programMsMax } from '../../server/test-kit/time-limits.ts';
 import { pythonOf } from '../../../scripts/python-environment.ts';
 
 export const packageFolder = fileURLToPath(new URL('..', import.meta.url));
@@ -24,11 +25,15 @@ export interface Ended {
   readonly output: string;
 }
 
-/** Runs a command of Python in the folder of the package, at most 10 minutes. */
+/** Runs a command of Python in the folder of the package. */
 export const runPython = (args: readonly string[], environment: Readonly<Record<string, string>>): Promise<Ended> =>
   new Promise((resolve) => {
-    const options = { cwd: packageFolder, env: { ...process.env, ...environment }, timeout: 600_000 };
+    const options = { cwd: packageFolder, env: { ...process.env, ...environment }, timeout: programMsMax };
     const child = execFile(python, args, options, (_, stdout, stderr) =>
       resolve({ status: child.exitCode, output: stdout + stderr }),
     );
   });
+
+/** Runs the tests of the rules whose names contain a pattern. @param source of a broken build */
+export const runRules = (pattern: string, source?: string): Promise<Ended> =>
+  runPython(['-m', 'unittest', 'discover', '-s', 'test', '-k', pattern], pythonEnvironment(source));

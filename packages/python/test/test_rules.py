@@ -32,6 +32,10 @@ def never(_: Request) -> None:
     """The test answers the requests itself, or not at all."""
 
 
+def send_a_part(request: Request) -> None:
+    request.send(b"HTTP/1.1 200 OK\r\n")
+
+
 def account(result: VerificationResult) -> str:
     assert isinstance(result, AcceptedCredential), result
     return result.account_id
@@ -212,8 +216,15 @@ class Rules(unittest.TestCase):
             self.assertEqual(account(client.verify("two")), "two")
             self.assertEqual([request.number for request in service.requests], [1, 2])
 
-    def test_rule_5_a_verification_takes_3_s_at_most(self) -> None:
+    def test_rule_5_a_verification_without_a_response_takes_3_s_at_most(self) -> None:
+        self.check_deadline(never)
+
+    def test_rule_5_a_verification_with_a_slow_response_takes_3_s_at_most(self) -> None:
+        self.check_deadline(send_a_part)
+
+    def check_deadline(self, answer: Callable[[Request], None]) -> None:
         is_free = threading.Event()
+        self.addCleanup(is_free.set)
 
         async def verify_in_a_busy_loop(client: Keyreeve) -> None:
             verification = asyncio.create_task(client.verify_async("busy"))
@@ -222,43 +233,38 @@ class Rules(unittest.TestCase):
             is_free.wait()
             await verification
 
-        def send_a_part(request: Request) -> None:
-            request.send(b"HTTP/1.1 200 OK\r\n")
-
-        for answer in (never, send_a_part):
-            is_free.clear()
-            with self.subTest(answer.__name__), Service(answer) as service:
-                client = self.client(service)
-                asked = self.clock.now()
-                busy = self.pool.submit(lambda: asyncio.run(verify_in_a_busy_loop(client)))
-                service.wait_for(1)
-                late = [
-                    self.pool.submit(client.verify, "thread"),
-                    self.pool.submit(lambda: asyncio.run(client.verify_async("task"))),
-                ]
-                service.wait_for(2)
-                until(lambda: len(self.clock.ends()) == 3)
-                self.assertEqual(self.clock.ends(), [asked + 3] * 3)
-                for _ in range(2):
-                    self.clock.move(1_000)
-                    if answer is send_a_part:
-                        for request in service.requests:
-                            request.send(b"X: y\r\n")
-                self.clock.move(999)
-                self.assertEqual(self.clock.ends(), [asked + 3] * 3)
-                self.clock.move(1)
-                for each in late:
-                    with self.assertRaisesRegex(KeyreeveUnavailable, LATE):
-                        each.result()
-                # Its timer is due, and its batch fails before the loop calls the timer.
-                for request in service.requests:
-                    with contextlib.suppress(OSError):
-                        request.end()
-                # The threads do not wait for the rest of a response.
-                until(lambda: is_idle(client))
-                is_free.set()
+        with Service(answer) as service:
+            client = self.client(service)
+            asked = self.clock.now()
+            busy = self.pool.submit(lambda: asyncio.run(verify_in_a_busy_loop(client)))
+            service.wait_for(1)
+            late = [
+                self.pool.submit(client.verify, "thread"),
+                self.pool.submit(lambda: asyncio.run(client.verify_async("task"))),
+            ]
+            service.wait_for(2)
+            until(lambda: len(self.clock.deadlines()) == 3)
+            self.assertEqual(self.clock.deadlines(), [asked + 3] * 3)
+            for _ in range(2):
+                self.clock.move(1_000)
+                if answer is send_a_part:
+                    for request in service.requests:
+                        request.send(b"X: y\r\n")
+            self.clock.move(999)
+            self.assertEqual(self.clock.deadlines(), [asked + 3] * 3)
+            self.clock.move(1)
+            for each in late:
                 with self.assertRaisesRegex(KeyreeveUnavailable, LATE):
-                    busy.result()
+                    each.result()
+            # Its timer is due, and its batch fails before the loop calls the timer.
+            for request in service.requests:
+                with contextlib.suppress(OSError):
+                    request.end()
+            # The threads do not wait for the rest of a response.
+            until(lambda: is_idle(client))
+            is_free.set()
+            with self.assertRaisesRegex(KeyreeveUnavailable, LATE):
+                busy.result()
 
     def test_rule_5_the_deadline_bounds_each_operation_of_a_socket(self) -> None:
         with Service() as service:
@@ -273,7 +279,8 @@ class Rules(unittest.TestCase):
             client = self.client(service)
             self.fill(client, service)
             unsent = self.start(client, ["unsent"])
-            until(lambda: self.clock.ends() == [3.0] * 3)
+            until(lambda: len(self.clock.deadlines()) == 3)
+            self.assertEqual(self.clock.deadlines(), [3.0] * 3)
             self.clock.move(3_000)
             with self.assertRaisesRegex(KeyreeveUnavailable, LATE):
                 unsent[0].result()
@@ -433,9 +440,9 @@ class Rules(unittest.TestCase):
         with Service() as service:
             client = self.client(service)
             client.verify("key")
-            until(lambda: self.clock.ends() == [30.0])
+            until(lambda: self.clock.idle_ends() == [30.0])
             self.clock.move(29_999)
-            self.assertEqual([client._sender._threads, self.clock.ends()], [1, [30.0]])
+            self.assertEqual([client._sender._threads, self.clock.idle_ends()], [1, [30.0]])
             self.clock.move(1)
             until(lambda: client._sender._threads == 0)
             self.assertEqual(service.requests[0].connection.recv(1), b"")

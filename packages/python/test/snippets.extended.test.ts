@@ -64,7 +64,10 @@ test('the README shows a file for each guard', () => {
 
 test('the first example prints what the README shows', { skip }, async () => {
   await using service = await startRealService();
-  const { output } = await runPython(['-c', files.get('verify.py') ?? ''], settings(service));
+  const run = () => runPython(['-c', files.get('verify.py') ?? ''], settings(service));
+  let { output } = await run();
+  // Keyreeve has not answered within the deadline of the library.
+  while (output.includes('no result within')) ({ output } = await run());
   const [, shown] = / {2}# (.*)$/m.exec(files.get('verify.py') ?? '') ?? [];
   assert.equal(output.trim(), shown);
 });

@@ -1,0 +1,40 @@
+/** The wheel of the Python library that is published, and broken builds, which the tests of the rules detect. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { suite, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { buildWheel } from '../../../scripts/package-python.ts';
+import { newTempFolder } from '../../server/test-kit/temp-folder.ts';
+import { makeMutant, pythonMutants } from './mutants.ts';
+import { runPython, runRules, skip } from './python.ts';
+
+test('the wheel has the library with its types, and needs no other package', { skip }, async () => {
+  using folder = newTempFolder();
+  const wheel = buildWheel(fileURLToPath(new URL('../../..', import.meta.url)), join(folder.path, 'built'));
+  const args = ['-m', 'pip', 'install', '--no-index', '--no-deps', '--disable-pip-version-check'];
+  const target = join(folder.path, 'installed');
+  const { status, output } = await runPython([...args, '--target', target, wheel], {});
+  assert.equal(status, 0, output);
+  const metadata = readFileSync(join(target, 'keyreeve-0.1.0.dist-info/METADATA'), 'utf8');
+  assert.doesNotMatch(metadata, /^Requires-Dist/m);
+  assert.equal(readFileSync(join(target, 'keyreeve/py.typed'), 'utf8'), '');
+  // Without the packages of the virtual environment.
+  const code = 'import keyreeve, keyreeve.asgi, keyreeve.wsgi; print(keyreeve.__file__)';
+  const imported = await runPython(['-S', '-c', code], { PYTHONPATH: target });
+  assert.equal(imported.output.trim(), join(target, 'keyreeve/__init__.py'));
+});
+
+suite('the tests detect broken builds of the Python library', () => {
+  for (const mutant of pythonMutants) {
+    test(mutant.name, { skip }, async () => {
+      using folder = newTempFolder();
+      const { status, output } = await runRules(
+        mutant.test.replaceAll('rule', 'test_rule'),
+        makeMutant(mutant, folder.path),
+      );
+      assert.notEqual(status, 0, output);
+      assert.match(output, /^FAILED \(failures=/m, 'the build works, and the tests run to their end');
+    });
+  }
+});
