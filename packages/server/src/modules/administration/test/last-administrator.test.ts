@@ -5,6 +5,7 @@ import { Mailbox } from '../../../../test-kit/mailbox.ts';
 import { newApp, operator, type Answered, type SignedIn, type TestApp } from '../../../../test-kit/new-app.ts';
 import { administer, problemCode, newAdministrator } from '../../../../test-kit/administrators.ts';
 import { test, testOnBoth } from '../../../../test-kit/app-on-each-database.ts';
+import { whenAvailable } from '../../../../test-kit/when-available.ts';
 
 const rivalsMax = 16;
 const unverify = sql('test_unverify', `update accounts set unverified_since = 1 where id = $1`);
@@ -15,13 +16,6 @@ const removals: Readonly<Record<string, Removal>> = {
   demoted: (app, by, id) => administer(app, by, 'PUT', `accounts/${id}/role`, { role: 'user' }),
   deleted: (app, by, id) => administer(app, by, 'DELETE', `accounts/${id}`),
 };
-
-/** Repeats a request while the server answers 503, because the database is busy. */
-async function withRetries(send: () => Promise<Answered>): Promise<Answered> {
-  let answer = await send();
-  for (let attempt = 0; answer.status === 503 && attempt < 20; attempt++) answer = await send();
-  return answer;
-}
 
 /** Counts the administrators that are not disabled. */
 async function countEnabled(app: TestApp): Promise<number> {
@@ -50,7 +44,7 @@ for (const [what, remove] of Object.entries(removals)) {
     await using app = await newApp();
     const all = await administrators(app, rivalsMax);
     const answers = await Promise.all(
-      all.map((by, index) => withRetries(() => remove(app, by, all[(index + 1) % all.length]?.account.id ?? ''))),
+      all.map((by, index) => whenAvailable(() => remove(app, by, all[(index + 1) % all.length]?.account.id ?? ''))),
     );
     // An administrator removed before its own request gets 401, or 403 if the request had already arrived.
     for (const answer of answers) assert.ok([200, 401, 403, 409].includes(answer.status), answer.text);
@@ -61,7 +55,7 @@ for (const [what, remove] of Object.entries(removals)) {
   testOnBoth(`one administrator remains if each is concurrently ${what} by themselves`, async () => {
     await using app = await newApp();
     const all = await administrators(app, rivalsMax);
-    const answers = await Promise.all(all.map((by) => withRetries(() => remove(app, by, by.account.id))));
+    const answers = await Promise.all(all.map((by) => whenAvailable(() => remove(app, by, by.account.id))));
     const statuses = answers.map(({ status }) => status).toSorted((a, b) => a - b);
     assert.deepEqual(statuses, [...Array.from({ length: rivalsMax - 1 }, () => 200), 409]);
     assert.equal(await countEnabled(app), 1);
@@ -98,7 +92,7 @@ testOnBoth('one administrator remains if all concurrently mark their own account
   await using app = await newApp({ environment: mailbox.environment });
   const all = await administrators(app, rivalsMax);
   const answers = await Promise.all(
-    all.map((by) => withRetries(() => administer(app, by, 'POST', `accounts/${by.account.id}/compromised`))),
+    all.map((by) => whenAvailable(() => administer(app, by, 'POST', `accounts/${by.account.id}/compromised`))),
   );
   const statuses = answers.map(({ status }) => status).toSorted((a, b) => a - b);
   assert.deepEqual(statuses, [...Array.from({ length: rivalsMax - 1 }, () => 200), 409]);

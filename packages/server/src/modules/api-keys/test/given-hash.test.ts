@@ -8,6 +8,7 @@ import { assertRejected } from '../../../../test-kit/key-client.ts';
 import { bearer, newApp, operator, type Answered, type TestApp } from '../../../../test-kit/new-app.ts';
 import { addServiceAccount } from '../../../../test-kit/rows.ts';
 import { newBackend, type Backend } from '../../../../test-kit/service-accounts.ts';
+import { whenAvailable } from '../../../../test-kit/when-available.ts';
 
 const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');
 const verify = (app: TestApp, key: string): Promise<Answered> =>
@@ -106,7 +107,13 @@ testOnBoth('of concurrent creations with one hash, exactly one succeeds', async 
   const paths = [backend.path, `/auth/service-accounts/${await addServiceAccount(app.db, [backend.accountId])}`];
   const answers = await Promise.all(
     Array.from({ length: 16 }, (_, rival) =>
-      create(app, { ...backend, path: paths[rival % 2] ?? '' }, { nickname: `key ${rival}`, sha256: hashOf('sk_one') }),
+      whenAvailable(() =>
+        create(
+          app,
+          { ...backend, path: paths[rival % 2] ?? '' },
+          { nickname: `key ${rival}`, sha256: hashOf('sk_one') },
+        ),
+      ),
     ),
   );
   const codes = answers.map(({ status, json }) => (status === 201 ? 'created' : (json as { code: string }).code));

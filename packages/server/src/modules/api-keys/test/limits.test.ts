@@ -4,6 +4,7 @@ import type { CreatedKey } from '@keyreeve/contract';
 import { bearer, newApp, type Answered } from '../../../../test-kit/new-app.ts';
 import { assertProblem, fromFetch } from '../../../../test-kit/assert-problem.ts';
 import { test, testOnBoth } from '../../../../test-kit/app-on-each-database.ts';
+import { whenAvailable } from '../../../../test-kit/when-available.ts';
 
 const rivals = 50;
 /** Each waits for the commits of the others. With more, the wait for a connection times out on a slow machine. */
@@ -18,7 +19,10 @@ async function inParallel(
   const answers: Answered[] = [];
   let next = 0;
   const callNext = async (): Promise<void> => {
-    while (next < count) answers.push(await call(next++));
+    while (next < count) {
+      const index = next++;
+      answers.push(await whenAvailable(() => call(index)));
+    }
   };
   await Promise.all(Array.from({ length: width }, callNext));
   return answers;

@@ -17,6 +17,7 @@ import {
   tryPasskey,
 } from '../../../../test-kit/passkeys.ts';
 import { SoftwarePasskey } from '../../../../test-kit/software-passkey.ts';
+import { whenAvailable } from '../../../../test-kit/when-available.ts';
 
 const rivals = 16;
 
@@ -154,7 +155,9 @@ testOnBoth('of many concurrent sign-ins with one response, one succeeds', async 
   await using app = await newApp();
   const { authenticator } = await addPasskey(app, await app.signIn());
   const response = authenticator.get(await signInOptions(app));
-  const answers = await Promise.all(Array.from({ length: rivals }, () => sendPasskey(app, response)));
+  const answers = await Promise.all(
+    Array.from({ length: rivals }, () => whenAvailable(() => sendPasskey(app, response))),
+  );
   const counts = Map.groupBy(answers, ({ status }) => status);
   assert.equal(counts.get(200)?.length, 1, answers.map(({ text }) => text).join('\n'));
   assert.equal((await listAuditEvents(app.db)).filter(({ action }) => action === 'session.created').length, 2);

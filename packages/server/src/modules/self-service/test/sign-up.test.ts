@@ -6,6 +6,7 @@ import { codeIn } from '../../../../test-kit/mailbox.ts';
 import { goodPassword, newApp } from '../../../../test-kit/new-app.ts';
 import { assertRejected, newAccountClient, otherPassword } from '../../../../test-kit/account-client.ts';
 import { test, testOnBoth } from '../../../../test-kit/app-on-each-database.ts';
+import { whenAvailable } from '../../../../test-kit/when-available.ts';
 
 const email = 'ada@example.com';
 
@@ -126,7 +127,7 @@ testOnBoth('one of sixteen concurrent uses of a verification code succeeds', asy
   await using client = await newAccountClient({ KEYREEVE_THROTTLE: 'off' }, false);
   await client.signUp(email);
   const code = await client.verificationCode(email);
-  const answers = await Promise.all(Array.from({ length: 16 }, () => client.verifyEmail(code)));
+  const answers = await Promise.all(Array.from({ length: 16 }, () => whenAvailable(() => client.verifyEmail(code))));
   assert.equal(answers.filter(({ status }) => status === 200).length, 1);
   for (const answer of answers.filter(({ status }) => status !== 200)) assertRejected(answer, 'code_invalid');
   const verified = (await listAuditEvents(client.app.db)).filter(({ action }) => action === 'account.verified');
@@ -138,7 +139,9 @@ testOnBoth(
   async () => {
     await using client = await newAccountClient({ KEYREEVE_THROTTLE: 'off' }, false);
     const passwords = Array.from({ length: 16 }, (_, n) => `${goodPassword} number ${n}`);
-    await Promise.all(passwords.map((password) => client.signUp(email, password)));
+    await Promise.all(
+      passwords.map((password) => whenAvailable(() => client.post('/auth/accounts', { email, password }))),
+    );
     await client.untilOutboxEmpty();
     const codes = await Promise.all(passwords.map(() => client.verificationCode(email)));
     assert.equal(new Set(codes).size, 16);
@@ -147,7 +150,8 @@ testOnBoth(
     // The order of the mails is undefined: try each code with every password, all codes concurrently.
     const isVerified = await Promise.all(
       codes.map(async (code) => {
-        for (const password of passwords) if ((await client.verifyEmail(code, password)).status === 200) return true;
+        for (const password of passwords)
+          if ((await whenAvailable(() => client.verifyEmail(code, password))).status === 200) return true;
         return false;
       }),
     );

@@ -18,6 +18,7 @@ import {
 } from '../../../../test-kit/account-client.ts';
 import { test, testOnBoth } from '../../../../test-kit/app-on-each-database.ts';
 import { codeAt } from '../../../../test-kit/authenticator.ts';
+import { whenAvailable } from '../../../../test-kit/when-available.ts';
 
 const owner = 'owner@example.com';
 const thief = 'thief@example.com';
@@ -117,10 +118,10 @@ test('an undo link works once, for seven days; codes for other purposes do not w
 testOnBoth('one of sixteen concurrent uses of an undo link succeeds', async () => {
   await using client = await newAccountClient({ KEYREEVE_THROTTLE: 'off' });
   const { id, code } = await steal(client);
-  const answers = await Promise.all(Array.from({ length: 16 }, () => undo(client, code)));
+  const answers = await Promise.all(Array.from({ length: 16 }, () => whenAvailable(() => undo(client, code))));
   assert.equal(answers.filter(({ status }) => status === 200).length, 1);
   // A code can be tried ten times per hour.
-  for (const { status, text } of answers) assert.ok([200, 400, 429, 503].includes(status), text);
+  for (const { status, text } of answers) assert.ok([200, 400, 429].includes(status), text);
   assertRejected(await undo(client, code), 'code_invalid');
   const undone = (await listAuditEvents(client.app.db)).filter(
     ({ action }) => action === 'account.email_change_undone',

@@ -17,6 +17,7 @@ import {
 } from '../../../../test-kit/account-client.ts';
 import { test, testOnBoth } from '../../../../test-kit/app-on-each-database.ts';
 import { until } from '../../../../test-kit/until.ts';
+import { whenAvailable } from '../../../../test-kit/when-available.ts';
 
 const email = 'ada@example.com';
 const rivals = 16;
@@ -84,10 +85,11 @@ testOnBoth('one of sixteen concurrent invitations replaces an unverified sign-up
   await using client = await newAccountClient();
   const administrator = await newAdministrator(client.app);
   await squat(client);
-  const answers = await Promise.all(Array.from({ length: rivals }, () => invite(client, administrator, { email })));
+  const answers = await Promise.all(
+    Array.from({ length: rivals }, () => whenAvailable(() => invite(client, administrator, { email }))),
+  );
   assert.equal(answers.filter(({ status }) => status === 201).length, 1);
-  // The server answers 503 if a busy database reaches its time limit.
-  for (const { status, text } of answers) assert.ok([201, 409, 503].includes(status), text);
+  for (const { status, text } of answers) assert.ok([201, 409].includes(status), text);
 });
 
 test('a verified account cannot be replaced', async () => {

@@ -13,6 +13,7 @@ import {
   type KeyPair,
 } from '../../../../test-kit/public-key-client.ts';
 import { rivalsMin } from '../../../../test-kit/store-on-each-database.ts';
+import { whenAvailable } from '../../../../test-kit/when-available.ts';
 
 async function fixture() {
   const app = await newApp();
@@ -22,7 +23,7 @@ async function fixture() {
   const path = `/auth/api-keys/${keyId}`;
   const headers = bearer(accessToken);
   const rotate = ({ publicKey }: KeyPair, more: object): Promise<Answered> =>
-    app.call('POST', `${path}/rotate`, { headers, json: { publicKey, ...more } });
+    whenAvailable(() => app.call('POST', `${path}/rotate`, { headers, json: { publicKey, ...more } }));
   const details = async (): Promise<KeyDetails> => (await app.call('GET', path, { headers })).json as KeyDetails;
   const exchangedBy = async (pair: KeyPair): Promise<number> =>
     (await exchange(app, newAssertion(app, pair, keyId))).status;

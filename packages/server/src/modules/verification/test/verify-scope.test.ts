@@ -14,6 +14,7 @@ import { newPlace } from '../../../../test-kit/new-db.ts';
 import { administer, newAdministrator } from '../../../../test-kit/administrators.ts';
 import { assertProblem, fromFetch } from '../../../../test-kit/assert-problem.ts';
 import { test, testOnBoth } from '../../../../test-kit/app-on-each-database.ts';
+import { whenAvailable } from '../../../../test-kit/when-available.ts';
 
 /** Requests per route and instance after the loss of the role. */
 const lateMin = 5;
@@ -164,7 +165,7 @@ testOnBoth('concurrent creations and the loss of the role leave no key with the 
   const administrator = await newAdministrator(app);
   const { accounts, apiKeys } = app.service.services;
   const creations = Array.from({ length: 16 }, (_, rival) =>
-    create(app, administrator.accessToken, { nickname: `rival ${rival}`, scopes }),
+    whenAvailable(() => create(app, administrator.accessToken, { nickname: `rival ${rival}`, scopes })),
   );
   await Promise.all([...creations, accounts.setRole(operator, administrator.account.id, 'user')]);
   for (const answer of await Promise.all(creations))
