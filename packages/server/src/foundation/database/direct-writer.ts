@@ -1,6 +1,7 @@
 /**
- * A writer without a thread, for the supervisor of several workers. The supervisor serves no clients, so a commit may block
- * it. Without a writer thread, each exchange with a worker saves two messages between threads.
+ * A writer without a thread, for the supervisor of several workers and for commands. They serve no clients, so a commit may block
+ * them. Without a writer thread, each exchange with a worker saves two messages between threads, and a command the start of the
+ * thread, which takes longer than most commands.
  */
 import { monotonicMs } from '../clock.ts';
 import { busyTimeoutMs, isBusy, lockRetryMs, SqliteConnection } from './sqlite-connection.ts';
