@@ -12,13 +12,14 @@
  * as well, and two placeholders never mean the same. `<TIME>` is any time.
  * Two spaces or more stand for any such gap, because columns are as wide as ids are long. All else is literal.
  */
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { delimiter, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { newestSchema } from '../../foundation/database/migrate.ts';
 import { sendCommand } from '../../../test/e2e/command-client.ts';
 import { cleanEnvironment, databaseIn, keyreeveBin, Program, type Exit } from '../../../test/e2e/program.ts';
+import { parseLine, type KeyreeveRun } from './shell-line.ts';
 
 const commandClient = fileURLToPath(new URL('../../../test/e2e/command-client.ts', import.meta.url));
 
@@ -54,9 +55,6 @@ export function parseTranscript(text: string): Step[] {
       return { command: block.slice(0, end), expected: block.slice(end + 1).trimEnd() };
     });
 }
-
-/** A line that needs no shell: words of `keyreeve`, bare or in single quotes. */
-const plainCommand = /^keyreeve((?: (?:'[^']*'|[^\s'"`$|&;<>\\*?()~#]+))*)$/;
 
 /** A shell in which `keyreeve` has its data in `folder`. */
 export class Shell {
@@ -105,16 +103,49 @@ export class Shell {
   }
 
   async #execute(line: string): Promise<Exit> {
-    const [, words] = plainCommand.exec(line) ?? [];
-    if (this.#hostPath !== undefined && words !== undefined) {
-      const args = [...words.matchAll(/'([^']*)'|[^\s']+/g)].map(([word, quoted]) => quoted ?? word);
-      return sendCommand(this.#hostPath, { args, environment: this.#environment, folder: this.#folder });
+    const runs = this.#hostPath === undefined ? undefined : parseLine(line);
+    if (runs === undefined) return this.#inShell(line);
+    let result: Exit = { status: 0, stdout: '', stderr: '' };
+    for (const run of runs) {
+      const { status, stdout, stderr } = await this.#inHost(run);
+      result = { status, stdout: result.stdout + stdout, stderr: result.stderr + stderr };
     }
-    const child = spawn('sh', ['-c', line], {
-      cwd: this.#folder,
-      env: this.#environment,
-      stdio: ['ignore', 'pipe', 'pipe'],
+    return result;
+  }
+
+  async #inHost({ before, environment, args, redirections, after }: KeyreeveRun): Promise<Exit> {
+    const file = (operator: string): string | undefined => {
+      const [, path] = redirections.find(([each]) => each === operator) ?? [];
+      return path === undefined ? undefined : resolve(this.#folder, path);
+    };
+    const path = file('<');
+    // As bytes, because an input need not be UTF-8.
+    const input = before === undefined ? path && readFileSync(path) : this.#outputOf(before);
+    const result = await sendCommand(this.#hostPath ?? '', {
+      args,
+      environment: { ...this.#environment, ...environment },
+      folder: this.#folder,
+      input: input ? input.toString('base64') : '',
     });
+    let { stdout, stderr } = result;
+    if (file('2>&1') !== undefined) [stdout, stderr] = [stdout + stderr, ''];
+    const [output, errors] = [file('>'), file('2>')];
+    if (output !== undefined) [stdout] = ['', writeFileSync(output, stdout)];
+    if (errors !== undefined) [stderr] = ['', writeFileSync(errors, stderr)];
+    if (after === undefined) return { status: result.status, stdout, stderr };
+    const last = await this.#inShell(after, stdout);
+    return { ...last, stderr: stderr + last.stderr };
+  }
+
+  /** Of `printf` or `echo`. */
+  #outputOf(line: string): Buffer {
+    return execFileSync('sh', ['-c', line], { cwd: this.#folder, env: this.#environment });
+  }
+
+  #inShell(line: string, input = ''): Promise<Exit> {
+    const child = spawn('sh', ['-c', line], { cwd: this.#folder, env: this.#environment });
+    // A command such as `head` ends before it has read everything.
+    child.stdin.on('error', () => undefined).end(input);
     return new Program(child, this.#folder).exited();
   }
 
