@@ -2,16 +2,9 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { suite, test } from 'node:test';
+import { basic, goodPassword, newApp } from '../../../test-kit/new-app.ts';
 import { newTempFolder, type TempFolder } from '../../../test-kit/temp-folder.ts';
-import {
-  basic,
-  databaseIn,
-  environmentFor,
-  goodPassword,
-  keyreeveBin,
-  runProgram,
-  startProgram,
-} from '../../../test/e2e/program.ts';
+import { databaseIn, environmentFor, keyreeveBin, runProgram } from '../../../test/e2e/program.ts';
 import { noTerminal, Terminal } from '../../../test/e2e/terminal.ts';
 
 function type(args: string, folder: TempFolder): Terminal {
@@ -30,8 +23,11 @@ suite('the password prompt', { skip: noTerminal }, () => {
     // Only letters: the id of the account can contain the same digits.
     for (const word of goodPassword.match(/[a-z]+/g) ?? []) assert.ok(!stdout.includes(word), stdout);
 
-    await using program = await startProgram(folder.path);
-    const answer = await program.call('POST', '/auth/token', basic('you@example.com', goodPassword));
+    const url = `sqlite:${databaseIn(folder.path)}`;
+    const environment = { KEYREEVE_DATABASE_URL: url };
+    const place = { kind: 'sqlite', url, environment, [Symbol.asyncDispose]: () => Promise.resolve() } as const;
+    await using app = await newApp({ place });
+    const answer = await app.call('POST', '/auth/token', { headers: basic('you@example.com', goodPassword) });
     assert.equal(answer.status, 200);
   });
 
@@ -60,38 +56,27 @@ suite('the password prompt', { skip: noTerminal }, () => {
 });
 
 suite('the confirmation', { skip: noTerminal }, () => {
-  async function withAccount(): Promise<TempFolder> {
-    const folder = newTempFolder();
-    const args = ['account', 'create', 'you@example.com', '--generate'];
-    assert.equal((await runProgram(args, { folder: folder.path })).status, 0);
-    return folder;
-  }
-  const accounts = async (folder: TempFolder): Promise<unknown[]> =>
-    JSON.parse((await runProgram(['account', 'list', '--json'], { folder: folder.path })).stdout) as unknown[];
   const question = 'Account you@example.com will be deleted with 0 API keys. This cannot be undone. (yes or no) ';
+  const refusals = { no: 'no\r', 'an empty answer': '\r', 'Ctrl-C': '\u0003', 'Ctrl-D': '\u0004' };
 
-  for (const [name, answer] of Object.entries({
-    no: 'no\r',
-    'an empty answer': '\r',
-    'Ctrl-C': '\u0003',
-    'Ctrl-D': '\u0004',
-  })) {
-    test(`${name} deletes nothing`, async () => {
-      using folder = await withAccount();
+  test('only yes deletes the account: no, an empty answer, Ctrl-C and Ctrl-D delete nothing', async () => {
+    using folder = newTempFolder();
+    const options = { folder: folder.path };
+    const created = await runProgram(['account', 'create', 'you@example.com', '--generate'], options);
+    assert.equal(created.status, 0, created.stderr);
+    const accounts = async (): Promise<unknown[]> =>
+      JSON.parse((await runProgram(['account', 'list', '--json'], options)).stdout) as unknown[];
+    for (const [name, answer] of Object.entries(refusals)) {
       await using terminal = type('account delete you@example.com', folder);
       await terminal.answer(question, answer);
       const { status, stdout } = await terminal.exited();
-      assert.equal(status, 64, stdout);
-      assert.match(stdout, /^keyreeve: nothing was changed\r\n$/m);
-      assert.equal((await accounts(folder)).length, 1);
-    });
-  }
-
-  test('yes deletes the account', async () => {
-    using folder = await withAccount();
+      assert.equal(status, 64, `${name}: ${stdout}`);
+      assert.match(stdout, /^keyreeve: nothing was changed\r\n$/m, name);
+      assert.equal((await accounts()).length, 1, name);
+    }
     await using terminal = type('account delete you@example.com', folder);
     await terminal.answer(question, 'yes\r');
     assert.equal((await terminal.exited()).status, 0);
-    assert.deepEqual(await accounts(folder), []);
+    assert.deepEqual(await accounts(), []);
   });
 });
