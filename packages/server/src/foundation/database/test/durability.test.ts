@@ -1,6 +1,6 @@
 /** PostgreSQL settings that could lose an acknowledged deletion are reported or overridden. */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { after, test } from 'node:test';
 import { databaseUrl } from '../../../app/config-values.ts';
 import { openDatabase } from '../database.ts';
 import type { Db } from '../db.ts';
@@ -11,14 +11,29 @@ import { Secret } from '../../crypto/secret.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { withTransaction } from '../../../../test-kit/wrapped-db.ts';
 import { wire } from '../../../app/wiring.ts';
+import { PostgresDatabases } from '../../../../test-kit/postgres/databases.ts';
+import { sharedPostgres } from '../../../../test-kit/postgres/running.ts';
 import { PostgresServer } from '../../../../test-kit/postgres/server.ts';
 import { until } from '../../../../test-kit/until.ts';
 import { codeOf, onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
 import { keys, operator } from '../../../../test-kit/rows.ts';
 
+const durable = PostgresServer.start({ durable: true });
+after(async () => (await durable)[Symbol.asyncDispose]());
+
+/** @param settings of the database, which apply to a session unless it has its own */
 async function on(settings: Readonly<Record<string, string>>, prove: (db: Db) => Promise<void>): Promise<void> {
-  await using server = await PostgresServer.start({ durable: true, settings });
-  const db = await openDatabase(databaseUrl(server.url()), keys.auditChain);
+  const server = await durable;
+  const { url } = await server.createDatabase();
+  for (const [name, value] of Object.entries(settings))
+    await new PostgresDatabases(server.url()).run(
+      `alter database ${new URL(url).pathname.slice(1)} set ${name} = '${value}'`,
+    );
+  await onUrl(url, prove);
+}
+
+async function onUrl(url: string, prove: (db: Db) => Promise<void>): Promise<void> {
+  const db = await openDatabase(databaseUrl(url), keys.auditChain);
   try {
     await prove(db);
   } finally {
@@ -43,12 +58,26 @@ test('a stronger setting of synchronous_commit is kept', async () => {
 });
 
 test('a server that never flushes causes a warning', async () => {
-  await on({ fsync: 'off' }, async (db) => {
+  const { url } = await (await sharedPostgres()).createDatabase();
+  await onUrl(url, async (db) => {
     const { version, warnings } = await durabilityOf(db);
     assert.match(version, /^\d+\.\d+/);
     assert.deepEqual(warnings, [
       'fsync or full_page_writes is off on the PostgreSQL server: a crash of its machine may revive deleted keys',
     ]);
+  });
+});
+
+test('a role without warnings still gets the warning of a commit that stopped waiting', async () => {
+  await on({ client_min_messages: 'error' }, async (db) => {
+    assert.equal(
+      (
+        await db.get(
+          sql<{ setting: string }>('test_messages', `select current_setting('client_min_messages') as setting`),
+        )
+      )?.setting,
+      'warning',
+    );
   });
 });
 
@@ -100,19 +129,6 @@ test('without its standby, the server acknowledges no commit, and no waiting com
     assert.equal(await remove1(), 0);
     await db.confirm();
     assert.equal(db.writes.isHealthy, true);
-  });
-});
-
-test('a role without warnings still gets the warning of a commit that stopped waiting', async () => {
-  await on({ client_min_messages: 'error' }, async (db) => {
-    assert.equal(
-      (
-        await db.get(
-          sql<{ setting: string }>('test_messages', `select current_setting('client_min_messages') as setting`),
-        )
-      )?.setting,
-      'warning',
-    );
   });
 });
 

@@ -1,7 +1,7 @@
 /** PostgreSQL with a synchronous standby: responses to requests that change nothing also wait for the standby. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { test } from 'node:test';
+import { after, test } from 'node:test';
 import type { ErrorCode } from '@keyreeve/contract';
 import { sql } from '../sql.ts';
 import { bearer, newApp, type Answered, type TestApp } from '../../../../test-kit/new-app.ts';
@@ -27,9 +27,15 @@ interface Fixture {
   readonly commitsWaiting: () => Promise<number>;
 }
 
+const primaries = PostgresServer.start();
+const standbys = primaries.then((primary) => PostgresServer.startStandbyOf(primary));
+after(async () => {
+  await (await standbys)[Symbol.asyncDispose]();
+  await (await primaries)[Symbol.asyncDispose]();
+});
+
 async function withStandby(prove: (fixture: Fixture) => Promise<void>): Promise<void> {
-  await using primary = await PostgresServer.start();
-  await using standby = await PostgresServer.startStandbyOf(primary);
+  const [primary, standby] = [await primaries, await standbys];
   const { url } = await primary.createDatabase();
   const masterKey = randomBytes(32).toString('base64url');
   const environment = { KEYREEVE_DATABASE_URL: url, KEYREEVE_MASTER_KEY: masterKey };
