@@ -16,6 +16,7 @@ export interface Panel {
 export const { panels } = JSON.parse(readFileSync(join(root, 'ops/grafana/keyreeve.json'), 'utf8')) as {
   panels: readonly Panel[];
 };
+
 /** As Grafana sends them. */
 export const dashboardExpressions = panels
   .flatMap(({ targets }) => targets.map(({ expr }) => expr))

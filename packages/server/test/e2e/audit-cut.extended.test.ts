@@ -10,6 +10,7 @@ import { killMidway } from './killed-command.ts';
 import { skipWithoutDisks, SmallDisk } from './small-disk.ts';
 
 import { until, type Installed, install, agesIn, assertFailed } from './audit-cut-kit.ts';
+
 /** The ids of the events that the test removes. */
 const oldIdsIn = async (db: Db): Promise<number[]> =>
   (await listEventsAfter(db, { since: 0, until: Date.parse(until) }, 0, 100_000)).map(({ id }) => id);

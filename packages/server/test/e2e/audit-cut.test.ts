@@ -8,6 +8,7 @@ import { dayMs, toInstant } from '../../src/foundation/clock.ts';
 import { listCuts } from '../../src/modules/audit/cut-store.ts';
 import { killMidway } from './killed-command.ts';
 import { now, until, install, agesIn, assertFailed } from './audit-cut-kit.ts';
+
 testOnEach('an export can forget what it has written, and a failed one forgets nothing', async () => {
   await using installed = await install([60, 50, 40, 33, 20]);
   const { db, folder, run } = installed;

@@ -5,6 +5,7 @@ import { basename, join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { newTempFolder } from '../../test-kit/temp-folder.ts';
 import { resultOf, Installation } from './kept-backups.ts';
+
 suite('killed', () => {
   const preload = new URL('./kill-at-call.ts', import.meta.url).href;
   let installation: Installation;

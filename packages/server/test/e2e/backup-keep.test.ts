@@ -5,6 +5,7 @@ import { mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { resultOf, Installation } from './kept-backups.ts';
+
 test('each run adds a verified backup, keeps the newest and prints what it has deleted', async () => {
   using installation = await Installation.create();
   const { backups } = installation;

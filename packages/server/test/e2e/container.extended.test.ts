@@ -9,6 +9,7 @@ import { Image, imageUser as user, missingForContainers, outside, writeSecretVol
 import { basic, bearer, goodPassword } from './program.ts';
 
 const missing = missingForContainers();
+
 /** Under CI the tests run, and fail without the programs. */
 const skip =
   process.env['CI'] !== 'true' && missing !== undefined && `not tried, because this machine lacks ${missing}`;

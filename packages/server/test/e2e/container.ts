@@ -23,8 +23,10 @@ import { firstUser, UserNamespace } from './user-namespace.ts';
 
 const checkout = fileURLToPath(new URL('../../../../', import.meta.url));
 const programs = ['buildah', 'runc', 'mmdebstrap', 'npm', 'nsenter', 'setpriv', 'unshare'] as const;
+
 /** As in the Dockerfile. */
 export const imageUser = 65_532;
+
 /** What the image does not need. */
 const notCopied = new Set(['node_modules', '.git', 'data', 'bench', 'docs', 'test', 'test-kit']);
 

@@ -15,6 +15,7 @@ function misleadWorkers(folder: string): string {
     file,
     `import cluster from 'node:cluster';
 import { existsSync } from 'node:fs';
+
 if (cluster.isWorker && existsSync(${JSON.stringify(join(folder, 'copy'))})) process.env.KEYREEVE_DATABASE_URL = ${JSON.stringify(url)};`,
   );
   return file;

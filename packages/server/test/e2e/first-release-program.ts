@@ -5,9 +5,11 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const checkout = fileURLToPath(new URL('../../../../', import.meta.url));
+
 /** The database, the backup, the deletion journal and the credentials of an installation, and the packed program. */
 export const firstReleaseData = fileURLToPath(new URL('../data/release-0.1.0/', import.meta.url));
 export const firstReleaseCommit = 'd8af2d0';
+
 /** The schema that it creates, and the newest that it supports. */
 export const firstReleaseSchema = 2;
 

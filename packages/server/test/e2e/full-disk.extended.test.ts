@@ -6,17 +6,18 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { newTempFolder } from '../../test-kit/temp-folder.ts';
 import { until } from '../../test-kit/until.ts';
-import { bearer, environmentFor, keyreeveBin, newProgram, Program, type HttpResponse, type Key } from './program.ts';
+import { bearer, environmentFor, keyreeveBin, newProgram, Program } from './program.ts';
+import { assertChangesWait, codeOf, publicUrl, readinessOf, statusOf } from './full-disk-service.ts';
 import { valuesOf } from './scrape.ts';
 import { skipWithoutDisks, SmallDisk } from './small-disk.ts';
 
 const skip = skipWithoutDisks();
-const publicUrl = { KEYREEVE_PUBLIC_URL: 'http://localhost:8787' };
 
-const codeOf = ({ json }: HttpResponse): unknown => (json as { code?: unknown } | undefined)?.code;
-const statusOf = async (program: Program, { key }: Key): Promise<number> =>
-  (await program.call('GET', '/auth/forward', bearer(key))).status;
-const readinessOf = async (program: Program): Promise<unknown> => (await program.call('GET', '/health/ready')).json;
+test(
+  'on a full disk, changes return 503 and verifications continue; with space again, each acknowledged change is in force (2 workers)',
+  { skip },
+  () => assertChangesWait('2'),
+);
 
 test(
   'on a full disk of the deletion journal, a deletion takes effect, its client gets a 503, and the journal is completed later',

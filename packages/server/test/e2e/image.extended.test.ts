@@ -13,6 +13,7 @@ import { newTempFolder } from '../../test-kit/temp-folder.ts';
 import { imageUser } from './container.ts';
 
 const checkout = fileURLToPath(new URL('../../../../', import.meta.url));
+
 /** As in .dockerignore. */
 const ignored = new Set(['node_modules', '.git', 'data', 'bench', 'docs', 'test']);
 

@@ -6,6 +6,7 @@ import { suite, test } from 'node:test';
 import { type Environment, type Exit } from './program.ts';
 
 import { keyOf, succeeds, newBeside } from './master-key-kit.ts';
+
 /** Of the service, if root runs the tests and its commands. */
 const serviceUid = process.getuid?.() === 0 ? 65_534 : process.getuid?.();
 

@@ -19,6 +19,7 @@ import { newTempFolder } from '../../test-kit/temp-folder.ts';
 import { bearer, startProgram, type Environment, type Exit, type Program } from './program.ts';
 
 import { keyOf, running, succeeds, newBeside } from './master-key-kit.ts';
+
 function assertFailed({ status, stdout, stderr }: Exit, expected: number, reason: RegExp): void {
   assert.deepEqual([status, stdout], [expected, ''], stderr);
   assert.match(stderr, reason);

@@ -35,6 +35,7 @@ function launcherWith(folder: string, bundled: string | undefined): string {
 const onMusl = '#!/lib64/no-such-linker.so.2';
 const withoutLibatomic =
   '#!/bin/sh\necho "node: error while loading shared libraries: libatomic.so.1: cannot open shared object file" >&2; exit 127';
+
 /** Makes the current Node claim to be an older one. */
 const asNode20 = [
   '--import',

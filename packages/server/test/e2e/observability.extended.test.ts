@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { newTempFolder } from '../../test-kit/temp-folder.ts';
 import { alerts, folder, promtool, type Alert } from './alert-rules.ts';
+
 /** Each alert alone, with only its unit tests, so that a run takes a fraction of a second. */
 function runAlone(t: TestContext, name: string, rule: string): { status: number | null; output: string } | undefined {
   using temp = newTempFolder();

@@ -13,6 +13,7 @@ import { sharedCommandHost } from './command-host.ts';
 
 /** The launcher that `npx keyreeve` runs. */
 export const keyreeveBin = fileURLToPath(new URL('../../bin/keyreeve.js', import.meta.url));
+
 /** A password that satisfies every rule. */
 export const goodPassword = 'wombat orbit velvet 42';
 

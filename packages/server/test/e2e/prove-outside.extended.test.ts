@@ -12,6 +12,7 @@ import { startFaultyInstance, type ProxiedResponse } from './faulty-instance.ts'
 import { cleanEnvironment, newProgram, runProgram, startProgram, type Program } from './program.ts';
 
 import { cluster, issue, prove } from './outside-check.ts';
+
 /** Caches for some time what `isCached` selects, by the complete request. */
 function caching(
   ms: number,

@@ -6,6 +6,7 @@ import { currentKind, newPlace } from '../../test-kit/new-db.ts';
 import { newProgram, startProgram } from './program.ts';
 
 import { cluster, issue, prove } from './outside-check.ts';
+
 testOnEach('the check from outside passes on two correct instances, whose versions the report names', async () => {
   await using place = await newPlace();
   await using first = await newProgram({ ...cluster, ...place.environment });

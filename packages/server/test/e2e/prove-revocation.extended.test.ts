@@ -4,10 +4,11 @@ import { once } from 'node:events';
 import { spawn } from 'node:child_process';
 import { test } from 'node:test';
 import type { RunResult } from '../../revocation-check/run.ts';
-import { losingResponses, startFaultyInstance } from './faulty-instance.ts';
+import { cachingFor, losingResponses, startFaultyInstance } from './faulty-instance.ts';
 import { environmentFor, keyreeveBin, newProgram, Program, startProgram } from './program.ts';
 
 import { prove, assertNoCanaries } from './revocation-command.ts';
+
 test('where the scope catalogue is enforced, the check changes scopes and entitlements, and deletes its scopes', async () => {
   await using program = await newProgram({ KEYREEVE_SCOPES: 'catalogue' });
   const { status, result } = await prove(program, [program.url], '--deletions', '40');
@@ -63,4 +64,37 @@ test('Ctrl-C ends the check, which removes its accounts', async () => {
   const result = JSON.parse(stdout) as RunResult;
   assert.deepEqual([status, result.isProven, result.reason], [1, false, 'it was interrupted']);
   await assertNoCanaries(program, result);
+});
+
+test('the check detects an instance with a cache of 100 ms', async () => {
+  await using program = await newProgram();
+  await using caching = await startFaultyInstance(program.url, cachingFor(100));
+  const { status, result } = await prove(
+    program,
+    [program.url, caching.url],
+    '--deletions',
+    '20',
+    '--concurrency',
+    '8',
+  );
+  assert.equal(status, 1);
+  const { report, reason, isProven } = result;
+  assert.ok(report && report.violations > 0);
+  assert.deepEqual([isProven, reason], [false, `${report.violations} violation${report.violations === 1 ? '' : 's'}`]);
+  assert.ok((report.acceptedAfterMsMax ?? 0) > 0);
+  // Some explanations name only the correct instance, because its results contradict the other’s.
+  assert.ok(report.examples.some(({ explanation }) => explanation.includes(caching.url)));
+  await assertNoCanaries(program, result);
+
+  const output = await program.command([
+    'prove-revocation',
+    '--instances',
+    caching.url,
+    '--deletions',
+    '20',
+    '--concurrency',
+    '8',
+  ]);
+  assert.deepEqual([output.status, output.stderr], [1, '']);
+  assert.match(output.stdout, /^Not proven: \d+ violations?\.\n- \S.*:\n {2}(?:key|account) \S+: \S.* by /);
 });

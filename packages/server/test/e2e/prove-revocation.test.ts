@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { test as testOnEach } from '../../test-kit/app-on-each-database.ts';
 import { newPlace } from '../../test-kit/new-db.ts';
-import { cachingFor, startFaultyInstance } from './faulty-instance.ts';
 import { newProgram, startProgram } from './program.ts';
 
 import { prove, assertNoCanaries } from './revocation-command.ts';
+
 /** Instances with one public URL accept each other’s access tokens. */
 const cluster = { KEYREEVE_PUBLIC_URL: 'http://localhost:8787' };
 
@@ -38,39 +38,6 @@ testOnEach('the check passes on two correct instances', async () => {
   assert.ok(report.keyChanges.publicKeyEnded > 0, JSON.stringify(report.keyChanges));
   assert.ok(report.verifyLatency.msP99 && report.deleteLatency.msP50);
   await assertNoCanaries(first, result);
-});
-
-test('the check detects an instance with a cache of 100 ms', async () => {
-  await using program = await newProgram();
-  await using caching = await startFaultyInstance(program.url, cachingFor(100));
-  const { status, result } = await prove(
-    program,
-    [program.url, caching.url],
-    '--deletions',
-    '20',
-    '--concurrency',
-    '8',
-  );
-  assert.equal(status, 1);
-  const { report, reason, isProven } = result;
-  assert.ok(report && report.violations > 0);
-  assert.deepEqual([isProven, reason], [false, `${report.violations} violation${report.violations === 1 ? '' : 's'}`]);
-  assert.ok((report.acceptedAfterMsMax ?? 0) > 0);
-  // Some explanations name only the correct instance, because its results contradict the other’s.
-  assert.ok(report.examples.some(({ explanation }) => explanation.includes(caching.url)));
-  await assertNoCanaries(program, result);
-
-  const output = await program.command([
-    'prove-revocation',
-    '--instances',
-    caching.url,
-    '--deletions',
-    '20',
-    '--concurrency',
-    '8',
-  ]);
-  assert.deepEqual([output.status, output.stderr], [1, '']);
-  assert.match(output.stdout, /^Not proven: \d+ violations?\.\n- \S.*:\n {2}(?:key|account) \S+: \S.* by /);
 });
 
 test('an unreachable instance and one with another database are reported before the run', async () => {

@@ -8,6 +8,7 @@ import { bearer, assertRejected, type ProxySetup } from './proxy-setup.ts';
 
 /** The example origin in every file. */
 const listed = 'https://app.example.com';
+
 /** Similar to the listed one. */
 const unlisted = [
   'https://evil.example',

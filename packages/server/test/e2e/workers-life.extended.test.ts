@@ -1,12 +1,16 @@
 /** Several workers: replacement and end, in the cases that take long. */
 import assert from 'node:assert/strict';
 import { renameSync } from 'node:fs';
-import { test } from 'node:test';
+import { suite, test } from 'node:test';
+import { newTempFolder } from '../../test-kit/temp-folder.ts';
 import { Connection, connectionsTo, ended, killAndAwaitNext, pidOf, pidsOf } from './worker-pool.ts';
 import { HalfSent } from './half-sent.ts';
 import { heldDrain, releaseDrain } from './held-drain-program.ts';
-import { bearer, databaseIn, newProgram, type Key, type Program } from './program.ts';
+import { bearer, databaseIn, environmentFor, keyreeveBin, newProgram, type Key, type Program } from './program.ts';
+import { noTerminal, Terminal } from './terminal.ts';
+
 const two = { KEYREEVE_WORKERS: '2' };
+
 /** Acknowledged changes. A key whose deletion has no response is in neither list. */
 interface Acknowledged {
   readonly live: Key[];
@@ -139,4 +143,29 @@ test('a second SIGTERM, or a worker that never stops, ends all processes with st
   process.kill(pid, 'SIGSTOP');
   assert.equal((await stuck.stop()).status, 1);
   await ended(pid);
+});
+
+test('workers that are killed simultaneously are all replaced on the same port', async () => {
+  await using program = await newProgram(two);
+  const before = pidsOf(program);
+  for (const pid of before.values()) process.kill(pid, 'SIGKILL');
+  await program.waitFor('replacements', () =>
+    [...pidsOf(program)].every(([worker, pid]) => before.get(worker) !== pid) ? true : undefined,
+  );
+  assert.equal((await program.call('GET', '/health/ready', { connection: 'close' })).status, 200);
+  assert.equal((await program.stop()).status, 0);
+});
+
+suite('on a terminal', { skip: noTerminal }, () => {
+  test('Ctrl-C, which all processes receive, stops all once with status 0', async () => {
+    using folder = newTempFolder();
+    const { KEYREEVE_DRAIN_SECONDS: _, ...environment } = environmentFor(folder.path, two);
+    await using terminal = Terminal.start(`'${process.execPath}' '${keyreeveBin}' serve`, folder.path, environment);
+    await terminal.shows('Press Ctrl-C to stop.\r\n');
+    terminal.child.stdin?.write('\u0003');
+    assert.equal((await terminal.exited()).status, 0);
+    const count = (event: string) => terminal.stdout.split(`"event":"${event}"`).length - 1;
+    assert.deepEqual([count('stopping'), count('stopped'), count('worker_ended')], [1, 1, 0]);
+    assert.match(terminal.stdout, /"isDrained":true/);
+  });
 });

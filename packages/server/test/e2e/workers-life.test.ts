@@ -2,25 +2,14 @@
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { suite, test } from 'node:test';
+import { test } from 'node:test';
 import { newTempFolder } from '../../test-kit/temp-folder.ts';
 import { Connection, connectionsTo, ended, pidsOf } from './worker-pool.ts';
 import { HalfSent } from './half-sent.ts';
 import { heldDrain, releaseDrain } from './held-drain-program.ts';
-import {
-  basic,
-  databaseIn,
-  environmentFor,
-  goodPassword,
-  keyreeveBin,
-  newProgram,
-  runProgram,
-  startProgram,
-  type Program,
-} from './program.ts';
-import { noTerminal, Terminal } from './terminal.ts';
-
+import { basic, databaseIn, goodPassword, newProgram, runProgram, startProgram, type Program } from './program.ts';
 const two = { KEYREEVE_WORKERS: '2' };
+
 /** A request whose connection is not idle afterwards. */
 const closing = { connection: 'close' };
 const events = (program: Program): unknown[] => program.records().map(({ event }) => event);
@@ -58,17 +47,6 @@ test('the supervisor reports a failed start once: a port in use with status 1, a
   const { status, stdout, stderr } = await runProgram(['serve'], { folder: program.folder, environment: other });
   assert.deepEqual([status, stdout, stderr.split('\n').length], [78, '', 2]);
   assert.ok(stderr.startsWith(`keyreeve: the master key is not that of the database ${databaseIn(program.folder)} (`));
-});
-
-test('workers that are killed simultaneously are all replaced on the same port', async () => {
-  await using program = await newProgram(two);
-  const before = pidsOf(program);
-  for (const pid of before.values()) process.kill(pid, 'SIGKILL');
-  await program.waitFor('replacements', () =>
-    [...pidsOf(program)].every(([worker, pid]) => before.get(worker) !== pid) ? true : undefined,
-  );
-  assert.equal((await program.call('GET', '/health/ready', { connection: 'close' })).status, 200);
-  assert.equal((await program.stop()).status, 0);
 });
 
 test('after SIGTERM it is not ready, every worker completes its requests, and all end with status 0 after the last one', async () => {
@@ -123,18 +101,4 @@ test('workers end after their supervisor is killed, and the next supervisor can 
   await using second = await startProgram(folder.path, { ...two, KEYREEVE_PORT: port });
   assert.equal(second.url, first.url);
   assert.equal((await second.call('GET', '/health/ready')).status, 200);
-});
-
-suite('on a terminal', { skip: noTerminal }, () => {
-  test('Ctrl-C, which all processes receive, stops all once with status 0', async () => {
-    using folder = newTempFolder();
-    const { KEYREEVE_DRAIN_SECONDS: _, ...environment } = environmentFor(folder.path, two);
-    await using terminal = Terminal.start(`'${process.execPath}' '${keyreeveBin}' serve`, folder.path, environment);
-    await terminal.shows('Press Ctrl-C to stop.\r\n');
-    terminal.child.stdin?.write('\u0003');
-    assert.equal((await terminal.exited()).status, 0);
-    const count = (event: string) => terminal.stdout.split(`"event":"${event}"`).length - 1;
-    assert.deepEqual([count('stopping'), count('stopped'), count('worker_ended')], [1, 1, 0]);
-    assert.match(terminal.stdout, /"isDrained":true/);
-  });
 });

@@ -11,6 +11,7 @@ import { testKeys } from '../../test-kit/new-db.ts';
 import { until } from '../../test-kit/until.ts';
 import { Connection, connectionsTo, withDatabase } from './worker-pool.ts';
 import { basic, bearer, databaseIn, goodPassword, newProgram, type Program } from './program.ts';
+
 const touch = sql('test_touch_sessions', 'update sessions set rotated_at = rotated_at');
 
 testOnBoth(

@@ -14,8 +14,10 @@ import { basic, bearer, goodPassword, newProgram, type Key, type Program } from 
 import { scrape } from './scrape.ts';
 
 const rounds = 25;
+
 /** Of one email address. Their delays together are longer than the test takes. */
 const signInsMax = 20;
+
 /** Verifies the key repeatedly until `isOver`. @returns the statuses of requests that started while `since()` was true */
 async function verifyRepeatedly(connection: Connection, key: string, isOver: () => boolean, since: () => boolean) {
   const late: number[] = [];
