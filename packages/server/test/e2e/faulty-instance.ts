@@ -93,3 +93,17 @@ export function losingResponses(
     return count % (every[method] ?? Infinity) === 0 ? 'cut' : response;
   };
 }
+
+/**
+ * Repeats a run until it detects a fault that lasts for a fraction of a second: on a busy machine, all verifications of a run can
+ * come later.
+ */
+export async function untilDetected<Result>(
+  run: () => Promise<Result>,
+  isDetected: (result: Result) => boolean,
+): Promise<Result> {
+  for (;;) {
+    const result = await run();
+    if (isDetected(result)) return result;
+  }
+}

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { version } from '../../src/app/version.ts';
 import { newTempFolder } from '../../test-kit/temp-folder.ts';
-import { startFaultyInstance, type ProxiedResponse } from './faulty-instance.ts';
+import { startFaultyInstance, untilDetected, type ProxiedResponse } from './faulty-instance.ts';
 import { cleanEnvironment, newProgram, runProgram, startProgram, type Program } from './program.ts';
 
 import { cluster, issue, prove } from './outside-check.ts';
@@ -40,7 +40,11 @@ for (const [what, isCached] of Object.entries(cachedEndpoints)) {
     await using program = await newProgram();
     await using faulty = await startFaultyInstance(program.url, caching(300, isCached));
     const args = ['--deletions', '20', '--concurrency', '8'];
-    const { status, result } = await prove(await issue(program), [faulty.url], ...args);
+    const credential = await issue(program);
+    const { status, result } = await untilDetected(
+      () => prove(credential, [faulty.url], ...args),
+      ({ status: exit }) => exit !== 0,
+    );
     const { report, reason, isProven } = result;
     assert.ok(report && report.violations > 0, JSON.stringify(result));
     assert.deepEqual([status, isProven], [1, false]);
