@@ -37,6 +37,9 @@ export const alerts: readonly Alert[] = rules
     text,
   }));
 
+const [head = '', ...cases] = readFileSync(join(folder, 'rules.test.yml'), 'utf8').split(/^(?= {2}- name: )/m);
+export const unitTests = { head, cases } as const;
+
 /** Without promtool, the test is named as not tried, and fails in CI. */
 export function promtool(
   t: TestContext,

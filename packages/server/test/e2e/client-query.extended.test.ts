@@ -1,4 +1,4 @@
-/** A client's query and the cost that the operator requires: the proxies that client-query.test.ts does not run, and a broken build. */
+/** The cost that the operator requires: the proxies that client-query.test.ts does not run, and a broken build. */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
