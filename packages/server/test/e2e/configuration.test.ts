@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { suite, test } from 'node:test';
 import { newTempFolder } from '../../test-kit/temp-folder.ts';
-import { databaseIn, newProgram, runProgram, startProgram, type Environment } from './program.ts';
+import { databaseIn, newProgram, runInHost, startProgram, type Environment } from './program.ts';
 
 const someMasterKey = Buffer.alloc(32, 7).toString('base64url');
 const publicWithoutTls =
@@ -77,7 +77,7 @@ test('all mistakes are reported at once, without secret values', async () => {
   const environment = Object.fromEntries(wrongValues.map(([name, value]) => [name, value]));
   const mistakes = wrongValues.map(([name, , mistake]) => `${name} ${mistake}`);
   for (const command of ['serve', 'doctor']) {
-    assert.deepEqual(await runProgram([command], { folder: folder.path, environment }), rejection(mistakes));
+    assert.deepEqual(await runInHost([command], { folder: folder.path, environment }), rejection(mistakes));
   }
   assert.deepEqual(readdirSync(folder.path), []);
 });
@@ -86,7 +86,7 @@ suite('a contradictory configuration is rejected', () => {
   for (const [environment, mistakes] of contradictions) {
     test(JSON.stringify(environment), async () => {
       using folder = newTempFolder();
-      assert.deepEqual(await runProgram(['serve'], { folder: folder.path, environment }), rejection(mistakes));
+      assert.deepEqual(await runInHost(['serve'], { folder: folder.path, environment }), rejection(mistakes));
       assert.deepEqual(readdirSync(folder.path), []);
     });
   }
@@ -100,7 +100,7 @@ test(
     const path = join(folder.path, 'master-key');
     const environment = { KEYREEVE_MASTER_KEY_FILE: path };
     const serve = (more: Environment = {}) =>
-      runProgram(['serve'], { folder: folder.path, environment: { ...environment, ...more } });
+      runInHost(['serve'], { folder: folder.path, environment: { ...environment, ...more } });
     const missing = [`KEYREEVE_MASTER_KEY is in the file ${path}, which can't be read`];
     assert.deepEqual(await serve(), rejection(missing));
     writeFileSync(path, `${someMasterKey}\n`, { mode: 0o644 });
@@ -143,7 +143,7 @@ test('a database with a missing or another master key is rejected, and no master
   ];
   const assertAllRejected = async (mistakes: readonly string[], environment: Environment = {}) => {
     for (const command of commands) {
-      const exit = await runProgram(command, { folder, environment });
+      const exit = await runInHost(command, { folder, environment });
       const stderr = exit.stderr.replaceAll(/\b[0-9a-f]{16}\b/g, '<ID>');
       assert.deepEqual({ ...exit, stderr }, rejection(mistakes), command.join(' '));
     }
@@ -180,7 +180,7 @@ test('a database of a newer program is accepted only if its schema is compatible
 
   insert(999, 999);
   for (const command of [['serve'], ['migrate'], ['account', 'list']]) {
-    const { status, stdout, stderr } = await runProgram(command, { folder });
+    const { status, stdout, stderr } = await runInHost(command, { folder });
     assert.deepEqual([status, stdout], [78, '']);
     assert.match(
       stderr,
@@ -195,7 +195,7 @@ test('a file that is not a database is reported in one line with status 1, and s
   mkdirSync(dirname(path));
   writeFileSync(path, 'not a database, but longer than its header would be'.repeat(100));
   const environment = { KEYREEVE_MASTER_KEY: someMasterKey };
-  const result = await runProgram(['serve'], { folder: folder.path, environment });
+  const result = await runInHost(['serve'], { folder: folder.path, environment });
   assert.deepEqual(result, {
     status: 1,
     stdout: '',
@@ -206,7 +206,7 @@ test('a file that is not a database is reported in one line with status 1, and s
 
 test('serve warns about an earlier key prefix that is not accepted, also for keys of version 0.1.0', async () => {
   using folder = newTempFolder();
-  const run = (...args: string[]) => runProgram(args, { folder: folder.path });
+  const run = (...args: string[]) => runInHost(args, { folder: folder.path });
   const warningsWith = async (settings: Environment): Promise<unknown[]> => {
     await using program = await startProgram(folder.path, settings);
     return program

@@ -1,5 +1,6 @@
 /** The program on PostgreSQL: simultaneous starts, a role with few rights, TLS, and an unavailable server. */
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { appendFileSync, chmodSync, chownSync, copyFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -63,13 +64,14 @@ test(
   'a role without rights on the schema can serve a current schema, and an outdated schema is reported',
   { tags: ['asvs:13.2.2'] },
   async () => {
-    await using server = await PostgresServer.start();
-    const database = await server.createDatabase();
+    await using database = await newPlace('postgres');
     const admin = new PostgresDatabases(database.url);
     const limited = new URL(database.url);
-    limited.username = 'keyreeve_runtime';
+    // Roles are of the server, which other tests use too.
+    const role = `keyreeve_${randomBytes(8).toString('hex')}`;
+    limited.username = role;
     limited.password = 'runtime';
-    await admin.run(`create role keyreeve_runtime login password 'runtime'`);
+    await admin.run(`create role ${role} login password 'runtime'`);
     using folder = newTempFolder();
     const early = await runProgram(['serve'], { folder: folder.path, environment: environmentOf(limited.href) });
     assert.equal(early.status, 78, early.stderr);
@@ -79,7 +81,7 @@ test(
       (await runProgram(['migrate'], { folder: folder.path, environment: environmentOf(database.url) })).status,
       0,
     );
-    await admin.run('grant select, insert, update, delete on all tables in schema public to keyreeve_runtime');
+    await admin.run(`grant select, insert, update, delete on all tables in schema public to ${role}`);
     await using program = await newProgram(environmentOf(limited.href));
     assert.equal(await forward(program, await newKey(program)), 200);
     assert.equal((await program.call('POST', '/auth/token', basic('you@example.com', goodPassword))).status, 200);

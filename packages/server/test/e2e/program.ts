@@ -67,9 +67,15 @@ const isLong = ([name, subcommand]: readonly string[]): boolean =>
  * itself, of commands beside each other, and of commands that wait for the test use `runProcess`.
  */
 export async function runProgram(args: readonly string[], options: CommandOptions): Promise<Exit> {
-  const { folder, environment = {}, input = '' } = options;
-  const isForNode = Object.keys(environment).some((name) => name.startsWith('NODE_'));
-  if (isForNode || isLong(args)) return runProcess(args, options);
+  const isForNode = Object.keys(options.environment ?? {}).some((name) => name.startsWith('NODE_'));
+  return isForNode || isLong(args) ? runProcess(args, options) : runInHost(args, options);
+}
+
+/** Runs a command in the host of all tests, also a `serve` that must fail before it listens. */
+export async function runInHost(
+  args: readonly string[],
+  { folder, environment = {}, input = '' }: CommandOptions,
+): Promise<Exit> {
   const host = await sharedCommandHost();
   const request = {
     args,
