@@ -1,4 +1,5 @@
 /** Which entries of a list are shown, buttons for the other pages, and the size of a page. */
+import type { TargetedMouseEvent } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { List } from '../list.ts';
 import { text } from '../text/text.ts';
@@ -38,13 +39,21 @@ export function Pager<T>({ list, defaultSize = '100' }: PagerProps<T>) {
         </select>
       </label>
       <div class="actions">
-        <Button disabled={!previous} {...(previous && { onClick: previous })}>
+        <Button disabled={!previous} {...(previous && { onClick: once(previous) })}>
           {text.general.previous}
         </Button>
-        <Button disabled={!next} {...(next && { onClick: next })}>
+        <Button disabled={!next} {...(next && { onClick: once(next) })}>
           {text.general.next}
         </Button>
       </div>
     </div>
   );
 }
+
+/** The second click of a double click has no effect, also when the response to the first one has arrived before it. */
+const once =
+  (act: () => void) =>
+  ({ detail }: TargetedMouseEvent<HTMLButtonElement>): void => {
+    // By keyboard it is 0.
+    if (detail !== 2) act();
+  };
