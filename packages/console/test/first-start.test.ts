@@ -1,5 +1,6 @@
-/** From an empty installation to the page of keys, and sign-up where it is open. */
+/** The first page, from an empty installation to the page of keys, and sign-up where it is open. */
 import assert from 'node:assert/strict';
+import type { Request } from 'playwright-core';
 import { linkIn } from '../../server/test-kit/mailbox.ts';
 import { Secret } from '../../server/src/foundation/crypto/secret.ts';
 import { goodPassword, operator } from '../../server/test-kit/new-app.ts';
@@ -76,3 +77,20 @@ test('a stranger signs up, verifies the email address, and signs in', async (sit
   await signIn(page, 'grace@example.com');
   await page.getByRole('heading', { level: 1, name: 'API keys' }).waitFor();
 });
+
+test(
+  'the first page makes at most 8 requests, and one to offer passkeys, all to the origin of the console',
+  async (site) => {
+    const visitor = await site.open({ isNew: true });
+    const loaded: URL[] = [];
+    visitor.context.on('request', (request: Request) => void loaded.push(new URL(request.url())));
+    await visitor.goto('/console');
+    await visitor.page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor();
+    const offers = loaded.filter(({ pathname }) => pathname === '/auth/passkeys/sign-in/options');
+    const paths = loaded.map(({ pathname }) => pathname).join('\n');
+    assert.deepEqual([...new Set(loaded.map(({ origin }) => origin))], [site.origin]);
+    assert.ok(offers.length <= 1, paths);
+    assert.ok(loaded.length - offers.length <= 8, paths);
+  },
+  { databases: ['sqlite'] },
+);

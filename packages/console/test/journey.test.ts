@@ -10,7 +10,7 @@ const test = consoleTests();
 
 test('the keyboard alone is enough to sign in, create, copy, rotate and delete a key, and sign out', async (site) => {
   const { email } = await site.app.createAccount();
-  const visitor = await site.open();
+  const visitor = await site.open({ hasClock: true });
   visitor.expect(/^info: Clear-Site-Data header/);
   const { page } = visitor;
   const keyboard = new Keyboard(page);
@@ -18,7 +18,6 @@ test('the keyboard alone is enough to sign in, create, copy, rotate and delete a
   const button = (name: string) => page.getByRole('button', { name, exact: true });
   const inDialog = (name: string) => dialog.getByRole('button', { name, exact: true });
   const h1 = page.locator('h1');
-  await page.clock.install();
 
   await visitor.goto('/console');
   await keyboard.assertFocused(page.getByLabel('Email address'), 'the first field');
@@ -36,7 +35,7 @@ test('the keyboard alone is enough to sign in, create, copy, rotate and delete a
   const secret = dialog.getByLabel('Secret', { exact: true });
   const shown = await secret.inputValue();
   // The page shows for 3 s that it has copied the secret.
-  await page.clock.pauseAt(Date.now() + 600_000);
+  await page.clock.pauseAt(Number(await page.evaluate('Date.now()')) + 600_000);
   await keyboard.press(dialog.getByRole('button', { name: 'Copy Secret' }));
   await dialog.getByRole('button', { name: 'Copied Secret' }).waitFor();
   await page.clock.resume();

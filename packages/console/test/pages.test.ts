@@ -1,10 +1,10 @@
-/** Every page in every state: accessible, readable in both colour schemes, and usable in a narrow window. */
+/** Every page with data is accessible and fits into a narrow window. The extended lane tests all states, themes and dialogs. */
+import { adminPageScenes } from './kit/admin-scenes.ts';
 import { consoleTests } from './kit/console-site.ts';
-import { dialogScenes } from './kit/dialog-scenes.ts';
-import { testAccessibility } from './kit/page-checks.ts';
+import { testFilledPages } from './kit/page-checks.ts';
 import { pageScenes } from './kit/scenes.ts';
 
 const test = consoleTests();
 
-testAccessibility(test, 'page in every state', pageScenes);
-testAccessibility(test, 'dialog', dialogScenes);
+testFilledPages(test, 'page', pageScenes);
+testFilledPages(test, 'page of administrators', adminPageScenes);

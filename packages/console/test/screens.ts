@@ -7,7 +7,8 @@ import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { launchBrowser } from '../../server/test/e2e/browser.ts';
 import { adminScenes } from './kit/admin-scenes.ts';
-import { ConsoleSite } from './kit/console-site.ts';
+import { BrowserContexts } from './kit/browser-contexts.ts';
+import { ConsoleSite, originOf } from './kit/console-site.ts';
 import { newInstallation } from './kit/installation.ts';
 import { takeReadmePictures } from './kit/readme-pictures.ts';
 import type { Scene } from './kit/scene.ts';
@@ -25,7 +26,6 @@ async function photograph(stage: Stage, scene: Scene, folder: string): Promise<v
       await page.screenshot({ path: join(folder, `${scene.name}-${width}-${colorScheme}.png`), fullPage: true });
     }
   }
-  await page.close();
 }
 
 async function takeAll(site: ConsoleSite, folder: string, names: readonly string[]): Promise<void> {
@@ -56,7 +56,8 @@ if (target === undefined || !browser) {
   if (names.includes('readme')) await takeReadmePictures(browser, folder);
   else {
     await using installation = await newInstallation();
-    await using site = new ConsoleSite(installation, browser);
+    await using contexts = new BrowserContexts(browser, originOf(installation));
+    await using site = new ConsoleSite(installation, contexts);
     await takeAll(site, folder, names);
   }
 }

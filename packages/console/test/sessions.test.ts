@@ -145,51 +145,42 @@ const accounts = (app: TestApp) => app.service.services.accounts;
 const idOf = async (app: TestApp, email: string): Promise<string> => (await accounts(app).find(email)).id;
 
 for (const [what, end] of Object.entries(ends)) {
-  test(
-    `when the session ${what}, the next click leads to the sign-in, and then to the requested page`,
-    async (site) => {
-      const visitor = await site.openSignedIn();
-      visitor.expectStatus(401);
-      const { page } = visitor;
-      await visitor.goto('/console/keys');
-      await end(site, visitor);
-      await page.getByRole('link', { name: 'Security' }).click();
-      await page.getByText(/Your session has ended.* Sign in again to continue\./).waitFor();
-      await heading(visitor, 'Sign in');
-      assert.equal(new URL(page.url()).pathname, '/console/security');
-      await signIn(page, visitor.email);
-      await heading(visitor, 'Security');
-    },
-    // The clock belongs to all tests.
-    { isAlone: what.startsWith('was idle') },
-  );
+  test(`when the session ${what}, the next click leads to the sign-in, and then to the requested page`, async (site) => {
+    const visitor = await site.openSignedIn();
+    visitor.expectStatus(401);
+    const { page } = visitor;
+    await visitor.goto('/console/keys');
+    await end(site, visitor);
+    await page.getByRole('link', { name: 'Security' }).click();
+    await page.getByText(/Your session has ended.* Sign in again to continue\./).waitFor();
+    await heading(visitor, 'Sign in');
+    assert.equal(new URL(page.url()).pathname, '/console/security');
+    await signIn(page, visitor.email);
+    await heading(visitor, 'Security');
+  });
 }
 
-test(
-  'an operation that needs a recent sign-in asks for the password, and is repeated once',
-  async (site) => {
-    const visitor = await site.openSignedIn();
-    const { app } = site;
-    const ownerId = await idOf(app, visitor.email);
-    const { id } = await app.service.services.serviceAccounts.create(operator, ownerId, { name: 'deployment' });
-    app.clock.advance({ seconds: 6 * 60 });
-    // The request before the confirmation, and the wrong password.
-    visitor.expectStatus(400, 401, 403);
-    const { page } = visitor;
-    await visitor.goto(`/console/service-accounts/${id}`);
-    await page.getByRole('button', { name: 'Delete service account' }).click();
-    const dialog = page.getByRole('dialog', { name: /Delete/ });
-    await dialog.getByRole('textbox').fill('deployment');
-    await dialog.getByRole('button', { name: /^Delete/ }).click();
-    const confirmation = page.getByRole('dialog', { name: 'Confirm that it is you' });
-    await confirmation.getByLabel('Password', { exact: true }).fill('a wrong password');
-    await confirmation.getByRole('button', { name: 'Confirm' }).click();
-    await confirmation.getByText('The password is wrong.').waitFor();
-    await confirmation.getByLabel('Password', { exact: true }).fill(goodPassword);
-    await confirmation.getByRole('button', { name: 'Confirm' }).click();
-    await heading(visitor, 'Service accounts');
-    const path = `DELETE /console/api/auth/service-accounts/${id}`;
-    assert.equal(visitor.requests.filter((request) => request === path).length, 2);
-  },
-  { isAlone: true },
-);
+test('an operation that needs a recent sign-in asks for the password, and is repeated once', async (site) => {
+  const visitor = await site.openSignedIn();
+  const { app } = site;
+  const ownerId = await idOf(app, visitor.email);
+  const { id } = await app.service.services.serviceAccounts.create(operator, ownerId, { name: 'deployment' });
+  app.clock.advance({ seconds: 6 * 60 });
+  // The request before the confirmation, and the wrong password.
+  visitor.expectStatus(400, 401, 403);
+  const { page } = visitor;
+  await visitor.goto(`/console/service-accounts/${id}`);
+  await page.getByRole('button', { name: 'Delete service account' }).click();
+  const dialog = page.getByRole('dialog', { name: /Delete/ });
+  await dialog.getByRole('textbox').fill('deployment');
+  await dialog.getByRole('button', { name: /^Delete/ }).click();
+  const confirmation = page.getByRole('dialog', { name: 'Confirm that it is you' });
+  await confirmation.getByLabel('Password', { exact: true }).fill('a wrong password');
+  await confirmation.getByRole('button', { name: 'Confirm' }).click();
+  await confirmation.getByText('The password is wrong.').waitFor();
+  await confirmation.getByLabel('Password', { exact: true }).fill(goodPassword);
+  await confirmation.getByRole('button', { name: 'Confirm' }).click();
+  await heading(visitor, 'Service accounts');
+  const path = `DELETE /console/api/auth/service-accounts/${id}`;
+  assert.equal(visitor.requests.filter((request) => request === path).length, 2);
+});

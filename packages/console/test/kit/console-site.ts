@@ -1,41 +1,46 @@
 /**
- * Tests of the console: the service in the test's process on each database, and one Chromium, both shared by all tests of a
- * file. Each test opens its own browser contexts. After each test, no context may have recorded a fault (visitor.ts).
+ * Tests of the console: the service in the test's process, and one Chromium, both shared by all tests of a file. Tests use browser
+ * contexts one after another (`browser-contexts.ts`). After each test, no context may have recorded a fault (`visitor.ts`).
  */
 import { after, test as nodeTest } from 'node:test';
 import type { Browser, BrowserContext } from 'playwright-core';
 import { openBrowser } from '../../../server/test/e2e/browser.ts';
 import type { Mailbox } from '../../../server/test-kit/mailbox.ts';
 import { goodPassword, type TestApp } from '../../../server/test-kit/new-app.ts';
-import { currentKind, databaseKinds } from '../../../server/test-kit/new-db.ts';
+import { currentKind, testedKinds } from '../../../server/test-kit/new-db.ts';
+import { awaited } from '../../../server/test-kit/until.ts';
+import { BrowserContexts, type ContextOptions, type UsedContext } from './browser-contexts.ts';
 import { newInstallation, type Installation, type InstallationOptions } from './installation.ts';
-import { Visitor, type VisitorOptions } from './visitor.ts';
-import { within } from './within.ts';
+import { Visitor } from './visitor.ts';
+
+export const originOf = ({ app }: Installation): string => new URL(app.service.publicUrl).origin;
 
 export class ConsoleSite {
   readonly app: TestApp;
   readonly mailbox: Mailbox;
-  readonly #browser: Browser;
-  readonly #visitors: Visitor[] = [];
+  readonly #contexts: BrowserContexts;
+  readonly #visits: { readonly visitor: Visitor; readonly used: UsedContext }[] = [];
+  #isClean = false;
 
-  constructor({ app, mailbox }: Installation, browser: Browser) {
+  constructor({ app, mailbox }: Installation, contexts: BrowserContexts) {
     this.app = app;
     this.mailbox = mailbox;
-    this.#browser = browser;
+    this.#contexts = contexts;
   }
 
   get origin(): string {
-    return new URL(this.app.service.publicUrl).origin;
+    return this.#contexts.origin;
   }
 
-  async open(options: VisitorOptions & { readonly origin?: string } = {}): Promise<Visitor> {
-    const visitor = await Visitor.open(this.#browser, options.origin ?? this.origin, options);
-    this.#visitors.push(visitor);
+  async open(options: ContextOptions = {}): Promise<Visitor> {
+    const used = await this.#contexts.take(options);
+    const visitor = new Visitor(used, this.origin);
+    this.#visits.push({ visitor, used });
     return visitor;
   }
 
   /** A browser context of a new account that is signed in, without the sign-in page. */
-  async openSignedIn(options: VisitorOptions & { readonly email?: string } = {}): Promise<Visitor & { email: string }> {
+  async openSignedIn(options: ContextOptions & { readonly email?: string } = {}): Promise<Visitor & { email: string }> {
     const { email } = await this.app.createAccount(options.email);
     const visitor = await this.open(options);
     await signInByCookie(visitor.context, email);
@@ -44,16 +49,24 @@ export class ConsoleSite {
 
   /** What the browsers reported, for the diagnosis of a failed test. */
   get reports(): string[] {
-    return this.#visitors.flatMap(({ faults, state }) => [...faults, state]);
+    return this.#visits.flatMap(({ visitor: { faults, state } }) => [...faults, state]);
   }
 
   /** @throws AssertionError if a visitor recorded a fault */
   async assertClean(): Promise<void> {
-    for (const visitor of this.#visitors) await visitor.assertClean();
+    for (const { visitor } of this.#visits) await visitor.assertClean();
+    this.#isClean = true;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all(this.#visitors.map((visitor) => visitor[Symbol.asyncDispose]()));
+    for (const { visitor, used } of this.#visits) {
+      // The browser of a test that failed can be in any state.
+      if (!this.#isClean) await this.#contexts.close(used);
+      else {
+        await visitor.leave();
+        await this.#contexts.giveBack(used);
+      }
+    }
   }
 }
 
@@ -68,44 +81,54 @@ export async function signInByCookie(context: BrowserContext, email: string, pas
 
 type Prove = (site: ConsoleSite) => Promise<void>;
 interface ConsoleTestOptions extends InstallationOptions {
-  /** Default: both. */
-  readonly databases?: readonly (typeof databaseKinds)[number][];
+  /** Default: those of the run (`testedKinds`). */
+  readonly databases?: typeof testedKinds;
   /** A service that no other test uses, for tests that break it or need an empty database. */
   readonly isAlone?: boolean;
 }
 export type ConsoleTest = (guarantee: string, prove: Prove, options?: ConsoleTestOptions) => void;
 
-/** Bounds a test on a busy machine. */
-const testMsMax = 900_000;
-/** Less than testMsMax, so that a test that hangs fails with the reports of its browsers. */
-const proveMsMax = 600_000;
-const closeMsMax = 120_000;
+/** A service, and its browser contexts. */
+interface Place extends AsyncDisposable {
+  readonly installation: Installation;
+  readonly contexts: BrowserContexts;
+}
+
+async function newPlace(browser: Browser, options: InstallationOptions): Promise<Place> {
+  await using started = new AsyncDisposableStack();
+  const installation = started.use(await newInstallation(options));
+  const contexts = started.use(new BrowserContexts(browser, originOf(installation)));
+  const parts = started.move();
+  return { installation, contexts, [Symbol.asyncDispose]: () => parts.disposeAsync() };
+}
 
 /** Call once in a file. @param shared options of the service that the tests share */
 export function consoleTests(shared: InstallationOptions = {}): ConsoleTest {
   let browser: Promise<Browser | undefined> | undefined;
-  const installations = new Map<string, Promise<Installation>>();
+  const places = new Map<string, Promise<Place>>();
   after(async () => {
-    const opened = await browser;
-    if (opened) await within('the end of the browser', closeMsMax, opened.close());
-    const started = await Promise.allSettled(installations.values());
+    const started = await Promise.allSettled(places.values());
     for (const { value } of started.filter((one) => one.status === 'fulfilled')) await value[Symbol.asyncDispose]();
+    const opened = await browser;
+    if (opened) await awaited('the browser ends', opened.close());
   });
-  const sharedOf = (kind: string): Promise<Installation> => {
-    const known = installations.get(kind) ?? newInstallation(shared);
-    installations.set(kind, known);
+  const sharedOf = (kind: string, opened: Browser): Promise<Place> => {
+    const known = places.get(kind) ?? newPlace(opened, shared);
+    places.set(kind, known);
     return known;
   };
-  return (guarantee, prove, { databases = databaseKinds, isAlone = false, ...options } = {}) => {
-    for (const kind of databases) {
-      nodeTest(`${guarantee} (${kind})`, { timeout: testMsMax }, async (t) =>
+  return (guarantee, prove, { databases = testedKinds, isAlone = false, ...options } = {}) => {
+    for (const kind of testedKinds.filter((tested) => databases.includes(tested))) {
+      nodeTest(`${guarantee} (${kind})`, async (t) =>
         currentKind.run(kind, async () => {
           const opened = await (browser ??= openBrowser(t));
           if (!opened) return void (await openBrowser(t));
-          await using own = isAlone ? await newInstallation({ ...shared, ...options }) : undefined;
-          await using site = new ConsoleSite(own ?? (await sharedOf(kind)), opened);
+          await using own = isAlone ? await newPlace(opened, { ...shared, ...options }) : undefined;
+          const { installation, contexts } = own ?? (await sharedOf(kind, opened));
+          await using site = new ConsoleSite(installation, contexts);
           try {
-            await within('the end of the test', proveMsMax, prove(site));
+            // The wait ends with the others of a test that does not end, so that it fails with the reports of its browsers.
+            await awaited('the steps in the browser end', prove(site));
           } catch (error) {
             for (const report of site.reports) t.diagnostic(report);
             throw error;

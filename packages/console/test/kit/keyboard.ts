@@ -5,7 +5,6 @@ import { until } from '../../../server/test-kit/until.ts';
 
 /** A page with more stops than this has a fault, such as a focus that returns to the start. */
 const stopsMax = 80;
-const focusMsMax = 60_000;
 
 /** Facts of the focused element. In a string, because tests are compiled without the types of a browser. */
 const inspect = `(() => {
@@ -82,7 +81,7 @@ export class Keyboard {
   /** Waits until the target has the focus without a key press. */
   async assertFocused(target: Locator, what: string): Promise<void> {
     await target.waitFor();
-    await until(`${what} has the focus`, focusMsMax, () => this.#isFocused(target)).catch(async () => {
+    await until(`${what} has the focus`, () => this.#isFocused(target)).catch(async () => {
       const { name } = (await this.#page.evaluate(inspect)) as Focus;
       assert.fail(`${what} must have the focus, but “${name}” has it`);
     });

@@ -5,7 +5,8 @@ import type { Browser } from 'playwright-core';
 import { addUsage } from '../../../server/src/modules/key-usage/store.ts';
 import { insertKeys } from '../../../server/test-kit/many-rows.ts';
 import type { TestApp } from '../../../server/test-kit/new-app.ts';
-import { ConsoleSite, signInByCookie } from './console-site.ts';
+import { BrowserContexts } from './browser-contexts.ts';
+import { ConsoleSite, originOf, signInByCookie } from './console-site.ts';
 import { newInstallation } from './installation.ts';
 
 const hourMs = 3_600_000;
@@ -85,7 +86,8 @@ export async function takeReadmePictures(browser: Browser, folder: string): Prom
   await using installation = await newInstallation({
     environment: { KEYREEVE_MAIL_FROM: 'Keyreeve <accounts@example.com>' },
   });
-  await using site = new ConsoleSite(installation, browser);
+  await using contexts = new BrowserContexts(browser, originOf(installation));
+  await using site = new ConsoleSite(installation, contexts);
   const { id, email } = await site.app.createAccount('ada@example.com');
   const [first] = await seed(site.app, id);
   const visitor = await site.open({ width: 1280, height: 800 });

@@ -2,8 +2,9 @@
  * Every page of the console in each of its states. The checks of all pages and the screenshots use this list. Scenes find
  * elements without their texts, because they are opened in several languages.
  */
-import type { Page } from 'playwright-core';
+import type { BrowserContext, Page } from 'playwright-core';
 import { newEnrolledAccount } from '../../../server/test-kit/authenticator.ts';
+import type { ContextOptions } from './browser-contexts.ts';
 import type { ConsoleSite } from './console-site.ts';
 import { signInByCookie } from './console-site.ts';
 import { seedAdministration } from './admin-seed.ts';
@@ -11,7 +12,7 @@ import { dialogScenes } from './dialog-scenes.ts';
 import { ofDataPage, type DataPage } from './page-states.ts';
 import type { Scene } from './scene.ts';
 import { hostileTexts, seedAccount, type Seeded } from './seed.ts';
-import type { Visitor, VisitorOptions } from './visitor.ts';
+import type { Visitor } from './visitor.ts';
 
 const dataPages: readonly DataPage[] = [
   { name: 'keys', path: '/console/keys', hasEmpty: true },
@@ -44,39 +45,58 @@ export const pageScenes: readonly Scene[] = [...signInScenes, ...dataPages.flatM
 /** Of people. `admin-scenes.ts` has those of administrators. */
 export const scenes: readonly Scene[] = [...pageScenes, ...dialogScenes];
 
-/** A browser context for each kind of account, in which the scenes open tabs. */
+interface Actor {
+  readonly seeded: Seeded;
+  readonly cookies: Awaited<ReturnType<BrowserContext['cookies']>>;
+}
+
+/** Shows the scenes in one page, one after another. */
 export class Stage {
   readonly #site: ConsoleSite;
-  readonly #options: VisitorOptions;
-  readonly #visitors = new Map<string, Promise<{ visitor: Visitor; seeded: Seeded }>>();
+  readonly #options: ContextOptions;
+  readonly #actors = new Map<Scene['as'], Actor>();
+  #visitor: Visitor | undefined;
+  /** Whose cookies the browser has. */
+  #as: Scene['as'] | undefined;
 
-  constructor(site: ConsoleSite, options: VisitorOptions = {}) {
+  constructor(site: ConsoleSite, options: ContextOptions = {}) {
     this.#site = site;
     this.#options = options;
   }
 
-  /** Opens the scene in a new tab. The caller closes the tab. */
   async open(scene: Scene): Promise<{ page: Page; visitor: Visitor; seeded: Seeded }> {
-    const { visitor, seeded } = await this.#visitorOf(scene.as);
+    const visitor = (this.#visitor ??= await this.#site.open(this.#options));
+    const { page } = visitor;
+    const { colorScheme = 'light', width = 1280, height = 900 } = this.#options;
+    // What the scene before has left.
+    await page.unrouteAll({ behavior: 'ignoreErrors' });
+    await page.mouse.move(-1, -1);
+    await page.emulateMedia({ colorScheme });
+    await page.setViewportSize({ width, height });
+    const seeded = await this.#actAs(scene.as, visitor);
     visitor.expect(...(scene.messages ?? []));
-    const page = await visitor.openTab();
     const path = typeof scene.path === 'string' ? scene.path : scene.path(seeded);
     await (scene.load ? scene.load(page, path, visitor) : visitor.goto(path, page));
     await scene.act?.(page, { app: this.#site.app, seeded });
     return { page, visitor, seeded };
   }
 
-  #visitorOf(as: Scene['as']): Promise<{ visitor: Visitor; seeded: Seeded }> {
-    const known = this.#visitors.get(as);
-    if (known) return known;
-    const made = this.#make(as);
-    this.#visitors.set(as, made);
-    return made;
+  async #actAs(as: Scene['as'], { page, context }: Visitor): Promise<Seeded> {
+    const known = this.#actors.get(as);
+    if (known && this.#as === as) return known.seeded;
+    this.#as = undefined;
+    // Otherwise the page could send a request with the cookies of the next account.
+    await page.goto('about:blank');
+    await context.clearCookies();
+    const actor = known ?? (await this.#make(as, context));
+    await context.addCookies(actor.cookies);
+    this.#actors.set(as, actor);
+    this.#as = as;
+    return actor.seeded;
   }
 
-  async #make(as: Scene['as']): Promise<{ visitor: Visitor; seeded: Seeded }> {
+  async #make(as: Scene['as'], context: BrowserContext): Promise<Actor> {
     const email = `${as}.${crypto.randomUUID().slice(0, 8)}@example.com`;
-    const visitor = await this.#site.open(this.#options);
     const { app } = this.#site;
     const seeded =
       as === 'filled'
@@ -86,15 +106,15 @@ export class Stage {
           : { accountId: '', email, accessToken: '', keys: {}, serviceId: '' };
     if (as === 'empty' || as === 'fresh') await app.createAccount(email);
     if (as === 'enrolled') await newEnrolledAccount(app, email);
-    if (as !== 'stranger' && as !== 'enrolled') await signInByCookie(visitor.context, email);
-    return { visitor, seeded };
+    if (as !== 'stranger' && as !== 'enrolled') await signInByCookie(context, email);
+    return { seeded, cookies: await context.cookies() };
   }
 }
 
 /** @returns the faults of all scenes, each with the names of its scenes */
 export async function lookAtScenes(
   site: ConsoleSite,
-  options: VisitorOptions,
+  options: ContextOptions,
   findFaults: (page: Page, seeded: Seeded) => Promise<readonly string[]>,
   list: readonly Scene[] = scenes,
 ): Promise<Record<string, string>> {
@@ -105,7 +125,6 @@ export async function lookAtScenes(
     try {
       const { page, seeded } = await stage.open(scene);
       faults = await findFaults(page, seeded);
-      await page.close();
     } catch (error) {
       faults = [String(error)];
     }

@@ -3,26 +3,22 @@
  * messages of the browser, violations of the content security policy, requests to other origins, tokens in responses.
  */
 import assert from 'node:assert/strict';
-import type { Browser, BrowserContext, ConsoleMessage, Frame, Locator, Page, Request, Response } from 'playwright-core';
+import type {
+  Browser,
+  BrowserContext,
+  CDPSession,
+  ConsoleMessage,
+  Dialog,
+  Frame,
+  Locator,
+  Page,
+  Request,
+  Response,
+  WebError,
+} from 'playwright-core';
+import { awaited, until } from '../../../server/test-kit/until.ts';
 import type { Protocol } from '../../../server/test-kit/virtual-authenticator.ts';
-import { isWithin, within } from './within.ts';
-
-/** Bounds one step in the browser. It only stands for a hang: on a busy machine, a step takes many seconds. */
-const stepMsMax = 120_000;
-/** Bounds the wait for a body whose page has been left: most of them never end. */
-const leftBodyMsMax = 30_000;
-
-export interface VisitorOptions {
-  /** BCP 47. */
-  readonly locale?: string;
-  readonly colorScheme?: 'light' | 'dark';
-  readonly width?: number;
-  readonly height?: number;
-}
-
-/** In the page: reports violations of the policy as messages. */
-const reportViolations = `addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI }) =>
-  console.error('policy violation:', violatedDirective, blockedURI));`;
+import { BrowserContexts, type UsedContext } from './browser-contexts.ts';
 
 /** Access tokens are JWTs. */
 const tokenPattern = /\beyJ[\w-]{10,}\.[\w-]+\.[\w-]+|\bkrvr_\w+/;
@@ -33,10 +29,11 @@ interface Body {
   readonly page: Page | undefined;
   /** How many documents the page had loaded at the time of the request. */
   readonly documents: number;
-  readonly searched: Promise<void>;
+  readonly request: Request;
+  isSearched: boolean;
 }
 
-export class Visitor implements AsyncDisposable {
+export class Visitor {
   readonly context: BrowserContext;
   readonly page: Page;
   readonly origin: string;
@@ -45,6 +42,8 @@ export class Visitor implements AsyncDisposable {
   /** What must not happen, and messages that a test expects. */
   readonly faults: string[] = [];
   readonly #bodies: Body[] = [];
+  /** Requests whose responses have arrived completely. */
+  readonly #finished = new WeakSet<Request>();
   /** By page: how many documents it has loaded. */
   readonly #documents = new Map<Page, number>();
   /** Pages that have requested a document, and still show the one before it. */
@@ -52,43 +51,49 @@ export class Visitor implements AsyncDisposable {
   /** By request: how many documents its page had loaded. */
   readonly #origins = new WeakMap<Request, number>();
   readonly #expected: RegExp[] = [];
+  readonly #protocols: CDPSession[] = [];
 
-  private constructor(context: BrowserContext, page: Page, origin: string) {
+  constructor({ context, page }: UsedContext, origin: string) {
     this.context = context;
     this.page = page;
     this.origin = origin;
+    context.on('console', this.#onMessage);
+    context.on('weberror', this.#onError);
+    context.on('dialog', this.#onDialog);
+    context.on('request', this.#onRequest);
+    context.on('requestfinished', this.#onFinished);
+    context.on('response', this.#onResponse);
+    context.on('framenavigated', this.#onNavigated);
   }
 
-  static async open(browser: Browser, origin: string, options: VisitorOptions = {}): Promise<Visitor> {
-    const { locale = 'en-US', colorScheme = 'light', width = 1280, height = 900 } = options;
-    const opening = browser.newContext({
-      baseURL: origin,
-      locale,
-      colorScheme,
-      reducedMotion: 'reduce',
-      viewport: { width, height },
-      permissions: ['clipboard-read', 'clipboard-write'],
-    });
-    const context = await within('a new browser context', stepMsMax, opening);
-    context.setDefaultTimeout(stepMsMax);
-    const page = await within('a new page', stepMsMax, context.newPage());
-    const visitor = new Visitor(context, page, origin);
-    await within('the start of the record', stepMsMax, visitor.#record());
-    return visitor;
+  /** In a context of its own, which ends with the browser. */
+  static async open(browser: Browser, origin: string): Promise<Visitor> {
+    return new Visitor(await new BrowserContexts(browser, origin).take(), origin);
+  }
+
+  /** Ends the record. The context can have another visitor afterwards. */
+  async leave(): Promise<void> {
+    const { context } = this;
+    context.off('console', this.#onMessage);
+    context.off('weberror', this.#onError);
+    context.off('dialog', this.#onDialog);
+    context.off('request', this.#onRequest);
+    context.off('requestfinished', this.#onFinished);
+    context.off('response', this.#onResponse);
+    context.off('framenavigated', this.#onNavigated);
+    for (const protocol of this.#protocols) await awaited('a session of the protocol ends', protocol.detach());
   }
 
   /** Opens a second tab. */
   openTab(): Promise<Page> {
-    return within('a second tab', stepMsMax, this.context.newPage());
+    return awaited('a second tab is open', this.context.newPage());
   }
 
-  /** The protocol of Chromium for the page. The default timeout does not bound its commands, so each has the bound of a step. */
+  /** The protocol of Chromium for the page. What it has added, such as an authenticator, ends with the visit. */
   async openProtocol(): Promise<Protocol> {
-    const session = await within('a session of the protocol', stepMsMax, this.context.newCDPSession(this.page));
-    return {
-      send: (method, ...parameters) =>
-        within(`${method} at ${this.page.url()}`, stepMsMax, session.send(method, ...parameters)),
-    };
+    const session = await awaited('a session of the protocol begins', this.context.newCDPSession(this.page));
+    this.#protocols.push(session);
+    return { send: (method, ...rest) => awaited(`${method} has a response`, session.send(method, ...rest)) };
   }
 
   /** Opens a path and waits until the page has its heading and its data. */
@@ -120,58 +125,61 @@ export class Visitor implements AsyncDisposable {
 
   /** @throws AssertionError if something happened that must not happen on any page */
   async assertClean(): Promise<void> {
-    await Promise.all(this.#bodies.map((body) => this.#wait(body)));
+    for (const body of this.#bodies)
+      await until(`the response of ${body.url} has ended`, () => body.isSearched || this.#isCancelled(body));
     const unexpected = this.faults.filter((fault) => !this.#expected.some((pattern) => pattern.test(fault)));
     assert.deepEqual(unexpected, [], 'messages of the browser, violations of the policy, foreign requests and tokens');
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    await within('the end of the browser context', stepMsMax, this.context.close());
-  }
+  readonly #onMessage = (message: ConsoleMessage): void => {
+    this.faults.push(`${message.type()}: ${message.text()} ${message.location().url}`);
+  };
 
-  async #record(): Promise<void> {
-    // As a message, because the page forgets its variables when another document is loaded.
-    await this.context.addInitScript({ content: reportViolations });
-    this.context.on('console', (message: ConsoleMessage) => {
-      this.faults.push(`${message.type()}: ${message.text()} ${message.location().url}`);
-    });
-    this.context.on('weberror', (error) => void this.faults.push(`error: ${error.error().stack}`));
-    this.context.on('request', (request: Request) => this.#onRequest(request));
-    this.context.on('response', (response: Response) => this.#onResponse(response));
-    this.context.on('framenavigated', (frame: Frame) => this.#onNavigated(frame));
-  }
+  readonly #onError = (error: WebError): void => void this.faults.push(`error: ${error.error().stack}`);
 
-  #onRequest(request: Request): void {
+  /** The console opens no dialogs of the browser, so a script of another person ran. */
+  readonly #onDialog = (dialog: Dialog): void => {
+    this.faults.push(`dialog: ${dialog.message()}`);
+    // The page may have been closed.
+    void dialog.dismiss().catch(() => undefined);
+  };
+
+  readonly #onRequest = (request: Request): void => {
     const { origin, protocol, pathname } = new URL(request.url());
     if (origin !== this.origin || protocol === 'blob:') this.faults.push(`foreign request: ${request.url()}`);
     if (!pathname.startsWith('/console/assets/')) this.requests.push(`${request.method()} ${pathname}`);
     const page = pageOf(request);
     this.#origins.set(request, this.#documentsOf(page));
     if (page && request.isNavigationRequest() && request.frame() === page.mainFrame()) this.#leaving.add(page);
-  }
+  };
+
+  readonly #onFinished = (request: Request): void => void this.#finished.add(request);
 
   /** Also called when a script changes the URL of a document. */
-  #onNavigated(frame: Frame): void {
+  readonly #onNavigated = (frame: Frame): void => {
     const page = frame.page();
     if (frame === page.mainFrame() && this.#leaving.delete(page))
       this.#documents.set(page, this.#documentsOf(page) + 1);
-  }
+  };
 
-  #documentsOf(page: Page | undefined): number {
-    return page ? (this.#documents.get(page) ?? 0) : 0;
-  }
-
-  #onResponse(response: Response): void {
+  readonly #onResponse = (response: Response): void => {
     if (!/json/.test(response.headers()['content-type'] ?? '')) return;
     const request = response.request();
     const page = pageOf(request);
-    this.#bodies.push({
+    const body: Body = {
       url: response.url(),
       page,
       // Not those of this moment: the response may arrive after the page has requested the next document.
       documents: this.#origins.get(request) ?? this.#documentsOf(page),
-      searched: this.#search(response),
-    });
+      request,
+      isSearched: false,
+    };
+    this.#bodies.push(body);
+    void this.#search(response).then(() => (body.isSearched = true));
+  };
+
+  #documentsOf(page: Page | undefined): number {
+    return page ? (this.#documents.get(page) ?? 0) : 0;
   }
 
   async #search(response: Response): Promise<void> {
@@ -180,11 +188,9 @@ export class Visitor implements AsyncDisposable {
     if (tokenPattern.test(body)) this.faults.push(`token in the response of ${response.url()}`);
   }
 
-  /** If a test leaves the page before a body ends, Playwright waits for the end of the body without a time limit. */
-  async #wait({ url, page, documents, searched }: Body): Promise<void> {
-    const isLeft = (): boolean => documents !== this.#documentsOf(page);
-    if (await isWithin(isLeft() ? leftBodyMsMax : stepMsMax, searched)) return;
-    if (!isLeft()) this.faults.push(`no end of the response of ${url}`);
+  /** If the page is left before the body has arrived, Playwright waits for the end of the body forever. */
+  #isCancelled({ page, documents, request }: Body): boolean {
+    return (page?.isClosed() || documents !== this.#documentsOf(page)) && !this.#finished.has(request);
   }
 }
 
