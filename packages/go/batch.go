@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 )
 
 const (
@@ -38,6 +39,8 @@ type batch struct {
 	bytes int
 	// Ends the request. Nil until the batch is sent: only then can a question join it.
 	cancel context.CancelFunc
+	// Set when the batch is sent.
+	deadline time.Time
 }
 
 // add adds a caller of an unsent batch. It returns nil if the batch is full.

@@ -24,7 +24,8 @@ const (
 // deleted before the call is refused. Nothing is kept: a result goes to the callers that wait for it, and no later caller
 // receives it.
 type batchSender struct {
-	dial dialer
+	dial  dialer
+	clock clock
 
 	mutex sync.Mutex
 	// Unsent, oldest first.
@@ -39,25 +40,25 @@ type batchSender struct {
 	idle []*connection
 }
 
-func newBatchSender(dial dialer) *batchSender {
-	return &batchSender{dial: dial, joinable: map[string]*batch{}}
+func newBatchSender(dial dialer, clock clock) *batchSender {
+	return &batchSender{dial: dial, clock: clock, joinable: map[string]*batch{}}
 }
 
 func (s *batchSender) ask(ctx context.Context, asked question) (Result, error) {
 	if err := ctx.Err(); err != nil {
 		return Result{}, unavailableBecause(err)
 	}
+	isOver, stop := s.clock.timer(deadline)
+	defer stop()
 	caller := make(waiter, 1)
 	joined := s.join(asked, caller)
 	if joined == nil {
 		return Result{}, unavailable(fmt.Sprintf("%d verifications wait already", waitingMax))
 	}
-	timer := time.NewTimer(deadline)
-	defer timer.Stop()
 	select {
 	case received := <-caller:
 		return received.result, received.err
-	case <-timer.C:
+	case <-isOver:
 		s.leave(joined, caller)
 		return Result{}, late(nil)
 	case <-ctx.Done():
@@ -152,7 +153,8 @@ func (s *batchSender) take() (context.Context, *batch) {
 	for _, each := range taken.entries {
 		s.waiting -= len(each.waiters)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), deadline)
+	taken.deadline = s.clock.now().Add(deadline)
+	ctx, cancel := s.clock.withTimeout(deadline)
 	taken.cancel = cancel
 	return ctx, taken
 }
@@ -161,7 +163,7 @@ func (s *batchSender) take() (context.Context, *batch) {
 func (s *batchSender) deliver(ctx context.Context, taken *batch) {
 	asked, results, err := s.send(ctx, taken)
 	if err != nil {
-		s.fail(ctx, taken.entries, err)
+		s.fail(taken, taken.entries, err)
 		return
 	}
 	for index, each := range asked {
@@ -174,8 +176,8 @@ func (s *batchSender) deliver(ctx context.Context, taken *batch) {
 func (s *batchSender) send(ctx context.Context, taken *batch) ([]*entry, []receivedResult, error) {
 	asked := taken.entries
 	received, err := s.exchange(ctx, asked, false)
-	if errors.Is(err, errUnanswered) && !isLate(ctx) {
-		asked = s.failUnrepeatable(ctx, taken, err)
+	if errors.Is(err, errUnanswered) && !s.isLate(taken) {
+		asked = s.failUnrepeatable(taken, err)
 		if len(asked) > 0 {
 			received, err = s.exchange(ctx, asked, true)
 		}
@@ -205,7 +207,7 @@ func (s *batchSender) exchange(ctx context.Context, asked []*entry, isRepeated b
 }
 
 // failUnrepeatable returns the questions that can be repeated: free ones, for which a caller still waits.
-func (s *batchSender) failUnrepeatable(ctx context.Context, taken *batch, err error) []*entry {
+func (s *batchSender) failUnrepeatable(taken *batch, err error) []*entry {
 	var repeated, failed []*entry
 	s.mutex.Lock()
 	for _, each := range taken.entries {
@@ -216,15 +218,15 @@ func (s *batchSender) failUnrepeatable(ctx context.Context, taken *batch, err er
 		}
 	}
 	s.mutex.Unlock()
-	s.fail(ctx, failed, err)
+	s.fail(taken, failed, err)
 	return repeated
 }
 
 // fail gives each caller of these entries an error. After the deadline of the batch, each caller has waited for as long: all get
 // the error of a late result.
-func (s *batchSender) fail(ctx context.Context, entries []*entry, err error) {
+func (s *batchSender) fail(taken *batch, entries []*entry, err error) {
 	failure := unavailableBecause(err)
-	if isLate(ctx) {
+	if s.isLate(taken) {
 		failure = late(err)
 	}
 	for _, each := range entries {
@@ -234,10 +236,9 @@ func (s *batchSender) fail(ctx context.Context, entries []*entry, err error) {
 	}
 }
 
-// isLate is true after the deadline. A read or write can fail with it before ctx.Err() returns an error.
-func isLate(ctx context.Context) bool {
-	end, hasEnd := ctx.Deadline()
-	return hasEnd && !time.Now().Before(end)
+// isLate is true after the deadline of the batch. A read or write can fail with it before its context returns an error.
+func (s *batchSender) isLate(taken *batch) bool {
+	return !s.clock.now().Before(taken.deadline)
 }
 
 func late(cause error) error {
@@ -296,7 +297,7 @@ func (s *batchSender) putIdle(unused *connection) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	s.idle = append(s.idle, unused)
-	unused.closeAfter(idleMax, func() { s.closeIdle(unused) })
+	unused.endIdle = s.clock.afterFunc(idleMax, func() { s.closeIdle(unused) })
 }
 
 // closeIdle closes these connections, or all, if no batch uses them.

@@ -38,7 +38,7 @@ func New(config Config) (*Client, error) {
 		return nil, err
 	}
 	dial := newDialer(target, config.ServiceKey, config.TLSConfig)
-	return &Client{url: config.URL, sender: newBatchSender(dial)}, nil
+	return &Client{url: config.URL, sender: newBatchSender(dial, systemClock{})}, nil
 }
 
 // Verify verifies a credential with a question that the service receives after this call.

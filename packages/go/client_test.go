@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 func numbersTo(count int) []string {
@@ -30,7 +31,18 @@ func questionsOf(t *testing.T, names []string) []question {
 	return asked
 }
 
-// join asks in this order without goroutines, so that many questions wait long before the deadline, also on a busy machine.
+func freeQuestionsOf(t *testing.T, names ...string) []question {
+	t.Helper()
+	asked := questionsOf(t, names)
+	for index, name := range names {
+		each, err := questionOf(name, free())
+		equal(t, err, nil)
+		asked[index] = each
+	}
+	return asked
+}
+
+// join asks in this order, without goroutines and deadlines.
 func join(client *Client, asked []question) []waiter {
 	callers := make([]waiter, len(asked))
 	for index, each := range asked {
@@ -162,6 +174,22 @@ func TestIdleConnectionsAndGoroutinesEnd(t *testing.T) {
 		return runtime.NumGoroutine() <= before+1
 	})
 	equal(t, accountOf(t, start(client, "again", Options{})), "again")
+}
+
+func TestAnIdleConnectionEndsAfter30Seconds(t *testing.T) {
+	service := newTestService(t, (*testRequest).accept)
+	client := newTestClient(t, service)
+	clock := clockOf(client)
+	equal(t, accountOf(t, start(client, "key", Options{})), "key")
+	until(t, "the connection is idle", func() bool { return len(idleOf(client)) == 1 })
+	until(t, "it has a timer", func() bool { return len(clock.ends(ofIdleConnection)) == 1 })
+	equal(t, clock.ends(ofIdleConnection), []time.Duration{30 * time.Second})
+	clock.move(30*time.Second - 1)
+	equal(t, len(idleOf(client)), 1)
+	clock.move(1)
+	until(t, "the connection ends", func() bool { return len(idleOf(client)) == 0 })
+	equal(t, accountOf(t, start(client, "again", Options{})), "again")
+	equal(t, service.all(t, 2)[1].number, 2)
 }
 
 func TestAnEndedContextAsksNothing(t *testing.T) {

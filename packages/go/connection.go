@@ -50,8 +50,8 @@ type connection struct {
 	limit *io.LimitedReader
 	// Whether the service closes it after the response, or has sent more than that.
 	isSpent bool
-	// Set while the connection is idle.
-	idleTimer *time.Timer
+	// Ends the timer of an idle connection. Set while it is idle.
+	endIdle func() bool
 }
 
 func newDialer(target destination, serviceKey string, tlsConfig *tls.Config) dialer {
@@ -156,12 +156,8 @@ func (c *connection) read(request *http.Request) (answer, error) {
 // isUsable ends the idle time. Nothing arrives on an idle connection but its end: detecting that avoids failures of questions
 // with a cost, which are never repeated. Bytes that belong to no request make it unusable too.
 func (c *connection) isUsable() bool {
-	c.idleTimer.Stop()
+	c.endIdle()
 	return isQuiet(c.network)
-}
-
-func (c *connection) closeAfter(idle time.Duration, closeIdle func()) {
-	c.idleTimer = time.AfterFunc(idle, closeIdle)
 }
 
 // close does not end TLS properly, which could block. Any goroutine can call it: it ends a request that is in flight.

@@ -2,6 +2,8 @@
 import { execFile, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { Command } from '../../conformance/library-program.ts';
+import { programMsMax } from '../../server/test-kit/time-limits.ts';
 
 export const packageFolder = fileURLToPath(new URL('..', import.meta.url));
 
@@ -29,7 +31,7 @@ export interface Ended {
   readonly output: string;
 }
 
-/** Runs a command, at most 10 minutes. @param more environment variables */
+/** Runs a command. @param more environment variables */
 export const run = (
   command: string,
   args: readonly string[],
@@ -37,7 +39,7 @@ export const run = (
   more: Readonly<Record<string, string>> = {},
 ): Promise<Ended> =>
   new Promise((resolve) => {
-    const options = { cwd, env: { ...goEnvironment, ...more }, timeout: 600_000, maxBuffer: 2 ** 24 };
+    const options = { cwd, env: { ...goEnvironment, ...more }, timeout: programMsMax, maxBuffer: 2 ** 24 };
     const child = execFile(command, args, options, (_, stdout, stderr) =>
       resolve({ status: child.exitCode, output: stdout + stderr }),
     );
@@ -46,20 +48,18 @@ export const run = (
 export const runGo = (args: readonly string[], cwd?: string, more?: Readonly<Record<string, string>>): Promise<Ended> =>
   run('go', args, cwd, more);
 
-/** The race detector needs a C compiler. */
-export const hasRaceDetector = (): boolean =>
-  spawnSync('go', ['env', 'CGO_ENABLED'], { encoding: 'utf8', env: goEnvironment }).stdout.trim() === '1' &&
-  spawnSync('gcc', ['--version']).status === 0;
+/** Why the test with the race detector is skipped. It needs a C compiler. */
+export const noRaceDetector: string | false =
+  process.env['CI'] !== 'true' && spawnSync('gcc', ['--version']).status !== 0 && 'gcc is not installed: not tried';
 
 /**
- * Builds the program of the conformance tests.
- * @param overlay of `go build`, with the file of a broken build
- * @returns the path of the executable
+ * Builds the program of the conformance tests, which is in the binary of the tests of the library.
+ * @param overlay of `go test`, with the file of a broken build
  */
-export async function buildProgram(folder: string, overlay?: string): Promise<string> {
+export async function buildProgram(folder: string, overlay?: string): Promise<Command> {
   const program = join(folder, 'program');
   const args = overlay === undefined ? [] : ['-overlay', overlay];
-  const { status, output } = await runGo(['build', ...args, '-o', program, './test/program']);
+  const { status, output } = await runGo(['test', '-c', '-vet=off', ...args, '-o', program, '.']);
   if (status !== 0) throw new Error(output);
-  return program;
+  return { command: program, args: [], env: { KEYREEVE_TEST_PROGRAM: '1' } };
 }

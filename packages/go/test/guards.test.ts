@@ -1,5 +1,5 @@
 /** The Go guard answers as the table of all client libraries says. */
-import { test } from 'node:test';
+import { after, before, test } from 'node:test';
 import { checkRealCases, checkReplayedCases } from '../../conformance/check-guards.ts';
 import { LibraryProgram } from '../../conformance/library-program.ts';
 import { startRealService } from '../../conformance/real-service.ts';
@@ -7,15 +7,24 @@ import { test as onEachDatabase } from '../../server/test-kit/app-on-each-databa
 import { newTempFolder } from '../../server/test-kit/temp-folder.ts';
 import { buildProgram, skip } from './go.ts';
 
-test('the Go guard gives the response of the table', { skip }, async () => {
-  using folder = newTempFolder();
-  await using program = new LibraryProgram({ command: await buildProgram(folder.path), args: [] });
-  await checkReplayedCases(program, 'net/http');
+const folder = newTempFolder();
+let program: LibraryProgram | undefined;
+before(async () => {
+  if (skip === false) program = new LibraryProgram(await buildProgram(folder.path));
+});
+after(async () => {
+  await program?.[Symbol.asyncDispose]();
+  folder[Symbol.dispose]();
 });
 
+const started = (): LibraryProgram => {
+  if (!program) throw new Error('the program has not been built');
+  return program;
+};
+
+test('the Go guard gives the response of the table', { skip }, () => checkReplayedCases(started(), 'net/http'));
+
 onEachDatabase('the Go guard gives the response of the table with a real service', { skip }, async () => {
-  using folder = newTempFolder();
   await using service = await startRealService();
-  await using program = new LibraryProgram({ command: await buildProgram(folder.path), args: [] });
-  await checkRealCases(program, 'net/http', service);
+  await checkRealCases(started(), 'net/http', service);
 });

@@ -24,7 +24,7 @@ export function edited({ from, to, name }: GoMutant, text: string): string {
 }
 
 /** What some edits keep. */
-const state = `package keyreeve
+export const stateOfMutants = `package keyreeve
 
 import "sync"
 
@@ -38,7 +38,7 @@ export function makeMutant(mutant: GoMutant, folder: string): string {
   const replacement = join(folder, mutant.file);
   writeFileSync(replacement, edited(mutant, readFileSync(original, 'utf8')));
   const added = join(folder, 'state.go');
-  writeFileSync(added, state);
+  writeFileSync(added, stateOfMutants);
   const overlay = join(folder, 'overlay.json');
   const files = { [original]: replacement, [join(packageFolder, 'state.go')]: added };
   writeFileSync(overlay, JSON.stringify({ Replace: files }));

@@ -1,0 +1,136 @@
+package keyreeve
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"log"
+	"net"
+	"net/http"
+	"os"
+	"sync"
+	"testing"
+	"time"
+)
+
+// The program of this library for packages/conformance: starts guards, and verifies credentials. It is in the binary of the tests,
+// because it moves the clocks of its guards.
+
+func TestMain(m *testing.M) {
+	if os.Getenv("KEYREEVE_TEST_PROGRAM") == "" {
+		os.Exit(m.Run())
+	}
+	runProgram()
+}
+
+type programOptions struct {
+	Scopes       []string `json:"scopes"`
+	Address      string   `json:"address"`
+	Environments []string `json:"environments"`
+	Cost         *int     `json:"cost"`
+}
+
+type programLine struct {
+	ID         int            `json:"id"`
+	Guard      *programGuard  `json:"guard"`
+	MoveClock  *programMove   `json:"moveClock"`
+	Credential string         `json:"credential"`
+	Options    programOptions `json:"options"`
+}
+
+type programGuard struct {
+	Framework  string         `json:"framework"`
+	URL        string         `json:"url"`
+	ServiceKey string         `json:"serviceKey"`
+	Options    programOptions `json:"options"`
+}
+
+type programMove struct {
+	URL string `json:"url"`
+	Ms  int    `json:"ms"`
+}
+
+type programReply struct {
+	ID          int     `json:"id"`
+	URL         string  `json:"url,omitempty"`
+	Result      *Result `json:"result,omitempty"`
+	Unavailable string  `json:"unavailable,omitempty"`
+}
+
+var programOutput sync.Mutex
+
+func writeReply(written programReply) {
+	programOutput.Lock()
+	defer programOutput.Unlock()
+	if err := json.NewEncoder(os.Stdout).Encode(written); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// startGuard returns the URL of an application behind a guard, and the clock of the guard.
+func startGuard(started programGuard) (string, *manualClock) {
+	client, err := New(Config{URL: started.URL, ServiceKey: started.ServiceKey})
+	if err != nil {
+		log.Fatal(err)
+	}
+	clock := newManualClock()
+	client.sender.clock = clock
+	protect := client.Guard(GuardOptions{
+		Scopes: started.Options.Scopes, Environments: started.Options.Environments, Cost: started.Options.Cost,
+	})
+	application := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		result, _ := ResultFrom(r.Context())
+		if err := json.NewEncoder(w).Encode(map[string]any{"result": result}); err != nil {
+			log.Print(err)
+		}
+	})
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		log.Fatal(err)
+	}
+	go func() { log.Fatal(http.Serve(listener, protect(application))) }()
+	return "http://" + listener.Addr().String(), clock
+}
+
+func verifyLine(client *Client, asked programLine) {
+	result, err := client.Verify(context.Background(), asked.Credential, Options(asked.Options))
+	switch {
+	case errors.Is(err, ErrUnavailable):
+		writeReply(programReply{ID: asked.ID, Unavailable: err.Error()})
+	case err != nil:
+		log.Fatal(err)
+	default:
+		writeReply(programReply{ID: asked.ID, Result: &result})
+	}
+}
+
+func runProgram() {
+	var client *Client
+	if url := os.Getenv("KEYREEVE_URL"); url != "" {
+		var err error
+		client, err = New(Config{URL: url, ServiceKey: os.Getenv("KEYREEVE_SERVICE_KEY")})
+		if err != nil {
+			log.Fatal(err)
+		}
+	}
+	clocks := map[string]*manualClock{}
+	lines := bufio.NewScanner(os.Stdin)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var read programLine
+		if err := json.Unmarshal(lines.Bytes(), &read); err != nil {
+			log.Fatal(err)
+		}
+		if read.Guard != nil {
+			url, clock := startGuard(*read.Guard)
+			clocks[url] = clock
+			writeReply(programReply{ID: read.ID, URL: url})
+		} else if read.MoveClock != nil {
+			clocks[read.MoveClock.URL].move(time.Duration(read.MoveClock.Ms) * time.Millisecond)
+			writeReply(programReply{ID: read.ID})
+		} else {
+			go verifyLine(client, read)
+		}
+	}
+}

@@ -1,0 +1,68 @@
+/** The module of the Go library that users import, data races, and broken builds, which the tests of the rules detect. */
+import assert from 'node:assert/strict';
+import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { before, suite, test } from 'node:test';
+import { newTempFolder } from '../../server/test-kit/temp-folder.ts';
+import { makeModuleOfMutants, nameOfMutant } from './mutant-module.ts';
+import { noRaceDetector, packageFolder, run, runGo, skip } from './go.ts';
+import { goMutants } from './mutants.ts';
+
+test('the Go library keeps the rules without data races', { skip: skip || noRaceDetector }, async () => {
+  const { status, output } = await runGo(['test', '-count=1', '-timeout=0', '-vet=off', '-race', '.']);
+  assert.equal(status, 0, output);
+});
+
+test('a program outside the repository builds with a copy of the module, and needs no other', { skip }, async () => {
+  using folder = newTempFolder();
+  const [library, program] = [join(folder.path, 'library'), join(folder.path, 'program')];
+  cpSync(packageFolder, library, { recursive: true });
+  mkdirSync(program);
+  const main = `package main
+
+import "keyreeve"
+
+func main() {
+	_, err := keyreeve.New(keyreeve.Config{URL: "https://auth.example.com", ServiceKey: "krv_key"})
+	if err != nil {
+		panic(err)
+	}
+}
+`;
+  writeFileSync(join(program, 'main.go'), main);
+  const { output: replaced } = await runGo(['mod', 'init', 'example.com/program'], program);
+  assert.match(replaced, /creating new go\.mod/);
+  const edit = ['mod', 'edit', '-require', 'keyreeve@v0.1.0', '-replace', `keyreeve=${library}`];
+  assert.deepEqual(await runGo(edit, program), { status: 0, output: '' });
+  assert.deepEqual(await runGo(['mod', 'tidy'], program), { status: 0, output: '' });
+  assert.deepEqual(await runGo(['run', '.'], program), { status: 0, output: '' });
+  const { output } = await runGo(['list', '-m', 'all'], program);
+  assert.equal(output, `example.com/program\nkeyreeve v0.1.0 => ${library}\n`);
+});
+
+test('the Go library has the right types on each system', { skip }, async () => {
+  using folder = newTempFolder();
+  const program = join(folder.path, 'types');
+  assert.deepEqual(await runGo(['build', '-o', program, './test/types']), { status: 0, output: '' });
+  for (const [system, file] of [
+    ['windows', 'quiet_other.go'],
+    ['darwin', 'quiet_unix.go'],
+  ] as const) {
+    const { status, output } = await run(program, [], packageFolder, { GOOS: system, CGO_ENABLED: '0' });
+    assert.equal(status, 0, output);
+    assert.match(output, RegExp(`^${system}: .*\\b${file}\\b`));
+  }
+});
+
+suite('the tests detect broken builds of the Go library', { skip }, () => {
+  let output = '';
+  before(async () => {
+    using folder = newTempFolder();
+    makeModuleOfMutants(folder.path);
+    ({ output } = await runGo(['test', '-timeout=0', '-vet=off', '-v', '.'], folder.path));
+  });
+  for (const [index, { name }] of goMutants.entries())
+    test(name, () => {
+      assert.match(output, new RegExp(`^ +--- FAIL: TestMutants/${nameOfMutant(index)}/Test`, 'm'), output);
+    });
+});
