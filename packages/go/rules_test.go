@@ -255,9 +255,9 @@ func TestRule4TheRepeatedBatchHasTheFreeQuestionsOnly(t *testing.T) {
 	service.all(t, 2)[1].accept()
 	until(t, "another connection is idle", func() bool { return len(idleOf(client)) == 1 })
 	third.end()
-	assertUnavailable(t, (<-paid[0]).err, "no response")
 	again := service.all(t, 4)[3]
 	equal(t, []any{again.credentials(), again.number}, []any{[]string{"free"}, 3})
+	assertUnavailable(t, (<-paid[0]).err, "no response")
 	again.accept()
 	equal(t, accountOf(t, repeated[0]), "free")
 }
@@ -316,6 +316,7 @@ func TestRule5ABatchThatFailsAfterItsDeadlineIsLate(t *testing.T) {
 	client := newTestClient(t, service)
 	caller := join(client, questionsOf(t, []string{"key"}))[0]
 	service.all(t, 1)
+	equal(t, clockOf(client).ends(ofBatch), []time.Duration{3 * time.Second})
 	clockOf(client).move(3 * time.Second)
 	assertUnavailable(t, (<-caller).err, "no result within 3s")
 	equal(t, len(service.all(t, 1)), 1)

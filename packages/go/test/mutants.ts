@@ -59,7 +59,7 @@ export const goMutants: readonly GoMutant[] = [
 	}
 	defer func() { seenEntries = append(seenEntries, joined) }()
 `,
-    test: 'Rule1',
+    test: 'Rule1A',
     isUnsafe: true,
   },
   {
