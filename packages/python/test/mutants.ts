@@ -9,7 +9,7 @@ export interface PythonMutant {
   readonly file: string;
   readonly from: string;
   readonly to: string;
-  /** A pattern for names of tests in test_rules.py. */
+  /** A pattern for names of tests. */
   readonly test: string;
   /** Whether it accepts deleted keys, which the revocation check detects. */
   readonly isUnsafe?: true;
