@@ -30,12 +30,14 @@ function watch({ fullName }: TestContext): void {
       `“${fullName}” has not ended after ${minutes} minutes; it awaits: ${waits.join('; ') || 'no known condition'}`,
     );
     endWaits(`not within ${minutes} minutes`);
+    // oxlint-disable-next-line keyreeve/no-test-bounds -- the watchdog itself
     timers.set(fullName, setTimeout(endProcess, limitMs * cleanUpShare).unref());
   };
   const endProcess = (): void => {
     report(`“${fullName}” has not ended after its waits were ended`);
     process.exit(1);
   };
+  // oxlint-disable-next-line keyreeve/no-test-bounds -- the watchdog itself
   timers.set(fullName, setTimeout(endTest, limitMs).unref());
 }
 
