@@ -1,4 +1,4 @@
-/** Requests of `one-connection.test.ts` to the routes for the lists of the console. */
+/** Requests of `one-connection.ts` to the routes for the lists of the console. */
 
 /** Makes a request of a new account. */
 type Make<Send> = (method: string, path: () => string, json?: object) => Send;

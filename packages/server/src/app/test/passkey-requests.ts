@@ -1,4 +1,4 @@
-/** Requests of `one-connection.test.ts` to the routes for passkeys, with passkeys of a software authenticator. */
+/** Requests of `one-connection.ts` to the routes for passkeys, with passkeys of a software authenticator. */
 import { as } from '../../../test-kit/authenticator.ts';
 import { ConsoleClient } from '../../../test-kit/console-client.ts';
 import type { Answered, TestApp } from '../../../test-kit/new-app.ts';

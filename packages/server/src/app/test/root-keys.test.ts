@@ -136,26 +136,29 @@ test('lost, damaged or foreign root keys are an error, and never a new root key'
   await (await open(place)).db.close();
 });
 
-testOnBoth('a process that reads the check before a rotation of the root key and the rows after it opens the new root key', async () => {
-  await using place = await newPlace();
-  const { db: first, keys, rootKeys } = await open(place);
-  await first.close();
-  const next = rootKeys.rotate(masterKey);
-  await withDb(place, async (db) => {
-    let reads = 0;
-    const overtaken: Reader = {
-      get: (...args) => db.get(...args),
-      all: async (...args) => {
-        if (reads++ === 0)
-          await db.transaction(async (tx) => {
-            await replaceRootKeysTx(tx, next.rows);
-            assert.ok(await replaceCheckTx(tx, keys.check, deriveKeys(next.newest).check));
-          });
-        return db.all(...args);
-      },
-    };
-    const found = await findRootKeys(overtaken, masterKey, 'here');
-    assert.deepEqual(found?.newest, next.newest);
-    assert.ok(reads > 0);
-  });
-});
+testOnBoth(
+  'a process that reads the check before a rotation of the root key and the rows after it opens the new root key',
+  async () => {
+    await using place = await newPlace();
+    const { db: first, keys, rootKeys } = await open(place);
+    await first.close();
+    const next = rootKeys.rotate(masterKey);
+    await withDb(place, async (db) => {
+      let reads = 0;
+      const overtaken: Reader = {
+        get: (...args) => db.get(...args),
+        all: async (...args) => {
+          if (reads++ === 0)
+            await db.transaction(async (tx) => {
+              await replaceRootKeysTx(tx, next.rows);
+              assert.ok(await replaceCheckTx(tx, keys.check, deriveKeys(next.newest).check));
+            });
+          return db.all(...args);
+        },
+      };
+      const found = await findRootKeys(overtaken, masterKey, 'here');
+      assert.deepEqual(found?.newest, next.newest);
+      assert.ok(reads > 0);
+    });
+  },
+);

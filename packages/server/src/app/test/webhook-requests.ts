@@ -1,4 +1,4 @@
-/** Requests of `one-connection.test.ts` to the routes for webhooks, with a receiver on loopback. */
+/** Requests of `one-connection.ts` to the routes for webhooks, with a receiver on loopback. */
 import assert from 'node:assert/strict';
 import type { WebhookDeliveryPage } from '@keyreeve/contract';
 import { administer, newAdministrator } from '../../../test-kit/administrators.ts';
