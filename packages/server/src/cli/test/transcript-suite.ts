@@ -20,7 +20,10 @@ export const transcriptsFor = (kind: Dialect): readonly string[] =>
   readdirSync(folder).filter((file) => file.endsWith('.txt') && (kind === 'sqlite' || !onlySqlite.test(read(file))));
 
 /** A suite of tests in which one process runs all commands. */
-export function testTranscripts(names: Readonly<Partial<Record<Dialect, readonly string[]>>>): void {
+export function testTranscripts(
+  names: Readonly<Partial<Record<Dialect, readonly string[]>>>,
+  tags: string[] = [],
+): void {
   const options = { skip: process.platform === 'win32' && 'transcripts need sh' };
   suite('the command line does what its transcripts say', options, () => {
     // Not the host of all tests of a run: some commands take seconds.
@@ -29,7 +32,7 @@ export function testTranscripts(names: Readonly<Partial<Record<Dialect, readonly
 
     for (const kind of ['sqlite', 'postgres'] as const) {
       for (const name of names[kind] ?? []) {
-        test(`${name} (${kind})`, { tags: ['asvs:6.2.4', 'asvs:11.1.1', 'asvs:11.1.2'] }, async () => {
+        test(`${name} (${kind})`, { tags }, async () => {
           using temp = newTempFolder();
           // The embedded one lies in the folder, where commands look for its files.
           await using place = kind === 'sqlite' ? undefined : await newPlace(kind);
