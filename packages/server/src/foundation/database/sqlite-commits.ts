@@ -55,8 +55,8 @@ export class SqliteCommits implements OperationRunner {
 
   run<T>(body: OperationBody<T>, share: Share, { isLong = false }: TransactionOptions = {}): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      const operation = { body, isLong, resolve: resolve as (value: unknown) => void, reject };
-      this.#waiting.push(share, operation, reject);
+      const operation = { body, resolve: resolve as (value: unknown) => void, reject };
+      this.#waiting.push(share, { ...operation, isLong }, reject);
       this.#committing ??= this.#commitAll();
     });
   }
