@@ -20,9 +20,9 @@ assert.ok(run.length >= selected.length);
 for (const { name, edits, faults } of run) {
   test(`a run with limits detects ${name}`, async (t) => {
     using folder = newTempFolder();
-    const bin = makeCopy(folder.path, edits);
+    const copy = makeCopy(folder.path, edits);
     const postgres = await sharedPostgres();
-    await using cluster = await Cluster.start({ instances: 2, postgres, bin, environmentOf: shiftedClocks });
+    await using cluster = await Cluster.start({ instances: 2, postgres, ...copy, environmentOf: shiftedClocks });
     const report = await runLimits(cluster, { quota: 300, connections: 16, pauseMs: 200, faults });
     t.diagnostic(report.violations.join('; '));
     assert.ok(report.violations.length > 0, JSON.stringify(report));

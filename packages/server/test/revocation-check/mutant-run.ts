@@ -6,12 +6,14 @@ import { fileURLToPath } from 'node:url';
 import type { Report } from '../../revocation-check/report.ts';
 import type { PostgresServer } from '../../test-kit/postgres/server.ts';
 import { newTempFolder } from '../../test-kit/temp-folder.ts';
+import type { Environment } from '../e2e/program.ts';
 import { Cluster } from './cluster.ts';
 import type { Edit, Mutant } from './mutant-edits.ts';
 import { runWithFaults } from './run-with-faults.ts';
 
 const checkout = fileURLToPath(new URL('../../../../', import.meta.url));
 const server = 'packages/server';
+const compiled = join(checkout, 'node_modules/.cache/keyreeve-copies');
 
 /** The same in `faults.test.ts` and in runs of mutants. */
 export const ordinaryRun = {
@@ -43,8 +45,14 @@ export function applyEdits(edits: readonly Edit[], read: (file: string) => strin
   return files;
 }
 
-/** The copy shares the installed packages with the checkout. @returns the path of its launcher */
-export function makeCopy(folder: string, edits: readonly Edit[]): string {
+export interface Copy {
+  /** Its launcher. */
+  readonly bin: string;
+  readonly environment: Environment;
+}
+
+/** The copy shares the installed packages with the checkout, and compiled code with other copies: a start takes half of the time. */
+export function makeCopy(folder: string, edits: readonly Edit[]): Copy {
   const source = join(folder, server, 'src');
   mkdirSync(join(folder, server), { recursive: true });
   for (const part of ['src', 'revocation-check', 'bin', 'package.json']) {
@@ -53,7 +61,13 @@ export function makeCopy(folder: string, edits: readonly Edit[]): string {
   symlinkSync(join(checkout, 'node_modules'), join(folder, 'node_modules'));
   const edited = applyEdits(edits, (file) => readFileSync(join(source, file), 'utf8'));
   for (const [file, text] of edited) writeFileSync(join(source, file), text);
-  return join(folder, server, 'bin/keyreeve.js');
+  mkdirSync(compiled, { recursive: true });
+  symlinkSync(compiled, join(folder, 'compiled'));
+  return {
+    bin: join(folder, server, 'bin/keyreeve.js'),
+    // Portable: an entry belongs to the path relative to the cache, which is the same in each copy.
+    environment: { NODE_COMPILE_CACHE: join(folder, 'compiled'), NODE_COMPILE_CACHE_PORTABLE: '1' },
+  };
 }
 
 /** Runs until the first violation or the last fault. Without edits, it runs the program itself. */
@@ -62,13 +76,13 @@ export async function runMutant(
   postgres: PostgresServer,
 ): Promise<Report> {
   using folder = newTempFolder();
-  const bin = makeCopy(folder.path, edits);
+  const copy = makeCopy(folder.path, edits);
   const embedded = database === 'embedded';
   await using cluster = await Cluster.start({
     instances: 2,
-    bin,
+    bin: copy.bin,
     postgres: embedded ? undefined : postgres,
-    environment: { KEYREEVE_WORKERS: String(workers), ...environment },
+    environment: { ...copy.environment, KEYREEVE_WORKERS: String(workers), ...environment },
   });
   return await runWithFaults(cluster, {
     ...ordinaryRun,
