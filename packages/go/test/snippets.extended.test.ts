@@ -44,7 +44,10 @@ test('the first example in Go prints what the README shows', { skip }, async () 
   using folder = newTempFolder();
   const program = await buildSnippet('verify', folder.path);
   await using service = await startRealService();
-  const { output } = await run(program, [], folder.path, settings(service));
+  const runOnce = () => run(program, [], folder.path, settings(service));
+  let { output } = await runOnce();
+  // Keyreeve has not answered within the deadline of the library.
+  while (output.includes('no result within')) ({ output } = await runOnce());
   const [, shown] = / \/\/ (.*)$/m.exec(files.get('verify') ?? '') ?? [];
   assert.equal(output.trim(), shown);
 });
