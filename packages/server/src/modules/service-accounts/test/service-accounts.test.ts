@@ -69,7 +69,7 @@ onEachDatabase('a service account is created, read, changed and deleted by its m
 
   const changed = await accounts.change(account(ada), id, { name: 'Invoices', externalId: null });
   assert.deepEqual(changed, { ...created, name: 'Invoices', externalId: null, updatedAt: start + 1 });
-  assert.deepEqual(await accounts.change(account(ada), id, { name: 'Invoices' }), changed);
+  assert.deepEqual({ ...(await accounts.change(account(ada), id, { name: 'Invoices' })) }, { ...changed });
   const key = await services.apiKeys.create(operator, id, { nickname: 'laptop' });
   await accounts.delete(account(ada), id);
   assert.equal(await outcome(accounts.find(account(ada), id)), 'account_not_found');
