@@ -16,8 +16,8 @@ export interface TestResources extends AsyncDisposable {
 export async function startTestResources(): Promise<TestResources> {
   await using started = new AsyncDisposableStack();
   const folder = started.use(newTempFolder(memoryFolder()));
-  // Tests that run programs as another user open their own folders in it.
-  chmodSync(folder.path, 0o711);
+  // As `/tmp`: some programs run as another user.
+  chmodSync(folder.path, 0o1777);
   const server = started.use(await startWithTemplate());
   const browser = started.use(await startBrowserServer());
   const host = started.use(await startCommandHost());
