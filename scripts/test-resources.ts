@@ -1,4 +1,4 @@
-/** What the test files of a run share, because each start of it is dear. A file that runs alone starts its own. */
+/** What the test files of a run share, because each start takes seconds. A file that runs alone starts its own. */
 import { chmodSync } from 'node:fs';
 import { startBrowserServer } from '../packages/server/test/e2e/browser.ts';
 import { startCommandHost } from '../packages/server/test/e2e/command-host.ts';
@@ -8,7 +8,7 @@ import { makeSqliteTemplate } from '../packages/server/test-kit/sqlite-template.
 import { newTempFolder } from '../packages/server/test-kit/temp-folder.ts';
 
 export interface TestResources extends AsyncDisposable {
-  /** Tells the tests where the resources are. */
+  /** The variables in which the tests find the resources. */
   readonly environment: Readonly<Record<string, string>>;
 }
 

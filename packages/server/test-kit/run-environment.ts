@@ -1,4 +1,4 @@
-/** What the runner of the tests (`scripts/test.ts`) tells the process of a test file. Each is missing if a file runs alone. */
+/** The variables that the runner of the tests (`scripts/test.ts`) sets for a test file. A file that runs alone has none. */
 
 const read = (name: string): string | undefined => {
   const value = process.env[name];

@@ -6,7 +6,7 @@ import { availableParallelism, loadavg } from 'node:os';
 
 /**
  * Of programs with a clock that tests cannot set: browsers, proxies, PostgreSQL, package managers, the kernel. They get it as
- * their own limit, so that it is they who report what failed.
+ * their own limit, so that their report names what failed.
  */
 export const programMsMax = 600_000;
 
