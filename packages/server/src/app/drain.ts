@@ -42,7 +42,7 @@ export async function drain(
 ): Promise<boolean> {
   await timers.sleep(seconds * 500);
   const graceMs = graceMsOf(seconds);
-  const closing = servers.map((server) => stopAccepting(server, Math.min(graceMs / 4, closePortMsMax)));
+  const closing = servers.map((server) => stopAccepting(server, Math.min(graceMs / 4, closePortMsMax), timers));
   const ended = Promise.all(closing.map(({ ended: each }) => each)).then(() => true);
   await Promise.all(closing.map(({ portClosed }) => portClosed));
   onClosed?.();

@@ -1,7 +1,8 @@
-/** The current time. Only this file reads the system's clock; other code gets a Clock as an argument. */
-
+/**
+ * The current time. Only this file reads the system's clock; other code gets a Clock as an argument. It imports nothing of the
+ * project: the writer thread and the hashing threads load it, and the contract would take most of the time of their start.
+ */
 import { setTimeout } from 'node:timers/promises';
-import { limits } from '@keyreeve/contract';
 
 export interface Clock {
   /** Milliseconds since 1970 in UTC. */

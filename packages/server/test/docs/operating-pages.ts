@@ -11,7 +11,7 @@ export interface Block {
 const systemPackages = 'changes the packages and users of the machine; test/e2e/package installs the package';
 const cluster = 'needs a Kubernetes cluster; test/docs/helm validates the manifests';
 const containerEngine =
-  'Docker needs a registry; test/e2e/container.extended.test.ts builds the image and runs the commands with buildah and runc';
+  'Docker needs a registry; test/e2e/container builds the image and runs the commands with buildah and runc';
 const run = undefined;
 
 /** By page: the beginning of each block of shell or SQL in order, and its reason. */
