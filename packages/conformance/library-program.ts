@@ -37,7 +37,7 @@ export class LibraryProgram implements AsyncDisposable {
     if (!stdout || !stderr || !stdin) throw new Error('the program has no standard input and output');
     createInterface({ input: stdout }).on('line', (line) => this.#receive(line));
     stderr.setEncoding('utf8').on('data', (text: string) => (this.#errors += text));
-    // A program that has ended rejects all questions; the error of the pipe says nothing more.
+    // The end of the program rejects all questions. The error of the pipe adds no information.
     stdin.on('error', () => undefined);
     this.#process.on('error', (error) => this.#fail(error.message)).on('close', () => this.#fail('it has ended'));
   }

@@ -2,8 +2,7 @@
 import { test, type TestOptions } from 'node:test';
 import { databases, emptyDatabases, type TestDb } from './new-db.ts';
 import type { Db } from '../src/foundation/database/db.ts';
-import { isOutcomeUnknown } from '../src/foundation/database/unavailable.ts';
-import { awaited } from './until.ts';
+import { whenDone } from './when-available.ts';
 
 type Prove = (opened: TestDb) => Promise<void>;
 type Options = [prove: Prove] | [options: TestOptions, prove: Prove];
@@ -38,16 +37,7 @@ export async function race<T>(
   attempt: (db: Db, rival: number) => Promise<T>,
 ): Promise<PromiseSettledResult<T>[]> {
   const other = await connect();
-  const rival = (_: unknown, index: number): Promise<T> =>
-    awaited(`operation ${index} is available`, async (signal) => {
-      for (;;) {
-        try {
-          return await attempt(index % 2 === 0 ? db : other, index);
-        } catch (error) {
-          if (codeOf(error) !== 'unavailable' || isOutcomeUnknown(error) || signal.aborted) throw error;
-        }
-      }
-    });
+  const rival = (_: unknown, index: number): Promise<T> => whenDone(() => attempt(index % 2 === 0 ? db : other, index));
   return Promise.allSettled(Array.from({ length: rivals }, rival));
 }
 

@@ -3,8 +3,8 @@
  * The service then answers 503 and has done nothing, so the client repeats the request.
  */
 import type { Answered } from './new-app.ts';
+import { DomainError } from '../src/foundation/errors.ts';
 import { isOutcomeUnknown } from '../src/foundation/database/unavailable.ts';
-import { codeOf } from './store-on-each-database.ts';
 import { awaited } from './until.ts';
 
 /** The first response to a request that is not 503. */
@@ -25,7 +25,8 @@ export const whenDone = <T>(operation: () => Promise<T>): Promise<T> =>
       try {
         return await operation();
       } catch (error) {
-        if (codeOf(error) !== 'unavailable' || isOutcomeUnknown(error) || signal.aborted) throw error;
+        const isUnavailable = error instanceof DomainError && error.code === 'unavailable';
+        if (!isUnavailable || isOutcomeUnknown(error) || signal.aborted) throw error;
       }
     }
   });

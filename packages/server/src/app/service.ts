@@ -43,7 +43,7 @@ export interface ServiceOptions {
   readonly environment?: Environment;
   readonly clock: Clock;
   readonly log: Log;
-  /** The writer of SQLite. Default: a writer thread. Tests write in their own thread, which has no start of its own. */
+  /** The writer of SQLite. Default: a writer thread. Tests write without one, because it takes longer to start than the service. */
   readonly writer?: EmbeddedWriter | undefined;
   /** Default: the strength for production. Tests use cheaper hashes. */
   readonly argon2?: Argon2Parameters;
