@@ -1,6 +1,7 @@
 /** A reporter of node:test: one line of JSON for each test that passed, with its file, relative to the repository, and its tags. */
 import { relative } from 'node:path';
 import type { TestEvent } from 'node:test/reporters';
+import { fileOfTags } from '../packages/server/test-kit/shared-process.ts';
 
 const root = new URL('..', import.meta.url).pathname;
 
@@ -17,10 +18,10 @@ interface Place {
 
 export default async function* passedTests(events: AsyncIterable<TestEvent>): AsyncGenerator<string> {
   for await (const { type, data } of events) {
-    if (type !== 'test:pass' || data.skip || data.todo) continue;
+    if (type !== 'test:pass' || data.details.type === 'suite' || data.skip || data.todo) continue;
     const { file, entryFile = file }: Place = data;
     if (entryFile === undefined) continue;
-    const passed: PassedTest = { file: relative(root, entryFile), tags: data.tags };
+    const passed: PassedTest = { file: fileOfTags(data.tags) ?? relative(root, entryFile), tags: data.tags };
     yield `${JSON.stringify(passed)}\n`;
   }
 }

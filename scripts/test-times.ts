@@ -1,6 +1,6 @@
 /** The table of the slowest test files, which `npm test` prints at its end. */
 import { relative } from 'node:path';
-import type { FileTime } from '../packages/server/test-kit/watchdog.ts';
+import type { FileTime } from '../packages/server/test-kit/file-times.ts';
 
 const filesListed = 15;
 
@@ -11,7 +11,7 @@ export interface RunTime {
   readonly processorSeconds: number;
 }
 
-/** @param lines what `watchdog.ts` recorded: a line of JSON for each file and run */
+/** @param lines what `file-times.ts` recorded: a line of JSON for each file and run */
 export function timesTable(root: string, lines: string, run: RunTime): string {
   const files = sumByFile(
     lines

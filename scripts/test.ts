@@ -15,12 +15,13 @@ import { treeProcessorMs } from '../packages/server/test-kit/processor-time.ts';
 import { newTempFolder } from '../packages/server/test-kit/temp-folder.ts';
 import { readTaggedFiles, unshownRows } from './asvs.ts';
 import { extendedLane, productLane, selectTests, type Lane, type Selection } from './test-lanes.ts';
+import { writeProcesses } from './test-processes.ts';
 import { startTestResources } from './test-resources.ts';
 import { timesTable } from './test-times.ts';
 
 const root = join(import.meta.dirname, '..');
 /** One more than processors, because tests also wait: for programs, disks and sockets. */
-const filesAtOnce = availableParallelism() + 1;
+const processesAtOnce = availableParallelism() + 1;
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -42,15 +43,16 @@ async function runTests(
   environment: Environment,
   reporterArgs: readonly string[] = [],
 ): Promise<number> {
+  using folder = newTempFolder();
   const args = [
     // The tags of node:test are experimental.
     '--disable-warning=ExperimentalWarning',
     '--test',
-    `--test-concurrency=${filesAtOnce}`,
+    `--test-concurrency=${processesAtOnce}`,
     `--import=${import.meta.resolve('../packages/server/test-kit/watchdog.ts')}`,
     ...names.map((name) => `--test-name-pattern=${name}`),
     ...reporterArgs,
-    ...files,
+    ...writeProcesses(root, folder.path, files, processesAtOnce),
   ];
   // Reading and compiling the program takes more than half of the time of most files.
   const compileCache = join(root, 'node_modules/.cache/keyreeve');

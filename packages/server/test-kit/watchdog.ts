@@ -1,20 +1,12 @@
 /**
- * Loaded into the process of each test file (`--import`). Ends a test that does not end by itself, and prints what it awaited.
- * At the end of the process, it records the time that the file took.
+ * Loaded into each process of tests (`--import`). Ends a test that does not end by itself, and prints what it awaited. At the end
+ * of the process, it records the time that was not recorded for a file.
  */
-import { appendFileSync } from 'node:fs';
 import { afterEach, beforeEach, type TestContext } from 'node:test';
-import { processorMs } from './processor-time.ts';
+import { recordRest } from './file-times.ts';
 import { runEnvironment } from './run-environment.ts';
 import { watchdogMsNow } from './time-limits.ts';
 import { awaitedNow, endWaits } from './until.ts';
-
-/** What a file took. Processes that were killed before their parent awaited them do not count. */
-export interface FileTime {
-  readonly file: string;
-  readonly seconds: number;
-  readonly processorSeconds: number;
-}
 
 /** After the waits of a test have ended, it has this part of the limit for its clean-up. */
 const cleanUpShare = 1 / 4;
@@ -43,20 +35,10 @@ function watch({ fullName }: TestContext): void {
 
 const report = (text: string): void => void process.stderr.write(`watchdog: ${text}\n`);
 
-function recordTime(file: string, record: string): void {
-  const time: FileTime = { file, seconds: process.uptime(), processorSeconds: processorMs(process.pid) / 1000 };
-  appendFileSync(
-    record,
-    `${JSON.stringify(time)}
-`,
-  );
-}
-
 const [, file = ''] = process.argv;
-const { times: record, isTestFile } = runEnvironment;
 // Processes that the test starts inherit its variables, and run other files.
-if (isTestFile && /\.test\.tsx?$/.test(file)) {
+if (runEnvironment.isTestFile && /\.test\.(?:tsx?|mjs)$/.test(file)) {
   beforeEach((t) => watch(t as TestContext));
   afterEach((t) => clearTimeout(timers.get((t as TestContext).fullName)));
-  if (record !== undefined) process.on('exit', () => recordTime(file, record));
+  process.on('exit', () => recordRest(file));
 }

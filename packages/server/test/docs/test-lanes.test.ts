@@ -1,8 +1,14 @@
-/** The lanes of the tests, the part that `npm test -- <path or name>` runs, and the table at the end. */
+/** The lanes of the tests, the files that share a process, the part that `npm test -- <path or name>` runs, and the table at the end. */
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { extendedLane, productLane, selectTests } from '../../../../scripts/test-lanes.ts';
+import { groupsOf, writeProcesses } from '../../../../scripts/test-processes.ts';
 import { timesTable } from '../../../../scripts/test-times.ts';
+import { newTempFolder } from '../../test-kit/temp-folder.ts';
+import { programMsMax } from '../../test-kit/time-limits.ts';
 
 const texts: Readonly<Record<string, string>> = {
   'src/a/test/one.test.ts': "test('a key works once', () => {})",
@@ -33,6 +39,58 @@ test('an argument selects files by their paths, else tests by their names', () =
   assert.deepEqual(select('works once'), { files: [one], names: names('works once') });
   assert.deepEqual(select('a key works twice'), { files: [one, two], names: names('a key works twice') });
   assert.deepEqual(select('works never'), { files: [], names: names('works never') });
+});
+
+test('12 files share a process, fewer if processes would have no file', () => {
+  const many = Array.from({ length: 25 }, (_, index) => `${index}.test.ts`);
+  assert.deepEqual(
+    groupsOf(many, 3).map(({ length }) => length),
+    [9, 9, 7],
+  );
+  assert.deepEqual(
+    groupsOf([...many, ...many], 3).map(({ length }) => length),
+    [12, 12, 12, 12, 2],
+  );
+  assert.deepEqual(groupsOf(['a'], 3), [['a']]);
+  assert.deepEqual(groupsOf([], 3), []);
+});
+
+test('files that share a process keep their hooks, fail alone, and are reported by their paths', () => {
+  using folder = newTempFolder();
+  const [failing = '', passing = ''] = ['a', 'b'].map((name) => `packages/server/src/${name}.test.mjs`);
+  mkdirSync(join(folder.path, 'packages/server/src'), { recursive: true });
+  const write = (file: string, code: string): void =>
+    writeFileSync(join(folder.path, file), `import { beforeEach, test } from 'node:test';\n${code}`);
+  // The hook applies to the first file only, so the count is 1 in the second, too.
+  write(
+    failing,
+    `globalThis.count = 0; beforeEach(() => void (count += 1)); test('first', () => { throw new Error(String(count)); });`,
+  );
+  write(
+    passing,
+    `test('second', { tags: ['asvs:1.2.3'] }, () => { if (count !== 1) throw new Error(String(count)); });`,
+  );
+  const run = writeProcesses(folder.path, folder.path, [failing, passing], 1);
+  assert.equal(run.length, 1);
+  const passed = join(folder.path, 'passed');
+  const reporters = [
+    ['spec', 'stdout'],
+    [import.meta.resolve('../../../../scripts/passed-tests.ts'), passed],
+  ].flatMap(([name, target]) => [`--test-reporter=${name}`, `--test-reporter-destination=${target}`]);
+  const { NODE_TEST_CONTEXT: _, ...environment } = process.env;
+  const { status, stdout } = spawnSync(process.execPath, ['--test', ...reporters, ...run], {
+    encoding: 'utf8',
+    env: environment,
+    timeout: programMsMax,
+  });
+  assert.equal(status, 1, stdout);
+  assert.match(stdout, /ℹ tests 2\n.*\nℹ pass 1\nℹ fail 1\n/);
+  assert.match(stdout, new RegExp(`▶ ${failing}\\n  ✖ first`));
+  assert.match(stdout, /Error: 1\n/);
+  assert.deepEqual(JSON.parse(readFileSync(passed, 'utf8')), {
+    file: passing,
+    tags: [`file:${passing}`, 'asvs:1.2.3'],
+  });
 });
 
 test('a run ends with its slowest files, and the processor time of what they share', () => {

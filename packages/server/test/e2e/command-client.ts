@@ -25,11 +25,13 @@ export async function sendCommand(path: string, request: CommandRequest): Promis
   return JSON.parse(answer) as CommandResult;
 }
 
-if (import.meta.main) {
-  const [path = '', ...args] = process.argv.slice(2);
+async function main([path = '', ...args]: readonly string[]): Promise<void> {
   const input = (await buffer(process.stdin)).toString('base64');
   const result = await sendCommand(path, { args, environment: process.env, folder: process.cwd(), input });
   process.stdout.write(result.stdout);
   process.stderr.write(result.stderr);
   process.exitCode = result.status;
 }
+
+// Without `await`, which `require` rejects (`shared-process.ts`).
+if (import.meta.main) void main(process.argv.slice(2));

@@ -120,4 +120,5 @@ async function listen(path: string): Promise<void> {
   }).listen(path, () => process.send?.('ready'));
 }
 
-if (import.meta.main) await listen(process.argv[2] ?? '');
+// Without `await`, which `require` rejects (`shared-process.ts`).
+if (import.meta.main) void listen(process.argv[2] ?? '');

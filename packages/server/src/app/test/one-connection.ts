@@ -3,7 +3,7 @@
  * two that share a prepared name reject each other, and a request that waits for a second connection never gets one.
  */
 import assert from 'node:assert/strict';
-import { after as afterAll, test, type TestContext } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import { Pool } from 'pg';
 import { publicKeyExample, type RouteContract } from '@keyreeve/contract';
 import { sql } from '../../foundation/database/sql.ts';
@@ -19,7 +19,7 @@ import { administer, newAdministrator, newTarget, type Target } from '../../../t
 import { newBackend } from '../../../test-kit/service-accounts.ts';
 import { githubSettings, GithubSigner } from '../../../test-kit/github.ts';
 import { optionalRoutes } from '../../../test-kit/optional-routes.ts';
-import { newOpenIdProvider } from '../../../test-kit/openid-provider.ts';
+import { newOpenIdProvider, type OpenIdProvider } from '../../../test-kit/openid-provider.ts';
 import { newTempFolder } from '../../../test-kit/temp-folder.ts';
 import { newAccountClient, otherPassword, type AccountClient } from '../../../test-kit/account-client.ts';
 import {
@@ -40,8 +40,6 @@ interface Stage {
 type Send = (stage: Stage) => Promise<Answered>;
 
 const github = new GithubSigner();
-const provider = await newOpenIdProvider();
-afterAll(() => provider[Symbol.asyncDispose]());
 let emails = 0;
 const newEmail = (): string => `one${++emails}@example.com`;
 const password = goodPassword;
@@ -137,7 +135,7 @@ const read =
     app.call('GET', path);
 
 /** One for each route, by its id. */
-const requests: Readonly<Record<string, Send>> = {
+const requestsWith = (provider: OpenIdProvider): Readonly<Record<string, Send>> => ({
   issueTokens: async ({ client: { app } }) => {
     const { email } = await app.createAccount(newEmail());
     return app.call('POST', '/auth/token', { headers: basic(email, password) });
@@ -340,7 +338,7 @@ const requests: Readonly<Record<string, Send>> = {
   getOpenApi: read('/openapi.json'),
   getDocs: read('/docs'),
   getProblem: read('/problems/not_found'),
-};
+});
 
 /** Limits every pool to one connection from now on. */
 function limitPools({ mock }: TestContext): void {
@@ -353,6 +351,7 @@ function limitPools({ mock }: TestContext): void {
 
 async function sendAll(routes: readonly RouteContract[]): Promise<void> {
   await using receiver = await newReceiver();
+  await using provider = await newOpenIdProvider();
   using folder = newTempFolder();
   await using client = await newAccountClient({
     KEYREEVE_THROTTLE: 'on',
@@ -361,6 +360,7 @@ async function sendAll(routes: readonly RouteContract[]): Promise<void> {
     ...provider.environment,
     ...githubSettings(folder.path, github),
   });
+  const requests = requestsWith(provider);
   for (const { id } of routes) {
     const send = requests[id];
     assert.ok(send, `${id}: a request is missing in one-connection.ts`);
