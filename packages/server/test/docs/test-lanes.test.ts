@@ -66,10 +66,7 @@ test('files that share a process keep their hooks, fail alone, and are reported 
     failing,
     `globalThis.count = 0; beforeEach(() => void (count += 1)); test('first', () => { throw new Error(String(count)); });`,
   );
-  write(
-    passing,
-    `test('second', { tags: ['shows'] }, () => { if (count !== 1) throw new Error(String(count)); });`,
-  );
+  write(passing, `test('second', { tags: ['shows'] }, () => { if (count !== 1) throw new Error(String(count)); });`);
   const run = writeProcesses(folder.path, folder.path, [failing, passing], 1);
   assert.equal(run.length, 1);
   const passed = join(folder.path, 'passed');
