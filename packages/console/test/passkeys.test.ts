@@ -11,14 +11,19 @@ const test = consoleTests();
 const setPresence = (cdp: Protocol, authenticatorId: string, enabled: boolean) =>
   cdp.send('WebAuthn.setAutomaticPresenceSimulation', { authenticatorId, enabled });
 
+/**
+ * In the documents that the page loads from now on, the sign-in page makes no offer in the suggestions of the first field. The
+ * authenticator responds to it by itself, before a click.
+ */
+async function preventOffers(cdp: Protocol): Promise<void> {
+  await cdp.send('Page.enable');
+  const source = 'PublicKeyCredential.isConditionalMediationAvailable = async () => false;';
+  await cdp.send('Page.addScriptToEvaluateOnNewDocument', { source });
+}
+
 /** Signs out, and chooses the passkey of the authenticator with the button of the sign-in page. */
-async function useAfterSignOut({ page }: Visitor, cdp: Protocol, authenticatorId: string): Promise<void> {
-  // Otherwise the authenticator responds to the offer in the suggestions of the first field.
-  await setPresence(cdp, authenticatorId, false);
+async function useAfterSignOut({ page }: Visitor): Promise<void> {
   await signOut(page);
-  // A typed password ends that offer.
-  await page.getByLabel('Password', { exact: true }).fill('a password');
-  await setPresence(cdp, authenticatorId, true);
   await passkeyButton(page).click();
 }
 
@@ -50,12 +55,13 @@ test(
     const { page } = visitor;
     const cdp = await visitor.openProtocol();
     const authenticatorId = await addAuthenticator(cdp);
+    await preventOffers(cdp);
     const dialog = page.getByRole('dialog');
 
     await addPasskey(visitor, 'laptop');
     const { credentials } = await cdp.send('WebAuthn.getCredentials', { authenticatorId });
 
-    await useAfterSignOut(visitor, cdp, authenticatorId);
+    await useAfterSignOut(visitor);
     await keysHeading(page).waitFor();
     await visitor.goto('/console/security');
     await page.getByRole('button', { name: 'Remove laptop' }).click();
@@ -65,7 +71,7 @@ test(
     // The browser may have removed it from the authenticator too.
     await cdp.send('WebAuthn.clearCredentials', { authenticatorId });
     for (const credential of credentials) await cdp.send('WebAuthn.addCredential', { authenticatorId, credential });
-    await useAfterSignOut(visitor, cdp, authenticatorId);
+    await useAfterSignOut(visitor);
     await page.getByText('The passkey was not accepted.').waitFor();
   },
   { databases: ['sqlite'] },
