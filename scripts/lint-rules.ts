@@ -4,6 +4,8 @@
  */
 import { readFileSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
+import { RegExpParser } from '@eslint-community/regexpp';
+import { analyse } from 'scslre';
 
 const root = join(import.meta.dirname, '..');
 const modulesFolder = 'packages/server/src/modules/';
@@ -192,6 +194,41 @@ const noTestBounds = rule((report) => ({
   },
 }));
 
+const patterns = new RegExpParser();
+
+/** Of a string, or of `String.raw` without values. */
+function constantText(node: Node | undefined): string | undefined {
+  if (typeof node?.['value'] === 'string') return node['value'];
+  const quasis = (node?.['quasi'] as { quasis: { value: { raw: string } }[] } | undefined)?.quasis;
+  return quasis?.length === 1 ? quasis[0]?.value.raw : undefined;
+}
+
+/** A client can choose most texts that the program reads, and one thread serves all clients. */
+const linearPatterns = rule((report) => {
+  const check = (node: Node, pattern: string, flags: string): void => {
+    const literal = patterns.parseLiteral(`/${pattern.replaceAll('/', String.raw`\/`)}/${flags}`);
+    const [found] = analyse({ pattern: literal.pattern, flags: literal.flags }).reports;
+    if (found) report(node, `some texts of n characters take ${found.exponential ? '2^n' : 'n²'} steps`);
+  };
+  const checkText = (node: Node, source: unknown, flags = ''): void => {
+    const text = constantText(source as Node | undefined);
+    if (text !== undefined) check(node, text, flags);
+  };
+  return {
+    Literal(node) {
+      const regex = node['regex'] as { pattern: string; flags: string } | undefined;
+      if (regex) check(node, regex.pattern.replaceAll(String.raw`\/`, '/'), regex.flags);
+    },
+    NewExpression(node) {
+      const [source, flags] = node['arguments'] as Node[];
+      if (nameOf(node['callee'] as Node) === 'RegExp') checkText(node, source, constantText(flags));
+    },
+    Property(node) {
+      if (nameOf(node['key'] as Node) === 'pattern') checkText(node, node['value'], 'u');
+    },
+  };
+});
+
 const vagueNames = /^(?:utils?|helpers?|common|misc|shared|lib|stuff)(?:\.|$)/;
 
 const fileNames = rule((report, path) => ({
@@ -228,6 +265,7 @@ export default {
     'injected-time': injectedTime,
     'constant-time-secrets': constantTimeSecrets,
     'no-test-bounds': noTestBounds,
+    'linear-patterns': linearPatterns,
     'file-names': fileNames,
     'file-purpose': filePurpose,
     'explained-exceptions': explainedExceptions,

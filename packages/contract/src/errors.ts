@@ -11,7 +11,7 @@ import { webhookErrors } from './webhook-errors.ts';
 import { singleSignOnErrors } from './single-sign-on-errors.ts';
 import { serviceAccountErrors } from './service-account-errors.ts';
 
-const grouped = (value: number): string => String(value).replaceAll(/\B(?=(?:\d{3})+$)/g, ',');
+const grouped = (value: number): string => value.toLocaleString('en');
 const size = (bytes: number): string => (bytes < 2 ** 20 ? `${bytes / 2 ** 10} KiB` : `${bytes / 2 ** 20} MiB`);
 const seconds = (ms: number): number => ms / 1_000;
 

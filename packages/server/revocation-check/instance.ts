@@ -35,7 +35,7 @@ export class Instance {
 
   /** @param timeoutMs a request fails if the connection is idle for this time */
   constructor(url: string, timeoutMs: number) {
-    this.url = url.replace(/\/+$/, '');
+    this.url = url.replace(/(?<!\/)\/+$/, '');
     this.#base = new URL(this.url);
     const newAgent = (): Agent => new (this.#isTls ? TlsAgent : Agent)({ keepAlive: true });
     this.#agent = newAgent();

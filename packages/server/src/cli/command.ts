@@ -98,5 +98,5 @@ const usageOf = (argument: { name: () => string; required: boolean }): string =>
 const firstSentence = (text: string): string =>
   text
     .replace(/\.(?:\s.*)?$/s, '')
-    .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+    .replaceAll(/\[([^[\]]*)\]\([^()]*\)/g, '$1')
     .replaceAll('`', '');

@@ -26,7 +26,7 @@ const seedMax = 2 ** 32 - 1;
 export async function proveFromOutside(options: OutsideOptions, bounds: RunBounds): Promise<OutsideResult> {
   const { url: urls = [], credentialFile, allowHttp = false, seed: seedText } = options;
   for (const url of urls) assertUsable(url, allowHttp);
-  const plain = urls.map((url) => url.replace(/\/+$/, ''));
+  const plain = urls.map((url) => url.replace(/(?<!\/)\/+$/, ''));
   if (new Set(plain).size < plain.length) throw new UsageError('--url names an instance twice');
   const seed = seedText === undefined ? undefined : parseSeed(seedText);
   const credential = await readCredential(credentialFile);

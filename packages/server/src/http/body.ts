@@ -46,7 +46,7 @@ export const hasShortBody = ({ headers }: IncomingMessage, bytesMax: number): bo
 function assertMediaType(request: IncomingMessage, expected: string): void {
   const { 'content-type': type = '', 'content-encoding': encoding = 'identity' } = request.headers;
   const [mediaType = '', ...parameters] = type.toLowerCase().split(';');
-  const isUtf8 = parameters.every((parameter) => /^\s*(?:charset="?utf-8"?)?\s*$/.test(parameter));
+  const isUtf8 = parameters.every((parameter) => /^(?:charset="?utf-?8"?)?$/.test(parameter.trim()));
   if (mediaType.trim() !== expected || !isUtf8 || encoding.toLowerCase() !== 'identity') {
     throw new DomainError('unsupported_media_type', {
       detail: `The body must be ${expected} in UTF-8, without content encoding.`,

@@ -72,9 +72,10 @@ export function readPage(url: URL): Page {
 /** Reads a file of `<template id="…">` elements. */
 export function readTemplates<Name extends string>(url: URL, names: readonly Name[]): Readonly<Record<Name, Template>> {
   const found = new Map(
-    [...readMarkup(url).matchAll(/<template id="([^"]+)">\s*([^]*?)\s*<\/template>/g)].map(
-      ([, id = '', content = '']) => [id, content],
-    ),
+    [...readMarkup(url).matchAll(/<template id="([^"]+)">([^]*?)<\/template>/g)].map(([, id = '', content = '']) => [
+      id,
+      content.trim(),
+    ]),
   );
   return Object.fromEntries(
     names.map((name) => {

@@ -108,6 +108,13 @@ const samples: readonly Sample[] = [
   ),
 
   // Security
+  ...[
+    String.raw`export const x = /^\s*(?:a)?\s*$/;`,
+    String.raw`export const x = /\d+$/;`,
+    'export const x = /(?:a+)+$/;',
+    String.raw`export const x = new RegExp('[^/]*/*$');`,
+    'export const x = Type.String({ pattern: String.raw`^(?:a*)*$` });',
+  ].map((text) => source('keyreeve(linear-patterns)', text)),
   source('eslint(no-eval)', `eval('1');`, ['asvs:1.3.2']),
   source('eslint(no-new-func)', `export const f = new Function('1');`, ['asvs:1.3.2']),
   source('keyreeve(constant-time-secrets)', 'export const isSame = row.keyHash === given;'),

@@ -5,9 +5,11 @@ import { suite, test } from 'node:test';
 import { CliCommand } from '../command.ts';
 import { createProgram } from '../program.ts';
 
-/** A program whose commands do nothing and whose errors are thrown. */
+const nothing = (): void => undefined;
+
+/** A program whose commands do nothing and whose errors are thrown. The process keeps its priority. */
 function inertProgram(): CliCommand {
-  const program = createProgram(() => undefined);
+  const program = createProgram(nothing, nothing);
   const visit = (command: CliCommand): void => {
     command.exitOverride().configureOutput({ writeErr: () => undefined });
     const children = childrenOf(command);

@@ -173,7 +173,7 @@ function readList(
 
 /** With or without padding. passlib writes `.` for `+`. */
 function base64(text: string): Buffer {
-  const bare = text.replace(/=+$/, '').replaceAll('.', '+');
+  const bare = text.replace(/(?<!=)=+$/, '').replaceAll('.', '+');
   if (bare.length % 4 === 1) throw new ForeignHashError('its salt or digest is truncated');
   return Buffer.from(bare, 'base64');
 }

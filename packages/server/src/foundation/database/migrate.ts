@@ -239,7 +239,7 @@ function readMigrations(dialect: Dialect): Migration[] {
 /** Outside comments, a migration has semicolons only at the end of statements. */
 function statementsOf(text: string): string[] {
   return text
-    .replaceAll(/--.*$/gm, '')
+    .replaceAll(/--.*/g, '')
     .split(';')
     .map((statement) => statement.trim())
     .filter((statement) => statement !== '');

@@ -134,7 +134,7 @@ export class Batch implements Submittable {
     const item = this.next;
     if (item) {
       item.command = text.split(' ', 1)[0] ?? '';
-      item.rowCount = Number(/\d+$/.exec(text)?.[0] ?? 0);
+      item.rowCount = Number(text.slice(text.lastIndexOf(' ') + 1)) || 0;
     }
     this.completed++;
     this.#columns = undefined;

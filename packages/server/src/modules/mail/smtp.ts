@@ -127,11 +127,15 @@ function failureOf(error: unknown): JobFailure {
   return new JobFailure(`the mail server: ${reason}`, isRecipient ? 'final' : 'job');
 }
 
+function withoutSecret(word: string): string {
+  if (word.includes('://')) return '[link]';
+  if (word.includes('krvc_')) return '[code]';
+  return word.includes('@') ? '[address]' : word;
+}
+
 /** A server's reply may repeat an email address, or the link in a message. */
 const withoutSecrets = (text: string): string =>
   text
-    .replaceAll(/\S*:\/\/\S*/g, '[link]')
-    .replaceAll(/\S*krvc_\S*/g, '[code]')
-    .replaceAll(/\S*@\S*/g, '[address]')
+    .replaceAll(/\S+/g, withoutSecret)
     .replaceAll(/[\p{Cc}\p{Cf}]+/gu, ' ')
     .slice(0, reasonCharsMax);

@@ -283,7 +283,7 @@ export function rangesOf(clientIp: string, ipRangeLimits: readonly IpRangeLimit[
 }
 
 /** Addresses that differ only in their `+tag` are often one mailbox, so they are counted together as well. */
-export const withoutTag = (canonicalEmail: string): string => canonicalEmail.replace(/\+[^@]*@/, '@');
+export const withoutTag = (canonicalEmail: string): string => canonicalEmail.replace(/^([^+@]*)\+[^@]*@/, '$1@');
 
 const isRecent = (signedIn: Row, now: number): signedIn is NonNullable<Row> =>
   signedIn !== undefined && signedIn.touchedAt >= now - limits.loginOriginTrustDays * dayMs;

@@ -47,14 +47,14 @@ test(
     skip: process.platform !== 'linux' && 'only Linux has priorities of threads',
   },
   async () => {
-    const before = niceValues();
+    const [before, usual] = [niceValues(), getPriority()];
     const warnings: string[] = [];
     const hasher = new PasswordHasher(pepper, cheap, 2, 1, (detail) => warnings.push(detail));
     await Promise.all(Array.from({ length: 8 }, () => hasher.hash(password)));
     assert.deepEqual(warnings, []);
-    assert.equal(getPriority(), 0);
+    assert.equal(getPriority(), usual);
     // Threads of earlier tests can still be in the list.
-    const lowered = [...niceValues()].filter(([id, nice]) => nice === 4 && !before.has(id));
+    const lowered = [...niceValues()].filter(([id, nice]) => nice === usual + 4 && !before.has(id));
     assert.equal(lowered.length, 2);
     await hasher.close();
     // The kernel removes a thread from the list some time after the event of its end.

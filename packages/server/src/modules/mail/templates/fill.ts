@@ -10,7 +10,7 @@ export type Value = string | number | readonly string[];
 
 export type Form = 'subject' | 'text' | 'html';
 
-const placeholder = /\{\{\s*([^{}]*?)\s*\}\}/g;
+const placeholder = /\{\{([^{}]*)\}\}/g;
 /** Line breaks, and characters that can disguise a text: controls, direction marks, invisible characters. */
 const unprintable = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]+/gu;
 const instant = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d):\d\d(?:\.\d+)?Z$/;
@@ -18,7 +18,7 @@ const noItem: Readonly<Record<Language, string>> = { en: 'none', de: 'keine' };
 
 /** The names of the placeholders, in order. */
 export const placeholdersOf = (template: string): string[] =>
-  [...template.matchAll(placeholder)].map(([, name = '']) => name);
+  [...template.matchAll(placeholder)].map(([, name = '']) => name.trim());
 
 export function fill(
   template: string,
@@ -26,7 +26,7 @@ export function fill(
   form: Form,
   language: Language = 'en',
 ): string {
-  return template.replace(placeholder, (_, name: string) => print(values.get(name) ?? '', form, language));
+  return template.replace(placeholder, (_, name: string) => print(values.get(name.trim()) ?? '', form, language));
 }
 
 function print(value: Value, form: Form, language: Language): string {
