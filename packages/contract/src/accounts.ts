@@ -294,6 +294,7 @@ const linkPage = <Id extends string, Path extends string>(id: Id, path: Path, su
       status: 200,
       description: 'A page that sends the code when the user presses the button',
       contentType: 'text/html; charset=utf-8',
+      isFixed: true,
     },
     errors: [],
   }) as const satisfies RouteContract;

@@ -52,7 +52,7 @@ export const getOpenApi = {
   tag: 'Contract',
   summary: 'Get this contract as an OpenAPI 3.1 document',
   auth: 'none',
-  success: { status: 200, description: 'The document', schema: OpenApiDocument },
+  success: { status: 200, description: 'The document', schema: OpenApiDocument, isFixed: true },
   errors: [],
 } as const satisfies RouteContract;
 
@@ -67,6 +67,7 @@ export const getDocs = {
     status: 200,
     description: 'A page that loads nothing from other hosts',
     contentType: 'text/html; charset=utf-8',
+    isFixed: true,
   },
   errors: [],
 } as const satisfies RouteContract;
@@ -79,7 +80,7 @@ export const getProblem = {
   summary: 'Read about an error code',
   auth: 'none',
   params: Type.Object({ code: ErrorCodes }),
-  success: { status: 200, description: 'A page', contentType: 'text/html; charset=utf-8' },
+  success: { status: 200, description: 'A page', contentType: 'text/html; charset=utf-8', isFixed: true },
   errors: ['not_found'],
 } as const satisfies RouteContract;
 
@@ -108,6 +109,11 @@ export const getRoot = {
   description:
     'JSON. A browser (`Accept: text/html`) is redirected to the console (303), or gets a small page if the console is off or has another host.',
   auth: 'none',
-  success: { status: 200, description: 'The name, the version of the contract, and links', schema: ServiceInfo },
+  success: {
+    status: 200,
+    description: 'The name, the version of the contract, and links',
+    schema: ServiceInfo,
+    isFixed: true,
+  },
   errors: [],
 } as const satisfies RouteContract;

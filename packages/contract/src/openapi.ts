@@ -61,6 +61,9 @@ function operation(route: RouteContract): Json {
     ...requestBody(route),
     responses: {
       [route.success.status]: sharedOr(sharedSuccesses, 'responses', success(route)),
+      ...(route.success.isFixed
+        ? { 304: { description: 'The client has the content: `If-None-Match` has its `ETag`' } }
+        : {}),
       ...problemResponses(route),
     },
   };

@@ -73,6 +73,8 @@ export interface RouteContract {
     readonly contentType?: string;
     /** Further ones that a request can choose. */
     readonly otherContentTypes?: readonly string[];
+    /** Whether the content is the same for every client. It has an ETag, and a client that has it gets 304. */
+    readonly isFixed?: boolean;
   };
   /** `oauth`: responses with the status 400 have the format of RFC 6749 section 5.2. Default: problem documents. */
   readonly errorFormat?: 'oauth';

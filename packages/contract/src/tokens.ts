@@ -106,6 +106,7 @@ export const getJwks = {
     description: 'Public keys only',
     schema: Jwks,
     headers: { 'Cache-Control': discoveryCacheControl },
+    isFixed: true,
   },
   errors: [],
 } as const satisfies RouteContract;
@@ -140,6 +141,7 @@ export const getMetadata = {
     description: 'Metadata',
     schema: Metadata,
     headers: { 'Cache-Control': discoveryCacheControl },
+    isFixed: true,
   },
   errors: [],
 } as const satisfies RouteContract;

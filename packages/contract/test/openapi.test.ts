@@ -104,7 +104,9 @@ test('every operation lists each code that it can return, under its status or in
     }
     assert.ok(responses[route.success.status], `${route.id} ${route.success.status}`);
     const failures = Object.keys(responses).filter((status) => Number(status) >= 400);
-    assert.equal(Object.keys(responses).length, failures.length + 2, 'there is one success and the default response');
+    const others = Object.keys(responses).filter((status) => !failures.includes(status));
+    const unchanged = route.success.isFixed ? ['304'] : [];
+    assert.deepEqual(others, [`${route.success.status}`, ...unchanged, 'default'], route.id);
   }
 });
 

@@ -11,7 +11,6 @@ export interface CheckedResponse {
 }
 
 export const securityHeaders = {
-  'cache-control': 'no-store',
   'content-security-policy': "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox",
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
@@ -45,7 +44,8 @@ export const fromWire = (answer: {
   text: Buffer.from(answer.body, 'latin1').toString('utf8'),
 });
 
-export function assertSecurityHeaders({ header }: CheckedResponse, what = ''): void {
+export function assertSecurityHeaders({ header }: CheckedResponse, what = '', cacheControl = 'no-store'): void {
+  assert.equal(header('cache-control'), cacheControl, what);
   for (const [name, value] of Object.entries(securityHeaders)) assert.equal(header(name), value, `${what} ${name}`);
   for (const name of ['server', 'x-powered-by', 'set-cookie']) assert.equal(header(name), null, `${what} ${name}`);
 }

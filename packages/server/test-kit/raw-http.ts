@@ -55,7 +55,7 @@ export async function ask(url: string, bytes: string | Uint8Array): Promise<RawA
 /** A request line and header lines as a request without a body. */
 export const head = (...lines: readonly string[]): string => `${lines.join('\r\n')}\r\n\r\n`;
 
-/** Parses complete responses. All have a Content-Length, except 1xx, 204 and responses to HEAD. */
+/** Parses complete responses. All have a Content-Length, except 1xx, 204, 304 and responses to HEAD. */
 function parseAnswers(received: string): RawAnswer[] {
   const answers: RawAnswer[] = [];
   let rest = received;

@@ -4,7 +4,8 @@
  */
 import type { IncomingMessage } from 'node:http';
 import { limits, type Language } from '@keyreeve/contract';
-import { acceptsBrotli, preferredLanguage, prefersPage } from '../http/language.ts';
+import type { ContentRequest } from '../http/fixed-content.ts';
+import { acceptedCodings, preferredLanguage, prefersPage } from '../http/language.ts';
 import type { AnyCaller } from '../http/route.ts';
 import { credentialOf, type RequestCredential } from '../http/request-credential.ts';
 
@@ -58,8 +59,11 @@ export class RequestCall {
     return prefersPage(this.#request.headers.accept);
   }
 
-  get acceptsBrotli(): boolean {
-    return acceptsBrotli(headerOf(this.#request, 'accept-encoding'));
+  get contentRequest(): ContentRequest {
+    return {
+      codings: acceptedCodings(headerOf(this.#request, 'accept-encoding')),
+      ifNoneMatch: headerOf(this.#request, 'if-none-match'),
+    };
   }
 
   get host(): string | undefined {

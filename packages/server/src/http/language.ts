@@ -21,10 +21,16 @@ export const prefersPage = (accept: string | undefined): boolean =>
   isOfBoundedLength(accept) &&
   new Negotiator({ headers: { accept } }).mediaType(['application/json', 'text/html']) === 'text/html';
 
-/** Whether a client accepts content that is compressed with Brotli (RFC 7932). A wildcard does not count. */
-export const acceptsBrotli = (acceptEncoding: string | undefined): boolean =>
-  isOfBoundedLength(acceptEncoding) &&
-  new Negotiator({ headers: { 'accept-encoding': acceptEncoding } }).encodings().includes('br');
+const contentCodings = ['br', 'gzip'] as const;
+/** Brotli (RFC 7932) or gzip (RFC 9110 section 8.4.1.3). */
+export type ContentCoding = (typeof contentCodings)[number];
+
+/** The codings that a client accepts, the one with the smallest result first. A wildcard does not count. */
+export function acceptedCodings(acceptEncoding: string | undefined): readonly ContentCoding[] {
+  if (!isOfBoundedLength(acceptEncoding)) return [];
+  const accepted = new Negotiator({ headers: { 'accept-encoding': acceptEncoding } }).encodings();
+  return contentCodings.filter((coding) => accepted.includes(coding));
+}
 
 const isOfBoundedLength = (header: string | undefined): header is string =>
   header !== undefined && header.length <= limits.preferenceCharsMax;

@@ -48,8 +48,8 @@ function headersOf(security: SecurityHeaders, result: RouteResponse, bytes: numb
   const pairs = [...(isData ? security.data : security.with(result)), ...headers];
   if (bytes === 'unknown') pairs.push('Content-Type', contentType);
   else if (bytes !== undefined) pairs.push('Content-Type', contentType, 'Content-Length', String(bytes));
-  // RFC 9110 section 8.6: a 204 has no Content-Length.
-  else if (status !== 204) pairs.push('Content-Length', '0');
+  // RFC 9110 section 8.6: a 204 has no Content-Length, and that of a 304 would be the length of the content.
+  else if (status !== 204 && status !== 304) pairs.push('Content-Length', '0');
   return pairs;
 }
 

@@ -1,4 +1,5 @@
 /** A route of the service: its contract and its handler. Handlers use no types of `node:http`. */
+import type { ContentRequest } from './fixed-content.ts';
 import type { Static, TSchema } from 'typebox';
 import type { Language, RouteContract } from '@keyreeve/contract';
 import type { AccountPrincipal, CanaryPrincipal, ConsolePrincipal, KeyPrincipal } from '../foundation/principal.ts';
@@ -56,8 +57,8 @@ export interface Call<C extends RouteContract = RouteContract> {
   readonly language: Language | undefined;
   /** Whether the client names text/html before JSON in Accept, as a browser does. */
   readonly prefersPage: boolean;
-  /** Whether the client accepts content that is compressed with Brotli. */
-  readonly acceptsBrotli: boolean;
+  /** For content that is the same for every client. */
+  readonly contentRequest: ContentRequest;
   /** The header Host, as the client or the proxy sent it. */
   readonly host: string | undefined;
   /** @returns the text of a header of the contract, undefined if the request does not have it */

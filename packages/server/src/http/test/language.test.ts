@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { limits } from '@keyreeve/contract';
-import { acceptsBrotli, preferredLanguage, prefersPage } from '../language.ts';
+import { acceptedCodings, preferredLanguage, prefersPage } from '../language.ts';
 
 // Within the limit, no content takes long. The time of most grows with the square of the length: 24 to 61 ms for 16 KiB.
 test('a header Accept, Accept-Language or Accept-Encoding that is longer than the limit is not parsed', () => {
@@ -11,8 +11,8 @@ test('a header Accept, Accept-Language or Accept-Encoding that is longer than th
   const preferences = (length: number) => [
     prefersPage(filled('text/html', length)),
     preferredLanguage(filled('de', length)),
-    acceptsBrotli(filled('br', length)),
+    acceptedCodings(filled('br', length)),
   ];
-  assert.deepEqual(preferences(max), [true, 'de', true]);
-  assert.deepEqual(preferences(max + 1), [false, undefined, false]);
+  assert.deepEqual(preferences(max), [true, 'de', ['br']]);
+  assert.deepEqual(preferences(max + 1), [false, undefined, []]);
 });

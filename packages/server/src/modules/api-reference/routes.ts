@@ -3,6 +3,7 @@ import * as contract from '@keyreeve/contract';
 import { DomainError } from '../../foundation/errors.ts';
 import { problemPage, problemPolicy, rootPage, rootPolicy } from './pages.ts';
 import { referencePage, referencePolicy } from './reference-page.ts';
+import { FixedContent } from '../../http/fixed-content.ts';
 import { route, type Route } from '../../http/route.ts';
 
 /**
@@ -10,29 +11,35 @@ import { route, type Route } from '../../http/route.ts';
  * @param hasConsole whether the console is at this host, as the header Host names it
  */
 export function contractRoutes(publicUrl: string, hasConsole: (host: string | undefined) => boolean): readonly Route[] {
-  const document = once(() => JSON.stringify(contract.openApiDocument(contract.allRoutes)));
-  const docs = once(() => referencePage(contract.allRoutes, publicUrl));
-  const page = (body: string, policy: string) => ({
-    status: 200,
-    contentType: 'text/html; charset=utf-8',
-    policy,
-    body,
-  });
+  const document = once(() => new FixedContent(jsonType, JSON.stringify(contract.openApiDocument(contract.allRoutes))));
+  const docs = once(() => new FixedContent(pageType, referencePage(contract.allRoutes, publicUrl)));
+  const root = once(() => new FixedContent(pageType, rootPage(info)));
+  const service = once(() => new FixedContent(jsonType, JSON.stringify(info)));
+  const problems = new Map(
+    Object.keys(contract.errors).map((code) => [
+      code,
+      once(() => new FixedContent(pageType, problemPage(code as contract.ErrorCode))),
+    ]),
+  );
   return [
-    route(contract.getRoot, async ({ prefersPage, host }) => {
+    route(contract.getRoot, async ({ prefersPage, host, contentRequest }) => {
       const headers = ['Vary', 'Accept'];
-      if (!prefersPage) return { status: 200, headers, body: info };
+      if (!prefersPage) return service().respond(contentRequest, { headers });
       if (hasConsole(host)) return { status: 303, headers: [...headers, 'Location', '/console'] };
-      return { ...page(rootPage(info), rootPolicy), headers };
+      return root().respond(contentRequest, { headers, policy: rootPolicy });
     }),
-    route(contract.getOpenApi, async () => ({ status: 200, body: document() })),
-    route(contract.getDocs, async () => page(docs(), referencePolicy)),
-    route(contract.getProblem, async ({ params: { code } }) => {
-      if (!Object.hasOwn(contract.errors, code)) throw new DomainError('not_found');
-      return page(problemPage(code as contract.ErrorCode), problemPolicy);
+    route(contract.getOpenApi, ({ contentRequest }) => document().respond(contentRequest)),
+    route(contract.getDocs, ({ contentRequest }) => docs().respond(contentRequest, { policy: referencePolicy })),
+    route(contract.getProblem, async ({ params: { code }, contentRequest }) => {
+      const problem = problems.get(code);
+      if (!problem) throw new DomainError('not_found');
+      return problem().respond(contentRequest, { policy: problemPolicy });
     }),
   ];
 }
+
+const jsonType = 'application/json; charset=utf-8';
+const pageType = 'text/html; charset=utf-8';
 
 /** It has the version of the contract, not that of the program, which no response discloses (ASVS 13.4.6). */
 const info = {
@@ -45,7 +52,7 @@ const info = {
 } as const;
 
 /** Computes the value at the first call. */
-function once(compute: () => string): () => string {
-  let value: string | undefined;
+function once<T>(compute: () => T): () => T {
+  let value: T | undefined;
   return () => (value ??= compute());
 }

@@ -6,9 +6,8 @@ import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { dirname, extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
-import { brotliCompress } from 'node:zlib';
 import type { Log } from '../../foundation/log.ts';
+import { FixedContent } from '../../http/fixed-content.ts';
 
 /** Files with other extensions are not served. */
 const contentTypes: ReadonlyMap<string, string> = new Map([
@@ -25,18 +24,11 @@ const indexName = 'index.html';
 const folderOfNoBuild = '/console/assets/0/';
 const hashChars = 22;
 
-export interface Asset {
-  readonly contentType: string;
-  readonly bytes: Uint8Array;
-  /** Undefined if the compressed file is not smaller. */
-  readonly brotli: Uint8Array | undefined;
-}
-
 export interface Assets {
   /** A hash of all files, in the URL of each, so that browsers keep the files. */
   readonly build: string;
-  readonly page: Asset;
-  readonly files: ReadonlyMap<string, Asset>;
+  readonly page: FixedContent;
+  readonly files: ReadonlyMap<string, FixedContent>;
 }
 
 export interface ConsoleAssetsOptions {
@@ -93,10 +85,8 @@ async function readAssets(folder: string): Promise<Assets> {
   const files = read.filter((file) => file !== index);
   return {
     build,
-    page: await assetOf(indexName, Buffer.from(page)),
-    files: new Map(
-      await Promise.all(files.map(async ({ name, bytes }) => [name, await assetOf(name, bytes)] as const)),
-    ),
+    page: contentOf(indexName, Buffer.from(page)),
+    files: new Map(files.map(({ name, bytes }) => [name, contentOf(name, bytes)])),
   };
 }
 
@@ -107,8 +97,5 @@ function hashOf(files: readonly { readonly name: string; readonly bytes: Buffer 
   return hash.digest('base64url').slice(0, hashChars);
 }
 
-async function assetOf(name: string, bytes: Buffer): Promise<Asset> {
-  const compressed = await promisify(brotliCompress)(bytes);
-  const contentType = contentTypes.get(extname(name)) ?? 'application/octet-stream';
-  return { contentType, bytes, brotli: compressed.length < bytes.length ? compressed : undefined };
-}
+const contentOf = (name: string, bytes: Uint8Array): FixedContent =>
+  new FixedContent(contentTypes.get(extname(name)) ?? 'application/octet-stream', bytes);

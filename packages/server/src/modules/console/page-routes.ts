@@ -6,8 +6,8 @@ import Type from 'typebox';
 import type { RouteContract } from '@keyreeve/contract';
 import { DomainError } from '../../foundation/errors.ts';
 import type { RouteResponse } from '../../http/response.ts';
-import { route, type Route } from '../../http/route.ts';
-import type { Asset, ConsoleAssets } from './assets.ts';
+import { route, type Call, type Route } from '../../http/route.ts';
+import type { ConsoleAssets } from './assets.ts';
 import { isPagePath } from './paths.ts';
 
 const page = {
@@ -54,34 +54,23 @@ const missing =
   'The pages of the console are missing from this installation. Install Keyreeve again. The API works without them.\n';
 
 export function consolePageRoutes(assets: ConsoleAssets): readonly Route[] {
-  const answerPage = async (acceptsBrotli: boolean): Promise<RouteResponse> => {
+  const answerPage = async ({ contentRequest }: Call): Promise<RouteResponse> => {
     const found = await assets.get();
     if (!found) return { status: 503, contentType: 'text/plain; charset=utf-8', body: missing };
-    return { ...contentOf(found.page, acceptsBrotli), cacheControl: 'no-cache', policy };
+    return found.page.respond(contentRequest, { policy });
   };
   return [
-    route(page, async ({ acceptsBrotli }) => answerPage(acceptsBrotli)),
-    { ...route(subPage, async ({ acceptsBrotli }) => answerPage(acceptsBrotli)), covers: isPagePath },
-    route(asset, async ({ params, acceptsBrotli }) => {
+    route(page, answerPage),
+    { ...route(subPage, answerPage), covers: isPagePath },
+    route(asset, async ({ params, contentRequest }) => {
       const found = await assets.get();
       const file = found?.files.get(params.name);
       if (!found || !file) throw new DomainError('not_found');
       // During a rolling upgrade, the page may come from an instance with another build.
       const isCurrent = params.build === found.build;
-      return {
-        ...contentOf(file, acceptsBrotli),
+      return file.respond(contentRequest, {
         cacheControl: isCurrent ? 'public, max-age=31536000, immutable' : 'no-cache',
-      };
+      });
     }),
   ];
-}
-
-function contentOf({ contentType, bytes, brotli }: Asset, acceptsBrotli: boolean) {
-  const isCompressed = acceptsBrotli && brotli !== undefined;
-  return {
-    status: 200,
-    contentType,
-    headers: ['Vary', 'Accept-Encoding', ...(isCompressed ? ['Content-Encoding', 'br'] : [])],
-    body: isCompressed ? brotli : bytes,
-  };
 }

@@ -4,6 +4,7 @@
  */
 import * as contract from '@keyreeve/contract';
 import { linkPageTexts, type ExplainedError, type FormTexts, type LinkPage, type LinkPageTexts } from './texts.ts';
+import { FixedContent } from '../../http/fixed-content.ts';
 import { readPage, readTemplates, type Html } from '../../http/html.ts';
 import { route, type Route } from '../../http/route.ts';
 
@@ -65,15 +66,17 @@ const routes: Readonly<Record<LinkPage, contract.RouteContract>> = contract;
 export function linkPages(options: LinkPageOptions): readonly Route[] {
   return (Object.keys(forms) as LinkPage[]).map((name) => {
     const bodies = Object.fromEntries(
-      contract.languages.map((language) => [language, pageOf(name, language, options)]),
-    ) as Record<contract.Language, string>;
-    return route(routes[name], async ({ language = options.defaultLanguage }) => ({
-      status: 200,
-      contentType: 'text/html; charset=utf-8',
-      headers: ['Content-Language', language, 'Vary', 'Accept-Language'],
-      policy: page.policy,
-      body: bodies[language],
-    }));
+      contract.languages.map((language) => [
+        language,
+        new FixedContent('text/html; charset=utf-8', pageOf(name, language, options)),
+      ]),
+    ) as Record<contract.Language, FixedContent>;
+    return route(routes[name], ({ language = options.defaultLanguage, contentRequest }) =>
+      bodies[language].respond(contentRequest, {
+        headers: ['Content-Language', language, 'Vary', 'Accept-Language'],
+        policy: page.policy,
+      }),
+    );
   });
 }
 

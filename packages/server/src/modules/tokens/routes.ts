@@ -4,6 +4,7 @@ import { Secret } from '../../foundation/crypto/secret.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { parseBasic } from '../../http/basic-authentication.ts';
 import type { RequestCredential } from '../../http/request-credential.ts';
+import { FixedContent, keepContent } from '../../http/fixed-content.ts';
 import { route, type Route } from '../../http/route.ts';
 import type { SigningKeys } from '../signing-keys/signing-keys.ts';
 import type { Tokens } from './tokens.ts';
@@ -82,8 +83,12 @@ export function discoveryRoutes(signingKeys: SigningKeys, issuer: string): reado
     grant_types_supported: [contract.jwtBearerGrant],
     service_documentation: `${issuer}${contract.getDocs.path}`,
   };
+  const keep = keepContent('application/json; charset=utf-8');
+  const discovery = new FixedContent('application/json; charset=utf-8', JSON.stringify(metadata));
   return [
-    route(contract.getJwks, async () => ({ status: 200, cacheControl, body: await signingKeys.jwks() })),
-    route(contract.getMetadata, async () => ({ status: 200, cacheControl, body: metadata })),
+    route(contract.getJwks, async ({ contentRequest }) =>
+      keep(JSON.stringify(await signingKeys.jwks())).respond(contentRequest, { cacheControl }),
+    ),
+    route(contract.getMetadata, ({ contentRequest }) => discovery.respond(contentRequest, { cacheControl })),
   ];
 }
