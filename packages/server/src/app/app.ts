@@ -144,11 +144,11 @@ export class App {
       const exists = this.#options.consoleHost.permits(path, request.headers.host);
       const match = exists ? this.#router.find(method, path) : undefined;
       if (!match) {
-        // In turn, as every request except verifications: a flood of unknown paths must not delay these.
-        await this.#starts.wait({ workClass: 'ordinary', owner: request.socket.remoteAddress ?? '' });
+        await this.#waitInTurn(request);
         throw new DomainError('not_found');
       }
       if ('allowed' in match) {
+        await this.#waitInTurn(request);
         const preflight = isConsole ? undefined : this.#cors.preflight(request, match.allowed);
         if (!preflight) throw new DomainError('method_not_allowed', { allowed: match.allowed });
         requestCounts.count(undefined, method, preflight.status, elapsed(startedMs));
@@ -183,8 +183,11 @@ export class App {
   async #answer(match: Match, request: IncomingMessage): Promise<RouteResponse> {
     const { contract } = match.route;
     if (contract.auth === 'service_key') return this.#answerService(match, request);
-    if (!isBounded(contract)) return match.route.handle(toCall(await this.#call(match, request, undefined)));
-    await this.#starts.wait({ workClass: classOf(contract), owner: callerKey(match.route, request) });
+    if (!isBounded(contract)) {
+      await this.#waitInTurn(request);
+      return match.route.handle(toCall(await this.#call(match, request, undefined)));
+    }
+    await this.#waitInTurn(request, classOf(contract));
     const slots = this.#gate.newRequest();
     try {
       return await this.#answerInTurn(match, request, slots);
@@ -195,6 +198,14 @@ export class App {
     } finally {
       slots.release();
     }
+  }
+
+  /**
+   * All requests except verifications start in turn, by client IP range. A client chooses everything else, such as the credential,
+   * which is not verified yet.
+   */
+  #waitInTurn(request: IncomingMessage, workClass: WorkClass = 'ordinary'): Promise<void> {
+    return this.#starts.wait({ workClass, owner: ipRange(this.#clientIpOf(request)) });
   }
 
   /**
@@ -276,10 +287,12 @@ export class App {
     const parsers = this.#parsers.get(route.contract.id);
     const query = parsers?.checkQuery?.(toRecord(queryOf(request)));
     route.checkHeaders?.((name) => headerOf(request, name));
-    const ipOf = (of: IncomingMessage): string => clientIpOf(of, this.#options.trustedProxies, this.#warnOfProxy);
-    const body = await parsers?.readBody?.(request, () => ipOf(request));
-    return new RequestCall(request, { principal, params, query, body }, ipOf);
+    const body = await parsers?.readBody?.(request, () => this.#clientIpOf(request));
+    return new RequestCall(request, { principal, params, query, body }, this.#clientIpOf);
   }
+
+  readonly #clientIpOf = (request: IncomingMessage): string =>
+    clientIpOf(request, this.#options.trustedProxies, this.#warnOfProxy);
 
   /** The value is not logged: a header may contain anything. */
   readonly #warnOfProxy = (proxy: string): void => {
@@ -333,12 +346,6 @@ async function afterwards<V, T>(
 const toCall = (call: RequestCall): Call => call as unknown as Call;
 
 const classOf = ({ isNarrowing }: RouteContract): WorkClass => (isNarrowing ? 'narrowing' : 'ordinary');
-
-/** Distinguishes callers before they are authenticated. */
-const callerKey = (route: Route, { headers, socket }: IncomingMessage): string => {
-  const credential = isOfConsole(route) ? headers.cookie : (headers.authorization ?? headers['x-api-key']);
-  return String(credential ?? socket.remoteAddress ?? '');
-};
 
 /** Whether the credential of the route is the session cookie of the console. */
 const isOfConsole = ({ contract: { auth }, isMirrored = false }: Route): boolean =>
