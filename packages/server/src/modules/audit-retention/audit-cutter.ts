@@ -1,6 +1,8 @@
 /**
  * Removes the oldest events of the audit log, in batches. Each batch is one commit with the moved cut of its chain, so an
- * interruption leaves a complete audit log, and the next run continues.
+ * interruption leaves a complete audit log, and the next run continues. A batch reads the position of the cut and the events
+ * after it under the lock that it removes them with: runs of several processes take turns, and the events that another run has
+ * removed are not missing.
  *
  * The last event of each chain stays: new events continue its MAC, also those of earlier programs.
  */
@@ -11,13 +13,13 @@ import type { Db, Transaction } from '../../foundation/database/db.ts';
 import type { Principal } from '../../foundation/principal.ts';
 import { rememberDeletedTx } from '../api-keys/deleted-key-store.ts';
 import { recordEventTx, type AuditAction } from '../audit/audit.ts';
-import { cutChainTx, deleteUnchainedTx, hasUnchained, listCuts } from '../audit/cut-store.ts';
-import { sealOf, type StoredCut } from '../audit/cuts.ts';
+import { cutChainTx, deleteUnchainedTx, hasUnchained, lockCutTx } from '../audit/cut-store.ts';
+import { sealOf } from '../audit/cuts.ts';
 import { listKeyChanges } from '../audit/key-change-store.ts';
 import { ChainKeys, type ChainKeysOf } from '../audit/key-changes.ts';
 import { listChain, listChains, type PlacedEvent } from '../audit/store.ts';
 import { NeededEvents, type JournalProgress } from './needed-events.ts';
-import { findRemovable, futureMs, type CutBounds } from './removable.ts';
+import { findRemovable, futureMs, type CutBounds, type Removable } from './removable.ts';
 import type { Block } from './store.ts';
 
 export interface CutterOptions {
@@ -64,7 +66,6 @@ export class AuditCutter {
     const { db, clock, keys, journal } = this.#options;
     const run = new Run(principal, request);
     if (!(await this.#removeUnchained(run))) return { removed: run.removed, blocked: undefined };
-    const cuts = new Map((await listCuts(db)).map((cut) => [cut.chain, cut]));
     const needed = await NeededEvents.read(db, journal);
     const chainKeys = new ChainKeys(keys, await listKeyChanges(db));
     for (const { chain, events } of await listChains(db)) {
@@ -79,51 +80,62 @@ export class AuditCutter {
         ),
         keyAt: request.acceptsFindings ? undefined : (position) => chainKeys.keyAt(chain, position),
       };
-      await this.#cutChain(run, chain, cuts.get(chain), bounds);
+      await this.#cutChain(run, chain, bounds);
       // An audit log that was changed is evidence.
       if (run.blocked === 'integrity') break;
     }
     return { removed: run.removed, blocked: run.blocked };
   }
 
-  async #cutChain(run: Run, chain: number, cut: StoredCut | undefined, bounds: CutBounds): Promise<void> {
-    const { db, rowsPerCommitMax: rowsMax = 200 } = this.#options;
-    let before: Pick<PlacedEvent, 'position' | 'mac'> | undefined = cut;
-    let events: PlacedEvent[] = [];
-    while (events.length < undecidedMax) {
-      const page = await listChain(db, chain, events.at(-1)?.position ?? before?.position ?? 0, rowsMax);
-      events.push(...page);
-      const { count, isEnd, blocked } = findRemovable(events, before, bounds);
-      for (let from = 0; from < count; from += rowsMax) {
-        const batch = events.slice(from, Math.min(count, from + rowsMax));
-        if (!(await this.#remove(run, before?.position ?? 0, batch))) return;
-        before = batch.at(-1);
-      }
-      events = events.slice(count);
-      if (blocked) run.block(blocked);
-      if (isEnd || page.length < rowsMax) return;
+  async #cutChain(run: Run, chain: number, bounds: CutBounds): Promise<void> {
+    const { db, pauseMs = 10 } = this.#options;
+    let decidedTo = 0;
+    for (;;) {
+      const step = await db.transaction((tx) => this.#removeBatchTx(tx, run, chain, { ...bounds, decidedTo }));
+      run.removed += step.removed;
+      decidedTo = step.decidedTo;
+      if (step.blocked) run.block(step.blocked);
+      if (step.removed > 0 && pauseMs > 0) await sleep(pauseMs);
+      if (step.isEnd) return;
     }
   }
 
-  /** @returns false if another process cuts the chain, or a restore has replaced it */
-  async #remove(run: Run, after: number, batch: readonly PlacedEvent[]): Promise<boolean> {
-    const { db, clock, keys, pauseMs = 10 } = this.#options;
+  async #removeBatchTx(tx: Transaction, run: Run, chain: number, bounds: CutBounds): Promise<Step> {
+    const { clock, keys, rowsPerCommitMax: rowsMax = 200 } = this.#options;
+    const before = await lockCutTx(tx, chain);
+    const { events, count, isEnd, blocked } = await this.#readTx(tx, chain, before, bounds);
+    const batch = events.slice(0, Math.min(count, rowsMax));
     const last = batch.at(-1);
-    if (!last?.mac) return false;
-    const { chain, position, mac, id: eventId } = last;
+    if (!last?.mac) return { removed: 0, decidedTo: 0, isEnd: true, blocked };
+    const { position, mac, id: eventId } = last;
     const { eventsBefore, days } = run.request;
     const now = clock.now();
     const cut = { chain, position, mac, eventId, eventsBefore, days, cutAt: now };
-    const stored = { ...cut, seal: sealOf(keys.auditCut, cut) };
-    const isDone = await db.transaction(async (tx) => {
-      if (!(await cutChainTx(tx, after, stored))) return false;
-      await rememberDeletedTx(tx, deletedKeysOf(batch));
-      await run.recordTx(tx, now);
-      return true;
-    });
-    if (isDone) run.removed += batch.length;
-    if (isDone && pauseMs > 0) await sleep(pauseMs);
-    return isDone;
+    await cutChainTx(tx, before?.position ?? 0, { ...cut, seal: sealOf(keys.auditCut, cut) });
+    await rememberDeletedTx(tx, deletedKeysOf(batch));
+    await run.recordTx(tx, now);
+    const decidedTo = events[count - 1]?.position ?? position;
+    // The next batch finds again what ends the run.
+    const isLast = isEnd && batch.length === count;
+    return { removed: batch.length, decidedTo, isEnd: isLast, blocked: isLast ? blocked : undefined };
+  }
+
+  /** Reads events until it is known whether the first of them can be removed. */
+  async #readTx(
+    tx: Transaction,
+    chain: number,
+    before: Pick<PlacedEvent, 'position' | 'mac'> | undefined,
+    bounds: CutBounds,
+  ): Promise<Removable & { readonly events: readonly PlacedEvent[] }> {
+    const { rowsPerCommitMax: rowsMax = 200 } = this.#options;
+    const events: PlacedEvent[] = [];
+    for (;;) {
+      const page = await listChain(tx, chain, events.at(-1)?.position ?? before?.position ?? 0, rowsMax);
+      events.push(...page);
+      const found = findRemovable(events, before, bounds);
+      const isEnd = found.isEnd || page.length < rowsMax;
+      if (isEnd || found.count > 0 || events.length >= undecidedMax) return { ...found, isEnd, events };
+    }
   }
 
   /**
@@ -133,16 +145,24 @@ export class AuditCutter {
   async #removeUnchained(run: Run): Promise<boolean> {
     const { db, clock, rowsPerCommitMax: rowsMax = 200 } = this.#options;
     while (await hasUnchained(db)) {
-      const removed = await db.transaction(async (tx) => {
+      const [removed, isBlocked] = await db.transaction(async (tx) => {
         const count = await deleteUnchainedTx(tx, run.request.eventsBefore, rowsMax);
         if (count > 0) await run.recordTx(tx, clock.now());
-        return count;
+        return [count, count === 0 && (await hasUnchained(tx))] as const;
       });
       run.removed += removed;
-      if (removed === 0) return false;
+      // Another run may have removed the last ones.
+      if (isBlocked) return false;
     }
     return true;
   }
+}
+
+/** What one commit did. */
+interface Step extends Pick<Removable, 'isEnd' | 'blocked'> {
+  readonly removed: number;
+  /** See `CutBounds`. */
+  readonly decidedTo: number;
 }
 
 /** The state of one call. */

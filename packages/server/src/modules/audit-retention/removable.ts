@@ -17,6 +17,11 @@ export interface CutBounds {
   readonly needed: NeededEvents;
   /** The position of the last event that may be removed. */
   readonly positionMax: number;
+  /**
+   * Up to this position, an earlier call found that the events can be removed: those with a time in the future too, because
+   * older events follow them. Default: 0.
+   */
+  readonly decidedTo?: number;
   /** The key of the event at a position. Undefined: an operator removes events although their MACs are wrong. */
   readonly keyAt: ((position: number) => AuditKey) | undefined;
 }
@@ -27,7 +32,7 @@ export interface Removable {
   /** Whether an event was found that stays. Otherwise the following events of the chain decide about the rest. */
   readonly isEnd: boolean;
   /** Why an event that is old enough stays; undefined if there is none. */
-  readonly blocked?: Block;
+  readonly blocked?: Block | undefined;
 }
 
 /** A clock that is ahead by less is an ordinary difference between clocks. */
@@ -42,7 +47,7 @@ export function findRemovable(
   before: Pick<PlacedEvent, 'position' | 'mac'> | undefined,
   bounds: CutBounds,
 ): Removable {
-  const { eventsBefore, futureFrom = Infinity, needed, positionMax, keyAt } = bounds;
+  const { eventsBefore, futureFrom = Infinity, needed, positionMax, keyAt, decidedTo = 0 } = bounds;
   let previous = before;
   let count = 0;
   for (const [index, event] of events.entries()) {
@@ -53,7 +58,7 @@ export function findRemovable(
       return { count, isEnd: true, blocked: 'integrity' };
     const blocked = needed.neededBy(event);
     if (blocked) return { count, isEnd: true, blocked };
-    if (!isFuture) count = index + 1;
+    if (!isFuture || event.position <= decidedTo) count = index + 1;
     previous = event;
   }
   return { count, isEnd: false };

@@ -9,8 +9,12 @@ const selectCuts = sql<StoredCut>(
   `select chain, position, mac, event_id as "eventId", events_before as "eventsBefore", days, cut_at as "cutAt", seal
    from audit_cuts order by chain`,
 );
-// Another process may have moved the cut, and a restore may have replaced the events. The MAC of the last removed event
-// covers all earlier ones.
+const selectCut = sql<StoredCut>(
+  'find_audit_cut',
+  `select chain, position, mac, event_id as "eventId", events_before as "eventsBefore", days, cut_at as "cutAt", seal
+   from audit_cuts where chain = $1`,
+);
+// The MAC of the last removed event covers all earlier ones.
 const moveCut = sql(
   'move_audit_cut',
   `insert into audit_cuts (chain, position, mac, event_id, events_before, days, cut_at, seal)
@@ -41,25 +45,34 @@ const selectGrowth = sql<{ events: number }>(
 export const listCuts = (reader: Reader): Promise<StoredCut[]> => reader.all(selectCuts);
 
 /**
- * Removes the events of a chain after the position `after` up to the cut, and records the cut. Locks the first chain.
- * @returns false if the chain has another cut or other events by now; nothing has changed then
- * @throws Error if events are missing, DomainError `unavailable` if the root key has changed since this process opened the
- *   database, so that the seal would have the earlier key; the transaction must not commit
+ * Locks the first chain, so that no other transaction cuts a chain until this one ends. Read the events to remove after it.
+ * @returns the cut of the chain; undefined without one
+ * @throws DomainError `unavailable` if the root key has changed since this process opened the database, so that the seal of
+ *   a new cut would have the earlier key
  */
-export async function cutChainTx(tx: Transaction, after: number, cut: StoredCut): Promise<boolean> {
-  const { chain, position, mac, eventsBefore, days, cutAt, seal } = cut;
+export async function lockCutTx(tx: Transaction, chain: number): Promise<StoredCut | undefined> {
   await assertAuditKeyTx(tx);
-  if ((await tx.run(moveCut, [chain, after, position, mac, eventsBefore, days, cutAt, seal])) === 0) return false;
+  return tx.get(selectCut, [chain]);
+}
+
+/**
+ * Removes the events of a chain after the position `after` up to the cut, and records the cut. Call {@link lockCutTx} before.
+ * @param after the position of the current cut; 0 without one
+ * @throws Error if the chain has another cut or events are missing; the transaction must not commit
+ */
+export async function cutChainTx(tx: Transaction, after: number, cut: StoredCut): Promise<void> {
+  const { chain, position, mac, eventsBefore, days, cutAt, seal } = cut;
+  if ((await tx.run(moveCut, [chain, after, position, mac, eventsBefore, days, cutAt, seal])) === 0)
+    throw new Error(`chain ${chain} has no event at position ${position}, or no cut at position ${after}`);
   const removed = await tx.run(deleteRemoved, [chain, after, position]);
   if (removed !== position - after)
     throw new Error(`chain ${chain} has ${removed} events of positions ${after + 1} to ${position}`);
-  return true;
 }
 
 /**
  * Deletes events of versions without chains. Locks the first chain. These events precede all events with a chain.
  * @returns the number of deleted events
- * @throws DomainError as {@link cutChainTx}
+ * @throws DomainError as {@link lockCutTx}
  */
 export async function deleteUnchainedTx(tx: Transaction, before: number, max: number): Promise<number> {
   await assertAuditKeyTx(tx);
