@@ -10,7 +10,7 @@ import { CliCommand } from './command.ts';
 import { confirm, yesHelp } from './confirm.ts';
 import { parseLimits, quotaText, rateText, withLimitChanges, type LimitChangeOptions } from './limit-options.ts';
 import { UsageError } from './failure.ts';
-import { plural, print, table, type OutputOptions } from './output.ts';
+import { plural, print, printList, type OutputOptions } from './output.ts';
 import { obtainPassword, type PasswordOptions } from './password-input.ts';
 import { operator, withInstallation, type CommandContext } from './session.ts';
 
@@ -213,18 +213,21 @@ async function removeSecondFactor(text: string, options: OutputOptions): Promise
   printAccount(options, account, 'Removed the second factor of');
 }
 
-async function list(options: OutputOptions): Promise<void> {
-  const all = await withInstallation({}, ({ accounts }) => Array.fromAsync(accounts.list()));
-  const rows = all.map((account) => [
-    isService(account) ? '' : account.email,
-    account.id,
-    kindOf(account),
-    stateOf(account),
-    toInstant(account.createdAt),
-  ]);
-  const text = `${table(['EMAIL', 'ID', 'ROLE', 'STATE', 'CREATED'], rows)}\n${plural(all.length, 'account')}`;
-  print(options, all.map(toJson), text);
-}
+const list = (options: OutputOptions): Promise<void> =>
+  withInstallation({}, ({ accounts }) =>
+    printList(options, accounts.list(), {
+      head: ['EMAIL OR NAME', 'ID', 'ROLE', 'STATE', 'CREATED'],
+      cells: (account) => [
+        account.name ?? account.email,
+        account.id,
+        kindOf(account),
+        stateOf(account),
+        toInstant(account.createdAt),
+      ],
+      json: ({ name, ...account }) => ({ ...toJson(account), name }),
+      end: (count) => plural(count, 'account'),
+    }),
+  );
 
 async function change(
   text: string,

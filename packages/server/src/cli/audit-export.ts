@@ -10,6 +10,7 @@ import { exportLog, type ExportFormat } from '../modules/audit/export.ts';
 import { listChains } from '../modules/audit/store.ts';
 import { confirmCut, describeCut, removableDays } from './audit-cut.ts';
 import { UsageError } from './failure.ts';
+import { writeParts } from './output.ts';
 import { operator, withInstallation, type CommandContext } from './session.ts';
 
 export interface ExportOptions {
@@ -43,9 +44,9 @@ async function exportOnly(
     accountId: account === undefined ? undefined : await accountIdOf(accounts, account),
   };
   await db.snapshot(async (reader) => {
-    const lines = Readable.from(exportLog(reader, format, span));
-    if (output === undefined) await pipeline(lines, process.stdout, { end: false });
-    else await writeComplete(lines, resolve(output));
+    const lines = exportLog(reader, format, span);
+    if (output === undefined) await writeParts(lines);
+    else await writeComplete(Readable.from(lines), resolve(output));
   });
   return 0;
 }

@@ -6,7 +6,7 @@ import { hintOf } from '../modules/api-keys/key-format.ts';
 import type { LeakResult } from '../modules/leaks/leaks.ts';
 import type { CliCommand } from './command.ts';
 import { UsageError } from './failure.ts';
-import { plural, print, table, type OutputOptions } from './output.ts';
+import { plural, printList, type OutputOptions } from './output.ts';
 import { promptLine } from './prompt.ts';
 import { operator, withInstallation } from './session.ts';
 
@@ -59,8 +59,12 @@ async function report(options: OutputOptions): Promise<void> {
     });
   });
   const ended = results.filter(({ result }) => result !== 'unknown' && result !== 'other_format').length;
-  const rows = results.map(({ line, hint, result }) => [String(line), hint ?? '', meanings[result]]);
-  print(options, results, `${table(['LINE', 'HINT', 'RESULT'], rows)}\n${plural(ended, 'secret')} ended`);
+  await printList(options, results, {
+    head: ['LINE', 'HINT', 'RESULT'],
+    cells: ({ line, hint, result }) => [String(line), hint ?? '', meanings[result]],
+    json: (result) => result,
+    end: () => `${plural(ended, 'secret')} ended`,
+  });
 }
 
 /** Blank lines are left out. @throws UsageError if the user ends the input in a terminal, or for too many lines */

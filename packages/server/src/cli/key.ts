@@ -16,7 +16,7 @@ import { addUsageCommand } from './key-usage.ts';
 import { dateOf, describeUse, stateOf } from './key-text.ts';
 import { parseLimits, withLimits, type LimitOptions } from './limit-options.ts';
 import { publicKeyOption, readPublicKey } from './public-key-file.ts';
-import { collect, plural, print, shorten, table, type OutputOptions } from './output.ts';
+import { collect, plural, print, printList, shorten, type OutputOptions } from './output.ts';
 import { operator, withInstallation, type CommandContext } from './session.ts';
 import { parseTime } from './time.ts';
 
@@ -149,19 +149,22 @@ async function list(options: OutputOptions & { account: string }): Promise<void>
   const full = keys.map(toFullKey);
   const now = systemClock.now();
   const hasEnvironments = full.some(({ environment }) => environment !== null);
-  const rows = full.map((key) => [
-    String(key.id).padEnd(idColumnChars),
-    shorten(key.nickname, nicknameCharsMax),
-    ...(hasEnvironments ? [key.environment ?? ''] : []),
-    key.hint ?? '',
-    stateOf(key, now),
-    key.lastUsedAt === null ? '' : dateOf(key.lastUsedAt),
-    key.scopes.join(' '),
-  ]);
   const environmentHead = hasEnvironments ? ['ENVIRONMENT'] : [];
-  const lines = table(['ID', 'NICKNAME', ...environmentHead, 'HINT', 'STATE', 'LAST USED', 'SCOPES'], rows).split('\n');
-  const text = lines.map((line) => shorten(line, lineCharsMax)).join('\n');
-  print(options, full, `${text}\n${plural(keys.length, 'key')}`);
+  await printList(options, full, {
+    head: ['ID', 'NICKNAME', ...environmentHead, 'HINT', 'STATE', 'LAST USED', 'SCOPES'],
+    cells: (key) => [
+      String(key.id).padEnd(idColumnChars),
+      shorten(key.nickname, nicknameCharsMax),
+      ...(hasEnvironments ? [key.environment ?? ''] : []),
+      key.hint ?? '',
+      stateOf(key, now),
+      key.lastUsedAt === null ? '' : dateOf(key.lastUsedAt),
+      key.scopes.join(' '),
+    ],
+    json: (key) => key,
+    end: (count) => plural(count, 'key'),
+    lineCharsMax,
+  });
 }
 
 async function remove(idText: string | undefined, options: DeleteOptions): Promise<void> {

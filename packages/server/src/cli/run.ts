@@ -3,6 +3,7 @@ import { CommanderError, type Command } from 'commander';
 import { ConfigError } from '../app/config.ts';
 import { SchemaError } from '../foundation/database/migrate.ts';
 import { DomainError } from '../foundation/errors.ts';
+import { closedPipeStatus, OutputClosedError } from './closed-pipe.ts';
 import { describeFailure, isRefusal, UsageError } from './failure.ts';
 import { createProgram } from './program.ts';
 
@@ -47,6 +48,7 @@ const oneLine = (text: string): string =>
 function reportError(error: unknown): number {
   // Commander has already printed its message. The help and the version are not errors.
   if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
+  if (error instanceof OutputClosedError) return closedPipeStatus;
   if (error instanceof UsageError) return printError(error.message, exitCodes.usage);
   if (error instanceof ConfigError || error instanceof SchemaError)
     return printError(describeFailure(error), exitCodes.config);

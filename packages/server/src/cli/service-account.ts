@@ -7,7 +7,7 @@ import { isService, labelOf } from './account-text.ts';
 import { CliCommand } from './command.ts';
 import { confirm, yesHelp } from './confirm.ts';
 import { UsageError } from './failure.ts';
-import { plural, print, shorten, table, type OutputOptions } from './output.ts';
+import { plural, print, printList, shorten, table, type OutputOptions } from './output.ts';
 import { operator, withInstallation, type CommandContext } from './session.ts';
 
 interface CreateOptions extends OutputOptions {
@@ -92,21 +92,22 @@ async function create(name: string, options: CreateOptions): Promise<void> {
 
 async function list(options: ListOptions): Promise<void> {
   const { manager, externalId } = options;
-  const all = await withInstallation({}, async ({ accounts, installation: { db } }) => {
+  await withInstallation({}, async ({ accounts, installation: { db } }) => {
     const managerId = manager === undefined ? undefined : (await accounts.find(manager)).id;
-    return Array.fromAsync(listServiceAccounts(db, { managerId, externalId }));
+    await printList(options, listServiceAccounts(db, { managerId, externalId }), {
+      head: ['ID', 'NAME', 'EXTERNAL ID', 'STATE', 'MANAGERS', 'KEYS'],
+      cells: (row) => [
+        row.id,
+        shorten(row.name, nameCharsMax),
+        shorten(row.externalId ?? '', externalIdCharsMax),
+        stateOf(row.disabledAt),
+        String(row.managers),
+        String(row.keys),
+      ],
+      json: (row) => ({ ...toJson(row), ...countsOf(row) }),
+      end: (count) => plural(count, 'service account'),
+    });
   });
-  const rows = all.map((row) => [
-    row.id,
-    shorten(row.name, nameCharsMax),
-    shorten(row.externalId ?? '', externalIdCharsMax),
-    stateOf(row.disabledAt),
-    String(row.managers),
-    String(row.keys),
-  ]);
-  const text = table(['ID', 'NAME', 'EXTERNAL ID', 'STATE', 'MANAGERS', 'KEYS'], rows);
-  const values = all.map((row) => ({ ...toJson(row), ...countsOf(row) }));
-  print(options, values, `${text}\n${plural(all.length, 'service account')}`);
 }
 
 const countsOf = ({ managers, keys, disabledAt }: ListedServiceAccount) => ({

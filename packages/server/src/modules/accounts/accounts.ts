@@ -19,6 +19,7 @@ import * as store from './store.ts';
 import { confirmAccountEmail } from './unconfirmed-email-store.ts';
 
 export type Account = store.AccountRow;
+export type ListedAccount = store.ListedAccountRow;
 export type { Role } from './store.ts';
 
 /** An account whose password has been verified, and the epoch that its new session must have. */
@@ -93,8 +94,8 @@ export class Accounts {
   }
 
   /** All accounts, oldest first, in pages of bounded memory. */
-  async *list(): AsyncGenerator<Account> {
-    let last: Account | undefined;
+  async *list(): AsyncGenerator<ListedAccount> {
+    let last: ListedAccount | undefined;
     for (;;) {
       const page = await store.listAccounts(this.#options.db, last, accountsPerPage);
       yield* page;

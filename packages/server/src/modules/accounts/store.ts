@@ -27,6 +27,11 @@ export interface AccountRow {
   readonly kind: 'person' | 'service';
 }
 
+export interface ListedAccountRow extends AccountRow {
+  /** Of a service account; null for a person. */
+  readonly name: string | null;
+}
+
 export interface CredentialsRow extends AccountRow {
   /** Empty while the account has no password, for example before an invitation is accepted. No password matches it. */
   readonly passwordHash: string;
@@ -61,9 +66,10 @@ const selectCredentialsById = sql<CredentialsRow>(
   'select_account_credentials_by_id',
   `select ${credentialsColumns} from accounts where id = $1`,
 );
-const listPage = sql<AccountRow>(
+const listPage = sql<ListedAccountRow>(
   'list_accounts',
-  `select ${columns} from accounts where (created_at, id) > ($1, $2) order by created_at, id limit $3`,
+  `select ${columns}, (select s.name from service_accounts s where s.account_pk = accounts.pk) as name from accounts
+   where (created_at, id) > ($1, $2) order by created_at, id limit $3`,
 );
 const disable = sql(
   'disable_account',
@@ -182,7 +188,7 @@ export const listAccounts = (
   db: Db,
   after: Pick<AccountRow, 'createdAt' | 'id'> | undefined,
   rowsMax: number,
-): Promise<AccountRow[]> => db.all(listPage, [after?.createdAt ?? -1, after?.id ?? '', rowsMax]);
+): Promise<ListedAccountRow[]> => db.all(listPage, [after?.createdAt ?? -1, after?.id ?? '', rowsMax]);
 
 /**
  * Also ends every session.
