@@ -38,10 +38,21 @@ export interface GuardCase {
   readonly real?: true;
 }
 
+/** Questions that one client asks at once, and which of them the service rejects. */
+export interface BatchCase {
+  readonly name: string;
+  readonly questions: readonly { readonly credential: string; readonly options: Readonly<Record<string, unknown>> }[];
+  /** The service rejects a batch with one of them. */
+  readonly unknownEnvironments: readonly string[];
+  /** By question: whether its caller gets the accepted result, or none. */
+  readonly expect: readonly ('accepted' | 'unavailable')[];
+}
+
 export interface GuardTable {
   readonly problems: Readonly<Record<string, { status: number; title: string; detail: string }>>;
   readonly credentials: Readonly<Record<string, Credential>>;
   readonly cases: readonly GuardCase[];
+  readonly batches: readonly BatchCase[];
 }
 
 export const guardTable = JSON.parse(readFileSync(new URL('guards.json', import.meta.url), 'utf8')) as GuardTable;

@@ -18,8 +18,13 @@ const okStatus = 200;
 export class BatchSender {
   readonly #transport: Transport;
   readonly #timers: Timers;
-  /** Unsent, oldest first. Only the last one accepts questions. */
-  #unsent: Batch[] = [];
+  /** Unsent, oldest first. */
+  readonly #unsent: Batch[] = [];
+  /**
+   * By their environments: the unsent batches that accept questions. The questions of a batch have equal environments, so that a
+   * caller with an unknown environment makes no verification of another caller unavailable.
+   */
+  readonly #joinable = new Map<string, Batch>();
   #inFlight = 0;
   #isScheduled = false;
 
@@ -50,11 +55,12 @@ export class BatchSender {
   }
 
   #join(question: Question, waiter: Waiter): Batch {
-    const last = this.#unsent.at(-1);
+    const last = this.#joinable.get(question.environments);
     if (last?.add(question, waiter)) return last;
-    const batch = new Batch(this.#timers);
+    const batch = new Batch(this.#timers, question.environments);
     batch.add(question, waiter);
     this.#unsent.push(batch);
+    this.#joinable.set(question.environments, batch);
     return batch;
   }
 
@@ -71,6 +77,7 @@ export class BatchSender {
     while (this.#inFlight < inFlightMax) {
       const batch = this.#unsent.shift();
       if (!batch) return;
+      if (this.#joinable.get(batch.environments) === batch) this.#joinable.delete(batch.environments);
       if (batch.waiting === 0) continue;
       this.#inFlight++;
       void this.#deliver(batch).finally(() => {

@@ -25,6 +25,8 @@ export interface Entry {
 }
 
 export class Batch implements Canceller {
+  /** Of all its questions. */
+  readonly environments: string;
   readonly #timers: Timers;
   readonly #entries: Entry[] = [];
   /** Of free questions, by their text. */
@@ -34,8 +36,9 @@ export class Batch implements Canceller {
   /** Ends the request. Set while it is in flight. */
   cancel: (() => void) | undefined;
 
-  constructor(timers: Timers) {
+  constructor(timers: Timers, environments: string) {
     this.#timers = timers;
+    this.environments = environments;
   }
 
   /** Callers without a result. */

@@ -14,6 +14,8 @@ export interface VerifyOptions {
 export interface Question {
   /** JSON. */
   readonly text: string;
+  /** JSON; empty for the default ones. The service rejects a batch with an unknown environment. */
+  readonly environments: string;
   /** Whether it spends nothing, so that equal questions can share an entry, and the client can repeat it. */
   readonly isFree: boolean;
 }
@@ -37,13 +39,13 @@ export const canBeCredential = (text: string): boolean =>
   // A UTF-16 unit takes at most three bytes.
   (text.length * 3 <= credentialBytesMax || utf8.encode(text).length <= credentialBytesMax);
 
-/** @throws TypeError for options that the service rejects: it would reject all other questions of the batch too */
+/** @throws TypeError for options that the service rejects, except an unknown environment: it would reject the whole batch */
 export function questionOf(credential: string, options: VerifyOptions): Question {
   assertOptions(options);
   const { scopes, address, environments, cost } = options;
   // The order of the members is fixed, so equal questions have equal texts. Undefined members are left out.
   const text = JSON.stringify({ credential, scopes, environments, address, cost });
-  return { text, isFree: cost === 0 };
+  return { text, environments: JSON.stringify(environments) ?? '', isFree: cost === 0 };
 }
 
 /** @throws TypeError for options that the service rejects, except an unknown environment */

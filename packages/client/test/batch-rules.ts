@@ -58,6 +58,23 @@ export const batchRules: readonly Rule[] = [
     },
   },
   {
+    name: 'questions with other environments get a batch of their own',
+    async check(library) {
+      const { start, sent } = held(library);
+      const environments = [undefined, ['nowhere'], ['live', 'test'], undefined, ['live', 'test'], ['live']];
+      const verified = environments.map((accepted, index) => start(`key ${index}`, { environments: accepted }));
+      for (let answered = 0; answered < 4; answered++) {
+        await settled();
+        sent[answered]?.answer();
+      }
+      assert.deepEqual(
+        sent.map(({ questions }) => questions.map(({ credential }) => credential)),
+        [['key 0', 'key 3'], ['key 1'], ['key 2', 'key 4'], ['key 5']],
+      );
+      assert.equal((await Promise.all(verified)).length, environments.length);
+    },
+  },
+  {
     name: 'after 3 s without a result a verification is unavailable, and a request without callers ends',
     async check(library) {
       const { start, timers, sent } = held(library);

@@ -27,7 +27,7 @@ export function makeCopy(folder: string, edits: readonly Edit[]): string {
 export const editedFiles = (edits: readonly Edit[]): ReadonlyMap<string, string> =>
   applyEdits(edits, (file) => readFileSync(join(packages, 'client/src', file), 'utf8'));
 
-const join1 = `    const last = this.#unsent.at(-1);\n`;
+const join1 = `    const last = this.#joinable.get(question.environments);\n`;
 
 /** Each accepts deleted keys, or returns the results of other credentials. */
 export const unsafeMutants: readonly Mutant[] = [
@@ -110,6 +110,11 @@ export const ruleMutants: readonly Mutant[] = [
       },
       { file: 'batch.ts', find: `if (question.isFree) this.#free.set`, replace: `this.#free.set` },
     ],
+  },
+  {
+    name: 'questions with other environments join a batch (rule 11)',
+    rule: 'questions with other environments',
+    edits: [{ file: 'batch-sender.ts', find: join1, replace: `    const last = this.#unsent.at(-1);\n` }],
   },
   {
     name: 'a question with a cost is repeated (rule 4)',
