@@ -56,6 +56,8 @@ async function checkReplayed(program: LibraryProgram, url: string, server: Repla
     assert.equal(line, 'POST /auth/verify/batch HTTP/1.1');
     assert.equal(headers.get('authorization'), `Bearer ${serviceKey}`);
     assert.match(headers.get('content-type') ?? '', /^application\/json(?:;|$)/);
+    // Common firewalls block requests without it.
+    assert.match(headers.get('user-agent') ?? '', /^keyreeve-[a-z]+$/);
     assert.deepEqual(JSON.parse(body), { questions: [question] });
   }
 }

@@ -55,7 +55,11 @@ type connection struct {
 }
 
 func newDialer(target destination, serviceKey string, tlsConfig *tls.Config) dialer {
-	header := http.Header{"Authorization": {"Bearer " + serviceKey}, "Content-Type": {"application/json"}}
+	header := http.Header{
+		"Authorization": {"Bearer " + serviceKey},
+		"Content-Type":  {"application/json"},
+		"User-Agent":    {"keyreeve-go"},
+	}
 	// Kept, because TLS sessions are resumed by its cache.
 	secured := tlsConfigOf(target, tlsConfig)
 	return func(ctx context.Context) (*connection, error) {

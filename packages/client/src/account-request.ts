@@ -1,5 +1,6 @@
 /** Requests to the account and key endpoints over `fetch`, and their errors by code. */
 import { serviceUrl } from './service-url.ts';
+import { userAgent } from './user-agent.ts';
 
 export interface Service {
   /** Of Keyreeve, such as `https://auth.example.com`. */
@@ -46,13 +47,14 @@ const deadlineMs = 30_000;
  */
 export async function send(service: Service, { method, path, headers = {}, body }: AccountRequest): Promise<unknown> {
   const content = body === undefined ? {} : { body: JSON.stringify(body) };
-  const type: Record<string, string> = body === undefined ? {} : { 'Content-Type': 'application/json' };
+  const type = body === undefined ? {} : { 'Content-Type': 'application/json' };
   const url = serviceUrl(service, path);
   let response: Response;
   let text: string;
   try {
     const signal = AbortSignal.timeout(deadlineMs);
-    response = await fetch(url, { method, headers: { ...type, ...headers }, redirect: 'manual', signal, ...content });
+    const all: Record<string, string> = { ...userAgent(), ...type, ...headers };
+    response = await fetch(url, { method, headers: all, redirect: 'manual', signal, ...content });
     text = await response.text();
   } catch (error) {
     throw new KeyreeveError(0, { detail: 'Keyreeve gave no response.' }, null, error);

@@ -4,6 +4,7 @@ import { canBeCredential, questionOf, type VerifyOptions } from './question.ts';
 import { serviceUrl } from './service-url.ts';
 import type { Timers } from './timers.ts';
 import type { Destination, Transport } from './transport.ts';
+import { userAgent } from './user-agent.ts';
 import type { VerificationResult } from './verification-result.ts';
 
 export interface KeyreeveOptions {
@@ -30,7 +31,7 @@ export class Client implements Verifier {
     if (!/^[\x21-\x2B\x2D-\x7E]+$/.test(serviceKey)) throw new TypeError('serviceKey: expected an API key');
     this.#transport = open({
       url: serviceUrl(options, 'auth/verify/batch'),
-      headers: { Authorization: `Bearer ${serviceKey}`, 'Content-Type': 'application/json' },
+      headers: { ...userAgent(), Authorization: `Bearer ${serviceKey}`, 'Content-Type': 'application/json' },
     });
     this.#sender = new BatchSender(this.#transport, timers);
   }
@@ -46,7 +47,7 @@ export class Client implements Verifier {
     return canBeCredential(credential) ? this.#sender.ask(question) : { valid: false, code: 'malformed' };
   }
 
-  /** Ends idle connections. The client can still be used. */
+  /** Ends idle connections. Verifications in flight continue, and the client can still be used. */
   close(): void {
     this.#transport.close();
   }

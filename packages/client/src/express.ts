@@ -15,7 +15,12 @@ declare global {
   }
 }
 
-type ExpressRequest = IncomingMessage & { ip?: string | undefined; keyreeve?: AcceptedCredential };
+type ExpressRequest = Omit<IncomingMessage, 'socket'> & {
+  ip?: string | undefined;
+  /** Adapters of serverless platforms have none. */
+  socket?: { readonly remoteAddress?: string | undefined } | undefined;
+  keyreeve?: AcceptedCredential;
+};
 
 /**
  * Middleware that lets a request through only with a valid credential. It sets `request.keyreeve`. The client IP is
@@ -27,11 +32,8 @@ export function guard(
 ): (request: ExpressRequest, response: ServerResponse, next: () => void) => Promise<void> {
   const check = newGuard(verifier, options);
   return async (request, response, next) => {
-    const { rawHeaders, ip, socket } = request;
-    const { result, refusal } = await check({
-      headers: headersOfNode(rawHeaders),
-      address: ip ?? socket.remoteAddress,
-    });
+    const { ip, socket } = request;
+    const { result, refusal } = await check({ headers: headersOfNode(request), address: ip ?? socket?.remoteAddress });
     if (refusal) {
       response.writeHead(refusal.status, { ...refusal.headers, 'Content-Length': Buffer.byteLength(refusal.body) });
       response.end(refusal.body);

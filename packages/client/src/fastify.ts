@@ -21,7 +21,7 @@ type Hook = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyRep
 export function guard(verifier: Verifier, options: GuardOptions = {}): Hook {
   const check = newGuard(verifier, options);
   return async (request, reply) => {
-    const { result, refusal } = await check({ headers: headersOfNode(request.raw.rawHeaders), address: request.ip });
+    const { result, refusal } = await check({ headers: headersOfNode(request.raw), address: request.ip });
     if (refusal) return reply.code(refusal.status).headers(refusal.headers).send(refusal.body);
     request.keyreeve = result;
     return undefined;

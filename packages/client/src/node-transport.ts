@@ -40,7 +40,12 @@ export function openNodeTransport({ url, headers }: Destination): Transport {
       });
       sent.end(body);
     });
-  return { send, soon: (run) => void setImmediate(run), close: () => agent.destroy() };
+  return { send, soon: (run) => void setImmediate(run), close: () => closeIdle(agent) };
+}
+
+/** `agent.destroy()` also ends requests in flight. */
+function closeIdle({ freeSockets }: http.Agent): void {
+  for (const sockets of Object.values(freeSockets)) for (const socket of sockets ?? []) socket.destroy();
 }
 
 /** @throws Error if the response ends early or is too long */

@@ -32,10 +32,21 @@ function readAuthorization(value: string): RequestCredential {
 const readApiKey = (text: string): RequestCredential =>
   text === '' || text.includes(' ') ? { kind: 'malformed' } : { kind: 'api_key_header', text };
 
-/** @param rawHeaders names and values, alternating: Node's `headers` has only the first of two Authorization lines */
-export function headersOfNode(rawHeaders: readonly string[]): CredentialHeaders {
+/** What is read of a request of Node. */
+export interface NodeHeaders {
+  /** Names and values, alternating. Adapters of serverless platforms leave it empty. */
+  readonly rawHeaders?: readonly string[] | undefined;
+  /** Of a request from the network, it has only the first of two Authorization lines. */
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+}
+
+export function headersOfNode({ rawHeaders = [], headers }: NodeHeaders): CredentialHeaders {
+  const lines =
+    rawHeaders.length > 0
+      ? rawHeaders.flatMap((name, index) => (index % 2 === 0 ? [[name, rawHeaders[index + 1] ?? '']] : []))
+      : Object.entries(headers).flatMap(([name, value]) => [value ?? []].flat().map((one) => [name, one]));
   const valuesOf = (wanted: string): string[] =>
-    rawHeaders.filter((_, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === wanted);
+    lines.flatMap(([name = '', value = '']) => (name.toLowerCase() === wanted ? [value] : []));
   return { authorization: valuesOf('authorization'), apiKey: valuesOf('x-api-key') };
 }
 

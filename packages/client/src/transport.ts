@@ -16,7 +16,7 @@ export interface Transport {
   send(body: string, canceller: Canceller, isRepeated: boolean): Promise<Answer>;
   /** Calls `run` soon, after the events that have already arrived were handled. */
   soon(run: () => void): void;
-  /** Ends idle connections. */
+  /** Ends idle connections, and no request in flight. */
   close(): void;
 }
 

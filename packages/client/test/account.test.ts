@@ -5,7 +5,8 @@ import { newApp } from '../../server/test-kit/new-app.ts';
 import { test } from '../../server/test-kit/app-on-each-database.ts';
 import { KeyreeveError, Session, signIn, type TokenPair } from '../src/account.ts';
 import type * as types from '../src/account-types.ts';
-import { startRawServer } from '../../conformance/replay-server.ts';
+import { userAgent } from '../src/user-agent.ts';
+import { responseOf, startRawServer } from '../../conformance/replay-server.ts';
 
 type Fits<To, From extends To> = From;
 /** Fails to compile if a type of the library does not fit the contract. */
@@ -52,6 +53,18 @@ test('a session creates, reads, changes, rotates, lists and deletes keys', async
   await session.deleteKey(id);
   assert.deepEqual(await session.listKeys(), []);
   await assert.rejects(session.deleteKey(id), isError('key_not_found', 404));
+});
+
+test('every request has the User-Agent of the library, except in a browser', async () => {
+  const tokens = { accessToken: 'a.b.c', refreshToken: 'krvr_x' };
+  await using server = await startRawServer((_, socket) => socket.write(responseOf({ body: tokens })));
+  const session = await signIn({ url: server.url }, { email: 'you@example.com', password });
+  await session.refresh();
+  assert.deepEqual(
+    server.requests.map(({ headers }) => headers.get('user-agent')),
+    ['keyreeve-js', 'keyreeve-js'],
+  );
+  assert.deepEqual(userAgent('Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0'), {});
 });
 
 test('a session lists and ends sessions, and signs out', async () => {

@@ -1,5 +1,5 @@
 /** An application in each framework, whose routes are all behind a guard and return the verification result. */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createAdaptorServer } from '@hono/node-server';
 import { getConnInfo } from '@hono/node-server/conninfo';
 import express from 'express';
@@ -16,6 +16,25 @@ type Start = (verifier: Verifier, options: GuardOptions) => Server | Promise<Ser
 
 const loopback = '127.0.0.1';
 
+type Listener = (request: IncomingMessage, response: ServerResponse) => void;
+
+/**
+ * The request as adapters of serverless platforms make it from an event: with `headers`, in which the lines of one name are joined,
+ * and without `rawHeaders`.
+ */
+function behindAdapter(listener: Listener): Listener {
+  return (request, response) => {
+    const adapted = new IncomingMessage(request.socket);
+    const { method, url, httpVersion, httpVersionMajor, httpVersionMinor, headersDistinct } = request;
+    const headers = Object.fromEntries(
+      Object.entries(headersDistinct).map(([name, values]) => [name, values?.join(',')]),
+    );
+    Object.assign(adapted, { method, url, httpVersion, httpVersionMajor, httpVersionMinor, headers, complete: true });
+    adapted.push(null);
+    listener(adapted, response);
+  };
+}
+
 export const applications: Readonly<Record<string, Start>> = {
   express(verifier, options) {
     const app = express();
@@ -24,6 +43,15 @@ export const applications: Readonly<Record<string, Start>> = {
       response.json({ result: request.keyreeve });
     });
     return app.listen(0, loopback);
+  },
+
+  'express behind an adapter'(verifier, options) {
+    const app = express();
+    app.use(forExpress.guard(verifier, options));
+    app.use((request, response) => {
+      response.json({ result: request.keyreeve });
+    });
+    return createServer(behindAdapter(app)).listen(0, loopback);
   },
 
   'node:http'(verifier, options) {
@@ -47,6 +75,14 @@ export const applications: Readonly<Record<string, Start>> = {
     app.all('/*', (request) => ({ result: request.keyreeve }));
     await app.listen({ port: 0, host: loopback });
     return app.server;
+  },
+
+  async 'fastify behind an adapter'(verifier, options) {
+    const app = fastify();
+    const onRequest = forFastify.guard(verifier, options);
+    app.all('/*', { onRequest }, (request) => ({ result: request.keyreeve }));
+    await app.ready();
+    return createServer(behindAdapter((request, response) => app.routing(request, response))).listen(0, loopback);
   },
 
   hono(verifier, options) {

@@ -10,7 +10,7 @@ import {
 } from '../../conformance/replay-server.ts';
 import { awaited, until } from '../../server/test-kit/until.ts';
 import type { Client } from '../src/client.ts';
-import { nameOf, questionsOf } from './held-transport.ts';
+import { nameOf, questionsOf, settled } from './held-transport.ts';
 import type { Library } from './library.ts';
 import { ManualTimers } from './manual-timers.ts';
 import { isUnavailable, many, serviceKey, type Rule } from './rule.ts';
@@ -45,6 +45,34 @@ export const connectionRules: readonly Rule[] = [
       for (const answer of holds) answer();
       assert.equal((await verified).length, 600);
       assert.deepEqual([server.requests.length, server.connections], [6, 2]);
+      client.close();
+    },
+  },
+  {
+    name: 'close ends idle connections, and no verification in flight',
+    async check(library) {
+      const answers: (() => void)[] = [];
+      const closed: number[] = [];
+      await using server = await startRawServer((request, socket, count) => {
+        socket.on('close', () => closed.push(count));
+        answers.push(() => void respond(request, socket));
+      });
+      const client = connected(library, server);
+      const verified: Promise<unknown>[] = [];
+      for (const name of ['in flight', 'idle']) {
+        verified.push(client.verify(name));
+        await until('the question has arrived', () => answers.length === verified.length);
+      }
+      answers[1]?.();
+      await verified[1];
+      // The connection is idle in the next turn.
+      await settled();
+      client.close();
+      const settling = Promise.allSettled(verified);
+      await until('the idle connection has ended', () => closed.includes(2));
+      answers[0]?.();
+      const [inFlight] = await settling;
+      assert.deepEqual(inFlight, { status: 'fulfilled', value: nameOf({ credential: 'in flight' }) });
       client.close();
     },
   },

@@ -132,6 +132,13 @@ export const ruleMutants: readonly Mutant[] = [
     edits: [{ file: 'node-transport.ts', find: `isRepeated ? { agent: false } : { agent }`, replace: `{ agent }` }],
   },
   {
+    name: 'close ends verifications in flight',
+    rule: 'close ends idle connections',
+    edits: [
+      { file: 'node-transport.ts', find: `close: () => closeIdle(agent)`, replace: `close: () => agent.destroy()` },
+    ],
+  },
+  {
     name: 'a question is repeated twice (rule 4)',
     rule: 'a free question is repeated once only',
     edits: [

@@ -52,7 +52,8 @@ export class Instance {
       ...(port === '' ? {} : { port }),
       path: pathname === '/' ? path : pathname + path,
       method,
-      headers,
+      // Common firewalls block requests without it.
+      headers: { 'User-Agent': 'Keyreeve', ...headers },
       agent: method === 'GET' && /^\/auth\/forward($|\?)/.test(path) ? this.#proxyAgent : this.#agent,
       timeout: this.#timeoutMs,
     };

@@ -45,7 +45,12 @@ class Keyreeve:
         destination = destination_of(url, allow_plain_http)
         # One context for all connections, because reading the certificate authorities takes milliseconds.
         context = (ssl_context or ssl.create_default_context()) if destination.is_tls else None
-        headers = {"Authorization": f"Bearer {service_key}", "Content-Type": "application/json"}
+        headers = {
+            # Common firewalls block requests without it.
+            "User-Agent": "keyreeve-python",
+            "Authorization": f"Bearer {service_key}",
+            "Content-Type": "application/json",
+        }
         self._url = url
         clock = self._clock = _clock or Clock()
         self._sender = BatchSender(lambda: Connection(destination, headers, context, clock), clock)
