@@ -33,7 +33,7 @@ import { logProblem } from '../http/problem-log.ts';
 import type { RequestCounts } from '../http/request-counts.ts';
 import { delayRejection, RequestGate, type RequestSlots, type RequestBounds } from '../http/request-gate.ts';
 import { endRequestSpan, RequestSpans } from '../http/request-span.ts';
-import type { AnyCaller, Call, Route } from '../http/route.ts';
+import type { AnyCaller, Call, Route, ServiceCaller } from '../http/route.ts';
 import { Router, type Match } from '../http/router.ts';
 import type { BareResponse } from '../http/short-path.ts';
 import { StartQueue } from '../http/start-queue.ts';
@@ -210,8 +210,9 @@ export class App {
 
   /**
    * With a short body of one credential, one read returns the caller's key and that credential: the handler starts before
-   * the caller is authenticated, and the response waits for the authentication. This is safe because the handler only
-   * verifies one credential, which every client can do at `/auth/forward`. A batch waits for the authentication.
+   * the caller is authenticated. This is safe because a verification only reads until its caller is known: the body states
+   * the client IP and the cost, so a client without a valid key could otherwise spend the limits of a key that it may not use
+   * from its own IP address. A batch waits for the authentication.
    */
   async #answerService(match: Match, request: IncomingMessage): Promise<RouteResponse> {
     const { contract, handle } = match.route;
@@ -219,23 +220,25 @@ export class App {
     const presented = credentialOf(request.rawHeaders);
     const mayUseBasic = contract.body?.type === 'form';
     const clientIp = this.#certainIpOf(request);
-    const authenticate = (): Promise<AnyCaller | undefined> =>
-      authenticateService(this.#options, presented, clientIp, mayUseBasic);
+    const authenticate = (): ServiceCaller => authenticateService(this.#options, presented, clientIp, mayUseBasic);
     const isPlausible = 'text' in presented || (mayUseBasic && presented.kind === 'basic');
     const isShort = isPlausible && contract !== verifyBatch && hasShortBody(request, limits.sharedReadBodyBytesMax);
-    const caller = isShort ? undefined : await authenticate();
+    if (!isShort) {
+      const caller = Promise.resolve(await authenticate());
+      return handle(toCall(await this.#call(match, request, caller)));
+    }
     let call: RequestCall;
     try {
-      call = await this.#call(match, request, caller);
+      call = await this.#call(match, request, undefined);
     } catch (error) {
       // A client without a valid key gets the same response for every body.
-      if (isShort) await authenticate();
+      await authenticate();
       throw error;
     }
-    if (!isShort) return handle(toCall(call));
-    // A canary credential may verify canary keys only, so its request is handled again as such.
-    const restricted = (canary: AnyCaller): Promise<RouteResponse> => handle(toCall(call.as(canary)));
-    return verifier.together(() => afterwards(authenticate(), handle(toCall(call)), restricted));
+    return verifier.together(() => {
+      const caller = authenticate();
+      return afterwards(caller, handle(toCall(call.as(caller))));
+    });
   }
 
   /** The handler's reads and writes use the share of the calling account, or of the client IP range. */
@@ -282,7 +285,7 @@ export class App {
   async #call(
     { route, params }: Match,
     request: IncomingMessage,
-    principal: AnyCaller | undefined,
+    principal: AnyCaller | ServiceCaller | undefined,
   ): Promise<RequestCall> {
     const parsers = this.#parsers.get(route.contract.id);
     const query = parsers?.checkQuery?.(toRecord(queryOf(request)));
@@ -330,16 +333,12 @@ export class App {
   }
 }
 
-/** The second result, if the first promise is fulfilled without a value; otherwise the result of `other`. */
-async function afterwards<V, T>(
-  first: Promise<V | undefined>,
-  second: Promise<T>,
-  other: (value: V) => Promise<T>,
-): Promise<T> {
+/** The second result. If both promises are rejected, the first one decides. */
+async function afterwards<T>(first: Promise<unknown>, second: Promise<T>): Promise<T> {
   // Without this handler, a rejection that precedes the first result would be unhandled.
   second.catch(() => undefined);
-  const value = await first;
-  return value === undefined ? second : other(value);
+  await first;
+  return second;
 }
 
 /** The route's contract has validated it. */

@@ -9,7 +9,8 @@ import type { AccountPrincipal, CanaryPrincipal, KeyPrincipal } from '../foundat
 import { DomainError } from '../foundation/errors.ts';
 import type { CanaryKeys } from '../modules/canary-keys/canary-keys.ts';
 import type { Tokens } from '../modules/tokens/tokens.ts';
-import type { AcceptedKey, Conditions, Refused, Verifier } from '../modules/verification/verify.ts';
+import type { AcceptedKey, Conditions, Refused } from '../modules/verification/conditions.ts';
+import type { Verifier } from '../modules/verification/verify.ts';
 import { parseBasic } from '../http/basic-authentication.ts';
 import type { RequestCredential } from '../http/request-credential.ts';
 import type { AnyCaller, Route } from '../http/route.ts';
@@ -116,7 +117,7 @@ async function authenticateManagementKey(
 ): Promise<KeyPrincipal> {
   if (presented.kind === 'ambiguous') throw new DomainError('ambiguous_credentials');
   const text = 'text' in presented ? presented.text : undefined;
-  const key = await verifiedKey(verifier, text, clientIp, manageScope, manageScopeMissing);
+  const key = await verifiedKey(verifier, text, { clientIp }, manageScope, manageScopeMissing);
   if (!key?.valid || text === undefined) throw new DomainError('invalid_management_key');
   const { keyId, accountId, addresses } = key;
   return { kind: 'key', keyId, accountId, lookup: verifier.lookupOf(text), addresses };
@@ -138,13 +139,16 @@ async function authenticateCanary(
 
 /** @returns undefined unless the text is a valid credential of a revocation check */
 async function canaryOf({ verifier, canaryKeys }: Authenticators, text: string): Promise<CanaryPrincipal | undefined> {
-  const conditions = { clientIp: () => canaryKeys.address, scopes: [canaryScope], isUnlimited: true };
-  const key = await verifier.verifyKey(text, conditions);
-  // A key with the scope and other IP ranges is no credential.
-  if (!key.valid || key.type !== 'api_key' || key.addresses !== canaryKeys.range || key.expiresAt === null)
-    return undefined;
-  const { keyId, accountId, addresses, expiresAt } = key;
-  const { address } = canaryKeys;
+  const key = await verifier.verifyKey(text, {
+    clientIp: () => canaryKeys.address,
+    scopes: [canaryScope],
+    isUnlimited: true,
+    // A key with the scope and other IP ranges is no credential.
+    mayVerify: ({ addresses }) => addresses === canaryKeys.range,
+  });
+  if (!key.valid || key.type !== 'api_key' || key.expiresAt === null) return undefined;
+  const { keyId, accountId, expiresAt } = key;
+  const { address, range: addresses } = canaryKeys;
   return { kind: 'canary', keyId, accountId, lookup: verifier.lookupOf(text), address, addresses, expiresAt };
 }
 
@@ -164,12 +168,13 @@ export async function authenticateService(
   const basic = acceptsBasic && presented.kind === 'basic' ? parseBasic(presented.header) : undefined;
   const text = 'text' in presented ? presented.text : basic && formDecoded(basic.password.reveal());
   const { verifier } = authenticators;
-  const key = await verifiedKey(verifier, text, clientIp, verifyScope, verifyScopeMissing);
+  // With another id, the key is not used: no use of it is recorded.
+  const mayVerify = basic && (({ id }: { id: number }) => formDecoded(basic.user) === String(id));
+  const key = await verifiedKey(verifier, text, { clientIp, mayVerify }, verifyScope, verifyScopeMissing);
   const isElsewhere = key?.valid === false && (key.code === 'address_not_allowed' || key.code === 'address_required');
   const canary = isElsewhere && text !== undefined ? await canaryOf(authenticators, text) : undefined;
   const caller = canary ?? (key?.valid ? key : undefined);
-  if (!caller || (basic && formDecoded(basic.user) !== String(caller.keyId)))
-    throw new DomainError('invalid_service_key');
+  if (!caller) throw new DomainError('invalid_service_key');
   return canary;
 }
 
@@ -177,13 +182,13 @@ export async function authenticateService(
 async function verifiedKey(
   verifier: Verifier,
   text: string | undefined,
-  clientIp: Conditions['clientIp'],
+  conditions: Pick<Conditions, 'clientIp' | 'mayVerify'>,
   scope: string,
   scopeMissing: string,
 ): Promise<AcceptedKey | Refused | undefined> {
   if (text === undefined) return undefined;
   // A limit of the key or its account must not stop a service.
-  const result = await verifier.verifyKey(text, { clientIp, scopes: [scope], isUnlimited: true });
+  const result = await verifier.verifyKey(text, { ...conditions, scopes: [scope], isUnlimited: true });
   if (!result.valid && result.code === 'insufficient_scope')
     throw new DomainError('insufficient_scope', { scopes: [scope], detail: scopeMissing });
   return result.valid && result.type !== 'api_key' ? undefined : result;

@@ -6,12 +6,12 @@ import type { IncomingMessage } from 'node:http';
 import { limits, type Language } from '@keyreeve/contract';
 import type { ContentRequest } from '../http/fixed-content.ts';
 import { acceptedCodings, preferredLanguage, prefersPage } from '../http/language.ts';
-import type { AnyCaller } from '../http/route.ts';
+import type { AnyCaller, ServiceCaller } from '../http/route.ts';
 import { credentialOf, type RequestCredential } from '../http/request-credential.ts';
 
 /** The parts that were authenticated or validated. */
 interface Parsed {
-  readonly principal: AnyCaller | undefined;
+  readonly principal: AnyCaller | ServiceCaller | undefined;
   readonly params: unknown;
   readonly query: unknown;
   readonly body: unknown;
@@ -37,7 +37,7 @@ export class RequestCall {
   }
 
   /** The same request of another caller. */
-  as(principal: AnyCaller): RequestCall {
+  as(principal: ServiceCaller): RequestCall {
     const { params, query, body } = this;
     return new RequestCall(this.#request, { principal, params, query, body }, this.#clientIpOf);
   }

@@ -27,8 +27,7 @@ type PrincipalOf<C extends RouteContract> = C extends { auth: 'access_token' | '
       : C extends { auth: 'canary_credential' }
         ? CanaryPrincipal
         : C extends { auth: 'service_key' }
-          ? // Undefined for a caller that may verify all credentials.
-            CanaryPrincipal | undefined
+          ? ServiceCaller
           : C extends { auth: 'console_session' }
             ? ConsolePrincipal
             : C extends { auth: 'console_sign_in' }
@@ -38,6 +37,11 @@ type PrincipalOf<C extends RouteContract> = C extends { auth: 'access_token' | '
 
 /** A principal that can manage service accounts. */
 export type Caller = AccountPrincipal | KeyPrincipal;
+/**
+ * The caller of a verification: rejected for a client without a valid key, fulfilled without a value for a caller that may
+ * verify all credentials. It may be pending when the handler starts, which then only reads.
+ */
+export type ServiceCaller = Promise<CanaryPrincipal | undefined>;
 /** A principal that a request can have. */
 export type AnyCaller = Caller | CanaryPrincipal;
 

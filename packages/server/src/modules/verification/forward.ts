@@ -16,7 +16,8 @@ import type { RequestCounts } from '../../http/request-counts.ts';
 import { endRequestSpan } from '../../http/request-span.ts';
 import type { BareResponse } from '../../http/short-path.ts';
 import type { Span } from '../../foundation/tracing.ts';
-import type { AcceptedKey, AcceptedToken, Conditions, Refused, VerificationResult, Verifier } from './verify.ts';
+import type { AcceptedKey, AcceptedToken, Conditions, Refused, VerificationResult } from './conditions.ts';
+import type { Verifier } from './verify.ts';
 
 const { account, credential, keyId, nickname, scopes, environment } = identityHeaders;
 

@@ -4,89 +4,95 @@ import type { Environments } from '../api-keys/environments.ts';
 import { splitScopes } from '../api-keys/scopes.ts';
 import { monotonicMs, toInstant } from '../../foundation/clock.ts';
 import type { LatencyHistogram } from '../../foundation/latency-histogram.ts';
-import { route, type Route } from '../../http/route.ts';
+import { route, type Route, type ServiceCaller } from '../../http/route.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { isIpAddress } from '../../foundation/ip-address.ts';
 import type { LimitOutcome } from '../key-limits/key-limits.ts';
 import type { CanaryPrincipal } from '../../foundation/principal.ts';
-import type {
-  AcceptedKey,
-  BatchVerificationResult,
-  Conditions,
-  Question,
-  VerificationResult,
-  Verifier,
-} from './verify.ts';
+import {
+  unconditional,
+  type BatchVerificationResult,
+  type Conditions,
+  type Question,
+  type Restriction,
+  type VerificationResult,
+} from './conditions.ts';
+import type { Verifier } from './verify.ts';
 
 /**
- * The caller is already authenticated as a service, or by the credential of a revocation check, which verifies its canary keys
- * only: every other credential has the result of an unknown one.
+ * The caller is a service, or the credential of a revocation check, which verifies its canary keys only: every other credential
+ * has the result of an unknown one. Until the caller is known, a verification only reads.
  * @param onFailure called with the cause of each credential of a batch that has no result
  */
 export function verificationRoutes(verifier: Verifier, onFailure: (error: unknown) => void): readonly Route[] {
   const { byEndpoint } = verifier.durations;
   return [
     route(contract.verify, async ({ body, principal }) => {
-      const conditions = conditionsFor(principal, conditionsOf(body, '', verifier.environments));
-      const result = await timed(byEndpoint.verify, () => verifier.verify(body.credential, conditions));
-      return { status: 200, body: toResult(visibleTo(principal, result)) };
+      const conditions = { ...conditionsOf(body, '', verifier.environments), restriction: restrictionFor(principal) };
+      const result = await timed(byEndpoint.verify, principal, () => verifier.verify(body.credential, conditions));
+      return { status: 200, body: toResult(visibleTo(await principal, result)) };
     }),
     route(contract.verifyBatch, async ({ body, principal }) => {
-      const questions = questionsFor(principal, questionsOf(body, verifier.environments));
-      const results = await timed(byEndpoint.verify_batch, () => verifier.verifyMany(questions, onFailure));
-      return { status: 200, body: { results: results.map((result) => toBatchResult(visibleTo(principal, result))) } };
+      const caller = await principal;
+      const questions = questionsFor(caller, questionsOf(body, verifier.environments));
+      const results = await timed(byEndpoint.verify_batch, principal, () => verifier.verifyMany(questions, onFailure));
+      return { status: 200, body: { results: results.map((result) => toBatchResult(visibleTo(caller, result))) } };
     }),
     route(contract.introspect, async ({ body, principal }) => {
-      const conditions = conditionsFor(principal, undefined);
-      const result = await timed(byEndpoint.introspect, () => verifier.verify(body.token, conditions));
-      return { status: 200, body: toIntrospection(visibleTo(principal, result)) };
+      const conditions = { ...unconditional, restriction: restrictionFor(principal) };
+      const result = await timed(byEndpoint.introspect, principal, () => verifier.verify(body.token, conditions));
+      return { status: 200, body: toIntrospection(visibleTo(await principal, result)) };
     }),
   ];
 }
 
-/** The conditions of a question. Those of a canary credential have the IP address of canary keys, and spend no limit. */
-function conditionsFor(
-  principal: CanaryPrincipal | undefined,
-  conditions: Conditions | undefined,
-): Conditions | undefined {
-  return principal ? canaryConditions(principal, conditions) : conditions;
+function restrictionFor(caller: ServiceCaller): Promise<Restriction | undefined> {
+  const restriction = caller.then((principal) => principal && restrictionTo(principal));
+  // The verification reads first. Without this handler, a rejection that precedes the result of the read would be unhandled.
+  restriction.catch(() => undefined);
+  return restriction;
 }
 
-const canaryConditions = ({ address }: CanaryPrincipal, conditions: Conditions | undefined): Conditions => ({
-  scopes: [],
-  ...conditions,
-  clientIp: () => address,
+/** A canary credential verifies from the IP address of its canary keys, and spends no limit. */
+const restrictionTo = (principal: CanaryPrincipal): Restriction => ({
+  clientIp: () => principal.address,
   isUnlimited: true,
+  mayVerify: (key) => isCanaryOf(principal, key),
 });
 
-const questionsFor = (principal: CanaryPrincipal | undefined, questions: Question[]): Question[] =>
-  principal
-    ? questions.map(({ text, conditions }) => ({ text, conditions: canaryConditions(principal, conditions) }))
+const questionsFor = (caller: CanaryPrincipal | undefined, questions: Question[]): Question[] =>
+  caller
+    ? questions.map(({ text, conditions = unconditional }) => ({
+        text,
+        conditions: { ...conditions, ...restrictionTo(caller) },
+      }))
     : questions;
 
-/** The result that the caller may see. */
+/** The result that the caller may see: to a canary credential, every rejection is that of an unknown credential. */
 function visibleTo<R extends BatchVerificationResult>(
-  principal: CanaryPrincipal | undefined,
+  caller: CanaryPrincipal | undefined,
   result: R,
 ): R | typeof notFound {
-  if (!principal || (!result.valid && result.code === 'unavailable')) return result;
-  return result.valid && result.type === 'api_key' && isCanaryOf(principal, result) ? result : notFound;
+  return !caller || result.valid || result.code === 'unavailable' ? result : notFound;
 }
 
 const notFound = { valid: false, code: 'not_found' } as const;
 
-const isCanaryOf = ({ accountId, addresses }: CanaryPrincipal, key: AcceptedKey): boolean =>
+const isCanaryOf = ({ accountId, addresses }: CanaryPrincipal, key: Parameters<Restriction['mayVerify']>[0]): boolean =>
   key.accountId === accountId && key.addresses === addresses && key.scopes === '';
 
-/** Adds the duration of a verification, also of one that fails. */
-async function timed<T>(durations: LatencyHistogram, verify: () => Promise<T>): Promise<T> {
+/** Adds the duration of a verification, also of one that fails, unless the caller was rejected. */
+async function timed<T>(durations: LatencyHistogram, caller: ServiceCaller, verify: () => Promise<T>): Promise<T> {
   const startedMs = monotonicMs();
   try {
     return await verify();
   } finally {
-    durations.add(monotonicMs() - startedMs);
+    const ms = monotonicMs() - startedMs;
+    if (await caller.then(() => true, isUnavailable)) durations.add(ms);
   }
 }
+
+const isUnavailable = (error: unknown): boolean => error instanceof DomainError && error.code === 'unavailable';
 
 /** The schema allows exactly one of the two members. @throws DomainError `invalid_request` */
 function questionsOf({ credentials = [], questions }: contract.VerifyBatchBody, known: Environments): Question[] {

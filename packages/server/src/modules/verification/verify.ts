@@ -21,85 +21,25 @@ import { expiryTime, type Clock } from '../../foundation/clock.ts';
 import { lookupOf, type KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
 import { CoalescingReader } from '../../foundation/database/coalescing-reader.ts';
 import type { Db } from '../../foundation/database/db.ts';
-import type { Span } from '../../foundation/tracing.ts';
 import type { PendingChanges } from '../deletion-journal/pending-changes.ts';
 import type { UsageCounter } from '../key-usage/usage-counter.ts';
 import type { KeyLimiter, LimitOutcome } from '../key-limits/key-limits.ts';
 import type { Tokens } from '../tokens/tokens.ts';
+import {
+  restricted,
+  unconditional,
+  type AcceptedKey,
+  type BatchVerificationResult,
+  type Conditions,
+  type Question,
+  type Refused,
+  type VerificationResult,
+} from './conditions.ts';
 import { VerificationDurations } from './durations.ts';
 import { ImportedKeys } from './imported-keys.ts';
 import { LastUsed } from './last-used.ts';
 import { parentOf, record } from './recorded.ts';
 import { newResultCounts } from './result-counts.ts';
-
-export interface AcceptedKey {
-  readonly valid: true;
-  readonly type: 'api_key';
-  readonly accountId: string;
-  readonly keyId: number;
-  readonly nickname: string;
-  readonly addresses: string | null;
-  /** JSON; null: none. */
-  readonly metadata: string | null;
-  /** Undefined if none is configured. */
-  readonly environment: string | undefined;
-  /** Separated by spaces. */
-  readonly scopes: string;
-  /** Milliseconds. */
-  readonly expiresAt: number | null;
-  readonly issuedAt: number;
-  /** Of a key with limits. */
-  readonly outcome?: LimitOutcome;
-}
-
-export interface AcceptedToken {
-  readonly valid: true;
-  readonly type: 'access_token';
-  readonly accountId: string;
-  /** The first one; undefined if none is configured. */
-  readonly environment: string | undefined;
-  readonly expiresAt: number;
-  readonly issuedAt: number;
-}
-
-export interface Refused {
-  readonly valid: false;
-  readonly code: Refusal;
-  /** With `insufficient_scope`: the required scopes that the credential lacks. */
-  readonly missing?: readonly string[];
-  /** With `rate_limited` and `quota_exceeded`. */
-  readonly outcome?: LimitOutcome;
-}
-
-export type VerificationResult = AcceptedKey | AcceptedToken | Refused;
-
-/** Of one credential in a batch. `unavailable`: the database did not answer, or a change of unknown outcome is pending. */
-export type BatchVerificationResult = VerificationResult | { readonly valid: false; readonly code: 'unavailable' };
-
-/** What the request requires of the credential. */
-export interface Conditions {
-  /**
-   * The IP address of the client that presents the credential; undefined if it is not known. Called only for a key that is
-   * limited to IP ranges, and when a last use is recorded.
-   */
-  readonly clientIp: () => string | undefined;
-  /** The credential needs all of them. */
-  readonly scopes: readonly string[];
-  /** Accepted environments. Default: the first one. */
-  readonly environments?: readonly string[] | undefined;
-  /** What the verification spends of the limits of the key and its account; 0 only checks them. Default 1. */
-  readonly cost?: number;
-  /** Of the recorded request. Default: the one of the current share. */
-  readonly span?: Span | undefined;
-  /** Whether the limits of the key and its account do not apply, because the key authenticates the caller of a route. */
-  readonly isUnlimited?: boolean;
-}
-
-/** A credential of a batch. */
-export interface Question {
-  readonly text: string;
-  readonly conditions?: Conditions;
-}
 
 /** Either this or {@link Fail} is called, exactly once. */
 type Answer = (result: VerificationResult) => void;
@@ -238,7 +178,7 @@ export class Verifier {
       this.#startShortLivedVerification(text, conditions, answer, fail);
     else if (form === 'malformed' && mayBeImported(text, keyPrefixes))
       this.#startImportedKeyVerification(text, conditions, answer, fail);
-    else if (form !== 'key') answer(this.#refuse(form));
+    else if (form !== 'key') this.#answerWith(form, conditions, answer, fail);
     else this.#find(hash.stored(text), this.#narrowed(conditions, text), answer, fail);
   }
 
@@ -252,7 +192,7 @@ export class Verifier {
   /** A short-lived secret, which is in no other table. Its environment is that of its key. */
   #startShortLivedVerification(text: string, conditions: Conditions, answer: Answer, fail: Fail): void {
     const form = shortLivedFormOf(text);
-    if (form !== 'key') return answer(this.#refuse(form));
+    if (form !== 'key') return this.#answerWith(form, conditions, answer, fail);
     const answerTo = (key: KeyState | undefined): void => this.#answerFor(key, conditions, answer, fail);
     this.#shortLivedReader.find(this.#options.hash.stored(text), answerTo, fail, conditions.span);
   }
@@ -263,7 +203,7 @@ export class Verifier {
     if (this.importedKeys.exist) return find();
     void this.importedKeys
       .refresh()
-      .then((exist) => (exist ? find() : answer(this.#refuse('malformed'))))
+      .then((exist) => (exist ? find() : this.#answerWith('malformed', conditions, answer, fail)))
       .catch(fail);
   }
 
@@ -288,9 +228,20 @@ export class Verifier {
     }
   }
 
+  #answerWith(code: Refusal, conditions: Conditions, answer: Answer, fail: Fail): void {
+    if (conditions.restriction === undefined) answer(this.#refuse(code));
+    else void restricted(conditions).then(() => answer(this.#refuse(code)), fail);
+  }
+
   /** @throws DomainError `unavailable`, as {@link #resultOfKey} */
   #answerFor(key: KeyState | undefined, conditions: Conditions, answer: Answer, fail: Fail): void {
-    if (key === undefined) return answer(this.#refuse('not_found'));
+    if (conditions.restriction !== undefined) {
+      void restricted(conditions)
+        .then((known) => this.#answerFor(key, known, answer, fail))
+        .catch(fail);
+      return;
+    }
+    if (key === undefined || conditions.mayVerify?.(key) === false) return answer(this.#refuse('not_found'));
     const now = this.#options.clock.now();
     const result = this.#resultOfKey(key, now, conditions);
     if (!result.valid || conditions.isUnlimited || (key.limits === null && key.accountLimits === null))
@@ -370,9 +321,11 @@ export class Verifier {
   }
 
   /** An access token has no scopes. */
-  async #verifyToken(text: string, conditions: Conditions): Promise<VerificationResult> {
-    const { scopes } = conditions;
+  async #verifyToken(text: string, stated: Conditions): Promise<VerificationResult> {
     const result = await this.#options.tokens.verify(text);
+    const conditions = stated.restriction === undefined ? stated : await restricted(stated);
+    const { scopes } = conditions;
+    if (conditions.mayVerify) return this.#refuse('not_found');
     if (!result.valid) return this.#refuse(result.code);
     if (result.mustEnrol) return this.#refuse('enrolment_required');
     const environment = this.environments.first;
@@ -394,5 +347,3 @@ export class Verifier {
     return { ...this.#refuse('insufficient_scope'), missing: wanted.filter((scope) => !scopes.includes(scope)) };
   }
 }
-
-const unconditional: Conditions = { clientIp: () => undefined, scopes: [] };
