@@ -16,6 +16,7 @@ import type { Links } from '../mail/links.ts';
 import { queueMailTx, type Mailer } from '../mail/mail.ts';
 import { findFactor } from '../second-factors/store.ts';
 import { assertSessionValidTx } from '../sessions/store.ts';
+import { isOnlySingleSignOnTx } from './store.ts';
 
 export interface EmailSettingOptions {
   readonly db: Db;
@@ -71,11 +72,19 @@ export class EmailSetting {
   }
 }
 
-/** Asserts that the administrator signed in with a second factor: it was confirmed before the session began. */
+/**
+ * Asserts that the administrator proved the second factor: it was in force before the last sign-in or confirmation. Single
+ * sign-on asks for no second factor of Keyreeve, so its session proves it by a later confirmation in the console only.
+ */
 async function assertSecondFactorTx(tx: Transaction, principal: Principal): Promise<void> {
   if (principal.kind !== 'account') return;
   const factor = await findFactor(tx, principal.accountId);
   if (!factor || factor.confirmedAt === null) throw new DomainError('second_factor_not_enrolled');
   if (principal.signedInAt === undefined || principal.signedInAt <= factor.confirmedAt)
     throw new DomainError('reauth_required');
+  if (await isOnlySingleSignOnTx(tx, principal.sessionId))
+    throw new DomainError('reauth_required', { detail: singleSignOnProvesNoFactor });
 }
+
+const singleSignOnProvesNoFactor =
+  'Single sign-on does not prove the second factor of your account. Confirm with your password and second factor or with a passkey, or sign in with them.';

@@ -109,6 +109,12 @@ const selectPage = sql<AdministeredRow>('select_account_page', {
   sqlite: pageText('instr(a.email_key, $3)'),
   postgres: pageText('strpos(a.email_key, $3)'),
 });
+// A confirmation is later than the session. The sign-in at the provider is not: `setAuthenticatedAtTx`.
+const selectOnlySingleSignOn = sql<{ id: string }>(
+  'select_only_sso_session',
+  `select s.id from sso_sessions o join sessions s on s.id = o.session_id
+   where o.session_id = $1 and coalesce(s.authenticated_at, s.created_at) <= s.created_at`,
+);
 
 export const findDetail = (db: Db, id: string, now: number): Promise<DetailRow | undefined> =>
   db.get(selectDetail, [id, now]);
@@ -283,6 +289,10 @@ export const createFirst = (db: Db, principal: Principal, codeHash: Buffer, acco
     if (!(await createAccountTx(tx, principal, account))) throw new DomainError('account_exists');
     return true;
   });
+
+/** Whether the session began with single sign-on, and was not confirmed since with a credential of Keyreeve. */
+export const isOnlySingleSignOnTx = async (tx: Transaction, sessionId: string): Promise<boolean> =>
+  (await tx.get(selectOnlySingleSignOn, [sessionId])) !== undefined;
 
 /**
  * Call before a link is sent: after a restore, the email address may be a previous one, which must get no link.

@@ -34,7 +34,7 @@ const replaceSecret = sql(
 );
 const setAuthenticatedAt = sql(
   'set_console_authenticated_at',
-  `update sessions set authenticated_at = $2 where id = $1`,
+  `update sessions set authenticated_at = case when created_at < $2 then created_at else $2 end where id = $1`,
 );
 
 /** In the order of the ids, from one snapshot taken after the call. */
@@ -70,6 +70,6 @@ export const replaceConsoleSecretTx = async (
   newHash: Uint8Array,
 ): Promise<boolean> => (await tx.run(replaceSecret, [now, sessionId, tokenHash, newHash, idleExpiresAt])) > 0;
 
-/** The person proved the credentials before the session began. @param at milliseconds */
+/** The person proved the credentials before the session began. @param at milliseconds; at most the begin of the session counts */
 export const setAuthenticatedAtTx = async (tx: Transaction, sessionId: string, at: number): Promise<void> =>
   void (await tx.run(setAuthenticatedAt, [sessionId, at]));

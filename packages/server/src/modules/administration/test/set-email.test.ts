@@ -1,7 +1,7 @@
 /** An administrator or an operator sets the email address of an account, or restores the previous one after a theft. */
 import assert from 'node:assert/strict';
 import { repeatChangesTx } from '../../backup/replay-changes.ts';
-import { codeIn } from '../../../../test-kit/mailbox.ts';
+import { codeIn, Mailbox } from '../../../../test-kit/mailbox.ts';
 import { bearer, goodPassword, operator, type Answered, type SignedIn } from '../../../../test-kit/new-app.ts';
 import { administer, problemCode, detailOf, newAdministrator } from '../../../../test-kit/administrators.ts';
 import {
@@ -10,8 +10,10 @@ import {
   otherPassword,
   type AccountClient,
 } from '../../../../test-kit/account-client.ts';
-import { test } from '../../../../test-kit/app-on-each-database.ts';
+import { test, testOnBoth } from '../../../../test-kit/app-on-each-database.ts';
 import { codeAt, enrol, nextStep, signInWith } from '../../../../test-kit/authenticator.ts';
+import { ada } from '../../../../test-kit/openid-provider.ts';
+import { newAppWithProvider, SingleSignOnClient } from '../../../../test-kit/single-sign-on.ts';
 
 const owner = 'owner@example.com';
 const thief = 'thief@example.com';
@@ -93,6 +95,44 @@ test('setting an email address requires a sign-in with a second factor, and cann
   client.app.clock.advance({ seconds: 301 });
   assert.equal(problemCode(await setEmail(client, administrator, account.id)), 'reauth_required');
 });
+
+testOnBoth(
+  'a session of single sign-on is no proof of the second factor, until it is confirmed with the second factor',
+  { tags: ['asvs:6.8.4'] },
+  async () => {
+    await using mailbox = await Mailbox.start();
+    await using both = await newAppWithProvider({ environment: mailbox.environment });
+    const { app, provider } = both;
+    const { singleSignOn } = app.service.services;
+    const { account } = await app.signIn(owner);
+    const administrator = await newAdministrator(app);
+    await singleSignOn?.identities.link(operator, administrator.account.id, ada.sub ?? '');
+    const client = new SingleSignOnClient(both);
+    const set = async (): Promise<string | undefined> => {
+      const answer = await client.call('PUT', `/api/admin/accounts/${account.id}/email`, { json: { email: fresh } });
+      return answer.status === 202 ? 'set' : problemCode(answer);
+    };
+    assert.equal((await client.singleSignOn()).status, 303);
+    const older = client.copy();
+    const { secret } = await enrol(app, administrator);
+    assert.equal(await set(), 'console_session_required', 'the new second factor has ended the earlier session');
+    assert.equal(await older.isSignedIn(), false);
+    nextStep(app);
+    const seconds = (offset: number): number => app.clock.now() / 1000 + offset;
+    // The last time is later than the session: the clock of the provider is ahead.
+    for (const auth_time of [undefined, seconds(-20), seconds(0), seconds(20)]) {
+      provider.person = { ...ada, auth_time };
+      assert.equal((await client.singleSignOn()).status, 303);
+      assert.equal(await set(), 'reauth_required', String(auth_time));
+    }
+    app.clock.advance({ seconds: 1 });
+    assert.equal(problemCode(await client.confirm()), 'second_factor_required');
+    assert.equal((await client.confirm(goodPassword, codeAt(secret, app.clock.now()))).status, 200);
+    assert.equal(await set(), 'set');
+    assert.equal((await client.singleSignOn()).status, 303);
+    assert.equal(await set(), 'reauth_required', 'the next session proves nothing');
+  },
+);
 
 test('an operator can set the email address of a disabled administrator; a newer one replaces it', async () => {
   await using client = await newAccountClient();
