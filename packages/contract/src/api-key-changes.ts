@@ -172,6 +172,7 @@ export const endPreviousSecret = {
   path: '/auth/api-keys/:id/previous',
   summary: 'End the previous secret of an API key',
   description: 'Every verification of the previous secret that starts after the response is rejected.',
+  isOpenBeforeEnrolment: true,
   isNarrowing: true,
   success: { status: 200, description: 'Only the current secret is valid', schema: Message },
   errors: [...ownKeyErrors, 'no_previous_secret'],

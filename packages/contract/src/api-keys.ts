@@ -175,6 +175,7 @@ export const listKeys = {
   description:
     'Oldest first: all of them. With any query parameter except `view`, the response is one page, with `nextCursor`. Secrets are never listed.',
   auth: 'access_token',
+  isOpenBeforeEnrolment: true,
   query: Type.Object({
     view: Type.Optional(
       Type.Literal('full', {
@@ -198,6 +199,7 @@ export const deleteKey = {
   description:
     'Every verification that starts after the response is rejected, on every instance and endpoint. Cannot be undone.',
   auth: 'access_token',
+  isOpenBeforeEnrolment: true,
   params: Type.Object({ id: KeyId }),
   isNarrowing: true,
   success: {

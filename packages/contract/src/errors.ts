@@ -179,7 +179,7 @@ export const errors = {
     status: 403,
     title: 'A second factor must be enrolled first',
     meaning:
-      'An administrator or an operator requires one for this account, which has none. Until one is confirmed, its access tokens only allow enrolment (POST /auth/account/second-factor), reading the account and signing out.',
+      'An administrator or an operator requires one for this account, which has none. Until one is confirmed, its access tokens only allow enrolment (POST /auth/account/second-factor), reading the account, signing out, and listing and ending its API keys and sessions.',
   },
   signup_closed: {
     status: 403,

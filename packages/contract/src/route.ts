@@ -48,7 +48,10 @@ export interface RouteContract {
    * capacity, so that a caller can revoke a stolen credential under any load.
    */
   readonly isNarrowing?: boolean;
-  /** Whether an account can call it before it has enrolled a required second factor. */
+  /**
+   * Whether an account can call it before it has enrolled a required second factor: what the enrolment needs, and the
+   * deletion of keys and the end of sessions, so that a stolen credential ends without delay.
+   */
   readonly isOpenBeforeEnrolment?: boolean;
   /** For the document. Handlers receive text. */
   readonly params?: TSchema;

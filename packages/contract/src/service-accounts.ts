@@ -103,6 +103,7 @@ export const listServiceAccounts = {
   method: 'GET',
   path: '/auth/service-accounts',
   summary: 'List the service accounts that the caller manages',
+  isOpenBeforeEnrolment: true,
   description:
     'In the order in which the caller became a manager. With `externalId`, only the one that the account of the caller has created.',
   query: Type.Object({ externalId: Type.Optional(ExternalId), ...pageFields }, strict),

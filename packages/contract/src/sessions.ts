@@ -32,6 +32,7 @@ export const listSessions = {
   summary: 'List the account’s sessions',
   description: 'Active sessions, newest first.',
   auth: 'access_token',
+  isOpenBeforeEnrolment: true,
   success: { status: 200, description: 'The sessions', schema: SessionList },
   errors: accessTokenErrors,
 } as const satisfies RouteContract;
@@ -44,6 +45,7 @@ export const endSession = {
   summary: 'End a session',
   description: 'Keyreeve immediately rejects its refresh token and access tokens. It may be the current session.',
   auth: 'access_token',
+  isOpenBeforeEnrolment: true,
   params: Type.Object({ id: SessionId }),
   isNarrowing: true,
   success: { status: 204, description: 'The session has ended' },
@@ -58,6 +60,7 @@ export const endOtherSessions = {
   summary: 'End all other sessions',
   description: 'All except the current one, and sign-ins in progress.',
   auth: 'access_token',
+  isOpenBeforeEnrolment: true,
   isNarrowing: true,
   success: {
     status: 200,

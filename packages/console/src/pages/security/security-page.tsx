@@ -9,24 +9,16 @@ import { SessionsSection, useSessions } from './sessions-section.tsx';
 
 export function SecurityPage() {
   const isComplete = !session.value?.account.mustEnrol;
-  return (
-    <Page title={text.security.title}>
-      <SecondFactorSection />
-      {/* Until the person has set up a required second factor, the server rejects the requests of the other sections. */}
-      {isComplete ? <AllSections /> : <Passkeys onChanged={() => undefined} />}
-    </Page>
-  );
-}
-
-function AllSections() {
   const sessions = useSessions();
   const reload = (): void => void sessions.reload();
   return (
-    <>
+    <Page title={text.security.title}>
+      <SecondFactorSection />
       <Passkeys onChanged={reload} />
       <SessionsSection sessions={sessions} />
-      <ActivitySection onSessionsEnded={reload} />
-    </>
+      {/* Until the person has set up a required second factor, the server rejects its requests. */}
+      {isComplete && <ActivitySection onSessionsEnded={reload} />}
+    </Page>
   );
 }
 

@@ -82,14 +82,17 @@ test('an operation that needs a recent sign-in needs a recent confirmation', { t
   assert.equal(problemCode(await begin()), 'password_wrong');
 });
 
-test('an account that must enrol a second factor sees only what it needs for that', async () => {
+test('an account that must enrol a second factor can only enrol it, and end keys and sessions', async () => {
   await using app = await newApp();
   const { id, email } = await app.createAccount();
   await app.service.services.accounts.requireSecondFactor(operator, id, true);
   const client = new ConsoleClient(app);
   const { account } = await client.signIn(email);
   assert.deepEqual([account.secondFactor, account.mustEnrol], [false, true]);
-  assert.equal(problemCode(await client.call('GET', '/api/auth/api-keys')), 'second_factor_enrolment_required');
+  const creation = await client.call('POST', '/api/auth/api-keys', { json: { nickname: 'mine' } });
+  assert.equal(problemCode(creation), 'second_factor_enrolment_required');
+  assert.equal((await client.call('GET', '/api/auth/api-keys')).status, 200);
+  assert.equal((await client.call('DELETE', '/api/auth/sessions')).status, 200);
   assert.equal((await client.call('GET', '/api/auth/account')).status, 200);
   assert.equal((await client.confirm()).status, 200);
 });

@@ -210,9 +210,9 @@ test('a passkey satisfies the requirement of a second factor', async () => {
   await using app = await newApp();
   const user = await app.signIn();
   await app.service.services.accounts.requireSecondFactor(operator, user.account.id, true);
-  assertRejected(await as(app, user, 'GET', '/auth/sessions'), 'second_factor_enrolment_required');
+  assertRejected(await as(app, user, 'GET', '/auth/account/activity'), 'second_factor_enrolment_required');
   const { authenticator } = await addPasskey(app, user);
-  assert.equal((await as(app, user, 'GET', '/auth/sessions')).status, 200);
+  assert.equal((await as(app, user, 'GET', '/auth/account/activity')).status, 200);
   const signedIn = (await tryPasskey(app, authenticator)).json as SignedIn;
-  assert.equal((await as(app, signedIn, 'GET', '/auth/sessions')).status, 200);
+  assert.equal((await as(app, signedIn, 'GET', '/auth/account/activity')).status, 200);
 });

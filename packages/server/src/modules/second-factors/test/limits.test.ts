@@ -1,6 +1,6 @@
 /** Limits on wrong second-factor codes, required second factors, and credentials in use of another kind. */
 import assert from 'node:assert/strict';
-import { limits } from '@keyreeve/contract';
+import { limits, type CreatedKey, type SessionList } from '@keyreeve/contract';
 import { Secret } from '../../../foundation/crypto/secret.ts';
 import { basic, bearer, goodPassword, newApp, operator, type Answered } from '../../../../test-kit/new-app.ts';
 import { assertRejected } from '../../../../test-kit/account-client.ts';
@@ -18,6 +18,7 @@ import {
   trySignIn,
   wrongCode,
 } from '../../../../test-kit/authenticator.ts';
+import { addServiceAccount } from '../../../../test-kit/rows.ts';
 import { whenAvailable } from '../../../../test-kit/when-available.ts';
 
 const codeOf = ({ status, json }: Answered): string => (status === 200 ? 'ok' : (json as { code: string }).code);
@@ -169,7 +170,7 @@ testOnBoth('one of sixteen concurrent confirmations succeeds, and its ten recove
 });
 
 test(
-  'a session of an account that must enrol a second factor can only enrol it and sign out',
+  'a session of an account that must enrol a second factor can only enrol it, sign out, and end keys and sessions',
   { tags: ['asvs:6.3.3'] },
   async () => {
     await using app = await newApp();
@@ -178,12 +179,13 @@ test(
     await accounts.requireSecondFactor(operator, account.id, true);
     const user = { ...(await signInWith(app, 'ada@example.com')), account };
     const closed: readonly (readonly [string, string, unknown?])[] = [
-      ['GET', '/auth/api-keys'],
       ['POST', '/auth/api-keys', { nickname: 'mine' }],
-      ['DELETE', '/auth/api-keys/1'],
-      ['GET', '/auth/sessions'],
-      ['DELETE', '/auth/sessions'],
-      ['DELETE', '/auth/sessions/ses_x'],
+      ['GET', '/auth/api-keys/1'],
+      ['PATCH', '/auth/api-keys/1', { disabled: false }],
+      ['POST', '/auth/api-keys/1/rotate', {}],
+      ['POST', '/auth/service-accounts', { name: 'mine' }],
+      ['POST', `/auth/service-accounts/${account.id}/api-keys`, { nickname: 'mine' }],
+      ['GET', '/auth/account/activity'],
       ['DELETE', factorPath, { currentPassword: goodPassword, code: '000000' }],
       ['POST', '/auth/account/recovery-codes', { currentPassword: goodPassword, code: '000000' }],
     ];
@@ -197,10 +199,11 @@ test(
     assert.deepEqual(verification.json, { valid: false, code: 'enrolment_required' });
     const refresh = await app.call('POST', '/auth/token/refresh', { json: { refreshToken: user.refreshToken } });
     const refreshed = refresh.json as typeof user;
-    assertRejected(await as(app, refreshed, 'GET', '/auth/api-keys'), 'second_factor_enrolment_required', 'refreshed');
+    const creation = await as(app, refreshed, 'POST', '/auth/api-keys', { nickname: 'mine' });
+    assertRejected(creation, 'second_factor_enrolment_required', 'refreshed');
 
     const { secret } = await enrol(app, { ...user, ...refreshed });
-    assert.equal((await as(app, refreshed, 'GET', '/auth/api-keys')).status, 200);
+    assert.equal((await as(app, refreshed, 'POST', '/auth/api-keys', { nickname: 'mine' })).status, 201);
     nextStep(app);
     assertRejected(await trySignIn(app, 'ada@example.com'), 'second_factor_required');
     const proof = { currentPassword: goodPassword, code: codeAt(secret, app.clock.now()) };
@@ -210,6 +213,38 @@ test(
     await signInWith(app, 'ada@example.com');
   },
 );
+
+testOnBoth('an account that must enrol a second factor can end every credential that may be stolen', async () => {
+  await using app = await newApp();
+  const { services } = app.service;
+  const owner = await app.signIn('ada@example.com');
+  const thief = await signInWith(app, 'ada@example.com');
+  const { json: key } = await as(app, owner, 'POST', '/auth/api-keys', { nickname: 'deleted' });
+  const { json: rotated } = await as(app, owner, 'POST', '/auth/api-keys', { nickname: 'rotated' });
+  const { id: keyId, key: secret } = key as CreatedKey;
+  const { id: rotatedId, key: previous } = rotated as CreatedKey;
+  assert.equal((await as(app, owner, 'POST', `/auth/api-keys/${rotatedId}/rotate`, {})).status, 200);
+  const serviceId = await addServiceAccount(app.db, [owner.account.id]);
+  const ofService = `/auth/service-accounts/${serviceId}/api-keys`;
+  const { json: ofServiceKey } = await as(app, owner, 'POST', ofService, { nickname: 'service' });
+  const { id: serviceKeyId, key: serviceSecret } = ofServiceKey as CreatedKey;
+  await services.accounts.requireSecondFactor(operator, owner.account.id, true);
+
+  for (const path of ['/auth/api-keys', '/auth/sessions', '/auth/service-accounts', ofService])
+    assert.equal((await as(app, owner, 'GET', path)).status, 200, path);
+  assert.equal((await as(app, owner, 'DELETE', `/auth/api-keys/${keyId}`)).status, 200);
+  assert.equal((await as(app, owner, 'DELETE', `/auth/api-keys/${rotatedId}/previous`)).status, 200);
+  assert.equal((await as(app, owner, 'DELETE', `${ofService}/${serviceKeyId}`)).status, 200);
+  for (const ended of [secret, previous, serviceSecret])
+    assertRejected(await app.call('GET', '/auth/forward', { headers: bearer(ended) }), 'invalid_credential');
+  const { json: list } = await as(app, owner, 'GET', '/auth/sessions');
+  const other = (list as SessionList).sessions.find(({ current }) => !current);
+  assert.equal((await as(app, owner, 'DELETE', `/auth/sessions/${other?.id}`)).status, 204);
+  assertRejected(await as(app, thief, 'GET', '/auth/account'), 'invalid_access_token');
+  const third = await signInWith(app, 'ada@example.com');
+  assert.deepEqual((await as(app, owner, 'DELETE', '/auth/sessions')).json, { ended: 1 });
+  assertRejected(await as(app, third, 'GET', '/auth/account'), 'invalid_access_token');
+});
 
 test(
   'removing a lost second factor ends all sessions; a required one must be enrolled again first',
@@ -222,7 +257,7 @@ test(
     await administration.removeSecondFactor(operator, user.account.id, '192.0.2.1');
     assertRejected(await as(app, user, 'GET', '/auth/sessions'), 'invalid_access_token');
     const again = await signInWith(app, 'ada@example.com');
-    assertRejected(await as(app, again, 'GET', '/auth/sessions'), 'second_factor_enrolment_required');
+    assertRejected(await as(app, again, 'GET', '/auth/account/activity'), 'second_factor_enrolment_required');
     await beginEnrolment(app, again);
     const removing = administration.removeSecondFactor(operator, user.account.id, '192.0.2.1');
     await assert.rejects(removing, { code: 'second_factor_not_enrolled' }, 'an unconfirmed factor is not enrolled');
