@@ -9,7 +9,7 @@ export const securitySchemes = {
   password: {
     type: 'http',
     scheme: 'basic',
-    description: 'Email address and password of an account (RFC 7617, UTF-8)',
+    description: 'Email address and password of an account (RFC 7617, UTF-8; otherwise ISO-8859-1)',
   },
   oneTimePassword: {
     type: 'apiKey',

@@ -34,7 +34,7 @@ export const issueTokens = {
   tag: 'Tokens',
   summary: 'Exchange email and password for tokens',
   description:
-    'Starts a session. The Authorization header is `Basic base64("<email>:<password>")` in UTF-8 (RFC 7617). A body is ignored. The response and its time are the same for a wrong email and a wrong password. An account with a second factor needs its code, or a recovery code, in the header `X-Keyreeve-OTP`; it is checked only after a correct password.',
+    'Starts a session. The Authorization header is `Basic base64("<email>:<password>")` in UTF-8 (RFC 7617); bytes that are not UTF-8 are read as ISO-8859-1. A body is ignored. The response and its time are the same for a wrong email and a wrong password. An account with a second factor needs its code, or a recovery code, in the header `X-Keyreeve-OTP`; it is checked only after a correct password.',
   auth: 'password',
   headers: Type.Object({
     [oneTimePasswordHeader]: Type.Optional(

@@ -1,6 +1,9 @@
 /**
  * A strict parser of the Basic credential of `POST /auth/token` and of introspection (RFC 7617). Callers reject a malformed
  * credential like a wrong password.
+ *
+ * Bytes that are not UTF-8 are ISO-8859-1, in which several HTTP clients encode by default. Only one of the two readings is
+ * verified, so a request costs one hash and counts as one attempt.
  */
 import { limits } from '@keyreeve/contract';
 import { Secret } from '../foundation/crypto/secret.ts';
@@ -24,9 +27,9 @@ export function parseBasic(header: string): BasicCredential | undefined {
   const bytes = Buffer.from(encoded, 'base64');
   // Non-zero padding bits would give one password several encodings.
   if (bytes.toString('base64') !== encoded) return undefined;
-  const text = decodeUtf8(bytes);
-  // RFC 7617 section 2 excludes control characters.
-  if (text === undefined || /\p{Cc}/u.test(text)) return undefined;
+  const text = decodeUtf8(bytes) ?? bytes.toString('latin1');
+  // RFC 7617 section 2 excludes control characters. In ISO-8859-1, they include the bytes 0x80 to 0x9F.
+  if (/\p{Cc}/u.test(text)) return undefined;
   const colon = text.indexOf(':');
   const user = text.slice(0, colon);
   const password = text.slice(colon + 1);

@@ -42,12 +42,10 @@ const malformed: readonly (readonly [what: string, authorization: string | undef
   ['no email', `Basic ${encode(`:${goodPassword}`)}`],
   ['no password', `Basic ${encode(`${email}:`)}`],
   ['nothing', `Basic ${encode('')}`],
-  ['Latin-1', `Basic ${latin1(`${email}:pässword pässword`)}`],
   [
     'a cut UTF-8 sequence',
     `Basic ${encode(Buffer.concat([Buffer.from(`${email}:wombat orbit `), Buffer.of(0xe2, 0x82)]))}`,
   ],
-  ['an overlong UTF-8 sequence', `Basic ${latin1(`${email}:wombat orbit \xc0\xaf`)}`],
   ['a surrogate in UTF-8', `Basic ${latin1(`${email}:wombat orbit \xed\xa0\x80`)}`],
   ['NUL after the password', `Basic ${encode(`${email}:${goodPassword}\0`)}`],
   ['a line feed after the password', `Basic ${encode(`${email}:${goodPassword}\n`)}`],
@@ -55,6 +53,10 @@ const malformed: readonly (readonly [what: string, authorization: string | undef
   ['a line end in the email', `Basic ${encode(`${email}\r\nX:${goodPassword}`)}`],
   ['DEL', `Basic ${encode(`${email}:${goodPassword}\x7f`)}`],
   ['a C1 control', `Basic ${encode(`${email}:${goodPassword}\u0085`)}`],
+  ['ISO-8859-1 with a line feed', `Basic ${latin1(`${email}:pässword\npässword`)}`],
+  ['ISO-8859-1 with a C1 control', `Basic ${latin1(`${email}:pässword\x85pässword`)}`],
+  ['Windows-1252 with a euro sign', `Basic ${latin1(`${email}:pässword \x80 pässword`)}`],
+  ['ISO-8859-1 with 1,026 bytes in UTF-8', `Basic ${latin1(`${email}:${'é'.repeat(513)}`)}`],
   ['an email of 255 characters', `Basic ${encode(`${'a'.repeat(243)}@example.com:${goodPassword}`)}`],
   ['a password of 1,025 bytes', `Basic ${encode(`${email}:${'x'.repeat(1025)}`)}`],
   ['a password of 1,026 bytes in 513 characters', `Basic ${encode(`${email}:${'é'.repeat(513)}`)}`],
@@ -194,6 +196,47 @@ test(
     }
   },
 );
+
+test('bytes that are not UTF-8 are ISO-8859-1: the password signs in, with one hash', async () => {
+  await using app = await newApp();
+  const { hasher } = app.service.services;
+  const passwords = ['crème brûlée für Zoë 7', 'Ärger mit Straße ÿ 42', '\xa0wombat orbit velvet 42\xff'];
+  for (const [index, password] of passwords.entries()) {
+    const user = `zoe${index}@bücher.example`;
+    await app.createAccount(user, password);
+    const hashed = hasher.stats.hashed;
+    assert.equal((await post(app, `Basic ${latin1(`${user}:${password}`)}`)).status, 200, password);
+    assert.equal(hasher.stats.hashed, hashed + 1, password);
+    assertRejected(await post(app, `Basic ${latin1(`${user}:${password}ü`)}`), password);
+    assert.equal(hasher.stats.hashed, hashed + 2, password);
+  }
+});
+
+test('bytes that are UTF-8 are never read as ISO-8859-1', async () => {
+  await using app = await newApp();
+  const password = 'crème brûlée für Zoë 7';
+  // The characters that a decoder for ISO-8859-1 makes of the UTF-8 bytes of the password.
+  const misread = Buffer.from(password).toString('latin1');
+  await app.createAccount(email, misread);
+  assertRejected(await post(app, `Basic ${encode(`${email}:${password}`)}`), 'UTF-8');
+  assert.equal((await post(app, `Basic ${latin1(`${email}:${misread.replace('©', '\xaf')}`)}`)).status, 401);
+  assert.equal((await post(app, `Basic ${encode(`${email}:${misread}`)}`)).status, 200, 'the password itself');
+});
+
+test('a wrong password in ISO-8859-1 counts as one failed sign-in', async () => {
+  await using app = await newApp({ environment: { KEYREEVE_TRUSTED_PROXIES: '127.0.0.1/32' } });
+  const failuresUntilLimit = async (user: string, clientIp: string, encodeText: (text: string) => string) => {
+    await app.createAccount(user);
+    const authorization = `Basic ${encodeText(`${user}:wrong pässword`)}`;
+    const attempt = () => app.call('POST', '/auth/token', { headers: { authorization, 'x-forwarded-for': clientIp } });
+    let failures = 0;
+    while ((await attempt()).status === 401) failures++;
+    return failures;
+  };
+  const inUtf8 = await failuresUntilLimit('utf8@example.com', '192.0.2.1', encode);
+  assert.ok(inUtf8 > 1);
+  assert.equal(await failuresUntilLimit('latin1@example.com', '198.51.100.1', latin1), inUtf8);
+});
 
 test('a composed and a decomposed password are the same password', { tags: ['asvs:6.2.8'] }, async () => {
   await using app = await newApp();
