@@ -3,6 +3,7 @@ package keyreeve
 import (
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -17,11 +18,11 @@ type requestCredential struct {
 	isAPIKeyHeader bool
 }
 
-// credentialOf is like the service at `/auth/forward`: two credentials are refused, even equal ones. The second result is the code
-// of the problem, or empty.
+// credentialOf is like the service at `/auth/forward`: two credentials are refused, even equal ones. An empty or blank line is
+// none. The second result is the code of the problem, or empty.
 func credentialOf(header http.Header) (requestCredential, string) {
-	authorization, apiKey := header.Values("Authorization"), header.Values("X-Api-Key")
-	values := append(append([]string{}, authorization...), apiKey...)
+	authorization, apiKey := notBlank(header.Values("Authorization")), notBlank(header.Values("X-Api-Key"))
+	values := slices.Concat(authorization, apiKey)
 	if len(values) == 0 {
 		return requestCredential{}, problemMissingCredential
 	}
@@ -37,7 +38,7 @@ func credentialOf(header http.Header) (requestCredential, string) {
 		return requestCredential{}, problemAmbiguousCredentials
 	}
 	if len(apiKey) > 0 {
-		if value == "" || strings.Contains(value, " ") {
+		if strings.Contains(value, " ") {
 			return requestCredential{}, problemInvalidCredential
 		}
 		return requestCredential{textOfLatin1(value), true}, ""
@@ -47,6 +48,16 @@ func credentialOf(header http.Header) (requestCredential, string) {
 		return requestCredential{}, problemInvalidCredential
 	}
 	return requestCredential{bearer[1], false}, ""
+}
+
+func notBlank(lines []string) []string {
+	var present []string
+	for _, line := range lines {
+		if strings.Trim(line, " \t") != "" {
+			present = append(present, line)
+		}
+	}
+	return present
 }
 
 // The bytes of a header are Latin-1 for the service.

@@ -13,9 +13,10 @@ export interface CredentialHeaders {
 const valueCharsMax = 4_096;
 const bearerForm = /^bearer +([\x21-\x2B\x2D-\x7E]+) *$/i;
 
-/** Like the service at `/auth/forward`: two credentials are refused, even equal ones. */
-export function credentialOf({ authorization, apiKey }: CredentialHeaders): RequestCredential {
-  const [value, ...others] = [...authorization, ...apiKey];
+/** Like the service at `/auth/forward`: two credentials are refused, even equal ones. An empty or blank line is none. */
+export function credentialOf(headers: CredentialHeaders): RequestCredential {
+  const authorization = headers.authorization.filter(isPresent);
+  const [value, ...others] = [...authorization, ...headers.apiKey.filter(isPresent)];
   if (value === undefined) return { kind: 'none' };
   if (others.length > 0) return { kind: 'ambiguous' };
   if (value.length > valueCharsMax) return { kind: 'malformed' };
@@ -29,8 +30,10 @@ function readAuthorization(value: string): RequestCredential {
   return text === undefined ? { kind: 'malformed' } : { kind: 'bearer', text };
 }
 
+const isPresent = (line: string): boolean => !/^[\t ]*$/.test(line);
+
 const readApiKey = (text: string): RequestCredential =>
-  text === '' || text.includes(' ') ? { kind: 'malformed' } : { kind: 'api_key_header', text };
+  text.includes(' ') ? { kind: 'malformed' } : { kind: 'api_key_header', text };
 
 /** What is read of a request of Node. */
 export interface NodeHeaders {

@@ -92,8 +92,9 @@ def _fail_closed(error: KeyreeveUnavailable) -> Refusal:
 
 
 def _read(headers: CredentialHeaders) -> _Presented | Refusal:
-    """Like the service at `/auth/forward`: two credentials are refused, even equal ones."""
-    values = [*headers.authorization, *headers.api_key]
+    """Like the service at `/auth/forward`: two credentials are refused, even equal ones. An empty or blank line is none."""
+    api_keys = [line for line in headers.api_key if line.strip(" \t")]
+    values = [*(line for line in headers.authorization if line.strip(" \t")), *api_keys]
     if not values:
         return problem("missing_credential")
     if len(values) > 1:
@@ -104,7 +105,7 @@ def _read(headers: CredentialHeaders) -> _Presented | Refusal:
     # Servers join the lines of a repeated header with a comma. No credential contains one.
     if "," in value:
         return problem("ambiguous_credentials")
-    if headers.api_key:
-        return problem("invalid_credential") if value == "" or " " in value else _Presented(value, True)
+    if api_keys:
+        return problem("invalid_credential") if " " in value else _Presented(value, True)
     bearer = _BEARER.fullmatch(value)
     return problem("invalid_credential") if bearer is None else _Presented(bearer[1], False)

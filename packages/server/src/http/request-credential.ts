@@ -1,6 +1,7 @@
 /**
  * The credential of a request in `Authorization` or `X-API-Key`. It is read from the raw headers: Node keeps only the first
- * of two Authorization fields, and a proxy may have used the other.
+ * of two Authorization fields, and a proxy may have used the other. An empty or blank field is no credential: some clients
+ * send the header of a credential that they do not have.
  */
 import { limits } from '@keyreeve/contract';
 
@@ -12,6 +13,9 @@ export type RequestCredential =
 
 const bearerPattern = /^bearer +([\x21-\x2B\x2D-\x7E]+) *$/i;
 const basicPattern = /^basic +/i;
+
+/** Whether the value of a field has only optional whitespace (RFC 9110 section 5.6.3). */
+export const isBlank = (value: string): boolean => /^[\t ]*$/.test(value);
 
 const none: RequestCredential = { kind: 'none' };
 const ambiguous: RequestCredential = { kind: 'ambiguous' };
@@ -25,11 +29,15 @@ export function credentialOf(rawHeaders: readonly string[]): RequestCredential {
     const name = rawHeaders[i] ?? '';
     // The lengths of "authorization" and "x-api-key": most other names are skipped without a copy.
     if (name.length === 13 && name.toLowerCase() === 'authorization') {
+      const value = rawHeaders[i + 1] ?? '';
+      if (isBlank(value)) continue;
       if (authorization !== undefined) return ambiguous;
-      authorization = rawHeaders[i + 1] ?? '';
+      authorization = value;
     } else if (name.length === 9 && name.toLowerCase() === 'x-api-key') {
+      const value = rawHeaders[i + 1] ?? '';
+      if (isBlank(value)) continue;
       if (apiKey !== undefined) return ambiguous;
-      apiKey = rawHeaders[i + 1] ?? '';
+      apiKey = value;
     }
   }
   if (authorization !== undefined) return apiKey === undefined ? readAuthorization(authorization) : ambiguous;
@@ -47,5 +55,5 @@ function readAuthorization(value: string): RequestCredential {
 function readApiKey(value: string): RequestCredential {
   if (value.length > limits.authorizationCharsMax) return malformed;
   if (value.includes(',')) return ambiguous;
-  return value === '' || value.includes(' ') ? malformed : { kind: 'api_key_header', text: value };
+  return value.includes(' ') ? malformed : { kind: 'api_key_header', text: value };
 }

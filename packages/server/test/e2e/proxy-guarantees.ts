@@ -69,6 +69,20 @@ export const guarantees: Record<string, (setup: ProxySetup) => Promise<void>> = 
     assert.deepEqual(identity(reached), identityOfKey(setup.keyreeve, ordersKey, 'orders:read'));
   },
 
+  'an empty credential header is none, and does not reject the key in the other one': async (setup) => {
+    const { ordersKey } = setup.keyreeve;
+    const wanted = identityOfKey(setup.keyreeve, ordersKey, 'orders:read');
+    for (const headers of [
+      [['Authorization', ''] as const, apiKey(ordersKey.key)],
+      [bearer(ordersKey.key), ['X-API-Key', ''] as const],
+    ]) {
+      const reached = await assertForwarded(setup, { headers });
+      assert.deepEqual(identity(reached), wanted);
+      assert.deepEqual([...values(reached.headers, 'Authorization'), ...values(reached.headers, 'X-API-Key')], []);
+    }
+    await assertRejected(setup, { headers: [['Authorization', '']] }, [401]);
+  },
+
   'a nickname outside ASCII reaches the backend in UTF-8, percent-encoded': async (setup) => {
     const reached = await assertForwarded(setup, { headers: [bearer(setup.keyreeve.key.key)] });
     const [nickname = ''] = values(reached.headers, 'X-Keyreeve-Nickname');

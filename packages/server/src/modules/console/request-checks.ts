@@ -11,6 +11,7 @@
  */
 import { consoleHeader } from '@keyreeve/contract';
 import { DomainError } from '../../foundation/errors.ts';
+import { credentialOf } from '../../http/request-credential.ts';
 import type { SessionCookie } from './cookie.ts';
 
 export interface ConsoleRequest {
@@ -40,7 +41,7 @@ export function readConsoleRequest(
     valuesOf('origin').every((other) => other === origin);
   if (!isFromConsole) throw new DomainError('cross_origin_request');
   const cookies = sessionCookie.valuesIn(rawHeaders);
-  if (cookies.length > 1 || valuesOf('authorization').length > 0 || valuesOf('x-api-key').length > 0)
+  if (cookies.length > 1 || credentialOf(rawHeaders).kind !== 'none')
     throw new DomainError('ambiguous_credentials', { detail: oneCookie });
   return { cookie: cookies[0], isPersonsAction: cause === 'user' };
 }

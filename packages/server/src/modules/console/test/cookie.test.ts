@@ -74,6 +74,7 @@ const requests: Readonly<Record<string, readonly [lines: readonly string[], code
   'a second, empty cookie': [['X-Keyreeve-Console: user', 'Cookie: kr_s='], 'ambiguous_credentials'],
   'another cookie': [['X-Keyreeve-Console: user', 'Cookie: kr_sx=1; xkr_s=2; other=3'], undefined],
   'Authorization too': [['X-Keyreeve-Console: user', 'Authorization: Bearer TOKEN'], 'ambiguous_credentials'],
+  'blank credential fields': [['X-Keyreeve-Console: user', 'Authorization: ', 'X-API-Key:'], undefined],
   'X-API-Key too': [['X-Keyreeve-Console: user', 'X-API-Key: krv_x'], 'ambiguous_credentials'],
 };
 
