@@ -11,6 +11,7 @@ import { bodyErrorOf } from './broken-body.ts';
 import { Connection, QueuedResponse, type ConnectionOptions } from './connection.ts';
 import type { SecurityHeaders } from './headers.ts';
 import { logProblem } from './problem-log.ts';
+import { useOriginForm } from './request-target.ts';
 import type { ShortPathOptions } from './short-path.ts';
 import { watchConnections } from './stop-accepting.ts';
 
@@ -58,7 +59,8 @@ export function createHttpServer(
     }),
     requestsMax: () => server.maxRequestsPerSocket ?? Infinity,
     process: (request, response) => {
-      const code = isWellFormed(request) ? bodyErrorOf(request) : 'malformed_request';
+      const isUnambiguous = isWellFormed(request) && useOriginForm(request);
+      const code = isUnambiguous ? bodyErrorOf(request) : 'malformed_request';
       if (code === undefined) {
         onRequest(request, response);
         return;
