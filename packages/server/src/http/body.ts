@@ -29,9 +29,12 @@ export function bodyReader({ type, schema, bytesMax = limits.bodyBytesMax, isOpt
   const rawBodies = type === 'raw' ? new RawBodies() : undefined;
   return async (request, clientIpOf) => {
     if (isOptional && isWithoutBody(request)) return validate({});
+    // A proxy cannot know whether a request over HTTP/2 has content, and passes none on as an empty chunked body.
+    const chunked = isOptional && isChunked(request) ? await readBytes(request, bytesMax) : undefined;
+    if (chunked?.length === 0) return validate({});
     assertMediaType(request, mediaTypes[type]);
     if (rawBodies) return readRaw(request, bytesMax, rawBodies.begin(coarseRange(clientIpOf()) ?? 'unknown'));
-    const bytes = await readBytes(request, bytesMax);
+    const bytes = chunked ?? (await readBytes(request, bytesMax));
     return validate(type === 'json' ? parseJson(bytes) : parseForm(bytes));
   };
 }
@@ -40,8 +43,11 @@ export function bodyReader({ type, schema, bytesMax = limits.bodyBytesMax, isOpt
 const isWithoutBody = (request: IncomingMessage): boolean => hasShortBody(request, 0);
 
 /** Whether the client announces a body of at most this many bytes. */
-export const hasShortBody = ({ headers }: IncomingMessage, bytesMax: number): boolean =>
-  headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) <= bytesMax;
+export const hasShortBody = (request: IncomingMessage, bytesMax: number): boolean =>
+  !isChunked(request) && Number(request.headers['content-length'] ?? 0) <= bytesMax;
+
+/** `chunked` is the only transfer coding that the server accepts. */
+const isChunked = ({ headers }: IncomingMessage): boolean => headers['transfer-encoding'] !== undefined;
 
 function assertMediaType(request: IncomingMessage, expected: string): void {
   const { 'content-type': type = '', 'content-encoding': encoding = 'identity' } = request.headers;
