@@ -321,3 +321,21 @@ export const acceptInvitationPage = linkPage(
   '/account/accept-invitation',
   'Page that accepts an invitation',
 );
+
+/** W3C, A Well-Known URL for Changing Passwords. */
+export const changePasswordPage = {
+  id: 'changePasswordPage',
+  method: 'GET',
+  path: '/.well-known/change-password',
+  tag: 'Pages for links in mail',
+  summary: 'Find the page that changes the password',
+  description:
+    'For password managers. The page is that of the account in the console; without the console, the page that sends a link to set a new password.',
+  auth: 'none',
+  success: {
+    status: 303,
+    description: 'The page',
+    headers: { Location: 'URL of the page' },
+  },
+  errors: [],
+} as const satisfies RouteContract;

@@ -63,6 +63,7 @@ const groups: Readonly<Record<string, readonly ErrorCode[]>> = {
   AdministratorRequired: ['administrator_required', 'second_factor_enrolment_required'],
   RecentAdministratorRequired: ['administrator_required', 'reauth_required', 'second_factor_enrolment_required'],
   EnrolmentRequired: ['second_factor_enrolment_required'],
+  ScopeRequired: ['insufficient_scope'],
   ScopeOrEnrolmentRequired: ['insufficient_scope', 'second_factor_enrolment_required'],
   ManagerRejected: managerErrors.filter((code) => code !== 'insufficient_scope'),
   ManagerOrKeyOwnerRequired: [...managerErrors.filter((code) => code !== 'insufficient_scope'), 'not_key_owner'],

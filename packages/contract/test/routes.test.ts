@@ -55,7 +55,7 @@ test('no GET request has a body', { tags: ['asvs:3.5.3'] }, () => {
 });
 
 test(
-  'the success status is 200, except for creations, accepted requests and responses without a body',
+  'the success status is 200, except for creations, accepted requests, responses without a body and a redirect',
   { tags: ['asvs:3.7.2'] },
   () => {
     const others = allRoutes
@@ -92,6 +92,7 @@ test(
       ['replayWebhookDelivery', 204],
       ['endConsoleSession', 204],
       ['createCanaryKey', 201],
+      ['changePasswordPage', 303],
     ]);
   },
 );

@@ -294,6 +294,9 @@ const linkPagesOf = (config: Config, publicUrl: string): LinkPageOptions => ({
   signInUrl: config.signInUrl,
   defaultLanguage: config.language,
   passwordLengthMin: config.passwordLengthMin,
+  changePasswordUrl: config.hasConsole
+    ? `${config.consoleUrl ?? ''}/console/account`
+    : `${config.linksUrl ?? '/account'}/reset-password`,
 });
 
 const securityOf = ({ publicUrl }: Config): SecurityHeaders =>

@@ -71,6 +71,7 @@ function bodyOf(form) {
   /** @type {Record<string, string | boolean>} */
   const body = code === '' ? {} : { code };
   for (const { name, type, checked, value } of form.querySelectorAll('input')) {
+    if (name === '') continue;
     if (type !== 'checkbox') body[name] = value;
     else if (checked) body[name] = true;
   }
@@ -99,7 +100,7 @@ function showProblem(form, { code: problem, title, detail }) {
   }
   const text = texts.errors[problem];
   showError(text ?? `${title}. ${detail}`);
-  const input = form.querySelector('input');
+  const input = /** @type {HTMLInputElement | null} */ (form.querySelector('input[name]'));
   if (!input || !text || !texts.aboutInput.includes(problem)) return;
   input.setAttribute('aria-invalid', 'true');
   input.focus();

@@ -17,9 +17,11 @@ export interface LinkPageOptions {
   readonly defaultLanguage: contract.Language;
   /** Minimum characters of a new password. */
   readonly passwordLengthMin: number;
+  /** The page that changes the password: a URL, or a path of the service. */
+  readonly changePasswordUrl: string;
 }
 
-type FieldName = 'email' | 'password' | 'newPassword' | 'revokeKeys';
+type FieldName = 'email' | 'username' | 'password' | 'newPassword' | 'revokeKeys';
 
 interface Form {
   readonly to: contract.RouteContract;
@@ -32,13 +34,13 @@ const forms: Readonly<Record<LinkPage, { readonly code: Form; readonly noCode?: 
     noCode: { to: contract.resendVerification, fields: ['email'] },
   },
   resetPasswordPage: {
-    code: { to: contract.confirmPasswordReset, fields: ['newPassword', 'revokeKeys'] },
+    code: { to: contract.confirmPasswordReset, fields: ['username', 'newPassword', 'revokeKeys'] },
     noCode: { to: contract.requestPasswordReset, fields: ['email'] },
   },
   changeEmailPage: { code: { to: contract.confirmEmailChange, fields: ['password'] } },
   undoEmailChangePage: { code: { to: contract.undoEmailChange, fields: ['revokeKeys'] } },
   acceptEmailPage: { code: { to: contract.acceptEmail, fields: [] } },
-  acceptInvitationPage: { code: { to: contract.acceptInvitation, fields: ['newPassword'] } },
+  acceptInvitationPage: { code: { to: contract.acceptInvitation, fields: ['username', 'newPassword'] } },
 };
 
 /** Errors that the user corrects in the form's first field. */
@@ -56,6 +58,7 @@ const page = readPage(new URL('link-page.html', import.meta.url));
 const templates = readTemplates(new URL('link-page-form.html', import.meta.url), [
   'form',
   'email',
+  'username',
   'password',
   'newPassword',
   'revokeKeys',
@@ -64,7 +67,7 @@ const templates = readTemplates(new URL('link-page-form.html', import.meta.url),
 const routes: Readonly<Record<LinkPage, contract.RouteContract>> = contract;
 
 export function linkPages(options: LinkPageOptions): readonly Route[] {
-  return (Object.keys(forms) as LinkPage[]).map((name) => {
+  const pages = (Object.keys(forms) as LinkPage[]).map((name) => {
     const bodies = Object.fromEntries(
       contract.languages.map((language) => [
         language,
@@ -78,6 +81,8 @@ export function linkPages(options: LinkPageOptions): readonly Route[] {
       }),
     );
   });
+  const headers = ['Location', options.changePasswordUrl];
+  return [...pages, route(contract.changePasswordPage, async () => ({ status: 303, headers }))];
 }
 
 /** Depends only on the configuration and the language, not on the request. */

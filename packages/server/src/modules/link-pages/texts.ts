@@ -47,6 +47,7 @@ export type ExplainedError = Extract<
 export interface LinkPageTexts {
   readonly labels: {
     readonly email: string;
+    readonly username: string;
     readonly password: string;
     readonly newPassword: string;
     readonly revokeKeys: string;
@@ -66,6 +67,7 @@ export interface LinkPageTexts {
 const english: LinkPageTexts = {
   labels: {
     email: 'Email address',
+    username: 'User name, for your browser to save (optional)',
     password: 'Password',
     newPassword: 'New password',
     revokeKeys: 'Also delete all my API keys',
@@ -168,6 +170,7 @@ const english: LinkPageTexts = {
 const german: LinkPageTexts = {
   labels: {
     email: 'E-Mail-Adresse',
+    username: 'Benutzername, den Ihr Browser speichert (optional)',
     password: 'Passwort',
     newPassword: 'Neues Passwort',
     revokeKeys: 'Auch alle meine API-Schlüssel löschen',

@@ -95,6 +95,43 @@ test(
   },
 );
 
+test('every form with a new password has a field for the user name, before the password and not sent', async () => {
+  await using client = await newAccountClient();
+  let found = 0;
+  for (const path of pages) {
+    const { html } = await pageAt(client, path);
+    for (const [form] of html.matchAll(/<form[^]*?<\/form>/g)) {
+      if (!form.includes('autocomplete="new-password"')) continue;
+      found++;
+      const [username = '', ...others] = form.match(/<input[^>]*autocomplete="username"[^>]*>/g) ?? [];
+      assert.deepEqual(others, [], path);
+      assert.doesNotMatch(username, / name=| required| hidden|readonly/, path);
+      assert.ok(form.indexOf(username) < form.indexOf('autocomplete="new-password"'), path);
+    }
+  }
+  assert.equal(found, 2);
+});
+
+test('password managers find the page that changes the password', async () => {
+  const places: readonly (readonly [location: string, environment: Readonly<Record<string, string>>])[] = [
+    ['/console/account', {}],
+    ['https://console.example.com/console/account', { KEYREEVE_CONSOLE_URL: 'https://console.example.com' }],
+    ['/account/reset-password', { KEYREEVE_CONSOLE: 'off' }],
+    [
+      'https://example.com/account/reset-password',
+      { KEYREEVE_CONSOLE: 'off', KEYREEVE_LINKS_URL: 'https://example.com/account' },
+    ],
+  ];
+  for (const [location, environment] of places) {
+    await using client = await newAccountClient(environment);
+    const found = await client.app.call('GET', '/.well-known/change-password');
+    assert.deepEqual([found.status, found.headers.get('location')], [303, location]);
+    // W3C, Detecting the reliability of HTTP status codes: without it, password managers do not use the URL.
+    const absent = '/.well-known/resource-that-should-not-exist-whose-status-code-should-not-be-200';
+    assert.equal((await client.app.call('GET', absent)).status, 404);
+  }
+});
+
 test('a page names the operator, the rule for passwords and the configured sign-in page', async () => {
   await using client = await newAccountClient({
     KEYREEVE_SIGN_IN_URL: 'https://example.com/sign-in',

@@ -27,7 +27,13 @@ interface Answer {
   readonly json: Readonly<Record<string, unknown>>;
 }
 
-const options = { operator: 'Example', signInUrl: undefined, defaultLanguage: 'en', passwordLengthMin: 15 } as const;
+const options = {
+  operator: 'Example',
+  signInUrl: undefined,
+  defaultLanguage: 'en',
+  passwordLengthMin: 15,
+  changePasswordUrl: '/console/account',
+} as const;
 const problem = (code: string, title: string, detail: string): Answer => ({ ok: false, json: { code, title, detail } });
 const badCode = problem('code_invalid', 'The code is not valid', 'It was used.');
 
@@ -71,7 +77,7 @@ async function open(path: string, hash: string, answer: Answer): Promise<Page> {
 }
 
 function newForm(dataset: Form['dataset'], content: string, focused: string[]): Form {
-  const inputs = [...content.matchAll(/<input type="(\w+)" name="(\w+)"/g)].map(([, type = '', name = '']) => ({
+  const inputs = [...content.matchAll(/<input type="(\w+)"(?: name="(\w+)")?/g)].map(([, type = '', name = '']) => ({
     type,
     name,
     value: 'typed',
@@ -86,8 +92,8 @@ function newForm(dataset: Form['dataset'], content: string, focused: string[]): 
     hidden: true,
     isRemoved: false,
     querySelector: (selector: string) =>
-      selector === 'input'
-        ? inputs[0]
+      selector === 'input[name]'
+        ? inputs.find(({ name }) => name !== '')
         : { getAttribute: () => null, setAttribute: () => undefined, removeAttribute: () => undefined },
     querySelectorAll: () => inputs,
     addEventListener: (_: string, listen: typeof listener) => (listener = listen),
@@ -146,6 +152,18 @@ test('the focus moves to the field to correct, or to the error', async () => {
     await page.settled();
     assert.equal(page.focused.at(-1), focused);
   }
+});
+
+test('the user name is for password managers only: it is not sent, and an error moves the focus to the password', async () => {
+  const tooShort = problem('password_too_short', 'The password is too short', 'It has 5 characters.');
+  const page = await open('/account/accept-invitation', '#krvc_1', tooShort);
+  page.forms.find(({ hidden }) => !hidden)?.submit();
+  await page.settled();
+  assert.deepEqual(
+    page.sent.map(({ body }) => body),
+    [{ code: 'krvc_1', password: 'typed' }],
+  );
+  assert.equal(page.focused.at(-1), 'password');
 });
 
 test('a wrong password has an explanation for users, and an unexpected problem has the text of the service', async () => {
