@@ -24,7 +24,7 @@ import { pathOf, queryOf, send, write, writeProblem, type RouteResponse } from '
 import { authenticateService, callerOf, consoleCallerOf } from './authenticate.ts';
 import { bodyReader, hasShortBody, toRecord, type ReadBody } from '../http/body.ts';
 import { certainIpOf, clientIpOf, isFromProxy, usedPlainHttp } from '../http/client-ip.ts';
-import { Cors } from '../http/cors.ts';
+import type { Cors } from '../http/cors.ts';
 import { credentialOf } from '../http/request-credential.ts';
 import type { SecurityHeaders } from '../http/headers.ts';
 import { toOAuthError } from '../http/oauth-error.ts';
@@ -45,7 +45,7 @@ import { routesOf, type RouteOptions } from './routes.ts';
 export interface AppOptions extends RouteOptions {
   readonly requestCounts: RequestCounts;
   readonly trustedProxies: readonly string[];
-  readonly corsOrigins: readonly string[];
+  readonly cors: Cors;
   readonly security: SecurityHeaders;
   /** Bounds on requests in progress. Default: those of the contract. */
   readonly requestBounds?: RequestBounds | undefined;
@@ -104,7 +104,7 @@ export class App {
         { readBody: body && bodyReader(body), checkQuery: query && validator(query) },
       ]),
     );
-    this.#cors = new Cors(options.corsOrigins);
+    this.#cors = options.cors;
     this.#isHttps = options.publicUrl.startsWith('https:');
     this.#security = options.security;
     this.#gate = new RequestGate(options.requestBounds);
@@ -136,7 +136,7 @@ export class App {
     const { requestCounts } = this.#options;
     const path = pathOf(request);
     const isConsole = isConsolePath(path);
-    const cors = isConsole ? [] : this.#cors.headers(request);
+    const cors = corsHeadersOf(this.#cors, request);
     let route: string | undefined;
     let errorFormat: RouteContract['errorFormat'];
     try {
@@ -339,6 +339,12 @@ async function afterwards<T>(first: Promise<unknown>, second: Promise<T>): Promi
   second.catch(() => undefined);
   await first;
   return second;
+}
+
+/** Of the response to a request for any path; none for the console. */
+export function corsHeadersOf(cors: Cors, request: IncomingMessage): readonly string[] {
+  const path = pathOf(request);
+  return path.startsWith('/') && !isConsolePath(path) ? cors.headers(request) : [];
 }
 
 /** The route's contract has validated it. */

@@ -70,11 +70,21 @@ export function publicUrl(text: string): string {
   return url.origin;
 }
 
+/**
+ * The origin of web pages, or of an app in a web view or a browser extension: `capacitor://localhost`, `tauri://localhost`,
+ * `chrome-extension://…`. Origins are compared as text, and for other schemes than http and https only browsers know how they
+ * write them, so those are not normalised. `null` is the origin of any sandboxed page, and `file://` of any file.
+ */
 export function origin(text: string): string {
-  if (!URL.canParse(text) || new URL(text).origin !== text)
-    throw new Error(`must be like https://app.example.com, not “${text}”`);
+  const isOfPages = /^https?:/i.test(text) && URL.canParse(text) && new URL(text).origin === text;
+  if (!isOfPages && !isOfApp(text)) throw new Error(`must be like https://app.example.com, not “${text}”`);
   return text;
 }
+
+/** Schemes that have no origin of their own (URL standard, section 4.7), or that no page has. */
+const schemesWithoutApps = /^(?:https?|file|data|blob|about|javascript|filesystem|wss?|ftp):/i;
+const isOfApp = (text: string): boolean =>
+  /^[a-z][a-z0-9+.-]*:\/\/[A-Za-z0-9._~-]+(?::[0-9]{1,5})?$/.test(text) && !schemesWithoutApps.test(text);
 
 /** Compared character for character with what the provider states (OpenID Connect Discovery 1.0, section 4.3). */
 export function issuer(text: string): string {

@@ -16,12 +16,13 @@ import { announce } from './announce.ts';
 import { pingDatabase } from '../foundation/database/installation.ts';
 import { assertEnvironments } from './environments-check.ts';
 import { adminListener, type MetricsPage } from './admin-listener.ts';
-import { App } from './app.ts';
+import { App, corsHeadersOf } from './app.ts';
 import { SecurityHeaders } from '../http/headers.ts';
 import type { Health } from './health.ts';
 import type { LinkPageOptions } from '../modules/link-pages/link-pages.ts';
 import { RequestCounts } from '../http/request-counts.ts';
 import type { RequestBounds } from '../http/request-gate.ts';
+import { Cors } from '../http/cors.ts';
 import { createHttpServer, listen } from '../http/server.ts';
 import { drain } from './drain.ts';
 import { isRootKeyChanged, RootKeyChangedError } from '../foundation/database/root-key-changed.ts';
@@ -204,7 +205,9 @@ async function startPublic(installation: OpenedInstallation, options: ServiceOpt
     if (app) app.listener(request, response);
     else void ready.promise.then((wired) => wired.listener(request, response));
   };
+  const cors = new Cors(config.corsOrigins);
   const server = createHttpServer(security, log, listener, {
+    corsHeaders: (request) => corsHeadersOf(cors, request),
     shortPath: {
       mayAnswer: (url) => app?.shortPath.mayAnswer(url) ?? false,
       handle: (request, response) => app?.shortPath.handle(request, response),
@@ -240,7 +243,7 @@ async function startPublic(installation: OpenedInstallation, options: ServiceOpt
       onDamage: ({ message }) => log.error({ event: 'deletion_journal_damaged', detail: message }),
       onLost: (lost) => log.warn({ event: 'deletion_journal_ahead', ...lost, detail: aheadHint }),
     });
-    const { trustedProxies, corsOrigins, traceRatio } = config;
+    const { trustedProxies, traceRatio } = config;
     const described = describeConfig(options.environment ?? processEnvironment());
     app = new App({
       ...services,
@@ -249,7 +252,7 @@ async function startPublic(installation: OpenedInstallation, options: ServiceOpt
       log,
       publicUrl,
       trustedProxies,
-      corsOrigins,
+      cors,
       traceRatio,
       security,
       linkedIdentities: new LinkedIdentities(db),

@@ -234,7 +234,7 @@ export const settings = {
   corsOrigins: setting(
     'KEYREEVE_CORS_ORIGINS',
     '',
-    'Origins whose pages can call the service, separated by commas.',
+    'Origins whose pages can call the service, separated by commas. Apps in a web view and browser extensions have origins such as `capacitor://localhost` and `chrome-extension://<id>`; write them as the browser does. `null` is not possible.',
     list(origin),
   ),
   isSignUpOpen: setting(

@@ -21,6 +21,8 @@ const connectionsCheckingIntervalMs = 1_000;
 export interface HttpServerOptions {
   /** Default: bounds of the contract. */
   readonly backlog?: BacklogOptions;
+  /** CORS headers of the response to a request that no route receives. Default: none. */
+  readonly corsHeaders?: (request: IncomingMessage) => readonly string[];
   /** Without it, node:http answers every request. */
   readonly shortPath?: Pick<ShortPathOptions, 'mayAnswer' | 'handle'>;
 }
@@ -29,7 +31,7 @@ export function createHttpServer(
   security: SecurityHeaders,
   log: Log,
   onRequest: RequestListener,
-  { backlog = {}, shortPath }: HttpServerOptions = {},
+  { backlog = {}, corsHeaders = () => [], shortPath }: HttpServerOptions = {},
 ): Server {
   const server = createServer({
     ServerResponse: QueuedResponse,
@@ -66,7 +68,8 @@ export function createHttpServer(
         return;
       }
       response.shouldKeepAlive = false;
-      writeProblem(response, security, logProblem(log, new DomainError(code), { method: request.method }));
+      const problem = logProblem(log, new DomainError(code), { method: request.method });
+      writeProblem(response, security, problem, corsHeaders(request));
     },
     writeError: (socket, code) => writeError(socket, code, security, log),
     shortPath: shortPath && { ...shortPath, ...sharedWith(server) },

@@ -140,6 +140,11 @@ const accepted: readonly (readonly [environment: Environment, expected: Partial<
     { corsOrigins: ['https://a.example', 'http://localhost:5173'] },
   ],
   [
+    { KEYREEVE_CORS_ORIGINS: 'capacitor://localhost,chrome-extension://abcdefghijklmnopabcdefghijklmnop' },
+    { corsOrigins: ['capacitor://localhost', 'chrome-extension://abcdefghijklmnopabcdefghijklmnop'] },
+  ],
+  [{ KEYREEVE_CORS_ORIGINS: 'tauri://localhost:1430' }, { corsOrigins: ['tauri://localhost:1430'] }],
+  [
     { KEYREEVE_DATABASE_URL: 'sqlite:/var/lib/keyreeve.db' },
     { database: { kind: 'sqlite', path: '/var/lib/keyreeve.db' }, deletionJournal: '/var/lib/keyreeve.db.deletions' },
   ],

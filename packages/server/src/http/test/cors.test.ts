@@ -1,6 +1,8 @@
 /** Cross-origin requests: only exact origins on the list are allowed, and never cookies. */
 import assert from 'node:assert/strict';
+import { limits } from '@keyreeve/contract';
 import { bearer, newApp, type Answered } from '../../../test-kit/new-app.ts';
+import { ask, head } from '../../../test-kit/raw-http.ts';
 import { test } from '../../../test-kit/app-on-each-database.ts';
 
 const listed = 'https://app.example.com';
@@ -28,6 +30,13 @@ const preflight = (method: string): Record<string, string> => ({
   'access-control-request-method': method,
   'access-control-request-headers': 'authorization, content-type',
 });
+
+const allowedHeaders =
+  'Authorization, Content-Type, X-API-Key, X-Keyreeve-OTP, traceparent, tracestate, baggage, sentry-trace, b3, ' +
+  'X-B3-TraceId, X-B3-SpanId, X-B3-ParentSpanId, X-B3-Sampled, X-B3-Flags, uber-trace-id, X-Datadog-Trace-Id, ' +
+  'X-Datadog-Parent-Id, X-Datadog-Sampling-Priority, X-Datadog-Sampled, X-Datadog-Origin, X-Datadog-Tags, ' +
+  'elastic-apm-traceparent, newrelic, Request-Id, Request-Context, X-Amzn-Trace-Id, X-Cloud-Trace-Context, X-dtc, X-dtpc, ' +
+  'X-INSTANA-T, X-INSTANA-S, X-INSTANA-L, ADRUM, X-Request-Id, X-Correlation-Id';
 
 const paths = ['/health/live', '/auth/api-keys', '/auth/token', '/nowhere'];
 
@@ -84,11 +93,67 @@ test('a preflight from a listed origin gets the methods of the path', async () =
     assert.deepEqual(others, {
       vary: 'Origin',
       'access-control-allow-origin': listed,
-      'access-control-allow-headers': 'Authorization, Content-Type, X-API-Key, X-Keyreeve-OTP',
+      'access-control-allow-headers': allowedHeaders,
       'access-control-max-age': '600',
       'access-control-expose-headers': 'Location, Retry-After, RateLimit, RateLimit-Policy',
     });
     assert.equal(answer.headers.get('x-content-type-options'), 'nosniff');
+  }
+});
+
+test('a preflight never allows a header because it names it', async () => {
+  await using app = await newApp({ environment: { KEYREEVE_CORS_ORIGINS } });
+  const named = {
+    'access-control-request-method': 'POST',
+    'access-control-request-headers': 'x-forwarded-for, x-evil',
+  };
+  const answer = await app.call('OPTIONS', '/auth/token', { headers: { origin: listed, ...named } });
+  assert.equal(answer.headers.get('access-control-allow-headers'), allowedHeaders);
+  assert.doesNotMatch(allowedHeaders, /forwarded|real-ip|keyreeve-(?!otp)|cookie|host|\*/i);
+});
+
+test('the origin of an app is compared as text', async () => {
+  const apps = ['capacitor://localhost', 'tauri://localhost', 'chrome-extension://abcdefghijklmnopabcdefghijklmnop'];
+  await using app = await newApp({ environment: { KEYREEVE_CORS_ORIGINS: apps.join() } });
+  const preflightOf = (origin: string): Promise<Answered> =>
+    app.call('OPTIONS', '/auth/api-keys', { headers: { origin, ...preflight('POST') } });
+  for (const origin of apps) {
+    const answer = await preflightOf(origin);
+    assert.deepEqual([answer.status, answer.headers.get('access-control-allow-origin')], [204, origin]);
+  }
+  const others = [
+    'null',
+    'ionic://localhost',
+    'http://localhost',
+    'capacitor://localhost/',
+    'capacitor://localhost:1',
+    'Capacitor://localhost',
+    'capacitor://LOCALHOST',
+    'capacitor://localhost.evil.example',
+    'chrome-extension://bbcdefghijklmnopabcdefghijklmnop',
+  ];
+  for (const origin of others) {
+    const answer = await preflightOf(origin);
+    assert.deepEqual([answer.status, corsHeaders(answer)], [405, { vary: 'Origin' }], origin);
+  }
+});
+
+test('a listed origin can read the response to a request that no route receives', async () => {
+  await using app = await newApp({ environment: { KEYREEVE_CORS_ORIGINS } });
+  const allowed = { 'access-control-allow-origin': [listed] };
+  const table: readonly (readonly [bytes: string, status: number, allowed: object])[] = [
+    [head('GET /health/live HTTP/1.1', 'Host: a', 'Host: b', `Origin: ${listed}`), 400, allowed],
+    [head('GET /health/live HTTP/1.1', 'Host: a', 'Host: b', 'Origin: https://evil.example'), 400, {}],
+    [head('GET /health/live HTTP/1.1', 'Host: a', 'Host: b'), 400, {}],
+    [head('GET /console/config HTTP/1.1', 'Host: a', 'Host: b', `Origin: ${listed}`), 400, {}],
+    [head('GET http://b/console/config HTTP/1.1', 'Host: a', `Origin: ${listed}`), 400, {}],
+    [head('GET /health/live HTTP/1.1', 'Host: a', `Origin: ${listed}`, ...Array(100).fill('X: a')), 431, allowed],
+    [head(`GET /${'a'.repeat(limits.urlCharsMax)} HTTP/1.1`, 'Host: a', `Origin: ${listed}`), 414, allowed],
+  ];
+  for (const [bytes, status, expected] of table) {
+    const answer = await ask(app.url, bytes);
+    const found = [...answer.headers].filter(([name]) => name === 'access-control-allow-origin');
+    assert.deepEqual([answer.status, Object.fromEntries(found)], [status, expected], bytes.slice(0, 100));
   }
 });
 

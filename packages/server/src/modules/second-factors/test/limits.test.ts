@@ -1,6 +1,6 @@
 /** Limits on wrong second-factor codes, required second factors, and credentials in use of another kind. */
 import assert from 'node:assert/strict';
-import { limits, type CreatedKey, type SessionList } from '@keyreeve/contract';
+import { limits, type CreatedKey, type ListedSession } from '@keyreeve/contract';
 import { Secret } from '../../../foundation/crypto/secret.ts';
 import { basic, bearer, goodPassword, newApp, operator, type Answered } from '../../../../test-kit/new-app.ts';
 import { assertRejected } from '../../../../test-kit/account-client.ts';
@@ -238,7 +238,7 @@ testOnBoth('an account that must enrol a second factor can end every credential 
   for (const ended of [secret, previous, serviceSecret])
     assertRejected(await app.call('GET', '/auth/forward', { headers: bearer(ended) }), 'invalid_credential');
   const { json: list } = await as(app, owner, 'GET', '/auth/sessions');
-  const other = (list as SessionList).sessions.find(({ current }) => !current);
+  const other = (list as { sessions: readonly ListedSession[] }).sessions.find(({ current }) => !current);
   assert.equal((await as(app, owner, 'DELETE', `/auth/sessions/${other?.id}`)).status, 204);
   assertRejected(await as(app, thief, 'GET', '/auth/account'), 'invalid_access_token');
   const third = await signInWith(app, 'ada@example.com');
