@@ -45,7 +45,7 @@ test('an optional body that is empty is absent, in every framing and with every 
     }
     const text = await send(['Content-Type: text/plain', 'Transfer-Encoding: chunked'], '2\r\n{}\r\n0\r\n\r\n');
     assert.equal(text.status, 415, `content needs its type: ${target}`);
-    const json = await send(['Content-Type: application/json', 'Transfer-Encoding: chunked'], '1\r\n{\r\n0\r\n\r\n');
-    assert.equal(json.status, 400, `content must be JSON: ${target}`);
+    const broken = await send(['Content-Type: application/json', 'Transfer-Encoding: chunked'], '1\r\n{\r\n0\r\n\r\n');
+    assert.equal(broken.status, 400, `content must be JSON: ${target}`);
   }
 });
