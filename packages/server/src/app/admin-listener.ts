@@ -2,12 +2,16 @@
 import type { RequestListener } from 'node:http';
 import { DomainError } from '../foundation/errors.ts';
 import type { Log } from '../foundation/log.ts';
+import type { AdminHosts } from './admin-hosts.ts';
 import { pathOf, write, writeProblem } from '../http/response.ts';
 import type { SecurityHeaders } from '../http/headers.ts';
 import { healthRoutes, type Health } from './health.ts';
 import { logProblem } from '../http/problem-log.ts';
 import type { Call } from '../http/route.ts';
 import { Router } from '../http/router.ts';
+
+const detail =
+  'The host name of the URL is not one of this listener. Use an IP address, or add the name to KEYREEVE_ADMIN_NAMES.';
 
 /** Metrics in the text format of Prometheus. */
 export interface MetricsPage {
@@ -17,6 +21,7 @@ export interface MetricsPage {
 
 export function adminListener(
   metrics: () => Promise<MetricsPage>,
+  hosts: AdminHosts,
   health: Health,
   security: SecurityHeaders,
   log: Log,
@@ -28,6 +33,8 @@ export function adminListener(
     const isRead = method === 'GET' || method === 'HEAD';
     const respond = async () => {
       if (path === '/metrics' && isRead) {
+        // Health has no check: load balancers send any host, and the listener of clients returns the same.
+        if (!hosts.permits(request.headers.host)) throw new DomainError('not_found', { detail });
         const { text, contentType } = await metrics().then(async (ready) => ({
           text: await ready.text(),
           contentType: ready.contentType,

@@ -1,5 +1,6 @@
 /** Starts and stops the service: configuration → database → modules → HTTP → listen → drain. */
 import type { RequestListener, Server } from 'node:http';
+import { hostname } from 'node:os';
 import { limits } from '@keyreeve/contract';
 import { keyPrefixWarnings } from '../modules/api-keys/key-prefixes.ts';
 import { catalogueWarnings } from '../modules/scope-catalogue/warnings.ts';
@@ -15,6 +16,7 @@ import { durabilityOf } from '../foundation/database/durability.ts';
 import { announce } from './announce.ts';
 import { pingDatabase } from '../foundation/database/installation.ts';
 import { assertEnvironments } from './environments-check.ts';
+import { AdminHosts } from './admin-hosts.ts';
 import { adminListener, type MetricsPage } from './admin-listener.ts';
 import { App, corsHeadersOf } from './app.ts';
 import { SecurityHeaders } from '../http/headers.ts';
@@ -287,7 +289,8 @@ export async function startAdmin(
   metrics: () => Promise<MetricsPage>,
 ): Promise<AdminListener> {
   const security = securityOf(config);
-  const server = createHttpServer(security, log, adminListener(metrics, health, security, log));
+  const hosts = new AdminHosts({ ...config, machine: hostname() });
+  const server = createHttpServer(security, log, adminListener(metrics, hosts, health, security, log));
   const { port } = await listen(server, config.adminHost, config.adminPort);
   return { server, url: urlOf(config.adminHost, port) };
 }

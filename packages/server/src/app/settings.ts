@@ -46,6 +46,12 @@ export const settings = {
     'Port for metrics and health; 0 selects a free one.',
     integer(0, 65_535),
   ),
+  adminNames: setting(
+    'KEYREEVE_ADMIN_NAMES',
+    '',
+    'Host names in the URL of [metrics](operating.md#metrics-and-what-to-do), separated by commas, besides IP addresses, `localhost` and the name of the machine.',
+    list(hostName),
+  ),
   publicUrl: setting(
     'KEYREEVE_PUBLIC_URL',
     '',

@@ -38,6 +38,7 @@ const defaults: Config = {
   port: 8787,
   adminHost: '127.0.0.1',
   adminPort: 8788,
+  adminNames: [],
   publicUrl: undefined,
   audience: undefined,
   hasConsole: true,

@@ -10,6 +10,7 @@ export const invalidValues: readonly (readonly [name: string, value: string, rea
   ['KEYREEVE_PORT', '1e3', /must be a whole number/],
   ['KEYREEVE_ADMIN_HOST', 'a/b', /must be a host name or an IP address/],
   ['KEYREEVE_ADMIN_PORT', 'http', /must be a whole number/],
+  ['KEYREEVE_ADMIN_NAMES', 'a.example, http://b', /must be a host name or an IP address, not “http:/],
   ['KEYREEVE_PUBLIC_URL', 'auth.example.com', /must be like https:\/\/auth\.example\.com/],
   ['KEYREEVE_PUBLIC_URL', 'https://auth.example.com/base', /without a path/],
   ['KEYREEVE_PUBLIC_URL', 'https://user:pass@auth.example.com', /must be like/],
