@@ -63,9 +63,13 @@ test('a page of another site cannot read metrics by DNS rebinding; health has no
     assert.deepEqual([status, body.includes('keyreeve_')], [200, true], name);
   }
   for (const name of ['attacker.example', 'attacker.example:8788', 'keyreeve:8788']) {
-    for (const path of ['/metrics', '/metrics?x', `http://${host}/metrics`]) {
+    for (const [path, code] of [
+      ['/metrics', 'not_found'],
+      ['/metrics?x', 'not_found'],
+      [`http://${host}/metrics`, 'malformed_request'],
+    ] as const) {
       const answer = await get(path, `Host: ${name}`, `X-Forwarded-Host: ${host}`);
-      assertProblem(fromWire(answer), 'not_found', `${name} ${path}`);
+      assertProblem(fromWire(answer), code, `${name} ${path}`);
       assert.ok(!answer.body.includes('keyreeve_'));
     }
     assert.equal((await get('/health/live', `Host: ${name}`)).status, 200, name);
