@@ -47,11 +47,15 @@ const unchain = ({ db }: OpenedInstallation): Promise<void> =>
 
 const countOld = sql<{ count: number }>('test_count_old', 'select count(*) as count from audit_events where at <= $1');
 
-/** Calls `rotate` after the given number of commits, before the next transaction. */
-const rotatingAfter = (db: Db, commits: number, rotate: () => Promise<unknown>): Db => {
-  let begun = 0;
+/** Calls `rotate` after the given number of commits has removed events, before the next transaction. */
+const rotatingAfter = (db: Db, oldAt: number, commits: number, rotate: () => Promise<unknown>): Db => {
+  let isRotated = false;
   return withTransaction(db, async (body, options) => {
-    if (begun++ === commits) await rotate();
+    const count = (await db.get(countOld, [oldAt]))?.count ?? 0;
+    if (!isRotated && count === eventCount - commits * rowsPerCommitMax) {
+      isRotated = true;
+      await rotate();
+    }
     return db.transaction(body, options);
   });
 };
@@ -80,7 +84,7 @@ for (const [kind, prepare, cutsAfter] of [
         const opened = await open(installation);
         connections.defer(() => opened.db.close());
         await prepare(opened, oldAt);
-        const db = rotatingAfter(opened.db, commits, () => installation.rotate());
+        const db = rotatingAfter(opened.db, oldAt, commits, () => installation.rotate());
         const cutter = new AuditCutter({
           db,
           clock,
