@@ -86,8 +86,8 @@ export interface RouteContract {
 }
 
 /**
- * Whether the requests in progress are bounded per credential, account and client IP range, and run in turn. Verifications
- * have their own queue, and pages are static.
+ * Whether the requests in progress are bounded per credential, account and client IP range. Verifications have their own
+ * queue. Pages and documents are computed once, and only start in turn.
  */
 export const isBounded = ({ auth, method }: Pick<RouteContract, 'auth' | 'method'>): boolean =>
   auth !== 'service_key' && auth !== 'any_credential' && (auth !== 'none' || method !== 'GET');

@@ -8,7 +8,7 @@ import { startTime } from './file-times.ts';
 
 const prefix = 'file:';
 
-/** @param files URLs, by the paths from the repository under which they are reported */
+/** @param files absolute paths, by the paths from the root of the repository under which they are reported */
 export function runInThisProcess(files: Readonly<Record<string, string>>): void {
   const require = createRequire(import.meta.url);
   for (const [path, absolute] of Object.entries(files)) {

@@ -49,17 +49,20 @@ export class FixedContent {
     more: Pick<RouteResponse, 'cacheControl' | 'policy' | 'headers'> = {},
   ): Promise<RouteResponse> {
     const [coding] = codings;
-    const compressed = coding && (await this.#in(coding));
-    const isSmaller = compressed !== undefined && compressed.length < this.#bytes.length;
+    const compressed = coding && { coding, bytes: await this.#in(coding) };
+    const smaller = compressed && compressed.bytes.length < this.#bytes.length ? compressed : undefined;
     // Each form has its own tag (RFC 9110 section 8.8.3.3).
-    const tag = `"${this.#hash}${isSmaller ? `-${coding}` : ''}"`;
+    const tag = smaller ? `"${this.#hash}-${smaller.coding}"` : `"${this.#hash}"`;
     const headers = ['Vary', 'Accept-Encoding', 'ETag', tag, ...(more.headers ?? [])];
     const response = { cacheControl: 'no-cache', ...more };
     if (hasTag(ifNoneMatch, tag)) return { ...response, status: 304, headers };
-    const content = { ...response, status: 200, contentType: this.contentType };
-    return isSmaller
-      ? { ...content, headers: [...headers, 'Content-Encoding', coding ?? ''], body: compressed }
-      : { ...content, headers, body: this.#bytes };
+    return {
+      ...response,
+      status: 200,
+      contentType: this.contentType,
+      headers: smaller ? [...headers, 'Content-Encoding', smaller.coding] : headers,
+      body: smaller?.bytes ?? this.#bytes,
+    };
   }
 
   #in(coding: ContentCoding): Promise<Uint8Array> {
@@ -67,6 +70,8 @@ export class FixedContent {
     if (known) return known;
     const compressing = compressors[coding](this.#bytes);
     this.#compressed.set(coding, compressing);
+    // A failure, such as one for lack of memory, is not kept: the next request tries again.
+    compressing.catch(() => this.#compressed.delete(coding));
     return compressing;
   }
 }

@@ -2,7 +2,8 @@
  * Starts a bounded number of requests in each turn of the event loop. A request that only reads is processed within one
  * turn. Without the bound, each statement of a transaction would wait for all requests that arrived in its turn.
  *
- * Waiting requests start in the order of `fair-queue.ts`: the two classes take turns, and so do the callers in each class.
+ * Waiting requests start in the order of `fair-queue.ts`: the two classes take turns, and so do the client IP ranges in each
+ * class.
  */
 import { limits } from '@keyreeve/contract';
 import { FairQueue } from '../foundation/database/fair-queue.ts';
