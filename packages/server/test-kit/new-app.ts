@@ -14,6 +14,7 @@ import { startService, type Service } from '../src/app/service.ts';
 import { assertDeclared, type Answered } from './declared-answers.ts';
 import { FakeClock } from './fake-clock.ts';
 import { newPlace, type DatabasePlace } from './new-db.ts';
+import { databaseWaits } from './time-limits.ts';
 
 export type { Answered };
 
@@ -38,6 +39,8 @@ export interface TestAppOptions {
   readonly consoleFolder?: string;
   /** The writer of SQLite. Default: the thread of the test, because a writer thread takes longer to start than the service. */
   readonly writer?: EmbeddedWriter;
+  /** Whether operations wait for the database only as long as those of the product. */
+  readonly areWaitsShort?: boolean;
 }
 
 export interface SignedIn {
@@ -141,6 +144,7 @@ export async function newApp({
   requestBounds,
   consoleFolder,
   writer = 'direct',
+  areWaitsShort = false,
 }: TestAppOptions = {}): Promise<TestApp> {
   const own = place ?? (await newPlace(undefined, { isMigrated: true }));
   const cleanUp = async (): Promise<void> => {
@@ -156,7 +160,8 @@ export async function newApp({
       ...own.environment,
       ...environment,
     };
-    const config = readConfig(settings);
+    const read = readConfig(settings);
+    const config = areWaitsShort ? read : { ...read, database: { ...read.database, waits: databaseWaits } };
     const log = createLog(config.logLevel, { write: (line: string) => void logLines.push(line) });
     const limited = { areRequestsLimited, requestedMailDelayMsMax: 0, requestBounds, consoleFolder };
     const service = await startService({ config, environment: settings, clock, log, argon2, writer, ...limited });

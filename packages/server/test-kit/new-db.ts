@@ -14,6 +14,7 @@ import { migratedTemplate, sharedPostgres } from './postgres/running.ts';
 import { runEnvironment } from './run-environment.ts';
 import { copySqliteTemplate } from './sqlite-template.ts';
 import { newTempFolder } from './temp-folder.ts';
+import { databaseWaits as waits } from './time-limits.ts';
 
 /** The location of a database, by default without tables. */
 export interface DatabasePlace extends AsyncDisposable {
@@ -99,7 +100,7 @@ async function newDb(kind: Dialect, options: PlaceOptions = {}, writer: Embedded
   const place = await newPlace(kind, options);
   const connections: Db[] = [];
   const connect = async (): Promise<Db> => {
-    const db = await openDatabase(databaseUrl(place.url), testKeys.auditChain, writer);
+    const db = await openDatabase({ ...databaseUrl(place.url), waits }, testKeys.auditChain, writer);
     connections.push(db);
     return db;
   };

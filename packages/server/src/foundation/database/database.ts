@@ -1,4 +1,5 @@
 /** The location of a database, and its driver. Only this file refers to every driver. */
+import type { DatabaseWaits } from './database-waits.ts';
 import type { AuditKey, Db } from './db.ts';
 import type { RemoteCommits } from './remote-commits.ts';
 import type { PostgresLocation } from './postgres-url.ts';
@@ -9,6 +10,8 @@ export interface SqliteLocation {
   readonly path: string;
   /** Reads use a memory mapping of this much of the file. Default: none. */
   readonly mappedMib?: number;
+  /** Default: those of the product. */
+  readonly waits?: DatabaseWaits;
 }
 
 export type DatabaseLocation = SqliteLocation | PostgresLocation;
@@ -31,13 +34,15 @@ export async function openDatabase(
   switch (location.kind) {
     case 'sqlite': {
       const { SqliteDb } = await import('./sqlite.ts');
-      const { path, mappedMib = 0 } = location;
+      const { path, mappedMib = 0, waits } = location;
       if (writer === 'direct') {
         const { DirectWriter } = await import('./direct-writer.ts');
-        return SqliteDb.open(path, auditKey, () => new DirectWriter(path));
+        return SqliteDb.open(path, auditKey, () => new DirectWriter(path), waits);
       }
       const db =
-        writer === 'thread' ? await SqliteDb.open(path, auditKey) : SqliteDb.openRemote(path, auditKey, writer);
+        writer === 'thread'
+          ? await SqliteDb.open(path, auditKey, undefined, waits)
+          : SqliteDb.openRemote(path, auditKey, writer);
       if (mappedMib > 0) db.mapFile(mappedMib);
       return db;
     }

@@ -8,6 +8,7 @@
  */
 import { limits } from '@keyreeve/contract';
 import { DomainError } from '../errors.ts';
+import type { DatabaseWaits } from './database-waits.ts';
 import { systemOwner, type Share, type WorkClass } from './share.ts';
 import { unavailable } from './unavailable.ts';
 
@@ -122,8 +123,8 @@ export const tooMany = (): DomainError => new DomainError('too_many_in_progress'
 const full = (waitingMax: number): DomainError => unavailable(new Error(`${waitingMax} operations wait already`));
 
 /** Bounds of the waiting writes of each driver. */
-export const writesWaiting: FairQueueOptions = {
+export const writesWaiting = ({ turnMsMax }: DatabaseWaits): FairQueueOptions => ({
   waitingMax: limits.writesWaitingMax,
   waitingPerOwnerMax: limits.writesWaitingPerOwnerMax,
-  waitMsMax: limits.writeWaitMsMax,
-};
+  waitMsMax: turnMsMax,
+});

@@ -5,14 +5,14 @@
 import { readFileSync } from 'node:fs';
 import type { ConnectionOptions } from 'node:tls';
 import { DatabaseError, Pool, types as pgTypes, type ClientBase } from 'pg';
-import { limits } from '@keyreeve/contract';
+import { databaseWaits, type DatabaseWaits } from './database-waits.ts';
 import type { PostgresLocation } from './postgres-url.ts';
 
-const { postgresStatementMsMax: statementMsMax } = limits;
 const longResponseMsMax = 3_600_000;
 
 /** Milliseconds to wait for a response before the connection is closed. */
-export const queryMsMax = (isLong: boolean): number => (isLong ? longResponseMsMax : limits.postgresAnswerMsMax);
+export const queryMsMax = (isLong: boolean, { answerMsMax }: DatabaseWaits): number =>
+  isLong ? longResponseMsMax : answerMsMax;
 
 const int8 = 20;
 const text = 25;
@@ -32,7 +32,7 @@ interface Session {
 
 // Settings of the connection. synchronous_commit is only raised: remote_apply, which waits for more, stays. Warnings must
 // arrive, because a commit that stopped waiting for its standby reports that by a warning.
-const prepareSession = `select pg_is_in_recovery() as "isStandby",
+const prepareSession = ({ statementMsMax }: DatabaseWaits): string => `select pg_is_in_recovery() as "isStandby",
   current_setting('default_transaction_read_only') as "readOnly", current_setting('server_encoding') as "encoding",
   set_config('statement_timeout', '${statementMsMax}', false), set_config('lock_timeout', '${statementMsMax}', false),
   set_config('idle_in_transaction_session_timeout', '${statementMsMax}', false),
@@ -43,8 +43,8 @@ const prepareSession = `select pg_is_in_recovery() as "isStandby",
 // One plan for all values: these are point reads.
 const prepareReader = `select set_config('plan_cache_mode', 'force_generic_plan', false)`;
 
-async function assertPrimary(client: ClientBase): Promise<void> {
-  const { rows } = await client.query<Session>(prepareSession);
+async function assertPrimary(client: ClientBase, waits: DatabaseWaits): Promise<void> {
+  const { rows } = await client.query<Session>(prepareSession(waits));
   const [session] = rows;
   // A standby may return an earlier state.
   if (session?.isStandby !== false || session.readOnly !== 'off') {
@@ -56,7 +56,7 @@ async function assertPrimary(client: ClientBase): Promise<void> {
 }
 
 export function newPool(location: PostgresLocation, connectionsMax: number, purpose: 'reader' | 'writer'): Pool {
-  const { host, port, user, password, database } = location;
+  const { host, port, user, password, database, waits = databaseWaits } = location;
   const pool = new Pool({
     host,
     port,
@@ -66,12 +66,12 @@ export function newPool(location: PostgresLocation, connectionsMax: number, purp
     ssl: tlsOf(location),
     application_name: `keyreeve ${purpose}`,
     max: connectionsMax,
-    connectionTimeoutMillis: limits.postgresConnectMsMax,
-    query_timeout: limits.postgresAnswerMsMax,
+    connectionTimeoutMillis: waits.connectMsMax,
+    query_timeout: waits.answerMsMax,
     idleTimeoutMillis: 0,
     keepAlive: true,
     onConnect: async (client) => {
-      await assertPrimary(client);
+      await assertPrimary(client, waits);
       if (purpose === 'reader') await client.query(prepareReader);
     },
   });

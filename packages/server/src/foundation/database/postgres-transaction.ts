@@ -3,6 +3,7 @@
  * transaction and the last one commits it, so a transaction of two batches takes two round trips.
  */
 import type { PoolClient } from 'pg';
+import type { DatabaseWaits } from './database-waits.ts';
 import type { AuditKey, Transaction } from './db.ts';
 import { Batch, BatchItem } from './postgres-batch.ts';
 import { isWorthRetrying, queryMsMax, sqlState } from './postgres-connection.ts';
@@ -17,6 +18,7 @@ interface Issued {
 
 export interface PostgresTransactionOptions {
   readonly auditKey: AuditKey;
+  readonly waits: DatabaseWaits;
   readonly traceId?: string | undefined;
   readonly isLong: boolean;
   /** The transaction cannot write, and all reads see one snapshot. */
@@ -43,11 +45,12 @@ export class PostgresTransaction implements Transaction {
   #didWriteFail = false;
   #mayCommitWait = false;
 
-  constructor(client: PoolClient, { auditKey, traceId, isLong, isSnapshot = false }: PostgresTransactionOptions) {
+  constructor(client: PoolClient, options: PostgresTransactionOptions) {
+    const { auditKey, waits, traceId, isLong, isSnapshot = false } = options;
     this.auditKey = auditKey;
     this.traceId = traceId;
     this.#client = client;
-    this.#msMax = queryMsMax(isLong);
+    this.#msMax = queryMsMax(isLong, waits);
     const statements = [isSnapshot ? beginReadOnly : begin, ...(isLong ? [setLong] : [])];
     this.#begin = statements.map((statement) => new BatchItem(statement, [], false));
   }

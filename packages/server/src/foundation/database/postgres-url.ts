@@ -1,4 +1,5 @@
 /** The location of a PostgreSQL database, and how its server is authenticated. */
+import type { DatabaseWaits } from './database-waits.ts';
 
 export interface PostgresLocation {
   readonly kind: 'postgres';
@@ -11,6 +12,8 @@ export interface PostgresLocation {
   readonly sslMode: SslMode;
   /** Path of the certificates to trust instead of the system's. */
   readonly sslRootCert: string | undefined;
+  /** Default: those of the product. */
+  readonly waits?: DatabaseWaits;
 }
 
 /** The names of libpq. `require` encrypts and verifies nothing; `verify-ca` verifies the certificate, not the host name. */

@@ -18,6 +18,7 @@ import type {
   TransactionOptions,
 } from './db.ts';
 import { CoalescedCall } from './coalesced-call.ts';
+import { databaseWaits, type DatabaseWaits } from './database-waits.ts';
 import { OperationTimes } from './operation-times.ts';
 import type { PostgresLocation } from './postgres-url.ts';
 import { Batch, BatchItem } from './postgres-batch.ts';
@@ -42,7 +43,8 @@ export class PostgresDb implements Db {
   readonly writes = new WriteHealth(() => this.confirm());
   readonly #readers: pg.Pool;
   readonly #writers: pg.Pool;
-  readonly #slots = new WriterSlots();
+  readonly #waits: DatabaseWaits;
+  readonly #slots: WriterSlots;
   readonly #confirmations: Readonly<Record<ConfirmationClass, CoalescedCall>>;
   readonly #auditKey: AuditKey;
   readonly #inProgress = new Set<Promise<unknown>>();
@@ -62,6 +64,8 @@ export class PostgresDb implements Db {
 
   private constructor(location: PostgresLocation, auditKey: AuditKey) {
     this.#auditKey = auditKey;
+    this.#waits = location.waits ?? databaseWaits;
+    this.#slots = new WriterSlots(this.#waits);
     this.#readers = newPool(location, this.sharedReads.concurrentReadsMax, 'reader');
     this.#writers = newPool(location, writersMax, 'writer');
     const inClass = (workClass: ConfirmationClass): CoalescedCall =>
@@ -131,7 +135,8 @@ export class PostgresDb implements Db {
     const run = async (): Promise<T> => {
       const client = await orUnavailable(this.#writers.connect());
       try {
-        const tx = new PostgresTransaction(client, { auditKey: this.#auditKey, isLong: true, isSnapshot: true });
+        const options = { auditKey: this.#auditKey, waits: this.#waits, isLong: true, isSnapshot: true };
+        const tx = new PostgresTransaction(client, options);
         await tx.get(takeSnapshot);
         return await body(tx);
       } finally {
@@ -158,7 +163,7 @@ export class PostgresDb implements Db {
   /** @throws DomainError `unavailable` */
   async #readFrom(pool: pg.Pool, statement: Statement<unknown>, values: readonly ParameterValue[]): Promise<unknown[]> {
     try {
-      return await readFrom(pool, statement, values);
+      return await readFrom(pool, statement, values, queryMsMax(false, this.#waits));
     } catch (error) {
       this.times.failedReads++;
       throw unavailable(error);
@@ -170,7 +175,7 @@ export class PostgresDb implements Db {
       this.writes.failed();
       throw error;
     });
-    const tx = new PostgresTransaction(client, { auditKey: this.#auditKey, traceId, isLong });
+    const tx = new PostgresTransaction(client, { auditKey: this.#auditKey, waits: this.#waits, traceId, isLong });
     // The connection is closed unless the transaction is committed or rolled back.
     let isReusable = false;
     try {
@@ -222,11 +227,12 @@ async function readFrom(
   pool: pg.Pool,
   statement: Statement<unknown>,
   values: readonly ParameterValue[],
+  msMax: number,
 ): Promise<unknown[]> {
   const client = await pool.connect();
   let isBroken = true;
   try {
-    const rows = await readOn(client, statement, values);
+    const rows = await readOn(client, statement, values, msMax);
     isBroken = false;
     return rows;
   } finally {
@@ -238,9 +244,10 @@ async function readOn(
   client: pg.ClientBase,
   statement: Statement<unknown>,
   values: readonly ParameterValue[],
+  msMax: number,
 ): Promise<unknown[]> {
   const item = new BatchItem(statement, values, true);
-  await new Batch([item], queryMsMax(false)).run(client);
+  await new Batch([item], msMax).run(client);
   return item.rows ?? [];
 }
 

@@ -8,6 +8,7 @@
  */
 import { monotonicMs } from '../clock.ts';
 import type { TransactionOptions } from './db.ts';
+import type { DatabaseWaits } from './database-waits.ts';
 import { FairQueue, writesWaiting } from './fair-queue.ts';
 import type { DatabaseFile } from './file-identity.ts';
 import type { Share } from './share.ts';
@@ -37,6 +38,7 @@ export interface SqliteCommitsOptions {
   readonly newWriter: () => StepRunner;
   readonly file: DatabaseFile;
   readonly health: WriteHealth;
+  readonly waits: DatabaseWaits;
   /** Receives the duration of each commit with its operations. */
   readonly onCommit: (ms: number) => void;
 }
@@ -44,13 +46,14 @@ export interface SqliteCommitsOptions {
 export class SqliteCommits implements OperationRunner {
   readonly #options: SqliteCommitsOptions;
   #writer: StepRunner;
-  readonly #waiting = new FairQueue<Operation>(writesWaiting);
+  readonly #waiting: FairQueue<Operation>;
   #committing: Promise<void> | undefined;
   #lastCommitMs = 0;
 
   constructor(options: SqliteCommitsOptions) {
     this.#options = options;
     this.#writer = options.writer;
+    this.#waiting = new FairQueue(writesWaiting(options.waits));
   }
 
   run<T>(body: OperationBody<T>, share: Share, { isLong = false }: TransactionOptions = {}): Promise<T> {

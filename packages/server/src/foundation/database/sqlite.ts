@@ -5,6 +5,7 @@
  */
 import { monotonicMs } from '../clock.ts';
 import { inSpan } from '../tracing.ts';
+import { databaseWaits, type DatabaseWaits } from './database-waits.ts';
 import type { AuditKey, Db, Reader, Transaction, TransactionOptions } from './db.ts';
 import { DatabaseFile, DatabaseReplacedError, identityOf } from './file-identity.ts';
 import { OperationTimes } from './operation-times.ts';
@@ -26,7 +27,7 @@ import { WriteHealth } from './write-health.ts';
 /** Attempts to open a file that is replaced meanwhile. */
 const openAttemptsMax = 3;
 
-type CommitsOptions = Omit<SqliteCommitsOptions, 'writer' | 'newWriter'>;
+type CommitsOptions = Pick<SqliteCommitsOptions, 'file' | 'health' | 'onCommit'>;
 
 const newWriterThread = (path: string): StepRunner => new WriterThread(path);
 
@@ -52,7 +53,12 @@ export class SqliteDb implements Db {
    * @param path of the file, which is created if it does not exist
    * @param newWriter default: a thread
    */
-  static async open(path: string, auditKey: AuditKey, newWriter = newWriterThread): Promise<SqliteDb> {
+  static async open(
+    path: string,
+    auditKey: AuditKey,
+    newWriter = newWriterThread,
+    waits: DatabaseWaits = databaseWaits,
+  ): Promise<SqliteDb> {
     for (let attempt = 0; attempt < openAttemptsMax; attempt++) {
       createFile(path);
       const found = identityOf(path);
@@ -61,7 +67,7 @@ export class SqliteDb implements Db {
       const db = new SqliteDb(
         path,
         auditKey,
-        (options) => new SqliteCommits({ ...options, writer, newWriter: () => newWriter(path) }),
+        (options) => new SqliteCommits({ ...options, waits, writer, newWriter: () => newWriter(path) }),
       );
       // Then both connections have the same file open. An overlay changes the inode when a file is first opened for writing.
       if (db.file.identity[0] === found) return db;

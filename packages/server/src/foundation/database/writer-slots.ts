@@ -3,6 +3,7 @@
  * connection at a time: a second one would only wait for the lock on the account's row. Draws have connections of their own.
  */
 import { limits } from '@keyreeve/contract';
+import type { DatabaseWaits } from './database-waits.ts';
 import { FairQueue, writesWaiting } from './fair-queue.ts';
 import type { Share, WorkClass } from './share.ts';
 
@@ -16,10 +17,14 @@ const runningMax: Readonly<Record<WorkClass, number>> = {
 export const writersMax = limits.postgresWritersMax + limits.drawsInProgressMax;
 
 export class WriterSlots {
-  readonly #waiting = new FairQueue<{ readonly share: Share; readonly start: () => void }>(writesWaiting);
+  readonly #waiting: FairQueue<{ readonly share: Share; readonly start: () => void }>;
   readonly #running: Record<WorkClass, number> = { narrowing: 0, draw: 0, ordinary: 0 };
   /** Owners with a running operation that allows no second one. */
   readonly #busy = new Set<string>();
+
+  constructor(waits: DatabaseWaits) {
+    this.#waiting = new FairQueue(writesWaiting(waits));
+  }
 
   /** @throws DomainError `too_many_in_progress` or `unavailable` before `operation` begins, and its own errors */
   async run<T>(share: Share, operation: () => Promise<T>): Promise<T> {

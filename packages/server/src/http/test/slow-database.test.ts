@@ -12,7 +12,7 @@ test('of 400 creations at 0.3 s each, every one succeeds or returns 429 or 503 (
   await using place = await newPlace('postgres');
   await using proxy = await FaultProxy.start(place.url);
   const environment = { ...place.environment, KEYREEVE_DATABASE_URL: proxy.through(place.url) };
-  await using app = await newApp({ place: { ...place, environment } });
+  await using app = await newApp({ place: { ...place, environment }, areWaitsShort: true });
   const { accessToken } = await app.signIn();
   proxy.delayMs = 300;
   const answers = await Promise.all(
