@@ -3,7 +3,8 @@ import Database from 'better-sqlite3';
 import { Pool } from 'pg';
 
 export type PeerDatabase =
-  { readonly kind: 'sqlite'; readonly sqlite: Database.Database } | { readonly kind: 'postgres'; readonly pool: Pool };
+  | { readonly kind: 'sqlite'; readonly sqlite: Database.Database }
+  | { readonly kind: 'postgres'; readonly pool: Pool };
 
 /** @param url `sqlite:` and a path, or `postgres://…` */
 export function openDatabase(url: string): PeerDatabase {

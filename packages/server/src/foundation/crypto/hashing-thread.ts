@@ -22,7 +22,8 @@ export interface Digest {
 
 /** `warning`: the reason why the thread has the usual priority. Sent before any digest. */
 export type HashingResponse =
-  ({ readonly id: number } & (Digest | { readonly error: string })) | { readonly warning: string };
+  | ({ readonly id: number } & (Digest | { readonly error: string }))
+  | { readonly warning: string };
 
 const port = parentPort;
 if (!port) throw new Error('hashing-thread must run as a worker thread');

@@ -105,7 +105,13 @@ export interface AuditEvent {
 /** Stored as JSON. Not `object`, which a secret or a Buffer would also be. */
 export type AuditDetails = Readonly<Record<string, AuditValue>>;
 type AuditValue =
-  string | number | boolean | null | undefined | readonly AuditValue[] | { readonly [name: string]: AuditValue };
+  | string
+  | number
+  | boolean
+  | null
+  | undefined
+  | readonly AuditValue[]
+  | { readonly [name: string]: AuditValue };
 
 /** An event whose details depend on a statement of the same turn. */
 export type NewAuditEvent = Omit<AuditEvent, 'details'> & { readonly details?: AuditDetails | Promise<AuditDetails> };

@@ -12,7 +12,7 @@ const kinds = {
 const kindNames = { text: 'a string', flag: 'true or false', texts: 'a list of strings' } as const;
 
 type Kind = keyof typeof kinds;
-type ValueOf<K extends Kind> = (typeof kinds)[K] extends (value: unknown) => value is infer V ? V : never;
+type ValueOf<K extends Kind> = (typeof kinds)[K] extends ((value: unknown) => value is infer V) ? V : never;
 export type FieldKinds = Readonly<Record<string, Kind>>;
 /** A field that is missing or null is undefined. */
 export type Fields<F extends FieldKinds> = { readonly [Name in keyof F]: ValueOf<F[Name]> | undefined };

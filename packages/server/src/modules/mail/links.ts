@@ -3,7 +3,12 @@ import type { Secret } from '../../foundation/crypto/secret.ts';
 
 /** The last segment of the path. */
 export type LinkKind =
-  'verify-email' | 'reset-password' | 'change-email' | 'undo-email-change' | 'accept-email' | 'accept-invitation';
+  | 'verify-email'
+  | 'reset-password'
+  | 'change-email'
+  | 'undo-email-change'
+  | 'accept-email'
+  | 'accept-invitation';
 
 export class Links {
   readonly #base: string;

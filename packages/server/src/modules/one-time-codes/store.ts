@@ -5,7 +5,12 @@ import { sql } from '../../foundation/database/sql.ts';
 
 /** A code works for its own purpose only. */
 export type CodePurpose =
-  'verify_email' | 'reset_password' | 'change_email' | 'set_email' | 'accept_invitation' | 'first_administrator';
+  | 'verify_email'
+  | 'reset_password'
+  | 'change_email'
+  | 'set_email'
+  | 'accept_invitation'
+  | 'first_administrator';
 
 export interface NewCode {
   readonly hash: Buffer;

@@ -51,7 +51,8 @@ export interface OutboxOptions {
   readonly traceRatio?: number;
   /** Called for each failed attempt. The job is retried unless `isFinal`. */
   readonly onFailure?:
-    ((failure: { kind: string; id: string; attempts: number; isFinal: boolean; error: unknown }) => void) | undefined;
+    | ((failure: { kind: string; id: string; attempts: number; isFinal: boolean; error: unknown }) => void)
+    | undefined;
 }
 
 /** The service starts jobs immediately. An older job has failed repeatedly, or no process runs jobs. */

@@ -18,7 +18,8 @@ import { isTotpCode, newTotpSecret, stepOf, totpUri } from './totp.ts';
 
 /** A code that was valid when it was checked. */
 export type FactorProof =
-  { readonly kind: 'totp'; readonly step: number } | { readonly kind: 'recovery_code'; readonly hash: Uint8Array };
+  | { readonly kind: 'totp'; readonly step: number }
+  | { readonly kind: 'recovery_code'; readonly hash: Uint8Array };
 
 /** An enrolment whose code was valid when it was checked. */
 export interface FactorConfirmation {

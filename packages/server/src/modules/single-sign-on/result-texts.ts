@@ -4,7 +4,11 @@ import type { RefusalReason } from './refusal.ts';
 
 /** Failures that are no refusal: of the account, of the provider, of the database, and of too many attempts. */
 export type ResultReason =
-  RefusalReason | 'account_unverified' | 'provider_unavailable' | 'unavailable' | 'too_many_attempts';
+  | RefusalReason
+  | 'account_unverified'
+  | 'provider_unavailable'
+  | 'unavailable'
+  | 'too_many_attempts';
 
 interface ResultText {
   readonly title: string;
