@@ -5,6 +5,7 @@
 import type * as contract from '@keyreeve/contract';
 import type { Static, TSchema } from 'typebox';
 import { Problem, unreachable } from './problem.ts';
+import { basePath } from './root.ts';
 
 type Contract = typeof contract;
 type Routes = {
@@ -135,7 +136,7 @@ async function fetchOf(method: string, path: string, request: AnyRequest = {}): 
     'X-Keyreeve-Console': isBackground ? 'background' : 'user',
     ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
   };
-  const response = await fetch(search.size > 0 ? `${url}?${search}` : url, {
+  const response = await fetch(basePath + (search.size > 0 ? `${url}?${search}` : url), {
     method,
     headers,
     credentials: 'same-origin',

@@ -7,8 +7,9 @@ import { loadSession } from './session.ts';
 import { Shell } from './shell.tsx';
 import { ProblemNotice } from './parts/problem-notice.tsx';
 import { loadTexts, text } from './text/text.ts';
+import { root } from './root.ts';
 
-const root = document.querySelector('#app')!;
+const element = document.querySelector('#app')!;
 
 async function start(): Promise<void> {
   // At the same time, so that the page appears after one round trip.
@@ -19,24 +20,24 @@ async function start(): Promise<void> {
     return showFailure(data.reason);
   }
   document.title = productName();
-  root.replaceChildren();
+  element.replaceChildren();
   render(
-    <LocationProvider scope="/console">
+    <LocationProvider scope={root}>
       <Shell />
     </LocationProvider>,
-    root,
+    element,
   );
 }
 
 /** Reloads the page by itself: a person may not be there when the service responds again. */
 function showFailure(problem: Problem): void {
-  root.replaceChildren();
+  element.replaceChildren();
   render(
     <main class="narrow">
       <h1>{text.general.product}</h1>
       <ProblemNotice problem={problem} onRetry={() => location.reload()} />
     </main>,
-    root,
+    element,
   );
   reloadLater(problem.retryAfterSeconds ?? 10);
 }

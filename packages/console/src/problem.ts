@@ -1,6 +1,7 @@
 /** An error response of the API (RFC 9457), or a request without a response. */
 import { adminText } from './text/admin-text.ts';
 import { text } from './text/text.ts';
+import { root } from './root.ts';
 
 interface ProblemBody {
   readonly code?: string;
@@ -56,7 +57,7 @@ export class Problem extends Error {
 }
 
 /** The texts of these pages load with them. */
-const isAdministration = (): boolean => location.pathname.startsWith('/console/admin/') && Boolean(adminText);
+const isAdministration = (): boolean => location.pathname.startsWith(`${root}/admin/`) && Boolean(adminText);
 
 /** The request may or may not have been processed. */
 export const unreachable = (): Problem => new Problem('unreachable', 0);

@@ -19,6 +19,7 @@ import { config, confirmation, ending, isAdministrator, outage, session, signOut
 import { useAction } from './resource.ts';
 import { loadAdminTexts } from './text/admin-text.ts';
 import { text } from './text/text.ts';
+import { root } from './root.ts';
 
 const furtherPages = () => import('./pages/further-pages.ts');
 const Administration = lazyPage(async () => {
@@ -72,7 +73,7 @@ function SignedOut() {
         <div class="card">
           {config.value?.needsAdministrator ? (
             <FirstAdministratorPage />
-          ) : path === '/console/sign-up' && config.value?.features.signUp ? (
+          ) : path === `${root}/sign-up` && config.value?.features.signUp ? (
             <SignUpPage />
           ) : (
             <SignInPage />
@@ -86,7 +87,7 @@ function SignedOut() {
 /** For URLs of pages that only exist before the sign-in. */
 function ToStart() {
   const { route } = useLocation();
-  useLayoutEffect(() => route('/console/keys', true), [route]);
+  useLayoutEffect(() => route(`${root}/keys`, true), [route]);
   return null;
 }
 
@@ -112,17 +113,17 @@ function SignedIn() {
           </>
         ) : (
           <Router>
-            <Route path="/console" component={KeysPage} />
-            <Route path="/console/keys" component={KeysPage} />
-            <Route path="/console/keys/:id" component={KeyPage} />
-            <Route path="/console/service-accounts" component={ServiceAccountsPage} />
-            <Route path="/console/service-accounts/:id" component={ServiceAccountPage} />
-            <Route path="/console/service-accounts/:id/keys/:keyId" component={ServiceAccountKeyPage} />
-            <Route path="/console/security" component={SecurityPage} />
-            <Route path="/console/account" component={AccountPage} />
-            <Route path="/console/admin/*" component={ForAdministrators} />
-            <Route path="/console/sign-in" component={ToStart} />
-            <Route path="/console/sign-up" component={ToStart} />
+            <Route path={root} component={KeysPage} />
+            <Route path={`${root}/keys`} component={KeysPage} />
+            <Route path={`${root}/keys/:id`} component={KeyPage} />
+            <Route path={`${root}/service-accounts`} component={ServiceAccountsPage} />
+            <Route path={`${root}/service-accounts/:id`} component={ServiceAccountPage} />
+            <Route path={`${root}/service-accounts/:id/keys/:keyId`} component={ServiceAccountKeyPage} />
+            <Route path={`${root}/security`} component={SecurityPage} />
+            <Route path={`${root}/account`} component={AccountPage} />
+            <Route path={`${root}/admin/*`} component={ForAdministrators} />
+            <Route path={`${root}/sign-in`} component={ToStart} />
+            <Route path={`${root}/sign-up`} component={ToStart} />
             <Route default component={NotFoundPage} />
           </Router>
         )}
@@ -132,7 +133,7 @@ function SignedIn() {
 }
 
 const Brand = () => (
-  <a class="brand" href="/console">
+  <a class="brand" href={root}>
     <BrandName />
   </a>
 );
@@ -158,7 +159,7 @@ function AccountMenu() {
   const leave = useAction(async () => {
     await signOut();
     // The next person who signs in here starts at the first page.
-    route('/console/sign-in');
+    route(`${root}/sign-in`);
   });
   const email = session.value?.account.email ?? '';
   return (
@@ -179,10 +180,10 @@ function AccountMenu() {
         <p class="menu-heading">
           {text.general.signedInAs} <strong>{email}</strong>
         </p>
-        <a href="/console/account">
+        <a href={`${root}/account`}>
           <Icon name="user" /> {text.general.account}
         </a>
-        <a href="/console/security">
+        <a href={`${root}/security`}>
           <Icon name="shield" /> {text.general.security}
         </a>
         <hr />
@@ -198,14 +199,14 @@ function AccountMenu() {
 function Navigation() {
   const { path } = useLocation();
   const pages = [
-    ['/console/keys', text.general.keys, 'key'],
-    ['/console/service-accounts', text.general.serviceAccounts, 'service'],
-    ['/console/security', text.general.security, 'shield'],
-    ['/console/account', text.general.account, 'user'],
-    ...(isAdministrator.value ? [['/console/admin', text.general.administration, 'administration'] as const] : []),
+    [`${root}/keys`, text.general.keys, 'key'],
+    [`${root}/service-accounts`, text.general.serviceAccounts, 'service'],
+    [`${root}/security`, text.general.security, 'shield'],
+    [`${root}/account`, text.general.account, 'user'],
+    ...(isAdministrator.value ? [[`${root}/admin`, text.general.administration, 'administration'] as const] : []),
   ] as const;
   const isCurrent = (href: string): boolean =>
-    path === href || path.startsWith(`${href}/`) || (path === '/console' && href === '/console/keys');
+    path === href || path.startsWith(`${href}/`) || (path === root && href === `${root}/keys`);
   const links = () =>
     pages.map(([href, label, icon]) => (
       <a href={href} aria-current={isCurrent(href) ? 'page' : undefined} key={href}>

@@ -3,11 +3,12 @@ import { send } from './api.ts';
 import { Button } from './parts/button.tsx';
 import { ProblemNotice } from './parts/problem-notice.tsx';
 import { useAction } from './resource.ts';
+import { basePath } from './root.ts';
 import { config } from './session.ts';
 import { text } from './text/text.ts';
 
-/** The page to open afterwards. */
-const returnTo = (): string => location.pathname.replace(/\/sign-in$/, '');
+/** The page to open afterwards, as a path of the service. */
+const returnTo = (): string => location.pathname.slice(basePath.length).replace(/\/sign-in$/, '');
 
 /** @param isConfirmation whether the provider must ask for the credentials again */
 export function SingleSignOnButton({ isConfirmation = false }: { readonly isConfirmation?: boolean }) {

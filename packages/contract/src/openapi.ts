@@ -16,7 +16,8 @@ import { webhookMessages, webhookMessageTable, type WebhookMessageType } from '.
 /** The version of the HTTP contract, which is not the version of the program. */
 export const contractVersion = '1.0.0';
 
-export function openApiDocument(routes: readonly RouteContract[]): Json {
+/** @param serverUrl what precedes the paths, relative to the origin */
+export function openApiDocument(routes: readonly RouteContract[], serverUrl = '/'): Json {
   const paths: Record<string, Json> = {};
   for (const route of routes) {
     const path = route.path.replaceAll(/:(\w+)/g, '{$1}');
@@ -31,7 +32,7 @@ export function openApiDocument(routes: readonly RouteContract[]): Json {
         'An account exchanges its email address and password for tokens, and uses them to create, list and delete API keys. Other services verify credentials. Every verification that starts after the response to a deletion rejects the deleted key.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
-    servers: [{ url: '/' }],
+    servers: [{ url: serverUrl }],
     tags: [...new Set(routes.map((route) => route.tag))].map((name) => ({ name })),
     paths,
     webhooks: webhooks(),

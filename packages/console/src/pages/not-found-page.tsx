@@ -2,16 +2,17 @@
 import { useLocation } from 'preact-iso/router';
 import { Page } from '../parts/page.tsx';
 import { text } from '../text/text.ts';
+import { root } from '../root.ts';
 
 export function NotFoundPage() {
   const { path } = useLocation();
-  const isAdministration = path.startsWith('/console/admin');
+  const isAdministration = path.startsWith(`${root}/admin`);
   return (
     <Page
       title={text.general.notFoundTitle}
       intro={isAdministration ? text.general.administratorsOnly : text.general.notFound}
     >
-      <a href="/console">{text.general.toStart}</a>
+      <a href={root}>{text.general.toStart}</a>
     </Page>
   );
 }

@@ -21,6 +21,7 @@ import { isConsolePath } from '../modules/console/paths.ts';
 import { readConsoleRequest } from '../modules/console/request-checks.ts';
 import { answerForward, isForwardTarget, type ForwardRequest } from '../modules/verification/forward.ts';
 import { pathOf, queryOf, send, write, writeProblem, type RouteResponse } from '../http/response.ts';
+import type { BasePath } from '../http/base-path.ts';
 import { authenticateService, callerOf, consoleCallerOf } from './authenticate.ts';
 import { bodyReader, hasShortBody, toRecord, type ReadBody } from '../http/body.ts';
 import { certainIpOf, clientIpOf, isFromProxy, usedPlainHttp } from '../http/client-ip.ts';
@@ -91,6 +92,7 @@ export class App {
   readonly #parsers: ReadonlyMap<RouteContract['id'], RequestParsers>;
   readonly #cors: Cors;
   readonly #isHttps: boolean;
+  readonly #basePath: BasePath;
   #proxyWarnedMs = -proxyWarningMs;
 
   constructor(options: AppOptions) {
@@ -105,6 +107,7 @@ export class App {
       ]),
     );
     this.#cors = options.cors;
+    this.#basePath = options.basePath;
     this.#isHttps = options.publicUrl.startsWith('https:');
     this.#security = options.security;
     this.#gate = new RequestGate(options.requestBounds);
@@ -112,7 +115,8 @@ export class App {
 
   readonly listener: RequestListener = (request, response) => {
     if (this.#options.health.isClosed) response.shouldKeepAlive = false;
-    if (isForwardTarget(request.url ?? '')) this.#forward(request, response);
+    request.url = this.#basePath.without(request.url ?? '');
+    if (isForwardTarget(request.url)) this.#forward(request, response);
     else void this.#serve(request, response);
   };
 
@@ -158,7 +162,8 @@ export class App {
       }
       ({ path: route, errorFormat } = match.route.contract);
       const answer = await this.#answerInTrace(match, request, span);
-      write(response, this.#security, { ...answer, headers: [...cors, ...(answer.headers ?? [])] });
+      const headers = [...cors, ...this.#located(answer.headers ?? [], request.headers.host)];
+      write(response, this.#security, { ...answer, headers });
       const ms = elapsed(startedMs);
       requestCounts.count(route, method, answer.status, ms);
       endRequestSpan(span, { method, route, status: answer.status });
@@ -170,6 +175,14 @@ export class App {
     } catch (error) {
       this.#refuse(request, response, error, { route, errorFormat, cors, isConsole, ms: elapsed(startedMs), span });
     }
+  }
+
+  /** Handlers state the paths of the service. The console's own host has no path before them. */
+  #located(headers: readonly string[], host: string | undefined): readonly string[] {
+    const name = headers.indexOf('Location');
+    const address = headers[name + 1];
+    if (name < 0 || address === undefined || this.#options.consoleHost.isOwnHost(host)) return headers;
+    return headers.with(name + 1, this.#basePath.with(address));
   }
 
   /** Audit events of the request get the trace id that a trusted proxy has sent. */

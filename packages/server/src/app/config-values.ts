@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { keyPrefixPattern, limits, reservedPrefixes } from '@keyreeve/contract';
+import { allRoutes, keyPrefixPattern, limits, reservedPrefixes } from '@keyreeve/contract';
 import { parseEmail } from '../modules/accounts/email.ts';
 import { masterKeyBytes } from '../foundation/crypto/master-key.ts';
 import type { DatabaseLocation } from '../foundation/database/database.ts';
@@ -63,12 +63,36 @@ export function hostName(text: string): string {
   return text;
 }
 
-export function publicUrl(text: string): string {
+export function httpOrigin(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   const isOrigin = url && /^https?:$/.test(url.protocol) && url.origin === text.replace(/\/$/, '');
   if (!isOrigin) throw new Error(`must be like https://auth.example.com, without a path, not “${text}”`);
   return url.origin;
 }
+
+/**
+ * An origin, or a URL with a path below which a proxy makes the service available. The path has characters that no program
+ * encodes, and begins with no segment that the service has itself: its addresses would have two meanings.
+ */
+export function publicUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const path = url?.pathname.replace(/\/$/, '') ?? '';
+  const isUrl = url && /^https?:$/.test(url.protocol) && url.origin + path === text.replace(/\/$/, '');
+  if (!isUrl || !/^(?:\/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)*$/.test(path)) {
+    throw new Error(`must be like https://auth.example.com or https://example.com/id, not “${text}”`);
+  }
+  const [, first = ''] = path.split('/', 2);
+  if (ownSegments.has(first))
+    throw new Error(`must not have a path that begins with /${first}, which is a path of Keyreeve`);
+  return text.replace(/\/$/, '');
+}
+
+/** The first segments of the paths of the service. */
+const ownSegments: ReadonlySet<string> = new Set(
+  [...allRoutes.map(({ path }) => path), '/console', '/metrics']
+    .map((path) => path.split('/', 2)[1] ?? '')
+    .filter(Boolean),
+);
 
 /**
  * The origin of web pages, or of an app in a web view or a browser extension: `capacitor://localhost`, `tauri://localhost`,

@@ -56,6 +56,7 @@ import type { Overview } from '../modules/overview/overview.ts';
 import { overviewRoutes } from '../modules/overview/routes.ts';
 import { webhookRoutes } from '../modules/webhooks/routes.ts';
 import type { Webhooks } from '../modules/webhooks/webhooks.ts';
+import type { BasePath } from '../http/base-path.ts';
 import type { Log } from '../foundation/log.ts';
 import { logFailure } from '../http/problem-log.ts';
 import type { Route } from '../http/route.ts';
@@ -95,8 +96,9 @@ export interface RouteOptions extends AdminParts, MailParts {
   readonly webhooks: Webhooks;
   readonly health: Health;
   readonly log: Log;
-  /** Scheme, host and port, without a slash at the end. */
+  /** Without a slash at the end. */
   readonly publicUrl: string;
+  readonly basePath: BasePath;
   readonly linkPages: LinkPageOptions;
   readonly consoleAssets: ConsoleAssets;
   readonly consoleHost: ConsoleHost;
@@ -129,7 +131,7 @@ function ownRoutesOf(options: RouteOptions): readonly Route[] {
     // Any client
     ...healthRoutes(health),
     ...discoveryRoutes(signingKeys, publicUrl),
-    ...contractRoutes(publicUrl, (host) => options.consoleHost.isConsole(host)),
+    ...contractRoutes(publicUrl, options.basePath, (host) => options.consoleHost.isConsole(host)),
     ...consolePageRoutes(options.consoleAssets),
     // GitHub, which signs its requests
     ...githubLeakRoutes(options.githubReports),

@@ -19,6 +19,7 @@ import { assertEnvironments } from './environments-check.ts';
 import { AdminHosts } from './admin-hosts.ts';
 import { adminListener, type MetricsPage } from './admin-listener.ts';
 import { App, corsHeadersOf } from './app.ts';
+import { BasePath } from '../http/base-path.ts';
 import { SecurityHeaders } from '../http/headers.ts';
 import type { Health } from './health.ts';
 import type { LinkPageOptions } from '../modules/link-pages/link-pages.ts';
@@ -220,6 +221,7 @@ async function startPublic(installation: OpenedInstallation, options: ServiceOpt
   const address = await listen(server, config.host, config.port);
   try {
     const publicUrl = config.publicUrl ?? `http://localhost:${address.port}`;
+    const basePath = new BasePath(publicUrl);
     const services = wire({
       config,
       installation,
@@ -253,13 +255,18 @@ async function startPublic(installation: OpenedInstallation, options: ServiceOpt
       health,
       log,
       publicUrl,
+      basePath,
       trustedProxies,
       cors,
       traceRatio,
       security,
       linkedIdentities: new LinkedIdentities(db),
-      linkPages: linkPagesOf(config, publicUrl),
-      consoleAssets: new ConsoleAssets({ log, folder: options.consoleFolder }),
+      linkPages: linkPagesOf(config, publicUrl, basePath),
+      consoleAssets: new ConsoleAssets({
+        log,
+        ...(config.consoleUrl === undefined ? { basePath } : {}),
+        folder: options.consoleFolder,
+      }),
       consoleHost: new ConsoleHost({ isOn: config.hasConsole, consoleUrl: config.consoleUrl, publicUrl }),
       requestBounds,
       settingsView: new SettingsView({ ...services, config, db, clock }, described),
@@ -295,11 +302,12 @@ export async function startAdmin(
   return { server, url: urlOf(config.adminHost, port) };
 }
 
-const linkPagesOf = (config: Config, publicUrl: string): LinkPageOptions => ({
+const linkPagesOf = (config: Config, publicUrl: string, basePath: BasePath): LinkPageOptions => ({
   operator: operatorName(config.mailFrom, publicUrl),
   signInUrl: config.signInUrl,
   defaultLanguage: config.language,
   passwordLengthMin: config.passwordLengthMin,
+  basePath,
   changePasswordUrl: config.hasConsole
     ? `${config.consoleUrl ?? ''}/console/account`
     : `${config.linksUrl ?? '/account'}/reset-password`,

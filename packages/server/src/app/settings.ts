@@ -14,6 +14,7 @@ import {
   hostName,
   integer,
   keyPrefix,
+  httpOrigin,
   linksUrl,
   list,
   mailFrom,
@@ -55,7 +56,7 @@ export const settings = {
   publicUrl: setting(
     'KEYREEVE_PUBLIC_URL',
     '',
-    'The URL that clients use, for example `https://auth.example.com`: the issuer of tokens and the base of links. Default: `http://localhost:<port>`.',
+    'The URL that clients use, for example `https://auth.example.com`: the issuer of tokens and the base of links. It may have [a path](deploy.md#below-a-path), such as `https://example.com/id`. Default: `http://localhost:<port>`.',
     optional(publicUrl),
   ),
   audience: setting(
@@ -74,7 +75,7 @@ export const settings = {
     'KEYREEVE_CONSOLE_URL',
     '',
     'The origin at which browsers open the console, for example `https://console.example.com`. If its host differs from that of the public URL, only requests for this host reach the console. Default: the public URL.',
-    optional(publicUrl),
+    optional(httpOrigin),
   ),
   passkeyRpId: setting(
     'KEYREEVE_PASSKEY_RP_ID',

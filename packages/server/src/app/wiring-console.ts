@@ -28,7 +28,8 @@ export function wireConsole(options: ConsoleWiring, signIn: SignInServices): Con
   const { config, installation, clock, issuer, mailer, journal } = options;
   if (!config.hasConsole) return undefined;
   const { db, keys } = installation;
-  const { origin } = new URL(config.consoleUrl ?? issuer);
+  const baseUrl = config.consoleUrl ?? issuer;
+  const { origin } = new URL(baseUrl);
   const cookie = new SessionCookie(keys.consoleSessionHash, origin);
   const { accounts, currentPassword, secondFactors, signIns } = signIn;
   const sessions = new ConsoleSessions({
@@ -63,5 +64,5 @@ export function wireConsole(options: ConsoleWiring, signIn: SignInServices): Con
       scopesCatalogue: config.scopes === 'catalogue',
     },
   });
-  return { origin, cookie, sessions, configuration };
+  return { origin, baseUrl, cookie, sessions, configuration };
 }

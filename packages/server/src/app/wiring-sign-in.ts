@@ -118,10 +118,11 @@ export function wireSignIn(options: SignInWiring): SignInServices {
     mailer,
     revocations: journal,
   });
+  const { origin } = new URL(issuer);
   const relyingParty = relyingPartyOf({
     rpId: config.passkeyRpId,
     name: operatorName(config.mailFrom, issuer),
-    origins: [config.consoleUrl ?? issuer, issuer],
+    origins: [config.consoleUrl ?? origin, origin],
   });
   const { passkeyChallenges: challenges, passkeyUserHandles: userHandles } = keys;
   const passkeyOptions = { db, clock, challenges, userHandles, relyingParty, mailer };

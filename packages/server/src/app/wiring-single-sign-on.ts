@@ -31,7 +31,7 @@ export function wireSingleSignOn(
   const { db, keys } = installation;
   const { origin, cookie, sessions } = console;
   const { issuer, administrator } = settings;
-  const provider = new Provider({ ...settings, redirectUri: origin + singleSignOnCallbackPath });
+  const provider = new Provider({ ...settings, redirectUri: console.baseUrl + singleSignOnCallbackPath });
   const identities = new Identities({ db, clock, accounts, issuer, revocations: journal });
   const singleSignOn = new SingleSignOn({
     db,

@@ -15,6 +15,7 @@ import { WebhookPage } from './webhooks/webhook-page.tsx';
 import { WebhooksPage } from './webhooks/webhooks-page.tsx';
 import { SettingsPage } from './settings/settings-page.tsx';
 import { SigningKeysPage } from './signing-keys/signing-keys-page.tsx';
+import { root } from '../../root.ts';
 
 // For the build, as in further-pages.ts.
 export { Shell } from '../../shell.tsx';
@@ -46,6 +47,6 @@ export const Administration = () => (
 
 function ToFirstPage() {
   const { route } = useLocation();
-  useLayoutEffect(() => route('/console/admin/overview', true), [route]);
+  useLayoutEffect(() => route(`${root}/admin/overview`, true), [route]);
   return null;
 }

@@ -4,6 +4,7 @@ import { Icon } from '../../parts/icon.tsx';
 import { Menu } from '../../parts/menu.tsx';
 import { adminText } from '../../text/admin-text.ts';
 import { text } from '../../text/text.ts';
+import { root } from '../../root.ts';
 
 /** The last part of the path, and the label. In the order of the navigation. */
 const pages = () =>
@@ -21,7 +22,7 @@ const pages = () =>
 
 export function Navigation() {
   const { path } = useLocation();
-  const all = pages().map(([name, label]) => ({ href: `/console/admin/${name}`, label }));
+  const all = pages().map(([name, label]) => ({ href: `${root}/admin/${name}`, label }));
   const current = all.find(({ href }) => path === href || path.startsWith(`${href}/`));
   const links = () =>
     all.map(({ href, label }) => (

@@ -1,6 +1,7 @@
 /** Whose keys a page shows: those of the account, or those of a service account that the account manages. */
 import { call, type RequestOf, type ResponseOf } from '../../api.ts';
 import { text } from '../../text/text.ts';
+import { root } from '../../root.ts';
 
 export type KeyQuery = NonNullable<RequestOf<'GET /auth/api-keys'>['query']>;
 export type NewKey = RequestOf<'POST /auth/api-keys'>['body'];
@@ -46,7 +47,7 @@ export function keysOf(accountId?: string): KeyOwner {
   const base = (
     accountId === undefined ? '/auth' : `/auth/service-accounts/${encodeURIComponent(accountId)}`
   ) as '/auth';
-  const listPath = accountId === undefined ? '/console/keys' : `/console/service-accounts/${accountId}`;
+  const listPath = accountId === undefined ? `${root}/keys` : `${root}/service-accounts/${accountId}`;
   const keysPath = accountId === undefined ? listPath : `${listPath}/keys`;
   return {
     isOwn: accountId === undefined,

@@ -14,6 +14,7 @@ import { Time } from '../../parts/time.tsx';
 import { useResource } from '../../resource.ts';
 import { session } from '../../session.ts';
 import { text } from '../../text/text.ts';
+import { root } from '../../root.ts';
 
 type Manager = ResponseOf<'GET /auth/service-accounts/:id/managers'>['managers'][number];
 
@@ -153,7 +154,7 @@ function RemoveDialog({ id, path, isAdministered, accountId, onClose, onRemoved 
         await call(`DELETE ${path}/:accountId`, { params: { id, accountId } });
         if (isLeaving) {
           announce(text.serviceAccounts.managerRemoved);
-          route('/console/service-accounts');
+          route(`${root}/service-accounts`);
         } else onRemoved(text.serviceAccounts.managerRemoved);
       }}
     >

@@ -22,6 +22,7 @@ import { KeyView } from '../keys/key-page.tsx';
 import { ManagersSection } from './managers-section.tsx';
 import { ServiceAccountForm, type ServiceAccount } from './service-account-form.tsx';
 import { creatorOf } from './service-accounts-page.tsx';
+import { root } from '../../root.ts';
 
 /** A key of a service account. The parameters are from the URL. */
 export const ServiceAccountKeyPage = ({ id, keyId }: { readonly id: string; readonly keyId: string }) => (
@@ -35,7 +36,7 @@ export function ServiceAccountPage({ id }: { readonly id: string }) {
   return (
     <Page
       title={account.value?.name ?? text.serviceAccounts.one}
-      parent={{ href: '/console/service-accounts', label: text.serviceAccounts.title }}
+      parent={{ href: `${root}/service-accounts`, label: text.serviceAccounts.title }}
       actions={account.value && <CreateKeyButton isCreating={isCreating} />}
     >
       <Loaded of={account}>
@@ -134,7 +135,7 @@ function DeleteDialog({ account, onClose }: { readonly account: ServiceAccount; 
         if (fields.text('name').trim() !== account.name) throw new Problem('name_differs', 0);
         await call('DELETE /auth/service-accounts/:id', { params: { id: account.id } });
         announce(text.serviceAccounts.deleted(account.name));
-        route('/console/service-accounts', true);
+        route(`${root}/service-accounts`, true);
       }}
     >
       {(problem) => (

@@ -13,8 +13,9 @@ import { Time } from '../../parts/time.tsx';
 import { session } from '../../session.ts';
 import { text } from '../../text/text.ts';
 import { ServiceAccountForm, type ServiceAccount } from './service-account-form.tsx';
+import { root } from '../../root.ts';
 
-const pathOf = (id: string): string => `/console/service-accounts/${id}`;
+const pathOf = (id: string): string => `${root}/service-accounts/${id}`;
 
 export function creatorOf({ creatorId }: ServiceAccount): string {
   if (creatorId === null) return text.serviceAccounts.deletedAccount;

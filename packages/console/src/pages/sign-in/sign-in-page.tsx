@@ -16,6 +16,7 @@ import { useAction, type Action } from '../../resource.ts';
 import { config, endReason, setSession } from '../../session.ts';
 import { SingleSignOnButton } from '../../single-sign-on-button.tsx';
 import { text } from '../../text/text.ts';
+import { root } from '../../root.ts';
 
 /** Members of the problem `second_factor_required`. */
 interface SecondFactorRequired {
@@ -142,7 +143,7 @@ function PasswordStep({ action, passkey, email }: PasswordStepProps) {
           {mail && <a href="/account/reset-password">{text.signIn.toReset}</a>}
           {signUp && (
             <span>
-              {text.signIn.noAccount} <a href="/console/sign-up">{text.signIn.toSignUp}</a>
+              {text.signIn.noAccount} <a href={`${root}/sign-up`}>{text.signIn.toSignUp}</a>
             </span>
           )}
         </p>
@@ -156,7 +157,7 @@ export function OriginNotice() {
   const origin = config.value?.origin ?? location.origin;
   return origin === location.origin ? null : (
     <Notice tone="warning">
-      {text.signIn.otherOrigin} <a href={`${origin}/console`}>{origin}</a>
+      {text.signIn.otherOrigin} <a href={`${origin}${root}`}>{origin}</a>
     </Notice>
   );
 }

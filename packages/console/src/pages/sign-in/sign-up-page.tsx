@@ -8,6 +8,7 @@ import { Page } from '../../parts/page.tsx';
 import { useAction } from '../../resource.ts';
 import { text } from '../../text/text.ts';
 import { concernsPassword, NewPasswordField } from './new-password-field.tsx';
+import { root } from '../../root.ts';
 
 export function SignUpPage() {
   const sentTo = useSignal<string>();
@@ -16,7 +17,7 @@ export function SignUpPage() {
     await send('POST /auth/accounts', { body: { email, password: fields.text('password') } });
     sentTo.value = email;
   });
-  const toSignIn = <a href="/console/sign-in">{text.signIn.toSignIn}</a>;
+  const toSignIn = <a href={`${root}/sign-in`}>{text.signIn.toSignIn}</a>;
   if (sentTo.value)
     return (
       <Page key="sent" title={text.signIn.mailTitle} intro={text.signIn.mailSent(sentTo.value)}>

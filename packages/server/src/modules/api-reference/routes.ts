@@ -1,6 +1,7 @@
 /** The routes that publish the contract: OpenAPI, the reference page, a page for each error code and the page at `/`. */
 import * as contract from '@keyreeve/contract';
 import { DomainError } from '../../foundation/errors.ts';
+import type { BasePath } from '../../http/base-path.ts';
 import { problemPage, problemPolicy, rootPage, rootPolicy } from './pages.ts';
 import { referencePage, referencePolicy } from './reference-page.ts';
 import { FixedContent } from '../../http/fixed-content.ts';
@@ -10,8 +11,14 @@ import { route, type Route } from '../../http/route.ts';
  * @param publicUrl where clients reach this installation
  * @param hasConsole whether the console is at this host, as the header Host names it
  */
-export function contractRoutes(publicUrl: string, hasConsole: (host: string | undefined) => boolean): readonly Route[] {
-  const document = once(() => new FixedContent(jsonType, JSON.stringify(contract.openApiDocument(contract.allRoutes))));
+export function contractRoutes(
+  publicUrl: string,
+  basePath: BasePath,
+  hasConsole: (host: string | undefined) => boolean,
+): readonly Route[] {
+  const openApi = () => contract.openApiDocument(contract.allRoutes, basePath.root);
+  const document = once(() => new FixedContent(jsonType, JSON.stringify(openApi())));
+  const info = infoOf(basePath);
   const docs = once(() => new FixedContent(pageType, referencePage(contract.allRoutes, publicUrl)));
   const root = once(() => new FixedContent(pageType, rootPage(info)));
   const service = once(() => new FixedContent(jsonType, JSON.stringify(info)));
@@ -42,14 +49,14 @@ const jsonType = 'application/json; charset=utf-8';
 const pageType = 'text/html; charset=utf-8';
 
 /** It has the version of the contract, not that of the program, which no response discloses (ASVS 13.4.6). */
-const info = {
-  name: 'Keyreeve',
+const infoOf = (basePath: BasePath) => ({
+  name: 'Keyreeve' as const,
   contractVersion: contract.contractVersion,
-  docs: contract.getDocs.path,
-  openapi: contract.getOpenApi.path,
-  jwks: contract.getJwks.path,
-  health: contract.ready.path,
-} as const;
+  docs: basePath.with(contract.getDocs.path),
+  openapi: basePath.with(contract.getOpenApi.path),
+  jwks: basePath.with(contract.getJwks.path),
+  health: basePath.with(contract.ready.path),
+});
 
 /** Computes the value at the first call. */
 function once<T>(compute: () => T): () => T {

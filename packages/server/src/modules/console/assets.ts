@@ -7,6 +7,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { dirname, extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Log } from '../../foundation/log.ts';
+import type { BasePath } from '../../http/base-path.ts';
 import { FixedContent } from '../../http/fixed-content.ts';
 
 /** Files with other extensions are not served. */
@@ -33,6 +34,8 @@ export interface Assets {
 
 export interface ConsoleAssetsOptions {
   readonly log: Pick<Log, 'error'>;
+  /** Default: none, because the console has an origin of its own. */
+  readonly basePath?: BasePath;
   /** Default: the folder of the package `@keyreeve/console`. */
   readonly folder?: string | undefined;
 }
@@ -56,7 +59,7 @@ export class ConsoleAssets {
 
   async #read(): Promise<Assets | undefined> {
     try {
-      return await readAssets(this.#options.folder ?? packageFolder());
+      return await readAssets(this.#options.folder ?? packageFolder(), this.#options.basePath);
     } catch (error) {
       // Once for each process, because any client can cause it.
       if (!this.#isReported) this.#options.log.error({ event: 'console_files_missing', err: error });
@@ -70,7 +73,7 @@ export class ConsoleAssets {
 const packageFolder = (): string => dirname(fileURLToPath(import.meta.resolve('@keyreeve/console/dist/index.html')));
 
 /** @throws Error if a file cannot be read or the page is missing */
-async function readAssets(folder: string): Promise<Assets> {
+async function readAssets(folder: string, basePath: BasePath | undefined): Promise<Assets> {
   const entries = await readdir(folder, { withFileTypes: true });
   const names = entries
     .filter((entry) => entry.isFile() && contentTypes.has(extname(entry.name)))
@@ -81,7 +84,8 @@ async function readAssets(folder: string): Promise<Assets> {
   const index = read.find(({ name }) => name === indexName);
   if (!index) throw new Error(`${folder} has no ${indexName}`);
   const build = hashOf(read);
-  const page = index.bytes.toString('utf8').replaceAll(folderOfNoBuild, `/console/assets/${build}/`);
+  const folderOfBuild = `/console/assets/${build}/`;
+  const page = index.bytes.toString('utf8').replaceAll(folderOfNoBuild, basePath?.with(folderOfBuild) ?? folderOfBuild);
   const files = read.filter((file) => file !== index);
   return {
     build,

@@ -41,6 +41,11 @@ export class ConsoleHost {
     return this.#host === undefined || this.#withoutDefaultPort(host ?? '') === this.#host;
   }
 
+  /** Whether the host is that of the console and not that of the public URL. @param host as above */
+  isOwnHost(host: string | undefined): boolean {
+    return this.#host !== undefined && this.isConsole(host);
+  }
+
   /** Whether a path exists for a request with this Host header: every path that is not of the console does. */
   permits(path: string, host: string | undefined): boolean {
     return !isConsolePath(path) || this.isConsole(host);

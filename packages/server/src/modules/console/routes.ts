@@ -23,6 +23,8 @@ function confirmationOf({ password, code, passkey }: ConfirmationBody): Confirma
 export interface Console {
   /** The only origin whose pages may use the session. */
   readonly origin: string;
+  /** What precedes its paths: its origin, or the public URL with its path. */
+  readonly baseUrl: string;
   readonly cookie: SessionCookie;
   readonly sessions: ConsoleSessions;
   readonly configuration: ConsoleConfiguration;

@@ -4,6 +4,7 @@
  */
 import * as contract from '@keyreeve/contract';
 import { linkPageTexts, type ExplainedError, type FormTexts, type LinkPage, type LinkPageTexts } from './texts.ts';
+import type { BasePath } from '../../http/base-path.ts';
 import { FixedContent } from '../../http/fixed-content.ts';
 import { readPage, readTemplates, type Html } from '../../http/html.ts';
 import { route, type Route } from '../../http/route.ts';
@@ -15,6 +16,7 @@ export interface LinkPageOptions {
   readonly signInUrl: string | undefined;
   /** For a browser that prefers none of the supported languages. */
   readonly defaultLanguage: contract.Language;
+  readonly basePath: BasePath;
   /** Minimum characters of a new password. */
   readonly passwordLengthMin: number;
   /** The page that changes the password: a URL, or a path of the service. */
@@ -114,9 +116,9 @@ function formOf(
   { to, fields }: Form,
   { intro, button, done }: FormTexts,
   { labels, passwordRule }: LinkPageTexts,
-  { passwordLengthMin }: LinkPageOptions,
+  { passwordLengthMin, basePath }: LinkPageOptions,
 ): Html {
   const rule = passwordRule(passwordLengthMin);
   const inputs = fields.map((field) => templates[field]({ label: labels[field], rule }));
-  return templates.form({ when, to: to.path, done, intro, fields: inputs, button });
+  return templates.form({ when, to: basePath.with(to.path), done, intro, fields: inputs, button });
 }

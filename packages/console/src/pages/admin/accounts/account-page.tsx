@@ -23,6 +23,7 @@ import { EventsSection } from './events-section.tsx';
 import { KeysSection } from './keys-section.tsx';
 import { LimitsSection } from './limits-section.tsx';
 import { AccountSessions } from './account-sessions.tsx';
+import { root } from '../../../root.ts';
 
 /** @param id from the URL */
 export const AccountPage = ({ id }: { readonly id: string }) => <AccountView id={id} key={id} />;
@@ -44,7 +45,7 @@ function AccountView({ id }: { readonly id: string }) {
   return (
     <Page
       title={current ? nameOf(current) : adminText.accounts.account}
-      parent={{ href: '/console/admin/accounts', label: adminText.accounts.title }}
+      parent={{ href: `${root}/admin/accounts`, label: adminText.accounts.title }}
       intro={current?.id === session.value?.account.id && <Badge>{adminText.accounts.you}</Badge>}
       actions={current && <Actions account={current} onChoose={(name) => void (action.value = name)} />}
     >
@@ -71,7 +72,7 @@ function AccountView({ id }: { readonly id: string }) {
           account={current}
           onClose={() => void (action.value = undefined)}
           onDone={onChanged}
-          onDeleted={() => route('/console/admin/accounts', true)}
+          onDeleted={() => route(`${root}/admin/accounts`, true)}
         />
       )}
     </Page>

@@ -2,11 +2,12 @@
 import type { ResponseOf } from '../../../api.ts';
 import { Badge } from '../../../parts/badge.tsx';
 import { adminText } from '../../../text/admin-text.ts';
+import { root } from '../../../root.ts';
 
 export type ListedAccount = ResponseOf<'GET /admin/accounts'>['accounts'][number];
 export type AccountDetail = ResponseOf<'GET /admin/accounts/:id'>;
 
-export const accountPath = (id: string): string => `/console/admin/accounts/${id}`;
+export const accountPath = (id: string): string => `${root}/admin/accounts/${id}`;
 
 /** A service account has no email address. */
 export const nameOf = ({ id, email, name }: Pick<ListedAccount, 'id' | 'email' | 'name'>): string =>

@@ -8,6 +8,7 @@ import { Time } from '../../../parts/time.tsx';
 import { useResource } from '../../../resource.ts';
 import { adminText } from '../../../text/admin-text.ts';
 import { sentenceOf } from '../audit/event-sentence.ts';
+import { root } from '../../../root.ts';
 
 type AuditEvent = ResponseOf<'GET /admin/audit'>['events'][number];
 
@@ -29,7 +30,7 @@ export function EventsSection({ id, changes }: { readonly id: string; readonly c
     <Section
       title={adminText.accounts.events}
       description={adminText.accounts.eventsIntro}
-      actions={<a href={`/console/admin/audit?account=${id}`}>{adminText.accounts.allEvents}</a>}
+      actions={<a href={`${root}/admin/audit?account=${id}`}>{adminText.accounts.allEvents}</a>}
     >
       <Loaded of={events}>
         {(page) =>

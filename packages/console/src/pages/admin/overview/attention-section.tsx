@@ -10,6 +10,7 @@ import { Time } from '../../../parts/time.tsx';
 import { adminText } from '../../../text/admin-text.ts';
 import { jobKindLabel } from '../mail/job-kind.ts';
 import type { Overview } from './overview.ts';
+import { root } from '../../../root.ts';
 
 type Item = Overview['attention'][number];
 
@@ -97,10 +98,10 @@ function entriesOf(items: readonly Item[]): Entry[] {
 
 function contentOf({ code, subject, count }: Item, items: number): Pick<Entry, 'sentence' | 'link'> {
   const texts = adminText.overview;
-  const settings = { href: '/console/admin/settings', label: texts.openSettings };
+  const settings = { href: `${root}/admin/settings`, label: texts.openSettings };
   const processes = { href: '#processes', label: texts.openProcesses };
   const jobs = (query: string) => ({
-    href: `/console/admin/mail?kind=${encodeURIComponent(subject)}${query}`,
+    href: `${root}/admin/mail?kind=${encodeURIComponent(subject)}${query}`,
     label: texts.openJobs,
   });
   const number = formatNumber(count ?? 0);
@@ -118,12 +119,12 @@ function contentOf({ code, subject, count }: Item, items: number): Pick<Entry, '
     case 'webhook_failing':
       return {
         sentence: texts.webhookFailing,
-        link: { href: `/console/admin/webhooks/${encodeURIComponent(subject)}`, label: texts.openWebhook },
+        link: { href: `${root}/admin/webhooks/${encodeURIComponent(subject)}`, label: texts.openWebhook },
       };
     case 'signing_key_old':
       return {
         sentence: texts.signingKeyOld,
-        link: { href: '/console/admin/signing-keys', label: texts.openSigningKeys },
+        link: { href: `${root}/admin/signing-keys`, label: texts.openSigningKeys },
       };
     default:
       // Of a later version.

@@ -10,6 +10,7 @@ import { adminText } from '../../../text/admin-text.ts';
 import { sentenceOf } from '../audit/event-sentence.ts';
 import { jobKindLabel } from '../mail/job-kind.ts';
 import type { Overview } from './overview.ts';
+import { root } from '../../../root.ts';
 
 type Jobs = Overview['outbox'][number];
 type Instance = Overview['instances'][number];
@@ -22,7 +23,7 @@ export function JobsSection({ jobs }: { readonly jobs: readonly Jobs[] }) {
   const kinds = [...new Set([...Object.keys(adminText.mail.kinds), ...waiting.keys()])];
   const rows = kinds.map((kind): Jobs => waiting.get(kind) ?? { kind, waiting: 0, oldestSeconds: 0 });
   return (
-    <Section title={texts.jobs} actions={<a href="/console/admin/mail">{texts.openJobs}</a>}>
+    <Section title={texts.jobs} actions={<a href={`${root}/admin/mail`}>{texts.openJobs}</a>}>
       <Table label={texts.jobs} rows={rows} keyOf={({ kind }) => kind} columns={jobColumns()} />
     </Section>
   );
@@ -69,7 +70,7 @@ function processColumns(): readonly Column<Instance>[] {
 export function EventsSection({ events }: { readonly events: readonly AuditEvent[] }) {
   const texts = adminText.overview;
   return (
-    <Section title={texts.events} actions={<a href="/console/admin/audit">{texts.openAudit}</a>}>
+    <Section title={texts.events} actions={<a href={`${root}/admin/audit`}>{texts.openAudit}</a>}>
       {events.length === 0 ? (
         <Empty title={texts.noEvents} />
       ) : (

@@ -2,10 +2,11 @@
 import type { ResponseOf } from '../../../api.ts';
 import { Badge } from '../../../parts/badge.tsx';
 import { adminText } from '../../../text/admin-text.ts';
+import { root } from '../../../root.ts';
 
 export type Webhook = ResponseOf<'GET /admin/webhooks/:id'>;
 
-export const webhooksPath = '/console/admin/webhooks';
+export const webhooksPath = `${root}/admin/webhooks`;
 export const webhookPath = (id: string): string => `${webhooksPath}/${id}`;
 
 const hasFailedLast = ({ lastDeliveredAt, lastFailedAt }: Webhook): boolean =>

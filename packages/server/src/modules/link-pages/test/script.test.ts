@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { runInNewContext } from 'node:vm';
+import { BasePath } from '../../../http/base-path.ts';
 import { linkPages } from '../link-pages.ts';
 
 interface Form {
@@ -33,6 +34,7 @@ const options = {
   defaultLanguage: 'en',
   passwordLengthMin: 15,
   changePasswordUrl: '/console/account',
+  basePath: new BasePath('https://auth.example.com'),
 } as const;
 const problem = (code: string, title: string, detail: string): Answer => ({ ok: false, json: { code, title, detail } });
 const badCode = problem('code_invalid', 'The code is not valid', 'It was used.');
