@@ -9,7 +9,8 @@ import type { RouteContract } from './route.ts';
 import { shownFactors } from './second-factor.ts';
 import { AccountId, Instant, Message, orNull, Role, Text } from './schemas.ts';
 
-const Email = Type.String({ minLength: 1, maxLength: limits.emailCharsMax, examples: ['ada@example.com'] });
+const emailBounds = { minLength: 1, maxLength: limits.emailCharsMax } as const;
+const Email = Type.String({ ...emailBounds, examples: ['ada@example.com'] });
 // JSON Schema cannot express the rules: see password_too_short, password_too_long, password_invalid, password_context, password_common.
 const NewPassword = Type.String({ minLength: 1, examples: ['wombat orbit velvet 42'] });
 const CurrentPassword = Type.String({
@@ -38,8 +39,21 @@ export const ResetBody = Type.Object(
   strict,
 );
 export const InvitationBody = Type.Object({ code: Code, password: NewPassword }, strict);
-export const CodeBody = Type.Object({ code: Code }, strict);
-export const UndoEmailChangeBody = Type.Object({ code: Code, revokeKeys: Type.Optional(RevokeKeys) }, strict);
+// Scanners of mail gateways press buttons, but do not type an email address.
+const TypedEmail = (description: string) =>
+  Type.String({ ...emailBounds, description: `${description} The user types it`, examples: ['ada@example.com'] });
+export const AcceptEmailBody = Type.Object(
+  { code: Code, email: TypedEmail('The email address that was set, or the one that the account has.') },
+  strict,
+);
+export const UndoEmailChangeBody = Type.Object(
+  {
+    code: Code,
+    email: TypedEmail('The previous email address, to which the mail was sent.'),
+    revokeKeys: Type.Optional(RevokeKeys),
+  },
+  strict,
+);
 export const ChangePasswordBody = Type.Object(
   { currentPassword: CurrentPassword, newPassword: NewPassword, revokeKeys: Type.Optional(RevokeKeys) },
   strict,
@@ -242,12 +256,12 @@ export const undoEmailChange = {
   path: '/auth/account/email/undo',
   tag,
   summary: 'Undo a change of the email',
-  description: `Needs the code from the mail to the previous email address, valid for ${limits.emailUndoSeconds / 86_400} days. Restores that email address, undoes every later change, voids the password, ends all sessions, deletes the API keys that were created, changed or rotated since, and mails the restored email address a link to set a new password. Other keys continue to work unless \`revokeKeys\` is true; the response lists them. A second factor stays in force. \`account_exists\`: another account has verified the email address since; the code stays valid.`,
+  description: `Needs the code from the mail to the previous email address, valid for ${limits.emailUndoSeconds / 86_400} days, and that email address, which no page or client may fill in: mail scanners press buttons. Restores that email address, undoes every later change, voids the password, ends all sessions, deletes the API keys that were created, changed or rotated since, and mails the restored email address a link to set a new password. Other keys continue to work unless \`revokeKeys\` is true; the response lists them. A second factor stays in force. \`account_exists\`: another account has verified the email address since; the code stays valid.`,
   auth: 'one_time_code',
   isNarrowing: true,
   body: { type: 'json', schema: UndoEmailChangeBody },
   success: { status: 200, description: 'The account has its previous email', schema: MessageAndKeys },
-  errors: ['code_invalid', 'account_exists', 'too_many_requests'],
+  errors: ['code_invalid', 'email_wrong', 'account_exists', 'too_many_requests'],
 } as const satisfies RouteContract;
 
 export const acceptEmail = {
@@ -257,12 +271,12 @@ export const acceptEmail = {
   tag,
   summary: 'Accept an email that an administrator or an operator has set',
   description:
-    'Needs the code from the mail to the new email address. Ends all sessions and voids all other codes; the password stays the same.',
+    'Needs the code from the mail to the new email address, and the new or the current email address, which no page or client may fill in: mail scanners press buttons. Ends all sessions and voids all other codes; the password stays the same.',
   auth: 'one_time_code',
   isNarrowing: true,
-  body: { type: 'json', schema: CodeBody },
+  body: { type: 'json', schema: AcceptEmailBody },
   success: { status: 200, description: 'The account has the new email', schema: Message },
-  errors: ['code_invalid', 'account_exists', 'too_many_requests'],
+  errors: ['code_invalid', 'email_wrong', 'account_exists', 'too_many_requests'],
 } as const satisfies RouteContract;
 
 export const deleteAccount = {

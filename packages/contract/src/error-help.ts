@@ -121,6 +121,10 @@ export const errorHelp: Readonly<Record<ErrorCode, ErrorHelp>> = {
     cause: 'This operation needs the current password, and the one in the body is wrong.',
     fix: 'Send the current password of the account. Refreshing the token does not help.',
   },
+  email_wrong: {
+    cause: 'Your page sends no email address that the user has typed, or the user mistyped it.',
+    fix: 'Ask the user for the email address at which the mail arrived, and send it. Do not fill it in from the mail or the account.',
+  },
   second_factor_wrong: {
     cause: 'The code in the body is wrong, expired or already used.',
     fix: 'Send the code that the authenticator shows now, or an unused recovery code.',

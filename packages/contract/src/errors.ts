@@ -165,6 +165,12 @@ export const errors = {
     meaning:
       'The access token is valid, but this operation also needs the account’s current password. Refreshing the token does not help.',
   },
+  email_wrong: {
+    status: 403,
+    title: 'The email address is not that of the link',
+    meaning:
+      'The code is valid, and the email address in the body is not the one that this link needs. A mail scanner that presses the button of the page does not know it. The code stays valid.',
+  },
   second_factor_wrong: {
     status: 403,
     title: 'The code is wrong',

@@ -237,7 +237,7 @@ const accounts = {
   emailChangesMax: limit(10, 'Email changes per account in that time.'),
   invitationCodeSeconds: limit(3_600, 'Validity of an invitation.'),
   // Only the holder of the code can use this up.
-  codeTriesMax: limit(10, 'Rejected passwords in an hour with a valid one-time code.'),
+  codeTriesMax: limit(10, 'Rejected passwords or email addresses in an hour with a valid one-time code.'),
   // Counted separately, so that other clients cannot use up the owner's.
   resetsPerEmailMax: limit(
     3,

@@ -70,7 +70,7 @@ export const requestSchemas: Readonly<Record<string, TSchema>> = {
   LanguageChange: accounts.LanguageBody,
   PasswordChange: accounts.ChangePasswordBody,
   EmailChange: accounts.ChangeEmailBody,
-  EmailCode: accounts.CodeBody,
+  EmailAcceptance: accounts.AcceptEmailBody,
   EmailChangeUndo: accounts.UndoEmailChangeBody,
   CompromisedReport: administration.CompromisedBody,
   Invitation: administration.InvitationRequest,

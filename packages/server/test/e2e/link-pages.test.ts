@@ -152,6 +152,7 @@ inBrowser('the page of an expired link states the next step', async (browser, cl
   for (const [name, step] of Object.entries(steps)) {
     const { page } = await open(browser, `${client.app.service.publicUrl}/account/${name}#${code}`);
     for (const field of await page.locator('input[type=password]:visible').all()) await field.fill(goodPassword);
+    for (const field of await page.locator('input[type=email]:visible').all()) await field.fill(email);
     await page.locator('button:visible').click();
     await shows(page, /no longer valid/);
     assert.match(await page.locator('main').innerText(), step, name);

@@ -30,6 +30,7 @@ interface Form {
   readonly fields: readonly FieldName[];
 }
 
+// Each form of a code has an input that a mail scanner lacks: scanners run the script and press the button.
 const forms: Readonly<Record<LinkPage, { readonly code: Form; readonly noCode?: Form }>> = {
   verifyEmailPage: {
     code: { to: contract.verifyAccount, fields: ['password'] },
@@ -40,8 +41,8 @@ const forms: Readonly<Record<LinkPage, { readonly code: Form; readonly noCode?: 
     noCode: { to: contract.requestPasswordReset, fields: ['email'] },
   },
   changeEmailPage: { code: { to: contract.confirmEmailChange, fields: ['password'] } },
-  undoEmailChangePage: { code: { to: contract.undoEmailChange, fields: ['revokeKeys'] } },
-  acceptEmailPage: { code: { to: contract.acceptEmail, fields: [] } },
+  undoEmailChangePage: { code: { to: contract.undoEmailChange, fields: ['email', 'revokeKeys'] } },
+  acceptEmailPage: { code: { to: contract.acceptEmail, fields: ['email'] } },
   acceptInvitationPage: { code: { to: contract.acceptInvitation, fields: ['username', 'newPassword'] } },
 };
 
@@ -54,6 +55,7 @@ const aboutInput: readonly ExplainedError[] = [
   'password_context',
   'password_common',
   'email_invalid',
+  'email_wrong',
 ];
 
 const page = readPage(new URL('link-page.html', import.meta.url));

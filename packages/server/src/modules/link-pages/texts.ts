@@ -37,6 +37,7 @@ export type ExplainedError = Extract<
   | 'password_context'
   | 'password_common'
   | 'email_invalid'
+  | 'email_wrong'
   | 'account_exists'
   | 'too_many_attempts'
   | 'too_many_requests'
@@ -91,6 +92,7 @@ const english: LinkPageTexts = {
       'The password consists mostly of the product’s name, the email address or repetitions. Choose another one.',
     password_common: 'The password is on a list of common passwords, or repeats one of them. Choose another one.',
     email_invalid: 'The service does not accept this email address.',
+    email_wrong: 'This is not the email address that received the link.',
     account_exists: 'Another account has this email address.',
     too_many_attempts: 'There were too many failed attempts. Try again in 15 minutes.',
     too_many_requests: 'There were too many requests. Try again in an hour.',
@@ -139,7 +141,7 @@ const english: LinkPageTexts = {
       title: 'Undo the change of your email address',
       code: {
         intro:
-          'Your account gets this email address back. Every session ends, and the password becomes invalid: you receive a link for setting a new one. API keys that were created, changed or rotated after the change are deleted. If you changed the address yourself, close this page: nothing happens.',
+          'Enter the email address that received this link: your account gets it back. Every session ends, and the password becomes invalid: you receive a link for setting a new one. API keys that were created, changed or rotated after the change are deleted. If you changed the address yourself, close this page: nothing happens.',
         button: 'Undo the change',
         done: 'The change is undone, and every session has ended. A mail with a link for setting a new password is on its way to this address, unless the account is disabled.',
       },
@@ -149,7 +151,7 @@ const english: LinkPageTexts = {
       title: 'Confirm your new email address',
       code: {
         intro:
-          'An administrator has set this email address for your account. If you do not expect this, close this page: nothing happens.',
+          'An administrator has set a new email address for your account. Enter the email address that received this link. If you do not expect this, close this page: nothing happens.',
         button: 'Use this email address',
         done: 'Your account has the new email address. Sign in with it from now on.',
       },
@@ -196,6 +198,7 @@ const german: LinkPageTexts = {
     password_common:
       'Das Passwort steht auf einer Liste häufiger Passwörter oder wiederholt eines davon. Wählen Sie ein anderes.',
     email_invalid: 'Diese E-Mail-Adresse wird nicht akzeptiert.',
+    email_wrong: 'Das ist nicht die E-Mail-Adresse, an die der Link gesendet wurde.',
     account_exists: 'Ein anderes Konto hat diese E-Mail-Adresse.',
     too_many_attempts: 'Es gab zu viele Fehlversuche. Versuchen Sie es in 15 Minuten noch einmal.',
     too_many_requests: 'Es gab zu viele Anfragen. Versuchen Sie es in einer Stunde noch einmal.',
@@ -246,7 +249,7 @@ const german: LinkPageTexts = {
       title: 'Änderung der E-Mail-Adresse rückgängig machen',
       code: {
         intro:
-          'Ihr Konto erhält diese E-Mail-Adresse zurück. Alle Sitzungen werden beendet und das Passwort wird ungültig: Sie erhalten einen Link, um ein neues zu setzen. API-Schlüssel, die nach der Änderung erstellt, geändert oder ersetzt wurden, werden gelöscht. Falls Sie die Adresse selbst geändert haben, schließen Sie diese Seite: Es geschieht nichts.',
+          'Geben Sie die E-Mail-Adresse ein, an die dieser Link gesendet wurde: Ihr Konto erhält sie zurück. Alle Sitzungen werden beendet und das Passwort wird ungültig: Sie erhalten einen Link, um ein neues zu setzen. API-Schlüssel, die nach der Änderung erstellt, geändert oder ersetzt wurden, werden gelöscht. Falls Sie die Adresse selbst geändert haben, schließen Sie diese Seite: Es geschieht nichts.',
         button: 'Änderung rückgängig machen',
         done: 'Die Änderung ist rückgängig gemacht, und alle Sitzungen sind beendet. Eine E-Mail mit einem Link für ein neues Passwort ist an diese Adresse unterwegs, sofern das Konto nicht gesperrt ist.',
       },
@@ -256,7 +259,7 @@ const german: LinkPageTexts = {
       title: 'Neue E-Mail-Adresse bestätigen',
       code: {
         intro:
-          'Ein Administrator hat diese E-Mail-Adresse für Ihr Konto eingetragen. Falls Sie das nicht erwarten, schließen Sie diese Seite: Es geschieht nichts.',
+          'Ein Administrator hat eine neue E-Mail-Adresse für Ihr Konto eingetragen. Geben Sie die E-Mail-Adresse ein, an die dieser Link gesendet wurde. Falls Sie das nicht erwarten, schließen Sie diese Seite: Es geschieht nichts.',
         button: 'Diese E-Mail-Adresse verwenden',
         done: 'Ihr Konto hat die neue E-Mail-Adresse. Melden Sie sich ab jetzt mit ihr an.',
       },

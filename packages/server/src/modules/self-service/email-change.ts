@@ -19,7 +19,7 @@ import { assertSessionValidTx } from '../sessions/store.ts';
 import type { SelfServiceOptions } from './options.ts';
 import { changeOwnEmailTx, changeSetEmailTx } from './email-change-tx.ts';
 import type { OwnAccount } from './own-account.ts';
-import { findKnownCode, refuseTaken, takeKnownCode } from './store.ts';
+import { assertTyped, findKnownCode, refuseTaken, takeKnownCode } from './store.ts';
 
 export class EmailChange {
   readonly #options: SelfServiceOptions;
@@ -107,14 +107,18 @@ export class EmailChange {
   /**
    * Confirms an email address that an administrator or an operator has set. Ends every session, and invalidates every
    * other code and every undo link.
-   * @throws DomainError `code_invalid`, `account_exists`, `too_many_requests`
+   * @param emailText that email address or the current one, as the user typed it: a mail scanner presses the button, but
+   *   types nothing
+   * @throws DomainError `code_invalid`, `email_wrong` (the code still works), `account_exists`, `too_many_requests`
    */
-  async accept(codeText: string): Promise<void> {
-    const { db, clock, codes, mailer, signInLimits, revocations } = this.#options;
+  async accept(codeText: string, emailText: string): Promise<void> {
+    const { db, clock, codes, requests, mailer, signInLimits, revocations } = this.#options;
     const now = clock.now();
     const code = await findKnownCode(db, codes.hashOf(codeText), 'set_email', now);
     const { email, canonicalEmail } = code.row;
     if (email === null || canonicalEmail === null) throw new DomainError('code_invalid');
+    await requests.countCodeTry(code.hash);
+    assertTyped(emailText, { canonicalEmail }, code.account);
     const changeTx = async (tx: Transaction) => {
       const locked = await takeKnownCode(tx, code, 'set_email', now);
       await changeSetEmailTx(tx, this.#options, locked, { email, canonicalEmail }, now);

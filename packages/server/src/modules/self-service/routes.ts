@@ -80,12 +80,12 @@ export function accountRoutes(
       await emailChange.confirm(body.code, new Secret(body.password), clientIp);
       return { status: 200, body: { message: 'The account has the new email address. Sign in with it.' } };
     }),
-    route(contract.undoEmailChange, async ({ body: { code, revokeKeys = false } }) => {
-      const keys = await emailUndo.undo(code, revokeKeys);
+    route(contract.undoEmailChange, async ({ body: { code, email, revokeKeys = false } }) => {
+      const keys = await emailUndo.undo(code, email, revokeKeys);
       return { status: 200, body: withKeys(restored, keys) };
     }),
     route(contract.acceptEmail, async ({ body }) => {
-      await emailChange.accept(body.code);
+      await emailChange.accept(body.code, body.email);
       return { status: 200, body: { message: 'The account has this email address. Sign in with it.' } };
     }),
     route(contract.deleteAccount, async ({ principal, body, clientIp }) => {

@@ -3,6 +3,7 @@
  * under that lock: of any number of rivals each sees what the one before it has left.
  */
 import { lockAccountTx } from '../accounts/credentials-store.ts';
+import { parseEmail } from '../accounts/email.ts';
 import { credentialsColumns, type CredentialsRow } from '../accounts/store.ts';
 import { joinQuotaUse, quotaUseColumns, type QuotaUseRow } from '../key-limits/quota-use.ts';
 import { findCode, redeemCodeTx, type CodePurpose, type CodeRow } from '../one-time-codes/store.ts';
@@ -78,6 +79,16 @@ export async function takeKnownCode(
   const taken = locked && (await redeemCodeTx(tx, hash, purpose, now));
   if (!locked || !taken || !mayUse(locked, purpose)) throw new DomainError('code_invalid');
   return locked;
+}
+
+/**
+ * Asserts that the user typed one of these email addresses. Scanners of mail gateways open links and press buttons, but fill
+ * in no email address, so a link that needs no password asks for one.
+ * @throws DomainError `email_wrong`
+ */
+export function assertTyped(text: string, ...expected: readonly Pick<CredentialsRow, 'canonicalEmail'>[]): void {
+  const typed = parseEmail(text.trim())?.canonicalEmail;
+  if (!expected.some(({ canonicalEmail }) => canonicalEmail === typed)) throw new DomainError('email_wrong');
 }
 
 /** Of two that take the same address at once, the unique index refuses one. */

@@ -11,7 +11,7 @@ import { DomainError } from '../../foundation/errors.ts';
 import { recordDeletedKeys } from './revoke-all-credentials.ts';
 import { mailbox, type SelfServiceOptions, type RemainingKey } from './options.ts';
 import { secureRestoredAccountTx, restoreEmailTx } from './email-change-tx.ts';
-import { refuseTaken } from './store.ts';
+import { assertTyped, refuseTaken } from './store.ts';
 
 export class UndoEmailChange {
   readonly #options: SelfServiceOptions;
@@ -23,17 +23,20 @@ export class UndoEmailChange {
   /**
    * Deletes the API keys that were created, changed or rotated since the change: the thief may have their secrets or have
    * given them more rights.
+   * @param emailText the previous email address, as the user typed it: a mail scanner presses the button, but types nothing
    * @param revokesKeys whether the other keys are deleted as well
    * @returns the API keys that still work
-   * @throws DomainError `code_invalid`, `account_exists` (the code still works), `too_many_requests`, `unavailable`
+   * @throws DomainError `code_invalid`, `email_wrong` and `account_exists` (the code still works), `too_many_requests`,
+   *   `unavailable`
    */
-  async undo(codeText: string, revokesKeys: boolean): Promise<readonly RemainingKey[]> {
+  async undo(codeText: string, emailText: string, revokesKeys: boolean): Promise<readonly RemainingKey[]> {
     const { db, clock, codes, requests, accounts, mailer, revocations } = this.#options;
     const now = clock.now();
     const hash = codes.hashOf(codeText);
     const change = hash && (await findUndoableChange(db, hash, now));
     if (!hash || !change) throw new DomainError('code_invalid');
     await requests.countCodeTry(hash);
+    assertTyped(emailText, change);
     const { accountId } = change;
     const undoTx = async (tx: Transaction) => {
       const account = await lockAccountTx(tx, accountId);

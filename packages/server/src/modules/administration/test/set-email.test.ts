@@ -30,8 +30,8 @@ async function newAdministratorWithFactor(client: AccountClient): Promise<Signed
 
 const setEmail = (client: AccountClient, by: SignedIn, id: string, email = fresh): Promise<Answered> =>
   administer(client.app, by, 'PUT', `accounts/${id}/email`, { email });
-const accept = (client: AccountClient, code: string): Promise<Answered> =>
-  client.post('/auth/account/email/accept', { code });
+const accept = (client: AccountClient, code: string, email = fresh): Promise<Answered> =>
+  client.post('/auth/account/email/accept', { code, email });
 const report = (client: AccountClient, by: SignedIn, id: string, body?: object): Promise<Answered> =>
   administer(client.app, by, 'POST', `accounts/${id}/compromised`, body);
 const emailOf = async (client: AccountClient, id: string): Promise<string> =>
@@ -68,6 +68,26 @@ test('an email address that an administrator sets takes effect when it is confir
     'there is no undo link, because the owner may have lost the previous mailbox',
   );
   await client.signIn(fresh, otherPassword);
+});
+
+test('an email address that was set is accepted only with it or the current one, which a mail scanner does not type', async () => {
+  await using client = await newAccountClient();
+  const administrator = await newAdministratorWithFactor(client);
+  for (const [id, typed] of [
+    ['first', 'fresh-first@example.com'],
+    ['second', 'second@example.com'],
+  ] as const) {
+    const account = await client.app.createAccount(`${id}@example.com`);
+    const wanted = `fresh-${id}@example.com`;
+    assert.equal((await setEmail(client, administrator, account.id, wanted)).status, 202);
+    const code = await client.nextCode(wanted, 'Confirm your new email');
+    assertRejected(await client.post('/auth/account/email/accept', { code }), 'invalid_request');
+    for (const email of ['fresh@example.com', 'fresh', ' '])
+      assertRejected(await accept(client, code, email), 'email_wrong', email);
+    assert.equal(await emailOf(client, account.id), `${id}@example.com`);
+    assert.equal((await accept(client, code, typed)).status, 200);
+    assert.equal(await emailOf(client, account.id), wanted);
+  }
 });
 
 test('setting an email address requires a sign-in with a second factor, and cannot change an administrator', async () => {
@@ -155,7 +175,7 @@ test('setting an email address invalidates the undo links of earlier changes', a
   const undo = await changeEmail(client, owner, thief);
   await client.app.service.services.emailSetting.request(operator, id, fresh);
   assert.equal((await accept(client, await client.nextCode(fresh, 'Confirm your new email'))).status, 200);
-  assertRejected(await client.post('/auth/account/email/undo', { code: undo }), 'code_invalid');
+  assertRejected(await client.post('/auth/account/email/undo', { code: undo, email: owner }), 'code_invalid');
   assert.equal(await emailOf(client, id), fresh);
 });
 
@@ -179,7 +199,7 @@ test('marking an account compromised after an email change requires a choice of 
   assert.equal(await client.isSignedIn(stolen), false);
   assertRejected(await client.trySignIn(owner), 'invalid_credentials');
   assert.equal((await client.confirmReset(await client.nextCode(owner, 'Set a new password'))).status, 200);
-  assertRejected(await client.post('/auth/account/email/undo', { code: undo }), 'code_invalid');
+  assertRejected(await client.post('/auth/account/email/undo', { code: undo, email: owner }), 'code_invalid');
   await client.untilOutboxEmpty();
   assert.ok(!client.mailbox.messages.some(({ to, text }) => to.includes(thief) && text.includes('reset-password')));
   // The change is undone, so no choice is required.
@@ -193,7 +213,7 @@ test('choosing the current email address invalidates the undo links of earlier c
   const undo = await changeEmail(client, owner, fresh);
   assert.equal((await report(client, administrator, id, { resetTo: 'current' })).status, 200);
   assert.equal((await client.confirmReset(await client.nextCode(fresh, 'Set a new password'))).status, 200);
-  assertRejected(await client.post('/auth/account/email/undo', { code: undo }), 'code_invalid');
+  assertRejected(await client.post('/auth/account/email/undo', { code: undo, email: owner }), 'code_invalid');
   assert.equal(await emailOf(client, id), fresh);
 });
 

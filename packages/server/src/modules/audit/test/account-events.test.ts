@@ -95,7 +95,7 @@ const operations: Readonly<Record<string, Operation>> = {
       const code = await client.nextCode('new@example.com', 'Confirm your new email');
       await client.post('/auth/account/email/confirm', { code, password: goodPassword });
       const undo = codeIn(await client.mailbox.next({ to: email, subject: /was changed/ }));
-      return () => client.post('/auth/account/email/undo', { code: undo });
+      return () => client.post('/auth/account/email/undo', { code: undo, email });
     },
   },
   'an email that an operator has set': {
@@ -105,7 +105,7 @@ const operations: Readonly<Record<string, Operation>> = {
       const { id } = await client.app.createAccount(email);
       await emailSetting.request({ kind: 'operator' }, id, 'new@example.com');
       const code = await client.nextCode('new@example.com', 'Confirm your new email');
-      return () => client.post('/auth/account/email/accept', { code });
+      return () => client.post('/auth/account/email/accept', { code, email });
     },
   },
   'a deletion': {

@@ -3,7 +3,12 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { allRoutes } from '@keyreeve/contract';
 import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
-import { newAccountClient, otherPassword, type AccountClient } from '../../../../test-kit/account-client.ts';
+import {
+  assertRejected,
+  newAccountClient,
+  otherPassword,
+  type AccountClient,
+} from '../../../../test-kit/account-client.ts';
 import { test } from '../../../../test-kit/app-on-each-database.ts';
 
 const pages = allRoutes.filter(({ path }) => path.startsWith('/account/')).map(({ path }) => path);
@@ -62,6 +67,31 @@ test('a visit to a link in a mail changes nothing, and the code stays valid', { 
   assert.ok(!html.includes('krvc_'));
   assert.deepEqual(await listAuditEvents(client.app.db), before);
   assert.equal((await client.confirmReset(hash.slice(1), otherPassword)).status, 200);
+});
+
+test('no link in a mail changes anything without an input that a mail scanner does not have', async () => {
+  await using client = await newAccountClient();
+  let found = 0;
+  for (const path of pages) {
+    const { html } = await pageAt(client, path);
+    const forms = html.match(/<form data-when="code"[^]*?<\/form>/g) ?? [];
+    assert.equal(forms.length, 1, path);
+    for (const form of forms) {
+      found++;
+      const typed = [...form.matchAll(/<input[^>]*>/g)].filter(([input]) => / name="\w+"[^>]* required/.test(input));
+      assert.ok(typed.length > 0, `${path}: ${form}`);
+      for (const [input] of typed) assert.match(input, /type="(?:email|password)"/);
+      // A scanner would send what the page fills in.
+      assert.doesNotMatch(form, / value=| checked/);
+    }
+  }
+  assert.equal(found, 6);
+  const routes = allRoutes.filter(({ auth }) => auth === 'one_time_code');
+  assert.ok(routes.length >= 6);
+  for (const { path } of routes) {
+    const answer = await client.post(path, { code: `krvc_${'0'.repeat(49)}` });
+    assertRejected(answer, 'invalid_request', path);
+  }
 });
 
 test('the script shows responses as text and stores nothing', { tags: ['asvs:3.2.2', 'asvs:14.3.3'] }, async () => {

@@ -84,7 +84,7 @@ Falls Sie das nicht waren, wenden Sie sich an den Betreiber von {{product}}.`,
     button: 'Änderung rückgängig machen',
     text: `Am {{at}} wurde die E-Mail-Adresse Ihres Kontos bei {{product}} in {{newEmail}} geändert. An diese Adresse werden keine weiteren E-Mails gesendet.
 
-Falls Sie das nicht waren, machen Sie die Änderung bis {{expiresAt}} hier rückgängig. Eine Anmeldung ist nicht nötig:
+Falls Sie das nicht waren, machen Sie die Änderung bis {{expiresAt}} hier rückgängig. Eine Anmeldung ist nicht nötig; geben Sie diese E-Mail-Adresse ein:
 
 {{undoLink}}
 

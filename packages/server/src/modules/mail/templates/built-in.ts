@@ -93,7 +93,7 @@ If this was not you, contact the operator of {{product}}.`,
     button: 'Undo the change',
     text: `At {{at}}, the email address of your account with {{product}} was changed to {{newEmail}}. This address receives no further mail.
 
-If you did not change it, undo the change here, until {{expiresAt}}. You need not sign in:
+If you did not change it, undo the change here, until {{expiresAt}}. You need not sign in, but enter this email address:
 
 {{undoLink}}
 

@@ -26,8 +26,8 @@ const purposes: readonly CodePurpose[] = [
   'first_administrator',
 ];
 
-const bodyFor = (path: string, code: string): object =>
-  path === paths.set_email ? { code } : { code, password: goodPassword };
+const bodyFor = (path: string, code: string, email = 'ada@example.com'): object =>
+  path === paths.set_email ? { code, email } : { code, password: goodPassword };
 
 /** Creates a code with the values that any of the purposes needs. */
 async function codeFor(client: AccountClient, purpose: CodePurpose, accountId: string, email: string): Promise<string> {
@@ -55,14 +55,15 @@ test(
   async () => {
     await using client = await newAccountClient({ KEYREEVE_THROTTLE: 'off' }, false);
     for (const purpose of purposes) {
-      const { id } = await client.app.createAccount(`${purpose.replace('_', '-')}@example.com`);
-      const code = await codeFor(client, purpose, id, `new-${purpose.replace('_', '-')}@example.com`);
+      const email = `${purpose.replace('_', '-')}@example.com`;
+      const { id } = await client.app.createAccount(email);
+      const code = await codeFor(client, purpose, id, `new-${email}`);
       for (const [other, path] of Object.entries(paths)) {
         if (other !== purpose) assertRejected(await client.post(path, bodyFor(path, code)), 'code_invalid', path);
       }
       const path = paths[purpose];
       if (path === undefined) continue;
-      const answer = await client.post(path, bodyFor(path, code));
+      const answer = await client.post(path, bodyFor(path, code, email));
       assert.equal(answer.status, 200, `${purpose} ${answer.text}`);
       assertRejected(await client.post(path, bodyFor(path, code)), 'code_invalid', path);
     }

@@ -34,7 +34,7 @@ async function changeEmail(client: AccountClient, from: string, to: string, pass
 }
 
 const undo = (client: AccountClient, code: string, more: object = {}): Promise<Answered> =>
-  client.post('/auth/account/email/undo', { code, ...more });
+  client.post('/auth/account/email/undo', { code, email: owner, ...more });
 
 const emailOf = async (client: AccountClient, id: string): Promise<string> =>
   (await client.app.service.services.accounts.find(id)).email;
@@ -74,6 +74,31 @@ test('the undo link needs no sign-in, restores the email address, clears the pas
   assert.ok(!JSON.stringify(recorded).includes('example.com'), 'the audit log contains no email address');
 });
 
+test('an undo link changes nothing without the previous email address, which a mail scanner does not type', async () => {
+  await using client = await newAccountClient();
+  const { id, code, tokens } = await steal(client);
+  const key = await client.createKey(tokens);
+  assertRejected(await client.post('/auth/account/email/undo', { code }), 'invalid_request');
+  assertRejected(await undo(client, code, { email: '' }), 'invalid_request');
+  for (const email of [thief, 'owner@example.org', 'owner', `${owner},${thief}`, ' '])
+    assertRejected(await undo(client, code, { email }), 'email_wrong', email);
+  assert.equal(await emailOf(client, id), thief);
+  assert.deepEqual([await client.isSignedIn(tokens), await client.isKeyAccepted(key.key)], [true, true]);
+  // As a person types it.
+  assert.equal((await undo(client, code, { email: ' Owner@Example.COM ' })).status, 200);
+  assert.equal(await emailOf(client, id), owner);
+});
+
+test('the previous email address can be guessed ten times an hour with a valid undo link', async () => {
+  await using client = await newAccountClient();
+  const { code } = await steal(client);
+  for (let n = 0; n < limits.codeTriesMax; n++)
+    assertRejected(await undo(client, code, { email: `guess${n}@example.com` }), 'email_wrong');
+  assertRejected(await undo(client, code), 'too_many_requests');
+  client.app.clock.advance({ seconds: 3600 });
+  assert.equal((await undo(client, code)).status, 200);
+});
+
 test('the first undo link restores the owner’s email address after two changes and a new password', async () => {
   await using client = await newAccountClient();
   const { id, code, tokens } = await steal(client);
@@ -90,7 +115,7 @@ test('the undo link of a later change does not invalidate the link of the first 
   await using client = await newAccountClient();
   const { id, code } = await steal(client);
   const thiefsCode = await changeEmail(client, thief, 'second@example.com');
-  assert.equal((await undo(client, thiefsCode)).status, 200);
+  assert.equal((await undo(client, thiefsCode, { email: thief })).status, 200);
   assert.equal(await emailOf(client, id), thief);
   assert.equal((await undo(client, code)).status, 200);
   assert.equal(await emailOf(client, id), owner);
@@ -102,7 +127,7 @@ test('an undo link works once, for seven days; codes for other purposes do not w
   const reset = await client.resetCode(thief);
   assertRejected(await undo(client, reset), 'code_invalid');
   assertRejected(await client.confirmReset(code), 'code_invalid');
-  assertRejected(await client.post('/auth/account/email/accept', { code }), 'code_invalid');
+  assertRejected(await client.post('/auth/account/email/accept', { code, email: owner }), 'code_invalid');
   assert.equal((await client.app.call('GET', '/account/undo-email-change')).status, 200);
   assert.equal(await emailOf(client, id), thief, 'opening the page changes nothing');
   client.app.clock.advance({ seconds: limits.emailUndoSeconds - 1 });
