@@ -73,6 +73,25 @@ export const MessageAndKeys = Type.Object(
 );
 export type MessageAndKeys = Static<typeof MessageAndKeys>;
 
+export const RemainingPasskey = Type.Object({ name: Text('laptop'), createdAt: Instant }, strict);
+export const RemainingFactors = Type.Object(
+  {
+    authenticator: Type.Boolean({ description: 'Whether an authenticator app is enrolled' }),
+    passkeys: Type.Array(RemainingPasskey, { description: 'Oldest first' }),
+    recoveryCodes: Type.Integer({ minimum: 0, description: 'Number of unused recovery codes', examples: [10] }),
+  },
+  {
+    ...strict,
+    description:
+      'The second factors that stay in force. After a sign-in with one of them, the owner can remove those of another person',
+  },
+);
+export const MessageAndCredentials = Type.Object(
+  { ...MessageAndKeys.properties, secondFactors: RemainingFactors },
+  strict,
+);
+export type MessageAndCredentials = Static<typeof MessageAndCredentials>;
+
 export const OwnAccount = Type.Object(
   {
     id: AccountId,
@@ -153,11 +172,11 @@ export const confirmPasswordReset = {
   tag,
   summary: 'Set a new password with the code from the mail',
   description:
-    'Ends all sessions and verifies the email. Does not sign in; a second factor stays in force. API keys continue to work unless `revokeKeys` is true; the response lists them.',
+    'Ends all sessions and verifies the email. Does not sign in. Second factors stay in force, and API keys continue to work unless `revokeKeys` is true; the response lists both. To remove a second factor of another person, sign in with one of yours.',
   auth: 'one_time_code',
   body: { type: 'json', schema: ResetBody },
   isNarrowing: true,
-  success: { status: 200, description: 'The new password is in force', schema: MessageAndKeys },
+  success: { status: 200, description: 'The new password is in force', schema: MessageAndCredentials },
   errors: ['code_invalid', ...newPasswordErrors, 'too_many_requests', 'overloaded'],
 } as const satisfies RouteContract;
 
@@ -256,11 +275,11 @@ export const undoEmailChange = {
   path: '/auth/account/email/undo',
   tag,
   summary: 'Undo a change of the email',
-  description: `Needs the code from the mail to the previous email address, valid for ${limits.emailUndoSeconds / 86_400} days, and that email address, which no page or client may fill in: mail scanners press buttons. Restores that email address, undoes every later change, voids the password, ends all sessions, deletes the API keys that were created, changed or rotated since, and mails the restored email address a link to set a new password. Other keys continue to work unless \`revokeKeys\` is true; the response lists them. A second factor stays in force. \`account_exists\`: another account has verified the email address since; the code stays valid.`,
+  description: `Needs the code from the mail to the previous email address, valid for ${limits.emailUndoSeconds / 86_400} days, and that email address, which no page or client may fill in: mail scanners press buttons. Restores that email address, undoes every later change, voids the password, ends all sessions, and mails the restored email address a link to set a new password. Removes the passkeys, authenticator apps, recovery codes and API keys that were added since the change or in the ${limits.emailUndoSuspectDays} days before it; for keys, a change or rotation counts too. Those from before the change stay if they were used from a client IP range that was trusted before these days. \`revokeKeys\` deletes all keys. The response lists what stays. \`account_exists\`: another account has verified the email address since; the code stays valid.`,
   auth: 'one_time_code',
   isNarrowing: true,
   body: { type: 'json', schema: UndoEmailChangeBody },
-  success: { status: 200, description: 'The account has its previous email', schema: MessageAndKeys },
+  success: { status: 200, description: 'The account has its previous email', schema: MessageAndCredentials },
   errors: ['code_invalid', 'email_wrong', 'account_exists', 'too_many_requests'],
 } as const satisfies RouteContract;
 

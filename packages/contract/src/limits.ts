@@ -222,6 +222,7 @@ const accounts = {
   resetCodeSeconds: limit(600, 'Validity of a reset link (ASVS 6.5.5).'),
   emailChangeCodeSeconds: limit(3_600, 'Validity of an email-change link.'),
   // A week, because an owner on holiday reads mail late.
+  emailUndoSuspectDays: limit(7, 'Days before an email change whose new credentials the undo removes.'),
   emailUndoSeconds: limit(604_800, 'Time for the previous email address to undo a change.'),
   emailChangeKeptDays: limit(30, 'Time for an administrator to restore the previous email address.'),
   // Each stores an email address, and none replaces an older one.
@@ -239,10 +240,7 @@ const accounts = {
   // Only the holder of the code can use this up.
   codeTriesMax: limit(10, 'Rejected passwords or email addresses in an hour with a valid one-time code.'),
   // Counted separately, so that other clients cannot use up the owner's.
-  resetsPerEmailMax: limit(
-    3,
-    'Resets per email address in an hour from untrusted ranges, and from each trusted range.',
-  ),
+  resetsPerEmailMax: limit(3, 'Resets per email address in an hour from untrusted ranges, and from each trusted one.'),
   signUpsPerEmailMax: limit(5, 'Sign-ups, repeated mails and email changes per email address in an hour.'),
   mailRequestsPerAddressMax: limit(30, 'Resets, sign-ups, repeated mails and email changes in an hour from one range.'),
   mailRequestsPerNetworkMax: limit(120, 'The same from one IPv6 /48.'),

@@ -167,7 +167,7 @@ export function wire(options: WiringOptions): Services {
   const signIn = wireSignIn({ config, installation, clock, issuer, argon2, areRequestsLimited, log, mailer, journal });
   const consoleOptions = { config, installation, clock, issuer, mailer, journal };
   const console = wireConsole(consoleOptions, signIn);
-  const { hasher, rules, signInLimits, accounts, requests, currentPassword, tokens } = signIn;
+  const { hasher, rules, secondFactors, signInLimits, accounts, requests, currentPassword, tokens } = signIn;
   const { isRateLimited: enabled } = config;
   const hasCatalogue = config.scopes === 'catalogue';
   const scopeCatalogue = new ScopeCatalogue({ db, clock, isEnforced: hasCatalogue, revocations: journal });
@@ -201,6 +201,7 @@ export function wire(options: WiringOptions): Services {
     hasher,
     rules,
     currentPassword,
+    secondFactors,
     signInLimits,
     requests,
     codes,

@@ -242,7 +242,10 @@ const requestsWith = (provider: OpenIdProvider): Readonly<Record<string, Send>> 
     const user = await client.app.signIn(before);
     await as(client.app, user, 'PUT', '/auth/account/email', { email: after, currentPassword: password });
     await client.post('/auth/account/email/confirm', { code: await client.nextCode(after, /Confirm/), password });
-    return client.post('/auth/account/email/undo', { code: await client.nextCode(before, /was changed/), email: before });
+    return client.post('/auth/account/email/undo', {
+      code: await client.nextCode(before, /was changed/),
+      email: before,
+    });
   },
   acceptEmail: async ({ client }) => {
     const [{ id }, email] = [await client.app.createAccount(newEmail()), newEmail()];

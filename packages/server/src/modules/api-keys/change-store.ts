@@ -51,14 +51,15 @@ const lock = sql<{ id: number }>('lock_api_key', {
 const update = sql(
   'update_api_key',
   `update api_keys set nickname = $2, scopes = $3, scopes_need_role = $4, expires_at = $5, disabled_at = $6,
-     disabled_reason = $7, addresses = $8, metadata = $9, limits = $10, key_hash = $11, updated_at = $12, revision = revision + 1
+     disabled_reason = $7, addresses = $8, metadata = $9, limits = $10, key_hash = $11, updated_at = $12, revision = revision + 1,
+     used_from = null
    where id = $1 and not exists (
      select 1 from api_keys other where other.account_pk = api_keys.account_pk and other.nickname = $2 and other.id <> $1)`,
 );
 const replaceSecret = sql(
   'replace_api_key_secret',
   // A rotation enables a key that is disabled because its secret leaked. Another reason stays.
-  `update api_keys set lookup = $2, key_hash = $3, hint = $4, public_key = $5, updated_at = $6, revision = revision + 1, leaked_at = null,
+  `update api_keys set lookup = $2, key_hash = $3, hint = $4, public_key = $5, updated_at = $6, revision = revision + 1, leaked_at = null, used_from = null,
      disabled_at = case when disabled_reason = 'leaked' then null else disabled_at end,
      disabled_reason = case when disabled_reason = 'leaked' then null else disabled_reason end
    where id = $1`,

@@ -1,7 +1,10 @@
 /** The state of keys that verification reads, and their times of last use. */
 import { lookupOf } from '../../foundation/crypto/keyed-hash.ts';
+import { limits as bounds } from '@keyreeve/contract';
+import { dayMs } from '../../foundation/clock.ts';
 import type { Db } from '../../foundation/database/db.ts';
 import { databaseTime, sql, sqlMany, type Dialect } from '../../foundation/database/sql.ts';
+import { withUse } from '../../foundation/database/used-from.ts';
 import { withheldColumn } from '../scope-catalogue/withheld.ts';
 import { endOfPrevious } from './expiry.ts';
 import { disabledAtColumn } from './stored-hash.ts';
@@ -206,15 +209,21 @@ const selectPreviousStateExtended = sqlMany<KeyState>(
   },
   toState,
 );
+// Until an email change from after the key's last change can no longer be undone.
+const newUntil = `api_keys.updated_at + ${bounds.emailUndoSuspectDays * dayMs + bounds.emailUndoSeconds * 1000}`;
+// A thief may have added the current secret, so a use of the previous one does not count.
+const newUsedFrom = `used_from = case when used.previous or used.at > ${newUntil} then used_from
+     else ${withUse('used_from', 'used.range')} end`;
 // One statement per batch. $1: a JSON array of uses.
 const touchKeysStatement = sql('touch_api_keys', {
-  sqlite: `update api_keys set last_used_at = used.at, last_used_from = used.range
-   from (select value ->> '$.id' as id, value ->> '$.at' as at, value ->> '$.from' as range from json_each($1)) as used
+  sqlite: `update api_keys set last_used_at = used.at, last_used_from = used.range, ${newUsedFrom}
+   from (select value ->> '$.id' as id, value ->> '$.at' as at, value ->> '$.from' as range,
+     coalesce(value ->> '$.isPrevious', 0) as previous from json_each($1)) as used
    where api_keys.id = used.id and (last_used_at is null or last_used_at < used.at)`,
   // Skips locked keys, so that no deletion waits for this.
-  postgres: `update api_keys set last_used_at = used.at, last_used_from = used.range
-   from (select k.id, j.at, j."from" as range
-     from json_to_recordset($1::json) as j (id bigint, at bigint, "from" text) join api_keys k on k.id = j.id
+  postgres: `update api_keys set last_used_at = used.at, last_used_from = used.range, ${newUsedFrom}
+   from (select k.id, j.at, j."from" as range, coalesce(j."isPrevious", false) as previous
+     from json_to_recordset($1::json) as j (id bigint, at bigint, "from" text, "isPrevious" boolean) join api_keys k on k.id = j.id
      order by k.id for update of k skip locked) as used
    where api_keys.id = used.id and (last_used_at is null or last_used_at < used.at)`,
 });
@@ -258,6 +267,8 @@ export interface KeyUse {
   readonly at: number;
   /** The client IP range; null if it is not known. */
   readonly from: string | null;
+  /** Whether it was a use of the previous secret. */
+  readonly isPrevious?: true;
 }
 
 /** Sets times of last use. Never sets an earlier time, and does not change `updated_at`. */

@@ -4,6 +4,7 @@ import type { Principal } from '../../foundation/principal.ts';
 import { recordEventTx, recordEventsTx } from '../audit/audit.ts';
 import { lookupOf } from '../../foundation/crypto/keyed-hash.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
+import { onList } from '../../foundation/database/json-lists.ts';
 import { sql, sqlMany, type Dialect } from '../../foundation/database/sql.ts';
 import { allInOrder } from '../../foundation/all-in-order.ts';
 import { DomainError } from '../../foundation/errors.ts';
@@ -125,8 +126,8 @@ const deleteOwnKey = sql<{ nickname: string }>(
 );
 const deleteAccountKeys = sql<{ id: number; nickname: string }>(
   'delete_account_api_keys',
-  `delete from api_keys where account_pk = (select pk from accounts where id = $1) and updated_at >= $2
-   returning id, nickname`,
+  onList(`delete from api_keys where account_pk = (select pk from accounts where id = $2) and updated_at >= $3
+   and id not in ({numbers}) returning id, nickname`),
 );
 const selectOwner = sql<{ accountId: string }>(
   'select_api_key_owner',
@@ -324,10 +325,16 @@ export async function confirmAbsence(db: Db, error: unknown): Promise<boolean> {
   return isAbsent;
 }
 
+export interface KeysToDelete {
+  /** Only keys that were created, changed or rotated since; milliseconds since 1970. */
+  readonly changedSince?: number;
+  readonly keptIds?: readonly number[];
+}
+
 /**
  * Deletes the keys of an account, with an audit event for each. On PostgreSQL the lock of the account's row prevents
  * concurrent creations.
- * @param changedSince deletes only keys that were created, changed or rotated since; milliseconds since 1970
+ * @param which all keys by default
  * @returns their ids, in order, for the deletion journal
  */
 export async function deleteAccountKeysTx(
@@ -335,10 +342,11 @@ export async function deleteAccountKeysTx(
   principal: Principal,
   accountId: string,
   now: number,
-  changedSince = 0,
+  { changedSince = 0, keptIds = [] }: KeysToDelete = {},
 ): Promise<number[]> {
   await tx.get(lockAccount, [accountId]);
-  const deleted = (await tx.all(deleteAccountKeys, [accountId, changedSince])).toSorted((a, b) => a.id - b.id);
+  const values = [JSON.stringify(keptIds), accountId, changedSince];
+  const deleted = (await tx.all(deleteAccountKeys, values)).toSorted((a, b) => a.id - b.id);
   await recordEventsTx(
     tx,
     deleted.map(({ id, nickname }) => ({

@@ -15,6 +15,7 @@ import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { recordingChanges } from '../deletion-journal/recording-changes.ts';
 import type { Revocations } from '../deletion-journal/revocation.ts';
 import { DomainError } from '../../foundation/errors.ts';
+import { coarseRange } from '../../foundation/ip-address.ts';
 import { queueMailTx, type Mailer } from '../mail/mail.ts';
 import { redeemPasskeyTx, type PasskeyProof, type PasskeySignIns } from '../passkeys/sign-ins.ts';
 import { redeemProofTx, type FactorProof, type SecondFactors } from '../second-factors/second-factors.ts';
@@ -188,13 +189,14 @@ export class ConsoleSessions {
     const { idleMs } = this.#lifetimeOf(role);
     const times = { ...session, authenticatedAt: now, idleExpiresAt: Math.min(session.expiresAt, now + idleMs) };
     const { clientIp } = describeClient(client);
+    const use = { now, from: coarseRange(clientIp) };
     const confirmTx = async (tx: Transaction): Promise<void> => {
       await assertSessionValidTx(tx, principal, now);
       const change = { tokenHash: session.tokenHash, now, idleExpiresAt: times.idleExpiresAt };
       if (!(await sessions.replaceConsoleSecretTx(tx, principal, change, hash)))
         throw new DomainError('console_session_required');
-      if (proof?.kind === 'passkey') return redeemPasskeyTx(tx, proof, now);
-      const used = proof && (await redeemProofTx(tx, principal, accountId, proof, now));
+      if (proof?.kind === 'passkey') return redeemPasskeyTx(tx, proof, use);
+      const used = proof && (await redeemProofTx(tx, principal, accountId, proof, use));
       if (proof && !used) throw new DomainError('second_factor_wrong');
       if (used?.codesLeft === undefined) return;
       const { email: to } = (await findOwnAccount(tx, accountId)) ?? { email: '' };

@@ -11,6 +11,11 @@
  * @property {string} incomplete
  * @property {string} noKeys
  * @property {string} liveKeys
+ * @property {string} liveFactors
+ * @property {string} authenticator
+ * @property {string} passkey
+ * @property {string} recoveryCodes
+ * @property {string} removeFactors
  * @property {string} signIn
  * @property {string} [signInUrl]
  * @property {string} [renewal]
@@ -18,6 +23,7 @@
  * @property {readonly string[]} aboutInput problem codes
  *
  * @typedef {readonly { nickname: string }[]} Keys
+ * @typedef {{ authenticator: boolean, passkeys: readonly { name: string }[], recoveryCodes: number }} Factors
  */
 
 /** @type {Texts} */
@@ -78,11 +84,12 @@ function bodyOf(form) {
   return body;
 }
 
-/** @param {HTMLFormElement} form @param {{ apiKeys?: Keys }} body */
-function showSuccess(form, { apiKeys }) {
+/** @param {HTMLFormElement} form @param {{ apiKeys?: Keys, secondFactors?: Factors }} body */
+function showSuccess(form, { apiKeys, secondFactors }) {
   form.remove();
   showStatus(form.dataset.done ?? '');
   if (apiKeys) appendKeys(apiKeys);
+  if (secondFactors) appendFactors(secondFactors);
   if (form.dataset.when === 'code') appendSignInLink();
   statusElement.focus();
 }
@@ -121,11 +128,35 @@ function showError(text) {
 
 /** @param {Keys} keys */
 function appendKeys(keys) {
-  const line = document.createElement('p');
-  line.textContent = keys.length === 0 ? texts.noKeys : texts.liveKeys;
+  const names = keys.map(({ nickname }) => nickname);
+  appendList(names.length === 0 ? texts.noKeys : texts.liveKeys, names);
+}
+
+/** Appends nothing if the account has no second factor. @param {Factors} factors */
+function appendFactors({ authenticator, passkeys, recoveryCodes }) {
+  const names = [
+    ...(authenticator ? [texts.authenticator] : []),
+    ...passkeys.map(({ name }) => `${texts.passkey} “${name}”`),
+    ...(recoveryCodes > 0 ? [`${texts.recoveryCodes}: ${recoveryCodes}`] : []),
+  ];
+  if (names.length === 0) return;
+  appendList(texts.liveFactors, names);
+  appendLine(texts.removeFactors);
+}
+
+/** @param {string} title @param {readonly string[]} names */
+function appendList(title, names) {
+  appendLine(title);
   const items = document.createElement('ul');
-  for (const { nickname } of keys) items.appendChild(document.createElement('li')).textContent = nickname;
-  statusElement.append(line, items);
+  for (const name of names) items.appendChild(document.createElement('li')).textContent = name;
+  statusElement.append(items);
+}
+
+/** @param {string} text */
+function appendLine(text) {
+  const line = document.createElement('p');
+  line.textContent = text;
+  statusElement.append(line);
 }
 
 /** Appends nothing if the operator has configured no sign-in page. */

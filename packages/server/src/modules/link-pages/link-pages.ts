@@ -109,8 +109,10 @@ function pageOf(name: LinkPage, language: contract.Language, options: LinkPageOp
 
 function scriptTexts(texts: LinkPageTexts, { operator, signInUrl }: LinkPageOptions) {
   const { sending, incomplete, unreachable, noKeys, liveKeys, errors } = texts;
+  const { liveFactors, authenticator, passkey, recoveryCodes, removeFactors } = texts;
+  const factors = { liveFactors, authenticator, passkey, recoveryCodes, removeFactors };
   const signIn = signInUrl === undefined ? {} : { signInUrl, signIn: texts.signIn(operator) };
-  return { sending, incomplete, unreachable, noKeys, liveKeys, errors, aboutInput, ...signIn };
+  return { sending, incomplete, unreachable, noKeys, liveKeys, ...factors, errors, aboutInput, ...signIn };
 }
 
 function formOf(

@@ -59,6 +59,11 @@ export interface LinkPageTexts {
   readonly unreachable: string;
   readonly noKeys: string;
   readonly liveKeys: string;
+  readonly liveFactors: string;
+  readonly authenticator: string;
+  readonly passkey: string;
+  readonly recoveryCodes: string;
+  readonly removeFactors: string;
   readonly signIn: (operator: string) => string;
   readonly withoutScript: string;
   readonly errors: Readonly<Record<ExplainedError, string>>;
@@ -80,6 +85,11 @@ const english: LinkPageTexts = {
   unreachable: 'The service cannot be reached. Try again.',
   noKeys: 'The account has no API keys.',
   liveKeys: 'These API keys continue to work:',
+  liveFactors: 'These second factors stay in force:',
+  authenticator: 'Authenticator app',
+  passkey: 'Passkey',
+  recoveryCodes: 'Unused recovery codes',
+  removeFactors: 'If one of them is not yours, sign in with one that is, and remove it.',
   signIn: (operator) => `Sign in to ${operator}`,
   withoutScript: 'This page needs JavaScript to send your input when you submit the form.',
   errors: {
@@ -141,7 +151,7 @@ const english: LinkPageTexts = {
       title: 'Undo the change of your email address',
       code: {
         intro:
-          'Enter the email address that received this link: your account gets it back. Every session ends, and the password becomes invalid: you receive a link for setting a new one. API keys that were created, changed or rotated after the change are deleted. If you changed the address yourself, close this page: nothing happens.',
+          'Enter the email address that received this link: your account gets it back. Every session ends, and the password becomes invalid: you receive a link for setting a new one. API keys, passkeys and second factors that were added after the change, or in the 7 days before it, are removed, unless they were used from a network that you had signed in from earlier. If you changed the address yourself, close this page: nothing happens.',
         button: 'Undo the change',
         done: 'The change is undone, and every session has ended. A mail with a link for setting a new password is on its way to this address, unless the account is disabled.',
       },
@@ -184,6 +194,11 @@ const german: LinkPageTexts = {
   unreachable: 'Der Dienst ist nicht erreichbar. Versuchen Sie es noch einmal.',
   noKeys: 'Das Konto hat keine API-Schlüssel.',
   liveKeys: 'Diese API-Schlüssel gelten weiter:',
+  liveFactors: 'Diese zweiten Faktoren gelten weiter:',
+  authenticator: 'Authenticator-App',
+  passkey: 'Passkey',
+  recoveryCodes: 'Unbenutzte Wiederherstellungscodes',
+  removeFactors: 'Falls einer davon nicht Ihrer ist, melden Sie sich mit einem Ihrer eigenen an und entfernen Sie ihn.',
   signIn: (operator) => `Bei ${operator} anmelden`,
   withoutScript: 'Diese Seite benötigt JavaScript, um Ihre Eingaben beim Absenden des Formulars zu übertragen.',
   errors: {
@@ -249,7 +264,7 @@ const german: LinkPageTexts = {
       title: 'Änderung der E-Mail-Adresse rückgängig machen',
       code: {
         intro:
-          'Geben Sie die E-Mail-Adresse ein, an die dieser Link gesendet wurde: Ihr Konto erhält sie zurück. Alle Sitzungen werden beendet und das Passwort wird ungültig: Sie erhalten einen Link, um ein neues zu setzen. API-Schlüssel, die nach der Änderung erstellt, geändert oder ersetzt wurden, werden gelöscht. Falls Sie die Adresse selbst geändert haben, schließen Sie diese Seite: Es geschieht nichts.',
+          'Geben Sie die E-Mail-Adresse ein, an die dieser Link gesendet wurde: Ihr Konto erhält sie zurück. Alle Sitzungen werden beendet und das Passwort wird ungültig: Sie erhalten einen Link, um ein neues zu setzen. API-Schlüssel, Passkeys und zweite Faktoren, die nach der Änderung oder in den 7 Tagen davor hinzugekommen sind, werden entfernt, außer wenn sie aus einem Netz verwendet wurden, aus dem Sie sich schon vorher angemeldet hatten. Falls Sie die Adresse selbst geändert haben, schließen Sie diese Seite: Es geschieht nichts.',
         button: 'Änderung rückgängig machen',
         done: 'Die Änderung ist rückgängig gemacht, und alle Sitzungen sind beendet. Eine E-Mail mit einem Link für ein neues Passwort ist an diese Adresse unterwegs, sofern das Konto nicht gesperrt ist.',
       },

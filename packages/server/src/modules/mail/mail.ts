@@ -28,7 +28,15 @@ export interface MailData {
     keys: readonly string[];
   };
   /** To the restored email address. */
-  email_restored: { link: string; expiresAt: string; keys: readonly string[] };
+  email_restored: {
+    link: string;
+    expiresAt: string;
+    keys: readonly string[];
+    /** What stays in force: 1 for an authenticator app, or 0; the number of recovery codes; names and times of passkeys. */
+    authenticators: number;
+    recoveryCodes: number;
+    passkeys: readonly string[];
+  };
   /** To the current email address, when an administrator or an operator sets another one. */
   email_set_requested: { newEmail: string; at: string };
   password_changed: { at: string; address: string; keys: readonly string[] };

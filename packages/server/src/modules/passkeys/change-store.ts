@@ -3,7 +3,7 @@ import type { AccountPrincipal, Principal } from '../../foundation/principal.ts'
 import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { limits } from '@keyreeve/contract';
-import { recordEventTx } from '../audit/audit.ts';
+import { recordEventTx, type AuditAction } from '../audit/audit.ts';
 import { queueMailTx } from '../mail/mail.ts';
 import type { NewJobRow } from '../outbox/store.ts';
 import { assertMayLackFactorTx } from '../second-factors/enrolment-store.ts';
@@ -90,6 +90,79 @@ export const removePasskey = (
     await endOtherSessionsTx(tx, principal, accountId, sessionId, now);
     await queueMailTx(tx, mailAbout(name));
   });
+
+/** @param addedAt milliseconds @param usedFrom client IP ranges, separated by spaces */
+export type IsSuspect = (addedAt: number, usedFrom: string | null) => boolean;
+
+export interface FactorRemoval {
+  readonly isSuspect: IsSuspect;
+  /** A random secret, which no device has. */
+  readonly sealed: Uint8Array;
+  /** Milliseconds. */
+  readonly now: number;
+}
+
+/**
+ * Removes the passkeys, the authenticator app and the recovery codes that a thief may have added. A second factor that was in
+ * force before stays in force, even if its owner has only recovery codes then, or nothing. The caller has locked the account's
+ * row, and records the changes in the deletion journal.
+ */
+export async function removeSuspectFactorsTx(
+  tx: Transaction,
+  principal: Principal,
+  accountId: string,
+  { isSuspect, sealed, now }: FactorRemoval,
+): Promise<void> {
+  const factor = await factors.findFactor(tx, accountId);
+  if (!factor || factor.confirmedAt === null) return;
+  const record = (action: AuditAction, target = accountId): Promise<void> =>
+    recordEventTx(tx, { at: now, principal, action, accountId, target });
+  const kept: store.PasskeyRow[] = [];
+  for (const passkey of await store.listPasskeys(tx, accountId)) {
+    if (!isSuspect(passkey.createdAt, passkey.usedFrom)) {
+      kept.push(passkey);
+      continue;
+    }
+    await store.removePasskeyTx(tx, accountId, passkey.id);
+    await record('passkey.removed', passkey.id);
+  }
+  const { confirmedAt, appAddedAt, kind } = factor;
+  const isAppKept = kind === 'totp' && !isSuspect(appAddedAt ?? confirmedAt, factor.usedFrom);
+  if (!isAppKept && kept.length === 0 && isSuspect(confirmedAt, null)) {
+    await factors.removeSecondFactorTx(tx, accountId);
+    await record('second_factor.removed');
+    return;
+  }
+  if (kind === 'totp' && !isAppKept) {
+    await factors.removeAppTx(tx, accountId, sealed);
+    await record('authenticator.removed');
+  }
+  // The recovery codes come with the first factor. Later ones are new, whichever factor they were made with.
+  const madeAt = await factors.recoveryCodesMadeAtTx(tx, accountId);
+  const cameWithKept =
+    (isAppKept && appAddedAt === null && confirmedAt === madeAt) || kept.some(({ createdAt }) => createdAt === madeAt);
+  if (madeAt === undefined || cameWithKept || !isSuspect(madeAt, null)) return;
+  await factors.deleteRecoveryCodesTx(tx, accountId);
+  await record('recovery_codes.replaced');
+}
+
+export interface FactorsInForce {
+  readonly hasAuthenticator: boolean;
+  /** Oldest first. */
+  readonly passkeys: readonly Pick<store.PasskeyRow, 'name' | 'createdAt'>[];
+  readonly recoveryCodes: number;
+}
+
+/** The factors that a sign-in accepts beside the password; undefined if it needs none. */
+export async function factorsInForceTx(tx: Transaction, accountId: string): Promise<FactorsInForce | undefined> {
+  const factor = await factors.findFactor(tx, accountId);
+  if (!factor || factor.confirmedAt === null) return undefined;
+  return {
+    hasAuthenticator: factor.kind === 'totp',
+    passkeys: await store.listPasskeys(tx, accountId),
+    recoveryCodes: await factors.countRecoveryCodesTx(tx, accountId),
+  };
+}
 
 /**
  * Removes passkeys that a thief may have added: a passkey signs in without the password. A second factor stays in force, with

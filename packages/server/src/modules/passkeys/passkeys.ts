@@ -190,7 +190,15 @@ export class Passkeys {
     return relyingParty;
   }
 
-  #shown({ id, name, createdAt, lastUsedAt, backedUp, rpId, credentialId }: Omit<PasskeyRow, 'transports'>): Passkey {
+  #shown({
+    id,
+    name,
+    createdAt,
+    lastUsedAt,
+    backedUp,
+    rpId,
+    credentialId,
+  }: Omit<PasskeyRow, 'transports' | 'usedFrom'>): Passkey {
     return {
       id,
       name,

@@ -13,6 +13,7 @@ import type { KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { queueMailTx, type Mailer } from '../mail/mail.ts';
+import type { FactorUse } from '../second-factors/second-factors.ts';
 import { makeChallenge, readChallenge, type ChallengePurpose, type UsedChallenge } from './challenge.ts';
 import { descriptorsOf } from './descriptors.ts';
 import type { RelyingParty } from './relying-party.ts';
@@ -187,10 +188,10 @@ export class PasskeySignIns {
 }
 
 /** @throws DomainError `passkey_rejected` when another request has used the challenge, or the passkey has been removed or copied */
-export async function redeemPasskeyTx(tx: Transaction, proof: PasskeyProof, now: number): Promise<void> {
+export async function redeemPasskeyTx(tx: Transaction, proof: PasskeyProof, { now, from }: FactorUse): Promise<void> {
   const { passkeyId, challenge, counter, isBackedUp } = proof;
   if (!(await store.useChallengeTx(tx, challenge))) throw new DomainError('passkey_rejected');
-  const use = await store.recordUseTx(tx, passkeyId, { counter, isBackedUp, now });
+  const use = await store.recordUseTx(tx, passkeyId, { counter, isBackedUp, now, from });
   if (use === 'regressed') throw new CounterRegressed();
   if (use === 'removed') throw new DomainError('passkey_rejected');
 }

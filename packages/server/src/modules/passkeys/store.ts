@@ -1,6 +1,7 @@
 /** Rows of passkeys and of challenges that were used. An account with passkeys has a second factor (`second-factors/`). */
 import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { sql } from '../../foundation/database/sql.ts';
+import { withUse } from '../../foundation/database/used-from.ts';
 import type { Role } from '../accounts/accounts.ts';
 import type { UsedChallenge } from './challenge.ts';
 
@@ -13,6 +14,8 @@ export interface PasskeyRow {
   readonly name: string;
   readonly createdAt: number;
   readonly lastUsedAt: number | null;
+  /** Client IP ranges, separated by spaces. */
+  readonly usedFrom: string | null;
 }
 
 /** A passkey with what its verification needs, and its account. */
@@ -43,7 +46,7 @@ const ofAccount = 'account_pk = (select pk from accounts where id = $1)';
 const list = sql<PasskeyRow>(
   'list_passkeys',
   `select id, credential_id as "credentialId", rp_id as "rpId", transports, backed_up as "backedUp", name,
-     created_at as "createdAt", last_used_at as "lastUsedAt"
+     created_at as "createdAt", last_used_at as "lastUsedAt", used_from as "usedFrom"
    from passkeys where ${ofAccount} order by created_at, id`,
 );
 const count = sql<{ count: number }>('count_passkeys', `select count(*) as count from passkeys where ${ofAccount}`);
@@ -73,7 +76,7 @@ const removeSince = sql<{ id: string }>(
 // a counter always send 0. One statement decides: of several concurrent uses, each has a higher counter than the one before.
 const recordUse = sql(
   'use_passkey',
-  `update passkeys set counter = $2, backed_up = $3, last_used_at = $4
+  `update passkeys set counter = $2, backed_up = $3, last_used_at = $4, used_from = ${withUse('used_from', 'cast($5 as text)')}
    where id = $1 and ((counter = 0 and $2 = 0) or counter < $2)`,
 );
 const selectExists = sql<{ found: number }>('passkey_exists', 'select 1 as found from passkeys where id = $1');
@@ -120,13 +123,22 @@ export const removePasskeyTx = async (tx: Transaction, accountId: string, id: st
 export const removePasskeysSinceTx = async (tx: Transaction, accountId: string, since: number): Promise<string[]> =>
   (await tx.all(removeSince, [accountId, since])).map(({ id }) => id);
 
+export interface PasskeyUse {
+  readonly counter: number;
+  readonly isBackedUp: boolean;
+  /** Milliseconds. */
+  readonly now: number;
+  /** The client IP range; null if it is not known. */
+  readonly from: string | null;
+}
+
 /** @returns `regressed` when the counter did not increase; `removed` when the passkey has been removed since */
 export async function recordUseTx(
   tx: Transaction,
   id: string,
-  { counter, isBackedUp, now }: { counter: number; isBackedUp: boolean; now: number },
+  { counter, isBackedUp, now, from }: PasskeyUse,
 ): Promise<'recorded' | 'regressed' | 'removed'> {
-  if ((await tx.run(recordUse, [id, counter, isBackedUp ? 1 : 0, now])) === 1) return 'recorded';
+  if ((await tx.run(recordUse, [id, counter, isBackedUp ? 1 : 0, now, from])) === 1) return 'recorded';
   return (await tx.get(selectExists, [id])) ? 'regressed' : 'removed';
 }
 

@@ -22,7 +22,7 @@ import type { KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
 import { CoalescingReader } from '../../foundation/database/coalescing-reader.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { DomainError } from '../../foundation/errors.ts';
-import { ipRange, isWithin } from '../../foundation/ip-address.ts';
+import { coarseRange, ipRange, isWithin } from '../../foundation/ip-address.ts';
 import * as store from './store.ts';
 
 /** A limit that the operator sets for one network, such as that of a backend that signs its users in. */
@@ -52,6 +52,8 @@ export interface AssessedAttempt extends SignInAttempt {
   readonly isTrusted: boolean;
   /** Before the password is checked. */
   readonly startedAt: number;
+  /** Whether the email signed in from the coarse range of the client IP within 30 days. */
+  readonly isOriginTrusted: boolean;
 }
 
 /** An attempt that was counted. */
@@ -74,6 +76,8 @@ export const failedSignIns = 'sign-ins';
 
 const minuteMs = limits.loginKnownPairWindowSeconds * 1000;
 const windowMs = limits.loginWindowSeconds * 1000;
+/** The window of an origin that is not trusted begins now, even if an earlier one is kept. */
+const startsAgain = { windowMs: 0 };
 const pairDecay = { windowMs: limits.loginPairWindowSeconds * 1000 };
 const emailDecay = { leakMs: limits.loginEmailLeakSeconds * 1000 };
 
@@ -97,19 +101,20 @@ export class SignInLimits {
   async assess(attempt: SignInAttempt): Promise<AssessedAttempt> {
     const { clock, enabled } = this.#options;
     const now = clock.now();
-    if (!enabled) return { ...attempt, isTrusted: false, startedAt: now };
-    const { pair, signedIn, ownerChanged, passwordSet, successes, trusted, untrusted } = this.#buckets(attempt);
+    if (!enabled) return { ...attempt, isTrusted: false, isOriginTrusted: false, startedAt: now };
+    const { pair, signedIn, origin, ownerChanged, passwordSet, successes, trusted, untrusted } = this.#buckets(attempt);
     const counters = [...trusted, successes, ...untrusted];
-    const buckets = [pair, signedIn, ownerChanged, passwordSet, ...counters.map(({ bucket }) => bucket)];
-    const [pairRow, signedInRow, ownerRow, passwordRow, ...rows] = await this.#read(buckets);
+    const buckets = [pair, signedIn, origin, ownerChanged, passwordSet, ...counters.map(({ bucket }) => bucket)];
+    const [pairRow, signedInRow, originRow, ownerRow, passwordRow, ...rows] = await this.#read(buckets);
     const clearedAt = Math.max(ownerRow?.touchedAt ?? 0, passwordRow?.touchedAt ?? 0);
-    const isTrusted = isRecent(signedInRow, now) && signedInRow.touchedAt >= clearedAt;
+    const isTrustedSince = (row: Row): boolean => isRecent(row, now) && row.touchedAt >= clearedAt;
+    const isTrusted = isTrustedSince(signedInRow);
     if (!isTrusted) assertUnblocked(store.predictIncrement(pairRow, now, pairDecay), now);
     for (const [index, counter] of counters.entries()) {
       if (untrusted.includes(counter) === isTrusted) continue;
       assertBelow(store.predictIncrement(rows[index], now, counter.decay), counter, now);
     }
-    return { ...attempt, isTrusted, startedAt: now };
+    return { ...attempt, isTrusted, isOriginTrusted: isTrustedSince(originRow), startedAt: now };
   }
 
   /**
@@ -149,7 +154,8 @@ export class SignInLimits {
   async succeedTx(tx: Transaction, reservation: Reservation): Promise<void> {
     const { clock, enabled } = this.#options;
     if (!enabled) return;
-    const { pair, trusted, successes, failures, signedIn } = this.#buckets(reservation);
+    const { pair, trusted, successes, failures, signedIn, origin } = this.#buckets(reservation);
+    const { startedAt, isOriginTrusted } = reservation;
     const [{ bucket: trustedPair }] = trusted;
     const now = clock.now();
     store.clearTx(tx, reservation.isTrusted ? trustedPair : pair);
@@ -157,8 +163,9 @@ export class SignInLimits {
     const succeeded = store.incrementTx(tx, successes.bucket, now, successes.decay);
     store.clearTx(tx, failures);
     // As of before the password was checked: a password that was replaced since makes no range trusted.
-    const trust = store.incrementTx(tx, signedIn, reservation.startedAt);
-    const [row] = await allInOrder([succeeded, trust]);
+    const trust = store.incrementTx(tx, signedIn, startedAt);
+    const trustOrigin = store.incrementTx(tx, origin, startedAt, isOriginTrusted ? undefined : startsAgain);
+    const [row] = await allInOrder([succeeded, trust, trustOrigin]);
     assertBelow(row, successes, now);
   }
 
@@ -193,13 +200,35 @@ export class SignInLimits {
   }
 
   /**
+   * Which of some client IP ranges were trusted before a time: sign-ins of a thief make ranges trusted too.
+   * @param ranges in the form of `coarseRange`
+   * @param before milliseconds
+   */
+  async trustedBefore(canonicalEmail: string, ranges: Iterable<string>, before: number): Promise<ReadonlySet<string>> {
+    const asked = [...new Set(ranges)];
+    const { passwordSet } = this.#buckets({ canonicalEmail, clientIp: '' });
+    const origins = asked.map((range) => this.#originOf(canonicalEmail, range));
+    const [cleared, ...rows] = await store.readBuckets(this.#options.db, [passwordSet, ...origins]);
+    // A later clearing may be the thief's.
+    const clearedAt = cleared && cleared.touchedAt < before ? cleared.touchedAt : 0;
+    const isTrusted = (row: Row): boolean =>
+      isRecent(row, before) && row.windowStartedAt < before && row.touchedAt >= clearedAt;
+    return new Set(asked.filter((_, index) => isTrusted(rows[index])));
+  }
+
+  /**
    * Clears the email's trusted address ranges, in the transaction that replaces the password.
    * @param clientIp of the client that replaced it: its range is trusted at once, so that no other client can lock the
    *   owner out there
    */
   async clearTrustedRangesTx(tx: Transaction, canonicalEmail: string, clientIp?: string): Promise<void> {
-    const { passwordSet } = this.#buckets({ canonicalEmail, clientIp: clientIp ?? '' });
-    await this.#clearTrustTx(tx, passwordSet, canonicalEmail, clientIp);
+    const { origin, ownerChanged, passwordSet } = this.#buckets({ canonicalEmail, clientIp: clientIp ?? '' });
+    const [originRow, ...cleared] = await allInOrder(
+      [origin, ownerChanged, passwordSet].map((bucket) => store.readBucketTx(tx, bucket)),
+    );
+    const clearedAt = Math.max(...cleared.map((row) => row?.touchedAt ?? 0));
+    const isOriginTrusted = isRecent(originRow, this.#options.clock.now()) && originRow.touchedAt >= clearedAt;
+    await this.#clearTrustTx(tx, passwordSet, canonicalEmail, clientIp, isOriginTrusted);
   }
 
   /**
@@ -211,11 +240,20 @@ export class SignInLimits {
     await this.#clearTrustTx(tx, ownerChanged, canonicalEmail, clientIp);
   }
 
-  async #clearTrustTx(tx: Transaction, marker: Buffer, canonicalEmail: string, clientIp?: string): Promise<void> {
+  async #clearTrustTx(
+    tx: Transaction,
+    marker: Buffer,
+    canonicalEmail: string,
+    clientIp?: string,
+    isOriginTrusted = false,
+  ): Promise<void> {
     // Later than the start of every sign-in in progress.
     const from = this.#options.clock.now() + 1;
     await store.incrementTx(tx, marker, from);
-    if (clientIp !== undefined) await store.incrementTx(tx, this.#buckets({ canonicalEmail, clientIp }).signedIn, from);
+    if (clientIp === undefined) return;
+    const { signedIn, origin } = this.#buckets({ canonicalEmail, clientIp });
+    await store.incrementTx(tx, signedIn, from);
+    await store.incrementTx(tx, origin, from, isOriginTrusted ? undefined : startsAgain);
   }
 
   #decrementTx(tx: Transaction, reservation: Reservation): void {
@@ -225,6 +263,10 @@ export class SignInLimits {
 
   #read(buckets: readonly Buffer[]): Promise<Row[]> {
     return Promise.all(buckets.map((bucket) => this.#reader.read(bucket)));
+  }
+
+  #originOf(canonicalEmail: string, range: string): Buffer {
+    return this.#options.bucketHash.stored(JSON.stringify(['login coarse origin', canonicalEmail, range]));
   }
 
   #buckets({ canonicalEmail, clientIp }: SignInAttempt) {
@@ -251,6 +293,8 @@ export class SignInLimits {
       failures: bucket('login failures', canonicalEmail),
       // These three hold times only: of the last sign-in, the last change of the owner, the last new password.
       signedIn: bucket('login origin', canonicalEmail, range),
+      // Its window begins when the coarse range of the client IP became trusted.
+      origin: this.#originOf(canonicalEmail, coarseRange(clientIp) ?? 'unknown'),
       ownerChanged: bucket('login email moved', canonicalEmail),
       passwordSet: bucket('login password replaced', canonicalEmail),
       trusted: [

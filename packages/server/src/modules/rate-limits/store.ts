@@ -65,6 +65,10 @@ const selectBuckets = sqlMany<BucketRow>('select_throttle_bucket', {
    from unnest($1::bytea[]) with ordinality as requested (id, ordinal)
      join throttle_buckets on bucket = requested.id`,
 });
+const selectBucket = sql<BucketRow>(
+  'select_one_throttle_bucket',
+  `select ${columns} from throttle_buckets where bucket = $1`,
+);
 // Bounded, so that a clean-up never delays a commit for long.
 const deleteAllRows = sql('delete_all_throttle_buckets', 'delete from throttle_buckets');
 const deleteUntouchedRows = sql(
@@ -107,6 +111,10 @@ export const readBuckets = (db: Db, buckets: readonly Buffer[]): Promise<(Bucket
     selectBuckets,
     buckets.map((bucket) => [bucket]),
   );
+
+/** Without a lock: another transaction may change the counter. */
+export const readBucketTx = (tx: Transaction, bucket: Buffer): Promise<BucketRow | undefined> =>
+  tx.get(selectBucket, [bucket]);
 
 /** What {@link incrementTx} would return for this row. A request that is rejected by it costs no commit. */
 export function predictIncrement(row: Bucket | undefined, now: number, decay?: Decay): Bucket {

@@ -111,6 +111,6 @@ export const replaceCodes = (
   });
 
 async function redeemTx(tx: Transaction, principal: AccountPrincipal, proof: FactorProof, now: number): Promise<void> {
-  if (!(await redeemProofTx(tx, principal, principal.accountId, proof, now)))
+  if (!(await redeemProofTx(tx, principal, principal.accountId, proof, { now, from: null })))
     throw new DomainError('second_factor_wrong');
 }

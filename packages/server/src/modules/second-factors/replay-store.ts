@@ -15,7 +15,8 @@ const withApp = (condition: string): string =>
 const keepPasskeys = sql(
   'replay_removed_authenticators_beside_passkeys',
   onList(
-    `update second_factors set kind = 'passkeys', last_step = ${Number.MAX_SAFE_INTEGER} where ${withApp('exists')}`,
+    `update second_factors set kind = 'passkeys', last_step = ${Number.MAX_SAFE_INTEGER}, app_added_at = null, used_from = null
+     where ${withApp('exists')}`,
   ),
 );
 const removeApps = sql(

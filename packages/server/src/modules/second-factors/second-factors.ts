@@ -135,15 +135,22 @@ function begunEnrolment(factor: store.FactorRow): { sealed: Uint8Array; at: numb
   return pendingSecret === null || pendingAt === null ? undefined : { sealed: pendingSecret, at: pendingAt };
 }
 
+export interface FactorUse {
+  /** Milliseconds. */
+  readonly now: number;
+  /** The client IP range of a sign-in, which vouches for the factor; null: it does not. */
+  readonly from: string | null;
+}
+
 /** @returns undefined when another request has used the code; otherwise the number of remaining recovery codes, if it was one */
 export async function redeemProofTx(
   tx: Transaction,
   principal: Principal,
   accountId: string,
   proof: FactorProof,
-  now: number,
+  { now, from }: FactorUse,
 ): Promise<{ readonly codesLeft?: number } | undefined> {
-  if (proof.kind === 'totp') return (await store.acceptStepTx(tx, accountId, proof.step)) ? {} : undefined;
+  if (proof.kind === 'totp') return (await store.acceptStepTx(tx, accountId, proof.step, from)) ? {} : undefined;
   if (!(await store.redeemRecoveryCodeTx(tx, accountId, proof.hash))) return undefined;
   const codesLeft = await store.countRecoveryCodesTx(tx, accountId);
   // The keyed hash of the code: a restore of an older backup removes this code again (deletion-journal/).

@@ -4,6 +4,7 @@
  */
 import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { sql } from '../../foundation/database/sql.ts';
+import { withUse } from '../../foundation/database/used-from.ts';
 
 export interface FactorRow {
   readonly accountId: string;
@@ -19,6 +20,10 @@ export interface FactorRow {
   /** The encrypted secret of an authenticator app that is being enrolled beside passkeys. */
   readonly pendingSecret: Uint8Array | null;
   readonly pendingAt: number | null;
+  /** When the authenticator app was added beside passkeys. Null: it came with the row, or there is none. */
+  readonly appAddedAt: number | null;
+  /** Client IP ranges from which the authenticator app was used, separated by spaces. */
+  readonly usedFrom: string | null;
 }
 
 /**
@@ -32,7 +37,8 @@ const ofAccount = `account_pk = (select pk from accounts where id = $1)`;
 const select = sql<FactorRow>(
   'select_second_factor',
   `select a.id as "accountId", f.kind, f.secret, f.created_at as "createdAt", f.confirmed_at as "confirmedAt",
-     f.last_step as "lastStep", f.pending_secret as "pendingSecret", f.pending_at as "pendingAt"
+     f.last_step as "lastStep", f.pending_secret as "pendingSecret", f.pending_at as "pendingAt",
+     f.app_added_at as "appAddedAt", f.used_from as "usedFrom"
    from second_factors f join accounts a on a.pk = f.account_pk where a.id = $1`,
 );
 // Replaces an unfinished enrolment. Changes nothing when a second factor is in force.
@@ -56,7 +62,8 @@ const confirm = sql(
 );
 const confirmBesidePasskeys = sql(
   'confirm_authenticator_beside_passkeys',
-  `update second_factors set kind = 'totp', secret = $2, last_step = $3, pending_secret = null, pending_at = null
+  `update second_factors set kind = 'totp', secret = $2, last_step = $3, pending_secret = null, pending_at = null,
+     app_added_at = $4, used_from = null
    where ${ofAccount} and kind = 'passkeys' and pending_secret = $2`,
 );
 // Replaces an unfinished enrolment of an authenticator app. Changes nothing when a second factor is in force.
@@ -68,12 +75,14 @@ const addForPasskeys = sql(
      set kind = 'passkeys', secret = $2, created_at = $3, confirmed_at = $3, last_step = ${everyStep}
    where second_factors.confirmed_at is null`,
 );
+const removedApp = `update second_factors set kind = 'passkeys', secret = $2, last_step = ${everyStep},
+     app_added_at = null, used_from = null
+   where ${ofAccount} and kind = 'totp' and confirmed_at is not null`;
 const removeApp = sql(
   'delete_authenticator_beside_passkeys',
-  `update second_factors set kind = 'passkeys', secret = $2, last_step = ${everyStep}
-   where ${ofAccount} and kind = 'totp' and confirmed_at is not null
-     and exists (select 1 from passkeys p where p.account_pk = second_factors.account_pk)`,
+  `${removedApp} and exists (select 1 from passkeys p where p.account_pk = second_factors.account_pk)`,
 );
+const removeAnyApp = sql('delete_authenticator', removedApp);
 // Without the column, a backup by an earlier program has such a row as `totp`.
 const restoreKinds = sql<{ accountId: string }>(
   'restore_kinds_of_second_factors',
@@ -83,7 +92,8 @@ const restoreKinds = sql<{ accountId: string }>(
 // One statement decides: of several concurrent requests with one code, one finds the row unchanged.
 const acceptStep = sql(
   'take_second_factor_step',
-  `update second_factors set last_step = $2 where ${ofAccount} and confirmed_at is not null and last_step < $2`,
+  `update second_factors set last_step = $2, used_from = ${withUse('used_from', 'cast($3 as text)')}
+   where ${ofAccount} and confirmed_at is not null and last_step < $2`,
 );
 const remove = sql<{ confirmedAt: number | null }>(
   'delete_second_factor',
@@ -99,9 +109,9 @@ const selectCode = sql<{ held: number }>(
 );
 const redeemCode = sql('take_recovery_code', `delete from recovery_codes where code_hash = $2 and ${ofAccount}`);
 const deleteCodes = sql('delete_recovery_codes', `delete from recovery_codes where ${ofAccount}`);
-const countCodes = sql<{ count: number }>(
+const countCodes = sql<{ count: number; createdAt: number | null }>(
   'count_recovery_codes',
-  `select count(*) as count from recovery_codes where ${ofAccount}`,
+  `select count(*) as count, max(created_at) as "createdAt" from recovery_codes where ${ofAccount}`,
 );
 
 /** In force or being enrolled. */
@@ -131,7 +141,7 @@ export async function confirmFactorTx(
   now: number,
 ): Promise<'first' | 'beside' | undefined> {
   if ((await tx.run(confirm, [accountId, sealed, step, now])) === 1) return 'first';
-  return (await tx.run(confirmBesidePasskeys, [accountId, sealed, step])) === 1 ? 'beside' : undefined;
+  return (await tx.run(confirmBesidePasskeys, [accountId, sealed, step, now])) === 1 ? 'beside' : undefined;
 }
 
 /**
@@ -157,6 +167,10 @@ export const removeAppBesidePasskeysTx = async (
   sealed: Uint8Array,
 ): Promise<boolean> => (await tx.run(removeApp, [accountId, sealed])) === 1;
 
+/** The second factor stays in force: with passkeys, with recovery codes alone, or without either. @param sealed as above */
+export const removeAppTx = async (tx: Transaction, accountId: string, sealed: Uint8Array): Promise<void> =>
+  void (await tx.run(removeAnyApp, [accountId, sealed]));
+
 /**
  * Gives rows their kind again that a backup by an earlier program lacks. It lacks the passkeys too: recovery codes alone work.
  * @returns the ids of their accounts
@@ -164,9 +178,16 @@ export const removeAppBesidePasskeysTx = async (
 export const restoreKindsTx = async (tx: Transaction): Promise<string[]> =>
   (await tx.all(restoreKinds, [])).map(({ accountId }) => accountId).toSorted();
 
-/** @returns false when a code of this step or a later one was accepted before */
-export const acceptStepTx = async (tx: Transaction, accountId: string, step: number): Promise<boolean> =>
-  (await tx.run(acceptStep, [accountId, step])) === 1;
+/**
+ * @param from the client IP range; null if it is not known
+ * @returns false when a code of this step or a later one was accepted before
+ */
+export const acceptStepTx = async (
+  tx: Transaction,
+  accountId: string,
+  step: number,
+  from: string | null,
+): Promise<boolean> => (await tx.run(acceptStep, [accountId, step, from])) === 1;
 
 /** Also deletes the recovery codes and the passkeys. The caller has locked the account's row. @returns whether a second factor was in force */
 export async function removeSecondFactorTx(tx: Transaction, accountId: string): Promise<boolean> {
@@ -192,6 +213,14 @@ export const hasRecoveryCode = async (db: Db, accountId: string, hash: Uint8Arra
 /** @returns whether the account had the code */
 export const redeemRecoveryCodeTx = async (tx: Transaction, accountId: string, hash: Uint8Array): Promise<boolean> =>
   (await tx.run(redeemCode, [accountId, hash])) === 1;
+
+/** Without codes, the account keeps its second factor. */
+export const deleteRecoveryCodesTx = async (tx: Transaction, accountId: string): Promise<void> =>
+  void (await tx.run(deleteCodes, [accountId]));
+
+/** @returns when the recovery codes of an account were made, in milliseconds; undefined without codes */
+export const recoveryCodesMadeAtTx = async (tx: Transaction, accountId: string): Promise<number | undefined> =>
+  (await tx.get(countCodes, [accountId]))?.createdAt ?? undefined;
 
 export const countRecoveryCodesTx = async (tx: Pick<Transaction, 'get'>, accountId: string): Promise<number> =>
   (await tx.get(countCodes, [accountId]))?.count ?? 0;

@@ -20,8 +20,10 @@ import {
 import { DomainError } from '../../foundation/errors.ts';
 import type { Links } from '../mail/links.ts';
 import { queueMailTx, type Mailer } from '../mail/mail.ts';
-import { removeSuspiciousPasskeysTx } from '../passkeys/change-store.ts';
+import { removeSuspectFactorsTx, type FactorsInForce, type IsSuspect } from '../passkeys/change-store.ts';
 import type { SignInLimits } from '../rate-limits/sign-in-limits.ts';
+import { remainingTx, type Remaining } from './remaining.ts';
+import { listTrustedKeysTx, suspectSince } from './suspect-credentials.ts';
 
 export interface MailParts {
   readonly codes: OneTimeCodes;
@@ -132,28 +134,50 @@ export async function restoreEmailTx(
   await queueMailTx(tx, mailer.prepare({ to: replacedEmail, language, template: 'email_changed', data }));
 }
 
+/** What an undo removes. */
+export interface Restoration {
+  /** Whether all API keys are deleted. */
+  readonly revokesKeys: boolean;
+  readonly isSuspect: IsSuspect;
+  /** A random secret, which no device has, for an account whose authenticator app is removed. */
+  readonly sealed: Uint8Array;
+  readonly isDisabled: boolean;
+  readonly now: number;
+}
+
 /**
- * Deletes the API keys that a thief may have created, rotated or given more rights, and the passkeys that a thief may have
- * added, and mails a link to set a new password to
- * the restored email address.
- * @returns the ids of the deleted keys
+ * Deletes the API keys that a thief may have created, rotated or given more rights, removes the second factors that a thief may
+ * have added, and mails a link to set a new password to the restored email address.
+ * @returns the ids of the deleted keys, and what stays
  */
 export async function secureRestoredAccountTx(
   tx: Transaction,
   principal: Principal,
   { codes, links, mailer }: MailParts,
-  { accountId, email, changedAt }: EmailChangeRow,
-  { revokesKeys, isDisabled, now }: { revokesKeys: boolean; isDisabled: boolean; now: number },
-): Promise<readonly number[]> {
-  await removeSuspiciousPasskeysTx(tx, principal, accountId, changedAt, now);
-  const deleted = await deleteAccountKeysTx(tx, principal, accountId, now, revokesKeys ? 0 : changedAt);
+  change: EmailChangeRow,
+  { revokesKeys, isSuspect, sealed, isDisabled, now }: Restoration,
+): Promise<{ readonly deletedIds: readonly number[]; readonly remaining: Remaining }> {
+  const { accountId, email } = change;
+  await removeSuspectFactorsTx(tx, principal, accountId, { isSuspect, sealed, now });
+  const keptIds = revokesKeys ? [] : await listTrustedKeysTx(tx, change, isSuspect);
+  const which = revokesKeys ? {} : { changedSince: suspectSince(change), keptIds };
+  const deletedIds = await deleteAccountKeysTx(tx, principal, accountId, now, which);
+  const remaining = await remainingTx(tx, accountId);
   // A disabled account rejects a reset. An administrator who enables it can send a link.
-  if (isDisabled) return deleted;
+  if (isDisabled) return { deletedIds, remaining };
   const code = codes.make();
   const expiresAt = now + limits.resetCodeSeconds * 1000;
   await insertCodeTx(tx, { hash: code.hash, purpose: 'reset_password', accountId, now, expiresAt });
-  const keys = (await listAccountKeys(tx, accountId)).map(({ nickname }) => nickname);
-  const data = { link: links.to('reset-password', code.text), expiresAt: toInstant(expiresAt), keys };
+  const keys = remaining.keys.map(({ nickname }) => nickname);
+  const link = links.to('reset-password', code.text);
+  const data = { link, expiresAt: toInstant(expiresAt), keys, ...mailedFactors(remaining.factors) };
   await queueMailTx(tx, mailer.prepare({ to: email, template: 'email_restored', data }));
-  return deleted;
+  return { deletedIds, remaining };
 }
+
+/** Numbers and names, which need no translation. */
+const mailedFactors = (factors: FactorsInForce | undefined) => ({
+  authenticators: factors?.hasAuthenticator ? 1 : 0,
+  recoveryCodes: factors?.recoveryCodes ?? 0,
+  passkeys: (factors?.passkeys ?? []).map(({ name, createdAt }) => `${name} (${toInstant(createdAt)})`),
+});

@@ -11,6 +11,7 @@ import type { Links } from '../mail/links.ts';
 import type { Mailer } from '../mail/mail.ts';
 import type { Outbox } from '../outbox/outbox.ts';
 import type { SignInLimits } from '../rate-limits/sign-in-limits.ts';
+import type { SecondFactors } from '../second-factors/second-factors.ts';
 import type { RequestLimits } from '../rate-limits/request-limits.ts';
 
 export interface SelfServiceOptions {
@@ -19,6 +20,7 @@ export interface SelfServiceOptions {
   readonly hasher: PasswordHasher;
   readonly rules: PasswordRules;
   readonly currentPassword: CurrentPassword;
+  readonly secondFactors: Pick<SecondFactors, 'newSecret'>;
   readonly signInLimits: SignInLimits;
   readonly requests: RequestLimits;
   readonly codes: OneTimeCodes;
@@ -34,11 +36,3 @@ export interface SelfServiceOptions {
 /** The actor of a change that was authorized by a one-time code sent to the account's email address. */
 export const mailbox = { kind: 'mailbox' } as const;
 export const system = { kind: 'system' } as const;
-
-/** An API key that still works after the change. */
-export interface RemainingKey {
-  readonly id: number;
-  readonly nickname: string;
-  readonly createdAt: number;
-  readonly updatedAt: number;
-}

@@ -16,7 +16,8 @@ import { toQuotaUse } from '../key-limits/quota-use.ts';
 import { queueMailTx } from '../mail/mail.ts';
 import { assertSessionValidTx, keepSessionTx } from '../sessions/store.ts';
 import { runDeletingKeys, recordDeletedKeys } from './revoke-all-credentials.ts';
-import type { SelfServiceOptions, RemainingKey } from './options.ts';
+import type { SelfServiceOptions } from './options.ts';
+import type { RemainingKey } from './remaining.ts';
 import { findOwnAccount, type OwnRow } from './store.ts';
 
 export interface PasswordChange {

@@ -19,7 +19,8 @@ import { queueMailTx } from '../mail/mail.ts';
 import type { Job } from '../outbox/outbox.ts';
 import { insertJobTx } from '../outbox/store.ts';
 import { runDeletingKeys, recordDeletedKeys, revokeAllCredentialsTx } from './revoke-all-credentials.ts';
-import { mailbox, system, type SelfServiceOptions, type RemainingKey } from './options.ts';
+import { mailbox, system, type SelfServiceOptions } from './options.ts';
+import { remainingTx, type Remaining } from './remaining.ts';
 import { findKnownCode, takeKnownCode } from './store.ts';
 
 /** The stored payload of a job. Version 0.1.0 reads and writes these names too. */
@@ -62,10 +63,10 @@ export class PasswordReset {
 
   /**
    * Ends every session and invalidates every other code.
-   * @returns the API keys that still work
+   * @returns what still works
    * @throws DomainError `code_invalid`, `password_…`, `too_many_requests`, `overloaded`, `unavailable`
    */
-  confirm(codeText: string, wanted: NewPassword): Promise<readonly RemainingKey[]> {
+  confirm(codeText: string, wanted: NewPassword): Promise<Remaining> {
     return this.#set(codeText, 'reset_password', wanted);
   }
 
@@ -119,7 +120,7 @@ export class PasswordReset {
     codeText: string,
     purpose: CodePurpose,
     { password, revokesKeys, clientIp }: NewPassword,
-  ): Promise<readonly RemainingKey[]> {
+  ): Promise<Remaining> {
     const { db, clock, codes, rules, requests, hasher, signInLimits, mailer } = this.#options;
     const now = clock.now();
     const code = await findKnownCode(db, codes.hashOf(codeText), purpose, now);
@@ -140,14 +141,14 @@ export class PasswordReset {
           : [];
       await recordAccountEventTx(tx, mailbox, 'account.password_set', id, now);
       if (isNew) await recordAccountEventTx(tx, mailbox, 'account.verified', id, now);
-      const keys = await listAccountKeys(tx, id);
+      const remaining = await remainingTx(tx, id);
       if (purpose === 'reset_password') {
-        const data = { at: toInstant(now), address: clientIp, keys: keys.map(({ nickname }) => nickname) };
+        const data = { at: toInstant(now), address: clientIp, keys: remaining.keys.map(({ nickname }) => nickname) };
         await queueMailTx(tx, mailer.prepare({ to: account.email, template: 'password_changed', data }));
       }
       if (isNew) await signInLimits.changeEmailOwnerTx(tx, account.canonicalEmail, clientIp);
       else await signInLimits.clearTrustedRangesTx(tx, account.canonicalEmail, clientIp);
-      return { deletedIds, remaining: keys };
+      return { deletedIds, remaining };
     };
     // The check outside the transaction suffices: verifying the account invalidates this code.
     const { revocations } = this.#options;

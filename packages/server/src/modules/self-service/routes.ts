@@ -6,7 +6,7 @@ import { linkPages, type LinkPageOptions } from '../link-pages/link-pages.ts';
 import { route, type Route } from '../../http/route.ts';
 import { toOwnAccount } from './account-view.ts';
 import type { SelfService } from './self-service.ts';
-import type { RemainingKey } from './options.ts';
+import type { Remaining, RemainingKey } from './remaining.ts';
 
 const restored =
   'The previous email address is restored, and every session has ended. The password no longer works: unless the account is disabled, a mail with a link to set a new one is being sent to that email address.';
@@ -35,12 +35,12 @@ export function accountRoutes(
     }),
     route(contract.confirmPasswordReset, async ({ body, clientIp }) => {
       const { code, password, revokeKeys: revokesKeys = false } = body;
-      const keys = await passwordReset.confirm(code, {
+      const remaining = await passwordReset.confirm(code, {
         password: new Secret(password),
         revokesKeys,
         clientIp,
       });
-      return { status: 200, body: withKeys('The new password is set and every session has ended.', keys) };
+      return { status: 200, body: withRemaining('The new password is set and every session has ended.', remaining) };
     }),
     route(contract.acceptInvitation, async ({ body, clientIp }) => {
       await passwordReset.acceptInvitation(body.code, new Secret(body.password), clientIp);
@@ -81,8 +81,8 @@ export function accountRoutes(
       return { status: 200, body: { message: 'The account has the new email address. Sign in with it.' } };
     }),
     route(contract.undoEmailChange, async ({ body: { code, email, revokeKeys = false } }) => {
-      const keys = await emailUndo.undo(code, email, revokeKeys);
-      return { status: 200, body: withKeys(restored, keys) };
+      const remaining = await emailUndo.undo(code, email, revokeKeys);
+      return { status: 200, body: withRemaining(restored, remaining) };
     }),
     route(contract.acceptEmail, async ({ body }) => {
       await emailChange.accept(body.code, body.email);
@@ -95,6 +95,15 @@ export function accountRoutes(
     ...linkPages(pages),
   ];
 }
+
+const withRemaining = (message: string, { keys, factors }: Remaining): contract.MessageAndCredentials => ({
+  ...withKeys(message, keys),
+  secondFactors: {
+    authenticator: factors?.hasAuthenticator ?? false,
+    passkeys: (factors?.passkeys ?? []).map(({ name, createdAt }) => ({ name, createdAt: toInstant(createdAt) })),
+    recoveryCodes: factors?.recoveryCodes ?? 0,
+  },
+});
 
 const withKeys = (message: string, keys: readonly RemainingKey[]): contract.MessageAndKeys => ({
   message,

@@ -1,15 +1,16 @@
 /**
  * Undoes an email change with the code that was sent to the previous email address. It requires no sign-in, because the
- * thief who changed the email address may have changed the password. It keeps a second factor, because access to a mailbox
- * must not suffice to remove one.
+ * thief who changed the email address may have changed the password. It keeps second factors from before, because access to a
+ * mailbox must not suffice to remove one.
  */
 import { lockAccountTx } from '../accounts/credentials-store.ts';
-import { listAccountKeys } from '../api-keys/store.ts';
 import type { Transaction } from '../../foundation/database/db.ts';
 import { findUndoableChange } from '../accounts/email-change-store.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { recordDeletedKeys } from './revoke-all-credentials.ts';
-import { mailbox, type SelfServiceOptions, type RemainingKey } from './options.ts';
+import { mailbox, type SelfServiceOptions } from './options.ts';
+import type { Remaining } from './remaining.ts';
+import { findTrustedUses, suspicionOf } from './suspect-credentials.ts';
 import { secureRestoredAccountTx, restoreEmailTx } from './email-change-tx.ts';
 import { assertTyped, refuseTaken } from './store.ts';
 
@@ -21,16 +22,17 @@ export class UndoEmailChange {
   }
 
   /**
-   * Deletes the API keys that were created, changed or rotated since the change: the thief may have their secrets or have
-   * given them more rights.
+   * Deletes the API keys that were created, changed or rotated, and removes the passkeys and second factors that were added,
+   * in the days before the change and since: the thief may have them, or have given the keys more rights. Those from before
+   * the change stay if they were used from a client IP range that was trusted before that time.
    * @param emailText the previous email address, as the user typed it: a mail scanner presses the button, but types nothing
    * @param revokesKeys whether the other keys are deleted as well
-   * @returns the API keys that still work
+   * @returns what still works
    * @throws DomainError `code_invalid`, `email_wrong` and `account_exists` (the code still works), `too_many_requests`,
    *   `unavailable`
    */
-  async undo(codeText: string, emailText: string, revokesKeys: boolean): Promise<readonly RemainingKey[]> {
-    const { db, clock, codes, requests, accounts, mailer, revocations } = this.#options;
+  async undo(codeText: string, emailText: string, revokesKeys: boolean): Promise<Remaining> {
+    const { db, clock, codes, requests, accounts, mailer, revocations, secondFactors } = this.#options;
     const now = clock.now();
     const hash = codes.hashOf(codeText);
     const change = hash && (await findUndoableChange(db, hash, now));
@@ -38,18 +40,20 @@ export class UndoEmailChange {
     await requests.countCodeTry(hash);
     assertTyped(emailText, change);
     const { accountId } = change;
+    const trusted = await findTrustedUses(this.#options, change);
+    const { sealed } = secondFactors.newSecret(accountId, change.email);
     const undoTx = async (tx: Transaction) => {
       const account = await lockAccountTx(tx, accountId);
       // The lookup is repeated under the lock, so that one of several concurrent requests with this code succeeds.
       if (!account || !(await findUndoableChange(tx, hash, now))) throw new DomainError('code_invalid');
       await restoreEmailTx(tx, mailbox, this.#options, account, change, now);
-      const isDisabled = account.disabledAt !== null;
-      const deletedIds = await secureRestoredAccountTx(tx, mailbox, this.#options, change, {
+      return secureRestoredAccountTx(tx, mailbox, this.#options, change, {
         revokesKeys,
-        isDisabled,
+        isSuspect: suspicionOf(change, trusted),
+        sealed,
+        isDisabled: account.disabledAt !== null,
         now,
       });
-      return { deletedIds, remaining: await listAccountKeys(tx, accountId) };
     };
     const { deletedIds, remaining } = await accounts.orFinish(accountId, {
       kind: `undo ${hash.toString('hex')}`,

@@ -9,9 +9,10 @@ import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { recordingChanges } from '../deletion-journal/recording-changes.ts';
 import type { Revocations } from '../deletion-journal/revocation.ts';
 import { DomainError } from '../../foundation/errors.ts';
+import { coarseRange } from '../../foundation/ip-address.ts';
 import { queueMailTx, type Mailer } from '../mail/mail.ts';
 import { redeemPasskeyTx, type PasskeyProof } from '../passkeys/sign-ins.ts';
-import { redeemProofTx, type FactorProof } from '../second-factors/second-factors.ts';
+import { redeemProofTx, type FactorProof, type FactorUse } from '../second-factors/second-factors.ts';
 import { createSessionTx, type NewSession } from '../sessions/store.ts';
 
 /** The client that signs in. */
@@ -71,7 +72,7 @@ export async function startSession(
   const row: NewSession = { ...session, accountId: account.id, accountEpoch: account.sessionEpoch, details };
   const createTx = async (tx: Transaction): Promise<void> => {
     await allInOrder([createSessionTx(tx, row, sessionsMax), succeedTx(tx)]);
-    const used = proof && (await redeemTx(tx, principal, proof, now));
+    const used = proof && (await redeemTx(tx, principal, proof, { now, from: coarseRange(session.clientIp) }));
     if (to !== undefined) await queueMailsTx(tx, mailer, to, { row, failures: isSuspicious ? failures : 0, ...used });
   };
   await (proof?.kind === 'recovery_code'
@@ -85,17 +86,17 @@ async function redeemTx(
   tx: Transaction,
   principal: AccountPrincipal,
   proof: Proof,
-  now: number,
+  use: FactorUse,
 ): Promise<{ readonly codesLeft?: number }> {
   if (proof.kind === 'passkey') {
-    await redeemPasskeyTx(tx, proof, now);
+    await redeemPasskeyTx(tx, proof, use);
     return {};
   }
   if (proof.kind === 'single_sign_on') {
     await proof.redeemTx(tx, principal.sessionId);
     return {};
   }
-  const used = await redeemProofTx(tx, principal, principal.accountId, proof, now);
+  const used = await redeemProofTx(tx, principal, principal.accountId, proof, use);
   if (!used) throw new DomainError('second_factor_invalid');
   return used;
 }

@@ -32,15 +32,23 @@ export class LastUsed {
   /**
    * @param lastKnown the time in the row that the verification read, in milliseconds
    * @param clientIp called only if the use is recorded
+   * @param isPrevious whether the previous secret of the key was used
    */
-  record(id: number, usedAt: number, lastKnown: number | null, clientIp: () => string | undefined): void {
+  record(
+    id: number,
+    usedAt: number,
+    lastKnown: number | null,
+    clientIp: () => string | undefined,
+    isPrevious = false,
+  ): void {
     if (lastKnown !== null && usedAt - lastKnown < resolutionMs) return;
     // The first use since the last write is recorded: a frequent key does not need the client IP of each request.
     if (this.#pending.has(id)) return;
     const isRecent = lastKnown !== null && usedAt - lastKnown < dayMs;
     if (this.#pending.size + this.#inFlight >= (isRecent ? recentMax : limits.lastUsedPendingMax)) return;
     const ip = clientIp();
-    this.#pending.set(id, { id, at: usedAt, from: ip === undefined ? null : coarseRange(ip) });
+    const from = ip === undefined ? null : coarseRange(ip);
+    this.#pending.set(id, isPrevious ? { id, at: usedAt, from, isPrevious } : { id, at: usedAt, from });
   }
 
   /**

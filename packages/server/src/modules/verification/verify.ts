@@ -268,8 +268,9 @@ export class Verifier {
       return result;
     }
     this.#options.usage?.accept(key.id, now);
-    this.#lastUsed.record(key.id, now, key.lastUsedAt, clientIp);
-    if (key.overlapEndsAt !== null) this.#previousLastUsed.record(key.id, now, key.secretLastUsedAt, clientIp);
+    const isPrevious = key.overlapEndsAt !== null;
+    this.#lastUsed.record(key.id, now, key.lastUsedAt, clientIp, isPrevious);
+    if (isPrevious) this.#previousLastUsed.record(key.id, now, key.secretLastUsedAt, clientIp);
     this.counts.api_key++;
     return result;
   }

@@ -1,6 +1,8 @@
 /** The table of API keys, on each database. */
 import assert from 'node:assert/strict';
+import { limits } from '@keyreeve/contract';
 import { disableAccount } from '../../accounts/store.ts';
+import { listKeysChangedSince } from '../changed-key-store.ts';
 import { findKeyStates, touchKeys } from '../state-store.ts';
 import * as store from '../store.ts';
 import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
@@ -243,6 +245,30 @@ onEachDatabase('the read of a key also returns whether its account is disabled',
   const { hash } = await addKey(db, ada, 'one');
   await disableAccount(db, operator, ada, now + 5);
   assert.equal((await findKeyStates(db, [hash]))[0]?.accountDisabledAt, now + 5);
+});
+
+onEachDatabase('the ranges from which a key was used since it changed are kept, within bounds', async ({ db }) => {
+  const ada = await addAccount(db);
+  await addKey(db, ada, 'one', { id: 1 });
+  const ranges = async () => (await listKeysChangedSince(db, ada, 0)).map(({ usedFrom }) => usedFrom);
+  assert.deepEqual(await ranges(), [null]);
+  let at = now;
+  const use = (from: string | null, more: object = {}) => touchKeys(db, [{ id: 1, at: ++at, from, ...more }]);
+  await use('203.0.113.0/24');
+  await use('2001:db8:1::/48');
+  for (const from of ['203.0.113.0/24', null, '2001:db8:1::/48']) await use(from);
+  await use('198.51.100.0/24', { isPrevious: true });
+  assert.deepEqual(await ranges(), ['203.0.113.0/24 2001:db8:1::/48']);
+  await use('3.0.113.0/24');
+  assert.deepEqual(await ranges(), ['203.0.113.0/24 2001:db8:1::/48 3.0.113.0/24']);
+  for (let n = 0; n < 50; n++) await use(`10.${n}.0.0/24`);
+  const [full = ''] = await ranges();
+  assert.ok(full !== null && full.length > 300 && full.length < 330, String(full));
+  const days = limits.emailUndoSuspectDays + limits.emailUndoSeconds / 86_400;
+  await addKey(db, ada, 'two', { id: 2 });
+  await touchKeys(db, [{ id: 2, at: now + days * 86_400_000 + 1, from: '203.0.113.0/24' }]);
+  const after = await listKeysChangedSince(db, ada, 0);
+  assert.equal(after.find(({ id }) => id === 2)?.usedFrom, null);
 });
 
 onEachDatabase('a time of last use is only replaced by a later one, and nothing else changes', async ({ db }) => {

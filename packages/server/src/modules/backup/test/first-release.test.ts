@@ -49,6 +49,8 @@ function asOfFirstSchema(text: string): string {
     'limits',
     'hint',
     'last_used_from',
+    'used_from',
+    'app_added_at',
     'revision',
     'environment',
     'public_key',

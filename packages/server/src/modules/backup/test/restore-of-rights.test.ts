@@ -109,7 +109,7 @@ async function removeRights(db: Db): Promise<void> {
   const proof = { kind: 'totp', step: 7 } as const;
   await enrolment.replaceCodes(db, codes, { proof, codeHashes: [codeOf('codes', 3)], now: since });
   const used = { kind: 'recovery_code', hash: codeOf('code', 1) } as const;
-  await db.transaction((tx) => redeemProofTx(tx, operator, 'acc_code', used, since));
+  await db.transaction((tx) => redeemProofTx(tx, operator, 'acc_code', used, { now: since, from: null }));
   await accounts.requireSecondFactor(db, operator, 'acc_requirement', true, since);
   await webhooks.disableEndpoint(db, operator, 'whe_disabled', since);
   await webhooks.deleteEndpoint(db, operator, 'whe_deleted', since);

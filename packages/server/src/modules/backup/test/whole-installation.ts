@@ -53,14 +53,15 @@ const insertRest = [
   sql('test_fill_session', `update sessions set address = '192.0.2.1', program = 'curl' where created_at = $1`),
   sql(
     'test_insert_second_factor',
-    `insert into second_factors (account_pk, secret, created_at, confirmed_at, last_step, kind, pending_secret, pending_at)
-     values (${pk}, $2, $1, $1, 58000000, 'passkeys', $2, $1)`,
+    `insert into second_factors (account_pk, secret, created_at, confirmed_at, last_step, kind, pending_secret, pending_at,
+       app_added_at, used_from)
+     values (${pk}, $2, $1, $1, 58000000, 'passkeys', $2, $1, $1, '192.0.2.0/24 2001:db8::/48')`,
   ),
   sql(
     'test_insert_passkey',
     `insert into passkeys (id, account_pk, credential_id, public_key, counter, rp_id, transports, backed_up, name,
-       created_at, last_used_at)
-     values ('pas_one', ${pk}, $2, $2, 4294967295, 'auth.example.com', 'internal,hybrid', 1, 'Ada’s phone', $1, $1)`,
+       created_at, last_used_at, used_from)
+     values ('pas_one', ${pk}, $2, $2, 4294967295, 'auth.example.com', 'internal,hybrid', 1, 'Ada’s phone', $1, $1, '192.0.2.0/24')`,
   ),
   sql(
     'test_insert_sso_identity',
@@ -99,7 +100,7 @@ const insertRest = [
   sql(
     'test_fill_key',
     `update api_keys set disabled_at = $1, disabled_reason = 'owner', addresses = '192.0.2.0/24', metadata = '{"team":7}',
-       limits = '{}', last_used_from = '192.0.2.0/24', revision = 3, environment = 'test',
+       limits = '{}', last_used_from = '192.0.2.0/24', used_from = '192.0.2.0/24', revision = 3, environment = 'test',
        leaked_at = $1, public_key = '{"kty":"OKP"}' where nickname = 'server'`,
   ),
   sql(

@@ -88,7 +88,7 @@ Falls Sie das nicht waren, machen Sie die Änderung bis {{expiresAt}} hier rück
 
 {{undoLink}}
 
-Ihr Konto erhält dann diese Adresse zurück, alle Sitzungen werden beendet und das Passwort wird ungültig. Sie erhalten danach einen Link, um ein neues zu setzen. API-Schlüssel, die nach der Änderung erstellt, geändert oder ersetzt wurden, werden gelöscht. Diese API-Schlüssel sind älter; Sie können sie im selben Schritt löschen:
+Ihr Konto erhält dann diese Adresse zurück, alle Sitzungen werden beendet und das Passwort wird ungültig. Sie erhalten danach einen Link, um ein neues zu setzen. API-Schlüssel, Passkeys und zweite Faktoren, die nach der Änderung oder in den 7 Tagen davor hinzugekommen sind, werden entfernt, außer wenn sie aus einem Netz verwendet wurden, aus dem Sie sich schon vorher angemeldet hatten. Sie können alle API-Schlüssel im selben Schritt löschen:
 
 {{keys}}
 
@@ -105,7 +105,11 @@ Der Link funktioniert einmal, bis {{expiresAt}}; danach können Sie einen neuen 
 
 {{keys}}
 
-Falls bei der Anmeldung ein zweiter Faktor verlangt wird, der nicht Ihrer ist, bitten Sie den Betreiber von {{product}}, ihn zu entfernen.`,
+API-Schlüssel, Passkeys und zweite Faktoren, die kurz vor oder nach der Änderung hinzugekommen sind, wurden entfernt. Diese zweiten Faktoren gelten weiter: Authenticator-Apps {{authenticators}}, unbenutzte Wiederherstellungscodes {{recoveryCodes}} und diese Passkeys:
+
+{{passkeys}}
+
+Falls einer davon nicht Ihrer ist, melden Sie sich mit einem Ihrer eigenen an und entfernen Sie ihn. Falls keiner Ihrer ist, wenden Sie sich an den Betreiber von {{product}}.`,
   },
   email_set_requested: {
     subject: 'Bei {{product}} wurde eine neue E-Mail-Adresse eingetragen',

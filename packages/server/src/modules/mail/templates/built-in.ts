@@ -97,7 +97,7 @@ If you did not change it, undo the change here, until {{expiresAt}}. You need no
 
 {{undoLink}}
 
-This restores your email address, ends all sessions, and makes the password invalid. You then receive a link to set a new one. API keys that were created, changed or rotated after the change are deleted. These API keys are older; you can delete them in the same step:
+This restores your email address, ends all sessions, and makes the password invalid. You then receive a link to set a new one. API keys, passkeys and second factors that were added after the change, or in the 7 days before it, are removed, unless they were used from a network that you had signed in from earlier. You can delete all API keys in the same step:
 
 {{keys}}
 
@@ -114,7 +114,11 @@ The link works once, until {{expiresAt}}; after that you can request another. Th
 
 {{keys}}
 
-If a sign-in requires a second factor that is not yours, ask the operator of {{product}} to remove it.`,
+API keys, passkeys and second factors that were added shortly before or after the change were removed. These second factors stay in force: authenticator apps {{authenticators}}, unused recovery codes {{recoveryCodes}}, and these passkeys:
+
+{{passkeys}}
+
+If one of them is not yours, sign in with one that is, and remove it. If none is yours, ask the operator of {{product}}.`,
   },
   email_set_requested: {
     subject: 'A new email address was set at {{product}}',

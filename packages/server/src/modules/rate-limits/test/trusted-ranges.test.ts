@@ -182,3 +182,65 @@ onEachDatabase('of concurrent successful sign-ins exactly the limit per minute s
   );
   await signInLimitsOn(opened.db).assess(ada('203.0.113.1'));
 });
+
+/** Of the two clients of {@link clientIps}, those whose coarse range was trusted before a time. */
+async function trustedBefore(signInLimits: SignInLimits, before: number): Promise<string[]> {
+  const ranges = { '192.0.2.0/24': 'both', '198.51.100.0/24': 'elsewhere' };
+  const trusted = await signInLimits.trustedBefore('ada@example.com', Object.keys(ranges), before);
+  return Object.entries(ranges).flatMap(([range, name]) => (trusted.has(range) ? [name] : []));
+}
+
+onEachDatabase('a range was trusted before a time if a sign-in from it came before, within 30 days', async ({ db }) => {
+  const at = new FakeClock(now);
+  const signInLimits = signInLimitsOn(db, { clock: at });
+  await signIn(signInLimits, ada(clientIps.owner), at.now());
+  const first = at.now();
+  at.advance({ days: 10 });
+  for (const clientIp of [clientIps.thief, '198.51.100.7']) await signIn(signInLimits, ada(clientIp), at.now());
+  assert.deepEqual(await trustedBefore(signInLimits, first), []);
+  assert.deepEqual(await trustedBefore(signInLimits, first + 1), ['both']);
+  assert.deepEqual(await trustedBefore(signInLimits, at.now() + 1), ['both', 'elsewhere']);
+  const other = await signInLimits.trustedBefore('bob@example.com', ['192.0.2.0/24'], at.now() + 1);
+  assert.deepEqual([...other], []);
+  at.advance({ days: limits.loginOriginTrustDays + 1 });
+  assert.deepEqual(await trustedBefore(signInLimits, at.now()), []);
+  await signIn(signInLimits, ada(clientIps.owner), at.now());
+  assert.deepEqual(await trustedBefore(signInLimits, at.now()), [], 'the range became trusted again only now');
+});
+
+onEachDatabase('a new password keeps since when its range is trusted, and other ranges begin again', async ({ db }) => {
+  const at = new FakeClock(now);
+  const signInLimits = signInLimitsOn(db, { clock: at });
+  const elsewhere = '198.51.100.7';
+  for (const clientIp of [clientIps.owner, elsewhere]) await signIn(signInLimits, ada(clientIp), at.now());
+  at.advance({ days: 1 });
+  await db.transaction((tx) => signInLimits.clearTrustedRangesTx(tx, 'ada@example.com', clientIps.owner));
+  const cleared = at.now();
+  at.advance({ days: 1 });
+  const before = at.now();
+  assert.deepEqual(await trustedBefore(signInLimits, before), ['both']);
+  for (const clientIp of [clientIps.owner, elsewhere]) await signIn(signInLimits, ada(clientIp), at.now());
+  assert.deepEqual(await trustedBefore(signInLimits, cleared), ['both']);
+  assert.deepEqual(await trustedBefore(signInLimits, before), ['both']);
+  at.advance({ days: 1 });
+  assert.deepEqual(await trustedBefore(signInLimits, at.now()), ['both', 'elsewhere']);
+  // A range that a new password has made untrusted begins again with the next password that is set there.
+  await db.transaction((tx) => signInLimits.clearTrustedRangesTx(tx, 'ada@example.com', clientIps.owner));
+  at.advance({ days: 1 });
+  const set = at.now();
+  await db.transaction((tx) => signInLimits.clearTrustedRangesTx(tx, 'ada@example.com', elsewhere));
+  at.advance({ days: 1 });
+  assert.deepEqual(await trustedBefore(signInLimits, set), ['both']);
+});
+
+onEachDatabase('a new owner of the email begins again with all ranges', async ({ db }) => {
+  const at = new FakeClock(now);
+  const signInLimits = signInLimitsOn(db, { clock: at });
+  await signIn(signInLimits, ada(clientIps.owner), at.now());
+  at.advance({ days: 1 });
+  await db.transaction((tx) => signInLimits.changeEmailOwnerTx(tx, 'ada@example.com', clientIps.owner));
+  const changed = at.now();
+  at.advance({ days: 1 });
+  assert.deepEqual(await trustedBefore(signInLimits, changed), []);
+  assert.deepEqual(await trustedBefore(signInLimits, at.now()), ['both']);
+});

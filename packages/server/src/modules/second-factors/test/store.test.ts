@@ -27,7 +27,7 @@ async function addFactor(db: Db): Promise<void> {
 }
 
 const take = (db: Db, proof: FactorProof, accountId = 'acc_ada'): Promise<boolean> =>
-  db.transaction(async (tx) => (await redeemProofTx(tx, ada, accountId, proof, now)) !== undefined);
+  db.transaction(async (tx) => (await redeemProofTx(tx, ada, accountId, proof, { now, from: null })) !== undefined);
 const countCodes = (db: Db): Promise<number> => db.transaction((tx) => store.countRecoveryCodesTx(tx, 'acc_ada'));
 const liveOf = async (db: Db, names: readonly string[]): Promise<string[]> => {
   const found = await Promise.all(names.map((name) => tokens.findLiveSession(db, `ses_${name}`, now)));
@@ -47,7 +47,7 @@ onEachDatabase('an enrolment replaces an unconfirmed factor but not a confirmed 
   assert.equal(await enrolment.beginEnrolment(db, ada, sealed, now), false);
   const { secret, ...row } = (await store.findFactor(db, 'acc_ada')) ?? {};
   assert.deepEqual([...(secret ?? [])], [...other]);
-  const pending = { pendingSecret: null, pendingAt: null };
+  const pending = { pendingSecret: null, pendingAt: null, appAddedAt: null, usedFrom: null };
   const times = { createdAt: now + 1, confirmedAt: now, lastStep: 10 };
   assert.deepEqual({ ...row }, { accountId: 'acc_ada', kind: 'totp', ...times, ...pending });
 });
