@@ -32,6 +32,7 @@ import { isRootKeyChanged, RootKeyChangedError } from '../foundation/database/ro
 import { Housekeeping } from './housekeeping.ts';
 import { openInstallation, type Installation, type OpenedInstallation } from './installation.ts';
 import type { Log } from '../foundation/log.ts';
+import { parseRanges } from '../foundation/ip-address.ts';
 import { disableUnrestricted } from '../modules/api-keys/unrestricted-keys.ts';
 import { ConsoleAssets } from '../modules/console/assets.ts';
 import { ConsoleHost } from '../modules/console/paths.ts';
@@ -210,6 +211,7 @@ async function startPublic(installation: OpenedInstallation, options: ServiceOpt
   };
   const cors = new Cors(config.corsOrigins);
   const server = createHttpServer(security, log, listener, {
+    isProxy: parseRanges(config.trustedProxies),
     corsHeaders: (request) => corsHeadersOf(cors, request),
     shortPath: {
       mayAnswer: (url) => app?.shortPath.mayAnswer(url) ?? false,

@@ -12,6 +12,7 @@ import type { Socket } from 'node:net';
 import { limits, type ErrorCode } from '@keyreeve/contract';
 import type { Backlog } from './backlog.ts';
 import { breakBody } from './broken-body.ts';
+import type { ConnectionPlace, ConnectionPlaces } from './connection-places.ts';
 import { ShortPath, type ShortPathOptions } from './short-path.ts';
 import { isShortRequest } from './short-request.ts';
 
@@ -24,6 +25,7 @@ const bodyBytesAheadMax = 131_072;
 
 export interface ConnectionOptions {
   readonly backlog: Backlog;
+  readonly places: ConnectionPlaces;
   /** Number of requests after which the connection closes. */
   readonly requestsMax: () => number;
   readonly process: (request: IncomingMessage, response: ServerResponse) => void;
@@ -59,6 +61,7 @@ export class QueuedResponse extends ServerResponse {
 export class Connection {
   readonly socket: Socket;
   readonly #options: ConnectionOptions;
+  readonly #place: ConnectionPlace;
   #requests = 0;
   /** Responses that have not drained, including those of waiting requests. */
   #pending = 0;
@@ -81,6 +84,7 @@ export class Connection {
   constructor(socket: Socket, options: ConnectionOptions) {
     this.socket = socket;
     this.#options = options;
+    this.#place = options.places.open(this);
     // Node calls it after a response with `Connection: close`.
     socket.destroySoon = () => this.closeLingering();
   }
@@ -131,6 +135,7 @@ export class Connection {
     if (response === this.#latest && response.req.complete) this.#latest = undefined;
     if (this.#isHeld) this.#isHeld = this.#options.backlog.settle(this);
     if (this.#pending > 0) return;
+    this.#place.renew();
     if (this.#mayStartShortPath) this.#startShortPath(response);
     if (this.#afterPending === undefined) return;
     // After Node has finished its own processing of this response.
@@ -161,8 +166,21 @@ export class Connection {
     return this.#requests + 1 >= this.#options.requestsMax();
   }
 
+  /** Whether the server waits for bytes of a request: none is in progress, or its body has not arrived. */
+  get isWaitingForRequest(): boolean {
+    if (this.#shortPath?.isInProgress || this.#isShortHeld || this.#pending > 1) return false;
+    return this.#pending === 0 || this.#latest?.req.complete === false;
+  }
+
   countRequest(): void {
     this.#requests++;
+    this.#place.renew();
+  }
+
+  /** To be called when the connection has closed. */
+  release(): void {
+    this.#options.backlog.release(this);
+    this.#place.release();
   }
 
   requestsOf(parse: () => void): readonly IncomingMessage[] {

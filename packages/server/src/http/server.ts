@@ -8,6 +8,7 @@ import type { Log } from '../foundation/log.ts';
 import { writeProblem } from './response.ts';
 import { Backlog, type BacklogOptions } from './backlog.ts';
 import { bodyErrorOf } from './broken-body.ts';
+import { ConnectionPlaces } from './connection-places.ts';
 import { Connection, QueuedResponse, type ConnectionOptions } from './connection.ts';
 import type { SecurityHeaders } from './headers.ts';
 import { logProblem } from './problem-log.ts';
@@ -21,6 +22,8 @@ const connectionsCheckingIntervalMs = 1_000;
 export interface HttpServerOptions {
   /** Default: bounds of the contract. */
   readonly backlog?: BacklogOptions;
+  /** Whether the IP address is that of a trusted proxy. Default: none is. */
+  readonly isProxy?: (ip: string) => boolean;
   /** CORS headers of the response to a request that no route receives. Default: none. */
   readonly corsHeaders?: (request: IncomingMessage) => readonly string[];
   /** Without it, node:http answers every request. */
@@ -31,7 +34,7 @@ export function createHttpServer(
   security: SecurityHeaders,
   log: Log,
   onRequest: RequestListener,
-  { backlog = {}, corsHeaders = () => [], shortPath }: HttpServerOptions = {},
+  { backlog: bounds = {}, isProxy = () => false, corsHeaders = () => [], shortPath }: HttpServerOptions = {},
 ): Server {
   const server = createServer({
     ServerResponse: QueuedResponse,
@@ -54,10 +57,16 @@ export function createHttpServer(
   // A client that has closed its sending side still gets the responses to its requests.
   (server as { httpAllowHalfOpen?: boolean }).httpAllowHalfOpen = true;
   watchConnections(server);
+  const backlog = new Backlog({
+    onClosed: (closed) => log.warn({ event: 'stalled_connections_closed', closed }),
+    ...bounds,
+  });
   serveConnections(server, {
-    backlog: new Backlog({
-      onClosed: (closed) => log.warn({ event: 'stalled_connections_closed', closed }),
-      ...backlog,
+    backlog,
+    places: new ConnectionPlaces({
+      isProxy,
+      closeStalled: () => backlog.closeOne(),
+      onClosed: (closed) => log.warn({ event: 'idle_connections_closed', closed }),
     }),
     requestsMax: () => server.maxRequestsPerSocket ?? Infinity,
     process: (request, response) => {
@@ -109,15 +118,15 @@ function serveConnections(
   const connections = new WeakMap<Socket, Connection>();
   let open = 0;
   server.on('connection', (socket: Socket) => {
+    open++;
+    // Node closes further connections at once, so this makes room for the next client. Not this connection: it is new.
+    if (open >= (server.maxConnections ?? Infinity)) options.places.closeOne();
     const connection = new Connection(socket, options);
     connections.set(socket, connection);
-    open++;
     socket.once('close', () => {
       open--;
-      options.backlog.release(connection);
+      connection.release();
     });
-    // Closes a connection whose client reads nothing, to accept the next client.
-    if (open >= limits.connectionsMax) options.backlog.closeOne();
   });
   const accept = (request: IncomingMessage, response: QueuedResponse): void =>
     connections.get(request.socket)?.accept(request, response);

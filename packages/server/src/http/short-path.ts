@@ -61,6 +61,10 @@ export class ShortPath {
     this.#enter();
   }
 
+  get isInProgress(): boolean {
+    return this.#inProgress !== undefined;
+  }
+
   /** Without its listener, node:http does not parse. */
   #enter(): void {
     const { socket } = this.#connection;

@@ -1,0 +1,49 @@
+/** Limits of requests, their bodies and their connections. Part of the tables in limits.ts. */
+import { limit, type Limits } from './limit-definition.ts';
+
+export const authorizationChars = 4_096;
+export const credentialsPerBatch = 256;
+/** For quotes, comma and indentation. */
+const batchItemBytes = 8;
+/** For the object around the credentials. */
+const batchFrameBytes = 64;
+const batchBodyBytes = credentialsPerBatch * (authorizationChars + batchItemBytes) + batchFrameBytes;
+
+export const requestLimits = {
+  headerBytesMax: limit(16_384, 'Size of a request’s headers. More: 431.'),
+  headerFieldsMax: limit(100, 'Header fields of a request. More: 431.'),
+  urlCharsMax: limit(2_048, 'Request target, except of `/auth/forward`. More: 414.'),
+  // The time to parse such a header grows with the square of its length.
+  preferenceCharsMax: limit(1_024, '`Accept` or `Accept-Language`. A longer header is ignored.'),
+  bodyBytesMax: limit(16_384, 'Request body. More: 413.'),
+  batchBodyBytesMax: limit(batchBodyBytes, 'Body of `POST /auth/verify/batch`. More: 413.'),
+  // An API key or an access token fits. Larger bodies are read after the caller was authenticated.
+  sharedReadBodyBytesMax: limit(
+    1_024,
+    'Body of a verification that shares one read with the caller’s key. Larger: two reads.',
+  ),
+  // No body costs more than three times its parsing.
+  validationErrorsMax: limit(20, 'Validation errors in one response.'),
+  errorNameCharsMax: limit(64, 'A field name in an error.'),
+  jsonDepthMax: limit(8, 'Nesting of a JSON body. More: 400.'),
+  headersTimeoutMs: limit(10_000, 'Time to receive a request’s headers. Longer: 408.'),
+  requestTimeoutMs: limit(15_000, 'Time to receive a request. Longer: 408.'),
+  // Longer than the 60 s of common load balancers.
+  keepAliveTimeoutMs: limit(65_000, 'Lifetime of an idle connection.'),
+  connectionsMax: limit(
+    10_000,
+    'Open connections per worker. At this number, one closes for the next client: the one that has been idle longest, of the client IP range with the most. Those of trusted proxies close last.',
+  ),
+  requestsPerConnectionMax: limit(10_000, 'Requests on one connection.'),
+  // Lower, so that connections spread over the workers.
+  requestsPerSharedConnectionMax: limit(1_000, 'The same with several workers.'),
+  pipelinedRequestsMax: limit(64, 'Requests that wait on one connection. More: it is closed.'),
+  // At most one response of each connection is unread; a waiting request counts 4.5 KiB besides its own bytes.
+  unreadBytesMax: limit(
+    33_554_432,
+    'Unread responses and waiting requests, per worker. More: the longest stalled connections are closed.',
+  ),
+  responseBytesPerSecondFloor: limit(1_024, 'Slowest rate of reading a response.'),
+  // At the slowest rate the kernel reports progress only about every 28 s.
+  responseStallSecondsMax: limit(30, 'Time without reading. Then the connection is closed.'),
+} as const satisfies Limits;
