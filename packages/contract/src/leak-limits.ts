@@ -5,12 +5,6 @@ export const leakLimits = {
   githubReportBytesMax: limit(1_048_576, 'Body of `POST /auth/leaks/github`. More: 413.'),
   githubMatchesMax: limit(5_000, 'Matches in such a body. More: 413.'),
   githubReportsInProgressMax: limit(8, 'Such requests in progress, per worker. More: 429.'),
-  // A client without a credential can send them.
-  rawBodyBytesMax: limit(
-    33_554_432,
-    'Bytes of all `POST /auth/leaks/github` bodies that a worker is receiving. More: 429.',
-  ),
-  rawBodyBytesPerRangeMax: limit(4_194_304, 'The same per client IP range (/24 or /48). More: 429.'),
   githubKeysRefreshSeconds: limit(60, 'Shortest time between two requests for the public keys of GitHub.'),
   githubKeysAgeSecondsMax: limit(86_400, 'Age of these public keys at which a report causes a new request for them.'),
   githubKeysWaitingMax: limit(2, 'Reports that wait for such a request, per worker. More: 503.'),

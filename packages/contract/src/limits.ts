@@ -251,10 +251,14 @@ const queues = {
   ),
   requestsPerCredentialMax: limit(
     128,
-    'Requests in progress per token or management key, except verifications. More: 429.',
+    'Requests in progress per token or management key, except verifications; those that remove rights count separately. More: 429.',
   ),
   requestsPerAccountMax: limit(256, 'The same per account. More: 429.'),
   requestsPerRangeMax: limit(512, 'The same per range. More: 429.'),
+  removalsPerAccountMax: limit(
+    32,
+    'Requests of an account in progress that remove rights, per worker. Further ones wait, up to the three bounds above; sessions and keys take turns.',
+  ),
   // A client that ignores Retry-After sends one request a second on each connection.
   refusalHoldMs: limit(1_000, 'Delay of these 429 responses.'),
   unfinishedDeletionsMax: limit(1_000, 'Unfinished deletions with an unknown outcome. More: 503, before any change.'),

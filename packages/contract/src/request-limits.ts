@@ -28,6 +28,15 @@ export const requestLimits = {
   jsonDepthMax: limit(8, 'Nesting of a JSON body. More: 400.'),
   headersTimeoutMs: limit(10_000, 'Time to receive a request’s headers. Longer: 408.'),
   requestTimeoutMs: limit(15_000, 'Time to receive a request. Longer: 408.'),
+  // A body that arrives at once is never the oldest for long.
+  unfinishedBodiesPerCredentialMax: limit(
+    128,
+    'Bodies that a worker is receiving with one session or key, except those of verifications. More: the one that began first gets 429.',
+  ),
+  unfinishedBodiesPerRangeMax: limit(512, 'The same per client IP range.'),
+  // Those of GitHub reports have up to 1 MiB, and need no credential.
+  unfinishedBodyBytesMax: limit(33_554_432, 'Bytes of all these bodies. More: as above.'),
+  unfinishedBodyBytesPerNetworkMax: limit(4_194_304, 'The same per network (/24 of IPv4 or /48 of IPv6).'),
   // Longer than the 60 s of common load balancers.
   keepAliveTimeoutMs: limit(65_000, 'Lifetime of an idle connection.'),
   connectionsMax: limit(

@@ -23,7 +23,8 @@ import { answerForward, isForwardTarget, type ForwardRequest } from '../modules/
 import { pathOf, queryOf, send, write, writeProblem, type RouteResponse } from '../http/response.ts';
 import type { BasePath } from '../http/base-path.ts';
 import { authenticateService, callerOf, consoleCallerOf } from './authenticate.ts';
-import { bodyReader, hasShortBody, toRecord, type ReadBody } from '../http/body.ts';
+import { AccountTurns } from '../http/account-turns.ts';
+import { bodyReader, hasShortBody, toRecord, type BeginBody, type ReadBody } from '../http/body.ts';
 import { certainIpOf, clientIpOf, isFromProxy, usedPlainHttp } from '../http/client-ip.ts';
 import type { Cors } from '../http/cors.ts';
 import { credentialOf } from '../http/request-credential.ts';
@@ -32,13 +33,20 @@ import { toOAuthError } from '../http/oauth-error.ts';
 import { withoutChallenge } from '../http/problem.ts';
 import { logProblem } from '../http/problem-log.ts';
 import type { RequestCounts } from '../http/request-counts.ts';
-import { delayRejection, RequestGate, type RequestSlots, type RequestBounds } from '../http/request-gate.ts';
+import {
+  defaultBounds,
+  delayRejection,
+  RequestGate,
+  type RequestBounds,
+  type RequestSlots,
+} from '../http/request-gate.ts';
 import { endRequestSpan, RequestSpans } from '../http/request-span.ts';
 import type { AnyCaller, Call, Route, ServiceCaller } from '../http/route.ts';
 import { Router, type Match } from '../http/router.ts';
 import type { BareResponse } from '../http/short-path.ts';
 import { StartQueue } from '../http/start-queue.ts';
 import { traceIdOf } from '../http/trace-context.ts';
+import { UnfinishedBodies } from '../http/unfinished-bodies.ts';
 import { validator } from '../http/validation.ts';
 import { headerOf, RequestCall } from './request-call.ts';
 import { routesOf, type RouteOptions } from './routes.ts';
@@ -88,6 +96,8 @@ export class App {
   readonly #router: Router;
   readonly #gate: RequestGate;
   readonly #starts = new StartQueue();
+  readonly #bodies = new UnfinishedBodies();
+  readonly #removals: AccountTurns;
   readonly #spans: RequestSpans;
   readonly #parsers: ReadonlyMap<RouteContract['id'], RequestParsers>;
   readonly #cors: Cors;
@@ -110,7 +120,9 @@ export class App {
     this.#basePath = options.basePath;
     this.#isHttps = options.publicUrl.startsWith('https:');
     this.#security = options.security;
-    this.#gate = new RequestGate(options.requestBounds);
+    const bounds = options.requestBounds ?? defaultBounds;
+    this.#gate = new RequestGate(bounds);
+    this.#removals = new AccountTurns(bounds);
   }
 
   readonly listener: RequestListener = (request, response) => {
@@ -201,7 +213,7 @@ export class App {
       return match.route.handle(toCall(await this.#call(match, request, undefined)));
     }
     await this.#waitInTurn(request, classOf(contract));
-    const slots = this.#gate.newRequest();
+    const slots = this.#gate.newRequest(classOf(contract));
     try {
       return await this.#answerInTurn(match, request, slots);
     } catch (error) {
@@ -262,12 +274,19 @@ export class App {
     if (text !== undefined) slots.acquire('credential', text);
     // The caller is authenticated before the query and the body are parsed.
     const principal = await authenticate();
-    if (principal) slots.acquire('account', principal.accountId);
-    const call = toCall(await this.#call(match, request, principal));
+    // A body that arrives slowly occupies no slot: `#bodies` bounds it.
+    slots.release();
+    const caller = principal && callerName(principal);
+    const begin: BeginBody = (reject) =>
+      this.#bodies.begin({ clientIp: this.#clientIpOf(request), credential: caller }, reject);
+    const call = toCall(await this.#call(match, request, principal, begin));
+    if (principal && caller !== undefined && workClass === 'narrowing')
+      await slots.take(() => this.#removals.begin(principal.accountId, caller));
+    else if (principal) slots.acquire('account', principal.accountId);
+    if (text !== undefined) slots.acquire('credential', text);
     if (contract.auth === 'refresh_token')
       slots.acquire('credential', (call.body as unknown as RefreshTokenBody).refreshToken);
     const range = ipRange(call.clientIp);
-    // After the body was read: clients cannot use up the bound of a shared range by sending bodies slowly.
     slots.acquire('range', range);
     const owner = principal ? accountShare(principal.accountId, workClass) : rangeShare(range, workClass);
     const { span, traceId } = currentShare();
@@ -299,11 +318,12 @@ export class App {
     { route, params }: Match,
     request: IncomingMessage,
     principal: AnyCaller | ServiceCaller | undefined,
+    begin?: BeginBody,
   ): Promise<RequestCall> {
     const parsers = this.#parsers.get(route.contract.id);
     const query = parsers?.checkQuery?.(toRecord(queryOf(request)));
     route.checkHeaders?.((name) => headerOf(request, name));
-    const body = await parsers?.readBody?.(request, () => this.#clientIpOf(request));
+    const body = await parsers?.readBody?.(request, begin);
     return new RequestCall(request, { principal, params, query, body }, this.#clientIpOf);
   }
 
@@ -364,6 +384,10 @@ export function corsHeadersOf(cors: Cors, request: IncomingMessage): readonly st
 const toCall = (call: RequestCall): Call => call as unknown as Call;
 
 const classOf = ({ isNarrowing }: RouteContract): WorkClass => (isNarrowing ? 'narrowing' : 'ordinary');
+
+/** The verified credential, whichever of its tokens was presented: a session has as many access tokens as its client likes. */
+const callerName = (principal: AnyCaller): string =>
+  principal.kind === 'account' ? `session ${principal.sessionId}` : `key ${principal.keyId}`;
 
 /** Whether the credential of the route is the session cookie of the console. */
 const isOfConsole = ({ contract: { auth }, isMirrored = false }: Route): boolean =>

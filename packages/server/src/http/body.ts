@@ -3,15 +3,16 @@ import type { IncomingMessage } from 'node:http';
 import { limits, type RouteContract } from '@keyreeve/contract';
 import { tooMany } from '../foundation/database/fair-queue.ts';
 import { DomainError } from '../foundation/errors.ts';
-import { coarseRange } from '../foundation/ip-address.ts';
 import { parseJson } from '../foundation/json.ts';
 import { onBrokenBody } from './broken-body.ts';
-import { RawBodies, type RawBody } from './raw-bodies.ts';
+import type { UnfinishedBody } from './unfinished-bodies.ts';
 import { validator } from './validation.ts';
 
 type BodyContract = NonNullable<RouteContract['body']>;
-/** @param clientIpOf is called for raw bodies only */
-export type ReadBody = (request: IncomingMessage, clientIpOf: () => string) => Promise<unknown>;
+/** Called when a body begins. It may call `reject` until the body ends. */
+export type BeginBody = (reject: () => void) => UnfinishedBody;
+/** @param begin absent for a body whose number and bytes are not bounded */
+export type ReadBody = (request: IncomingMessage, begin?: BeginBody) => Promise<unknown>;
 
 const mediaTypes = {
   json: 'application/json',
@@ -21,20 +22,19 @@ const mediaTypes = {
 
 /**
  * @returns a function that reads, parses and validates the body of a route's request. It throws DomainError
- *   `unsupported_media_type`, `body_too_large`, `malformed_json`, `invalid_request`, `malformed_request` or
- *   `request_timeout`
+ *   `unsupported_media_type`, `body_too_large`, `malformed_json`, `invalid_request`, `malformed_request`,
+ *   `request_timeout` or `too_many_in_progress`
  */
 export function bodyReader({ type, schema, bytesMax = limits.bodyBytesMax, isOptional }: BodyContract): ReadBody {
   const validate = validator(schema);
-  const rawBodies = type === 'raw' ? new RawBodies() : undefined;
-  return async (request, clientIpOf) => {
+  return async (request, begin) => {
     if (isOptional && isWithoutBody(request)) return validate({});
     // A proxy cannot know whether a request over HTTP/2 has content, and passes none on as an empty chunked body.
-    const chunked = isOptional && isChunked(request) ? await readBytes(request, bytesMax) : undefined;
+    const chunked = isOptional && isChunked(request) ? await readBytes(request, bytesMax, begin) : undefined;
     if (chunked?.length === 0) return validate({});
     assertMediaType(request, mediaTypes[type]);
-    if (rawBodies) return readRaw(request, bytesMax, rawBodies.begin(coarseRange(clientIpOf()) ?? 'unknown'));
-    const bytes = chunked ?? (await readBytes(request, bytesMax));
+    const bytes = chunked ?? (await readBytes(request, bytesMax, begin));
+    if (type === 'raw') return bytes;
     return validate(type === 'json' ? parseJson(bytes) : parseForm(bytes));
   };
 }
@@ -60,19 +60,7 @@ function assertMediaType(request: IncomingMessage, expected: string): void {
   }
 }
 
-async function readRaw(request: IncomingMessage, bytesMax: number, { mayKeep, release }: RawBody): Promise<Buffer> {
-  try {
-    return await readBytes(request, bytesMax, mayKeep);
-  } finally {
-    release();
-  }
-}
-
-function readBytes(
-  request: IncomingMessage,
-  bytesMax: number,
-  mayKeep: (bytes: number) => boolean = () => true,
-): Promise<Buffer> {
+function readBytes(request: IncomingMessage, bytesMax: number, begin?: BeginBody): Promise<Buffer> {
   const tooLarge = (): DomainError =>
     new DomainError('body_too_large', { detail: `The body has more than ${bytesMax} bytes.` });
   if (Number(request.headers['content-length'] ?? 0) > bytesMax) return Promise.reject(tooLarge());
@@ -82,20 +70,26 @@ function readBytes(
     const chunks: Buffer[] = [];
     let bytes = 0;
     let hasFailed = false;
+    let body: UnfinishedBody | undefined;
     // The request keeps its listeners, and they must not keep the chunks of a rejected body.
     const fail = (error: DomainError): void => {
       hasFailed = true;
       chunks.length = 0;
+      body?.end();
       reject(error);
     };
+    body = begin?.(() => fail(tooMany()));
     request.on('data', (chunk: Buffer) => {
       bytes += chunk.length;
       if (hasFailed) return;
-      if (bytes > bytesMax) fail(tooLarge());
-      else if (!mayKeep(chunk.length)) fail(tooMany());
-      else chunks.push(chunk);
+      if (bytes > bytesMax) return fail(tooLarge());
+      chunks.push(chunk);
+      body?.keep(chunk.length);
     });
-    request.on('end', () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)));
+    request.on('end', () => {
+      body?.end();
+      resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks));
+    });
     onBrokenBody(request, (code) => fail(new DomainError(code)));
     // The client disconnected: no error of the service.
     request.on('error', (cause) => fail(new DomainError('malformed_request', { cause })));

@@ -1,16 +1,18 @@
 /**
  * Bounds the requests in progress of each credential, account and client IP range, in this process. A request beyond a
- * bound is rejected before it is processed.
+ * bound is rejected before it is processed. Requests that remove rights have bounds of their own, and wait in turn
+ * (`account-turns.ts`).
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { limits } from '@keyreeve/contract';
 import { DomainError } from '../foundation/errors.ts';
 import { tooMany } from '../foundation/database/fair-queue.ts';
+import type { WorkClass } from '../foundation/database/share.ts';
 
 /** Maximum of requests in progress for each credential, account and client IP range. */
 export type RequestBounds = Readonly<Record<'credential' | 'account' | 'range', number>>;
 
-const defaultBounds: RequestBounds = {
+export const defaultBounds: RequestBounds = {
   credential: limits.requestsPerCredentialMax,
   account: limits.requestsPerAccountMax,
   range: limits.requestsPerRangeMax,
@@ -24,8 +26,8 @@ export class RequestGate {
     this.#bounds = bounds;
   }
 
-  newRequest(): RequestSlots {
-    return new RequestSlots(this.#bounds, this.#inProgress);
+  newRequest(workClass: WorkClass = 'ordinary'): RequestSlots {
+    return new RequestSlots(this.#bounds, this.#inProgress, workClass);
   }
 }
 
@@ -33,23 +35,33 @@ export class RequestGate {
 export class RequestSlots {
   readonly #bounds: RequestBounds;
   readonly #inProgress: Map<string, number>;
+  readonly #workClass: WorkClass;
   readonly #acquired: string[] = [];
+  #endTurn: (() => void) | undefined;
 
-  constructor(bounds: RequestBounds, inProgress: Map<string, number>) {
+  constructor(bounds: RequestBounds, inProgress: Map<string, number>, workClass: WorkClass) {
     this.#bounds = bounds;
     this.#inProgress = inProgress;
+    this.#workClass = workClass;
   }
 
   /** @throws DomainError `too_many_in_progress` */
   acquire(kind: keyof RequestBounds, name: string): void {
-    const key = `${kind} ${name}`;
+    const key = `${this.#workClass} ${kind} ${name}`;
     const count = this.#inProgress.get(key) ?? 0;
     if (count >= this.#bounds[kind]) throw tooMany();
     this.#inProgress.set(key, count + 1);
     this.#acquired.push(key);
   }
 
+  /** Waits for the turn of the request. @param begin returns a function that ends the turn */
+  async take(begin: () => Promise<() => void>): Promise<void> {
+    this.#endTurn = await begin();
+  }
+
   release(): void {
+    this.#endTurn?.();
+    this.#endTurn = undefined;
     for (const key of this.#acquired.splice(0)) {
       const count = (this.#inProgress.get(key) ?? 0) - 1;
       if (count > 0) this.#inProgress.set(key, count);

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { request, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import type { ErrorCode } from '@keyreeve/contract';
-import { countAcquired } from '../../../test-kit/acquired-slots.ts';
+import { countBodies } from '../../../test-kit/begun-bodies.ts';
 import { testOnBoth } from '../../../test-kit/app-on-each-database.ts';
 import { newApp, operator, type TestApp } from '../../../test-kit/new-app.ts';
 import { newBackend, removeManagers, type Backend } from '../../../test-kit/service-accounts.ts';
@@ -17,11 +17,11 @@ const farSeconds = 10 ** 9;
 /** Sends the headers and half of the body, runs `meanwhile` after the key has been verified, then sends the rest. */
 async function createSlowly(app: TestApp, backend: Backend, meanwhile: () => Promise<unknown>): Promise<string> {
   const headers = { ...backend.headers, 'content-type': 'application/json', 'content-length': body.length };
-  using acquired = countAcquired();
+  using bodies = countBodies();
   const sent = request(new URL(`${backend.path}/api-keys`, app.url), { method: 'POST', headers });
   const answered = once(sent, 'response') as Promise<[IncomingMessage]>;
   sent.write(body.slice(0, 10));
-  await until('the key is verified', () => acquired.count('account', backend.accountId) === 1);
+  await until('the key is verified', () => bodies.begun === 1);
   await meanwhile();
   sent.end(body.slice(10));
   const [response] = await answered;

@@ -1,16 +1,13 @@
 /** Limits of service accounts that a management key sets, and the bounds of its own requests. */
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { request, type IncomingMessage } from 'node:http';
 import { limits as contractLimits } from '@keyreeve/contract';
 import { sql } from '../../foundation/database/sql.ts';
-import { countAcquired } from '../../../test-kit/acquired-slots.ts';
+import { holdLists } from '../../../test-kit/held-lists.ts';
 import { listAuditEvents } from '../../../test-kit/audit-log.ts';
 import { test } from '../../../test-kit/app-on-each-database.ts';
 import { assertRejected } from '../../../test-kit/key-client.ts';
 import { bearer, newApp, operator } from '../../../test-kit/new-app.ts';
 import { newBackend } from '../../../test-kit/service-accounts.ts';
-import { until } from '../../../test-kit/until.ts';
 
 test('a management key sets the limits that all keys of a service account share', async () => {
   await using app = await newApp();
@@ -70,28 +67,14 @@ test('requests in progress are bounded per management key and per account that o
   const other = async (nickname: string): Promise<{ authorization: string }> =>
     bearer((await apiKeys.create(operator, accountId, { nickname, scopes: ['keyreeve:keys'] })).secret.reveal());
   const [second, third] = [await other('second'), await other('third')];
-  /** A request whose body does not end before `finish` is called. */
-  const begin = async (of: { authorization: string }): Promise<{ finish: () => Promise<number | undefined> }> => {
-    using acquired = countAcquired();
-    const body = JSON.stringify({ nickname: of.authorization.slice(-8) });
-    const own = { ...of, 'content-type': 'application/json', 'content-length': body.length };
-    const sent = request(new URL(`${path}/api-keys`, app.url), { method: 'POST', headers: own });
-    const answered = once(sent, 'response') as Promise<[IncomingMessage]>;
-    sent.write(body.slice(0, 5));
-    await until('the key is verified', () => acquired.count('account', accountId) === 1);
-    const finish = async (): Promise<number | undefined> => {
-      sent.end(body.slice(5));
-      const [response] = await answered;
-      response.resume();
-      return response.statusCode;
-    };
-    return { finish };
-  };
+  using lists = holdLists(app);
   const list = (of: Readonly<Record<string, string>>) => app.call('GET', `${path}/api-keys`, { headers: of });
-  const first = await begin(headers);
-  assertRejected(await list({ 'x-api-key': key }), 'too_many_in_progress');
-  const next = await begin(second);
-  assertRejected(await list(third), 'too_many_in_progress');
-  assert.deepEqual([await first.finish(), await next.finish()], [201, 201]);
+  const read = (of: Readonly<Record<string, string>>) => app.call('GET', path, { headers: of });
+  const first = await lists.begin(() => list(headers));
+  assertRejected(await read({ 'x-api-key': key }), 'too_many_in_progress');
+  const next = await lists.begin(() => list(second));
+  assertRejected(await read(third), 'too_many_in_progress');
+  lists.finish();
+  assert.deepEqual([(await first.answer).status, (await next.answer).status], [200, 200]);
   for (const caller of [headers, second, third]) assert.equal((await list(caller)).status, 200);
 });

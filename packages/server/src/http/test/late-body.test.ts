@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { request, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { Secret } from '../../foundation/crypto/secret.ts';
-import { countAcquired } from '../../../test-kit/acquired-slots.ts';
+import { countBodies } from '../../../test-kit/begun-bodies.ts';
 import { listAuditEvents } from '../../../test-kit/audit-log.ts';
 import { bearer, newApp, operator, type SignedIn, type TestApp } from '../../../test-kit/new-app.ts';
 import { testOnBoth } from '../../../test-kit/app-on-each-database.ts';
@@ -15,15 +15,15 @@ const body = '{"nickname":"late"}';
 /** Sends the headers and half of the body, runs `meanwhile` after the token has been verified, then sends the rest. */
 async function createSlowly(
   app: TestApp,
-  { account, accessToken }: SignedIn,
+  { accessToken }: SignedIn,
   meanwhile: () => Promise<unknown>,
 ): Promise<{ status: number | undefined; json: unknown }> {
   const headers = { ...bearer(accessToken), 'content-type': 'application/json', 'content-length': body.length };
-  using acquired = countAcquired();
+  using bodies = countBodies();
   const sent = request(new URL('/auth/api-keys', app.url), { method: 'POST', headers });
   const answered = once(sent, 'response') as Promise<[IncomingMessage]>;
   sent.write(body.slice(0, 10));
-  await until('the token is verified', () => acquired.count('account', account.id) === 1);
+  await until('the token is verified', () => bodies.begun === 1);
   await meanwhile();
   sent.end(body.slice(10));
   const [response] = await answered;

@@ -2,72 +2,140 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { request, type ClientRequest } from 'node:http';
+import { mock } from 'node:test';
 import { limits, type ErrorCode } from '@keyreeve/contract';
 import { DomainError } from '../../foundation/errors.ts';
+import { AccountTurns } from '../account-turns.ts';
 import { RequestGate } from '../request-gate.ts';
-import { countAcquired } from '../../../test-kit/acquired-slots.ts';
-import { basic, bearer, goodPassword, newApp, type TestApp } from '../../../test-kit/new-app.ts';
+import { countBodies } from '../../../test-kit/begun-bodies.ts';
+import { holdLists } from '../../../test-kit/held-lists.ts';
+import { basic, bearer, goodPassword, newApp, type SignedIn, type TestApp } from '../../../test-kit/new-app.ts';
 import { until } from '../../../test-kit/until.ts';
 import { assertProblem, fromFetch } from '../../../test-kit/assert-problem.ts';
 import { test } from '../../../test-kit/app-on-each-database.ts';
 
-/** Small, so that all requests are in progress before the first one times out. */
 const requestBounds = { credential: 3, account: 4, range: 64 };
 
-/** Requests in progress whose bodies never arrive. */
-async function hold(app: TestApp, accessToken: string, count: number): Promise<readonly ClientRequest[]> {
-  const headers = {
-    ...bearer(accessToken),
-    'content-type': 'application/json',
-    'content-length': 100,
-    expect: '100-continue',
-  };
+const list = (app: TestApp, accessToken: string) => app.call('GET', '/auth/api-keys', { headers: bearer(accessToken) });
+const read = (app: TestApp, accessToken: string) => app.call('GET', '/auth/account', { headers: bearer(accessToken) });
+
+/** @returns an access token of a new session */
+async function signInAgain(app: TestApp, { account }: SignedIn): Promise<string> {
+  const answer = await app.call('POST', '/auth/token', { headers: basic(account.email, goodPassword) });
+  return (answer.json as { accessToken: string }).accessToken;
+}
+
+test('requests beyond the bound of a token are rejected, those of another account are not', async () => {
+  await using app = await newApp({ requestBounds });
+  const [user, other] = [await app.signIn(), await app.signIn()];
+  using lists = holdLists(app);
+  const held = [];
+  for (let n = 0; n < requestBounds.credential; n++) held.push(await lists.begin(() => list(app, user.accessToken)));
+  const refused = await read(app, user.accessToken);
+  assertProblem(fromFetch(refused), 'too_many_in_progress');
+  assert.equal(refused.headers.get('retry-after'), '1');
+  assert.equal((await read(app, other.accessToken)).status, 200);
+  lists.finish();
+  for (const { answer } of held) assert.equal((await answer).status, 200);
+  assert.equal((await read(app, user.accessToken)).status, 200);
+});
+
+test('requests beyond the bound of an account are rejected, in all of its sessions', async () => {
+  await using app = await newApp({ requestBounds });
+  const user = await app.signIn();
+  const sessions = [await signInAgain(app, user), await signInAgain(app, user)];
+  using lists = holdLists(app);
+  const held = [];
+  for (let n = 0; n < requestBounds.account; n++) held.push(await lists.begin(() => list(app, sessions[n % 2] ?? '')));
+  assertProblem(fromFetch(await read(app, user.accessToken)), 'too_many_in_progress');
+  // A change that removes rights has places of its own.
+  assert.equal((await app.call('DELETE', '/auth/sessions', { headers: bearer(user.accessToken) })).status, 200);
+  lists.finish();
+  for (const { answer } of held) assert.equal((await answer).status, 200);
+  assert.equal((await read(app, user.accessToken)).status, 200);
+});
+
+/** Requests whose bodies never arrive. */
+async function sendSlowly(app: TestApp, accessToken: string, count: number): Promise<readonly ClientRequest[]> {
+  const headers = { ...bearer(accessToken), 'content-type': 'application/json', 'content-length': 100 };
+  using bodies = countBodies();
   const held = Array.from({ length: count }, () => {
     const sent = request(new URL('/auth/api-keys', app.url), { method: 'POST', headers, agent: false });
     sent.on('error', () => undefined);
     sent.flushHeaders();
     return sent;
   });
-  // The response 100 arrives after the server has started the request.
-  await Promise.all(held.map((sent) => once(sent, 'continue')));
+  await until('the bodies have begun', () => bodies.begun === count);
   return held;
 }
 
-const list = (app: TestApp, accessToken: string) => app.call('GET', '/auth/api-keys', { headers: bearer(accessToken) });
-
-test('requests beyond the bound of a token are rejected, those of another account are not', async () => {
-  await using app = await newApp({ requestBounds });
-  const [user, other] = [await app.signIn(), await app.signIn()];
-  const held = await hold(app, user.accessToken, requestBounds.credential);
-  const refused = await list(app, user.accessToken);
-  assertProblem(fromFetch(refused), 'too_many_in_progress');
-  assert.equal(refused.headers.get('retry-after'), '1');
-  assert.equal((await list(app, other.accessToken)).status, 200);
-  for (const sent of held) sent.destroy();
-  await until('the token is free again', async () => (await list(app, user.accessToken)).status === 200);
-});
-
-test('requests beyond the bound of an account are rejected, in all of its sessions', async () => {
+test('bodies that arrive slowly occupy no place of their token and account', async () => {
   await using app = await newApp({ requestBounds });
   const user = await app.signIn();
-  const again = async (): Promise<string> => {
-    const answer = await app.call('POST', '/auth/token', { headers: basic(user.account.email, goodPassword) });
-    return (answer.json as { accessToken: string }).accessToken;
-  };
-  const sessions = [await again(), await again()];
-  const third = await again();
-  using acquired = countAcquired();
-  const held: ClientRequest[] = [];
-  for (const session of sessions) held.push(...(await hold(app, session, requestBounds.account / 2)));
-  // They count for the account once their tokens have been verified.
-  const name = user.account.id;
-  await until('the account is full', () => acquired.count('account', name) === requestBounds.account);
-  assertProblem(fromFetch(await list(app, third)), 'too_many_in_progress');
-  for (const sent of held) sent.destroy();
-  await until('the account is free again', async () => (await list(app, third)).status === 200);
+  const other = await signInAgain(app, user);
+  const slow: ClientRequest[] = [];
+  for (const token of [user.accessToken, user.accessToken, other])
+    slow.push(...(await sendSlowly(app, token, requestBounds.credential)));
+  for (const token of [user.accessToken, other]) {
+    assert.equal((await read(app, token)).status, 200);
+    const json = { nickname: 'arrives at once' };
+    const created = await app.call('POST', '/auth/api-keys', { headers: bearer(token), json });
+    assert.equal(created.status, 201);
+    const { id } = created.json as { id: number };
+    assert.equal((await app.call('DELETE', `/auth/api-keys/${id}`, { headers: bearer(token) })).status, 200);
+  }
+  const json = { currentPassword: goodPassword, newPassword: 'another wombat in orbit' };
+  const change = await app.call('PUT', '/auth/account/password', { headers: bearer(user.accessToken), json });
+  assert.equal(change.status, 200);
+  for (const sent of slow) sent.destroy();
 });
 
-test('a request releases its slots once, and the bound is exact', () => {
+test('a body that arrives at once is read although its session sends as many slow bodies as it may', async () => {
+  await using app = await newApp();
+  const user = await app.signIn();
+  const slow = await sendSlowly(app, user.accessToken, limits.unfinishedBodiesPerCredentialMax);
+  const rejected = once(slow[0] as ClientRequest, 'response') as Promise<[{ statusCode: number }]>;
+  const headers = bearer(user.accessToken);
+  const created = await app.call('POST', '/auth/api-keys', { headers, json: { nickname: 'arrives at once' } });
+  assert.equal(created.status, 201);
+  assert.equal((await rejected)[0].statusCode, 429);
+  for (const sent of slow) sent.destroy();
+});
+
+test('sessions of an account take turns with changes that remove rights', async () => {
+  const ofThief = limits.removalsPerAccountMax + requestBounds.credential;
+  await using app = await newApp({ requestBounds: { ...requestBounds, credential: ofThief } });
+  const owner = await app.signIn();
+  const thief = await signInAgain(app, owner);
+  const { apiKeys } = app.service.services;
+  const remove = apiKeys.delete.bind(apiKeys);
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const order: string[] = [];
+  const slow = mock.method(apiKeys, 'delete', async (...[principal, ...rest]: Parameters<typeof remove>) => {
+    if (principal.kind === 'account') order.push(principal.sessionId);
+    await promise;
+    return remove(principal, ...rest);
+  });
+  const headers = bearer(owner.accessToken);
+  const { json } = await app.call('POST', '/auth/api-keys', { headers, json: { nickname: 'stolen' } });
+  const turns = mock.method(AccountTurns.prototype, 'begin');
+  const deletions = Array.from({ length: ofThief }, () =>
+    app.call('DELETE', '/auth/api-keys/1000000', { headers: bearer(thief) }),
+  );
+  await until('the requests of the thief run or wait', () => turns.mock.callCount() === ofThief);
+  const deletion = app.call('DELETE', `/auth/api-keys/${(json as { id: number }).id}`, { headers });
+  await until('the deletion of the owner waits', () => turns.mock.callCount() === ofThief + 1);
+  assert.equal(order.length, limits.removalsPerAccountMax);
+  resolve();
+  assert.equal((await deletion).status, 200);
+  await Promise.all(deletions);
+  const turnOfOwner = order.findIndex((session) => session !== order[0]);
+  assert.ok(turnOfOwner <= limits.removalsPerAccountMax + 1, `${turnOfOwner} of the thief were before it`);
+  slow.mock.restore();
+  turns.mock.restore();
+});
+
+test('a request releases its slots once, the bound is exact, and each class of work has its own', () => {
   const gate = new RequestGate();
   const slots = Array.from({ length: limits.requestsPerRangeMax }, () => gate.newRequest());
   for (const held of slots) held.acquire('range', '192.0.2.1/32');
@@ -76,6 +144,7 @@ test('a request releases its slots once, and the bound is exact', () => {
   const isRejected = (error: unknown): boolean =>
     error instanceof DomainError && error.code === ('too_many_in_progress' satisfies ErrorCode);
   assert.throws(acquire, isRejected);
+  gate.newRequest('narrowing').acquire('range', '192.0.2.1/32');
   next.acquire('range', '192.0.2.2/32');
   next.release();
   slots[0]?.release();

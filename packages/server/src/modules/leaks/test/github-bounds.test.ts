@@ -5,7 +5,7 @@ import { mock } from 'node:test';
 import { limits } from '@keyreeve/contract';
 import { makeKey } from '../../api-keys/key-format.ts';
 import { newApp, type Answered, type TestApp } from '../../../../test-kit/new-app.ts';
-import { problemCode } from '../../../../test-kit/administrators.ts';
+import { countBodies } from '../../../../test-kit/begun-bodies.ts';
 import { assertProblem, fromFetch, fromWire } from '../../../../test-kit/assert-problem.ts';
 import { test } from '../../../../test-kit/app-on-each-database.ts';
 import { githubSettings, GithubSigner, signedBy } from '../../../../test-kit/github.ts';
@@ -29,30 +29,48 @@ const headOf = (headers: Readonly<Record<string, string>>): string => {
   return head(`POST ${path} HTTP/1.1`, 'Host: a', ...lines, `Content-Length: ${limits.githubReportBytesMax}`);
 };
 
+/** All bytes of a report but one. @returns whether the server has rejected it */
+function sendSlowly(app: TestApp, clientIp: string): { socket: Socket; isRejected: () => boolean } {
+  const socket = connect(Number(new URL(app.url).port), '127.0.0.1');
+  let received = '';
+  socket.on('data', (bytes: Buffer) => (received += bytes.toString('latin1')));
+  socket.on('error', () => undefined);
+  socket.write(headOf({ ...foreign, 'X-Forwarded-For': clientIp }));
+  socket.write(Buffer.alloc(limits.githubReportBytesMax - 1, ' '));
+  return { socket, isRejected: () => received.startsWith('HTTP/1.1 429') };
+}
+
+const bodiesOfNetwork = limits.unfinishedBodyBytesPerNetworkMax / limits.githubReportBytesMax;
+const networks = limits.unfinishedBodyBytesMax / limits.unfinishedBodyBytesPerNetworkMax;
+
 for (const [ending, end] of [
   ['closes', (socket: Socket) => socket.destroy()],
   ['resets', (socket: Socket) => socket.resetAndDestroy()],
 ] as const)
-  test(`slow bodies of a range do not stop reports of others, and a client that ${ending} its connection frees them`, async () => {
+  test(`slow bodies stop no report, also of the same network, and a client that ${ending} its connection frees them`, async () => {
     await using app = await newApp({ environment });
-    // All bytes but one, from two IP addresses of one range, until the range has no room for another body.
-    const slow = Array.from({ length: limits.rawBodyBytesPerRangeMax / limits.githubReportBytesMax }, (_, client) => {
-      const socket = connect(Number(new URL(app.url).port), '127.0.0.1');
-      socket.on('error', () => undefined);
-      socket.write(headOf({ ...foreign, 'X-Forwarded-For': `192.0.2.${client % 2}` }));
-      socket.write(Buffer.alloc(limits.githubReportBytesMax - 1, ' '));
-      return socket;
-    });
-    let refused: Answered | undefined;
-    await until('the range is full', async () => {
-      refused = await send(app, '192.0.2.3');
-      return refused.status !== 200;
-    });
-    assert.equal(refused && problemCode(refused), 'too_many_in_progress');
-    assert.equal((await send(app, '198.51.100.1')).status, 200);
-    for (const socket of slow) end(socket);
-    await until('the range is free', async () => (await send(app, '192.0.2.3')).status === 200);
+    using bodies = countBodies();
+    // One more than the network may send, from two IP addresses.
+    const slow = Array.from({ length: bodiesOfNetwork + 1 }, (_, client) => sendSlowly(app, `192.0.2.${client % 2}`));
+    await until('a slow body is rejected', () => slow.some(({ isRejected }) => isRejected()));
+    for (const clientIp of ['192.0.2.1', '192.0.2.3', '198.51.100.1'])
+      assert.equal((await send(app, clientIp)).status, 200, clientIp);
+    // Of those that fit, one had to make room for the first report.
+    assert.equal(bodies.unfinished, bodiesOfNetwork - 1);
+    for (const { socket } of slow) end(socket);
+    await until('the bodies do not count any more', () => bodies.unfinished === 0);
   });
+
+test('slow bodies of so many networks that they have all bytes together do not stop a report', async () => {
+  await using app = await newApp({ environment });
+  const slow = Array.from({ length: networks * bodiesOfNetwork + 1 }, (_, client) =>
+    sendSlowly(app, `203.0.${Math.floor(client / bodiesOfNetwork)}.1`),
+  );
+  await until('a slow body is rejected', () => slow.some(({ isRejected }) => isRejected()));
+  const body = `[${' '.repeat(limits.githubReportBytesMax - 2)}]`;
+  assert.equal((await send(app, '198.51.100.1', body)).status, 200);
+  for (const { socket } of slow) socket.destroy();
+});
 
 test('malformed headers are rejected before the body arrives', async () => {
   await using app = await newApp({ environment });
