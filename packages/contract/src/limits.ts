@@ -239,6 +239,10 @@ const queues = {
     'Keys and accounts whose drawn tokens a worker holds. More: those without tokens or not used for a second are dropped; above half, those not used for 30 seconds.',
   ),
   requestStartsPerTurnMax: limit(1, 'Requests except verifications that start in one event-loop turn.'),
+  rejectionsPerTurnMax: limit(
+    16,
+    'Rejections that one event-loop turn answers without a read of the database, such as those of malformed keys. Further ones wait.',
+  ),
   writesWaitingMax: limit(
     1_000,
     'Waiting writes. More: the newest write of the account or range with the most gets 429; if that is the caller, it gets 503.',

@@ -25,7 +25,7 @@ import type { BasePath } from '../http/base-path.ts';
 import { authenticateService, callerOf, consoleCallerOf } from './authenticate.ts';
 import { AccountTurns } from '../http/account-turns.ts';
 import { bodyReader, hasShortBody, toRecord, type BeginBody, type ReadBody } from '../http/body.ts';
-import { certainIpOf, clientIpOf, isFromProxy, usedPlainHttp } from '../http/client-ip.ts';
+import { certainIpOf, clientIpOf, isFromProxy, usedPlainHttp, type ProxiedRequest } from '../http/client-ip.ts';
 import type { Cors } from '../http/cors.ts';
 import { credentialOf } from '../http/request-credential.ts';
 import type { SecurityHeaders } from '../http/headers.ts';
@@ -41,10 +41,10 @@ import {
   type RequestSlots,
 } from '../http/request-gate.ts';
 import { endRequestSpan, RequestSpans } from '../http/request-span.ts';
+import { RequestTurns } from '../http/request-turns.ts';
 import type { AnyCaller, Call, Route, ServiceCaller } from '../http/route.ts';
 import { Router, type Match } from '../http/router.ts';
 import type { BareResponse } from '../http/short-path.ts';
-import { StartQueue } from '../http/start-queue.ts';
 import { traceIdOf } from '../http/trace-context.ts';
 import { UnfinishedBodies } from '../http/unfinished-bodies.ts';
 import { validator } from '../http/validation.ts';
@@ -95,7 +95,7 @@ export class App {
   readonly #options: AppOptions;
   readonly #router: Router;
   readonly #gate: RequestGate;
-  readonly #starts = new StartQueue();
+  readonly #turns: RequestTurns;
   readonly #bodies = new UnfinishedBodies();
   readonly #removals: AccountTurns;
   readonly #spans: RequestSpans;
@@ -120,6 +120,7 @@ export class App {
     this.#basePath = options.basePath;
     this.#isHttps = options.publicUrl.startsWith('https:');
     this.#security = options.security;
+    this.#turns = new RequestTurns(this.#clientIpOf);
     const bounds = options.requestBounds ?? defaultBounds;
     this.#gate = new RequestGate(bounds);
     this.#removals = new AccountTurns(bounds);
@@ -141,7 +142,9 @@ export class App {
   /** The hot path. */
   #forward(request: ForwardRequest, response: BareResponse): void {
     const span = this.#spans.start(request);
-    const refuse = (error: unknown): void => this.#refuse(request, response, error, { route: forward.path, span });
+    const arrived = this.#turns.now;
+    const refuse = (error: unknown): void =>
+      this.#turns.reject(request, arrived, () => this.#refuse(request, response, error, { route: forward.path, span }));
     answerForward(this.#options, request, response, refuse, span);
   }
 
@@ -149,6 +152,7 @@ export class App {
     const startedMs = monotonicMs();
     const { method = 'GET' } = request;
     const span = this.#spans.start(request);
+    const arrived = this.#turns.now;
     const { requestCounts } = this.#options;
     const path = pathOf(request);
     const isConsole = isConsolePath(path);
@@ -160,11 +164,11 @@ export class App {
       const exists = this.#options.consoleHost.permits(path, request.headers.host);
       const match = exists ? this.#router.find(method, path) : undefined;
       if (!match) {
-        await this.#waitInTurn(request);
+        await this.#turns.wait(request);
         throw new DomainError('not_found');
       }
       if ('allowed' in match) {
-        await this.#waitInTurn(request);
+        await this.#turns.wait(request);
         const preflight = isConsole ? undefined : this.#cors.preflight(request, match.allowed);
         if (!preflight) throw new DomainError('method_not_allowed', { allowed: match.allowed });
         requestCounts.count(undefined, method, preflight.status, elapsed(startedMs));
@@ -185,7 +189,9 @@ export class App {
         this.#options.log.info({ event: 'request', traceId, method, route, status: answer.status, ms });
       }
     } catch (error) {
-      this.#refuse(request, response, error, { route, errorFormat, cors, isConsole, ms: elapsed(startedMs), span });
+      this.#turns.reject(request, arrived, () =>
+        this.#refuse(request, response, error, { route, errorFormat, cors, isConsole, ms: elapsed(startedMs), span }),
+      );
     }
   }
 
@@ -209,10 +215,10 @@ export class App {
     const { contract } = match.route;
     if (contract.auth === 'service_key') return this.#answerService(match, request);
     if (!isBounded(contract)) {
-      await this.#waitInTurn(request);
+      await this.#turns.wait(request);
       return match.route.handle(toCall(await this.#call(match, request, undefined)));
     }
-    await this.#waitInTurn(request, classOf(contract));
+    await this.#turns.wait(request, classOf(contract));
     const slots = this.#gate.newRequest(classOf(contract));
     try {
       return await this.#answerInTurn(match, request, slots);
@@ -223,14 +229,6 @@ export class App {
     } finally {
       slots.release();
     }
-  }
-
-  /**
-   * All requests except verifications start in turn, by client IP range. A client chooses everything else, such as the credential,
-   * which is not verified yet.
-   */
-  #waitInTurn(request: IncomingMessage, workClass: WorkClass = 'ordinary'): Promise<void> {
-    return this.#starts.wait({ workClass, owner: ipRange(this.#clientIpOf(request)) });
   }
 
   /**
@@ -327,7 +325,7 @@ export class App {
     return new RequestCall(request, { principal, params, query, body }, this.#clientIpOf);
   }
 
-  readonly #clientIpOf = (request: IncomingMessage): string =>
+  readonly #clientIpOf = (request: ProxiedRequest): string =>
     clientIpOf(request, this.#options.trustedProxies, this.#warnOfProxy);
 
   /** The value is not logged: a header may contain anything. */

@@ -15,16 +15,32 @@ export class StartQueue {
     waitingPerOwnerMax: limits.connectionsMax,
     waitMsMax: limits.writeWaitMsMax,
   });
+  readonly #perTurnMax: number;
+  #turn = 0;
   #started = 0;
   #isScheduled = false;
 
+  constructor(perTurnMax: number) {
+    this.#perTurnMax = perTurnMax;
+  }
+
+  /** The number of the current turn of the event loop. Turns in which nothing read it may not count. */
+  get turn(): number {
+    this.#schedule();
+    return this.#turn;
+  }
+
+  /** @returns whether one can start at once; if so, it counts */
+  startsNow(): boolean {
+    this.#schedule();
+    if (this.#started >= this.#perTurnMax || this.#waiting.size > 0) return false;
+    this.#started++;
+    return true;
+  }
+
   /** Resolves when the request can start. @throws DomainError `unavailable` after waiting too long */
   async wait(share: Omit<Share, 'isOneAtATime'>): Promise<void> {
-    this.#schedule();
-    if (this.#started < limits.requestStartsPerTurnMax && this.#waiting.size === 0) {
-      this.#started++;
-      return;
-    }
+    if (this.startsNow()) return;
     await new Promise<void>((resolve, reject) =>
       this.#waiting.push({ ...share, isOneAtATime: false }, resolve, reject),
     );
@@ -36,6 +52,7 @@ export class StartQueue {
     this.#isScheduled = true;
     setImmediate(() => {
       this.#isScheduled = false;
+      this.#turn++;
       this.#started = 0;
       for (let start = this.#take(); start; start = this.#take()) start();
       if (this.#waiting.size > 0) this.#schedule();
@@ -43,7 +60,7 @@ export class StartQueue {
   }
 
   #take(): (() => void) | undefined {
-    if (this.#started >= limits.requestStartsPerTurnMax) return undefined;
+    if (this.#started >= this.#perTurnMax) return undefined;
     const start = this.#waiting.take();
     if (start) this.#started++;
     return start;
