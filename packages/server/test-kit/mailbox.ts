@@ -28,6 +28,8 @@ export interface MailboxOptions {
   readonly refuse?: (to: string) => string | undefined;
   /** The reply to a complete message. */
   readonly refuseMessage?: (message: ReceivedMail) => string | undefined;
+  /** Awaited before the reply to a complete message, which has arrived. */
+  readonly beforeReply?: (message: ReceivedMail) => Promise<void>;
   /** Options of the server library. */
   readonly server?: SMTPServerOptions;
 }
@@ -53,7 +55,13 @@ export class Mailbox implements AsyncDisposable {
     this.#arrivals = arrivals;
   }
 
-  static async start({ port = 0, refuse, refuseMessage, server: options }: MailboxOptions = {}): Promise<Mailbox> {
+  static async start({
+    port = 0,
+    refuse,
+    refuseMessage,
+    beforeReply,
+    server: options,
+  }: MailboxOptions = {}): Promise<Mailbox> {
     const unread = new Set<ReceivedMail>();
     const arrivals = new EventTarget();
     const server = new SMTPServer({
@@ -73,6 +81,7 @@ export class Mailbox implements AsyncDisposable {
           unread.add(message);
           mailbox.messages.push(message);
           arrivals.dispatchEvent(new Event('arrival'));
+          await beforeReply?.(message);
           return 'kept';
         };
         callbackify(take)((error, said) => done(error, said));

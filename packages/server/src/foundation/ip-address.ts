@@ -88,6 +88,11 @@ export function canonicalCidr(text: string): { readonly cidr: string } | { reado
 /** Whether only this machine can reach the host. */
 export const isLoopback = (host: string): boolean => host === 'localhost' || parseIp(host)?.range() === 'loopback';
 
+const privateRanges = ['private', 'uniqueLocal', 'linkLocal', 'carrierGradeNat', 'loopback'];
+
+/** Whether an IP address belongs to a private network (RFC 1918, RFC 4193, RFC 6598), a link or this machine. */
+export const isPrivateAddress = (ip: string): boolean => privateRanges.includes(parseIp(ip)?.range() ?? 'unknown');
+
 function parseIp(text: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
   // A zone id (fe80::1%eth0) names an interface of this machine, not the peer.
   const [ip = ''] = text.split('%');

@@ -363,6 +363,7 @@ export const tables: readonly Table[] = [
       attempts: 'integer',
       claimed_until: 'integer',
       last_error: 'text',
+      handed_over: 'integer',
     },
     isInBackup: false,
   },

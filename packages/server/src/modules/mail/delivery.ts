@@ -16,6 +16,9 @@ export interface DeliveryOptions {
   readonly defaultLanguage: Language;
 }
 
+/** A session that takes longer delays no other mail: a server may take minutes for each reply. */
+const slowMs = 5_000;
+
 /** Handles a job of `Mailer.prepareDecoy`: renders the mail and does not send it. */
 export const renderDecoy =
   (options: DeliveryOptions): Handler =>
@@ -30,10 +33,16 @@ async function renderFor(options: DeliveryOptions, message: MailMessage) {
 
 export function deliverMail(options: DeliveryOptions): Handler {
   const { server } = options;
-  return async ({ id, payload, createdAt }) => {
+  return async ({ id, payload, createdAt, handOver, freeSlot }) => {
     // `Mailer.prepare` wrote and sealed it.
     const message = payload as MailMessage;
     const rendered = await renderFor(options, message);
-    await server.send({ ...rendered, id, to: message.to, writtenAt: createdAt });
+    const slow = setTimeout(freeSlot, slowMs);
+    try {
+      const mail = { ...rendered, id, to: message.to, writtenAt: createdAt };
+      await server.send(mail, { beforeEnd: () => handOver() });
+    } finally {
+      clearTimeout(slow);
+    }
   };
 }

@@ -11,35 +11,11 @@ import { randomId } from '../../foundation/crypto/secret.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { currentSpan, runAsSystem } from '../../foundation/database/share.ts';
 import { isTraced, Sampling, Span, type SpanContext } from '../../foundation/tracing.ts';
+import { JobFailure, LostJob, type Handler, type Job, type JobKind } from './job.ts';
 import * as store from './store.ts';
 
-/** The handler of each kind defines the shape of its payload. */
-export const jobKinds = ['mail', 'decoy', 'sign_up', 'password_reset', 'webhook'] as const;
-export type JobKind = (typeof jobKinds)[number];
-
-export interface Job {
-  readonly id: string;
-  readonly payload: unknown;
-  readonly createdAt: number;
-  /** Including this attempt. */
-  readonly attempts: number;
-  /** Removes the job in the handler's own transaction, so that its changes happen once even after a crash. */
-  readonly finishTx: (tx: Transaction) => Promise<void>;
-}
-
-/** @throws JobFailure, or any other error, which counts as a failure of this job alone */
-export type Handler = (job: Job) => Promise<void>;
-
-/** Why a job failed, and what follows for other jobs. */
-export class JobFailure extends Error {
-  /** `job`: retry the job; `queue`: pause its whole queue; `final`: give the job up. */
-  readonly scope: 'job' | 'queue' | 'final';
-
-  constructor(message: string, scope: 'job' | 'queue' | 'final', options?: ErrorOptions) {
-    super(message, options);
-    this.scope = scope;
-  }
-}
+export { JobFailure, jobKinds, LostJob } from './job.ts';
+export type { FailureScope, Handler, Job, JobKind } from './job.ts';
 
 export interface OutboxOptions {
   readonly db: Db;
@@ -68,6 +44,12 @@ const renewEveryMs = 5_000;
 const perQueueMax = 4;
 const retryMsFirst = 5_000;
 const retryMsMax = 3_600_000;
+/** After an attempt whose outcome is unknown. */
+const repeatMs = 3_600_000;
+/** Attempts whose outcome is unknown. */
+const handOversMax = 2;
+/** A stop waits so long for jobs whose outcome is unknown: a mail server usually replies sooner. */
+const waitingStopMs = 1_000;
 /** The longest pause of a queue. */
 const pauseMsMax = 300_000;
 const errorCharsMax = 500;
@@ -89,6 +71,13 @@ export interface WaitingJobs {
   readonly oldestMs: number;
 }
 
+interface RunningJob {
+  readonly queue: string;
+  ended: Promise<void>;
+  /** Takes no slot. */
+  isWaiting: boolean;
+}
+
 /** A pause of a queue. */
 interface Pause {
   readonly until: number;
@@ -103,7 +92,7 @@ export class Outbox {
   readonly #sampling: Sampling;
   readonly #handlers = new Map<string, Handler>();
   /** By job id. */
-  readonly #running = new Map<string, { readonly queue: string; readonly ended: Promise<void> }>();
+  readonly #running = new Map<string, RunningJob>();
   readonly #pauses = new Map<string, Pause>();
   #lastQueue = '';
   #renewAt = 0;
@@ -162,17 +151,26 @@ export class Outbox {
     else this.#polling = runAsSystem(() => this.#poll());
   }
 
-  /** Starts no further jobs. Resolves when the running ones have ended, at the latest after `msMax`. */
+  /**
+   * Starts no further jobs. Resolves when the running ones have ended, at the latest after `msMax`. For jobs that wait for
+   * another system it waits a second: their rows state already when they are repeated.
+   */
   async stop(msMax = 5_000): Promise<void> {
     this.#isStopped = true;
     clearInterval(this.#timer);
-    const ended = (async () => {
+    const timers: NodeJS.Timeout[] = [];
+    const passed = (ms: number): Promise<void> =>
+      new Promise((resolve) => void timers.push(setTimeout(resolve, Math.min(ms, msMax))));
+    const ended = (jobs: readonly RunningJob[]): Promise<unknown> => Promise.all(jobs.map((job) => job.ended));
+    const isDone = (async () => {
       await this.#polling;
-      await Promise.all([...this.#running.values()].map((job) => job.ended));
+      const jobs = [...this.#running.values()];
+      const waiting = jobs.filter(({ isWaiting }) => isWaiting);
+      const others = ended(jobs.filter(({ isWaiting }) => !isWaiting));
+      await Promise.all([others, Promise.race([ended(waiting), passed(waitingStopMs)])]);
     })();
-    let timer: NodeJS.Timeout | undefined;
-    await Promise.race([ended, new Promise((resolve) => (timer = setTimeout(resolve, msMax)))]);
-    clearTimeout(timer);
+    await Promise.race([isDone, passed(msMax)]);
+    for (const timer of timers) clearTimeout(timer);
   }
 
   /** Never rejects: a failed poll is repeated by the next one. */
@@ -219,7 +217,7 @@ export class Outbox {
 
   /** Each group of queues has slots of its own: slow webhook receivers take none from mail. */
   #freeSlots(queue: string): number {
-    const running = [...this.#running.values()];
+    const running = [...this.#running.values()].filter(({ isWaiting }) => !isWaiting);
     const inGroup = running.filter((job) => groupOf(job.queue) === groupOf(queue)).length;
     const inQueue = running.filter((job) => job.queue === queue).length;
     return Math.min(limits.outboxUnderWayMax - inGroup, perQueueMax - inQueue);
@@ -230,32 +228,74 @@ export class Outbox {
     if (this.#isStopped) return store.releaseJob(this.#options.db, row.id);
     // The claim expired during the job. The job is claimed again, but not started twice.
     if (this.#running.has(row.id)) return;
-    const ended = this.#run(row).finally(() => {
+    // The renewal of the first running job is due before its claim expires.
+    if (this.#running.size === 0) this.#renewAt = this.#options.clock.now() + renewEveryMs;
+    const job: RunningJob = { queue: row.queue, ended: Promise.resolve(), isWaiting: false };
+    // First, because the handler may free its slot immediately.
+    this.#running.set(row.id, job);
+    job.ended = this.#run(row).finally(() => {
       this.#running.delete(row.id);
       this.pollSoon();
     });
-    // The renewal of the first running job is due before its claim expires.
-    if (this.#running.size === 0) this.#renewAt = this.#options.clock.now() + renewEveryMs;
-    this.#running.set(row.id, { queue: row.queue, ended });
+  }
+
+  /** Beyond the bound, the job keeps its slot, so the number of connections is bounded. */
+  #freeSlot(id: string): void {
+    const job = this.#running.get(id);
+    if (!job || job.isWaiting) return;
+    const waiting = [...this.#running.values()].filter(({ isWaiting }) => isWaiting);
+    if (waiting.length >= limits.outboxWaitingMax) return;
+    job.isWaiting = true;
+    this.pollSoon();
+  }
+
+  async #handOver(row: store.JobRow, changeTx?: (tx: Transaction) => Promise<void>): Promise<void> {
+    const { db, clock } = this.#options;
+    await db.transaction(async (tx) => {
+      if (!(await store.handOverJobTx(tx, row, clock.now() + repeatMs)))
+        throw new LostJob('another process has the job, or it was removed');
+      await changeTx?.(tx);
+    });
+    this.#freeSlot(row.id);
   }
 
   /** Never rejects. */
   async #run(row: store.JobRow): Promise<void> {
     const { db, seal } = this.#options;
     const { id, kind, queue, createdAt, attempts } = row;
+    let isHandedOver = false;
+    let isHandled = false;
     try {
+      if (row.handedOver >= handOversMax) throw new JobFailure('the outcome of two attempts is unknown', 'final');
       const handler = this.#handlers.get(kind);
       // An instance of another version or configuration may have a handler.
       if (!handler) throw new JobFailure(`no handler for ${kind}`, 'job');
       const payload: unknown = JSON.parse(seal.open(id, row.payload));
-      const job = { id, payload, createdAt, attempts, finishTx: (tx: Transaction) => store.removeJobTx(tx, id) };
+      const job: Job = {
+        id,
+        payload,
+        createdAt,
+        attempts,
+        finishTx: (tx) => store.removeJobTx(tx, id),
+        handOver: async (changeTx) => {
+          await this.#handOver(row, changeTx);
+          isHandedOver = true;
+        },
+        freeSlot: () => this.#freeSlot(id),
+      };
       await recorded(this.#startSpan(kind, payload), attempts, () => handler(job));
+      isHandled = true;
       await db.transaction((tx) => store.removeJobTx(tx, id));
       this.#pauses.delete(queue);
       this.#count(kind, 'done');
     } catch (error) {
+      // The effect has happened, but a crash of the database may have kept the row: an early repetition would be a second effect.
+      const failure =
+        isHandled && isHandedOver
+          ? new JobFailure('the job is done, but is still stored', 'unknown', { cause: error })
+          : error;
       // If the failure cannot be recorded, the claim expires.
-      await this.#fail(row, error).catch(() => undefined);
+      await this.#fail(row, failure).catch(() => undefined);
     }
   }
 
@@ -268,17 +308,24 @@ export class Outbox {
       : undefined;
   }
 
-  async #fail({ id, kind, queue, createdAt, attempts }: store.JobRow, error: unknown): Promise<void> {
+  async #fail(row: store.JobRow, error: unknown): Promise<void> {
     const { db, clock, onFailure } = this.#options;
+    const { id, kind, queue, createdAt, attempts } = row;
     const now = clock.now();
     const scope = error instanceof JobFailure ? error.scope : 'job';
-    const isFinal = scope === 'final' || now - createdAt > limits.outboxKeptDays * dayMs;
+    const handedOver = row.handedOver + (scope === 'unknown' ? 1 : 0);
+    const isTooOld = now - createdAt > limits.outboxKeptDays * dayMs;
+    const isFinal = scope === 'final' || handedOver >= handOversMax || isTooOld;
     this.#count(kind, isFinal ? 'givenUp' : 'failed');
     onFailure?.({ kind, id, attempts, isFinal, error });
+    if (error instanceof LostJob) return;
     if (isFinal) return db.transaction((tx) => store.removeJobTx(tx, id));
-    const dueAt = scope === 'queue' ? this.#pause(queue, now) : now + waitMs(attempts, retryMsMax);
+    const dueAt =
+      scope === 'queue'
+        ? this.#pause(queue, now)
+        : now + (scope === 'unknown' ? repeatMs : waitMs(attempts, retryMsMax));
     const text = (error instanceof Error ? error.message : String(error)).slice(0, errorCharsMax);
-    await store.postponeJob(db, id, dueAt, text);
+    await store.postponeJob(db, id, dueAt, text, handedOver);
   }
 
   /**

@@ -20,6 +20,8 @@ export interface JobRow {
   readonly createdAt: number;
   /** Including this attempt. */
   readonly attempts: number;
+  /** Earlier attempts whose outcome is unknown. */
+  readonly handedOver: number;
 }
 
 export interface WaitingJobs {
@@ -76,7 +78,8 @@ const selectDueQueues = sql<{ queue: string }>(
 const firstDue = `select id from outbox where queue = $1 and due_at <= $2 and claimed_until <= $2
   order by due_at, id limit $4`;
 const claimed = 'set claimed_until = $3, attempts = attempts + 1';
-const columns = `outbox.id, outbox.kind, outbox.queue, outbox.payload, outbox.created_at as "createdAt", outbox.attempts`;
+const columns = `outbox.id, outbox.kind, outbox.queue, outbox.payload, outbox.created_at as "createdAt", outbox.attempts,
+  outbox.handed_over as "handedOver"`;
 // Skips rows that another instance is claiming. Rows that it has claimed no longer match the condition.
 const claim = sql<JobRow>('claim_outbox', {
   sqlite: `update outbox ${claimed} where id in (${firstDue}) returning ${columns}`,
@@ -86,7 +89,12 @@ const claim = sql<JobRow>('claim_outbox', {
 const remove = sql('delete_outbox', `delete from outbox where id = $1`);
 const postpone = sql(
   'postpone_outbox',
-  `update outbox set due_at = $2, claimed_until = 0, last_error = $3 where id = $1`,
+  `update outbox set due_at = $2, claimed_until = 0, last_error = $3, handed_over = $4 where id = $1`,
+);
+// A process that was stalled until its claim ended changes nothing: the process that has the job now counts too.
+const handOver = sql(
+  'hand_over_outbox',
+  `update outbox set handed_over = handed_over + 1, due_at = $3 where id = $1 and handed_over = $2`,
 );
 const release = sql(
   'release_outbox',
@@ -145,9 +153,20 @@ export const claimJobs = (
 
 export const removeJobTx = async (tx: Transaction, id: string): Promise<void> => void (await tx.run(remove, [id]));
 
-/** @param error the reason, for operators */
-export const postponeJob = async (db: Db, id: string, dueAt: number, error: string): Promise<void> =>
-  void (await db.transaction((tx) => tx.run(postpone, [id, dueAt, error])));
+/** @param error the reason, for operators @param handedOver attempts whose outcome is unknown */
+export const postponeJob = async (db: Db, id: string, dueAt: number, error: string, handedOver = 0): Promise<void> =>
+  void (await db.transaction((tx) => tx.run(postpone, [id, dueAt, error, handedOver])));
+
+/**
+ * Records one more attempt whose outcome is unknown, and when the job is due if it stays unknown.
+ * @param handedOver as the claim returned it
+ * @returns false if the job has gone, or another process has recorded an attempt meanwhile
+ */
+export const handOverJobTx = async (
+  tx: Transaction,
+  { id, handedOver }: Pick<JobRow, 'id' | 'handedOver'>,
+  dueAt: number,
+): Promise<boolean> => (await tx.run(handOver, [id, handedOver, dueAt])) === 1;
 
 /** For jobs that run longer than a claim lasts. */
 export const renewClaims = async (db: Db, ids: readonly string[], claimedUntil: number): Promise<void> =>

@@ -37,7 +37,7 @@ onEachDatabase('a job is found after its commit with all its fields, and its att
   assert.deepEqual(await store.findDueQueues(db, now), ['mail']);
   const [row] = await claim(db);
   const { payload, ...rest } = row ?? { payload: Uint8Array.of() };
-  assert.deepEqual(rest, { id: 'one', kind: 'mail', queue: 'mail', createdAt: now - 5, attempts: 1 });
+  assert.deepEqual(rest, { id: 'one', kind: 'mail', queue: 'mail', createdAt: now - 5, attempts: 1, handedOver: 0 });
   assert.deepEqual([...payload], [...Buffer.from('one')]);
 });
 
@@ -104,6 +104,19 @@ onEachDatabase(
     assert.equal((await claim(db, 'other'))[0]?.attempts, 1);
   },
 );
+
+onEachDatabase('the end of a message is recorded by one process, and a postponement sets the count', async ({ db }) => {
+  await add(db, newJob('one'));
+  const handOver = (handedOver: number): Promise<boolean> =>
+    db.transaction((tx) => store.handOverJobTx(tx, { id: 'one', handedOver }, now + 3_600_000));
+  await claim(db);
+  assert.deepEqual([await handOver(0), await handOver(0), await handOver(1)], [true, false, true]);
+  assert.deepEqual(await claim(db, 'mail', { now: now + 3_599_999 }), []);
+  assert.equal((await claim(db, 'mail', { now: now + 3_600_000 }))[0]?.handedOver, 2);
+  await store.postponeJob(db, 'one', now, 'rejected');
+  assert.equal((await claim(db))[0]?.handedOver, 0);
+  assert.equal(await db.transaction((tx) => store.handOverJobTx(tx, { id: 'gone', handedOver: 0 }, now)), false);
+});
 
 onEachDatabase('a queue with thousands of due jobs hides no other queue', async ({ db }) => {
   await add(db, ...numbered('a', 3_000).map((id) => newJob(id, { queue: 'a', dueAt: now - 1_000 })));

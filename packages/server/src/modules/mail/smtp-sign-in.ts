@@ -1,0 +1,24 @@
+/** The sign-in at the mail server: with a password, or with an access token of its provider (XOAUTH2). */
+import type SMTPConnection from 'nodemailer/lib/smtp-connection';
+import type { AccessTokens } from './access-tokens.ts';
+import type { SignIn } from './smtp-session.ts';
+
+/** @param proof the password, or the source of access tokens */
+export function signInWith(user: string, proof: string | AccessTokens): SignIn {
+  if (typeof proof === 'string')
+    return (connection) => login(connection, { user, credentials: { user, pass: proof }, method: false });
+  return async (connection) => {
+    const { default: XOAuth2 } = await import('nodemailer/lib/xoauth2');
+    // The library asks again, with `isRejected`, after the server has rejected a token.
+    const oauth2 = new XOAuth2({
+      user,
+      provisionCallback: (_, isRejected, done) => {
+        proof.next(isRejected).then((token) => done(null, token), done);
+      },
+    });
+    await login(connection, { user, oauth2, method: 'XOAUTH2' });
+  };
+}
+
+const login = (connection: SMTPConnection, auth: Parameters<SMTPConnection['login']>[0]): Promise<void> =>
+  new Promise((resolve, reject) => connection.login(auth, (error) => (error ? reject(error) : resolve())));
