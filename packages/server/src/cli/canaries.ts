@@ -29,8 +29,9 @@ export function canariesOf(
     const { keysPerAccountMax } = config;
     const options = { db, clock: systemClock, keyHash: keys.apiKeyHash, keysPerAccountMax, isDryRun: false };
     const importer = keyImporter(operator, options);
-    const item = importer.read(1, Buffer.from(JSON.stringify({ account, nickname, hash })));
-    const [outcome] = await importer.write([{ line: 1, item }]);
+    const ignore = (): void => undefined;
+    const item = importer.read(1, { account, nickname, hash }, ignore);
+    const [outcome] = await importer.write([{ line: 1, item }], ignore);
     return outcome === 'imported';
   };
   return new Canaries({

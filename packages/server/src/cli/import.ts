@@ -1,12 +1,17 @@
-/** `keyreeve import …`: imports accounts and API keys of another system from a file of JSON Lines. */
+/** `keyreeve import …`: imports accounts and API keys of another system from a file. */
 import { createReadStream, statSync } from 'node:fs';
 import { Option, type Command } from 'commander';
 import { systemClock } from '../foundation/clock.ts';
+import { acceptedPrefixes } from '../modules/api-keys/key-prefixes.ts';
 import { accountImporter } from '../modules/import/accounts.ts';
 import { keyImporter } from '../modules/import/api-keys.ts';
+import { accountFormats, keyFormats, readHashConfig, type AccountFormat } from '../modules/import/formats.ts';
+import type { Records } from '../modules/import/records.ts';
 import { runImport, type Importer, type ImportCounts, type RefusedLine } from '../modules/import/run-import.ts';
 import { CliCommand, type SetStatus } from './command.ts';
-import { plural, type OutputOptions } from './output.ts';
+import { AccountMap, readAccountMap } from './import-map.ts';
+import { JsonReport, Progress, TextReport, write } from './import-report.ts';
+import type { OutputOptions } from './output.ts';
 import { operator, withInstallation, type CommandContext } from './session.ts';
 
 interface ImportOptions extends OutputOptions {
@@ -14,12 +19,25 @@ interface ImportOptions extends OutputOptions {
 }
 
 interface AccountOptions extends ImportOptions {
+  readonly from?: AccountFormat;
   readonly onExisting: 'skip' | 'fail';
+  readonly update?: boolean;
+  readonly unverified?: boolean;
+  readonly map?: string;
+  readonly hashConfig?: string;
+  readonly emailDomain?: string;
 }
 
-const file = ['<file>', 'file with one JSON object per line; - is standard input'] as const;
-const dryRunHelp = 'check every line without importing it';
-const progressMs = 500;
+interface KeyOptions extends ImportOptions {
+  readonly from?: keyof typeof keyFormats;
+  readonly plainKeys?: boolean;
+  readonly accounts?: string;
+}
+
+const file = ['<file>', 'file to import; - is standard input'] as const;
+const dryRunHelp = 'check every line and print what would happen, without importing anything';
+const fromHelp =
+  'the system, or the kind of file, that the file is from; default: JSON Lines with the fields of Keyreeve';
 
 export function importCommand(setStatus: SetStatus): Command {
   const command = new CliCommand('import')
@@ -30,39 +48,89 @@ export function importCommand(setStatus: SetStatus): Command {
     .command('accounts')
     .argument(...file)
     .description('Import accounts. Each password is hashed again at its next sign-in.')
+    .addOption(new Option('--from <system>', fromHelp).choices(Object.keys(accountFormats)))
     .option('--dry-run', dryRunHelp)
     .addOption(
       new Option('--on-existing <what>', 'skip or reject a line whose email address already has an account')
         .choices(['skip', 'fail'])
         .default('skip'),
     )
+    .addOption(
+      new Option(
+        '--update',
+        'take what has changed in the file since an earlier import; never for an account that has changed here',
+      ).conflicts('onExisting'),
+    )
+    .option('--unverified', 'email addresses count as unverified if the file does not state that they are verified')
+    .option(
+      '--map <file>',
+      'write the old id, the email address and the new id of each account to a new file (JSON Lines)',
+    )
+    .option('--hash-config <file>', "Firebase's password hash parameters, as its console shows them")
+    .option('--email-domain <domain>', 'append @<domain> to user names of an htpasswd file that are no email addresses')
     .json()
-    .examples('keyreeve import accounts accounts.jsonl --dry-run', 'keyreeve import accounts - < accounts.jsonl')
-    .action((path: string, { onExisting, ...options }: AccountOptions) =>
-      importFile(path, options, 'account', setStatus, ({ installation: { db }, hasher }, isDryRun) =>
-        accountImporter(operator, { db, clock: systemClock, hasher, isDryRun, onExisting }),
-      ),
-    );
+    .examples(
+      'keyreeve import accounts accounts.jsonl --dry-run',
+      'keyreeve import accounts - < accounts.jsonl',
+      'keyreeve import accounts users.json --from keycloak --map map.jsonl',
+      'keyreeve import accounts users.json --from keycloak --update',
+    )
+    .action(async (path: string, options: AccountOptions) => {
+      const { from, onExisting, update = false, unverified = false, map: mapPath, emailDomain } = options;
+      const hashConfig = options.hashConfig === undefined ? undefined : readHashConfig(options.hashConfig);
+      const records = from && accountFormats[from]({ hashConfig, emailDomain, now: systemClock.now() });
+      const map = mapPath === undefined || options.dryRun === true ? undefined : await AccountMap.create(mapPath);
+      await importFile(path, options, { noun: 'account', records }, setStatus, (context, isDryRun) =>
+        accountImporter(operator, {
+          db: context.installation.db,
+          clock: systemClock,
+          hasher: context.hasher,
+          isDryRun,
+          onExisting: update ? 'update' : onExisting,
+          isVerifiedByDefault: !unverified,
+          factorSeal: context.installation.keys.secondFactorSeal,
+          revocations: context.journal,
+          ...(map ? { onMapped: (accounts) => map.add(accounts) } : {}),
+        }),
+      ).finally(() => map?.close());
+    });
   command
     .command('api-keys')
     .argument(...file)
     .description('Import the SHA-256 hashes of API keys for existing accounts.')
+    .addOption(new Option('--from <system>', fromHelp).choices(Object.keys(keyFormats)))
     .option('--dry-run', dryRunHelp)
+    .option('--plain-keys', 'the file has keys in clear text: hash them here')
+    .option('--accounts <file>', 'file of import accounts --map: the owners of keys can then be old ids of accounts')
     .json()
-    .examples('keyreeve import api-keys keys.jsonl')
-    .action((path: string, options: ImportOptions) =>
-      importFile(path, options, 'API key', setStatus, ({ installation: { db, keys }, config }, isDryRun) => {
-        const { keysPerAccountMax } = config;
-        return keyImporter(operator, { db, clock: systemClock, keyHash: keys.apiKeyHash, keysPerAccountMax, isDryRun });
-      }),
-    );
+    .examples(
+      'keyreeve import api-keys keys.jsonl',
+      'keyreeve import api-keys keys.json --from unkey --accounts map.jsonl',
+    )
+    .action(async (path: string, options: KeyOptions) => {
+      const { from, plainKeys: hasPlainKeys = false, accounts } = options;
+      const accountIds = accounts === undefined ? new Map<string, string>() : await readAccountMap(accounts);
+      const records = from && keyFormats[from];
+      await importFile(path, options, { noun: 'API key', records }, setStatus, ({ installation, config }, isDryRun) =>
+        keyImporter(operator, {
+          db: installation.db,
+          clock: systemClock,
+          keyHash: installation.keys.apiKeyHash,
+          keysPerAccountMax: config.keysPerAccountMax,
+          isDryRun,
+          hasPlainKeys,
+          keyPrefixes: acceptedPrefixes(config),
+          accountIds,
+        }),
+      );
+    });
   return command;
 }
 
 async function importFile<Item>(
   path: string,
   { json = false, dryRun: isDryRun = false }: ImportOptions,
-  noun: string,
+  { noun, records }: { readonly noun: string; readonly records: Records | undefined },
   setStatus: SetStatus,
   importerOf: (context: CommandContext, isDryRun: boolean) => Importer<Item>,
 ): Promise<void> {
@@ -78,88 +146,19 @@ async function importFile<Item>(
   };
   const report = json ? new JsonReport(isDryRun) : new TextReport(isDryRun, noun);
   const progress = new Progress(() => (bytesTotal === undefined ? undefined : bytes / Math.max(1, bytesTotal)));
-  const counts = await withInstallation({}, (context) =>
-    runImport(counted(), importerOf(context, isDryRun), {
-      refused: async (line) => {
-        progress.clear();
-        await write(report.refused(line));
-      },
-      progress: (soFar) => progress.show(soFar),
-    }),
+  const listener = {
+    refused: async (line: RefusedLine) => {
+      progress.clear();
+      await write(report.refused(line));
+    },
+    progress: (soFar: ImportCounts) => progress.show(soFar),
+  };
+  const result = await withInstallation({}, (context) =>
+    runImport(counted(), importerOf(context, isDryRun), listener, records),
   ).finally(() => {
     progress.clear();
     source.destroy();
   });
-  await write(report.end(counts));
-  if (counts.refused > 0) setStatus(1);
-}
-
-/** Waits until the reader takes the text: a report can have as many lines as the file. */
-const write = (text: string): Promise<void> => new Promise((resolve) => process.stdout.write(text, () => resolve()));
-
-class TextReport {
-  readonly #isDryRun: boolean;
-  readonly #noun: string;
-
-  constructor(isDryRun: boolean, noun: string) {
-    this.#isDryRun = isDryRun;
-    this.#noun = noun;
-  }
-
-  refused({ line, reason }: RefusedLine): string {
-    return `Line ${line}: ${reason}.\n`;
-  }
-
-  end({ imported, existing, refused }: ImportCounts): string {
-    const importedText = plural(imported, this.#noun);
-    const rest = `${existing} existed already; ${plural(refused, 'line')} refused`;
-    return this.#isDryRun
-      ? `Would import ${importedText}; ${rest}. Nothing was written.\n`
-      : `Imported ${importedText}; ${rest}.\n`;
-  }
-}
-
-/** One JSON object, written while the import runs. */
-class JsonReport {
-  readonly #isDryRun: boolean;
-  #separator = '{"refusedLines":[';
-
-  constructor(isDryRun: boolean) {
-    this.#isDryRun = isDryRun;
-  }
-
-  refused(line: RefusedLine): string {
-    const text = `${this.#separator}${JSON.stringify(line)}`;
-    this.#separator = ',';
-    return text;
-  }
-
-  end(counts: ImportCounts): string {
-    const start = this.#separator === ',' ? '' : this.#separator;
-    return `${start}],${JSON.stringify({ dryRun: this.#isDryRun, ...counts }).slice(1)}\n`;
-  }
-}
-
-/** A line on the terminal that is overwritten. Prints nothing if standard error is not a terminal. */
-class Progress {
-  readonly #readShare: () => number | undefined;
-  #shownAt = Number.NEGATIVE_INFINITY;
-
-  /** @param readShare returns how much of the file has been read, from 0 to 1; undefined if its size is unknown */
-  constructor(readShare: () => number | undefined) {
-    this.#readShare = readShare;
-  }
-
-  show({ lines, refused }: ImportCounts): void {
-    const now = systemClock.now();
-    if (!process.stderr.isTTY || now - this.#shownAt < progressMs) return;
-    this.#shownAt = now;
-    const share = this.#readShare();
-    const part = share === undefined ? '' : ` (${Math.floor(share * 100)} %)`;
-    process.stderr.write(`\r\u001B[K${lines} lines${part}, ${refused} refused`);
-  }
-
-  clear(): void {
-    if (process.stderr.isTTY && this.#shownAt > 0) process.stderr.write('\r\u001B[K');
-  }
+  await write(report.end(result));
+  if (result.refused > 0) setStatus(1);
 }

@@ -7,8 +7,11 @@ const forbiddenNames = new Set(['__proto__', 'constructor', 'prototype']);
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** @throws DomainError `malformed_json` for invalid UTF-8 or JSON, a repeated member name, or too deep nesting */
-export function parseJson(bytes: Uint8Array): unknown {
+/**
+ * @param depthMax open objects and arrays
+ * @throws DomainError `malformed_json` for invalid UTF-8 or JSON, a repeated member name, or too deep nesting
+ */
+export function parseJson(bytes: Uint8Array, depthMax: number = limits.jsonDepthMax): unknown {
   let text: string;
   let value: unknown;
   try {
@@ -17,12 +20,12 @@ export function parseJson(bytes: Uint8Array): unknown {
   } catch {
     throw new DomainError('malformed_json');
   }
-  assertUnambiguous(text);
+  assertUnambiguous(text, depthMax);
   return value;
 }
 
 /** Scans valid JSON once and keeps the member names of each open object. */
-function assertUnambiguous(text: string): void {
+function assertUnambiguous(text: string, depthMax: number): void {
   /** One entry per open object or array; an array has no names. */
   const open: (Set<string> | undefined)[] = [];
   for (let i = 0; i < text.length; i++) {
@@ -30,8 +33,7 @@ function assertUnambiguous(text: string): void {
       case 0x7b: // {
       case 0x5b: // [
         open.push(text[i] === '{' ? new Set() : undefined);
-        if (open.length > limits.jsonDepthMax)
-          throw new DomainError('malformed_json', { detail: 'It is nested too deeply.' });
+        if (open.length > depthMax) throw new DomainError('malformed_json', { detail: 'It is nested too deeply.' });
         break;
       case 0x7d: // }
       case 0x5d: // ]

@@ -109,6 +109,24 @@ export class PasswordHasher {
   }
 
   /**
+   * A MAC of another system's hash under the pepper. It shows whether a later file has the same hash, also after a sign-in
+   * has replaced the hash. Without the pepper, no password can be tested against it.
+   * @param foreign empty for no hash, which has an empty fingerprint
+   */
+  fingerprint(foreign: string): string {
+    const { newest, newestId } = this.#peppers;
+    return foreign === '' ? '' : `${newestId}$${fingerprintOf(newest, foreign)}`;
+  }
+
+  /** Whether {@link fingerprint} returned the text for this hash. False after the pepper has been deleted. */
+  isFingerprint(text: string, foreign: string): boolean {
+    if (text === '' || foreign === '') return text === foreign;
+    const [id = '', mac] = text.split('$');
+    const [, pepper] = this.#peppers.all.find(([version]) => pepperIdOf(version) === id) ?? [];
+    return pepper !== undefined && fingerprintOf(pepper, foreign) === mac;
+  }
+
+  /**
    * Whether the password matches the stored string. For an unknown account (undefined) or an account without a password
    * (empty), it does the same work on a dummy, so that the duration does not reveal which accounts exist.
    * @param asTyped the password before normalisation, which another system may not have applied
@@ -246,6 +264,10 @@ function recordHash(parent: Span, scheme: string, requestedMs: number, ms: numbe
 }
 
 const toBase64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64').replaceAll('=', '');
+
+/** The prefix keeps the MAC's input apart from that of a stored hash, which is a digest. */
+const fingerprintOf = (pepper: KeyedHash, foreign: string): string =>
+  toBase64(pepper.mac(`fingerprint of a password hash of another system\0${foreign}`));
 
 interface StoredHash {
   readonly parameters: Argon2Parameters;

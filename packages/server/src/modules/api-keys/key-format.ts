@@ -45,6 +45,12 @@ export function formOf(text: string, prefixes: readonly string[]): KeyForm {
   return otherPrefixes.some((prefix) => text.startsWith(`${prefix}_`)) ? 'wrong_kind' : 'malformed';
 }
 
+/** Whether a key of another system can begin like this. A text that begins otherwise is never looked up as one. */
+export const canBegin = (start: string): boolean =>
+  !start.startsWith('eyJ') &&
+  !/[\s,\p{Cc}]/u.test(start) &&
+  !otherPrefixes.some((prefix) => start.startsWith(`${prefix}_`));
+
 /** Of credentials that no verification accepts. */
 const otherPrefixes = [refreshTokenPrefix, oneTimeCodePrefix, consoleSessionPrefix];
 

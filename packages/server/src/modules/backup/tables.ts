@@ -65,6 +65,7 @@ export const tables: readonly Table[] = [
       entitlements: 'text',
       entitlements_revision: 'integer',
       kind: 'text',
+      import_record: 'text',
     },
     defaults: { requires_second_factor: 0, enabled_count: 0, entitlements_revision: 0, kind: 'person' },
     isInBackup: true,

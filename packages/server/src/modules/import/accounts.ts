@@ -1,89 +1,131 @@
 /** Imports accounts of another system with their password hashes. */
-import { randomId } from '../../foundation/crypto/secret.ts';
-import type { ImportedAccount } from '../accounts/import-store.ts';
-import { parseEmail } from '../accounts/email.ts';
+import { encodeImportRecord } from '../accounts/import-record.ts';
+import { findExistingAccounts, type ExistingAccount } from '../accounts/import-store.ts';
+import type { Revocations } from '../deletion-journal/revocation.ts';
 import type { Principal } from '../../foundation/principal.ts';
 import type { Clock } from '../../foundation/clock.ts';
-import { ForeignHashError } from '../../foundation/crypto/foreign-hash.ts';
+import { randomId } from '../../foundation/crypto/secret.ts';
+import type { Sealer } from '../../foundation/crypto/seal.ts';
 import type { PasswordHasher } from '../../foundation/crypto/password.ts';
 import type { Db } from '../../foundation/database/db.ts';
-import { creationOf, readFields, required } from './fields.ts';
+import { currentStep } from '../second-factors/totp.ts';
+import { importAccounts, recordUpdates, schemeOf, type AccountToImport, type WrittenAccount } from './account-store.ts';
+import { newRecord, planUpdate, type UpdatePlan } from './account-update.ts';
+import { readAccount, type AccountLine } from './account-line.ts';
 import { LineRejectedError, SeenLines, type Importer, type Numbered, type Outcome } from './run-import.ts';
-import * as store from './store.ts';
+
+/** Which account here an account of the other system has become. */
+export interface MappedAccount {
+  /** Id in the other system; null if the file does not have it. */
+  readonly oldId: string | null;
+  readonly email: string;
+  readonly id: string;
+}
 
 export interface AccountImportOptions {
   readonly db: Db;
   readonly clock: Clock;
   readonly hasher: PasswordHasher;
   readonly isDryRun: boolean;
-  /** Whether a line whose email address already has an account is skipped or rejected. */
-  readonly onExisting: 'skip' | 'fail';
+  /** Whether a line whose email address already has an account is skipped or rejected, or updates an imported account. */
+  readonly onExisting: 'skip' | 'fail' | 'update';
+  /** Whether an email address counts as verified if the file does not state it. Default: it does. */
+  readonly isVerifiedByDefault?: boolean;
+  /** Seals secrets of authenticator apps. Without it, a line with such a secret is rejected. */
+  readonly factorSeal?: Sealer;
+  /** Undefined without a deletion journal. */
+  readonly revocations?: Revocations | undefined;
+  /** Called after the commit of each batch, in the order of the lines; not in a dry run. */
+  readonly onMapped?: (accounts: readonly MappedAccount[]) => Promise<void>;
 }
 
-const fields = {
-  email: 'text',
-  passwordHash: 'text',
-  verified: 'flag',
-  disabled: 'flag',
-  createdAt: 'text',
+const keptReasons = {
+  'not imported': 'no import has created the account that exists, so it is not updated',
+  'changed here': 'the account has changed here since its import, so it is not updated',
 } as const;
 
-/** The id is created when the account is written. */
-type AccountLine = Omit<ImportedAccount, 'id'>;
-
 export function accountImporter(principal: Principal, options: AccountImportOptions): Importer<AccountLine> {
-  const { db, clock, isDryRun, onExisting } = options;
+  const { db, clock, hasher, isDryRun, onExisting, isVerifiedByDefault = true } = options;
   const emails = new SeenLines('email');
+  const outcomeOf = (plan: UpdatePlan, warn: (reason: string) => void): Outcome => {
+    if (onExisting === 'fail') return new LineRejectedError('an account with this email address already exists');
+    if (plan === 'same') return 'existing';
+    const isUpdate = onExisting === 'update';
+    if (typeof plan === 'object' && isUpdate) return 'updated';
+    if (typeof plan === 'object')
+      warn('the file has changed since the import of the account; --update takes the changes');
+    else if (isUpdate) warn(keptReasons[plan]);
+    return plan === 'not imported' ? 'existing' : 'changed';
+  };
   return {
-    read(line, bytes) {
-      const account = readAccount(bytes, options);
+    read(line, object, warn) {
+      const account = readAccount(object, { hasher, now: clock.now(), isVerifiedByDefault }, warn);
+      if (account.totpSecret !== undefined && !options.factorSeal)
+        throw new LineRejectedError('secrets of authenticator apps cannot be imported here');
       emails.add(account.canonicalEmail, line);
       return account;
     },
-    async write(items: readonly Numbered<AccountLine>[]): Promise<readonly Outcome[]> {
-      const accounts = items.map(({ item }) => item);
-      const existing = isDryRun
-        ? await store.findExistingEmails(
-            db,
-            accounts.map(({ canonicalEmail }) => canonicalEmail),
-          )
-        : await store.importAccounts(
-            db,
-            principal,
-            accounts.map((account) => ({ ...account, id: randomId('acc') })),
-            clock.now(),
-          );
-      return accounts.map(({ canonicalEmail }) => {
-        if (!existing.has(canonicalEmail)) return 'imported';
-        return onExisting === 'skip'
-          ? 'existing'
-          : new LineRejectedError('an account with this email address already exists');
+    async write(items: readonly Numbered<AccountLine>[], warn): Promise<readonly Outcome[]> {
+      const lines = items.map(({ item }) => item);
+      const now = clock.now();
+      const planFor = (line: AccountLine, existing: ExistingAccount): UpdatePlan =>
+        planUpdate(line, existing, hasher, now);
+      if (isDryRun) {
+        const existing = await findExistingAccounts(
+          db,
+          lines.map(({ canonicalEmail }) => canonicalEmail),
+        );
+        return lines.map((line, index) => {
+          const account = existing.get(line.canonicalEmail);
+          return account ? outcomeOf(planFor(line, account), (reason) => warn(index, reason)) : 'imported';
+        });
+      }
+      const written = await writeAccounts(principal, lines, options, now, planFor);
+      await options.onMapped?.(
+        lines.flatMap(({ email, oldId = null, canonicalEmail }) => {
+          const account = written.get(canonicalEmail);
+          return account ? [{ oldId, email, id: account.id }] : [];
+        }),
+      );
+      return lines.map(({ canonicalEmail }, index) => {
+        const plan = written.get(canonicalEmail)?.plan;
+        return plan === undefined ? 'imported' : outcomeOf(plan, (reason) => warn(index, reason));
       });
     },
+    traitsOf,
   };
 }
 
-function readAccount(bytes: Uint8Array, { clock, hasher }: AccountImportOptions): AccountLine {
-  const { email: text, passwordHash, verified = true, disabled = false, createdAt } = readFields(bytes, fields);
-  const email = parseEmail(required('email', text));
-  if (!email) throw new LineRejectedError('email is not an email address');
-  const now = clock.now();
-  return {
-    email: email.email,
-    canonicalEmail: email.canonicalEmail,
-    // Without a hash, the account has no password until a password reset.
-    passwordHash: passwordHash === undefined ? '' : adopt(hasher, passwordHash),
-    createdAt: creationOf(createdAt, now),
-    disabledAt: disabled ? now : null,
-    unverifiedSince: verified ? null : now,
-  };
-}
+const traitsOf = ({ passwordHash, totpSecret, disabledAt, unverifiedSince }: AccountLine): readonly string[] => [
+  passwordHash === '' ? 'without a password' : `with a password in ${schemeOf(passwordHash)}`,
+  ...(totpSecret === undefined ? [] : ['with an authenticator app']),
+  ...(unverifiedSince === null ? [] : ['unverified']),
+  ...(disabledAt === null ? [] : ['disabled']),
+];
 
-function adopt(hasher: PasswordHasher, foreign: string): string {
-  try {
-    return hasher.adopt(foreign);
-  } catch (error) {
-    if (!(error instanceof ForeignHashError)) throw error;
-    throw new LineRejectedError(`passwordHash can’t be used: ${error.message}`);
-  }
+async function writeAccounts(
+  principal: Principal,
+  lines: readonly AccountLine[],
+  { db, hasher, onExisting, revocations, factorSeal }: AccountImportOptions,
+  now: number,
+  planFor: (line: AccountLine, existing: ExistingAccount) => UpdatePlan,
+): Promise<ReadonlyMap<string, WrittenAccount>> {
+  const accounts = lines.map((line): AccountToImport => {
+    const { email, canonicalEmail, passwordHash, createdAt, disabledAt, unverifiedSince } = line;
+    const importRecord = encodeImportRecord(newRecord(line, hasher, now));
+    const row = { email, canonicalEmail, passwordHash, createdAt, disabledAt, unverifiedSince, importRecord };
+    const id = randomId('acc');
+    const sealed = line.totpSecret === undefined ? undefined : factorSeal?.seal(id, line.totpSecret);
+    const factor = sealed && { sealed, step: currentStep(now) };
+    return { row: { id, ...row }, factor, planFor: (existing) => planFor(line, existing) };
+  });
+  const written = await importAccounts(db, principal, accounts, { now, isUpdate: onExisting === 'update' }).catch(
+    (error: unknown) => {
+      // The audit log shows whether it was committed.
+      revocations?.catchUpSoon();
+      throw error;
+    },
+  );
+  if (revocations) await recordUpdates(db, revocations, [...written.values()], now);
+  return written;
 }

@@ -1,16 +1,12 @@
 /** Imports API keys of another system by their SHA-256. */
-import { importedIdOf } from '../api-keys/imported-id.ts';
-import { validateNickname } from '../../foundation/nickname.ts';
-import { validateScopes, reservedPrefix } from '../api-keys/scopes.ts';
-import { parseEmail } from '../accounts/email.ts';
 import type { Principal } from '../../foundation/principal.ts';
 import type { Clock } from '../../foundation/clock.ts';
-import { lookupOf, type KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
+import type { KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
 import type { Db } from '../../foundation/database/db.ts';
-import { DomainError } from '../../foundation/errors.ts';
-import { creationOf, instantOf, readFields, required } from './fields.ts';
+import { readKey } from './key-line.ts';
+import * as store from './key-store.ts';
+import { numbered } from './nicknames.ts';
 import { LineRejectedError, SeenLines, type Importer, type Numbered, type Outcome } from './run-import.ts';
-import * as store from './store.ts';
 
 export interface KeyImportOptions {
   readonly db: Db;
@@ -18,75 +14,49 @@ export interface KeyImportOptions {
   readonly keyHash: KeyedHash;
   readonly keysPerAccountMax: number;
   readonly isDryRun: boolean;
+  /** Whether keys in clear text are hashed here. Default: they are rejected. */
+  readonly hasPlainKeys?: boolean;
+  /** The prefixes of Keyreeve's own keys. */
+  readonly keyPrefixes?: readonly string[];
+  /** Ids of accounts here by their ids in the other system. */
+  readonly accountIds?: ReadonlyMap<string, string>;
 }
 
-const fields = {
-  account: 'text',
-  nickname: 'text',
-  hash: 'text',
-  scopes: 'texts',
-  expiresAt: 'text',
-  createdAt: 'text',
-} as const;
-
 export function keyImporter(principal: Principal, options: KeyImportOptions): Importer<store.ImportedKey> {
-  const { db, clock, isDryRun } = options;
+  const { db, clock, keyHash, isDryRun, hasPlainKeys = false, keyPrefixes = [], accountIds = new Map() } = options;
   const hashes = new SeenLines('hash');
   const rules = new KeyRules(options.keysPerAccountMax, isDryRun);
   return {
-    read(line, bytes) {
-      const key = readKey(principal, bytes, options);
+    read(line, object, warn) {
+      const lineOptions = { now: clock.now(), keyHash, hasPlainKeys, keyPrefixes, accountIds };
+      const key = readKey(principal, object, lineOptions, warn);
       hashes.add(key.storedHash, line);
       return key;
     },
-    async write(items: readonly Numbered<store.ImportedKey>[]): Promise<readonly Outcome[]> {
+    async write(items: readonly Numbered<store.ImportedKey>[], warn): Promise<readonly Outcome[]> {
       const keys = items.map(({ item }) => item);
-      const evaluate = (context: store.BatchContext): readonly Outcome[] =>
+      const evaluate = (context: store.BatchContext): readonly KeyOutcome[] =>
         keys.map((key) => rules.evaluate(key, context));
-      if (isDryRun) return evaluate(await store.findContext(db, keys));
-      return store.importKeys(db, principal, keys, clock.now(), evaluate);
+      const outcomes = isDryRun
+        ? evaluate(await store.findContext(db, keys))
+        : await store.importKeys(db, principal, keys, clock.now(), evaluate);
+      return outcomes.map(({ outcome, nickname }, index) => {
+        if (nickname !== undefined && nickname !== keys[index]?.nickname)
+          warn(index, 'the account has a key with this nickname, so the nickname gets a number');
+        return outcome;
+      });
     },
+    traitsOf: ({ expiresAt, scopes }) => [
+      ...(expiresAt === null ? [] : ['with an expiry']),
+      ...(scopes.length === 0 ? [] : ['with scopes']),
+    ],
   };
 }
 
-function readKey(principal: Principal, bytes: Uint8Array, { clock, keyHash }: KeyImportOptions): store.ImportedKey {
-  const { account: owner, nickname, hash, scopes = [], expiresAt: ends, createdAt } = readFields(bytes, fields);
-  const account = required('account', owner);
-  const stored = keyHash.storedOfDigest(digestOf(required('hash', hash)));
-  const now = clock.now();
-  const expiresAt = ends === undefined ? null : instantOf('expiresAt', ends);
-  if (expiresAt !== null && expiresAt <= now) throw new LineRejectedError('the key has expired');
-  if (scopes.some((scope) => scope.startsWith(reservedPrefix)))
-    throw new LineRejectedError(`scopes that begin with ${reservedPrefix} are not imported`);
-  return {
-    id: importedIdOf(keyHash, stored),
-    account: parseEmail(account)?.canonicalEmail ?? account,
-    nickname: accepted(() => validateNickname(required('nickname', nickname))),
-    storedHash: stored.toString('hex'),
-    lookup: lookupOf(stored),
-    scopes: accepted(() => validateScopes(principal, account, scopes)),
-    expiresAt,
-    createdAt: creationOf(createdAt, now),
-  };
-}
-
-/** @param text in hexadecimal, base64url or base64 @returns 32 bytes */
-function digestOf(text: string): Buffer {
-  if (/^[0-9a-f]{64}$/i.test(text)) return Buffer.from(text, 'hex');
-  const digest = /^[\w+/-]{43}=?$/.test(text) ? Buffer.from(text, 'base64') : Buffer.of();
-  const isWhole = digest.toString('base64url') === text.replace('=', '').replaceAll('+', '-').replaceAll('/', '_');
-  if (digest.length !== 32 || !isWhole)
-    throw new LineRejectedError('hash is not a SHA-256 in hexadecimal, base64url or base64');
-  return digest;
-}
-
-function accepted<T>(accept: () => T): T {
-  try {
-    return accept();
-  } catch (error) {
-    if (!(error instanceof DomainError)) throw error;
-    throw new LineRejectedError(error.message);
-  }
+interface KeyOutcome {
+  readonly outcome: Exclude<Outcome, 'updated' | 'changed'>;
+  /** The one that the imported key gets. */
+  readonly nickname?: string;
 }
 
 /** Decides which keys can be imported. In a dry run it also counts the keys that earlier lines would have added. */
@@ -102,26 +72,36 @@ class KeyRules {
   }
 
   /** After the outcome `imported`, the key counts towards its account's limit. */
-  evaluate(key: store.ImportedKey, context: store.BatchContext): Outcome {
+  evaluate(key: store.ImportedKey, context: store.BatchContext): KeyOutcome {
     const owner = context.owners.get(key.account);
-    if (!owner) return new LineRejectedError('there is no such account');
+    if (!owner) return rejected('there is no such account');
     const holder = context.holderOf(key);
     if (holder !== undefined)
-      return holder === owner.pk ? 'existing' : new LineRejectedError('another account has a key with this hash');
-    if (context.deletedIds.has(key.id))
-      return new LineRejectedError('the key was deleted here; a deletion can’t be undone');
-    if (context.hasLeaked(key)) return new LineRejectedError('the secret was reported as leaked; replace it');
-    if (owner.unverifiedSince !== null) return new LineRejectedError('the account’s email is not verified');
-    const nickname = `${owner.id} ${key.nickname}`;
-    if (context.nicknames.has(nickname) || this.#nicknames.has(nickname))
-      return new LineRejectedError('the account already has a key with this nickname');
+      return holder === owner.pk ? { outcome: 'existing' } : rejected('another account has a key with this hash');
+    if (context.deletedIds.has(key.id)) return rejected('the key was deleted here; a deletion can’t be undone');
+    if (context.hasLeaked(key)) return rejected('the secret was reported as leaked; replace it');
+    if (owner.unverifiedSince !== null) return rejected('the account’s email is not verified');
     const added = this.#counts.get(owner.id) ?? 0;
     if (context.keyCountOf(owner.pk) + added >= this.#keysMax)
-      return new LineRejectedError(`the account already has ${this.#keysMax} keys`);
+      return rejected(`the account already has ${this.#keysMax} keys`);
+    const nickname = this.#free(owner.id, key.nickname, context);
+    const name = `${owner.id} ${nickname}`;
     if (this.#isDryRun) {
-      this.#nicknames.add(nickname);
+      this.#nicknames.add(name);
       this.#counts.set(owner.id, added + 1);
-    } else context.addKey(owner.pk, nickname);
-    return 'imported';
+    } else context.addKey(owner.pk, name);
+    return { outcome: 'imported', nickname };
+  }
+
+  /** @returns the nickname, with a number if the account has a key with it */
+  #free(accountId: string, nickname: string, { nicknames }: store.BatchContext): string {
+    let free = nickname;
+    for (let number = 2; ; number++) {
+      const name = `${accountId} ${free}`;
+      if (!nicknames.has(name) && !this.#nicknames.has(name)) return free;
+      free = numbered(nickname, number);
+    }
   }
 }
+
+const rejected = (reason: string): KeyOutcome => ({ outcome: new LineRejectedError(reason) });

@@ -1,15 +1,16 @@
-/** Parses a line of an import file: a JSON object with known fields of the right types, and no other fields. */
-import { parseJson } from '../../foundation/json.ts';
-import { DomainError } from '../../foundation/errors.ts';
-import { LineRejectedError } from './run-import.ts';
+/** Reads the fields of a record: known fields of the right types, and no other fields. */
+import { LineRejectedError, type FileObject } from './file-record.ts';
+import { timeOf } from './times.ts';
 
 const kinds = {
   text: (value: unknown): value is string => typeof value === 'string',
   flag: (value: unknown): value is boolean => typeof value === 'boolean',
   texts: (value: unknown): value is string[] =>
     Array.isArray(value) && value.every((element) => typeof element === 'string'),
+  /** Any value: a wrong one costs a warning, and never the record. */
+  cosmetic: (value: unknown): value is unknown => value !== undefined,
 };
-const kindNames = { text: 'a string', flag: 'true or false', texts: 'a list of strings' } as const;
+const kindNames = { text: 'a string', flag: 'true or false', texts: 'a list of strings', cosmetic: 'a value' } as const;
 
 type Kind = keyof typeof kinds;
 type ValueOf<K extends Kind> = (typeof kinds)[K] extends ((value: unknown) => value is infer V) ? V : never;
@@ -17,11 +18,11 @@ export type FieldKinds = Readonly<Record<string, Kind>>;
 /** A field that is missing or null is undefined. */
 export type Fields<F extends FieldKinds> = { readonly [Name in keyof F]: ValueOf<F[Name]> | undefined };
 
-const instantPattern = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)$/;
+/** Reports something unusual in a record that is imported nevertheless. The text contains no value of the record. */
+export type Warn = (reason: string) => void;
 
 /** @throws LineRejectedError */
-export function readFields<F extends FieldKinds>(bytes: Uint8Array, known: F): Fields<F> {
-  const object = parseObject(bytes);
+export function readFields<F extends FieldKinds>(object: FileObject, known: F): Fields<F> {
   for (const name of Object.keys(object)) {
     if (!Object.hasOwn(known, name)) throw new LineRejectedError(`the field “${name.slice(0, 64)}” is unknown`);
   }
@@ -33,35 +34,28 @@ export function readFields<F extends FieldKinds>(bytes: Uint8Array, known: F): F
   return Object.fromEntries(entries) as Fields<F>;
 }
 
-function parseObject(bytes: Uint8Array): Readonly<Record<string, unknown>> {
-  let value: unknown;
-  try {
-    value = parseJson(bytes);
-  } catch (error) {
-    if (!(error instanceof DomainError)) throw error;
-    throw new LineRejectedError(error.options.detail ?? 'it is not JSON in UTF-8');
-  }
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new LineRejectedError('it is not a JSON object');
-  return value as Readonly<Record<string, unknown>>;
-}
-
 /** @throws LineRejectedError for a missing or empty field */
 export function required(name: string, value: string | undefined): string {
   if (value === undefined || value === '') throw new LineRejectedError(`${name} is missing`);
   return value;
 }
 
-/** @param text in RFC 3339 @returns milliseconds since 1970 @throws LineRejectedError */
-export function instantOf(name: string, text: string): number {
-  const ms = instantPattern.test(text) ? Date.parse(text) : Number.NaN;
-  if (!(ms >= 0)) throw new LineRejectedError(`${name} is not a time like 2026-01-31T09:30:00Z`);
+/** @param value as {@link timeOf} reads it @returns milliseconds since 1970 @throws LineRejectedError */
+export function instantOf(name: string, value: unknown): number {
+  const ms = timeOf(value);
+  if (ms === undefined) throw new LineRejectedError(`${name} is not a time like 2026-01-31T09:30:00Z`);
   return ms;
 }
 
-/** @returns when the other system created it, in milliseconds since 1970; `now` by default @throws LineRejectedError */
-export function creationOf(text: string | undefined, now: number): number {
-  const at = text === undefined ? now : instantOf('createdAt', text);
-  if (at > now) throw new LineRejectedError('createdAt is in the future');
-  return at;
+/**
+ * When the other system created it. A time that cannot be read costs a warning: nothing depends on it.
+ * @returns milliseconds since 1970; `now` by default
+ */
+export function creationOf(value: unknown, now: number, warn: Warn): number {
+  if (value === undefined) return now;
+  const at = timeOf(value);
+  if (at !== undefined && at <= now) return at;
+  const fault = at === undefined ? 'is not a time like 2026-01-31T09:30:00Z' : 'is in the future';
+  warn(`createdAt ${fault}; the time of the import is stored`);
+  return now;
 }

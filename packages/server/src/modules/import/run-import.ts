@@ -1,13 +1,14 @@
 /**
- * Runs an import: reads lines, checks them and writes them in batches of one transaction each. A rejected line is
- * reported and does not affect the others. Existing accounts and keys stay as they are, so an import can be repeated.
+ * Runs an import: reads records, checks them and writes them in batches of one transaction each. A rejected line is
+ * reported and does not affect the others. An import can be repeated: accounts and keys that exist stay as they are, unless
+ * the importer updates them.
  */
 import { limits } from '@keyreeve/contract';
-import type { Line } from '../../foundation/lines.ts';
-import { importLinesOf } from './lines.ts';
+import { LineRejectedError, FileDamagedError, type FileObject, type FileRecord } from './file-record.ts';
+import type { Warn } from './fields.ts';
+import { jsonLines, type Records } from './records.ts';
 
-/** The line is not imported. The message is the reason, as part of the sentence “Line 3: … .” */
-export class LineRejectedError extends Error {}
+export { LineRejectedError } from './file-record.ts';
 
 export interface Numbered<Item> {
   readonly line: number;
@@ -40,24 +41,50 @@ export class SeenLines {
   }
 }
 
-/** The result for one line. */
-export type Outcome = 'imported' | 'existing' | LineRejectedError;
+/** The result for one record. `changed`: it exists, the file has changed since its import, and it is not updated. */
+export type Outcome = 'imported' | 'updated' | 'existing' | 'changed' | LineRejectedError;
 
 export interface Importer<Item> {
   /** @throws LineRejectedError */
-  readonly read: (line: number, bytes: Uint8Array) => Item;
+  readonly read: (line: number, object: FileObject, warn: Warn) => Item;
   /**
    * Writes all items with their audit events in one transaction. A dry run only determines the outcomes.
+   * @param warn about the item with this index
    * @returns outcomes in the order of the items
    */
-  readonly write: (items: readonly Numbered<Item>[]) => Promise<readonly Outcome[]>;
+  readonly write: (
+    items: readonly Numbered<Item>[],
+    warn: (index: number, reason: string) => void,
+  ) => Promise<readonly Outcome[]>;
+  /** What a summary states about an imported item, for example the algorithm of its password hash. */
+  readonly traitsOf: (item: Item) => readonly string[];
 }
 
 export interface ImportCounts {
+  /** Records of the file. */
   readonly lines: number;
   readonly imported: number;
+  readonly updated: number;
+  /** Existed already and stay as they are. */
   readonly existing: number;
+  /** Those of `existing` for which the file has changed since their import. */
+  readonly changed: number;
   readonly refused: number;
+}
+
+/** Something unusual in records that are imported nevertheless. */
+export interface Warning {
+  readonly reason: string;
+  /** The number of records. */
+  readonly lines: number;
+  /** The line of the first one. */
+  readonly firstLine: number;
+}
+
+export interface ImportResult extends ImportCounts {
+  /** How many imported records have each trait. */
+  readonly traits: Readonly<Record<string, number>>;
+  readonly warnings: readonly Warning[];
 }
 
 export interface RefusedLine {
@@ -72,48 +99,97 @@ export interface Listener {
   readonly progress: (counts: ImportCounts) => void;
 }
 
+/** @param records reads the file; default: JSON Lines */
 export async function runImport<Item>(
   source: AsyncIterable<Uint8Array>,
   importer: Importer<Item>,
   listener: Listener,
-): Promise<ImportCounts> {
-  const counts = { lines: 0, imported: 0, existing: 0, refused: 0 };
-  let batch: Numbered<Item>[] = [];
-  let refused: RefusedLine[] = [];
-  const finishBatch = async (): Promise<void> => {
-    const outcomes = batch.length === 0 ? [] : await importer.write(batch);
-    for (const [index, { line }] of batch.entries()) {
-      const outcome = outcomes[index];
-      if (outcome instanceof LineRejectedError) refused.push({ line, reason: outcome.message });
-      else if (outcome !== undefined) counts[outcome]++;
+  records: Records = jsonLines,
+): Promise<ImportResult> {
+  const run = new ImportRun(importer, listener);
+  for await (const record of untilDamage(records(source, (line, reason) => run.warn(line, reason)))) {
+    run.take(record);
+    if (run.isFull) await run.finishBatch();
+  }
+  await run.finishBatch();
+  return run.result;
+}
+
+class ImportRun<Item> {
+  readonly #importer: Importer<Item>;
+  readonly #listener: Listener;
+  readonly #counts = { lines: 0, imported: 0, updated: 0, existing: 0, changed: 0, refused: 0 };
+  readonly #warnings = new Map<string, { lines: number; readonly firstLine: number }>();
+  readonly #traits = new Map<string, number>();
+  #batch: Numbered<Item>[] = [];
+  #refused: RefusedLine[] = [];
+
+  constructor(importer: Importer<Item>, listener: Listener) {
+    this.#importer = importer;
+    this.#listener = listener;
+  }
+
+  get isFull(): boolean {
+    return this.#batch.length + this.#refused.length >= limits.importLinesPerCommitMax;
+  }
+
+  get result(): ImportResult {
+    const warnings = [...this.#warnings].map(([reason, { lines, firstLine }]) => ({ reason, lines, firstLine }));
+    const traits = Object.fromEntries(this.#traits);
+    return { ...this.#counts, traits, warnings: warnings.toSorted((one, other) => one.firstLine - other.firstLine) };
+  }
+
+  warn(line: number, reason: string): void {
+    const known = this.#warnings.get(reason);
+    if (known) known.lines++;
+    else this.#warnings.set(reason, { lines: 1, firstLine: line });
+  }
+
+  take({ line, object }: FileRecord): void {
+    this.#counts.lines++;
+    const warnings: string[] = [];
+    try {
+      if (object instanceof LineRejectedError) throw object;
+      const item = this.#importer.read(line, object, (reason) => warnings.push(reason));
+      this.#batch.push({ line, item });
+      for (const reason of warnings) this.warn(line, reason);
+    } catch (error) {
+      if (!(error instanceof LineRejectedError)) throw error;
+      this.#refused.push({ line, reason: error.message });
     }
-    counts.refused += refused.length;
-    for (const each of refused.toSorted((one, other) => one.line - other.line)) await listener.refused(each);
-    batch = [];
-    refused = [];
-    listener.progress(counts);
-  };
-  for await (const line of importLinesOf(source)) {
-    counts.lines++;
-    const item = readLine(line, importer);
-    if (item instanceof LineRejectedError) refused.push({ line: line.number, reason: item.message });
-    else batch.push({ line: line.number, item });
-    if (batch.length + refused.length >= limits.importLinesPerCommitMax) await finishBatch();
   }
-  await finishBatch();
-  return counts;
+
+  async finishBatch(): Promise<void> {
+    const batch = this.#batch;
+    const warn = (index: number, reason: string): void => this.warn(batch[index]?.line ?? 0, reason);
+    const outcomes = batch.length === 0 ? [] : await this.#importer.write(batch, warn);
+    for (const [index, { line, item }] of batch.entries()) {
+      const outcome = outcomes[index];
+      if (outcome instanceof LineRejectedError) this.#refused.push({ line, reason: outcome.message });
+      else if (outcome !== undefined) this.#counts[outcome]++;
+      if (outcome === 'changed') this.#counts.existing++;
+      const traits = outcome === 'imported' ? this.#importer.traitsOf(item) : [];
+      for (const trait of traits) this.#traits.set(trait, (this.#traits.get(trait) ?? 0) + 1);
+    }
+    this.#counts.refused += this.#refused.length;
+    for (const each of this.#refused.toSorted((one, other) => one.line - other.line))
+      await this.#listener.refused(each);
+    this.#batch = [];
+    this.#refused = [];
+    this.#listener.progress(this.#counts);
+  }
 }
 
-function readLine<Item>({ number, bytes, isEnded }: Line, importer: Importer<Item>): Item | LineRejectedError {
-  if (bytes === undefined) return new LineRejectedError(`it is longer than ${limits.importLineBytesMax} bytes`);
+/** A file that is damaged ends with a rejected record. */
+async function* untilDamage(records: AsyncIterable<FileRecord>): AsyncGenerator<FileRecord> {
+  let line = 0;
   try {
-    return importer.read(number, bytes);
+    for await (const record of records) {
+      ({ line } = record);
+      yield record;
+    }
   } catch (error) {
-    if (!(error instanceof LineRejectedError)) throw error;
-    return isEnded || !endsEarly(bytes) ? error : new LineRejectedError('the file is cut off in this line');
+    if (!(error instanceof FileDamagedError)) throw error;
+    yield { line: line + 1, object: new LineRejectedError(error.message) };
   }
 }
-
-const closingBrace = 0x7d;
-/** The beginning of an object is not valid JSON, so a line that is cut off never imports half an object. */
-const endsEarly = (bytes: Uint8Array): boolean => bytes.findLast((byte) => byte > 0x20) !== closingBrace;

@@ -49,6 +49,12 @@ const begin = sql(
    on conflict (account_pk) do update set secret = $2, created_at = $3, last_step = 0
    where second_factors.confirmed_at is null`,
 );
+// Only for an account that the same transaction has created.
+const insertConfirmed = sql(
+  'import_second_factor',
+  `insert into second_factors (account_pk, secret, created_at, confirmed_at, last_step)
+   select pk, $2, $3, $3, $4 from accounts where id = $1`,
+);
 const beginBesidePasskeys = sql(
   'begin_authenticator_beside_passkeys',
   `update second_factors set pending_secret = $2, pending_at = $3
@@ -117,6 +123,18 @@ const countCodes = sql<{ count: number; createdAt: number | null }>(
 /** In force or being enrolled. */
 export const findFactor = (db: Pick<Db, 'get'> | Transaction, accountId: string): Promise<FactorRow | undefined> =>
   db.get(select, [accountId]);
+
+/**
+ * An authenticator app of another system, in force at once. For a new account; it gets no recovery codes.
+ * @param step codes of this time step and earlier ones are rejected: the other system may have accepted them
+ */
+export const insertImportedFactorTx = (
+  tx: Transaction,
+  accountId: string,
+  sealed: Uint8Array,
+  step: number,
+  now: number,
+): void => tx.enqueue(insertConfirmed, [accountId, sealed, now, step]);
 
 /** Begins the enrolment of an authenticator app. @returns false when one is in force, or there is no account */
 export const beginFactorTx = async (

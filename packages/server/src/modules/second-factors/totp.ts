@@ -24,3 +24,39 @@ export function stepOf(secret: string, code: string, now: number): number | unde
   const delta = TOTP.validate({ ...shape, token: code, secret: key, timestamp: now, window });
   return delta === null ? undefined : TOTP.counter({ period: shape.period, timestamp: now }) + delta;
 }
+
+/** RFC 4226 section 4 requires 16 bytes; many systems make 10. */
+const importedBytesMin = 10;
+const importedBytesMax = 64;
+
+/**
+ * The secret of an authenticator app of another system.
+ * @param text base32 (RFC 4648 section 6, in any case, with or without spaces, hyphens and padding), or the URI of a QR code
+ * @returns base32; undefined for another text, and for a URI with parameters other than those of this file
+ */
+export function importedTotpSecret(text: string): string | undefined {
+  const trimmed = text.trim();
+  const secret = trimmed.startsWith('otpauth:') ? secretOfUri(trimmed) : trimmed;
+  const base32 = secret
+    ?.toUpperCase()
+    .replaceAll(/[\s-]/g, '')
+    .replace(/(?<!=)=+$/, '');
+  if (base32 === undefined || !/^[A-Z2-7]+$/.test(base32)) return undefined;
+  const bytes = Math.floor((base32.length * 5) / 8);
+  return bytes < importedBytesMin || bytes > importedBytesMax ? undefined : base32;
+}
+
+function secretOfUri(text: string): string | undefined {
+  if (!URL.canParse(text)) return undefined;
+  const { host, searchParams } = new URL(text);
+  const { algorithm, digits, period } = shape;
+  const expected = { algorithm, digits: String(digits), period: String(period) };
+  const isUsual = Object.entries(expected).every(([name, value]) => {
+    const given = searchParams.get(name);
+    return given === null || given.toUpperCase() === value;
+  });
+  return host === 'totp' && isUsual ? (searchParams.get('secret') ?? undefined) : undefined;
+}
+
+/** The time step of a time, in milliseconds. */
+export const currentStep = (now: number): number => TOTP.counter({ period: shape.period, timestamp: now });

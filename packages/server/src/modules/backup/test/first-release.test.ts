@@ -59,6 +59,7 @@ function asOfFirstSchema(text: string): string {
     'last_backup_at',
     'entitlements',
     'entitlements_revision',
+    'import_record',
     'chain',
     'position',
     'mac',

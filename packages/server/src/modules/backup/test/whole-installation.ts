@@ -32,7 +32,7 @@ const insertRest = [
   ),
   sql(
     'test_fill_account',
-    `update accounts set unverified_since = $1, requires_second_factor = 1, limits = '{}',
+    `update accounts set unverified_since = $1, requires_second_factor = 1, limits = '{}', import_record = '{}',
        entitlements = 'reports:read', entitlements_revision = 2, kind = 'service' where id = 'acc_bob'`,
   ),
   sql(

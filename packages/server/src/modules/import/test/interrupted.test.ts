@@ -18,8 +18,12 @@ onEachDatabase('an interrupted import keeps whole batches, and a second run impo
   assert.deepEqual(counts, {
     lines,
     imported: lines * 0.998 - (kept['accounts'] ?? 0),
+    updated: 0,
     existing: kept['accounts'],
+    changed: 0,
     refused: lines * 0.002,
+    traits: counts.traits,
+    warnings: [],
   });
   const whole = await countRows(db);
   assert.deepEqual([whole['accounts'], whole['audit_events']], [lines * 0.998, lines * 0.998]);

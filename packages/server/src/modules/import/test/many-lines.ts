@@ -4,7 +4,7 @@ import type { Db } from '../../../foundation/database/db.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { keys, operator } from '../../../../test-kit/rows.ts';
 import { accountImporter } from '../accounts.ts';
-import { runImport, type ImportCounts } from '../run-import.ts';
+import { runImport, type ImportResult } from '../run-import.ts';
 
 const hasher = new PasswordHasher(keys.passwordPeppers);
 const bcrypt = '$2b$10$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW';
@@ -31,7 +31,7 @@ export async function importFrom(
 ) {
   const reasons = new Set<string>();
   const importer = accountImporter(operator, { db, clock: new FakeClock(), hasher, isDryRun, onExisting: 'skip' });
-  const counts: ImportCounts = await runImport(source, importer, {
+  const counts: ImportResult = await runImport(source, importer, {
     refused: async ({ reason }) => void reasons.add(reason.replace(/\d+/, 'n')),
     progress: ({ lines }) => onProgress?.(lines),
   });

@@ -1,5 +1,4 @@
-/** Writes batches of imported accounts and keys: each batch with its audit events in one transaction. */
-import { insertImportedAccountsTx, type ImportedAccount } from '../accounts/import-store.ts';
+/** Writes a batch of imported API keys with its audit events in one transaction. */
 import { insertImportedKeysTx } from '../api-keys/bulk-store.ts';
 import type { Principal } from '../../foundation/principal.ts';
 import { recordEventsTx, type AuditEvent } from '../audit/audit.ts';
@@ -18,49 +17,6 @@ export interface ImportedKey {
   readonly scopes: readonly string[];
   readonly expiresAt: number | null;
   readonly createdAt: number;
-}
-
-const selectEmails = sql<{ canonicalEmail: string }>('select_existing_emails', {
-  sqlite: `select email_key as "canonicalEmail" from accounts where email_key in (select value from json_each($1))`,
-  postgres: `select email_key as "canonicalEmail" from accounts
-    where email_key = any(array(select json_array_elements_text($1::json)))`,
-});
-
-/** @returns the canonical emails that have an account */
-export async function findExistingEmails(db: Db, canonicalEmails: readonly string[]): Promise<ReadonlySet<string>> {
-  const rows = await db.all(selectEmails, [JSON.stringify(canonicalEmails)]);
-  return new Set(rows.map(({ canonicalEmail }) => canonicalEmail));
-}
-
-/** Creates the accounts that do not exist. @returns the canonical emails of the others */
-export async function importAccounts(
-  db: Db,
-  principal: Principal,
-  accounts: readonly ImportedAccount[],
-  now: number,
-): Promise<ReadonlySet<string>> {
-  return db.transaction(
-    async (tx) => {
-      const created = await insertImportedAccountsTx(tx, accounts, now);
-      const made = accounts.filter(({ canonicalEmail }) => created.has(canonicalEmail));
-      await recordEventsTx(
-        tx,
-        made.flatMap((account) => eventsOf(principal, account, now)),
-      );
-      return new Set(
-        accounts.map(({ canonicalEmail }) => canonicalEmail).filter((canonicalEmail) => !created.has(canonicalEmail)),
-      );
-    },
-    { isLong: true },
-  );
-}
-
-function eventsOf(principal: Principal, account: ImportedAccount, at: number): AuditEvent[] {
-  const { id, passwordHash, disabledAt } = account;
-  const imported = passwordHash === '' ? 'without a password' : (passwordHash.split('$')[2] ?? '');
-  const event = { at, principal, accountId: id };
-  const created: AuditEvent = { ...event, action: 'account.created', details: { role: 'user', imported } };
-  return disabledAt === null ? [created] : [created, { ...event, action: 'account.disabled', target: id }];
 }
 
 export interface Owner {
@@ -166,25 +122,26 @@ async function readContext(
 const listOf = (values: Iterable<string | number>): string => JSON.stringify([...values]);
 
 /**
- * Writes the keys for which `evaluate` returns `imported`. A retried transaction calls it again.
+ * Writes the keys for which `evaluate` returns the outcome `imported`, with the nickname that it returns. A retried transaction calls it again.
  * @returns the result of `evaluate`
  */
-export async function importKeys<Outcome>(
+export async function importKeys<Evaluated extends { readonly outcome: unknown; readonly nickname?: string }>(
   db: Db,
   principal: Principal,
   keys: readonly ImportedKey[],
   now: number,
-  evaluate: (context: BatchContext) => readonly (Outcome | 'imported')[],
-): Promise<readonly (Outcome | 'imported')[]> {
+  evaluate: (context: BatchContext) => readonly Evaluated[],
+): Promise<readonly Evaluated[]> {
   return db.transaction(
     async (tx) => {
       const context = await readContext(tx, keys, lockOwners);
-      const outcomes = evaluate(context);
-      const rows = keys.flatMap((key, index) => {
-        const owner = context.owners.get(key.account);
-        return outcomes[index] === 'imported' && owner ? [{ key, owner }] : [];
+      const evaluated = evaluate(context);
+      const rows = keys.flatMap((given, index) => {
+        const owner = context.owners.get(given.account);
+        const { outcome, nickname = given.nickname } = evaluated[index] ?? {};
+        return outcome === 'imported' && owner ? [{ key: { ...given, nickname }, owner }] : [];
       });
-      if (rows.length === 0) return outcomes;
+      if (rows.length === 0) return evaluated;
       const values = rows.map(({ key, owner }) => ({ ...key, accountPk: owner.pk, scopes: key.scopes.join(' ') }));
       await insertImportedKeysTx(tx, values, now);
       await recordKeyImportTx(tx, now);
@@ -194,7 +151,7 @@ export async function importKeys<Outcome>(
         return { at: now, principal, action: 'api_key.created', accountId: owner.id, target, details };
       });
       await recordEventsTx(tx, events);
-      return outcomes;
+      return evaluated;
     },
     { isLong: true },
   );
