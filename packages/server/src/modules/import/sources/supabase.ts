@@ -12,13 +12,15 @@ export const supabase =
     }
     const email = textOf(user['email']);
     if (email === undefined) throw new LineRejectedError('the user has no email address');
+    const hash = user['encrypted_password'];
     const isAnonymous = flagOf('is_anonymous', user['is_anonymous']);
     if (isAnonymous === true) throw new LineRejectedError('the user is anonymous');
     return [
       present({
         oldId: textOf(user['id']),
         email,
-        passwordHash: textOf(user['encrypted_password']),
+        // Empty for a user without a password.
+        passwordHash: typeof hash === 'string' ? hash : undefined,
         verified: textOf(user['email_confirmed_at'] ?? user['confirmed_at']) !== undefined,
         disabled: isInForceUntil(user['banned_until'], now),
         createdAt: user['created_at'],
