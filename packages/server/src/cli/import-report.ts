@@ -18,8 +18,8 @@ export class TextReport {
     this.#noun = noun;
   }
 
-  refused({ line, reason }: RefusedLine): string {
-    return `Line ${line}: ${reason}.\n`;
+  refused({ line, record, reason }: RefusedLine): string {
+    return `Line ${line}${record === undefined ? '' : `, record ${record}`}: ${reason}.\n`;
   }
 
   end({ imported, updated, existing, refused, traits, warnings }: ImportResult): string {

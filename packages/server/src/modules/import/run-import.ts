@@ -12,6 +12,8 @@ export { LineRejectedError } from './file-record.ts';
 
 export interface Numbered<Item> {
   readonly line: number;
+  /** As of {@link RefusedLine}. */
+  readonly record?: number | undefined;
   readonly item: Item;
 }
 
@@ -89,6 +91,8 @@ export interface ImportResult extends ImportCounts {
 
 export interface RefusedLine {
   readonly line: number;
+  /** The number of the record in the file, from 1, if an earlier record begins in the same line. */
+  readonly record?: number;
   readonly reason: string;
 }
 
@@ -121,6 +125,7 @@ class ImportRun<Item> {
   readonly #counts = { lines: 0, imported: 0, updated: 0, existing: 0, changed: 0, refused: 0 };
   readonly #warnings = new Map<string, { lines: number; readonly firstLine: number }>();
   readonly #traits = new Map<string, number>();
+  #lastLine = 0;
   #batch: Numbered<Item>[] = [];
   #refused: RefusedLine[] = [];
 
@@ -147,38 +152,46 @@ class ImportRun<Item> {
 
   take({ line, object }: FileRecord): void {
     this.#counts.lines++;
+    const record = line === this.#lastLine ? this.#counts.lines : undefined;
+    this.#lastLine = line;
     const warnings: string[] = [];
     try {
       if (object instanceof LineRejectedError) throw object;
       const item = this.#importer.read(line, object, (reason) => warnings.push(reason));
-      this.#batch.push({ line, item });
+      this.#batch.push({ line, record, item });
       for (const reason of warnings) this.warn(line, reason);
     } catch (error) {
       if (!(error instanceof LineRejectedError)) throw error;
-      this.#refused.push({ line, reason: error.message });
+      this.#refuse({ line, record }, error.message);
     }
+  }
+
+  #refuse({ line, record }: Pick<Numbered<Item>, 'line' | 'record'>, reason: string): void {
+    this.#refused.push(record === undefined ? { line, reason } : { line, record, reason });
   }
 
   async finishBatch(): Promise<void> {
     const batch = this.#batch;
     const warn = (index: number, reason: string): void => this.warn(batch[index]?.line ?? 0, reason);
     const outcomes = batch.length === 0 ? [] : await this.#importer.write(batch, warn);
-    for (const [index, { line, item }] of batch.entries()) {
+    for (const [index, { line, record, item }] of batch.entries()) {
       const outcome = outcomes[index];
-      if (outcome instanceof LineRejectedError) this.#refused.push({ line, reason: outcome.message });
+      if (outcome instanceof LineRejectedError) this.#refuse({ line, record }, outcome.message);
       else if (outcome !== undefined) this.#counts[outcome]++;
       if (outcome === 'changed') this.#counts.existing++;
       const traits = outcome === 'imported' ? this.#importer.traitsOf(item) : [];
       for (const trait of traits) this.#traits.set(trait, (this.#traits.get(trait) ?? 0) + 1);
     }
     this.#counts.refused += this.#refused.length;
-    for (const each of this.#refused.toSorted((one, other) => one.line - other.line))
-      await this.#listener.refused(each);
+    for (const each of this.#refused.toSorted(byPlace)) await this.#listener.refused(each);
     this.#batch = [];
     this.#refused = [];
     this.#listener.progress(this.#counts);
   }
 }
+
+const byPlace = (one: RefusedLine, other: RefusedLine): number =>
+  one.line - other.line || (one.record ?? 0) - (other.record ?? 0);
 
 /** A file that is damaged ends with a rejected record. */
 async function* untilDamage(records: AsyncIterable<FileRecord>): AsyncGenerator<FileRecord> {

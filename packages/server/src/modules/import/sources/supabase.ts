@@ -12,7 +12,7 @@ export const supabase =
     }
     const email = textOf(user['email']);
     if (email === undefined) throw new LineRejectedError('the user has no email address');
-    const hash = user['encrypted_password'];
+    const text = user['encrypted_password'];
     const isAnonymous = flagOf('is_anonymous', user['is_anonymous']);
     if (isAnonymous === true) throw new LineRejectedError('the user is anonymous');
     return [
@@ -20,7 +20,7 @@ export const supabase =
         oldId: textOf(user['id']),
         email,
         // Empty for a user without a password.
-        passwordHash: typeof hash === 'string' ? hash : undefined,
+        passwordHash: typeof text === 'string' ? text : undefined,
         verified: textOf(user['email_confirmed_at'] ?? user['confirmed_at']) !== undefined,
         disabled: isInForceUntil(user['banned_until'], now),
         createdAt: user['created_at'],

@@ -8,11 +8,14 @@ import { listAccountKeys } from '../../api-keys/store.ts';
 import * as factors from '../../second-factors/store.ts';
 import { stepOf } from '../../second-factors/totp.ts';
 import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
-import { addAccount, keys, now } from '../../../../test-kit/rows.ts';
+import { addAccount, keys, now, operator } from '../../../../test-kit/rows.ts';
 import { claimInstallation } from '../../../foundation/database/installation.ts';
 import { foreignVectors } from '../../../foundation/crypto/test/foreign-hash-vectors.ts';
 import { onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
-import { clock, importAccounts, importKeys } from './import-run.ts';
+import { accountImporter } from '../accounts.ts';
+import { accountFormats } from '../formats.ts';
+import { runImport } from '../run-import.ts';
+import { clock, hasher, importAccounts, importKeys } from './import-run.ts';
 
 const bcrypt = foreignVectors.find(({ name }) => name === 'bcrypt $2b')?.hash ?? '';
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
@@ -192,5 +195,28 @@ onEachDatabase(
       good.map(() => '{"imported":"totp"}'),
     );
     assert.ok(!JSON.stringify(await listAuditEvents(db)).includes(secret));
+  },
+);
+
+onEachDatabase(
+  'a rejected record is named by its line, and by its number if an earlier record begins in that line',
+  async ({ db }) => {
+    const file = Buffer.from(
+      '[{"email":"a"},{"email":"b@example.com"},{"email":"c"},\n{"email":"d"},{"email":"b@example.com"}]',
+    );
+    const importer = accountImporter(operator, { db, clock, hasher, isDryRun: true, onExisting: 'skip' });
+    const refused: object[] = [];
+    const listener = { refused: async (line: object) => void refused.push(line), progress: () => undefined };
+    const source = async function* (): AsyncGenerator<Uint8Array> {
+      yield file;
+    };
+    await runImport(source(), importer, listener, accountFormats.json());
+    const reason = 'email is not an email address';
+    assert.deepEqual(refused, [
+      { line: 1, reason },
+      { line: 1, record: 3, reason },
+      { line: 2, reason },
+      { line: 2, record: 5, reason: 'line 1 has the same email' },
+    ]);
   },
 );
