@@ -267,7 +267,7 @@ const toBase64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('bas
 
 /** The prefix keeps the MAC's input apart from that of a stored hash, which is a digest. */
 const fingerprintOf = (pepper: KeyedHash, foreign: string): string =>
-  toBase64(pepper.mac(`fingerprint of a password hash of another system\0${foreign}`));
+  pepper.mac(`fingerprint of a password hash of another system\0${foreign}`).toString('base64url');
 
 interface StoredHash {
   readonly parameters: Argon2Parameters;
