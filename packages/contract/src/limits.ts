@@ -7,6 +7,7 @@ import { consoleLimits } from './console-limits.ts';
 import { deliveryLimits } from './delivery-limits.ts';
 import { leakLimits } from './leak-limits.ts';
 import { passkeyLimits } from './passkey-limits.ts';
+import { postgresLimits } from './postgres-limits.ts';
 import { limit, type Limits } from './limit-definition.ts';
 import { authorizationChars, credentialsPerBatch, requestLimits } from './request-limits.ts';
 
@@ -299,30 +300,6 @@ const operations = {
   firstAdministratorCodeSeconds: limit(3_600, 'Validity of a `keyreeve admin bootstrap` code.'),
 } as const satisfies Limits;
 
-const postgres = {
-  postgresReadersMax: limit(2, 'Connections per worker for verifications.'),
-  postgresWritersMax: limit(8, 'Connections per worker for everything else, except draws.'),
-  postgresReservedWritersMax: limit(
-    2,
-    'Of these, reserved for deletions, disabling, session ends and passwords. Two more are reserved for all other writes.',
-  ),
-  postgresConnectMsMax: limit(2_000, 'Wait for a connection. Longer: 503.'),
-  postgresStatementMsMax: limit(2_000, 'Time of a statement, lock waits included. Longer: 503.'),
-  // Longer than the bound of a statement, so that its connection stays usable.
-  postgresAnswerMsMax: limit(
-    3_000,
-    'Wait for PostgreSQL. Longer: 503; the connection is closed, and a commit’s outcome is unknown.',
-  ),
-  // Less than postgresStatementMsMax: reads wait meanwhile. More than deadlock_timeout (1 s): PostgreSQL ends an autovacuum then.
-  postgresMigrationLockMs: limit(
-    1_200,
-    'Wait of a migration for the tables that other transactions use. Longer: the migration undoes its changes, and repeats.',
-  ),
-  postgresMigrationPauseMs: limit(3_000, 'Pause before a migration repeats.'),
-  // Half of the time that the Helm chart allows for a start. The other half is for the migration itself.
-  postgresMigrationMsMax: limit(300_000, 'Time in which a migration repeats. Longer: the program exits with status 1.'),
-} as const satisfies Limits;
-
 /** By the headings of the page, in its order. */
 export const limitGroups = {
   'Requests and connections': requestLimits,
@@ -336,7 +313,7 @@ export const limitGroups = {
   Passkeys: passkeyLimits,
   'Mail and webhooks': deliveryLimits,
   'Import and administration': operations,
-  PostgreSQL: postgres,
+  PostgreSQL: postgresLimits,
 } as const;
 
 /** All of them, for documentation. Code reads {@link limits}. */
@@ -352,7 +329,7 @@ export const limitTable = {
   ...passkeyLimits,
   ...deliveryLimits,
   ...operations,
-  ...postgres,
+  ...postgresLimits,
 } as const;
 
 type LimitValues = { readonly [Name in keyof typeof limitTable]: number };

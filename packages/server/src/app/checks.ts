@@ -91,6 +91,7 @@ export async function databaseChecks({ config, db }: Pick<CheckedInstallation, '
     },
     ...checkWrites(db),
     ...checkServer(config, await durabilityOf(db)),
+    ...checkPooler(db),
     ...(await environmentMistakes(db, config)).map((detail): Check => ({
       name: 'environments',
       state: 'failed',
@@ -138,6 +139,12 @@ function checkServer({ database }: Config, { version: serverVersion, warnings }:
   const state = warnings.length === 0 ? 'ok' : 'warning';
   return found.map((detail) => ({ name: 'server', state, detail: `PostgreSQL ${serverVersion}: ${detail}` }));
 }
+
+/** One that does not keep sessions is refused when the database is opened. */
+const checkPooler = ({ pooler }: Db): Check[] =>
+  pooler === undefined
+    ? []
+    : [{ name: 'pooler', state: 'ok', detail: `${pooler} between Keyreeve and PostgreSQL, in session mode` }];
 
 function checkMasterKey({ masterKey: given, database, publicUrl }: Config): Check[] {
   if (given || database.kind === 'postgres')

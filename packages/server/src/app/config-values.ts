@@ -6,8 +6,8 @@ import { allRoutes, keyPrefixPattern, limits, reservedPrefixes } from '@keyreeve
 import { parseEmail } from '../modules/accounts/email.ts';
 import { masterKeyBytes } from '../foundation/crypto/master-key.ts';
 import type { DatabaseLocation } from '../foundation/database/database.ts';
-import { sslModes, type SslMode } from '../foundation/database/postgres-url.ts';
-import { isLoopback, toCidr } from '../foundation/ip-address.ts';
+import { parsePostgresUrl } from '../foundation/database/postgres-url.ts';
+import { toCidr } from '../foundation/ip-address.ts';
 import { isPrintable } from '../foundation/printable.ts';
 import { isProtected } from '../modules/single-sign-on/bounded-fetch.ts';
 import { parsePublicKeys, type PublicKeys } from '../modules/leaks/github-keys.ts';
@@ -226,56 +226,8 @@ export function folder(text: string): string {
 export function databaseUrl(text: string): DatabaseLocation {
   const path = /^sqlite:(?!\/\/)(.+)$/.exec(text)?.[1];
   if (path !== undefined) return { kind: 'sqlite', path: resolve(baseFolder(), path) };
-  if (/^postgres(?:ql)?:\/\//.test(text)) return postgresUrl(text);
+  if (/^postgres(?:ql)?:\/\//.test(text)) return parsePostgresUrl(text);
   throw new Error('must be like sqlite:data/keyreeve.db or postgres://user:password@host:5432/database');
-}
-
-/** Messages omit the text, which may contain a password. */
-function postgresUrl(text: string): DatabaseLocation {
-  // `postgres://user@/database?host=/run/postgresql` is not a URL for `URL`, which requires a host.
-  const isSocket = /^\w+:\/\/[^/]*@\//.test(text);
-  const withHost = isSocket ? text.replace('@/', '@socket/') : text;
-  if (!URL.canParse(withHost)) throw new Error('is not a URL like postgres://user:password@host:5432/database');
-  const url = new URL(withHost);
-  const database = decodeURIComponent(url.pathname.slice(1));
-  const user = decodeURIComponent(url.username);
-  if (user === '' || database === '' || database.includes('/')) {
-    throw new Error('must name a user and a database: postgres://user:password@host:5432/database');
-  }
-  const unknownParameter = [...url.searchParams.keys()].find(
-    (name) => !['host', 'sslmode', 'sslrootcert'].includes(name),
-  );
-  if (unknownParameter !== undefined) {
-    throw new Error(`has the unknown parameter ${unknownParameter}; the known ones are host, sslmode and sslrootcert`);
-  }
-  const host = url.searchParams.get('host') ?? url.hostname.replaceAll(/[[\]]/g, '');
-  if (isSocket && !host.startsWith('/'))
-    throw new Error('must name a host, or the folder of a socket as ?host=/run/postgresql');
-  if (
-    url.searchParams.has('sslrootcert') &&
-    !(url.searchParams.get('sslmode') ?? 'verify-full').startsWith('verify-')
-  ) {
-    throw new Error('has an sslrootcert, which only the sslmodes verify-ca and verify-full use');
-  }
-  // A connection within the machine does not cross a network.
-  const sslModeDefault = host.startsWith('/') || isLoopback(host) ? 'disable' : 'verify-full';
-  return {
-    kind: 'postgres',
-    host,
-    port: url.port === '' ? 5432 : Number(url.port),
-    user,
-    password: url.password === '' ? undefined : decodeURIComponent(url.password),
-    database,
-    sslMode: sslMode(url.searchParams.get('sslmode') ?? sslModeDefault),
-    sslRootCert: url.searchParams.get('sslrootcert') ?? undefined,
-  };
-}
-
-/** `allow` and `prefer` are not supported: an attacker on the network can make them fall back to plain text. */
-function sslMode(text: string): SslMode {
-  const mode = sslModes.find((candidate) => candidate === text);
-  if (mode === undefined) throw new Error(`has the sslmode ${text}; it must be one of ${sslModes.join(', ')}`);
-  return mode;
 }
 
 /** The checkout that contains this file. For a program installed as a package, the working folder. */

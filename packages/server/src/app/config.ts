@@ -125,6 +125,30 @@ function textOf(environment: Environment, { name, isSecret }: Setting<unknown>):
   return secret;
 }
 
+/**
+ * The value of a secret as its file has it now, so that a new one applies without a restart. A file that can't be read or has an
+ * invalid value leaves the last one in force. Not for the master key, which `keyreeve master-key rotate` replaces.
+ */
+export function latestSecret<Key extends 'database' | 'smtpUrl' | 'ssoClientSecret'>(
+  config: Config,
+  key: Key,
+  environment: Environment,
+): () => Config[Key] {
+  const setting = settings[key] as unknown as Setting<Config[Key]>;
+  let latest = config[key];
+  // A setting of the environment does not change.
+  if (!environment[`${setting.name}_FILE`]) return () => latest;
+  return () => {
+    try {
+      const text = textOf(environment, setting);
+      if (text !== undefined) latest = setting.parse(text);
+    } catch {
+      // `keyreeve doctor` reports the reason.
+    }
+    return latest;
+  };
+}
+
 export interface DescribedSetting {
   readonly name: string;
   /** `[redacted]` for a secret. */

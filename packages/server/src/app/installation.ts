@@ -5,10 +5,15 @@
  */
 import { existsSync, statSync } from 'node:fs';
 import type { Clock } from '../foundation/clock.ts';
-import { ConfigError, type Config } from './config.ts';
+import { ConfigError, latestSecret, processEnvironment, type Config, type Environment } from './config.ts';
 import { deriveAllKeys, type InstallationKeys } from '../foundation/crypto/master-key.ts';
 import type { RootKeys } from '../foundation/crypto/root-key.ts';
-import { describeDatabase, openDatabase, type EmbeddedWriter } from '../foundation/database/database.ts';
+import {
+  describeDatabase,
+  openDatabase,
+  type DatabaseLocation,
+  type EmbeddedWriter,
+} from '../foundation/database/database.ts';
 import type { Db } from '../foundation/database/db.ts';
 import { LateAuditKey } from '../foundation/database/late-audit-key.ts';
 import { findInstallation } from '../foundation/database/installation.ts';
@@ -52,6 +57,8 @@ export interface OpenOptions {
   readonly fill?: FindRootKeys | undefined;
   /** The writer of SQLite. Default: a writer thread. */
   readonly writer?: EmbeddedWriter | undefined;
+  /** The source of the configuration. Default: that of the process. */
+  readonly environment?: Environment | undefined;
 }
 
 /** The path of an SQLite database after it was moved to PostgreSQL. It is no longer used. */
@@ -59,13 +66,11 @@ export const movedPath = (databasePath: string): string => `${databasePath}.move
 
 /** @throws ConfigError, SchemaError, DomainError `unavailable` */
 export async function openInstallation(config: Config, options: OpenOptions): Promise<OpenedInstallation> {
-  const { fill, writer } = options;
+  const { fill, writer, environment = processEnvironment() } = options;
   const traces = fill ? [] : await tracesOfEarlier(config);
   const masterKey = await masterKeyOf(config, options, traces);
   const auditKey = new LateAuditKey();
-  const location =
-    config.database.kind === 'sqlite' ? { ...config.database, mappedMib: config.sqliteMappedMib } : config.database;
-  const db = await openDatabase(location, auditKey, writer);
+  const db = await openDatabase(locationOf(config, environment), auditKey, writer);
   const where = describeDatabase(config.database);
   try {
     // First, because other statements can fail on a schema that this program does not know.
@@ -83,6 +88,13 @@ export async function openInstallation(config: Config, options: OpenOptions): Pr
     await db.close();
     throw error;
   }
+}
+
+function locationOf(config: Config, environment: Environment): DatabaseLocation {
+  const { database, sqliteMappedMib: mappedMib, mayReadWorldReadableSecrets: mayKeyBeWorldReadable } = config;
+  return database.kind === 'sqlite'
+    ? { ...database, mappedMib }
+    : { ...database, latest: latestSecret(config, 'database', environment), mayKeyBeWorldReadable };
 }
 
 /** @throws Error of `fill` */

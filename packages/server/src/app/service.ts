@@ -40,7 +40,8 @@ import { operatorName } from '../modules/mail/sender.ts';
 import { LinkedIdentities } from '../modules/single-sign-on/linked-identities.ts';
 import type { Metrics } from './metrics.ts';
 import { SettingsView } from './settings-view.ts';
-import { mailTemplates, wire, type Services } from './wiring.ts';
+import { wire, type Services } from './wiring.ts';
+import { mailTemplates } from './wiring-mail.ts';
 
 export interface ServiceOptions {
   readonly config: Config;
@@ -130,7 +131,14 @@ export async function startWorkerService(
   { worker, database, writer }: WorkerStart,
 ): Promise<WorkerService> {
   const { config, clock, log } = options;
-  const installation = await openInstallation(config, { clock, mayCreate: false, mayMigrate: false, writer });
+  const { environment } = options;
+  const installation = await openInstallation(config, {
+    clock,
+    mayCreate: false,
+    mayMigrate: false,
+    writer,
+    environment,
+  });
   const { file } = installation.db;
   return closeOnError(installation, async () => {
     file?.compare(database);
@@ -149,7 +157,7 @@ export async function startWorkerService(
 
 /** Opens the installation in the process that may create it and migrate its schema. */
 export async function openAndMigrate(
-  { config, clock, log }: ServiceOptions,
+  { config, clock, log, environment }: ServiceOptions,
   writer?: EmbeddedWriter,
 ): Promise<OpenedInstallation> {
   // Reports invalid templates as errors of the configuration, before the database is opened.
@@ -160,6 +168,7 @@ export async function openAndMigrate(
     mayMigrate: true,
     onMigrationWait: (wait) => log.warn({ event: 'migration_waits', ...wait }),
     writer,
+    environment,
   });
   if (installation.migrated.length > 0) log.info({ event: 'migrated', migrations: installation.migrated });
   const { db } = installation;
@@ -231,6 +240,7 @@ async function startPublic(installation: OpenedInstallation, options: ServiceOpt
       issuer: publicUrl,
       masterKeyId: installation.rootKeys.masterKeyId,
       log,
+      environment: options.environment,
       areRequestsLimited,
       ...(argon2 ? { argon2 } : {}),
       ...(requestedMailDelayMsMax === undefined ? {} : { requestedMailDelayMsMax }),

@@ -87,7 +87,7 @@ export const settings = {
   database: setting(
     'KEYREEVE_DATABASE_URL',
     'sqlite:data/keyreeve.db',
-    'The database URL. SQLite: `sqlite:<path>`, relative to the checkout or, for an installed program, to the working folder. PostgreSQL: `postgres://user:password@host:5432/database`. Parameters: `sslmode` = `verify-full` (default, except on this machine), `verify-ca`, `require` or `disable`; `sslrootcert=<file>`; `host=<folder of a socket>`.',
+    'The database URL. SQLite: `sqlite:<path>`, relative to the checkout or, for an installed program, to the working folder. PostgreSQL: `postgres://user:password@host:5432/database`, with the [parameters of providers](postgresql.md#the-database-url). `sslmode` is `verify-full` by default, except on this machine.',
     databaseUrl,
     { isSecret: true, describe: describeDatabaseUrl },
   ),

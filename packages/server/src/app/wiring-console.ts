@@ -7,7 +7,7 @@ import { ConsoleConfiguration } from '../modules/console/configuration.ts';
 import { ConsoleSessions } from '../modules/console/console-sessions.ts';
 import { SessionCookie } from '../modules/console/cookie.ts';
 import type { Console } from '../modules/console/routes.ts';
-import type { Config } from './config.ts';
+import type { Config, Environment } from './config.ts';
 import { singleSignOnOf } from './single-sign-on-config.ts';
 import type { Installation } from './installation.ts';
 import type { SignInServices } from './wiring-sign-in.ts';
@@ -21,6 +21,8 @@ export interface ConsoleWiring {
   readonly mailer: Mailer;
   /** Undefined if none is configured. */
   readonly journal: DeletionJournal | undefined;
+  /** The source of the configuration. */
+  readonly environment: Environment;
 }
 
 /** @returns undefined if the console is off */

@@ -9,6 +9,7 @@ import { Provider } from '../modules/single-sign-on/provider.ts';
 import type { SingleSignOnRoutes } from '../modules/single-sign-on/routes.ts';
 import { SingleSignOn } from '../modules/single-sign-on/single-sign-on.ts';
 import type { Log } from '../foundation/log.ts';
+import { latestSecret } from './config.ts';
 import { singleSignOnOf } from './single-sign-on-config.ts';
 import type { ConsoleWiring } from './wiring-console.ts';
 import type { SignInServices } from './wiring-sign-in.ts';
@@ -21,7 +22,7 @@ export interface SingleSignOnServices {
 
 /** @returns undefined unless it is configured */
 export function wireSingleSignOn(
-  { config, installation, clock, issuer: publicUrl, journal }: ConsoleWiring,
+  { config, installation, clock, issuer: publicUrl, journal, environment }: ConsoleWiring,
   { accounts, signIns }: SignInServices,
   console: Console | undefined,
   log: Log | undefined,
@@ -31,7 +32,12 @@ export function wireSingleSignOn(
   const { db, keys } = installation;
   const { origin, cookie, sessions } = console;
   const { issuer, administrator } = settings;
-  const provider = new Provider({ ...settings, redirectUri: console.baseUrl + singleSignOnCallbackPath });
+  const latest = latestSecret(config, 'ssoClientSecret', environment);
+  const provider = new Provider({
+    ...settings,
+    clientSecret: () => latest() ?? settings.clientSecret,
+    redirectUri: console.baseUrl + singleSignOnCallbackPath,
+  });
   const identities = new Identities({ db, clock, accounts, issuer, revocations: journal });
   const singleSignOn = new SingleSignOn({
     db,

@@ -8,8 +8,6 @@ import { FirstAdministrator } from '../modules/administration/first-administrato
 import { MailTest } from '../modules/administration/mail-test.ts';
 import { OutboxView } from '../modules/administration/outbox-view.ts';
 import { KeyFinder } from '../modules/administration/key-finder.ts';
-import { parseEmail } from '../modules/accounts/email.ts';
-import { findLanguage } from '../modules/accounts/store.ts';
 import { managedAccount, type OwnerOf } from '../modules/api-keys/key-owner.ts';
 import { ApiKeys } from '../modules/api-keys/api-keys.ts';
 import { CanaryKeys } from '../modules/canary-keys/canary-keys.ts';
@@ -25,7 +23,7 @@ import { Entitlements } from '../modules/scope-catalogue/entitlements.ts';
 import { ScopeCatalogue } from '../modules/scope-catalogue/scope-catalogue.ts';
 import type { Clock } from '../foundation/clock.ts';
 import { findingsOf } from './checks.ts';
-import { ConfigError, type Config } from './config.ts';
+import { processEnvironment, type Config, type Environment } from './config.ts';
 import { deleteCodeFile } from './first-start.ts';
 import { newGithubReports } from './github-reports.ts';
 import { KeyLimiter } from '../modules/key-limits/key-limits.ts';
@@ -40,19 +38,15 @@ import { addUsage } from '../modules/key-usage/store.ts';
 import { UsageCounter } from '../modules/key-usage/usage-counter.ts';
 import { OneTimeCodes } from '../modules/one-time-codes/one-time-codes.ts';
 import { DeletionJournal } from '../modules/deletion-journal/deletion-journal.ts';
-import type { Db } from '../foundation/database/db.ts';
 import type { Installation } from './installation.ts';
 import type { GithubReports } from '../modules/leaks/github-reports.ts';
 import type { Log } from '../foundation/log.ts';
 import { Leaks } from '../modules/leaks/leaks.ts';
 import { LeakMail } from '../modules/leaks/notices.ts';
 import { LeakReports } from '../modules/leaks/leak-reports.ts';
-import { deliverMail, renderDecoy } from '../modules/mail/delivery.ts';
 import { Links } from '../modules/mail/links.ts';
 import { Mailer } from '../modules/mail/mail.ts';
-import { operatorName, parseSender } from '../modules/mail/sender.ts';
-import { SmtpServer } from '../modules/mail/smtp.ts';
-import { readTemplates, type Templates } from '../modules/mail/templates/templates.ts';
+import { operatorName } from '../modules/mail/sender.ts';
 import { Outbox, type OutboxOptions } from '../modules/outbox/outbox.ts';
 import { Estimates } from '../modules/overview/estimates.ts';
 import { Minutes } from '../modules/overview/minutes.ts';
@@ -66,6 +60,7 @@ import { Webhooks } from '../modules/webhooks/webhooks.ts';
 import type { Console } from '../modules/console/routes.ts';
 import { version } from './version.ts';
 import { wireConsole } from './wiring-console.ts';
+import { handleMail } from './wiring-mail.ts';
 import { wireSignIn, type SignInServices } from './wiring-sign-in.ts';
 import { wireSingleSignOn, type SingleSignOnServices } from './wiring-single-sign-on.ts';
 
@@ -138,6 +133,8 @@ export interface WiringOptions {
   readonly requestedMailDelayMsMax?: number;
   /** Undefined for commands. */
   readonly log?: Log;
+  /** The source of the configuration. Default: that of the process. */
+  readonly environment?: Environment | undefined;
 }
 
 export function wire(options: WiringOptions): Services {
@@ -150,7 +147,8 @@ export function wire(options: WiringOptions): Services {
   const mailer = new Mailer(outbox, config.smtpUrl !== undefined);
   const links = new Links(config.linksUrl ?? `${issuer}/account`);
   const product = operatorName(config.mailFrom, issuer);
-  const server = handleMail(outbox, db, config, product);
+  const { environment = processEnvironment() } = options;
+  const server = handleMail(outbox, { db, config, product, environment });
   const codes = new OneTimeCodes(keys.oneTimeCodeHash);
   const { deletionJournal: folder } = config;
   const journal = folder === undefined ? undefined : new DeletionJournal({ folder, db, clock, keys });
@@ -165,7 +163,7 @@ export function wire(options: WiringOptions): Services {
     onLogFailure: (error) => log?.warn({ event: 'webhook_deliveries_not_logged', err: error }),
   });
   const signIn = wireSignIn({ config, installation, clock, issuer, argon2, areRequestsLimited, log, mailer, journal });
-  const consoleOptions = { config, installation, clock, issuer, mailer, journal };
+  const consoleOptions = { config, installation, clock, issuer, mailer, journal, environment };
   const console = wireConsole(consoleOptions, signIn);
   const { hasher, rules, secondFactors, signInLimits, accounts, requests, currentPassword, tokens } = signIn;
   const { isRateLimited: enabled } = config;
@@ -362,30 +360,6 @@ export function wire(options: WiringOptions): Services {
     verifier,
     webhooks,
   };
-}
-
-/** @throws ConfigError with all errors in the operator's templates */
-export function mailTemplates({ mailTemplates: folder }: Config): Templates {
-  const { templates, mistakes } = readTemplates(folder);
-  if (mistakes.length > 0) throw new ConfigError(mistakes);
-  return templates;
-}
-
-/** @returns undefined without a mail server */
-function handleMail(outbox: Outbox, db: Db, config: Config, product: string): SmtpServer | undefined {
-  if (config.smtpUrl === undefined || config.mailFrom === undefined) return undefined;
-  const server = new SmtpServer(config.smtpUrl, parseSender(config.mailFrom));
-  let templates: Templates | undefined;
-  const delivery = {
-    server,
-    product,
-    templates: () => (templates ??= mailTemplates(config)),
-    languageOf: (email: string) => findLanguage(db, parseEmail(email)?.canonicalEmail ?? ''),
-    defaultLanguage: config.language,
-  };
-  outbox.handle('mail', deliverMail(delivery));
-  outbox.handle('decoy', renderDecoy(delivery));
-  return server;
 }
 
 const logRun = (log: Log | undefined, { removed, blocked }: CutResult): void => {

@@ -5,6 +5,14 @@ import { describeDatabase, type DatabaseLocation } from '../foundation/database/
 /** The first pattern that matches the driver's message determines the remedy. */
 const remedies: readonly (readonly [message: RegExp, remedy: string])[] = [
   [
+    /does not keep sessions/,
+    'Set its pool_mode to session for this database, or name PostgreSQL itself in KEYREEVE_DATABASE_URL',
+  ],
+  [/^the ssl\w+ /, 'Put the file there, or correct KEYREEVE_DATABASE_URL'],
+  [/needs version \d+ or newer/, 'Upgrade the server'],
+  [/no schema has been selected/, 'Create the schema, or correct options or schema in KEYREEVE_DATABASE_URL'],
+  [/channel_binding=require/, 'Name PostgreSQL itself, or remove channel_binding from KEYREEVE_DATABASE_URL'],
+  [
     /unable to open database file/,
     'Check that the folder exists, that its disk is not read-only, and that this user may read and write it',
   ],

@@ -12,7 +12,7 @@ import { SmtpServer } from '../modules/mail/smtp.ts';
 import { samples } from '../modules/mail/templates/samples.ts';
 import { templateNames } from '../modules/mail/templates/templates.ts';
 import { testMail } from '../modules/mail/test-mail.ts';
-import { mailTemplates } from '../app/wiring.ts';
+import { mailTemplates } from '../app/wiring-mail.ts';
 import { CliCommand } from './command.ts';
 import { UsageError } from './failure.ts';
 import { print, type OutputOptions } from './output.ts';
@@ -59,7 +59,8 @@ async function sendTest(email: string, options: OutputOptions): Promise<void> {
   if (!parseEmail(email)) throw new UsageError(`“${email}” is not an email address`);
   if (config.smtpUrl === undefined || config.mailFrom === undefined)
     throw new ConfigError(['KEYREEVE_SMTP_URL and KEYREEVE_MAIL_FROM are not set, so no mail is sent']);
-  const server = new SmtpServer(config.smtpUrl, parseSender(config.mailFrom));
+  const { smtpUrl } = config;
+  const server = new SmtpServer(() => smtpUrl, parseSender(config.mailFrom));
   const mail = { ...testMail(productIn(config)), id: randomId('msg'), to: email, writtenAt: systemClock.now() };
   const { messageId, response } = await server.send(mail);
   print(options, { to: email, messageId, response }, `Sent to ${email} as ${messageId}. The mail server: ${response}`);

@@ -21,7 +21,10 @@ test('the settings of the compose file are a configuration that the service acce
     value.replaceAll(/\$\{(\w+):[^}]*\}/g, (_, variable: string) => filledIn[variable] ?? ''),
   ]);
   const { database, trustedProxies, host, drainSeconds } = readConfig(Object.fromEntries(settings) as typeof filledIn);
-  assert.deepEqual(database.kind === 'postgres' && [database.host, database.sslMode], ['postgres', 'disable']);
+  assert.deepEqual(database.kind === 'postgres' && [database.hosts, database.sslMode], [
+    [{ host: 'postgres', port: 5432 }],
+    'disable',
+  ]);
   assert.equal(host, '0.0.0.0');
   const grace = Number(/stop_grace_period: (\d+)s/.exec(compose)?.[1]);
   assert.ok(grace > drainSeconds);

@@ -46,7 +46,7 @@ export class FaultProxy implements AsyncDisposable {
     dropped: 0,
   };
   readonly #server: Server;
-  readonly #target: { readonly host: string; readonly port: number };
+  #target: { readonly host: string; readonly port: number };
   readonly #links = new Set<Link>();
   #cutting: CommitCutting | undefined;
   #isRefusing = false;
@@ -61,8 +61,7 @@ export class FaultProxy implements AsyncDisposable {
   isBlackHole = false;
 
   private constructor(databaseUrl: string) {
-    const { hostname, port } = new URL(databaseUrl);
-    this.#target = { host: hostname, port: Number(port) };
+    this.#target = serverOf(databaseUrl);
     this.#server = createServer({ noDelay: true }, (client) => this.#accept(client));
   }
 
@@ -82,6 +81,11 @@ export class FaultProxy implements AsyncDisposable {
     return url.href;
   }
 
+  /** New connections go to the server of another URL. */
+  retarget(databaseUrl: string): void {
+    this.#target = serverOf(databaseUrl);
+  }
+
   /** Until {@link clearFaults}. @param statement the name of a statement that the transaction must contain */
   cutCommits(cut: CommitCut, { every = 1, statement }: { every?: number; statement?: string } = {}): void {
     this.#cutting = { cut, every, statement, count: 0 };
@@ -96,6 +100,11 @@ export class FaultProxy implements AsyncDisposable {
   cutAll(): void {
     this.counts.cut += this.#links.size;
     for (const link of this.#links) link.destroy();
+  }
+
+  /** A network has forgotten the connections that are open now: each breaks when the instance uses it. */
+  forgetAll(): void {
+    for (const link of this.#links) link.isForgotten = true;
   }
 
   /** Forwards all data again. Dropped data is lost. */
@@ -139,8 +148,14 @@ export class FaultProxy implements AsyncDisposable {
   }
 }
 
+function serverOf(databaseUrl: string): { readonly host: string; readonly port: number } {
+  const { hostname, port } = new URL(databaseUrl);
+  return { host: hostname, port: Number(port) };
+}
+
 /** A connection of the instance, and the proxy's connection to PostgreSQL for it. */
 class Link {
+  isForgotten = false;
   readonly #client: Socket;
   readonly #server: Socket;
   readonly #proxy: FaultProxy;
@@ -174,6 +189,11 @@ class Link {
 
   #forwardRequest({ type, bytes }: Message): void {
     if (this.#client.destroyed) return;
+    if (this.isForgotten) {
+      this.#proxy.counts.cut++;
+      this.destroy();
+      return;
+    }
     if (this.#proxy.isBlackHole) {
       this.#proxy.counts.dropped++;
       return;

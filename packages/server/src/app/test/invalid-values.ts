@@ -41,17 +41,70 @@ export const invalidValues: readonly (readonly [name: string, value: string, rea
   ['KEYREEVE_DATABASE_URL', 'postgres://keyreeve@db/auth/x', /must name a user and a database/],
   ['KEYREEVE_DATABASE_URL', 'postgres://keyreeve@/auth', /must name a host/],
   ['KEYREEVE_DATABASE_URL', 'postgres://keyreeve@db:x/auth', /is not a URL/],
-  ['KEYREEVE_DATABASE_URL', 'postgres://keyreeve@db/auth?sslmode=prefer', /has the sslmode prefer; it must be one of/],
+  [
+    'KEYREEVE_DATABASE_URL',
+    'postgres://keyreeve@db/auth?sslmode=x',
+    /has the sslmode x; it must be one of allow, prefer/,
+  ],
+  ['KEYREEVE_DATABASE_URL', 'postgres://keyreeve@db/auth?sslmode=require&sslmode=disable', /parameter sslmode twice/],
   [
     'KEYREEVE_DATABASE_URL',
     'postgres://keyreeve@db/auth?sslmode=require&sslrootcert=/ca',
     /has an sslrootcert, which only/,
   ],
+  ['KEYREEVE_DATABASE_URL', 'postgres://keyreeve@db/auth?sslcert=/a.crt', /must have both sslcert and sslkey/],
   [
     'KEYREEVE_DATABASE_URL',
-    'postgres://keyreeve@db/auth?target_session_attrs=any',
-    /has the unknown parameter target_session/,
+    'postgres://keyreeve@db/auth?sslmode=disable&sslcert=/a.crt&sslkey=/a.key',
+    /has an sslcert, which the sslmode disable/,
   ],
+  [
+    'KEYREEVE_DATABASE_URL',
+    'postgres://keyreeve@db/auth?sslmode=disable&channel_binding=require',
+    /has channel_binding=require, which needs another sslmode/,
+  ],
+  [
+    'KEYREEVE_DATABASE_URL',
+    'postgres://keyreeve@127.0.0.1/auth?sslnegotiation=direct',
+    /has sslnegotiation=direct, which needs another sslmode/,
+  ],
+  [
+    'KEYREEVE_DATABASE_URL',
+    'postgres://keyreeve@db/auth?target_session_attrs=standby',
+    /has the target_session_attrs standby, but Keyreeve needs the primary/,
+  ],
+  [
+    'KEYREEVE_DATABASE_URL',
+    'postgres://keyreeve@db/auth?connection_limit=1',
+    /unknown parameter connection_limit: remove/,
+  ],
+  [
+    'KEYREEVE_DATABASE_URL',
+    'postgres://keyreeve@db/auth?pgbouncer=true',
+    /has the parameter pgbouncer, so it is the URL of a connection pooler in transaction mode/,
+  ],
+  ...['-c statement_timeout=0', '-c search_path=a -c work_mem=1GB', '-c search_path=', 'endpoint=x'].map(
+    (options) =>
+      [
+        'KEYREEVE_DATABASE_URL',
+        `postgres://keyreeve@db/auth?options=${encodeURIComponent(options)}`,
+        /has options other than -c search_path/,
+      ] as const,
+  ),
+  ['KEYREEVE_DATABASE_URL', 'postgres://keyreeve@db/auth?schema=a&options=--search_path=b', /both options and schema/],
+  ['KEYREEVE_DATABASE_URL', 'postgres://keyreeve@a,/auth', /must name a host/],
+  ['KEYREEVE_DATABASE_URL', 'postgres://keyreeve@a:0/auth', /is not a URL/],
+  ['KEYREEVE_DATABASE_URL', 'postgres://keyreeve@a:65536/auth', /is not a URL/],
+  // With a character in the password that must be percent-encoded.
+  ['KEYREEVE_DATABASE_URL', 'postgres://keyreeve:100%sure@db/auth', /has a % in the password .*: write % as %25$/],
+  ...['a#b', 'a/b', 'a?b'].map(
+    (password) =>
+      [
+        'KEYREEVE_DATABASE_URL',
+        `postgres://keyreeve:${password}@db/auth`,
+        /; percent-encode special characters of the user and the password: % as %25, \/ as %2F, \? as %3F, # as %23/,
+      ] as const,
+  ),
   ['KEYREEVE_MASTER_KEY', 'too short', /must be 32 bytes in base64url: 43 characters/],
   ['KEYREEVE_MASTER_KEY', Buffer.alloc(33).toString('base64url'), /must be 32 bytes/],
   ['KEYREEVE_MASTER_KEY', Buffer.alloc(32, 0xfb).toString('base64'), /must be 32 bytes/],

@@ -54,8 +54,9 @@ export async function openDatabase(
 /** The database URL without the password, for messages and logs. */
 export function describeDatabase(location: DatabaseLocation): string {
   if (location.kind === 'sqlite') return location.path;
-  const { user, host, port, database } = location;
-  return host.startsWith('/')
-    ? `postgres://${user}@/${database}?host=${host}`
-    : `postgres://${user}@${host.includes(':') ? `[${host}]` : host}:${port}/${database}`;
+  const { user, hosts, database } = location;
+  const sockets = hosts.filter(({ host }) => host.startsWith('/'));
+  if (sockets.length > 0) return `postgres://${user}@/${database}?host=${sockets.map(({ host }) => host).join(',')}`;
+  const listed = hosts.map(({ host, port }) => `${host.includes(':') ? `[${host}]` : host}:${port}`);
+  return `postgres://${user}@${listed.join(',')}/${database}`;
 }

@@ -93,6 +93,8 @@ export interface Db {
   serve?(send: (responses: readonly RemoteResponse[]) => void): WorkerClient;
   /** Only for a database server. */
   readonly connections?: DbConnections;
+  /** The name of the connection pooler in front of the database server; undefined without one. */
+  readonly pooler?: string | undefined;
   all<Row>(statement: Statement<Row>, values?: readonly SqlValue[], options?: ReadOptions): Promise<Row[]>;
   get<Row>(statement: Statement<Row>, values?: readonly SqlValue[]): Promise<Row | undefined>;
   /** The same single-row read for several lists of values, in one snapshot that is taken after the call. Results in order. */

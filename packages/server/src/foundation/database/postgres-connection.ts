@@ -2,11 +2,11 @@
  * Connections to PostgreSQL. They accept only the primary, bound every wait, and make acknowledged commits durable
  * regardless of the server's defaults.
  */
-import { readFileSync } from 'node:fs';
-import type { ConnectionOptions } from 'node:tls';
-import { DatabaseError, Pool, types as pgTypes, type ClientBase } from 'pg';
-import { databaseWaits, type DatabaseWaits } from './database-waits.ts';
-import type { PostgresLocation } from './postgres-url.ts';
+import { Client, DatabaseError, Pool, types as pgTypes, type ClientBase, type ClientConfig, type Connection } from 'pg';
+import { limits } from '@keyreeve/contract';
+import { monotonicMs } from '../clock.ts';
+import type { DatabaseWaits } from './database-waits.ts';
+import type { PostgresServers } from './postgres-servers.ts';
 
 const longResponseMsMax = 3_600_000;
 
@@ -24,16 +24,27 @@ export function parserOf(oid: number): ((text: string) => unknown) | undefined {
   return parser === textParser ? undefined : parser;
 }
 
+/** The oldest major version that Keyreeve is tested with. */
+const versionMin = 15;
+
 interface Session {
   readonly isStandby: boolean;
   readonly readOnly: string;
   readonly encoding: string;
+  /** For example 150018. */
+  readonly version: number;
+  readonly versionText: string;
+  /** The id of the PostgreSQL process. */
+  readonly backend: number;
 }
 
 // Settings of the connection. synchronous_commit is only raised: remote_apply, which waits for more, stays. Warnings must
-// arrive, because a commit that stopped waiting for its standby reports that by a warning.
+// arrive, because a commit that stopped waiting for its standby reports that by a warning. Each transaction sets again what
+// its durability needs (`postgres-transaction.ts`).
 const prepareSession = ({ statementMsMax }: DatabaseWaits): string => `select pg_is_in_recovery() as "isStandby",
   current_setting('default_transaction_read_only') as "readOnly", current_setting('server_encoding') as "encoding",
+  current_setting('server_version_num')::int as "version", current_setting('server_version') as "versionText",
+  pg_backend_pid() as "backend",
   set_config('statement_timeout', '${statementMsMax}', false), set_config('lock_timeout', '${statementMsMax}', false),
   set_config('idle_in_transaction_session_timeout', '${statementMsMax}', false),
   set_config('default_transaction_isolation', 'read committed', false),
@@ -42,9 +53,17 @@ const prepareSession = ({ statementMsMax }: DatabaseWaits): string => `select pg
     then set_config('synchronous_commit', 'on', false) end`;
 // One plan for all values: these are point reads.
 const prepareReader = `select set_config('plan_cache_mode', 'force_generic_plan', false)`;
+const setSearchPath = `select set_config('search_path', $1, false)`;
 
-async function assertPrimary(client: ClientBase, waits: DatabaseWaits): Promise<void> {
-  const { rows } = await client.query<Session>(prepareSession(waits));
+/** When each connection was opened, in monotonic milliseconds, and the id of its PostgreSQL process. */
+const opened = new WeakMap<ClientBase, { readonly atMs: number; readonly backend: number }>();
+export const openedMs = (client: ClientBase): number => opened.get(client)?.atMs ?? 0;
+/** A pooler in session mode reports another id to its clients than that of the process. */
+export const backendOf = (client: ClientBase): number => opened.get(client)?.backend ?? 0;
+
+/** @returns the id of the PostgreSQL process @throws Error unless the server is a primary that Keyreeve can use */
+export async function prepare(client: Client, servers: PostgresServers): Promise<number> {
+  const { rows } = await client.query<Session>(prepareSession(servers.waits));
   const [session] = rows;
   // A standby may return an earlier state.
   if (session?.isStandby !== false || session.readOnly !== 'off') {
@@ -53,26 +72,52 @@ async function assertPrimary(client: ClientBase, waits: DatabaseWaits): Promise<
   if (session.encoding !== 'UTF8') {
     throw new Error(`the PostgreSQL database has the encoding ${session.encoding}; it must be UTF8`);
   }
+  if (session.version < versionMin * 10_000) {
+    throw new Error(
+      `the server is PostgreSQL ${session.versionText}, but Keyreeve needs version ${versionMin} or newer`,
+    );
+  }
+  if (servers.searchPath !== undefined) await client.query(setSearchPath, [servers.searchPath]);
+  opened.set(client, { atMs: monotonicMs(), backend: session.backend });
+  servers.accepted(client);
+  return session.backend;
 }
 
-export function newPool(location: PostgresLocation, connectionsMax: number, purpose: 'reader' | 'writer'): Pool {
-  const { host, port, user, password, database, waits = databaseWaits } = location;
-  const pool = new Pool({
-    host,
-    port,
-    user,
-    ...(password === undefined ? {} : { password }),
-    database,
-    ssl: tlsOf(location),
-    application_name: `keyreeve ${purpose}`,
-    max: connectionsMax,
-    connectionTimeoutMillis: waits.connectMsMax,
-    query_timeout: waits.answerMsMax,
-    idleTimeoutMillis: 0,
+/** A connection to the server that is the next one, with the credentials that are in force now. */
+export function newClient(servers: PostgresServers, more: ClientConfig): Client {
+  const client = new Client({
+    connectionTimeoutMillis: servers.waits.connectMsMax,
+    query_timeout: servers.waits.answerMsMax,
     keepAlive: true,
+    // Networks forget idle connections after minutes, without a message: Azure after 4, AWS after 350 s.
+    keepAliveInitialDelayMillis: limits.postgresKeepAliveSeconds * 1000,
+    ...servers.settings(),
+    ...more,
+  });
+  if (servers.channelBinding === 'require') requireBinding(client.connection);
+  return client;
+}
+
+export interface PoolOptions {
+  readonly connectionsMax: number;
+  readonly purpose: 'reader' | 'writer';
+  /** Called for each new connection. The pool closes it after an error. */
+  readonly accept: (client: Client, backend: number) => Promise<void>;
+}
+
+export function newPool(servers: PostgresServers, { connectionsMax, purpose, accept }: PoolOptions): Pool {
+  const pool = new Pool({
+    // A function that returns an object is a constructor: the pool calls it with `new`.
+    Client: function () {
+      return newClient(servers, { application_name: `keyreeve ${purpose}` });
+    } as unknown as new () => ClientBase,
+    max: connectionsMax,
+    connectionTimeoutMillis: servers.waits.connectMsMax,
+    idleTimeoutMillis: 0,
     onConnect: async (client) => {
-      await assertPrimary(client, waits);
+      const backend = await prepare(client as Client, servers);
       if (purpose === 'reader') await client.query(prepareReader);
+      await accept(client as Client, backend);
     },
   });
   // The pool replaces an idle connection that breaks. If a connection in use breaks, its query fails.
@@ -81,11 +126,26 @@ export function newPool(location: PostgresLocation, connectionsMax: number, purp
   return pool;
 }
 
-function tlsOf({ sslMode, sslRootCert }: PostgresLocation): ConnectionOptions | false {
-  if (sslMode === 'disable') return false;
-  if (sslMode === 'require') return { rejectUnauthorized: false };
-  const ca = sslRootCert === undefined ? {} : { ca: readFileSync(sslRootCert, 'utf8') };
-  return sslMode === 'verify-ca' ? { ...ca, checkServerIdentity: () => undefined } : ca;
+/**
+ * Without a sign-in that is bound to the certificate of the server, closes the connection before it sends a password. The
+ * library uses such a sign-in if the server offers it.
+ */
+function requireBinding(connection: Connection): void {
+  let isOffered = false;
+  const refuse = (): void => {
+    if (isOffered) return;
+    connection.stream.destroy(
+      new Error(
+        'channel_binding=require, but the server does not offer SCRAM-SHA-256-PLUS, as a connection pooler may not',
+      ),
+    );
+  };
+  connection.on('authenticationSASL', ({ mechanisms }: { readonly mechanisms: readonly string[] }) => {
+    isOffered = mechanisms.includes('SCRAM-SHA-256-PLUS');
+    refuse();
+  });
+  for (const other of ['authenticationCleartextPassword', 'authenticationMD5Password', 'authenticationOk'])
+    connection.on(other, refuse);
 }
 
 /** Five characters, if the server reported the error. */
@@ -94,3 +154,6 @@ export const sqlState = (error: unknown): string | undefined =>
 
 /** serialization_failure or deadlock_detected: nothing was committed, and a retry may succeed. */
 export const isWorthRetrying = (error: unknown): boolean => ['40001', '40P01'].includes(sqlState(error) ?? '');
+
+/** The connection ended before the response: it broke, or the server shut down. */
+export const isConnectionLost = (error: unknown): boolean => /^(?:57P0[123]|08...)?$/.test(sqlState(error) ?? '');

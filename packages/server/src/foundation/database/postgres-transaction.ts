@@ -190,7 +190,8 @@ const ended = (): Error => new Error('the transaction has ended');
 /** Classes 23, 25 and 40: a deferred constraint, a failed transaction, a rollback. */
 const wasRejected = (error: unknown): boolean => /^(?:23|25|40)/.test(sqlState(error) ?? '');
 
-const begin = sql('begin', 'begin');
+// The default of the session can be another isolation, and a pooler can lose it.
+const begin = sql('begin', 'begin isolation level read committed');
 const beginReadOnly = sql('begin_snapshot', 'begin isolation level repeatable read read only');
 // Long transactions wait for files between statements. The idle bound ends those whose client has gone.
 const setLong = sql(
@@ -200,6 +201,13 @@ const setLong = sql(
 );
 // PostgreSQL does not wait for the standby when it commits a transaction without changes. Such a transaction may have read
 // a commit that has not reached the standby yet. With a logical message in its log, it waits like that commit.
-const logMessage = sql('log_message', `select pg_logical_emit_message(true, 'keyreeve', '')`);
+// What the durability of the commit needs is set in the transaction, so that it does not depend on the session: a pooler can
+// give a connection another session at any time, until its next check (`postgres-pooler.ts`).
+const logMessage = sql(
+  'log_message',
+  `select pg_logical_emit_message(true, 'keyreeve', ''), set_config('client_min_messages', 'warning', true),
+     case when current_setting('synchronous_commit') in ('off', 'local', 'remote_write')
+       then set_config('synchronous_commit', 'on', true) end`,
+);
 const commitStatement = sql('commit', 'commit');
 const rollbackStatement = sql('rollback', 'rollback');

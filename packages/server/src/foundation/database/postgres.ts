@@ -18,20 +18,31 @@ import type {
   TransactionOptions,
 } from './db.ts';
 import { CoalescedCall } from './coalesced-call.ts';
-import { databaseWaits, type DatabaseWaits } from './database-waits.ts';
 import { OperationTimes } from './operation-times.ts';
 import type { PostgresLocation } from './postgres-url.ts';
 import { Batch, BatchItem } from './postgres-batch.ts';
-import { isWorthRetrying, newPool, queryMsMax } from './postgres-connection.ts';
+import {
+  backendOf,
+  isConnectionLost,
+  isWorthRetrying,
+  newClient,
+  newPool,
+  openedMs,
+  prepare,
+  queryMsMax,
+} from './postgres-connection.ts';
 import type { ParameterValue } from './postgres-parameters.ts';
+import { PoolerCheck, PoolerError } from './postgres-pooler.ts';
+import { PostgresServers } from './postgres-servers.ts';
 import { PostgresTransaction } from './postgres-transaction.ts';
 import { type Share, currentShare, currentSpan, inCurrentShare, runInShare } from './share.ts';
 import { sql, type ManyStatement, type SqlValue, type Statement } from './sql.ts';
-import { unavailable } from './unavailable.ts';
+import { orUnavailable as orUnavailableNow, unavailable } from './unavailable.ts';
 import { WriteHealth } from './write-health.ts';
 import { WriterSlots, writersMax } from './writer-slots.ts';
 
 const attemptsMax = 3;
+const poolerCheckMs = limits.postgresPoolerCheckSeconds * 1000;
 
 export class PostgresDb implements Db {
   readonly dialect = 'postgres';
@@ -41,20 +52,24 @@ export class PostgresDb implements Db {
     immediateBatchSize: limits.lookupBatchMax,
   };
   readonly writes = new WriteHealth(() => this.confirm());
+  readonly #servers: PostgresServers;
   readonly #readers: pg.Pool;
   readonly #writers: pg.Pool;
-  readonly #waits: DatabaseWaits;
+  readonly #poolers: PoolerCheck;
+  readonly #poolerTimer: NodeJS.Timeout;
+  /** While a pooler does not keep sessions, no statement runs. */
+  #refusal: PoolerError | undefined;
   readonly #slots: WriterSlots;
   readonly #confirmations: Readonly<Record<ConfirmationClass, CoalescedCall>>;
   readonly #auditKey: AuditKey;
   readonly #inProgress = new Set<Promise<unknown>>();
   #isClosing = false;
 
-  /** @throws DomainError `unavailable` if the primary cannot be reached */
+  /** @throws DomainError `unavailable` if the primary cannot be reached, or can be reached only through a pooler that shares sessions */
   static async open(location: PostgresLocation, auditKey: AuditKey): Promise<PostgresDb> {
-    const db = new PostgresDb(location, auditKey);
+    const db = orUnavailableNow(() => new PostgresDb(location, auditKey));
     try {
-      await orUnavailable(db.#writers.query('select 1'));
+      await orUnavailable(db.#checkPooler());
       return db;
     } catch (error) {
       await db.close();
@@ -64,10 +79,17 @@ export class PostgresDb implements Db {
 
   private constructor(location: PostgresLocation, auditKey: AuditKey) {
     this.#auditKey = auditKey;
-    this.#waits = location.waits ?? databaseWaits;
-    this.#slots = new WriterSlots(this.#waits);
-    this.#readers = newPool(location, this.sharedReads.concurrentReadsMax, 'reader');
-    this.#writers = newPool(location, writersMax, 'writer');
+    const servers = (this.#servers = new PostgresServers(location));
+    this.#slots = new WriterSlots(servers.waits);
+    this.#poolers = new PoolerCheck({
+      newClient: (more) => newClient(servers, { application_name: 'keyreeve check', ...more }),
+      prepare: (client) => prepare(client, servers),
+    });
+    const accept = (client: pg.Client, backend: number): Promise<void> => this.#poolers.accept(client, backend);
+    const { concurrentReadsMax } = this.sharedReads;
+    this.#readers = newPool(servers, { connectionsMax: concurrentReadsMax, purpose: 'reader', accept });
+    this.#writers = newPool(servers, { connectionsMax: writersMax, purpose: 'writer', accept });
+    this.#poolerTimer = setInterval(() => void this.checkPooler(), poolerCheckMs).unref();
     const inClass = (workClass: ConfirmationClass): CoalescedCall =>
       new CoalescedCall(() =>
         runInShare({ workClass, owner: 'confirmation', isOneAtATime: true }, () => this.transaction(changeNothing)),
@@ -133,9 +155,9 @@ export class PostgresDb implements Db {
 
   snapshot<T>(body: (reader: Reader) => Promise<T>): Promise<T> {
     const run = async (): Promise<T> => {
-      const client = await orUnavailable(this.#writers.connect());
+      const client = await orUnavailable(this.#connect(this.#writers));
       try {
-        const options = { auditKey: this.#auditKey, waits: this.#waits, isLong: true, isSnapshot: true };
+        const options = { auditKey: this.#auditKey, waits: this.#servers.waits, isLong: true, isSnapshot: true };
         const tx = new PostgresTransaction(client, options);
         await tx.get(takeSnapshot);
         return await body(tx);
@@ -147,6 +169,10 @@ export class PostgresDb implements Db {
     return this.#tracked(() => this.#slots.run(readShare(currentShare()), run));
   }
 
+  get pooler(): string | undefined {
+    return this.#poolers.name;
+  }
+
   get connections(): DbConnections {
     const pools = [this.#readers, this.#writers];
     const idle = pools.reduce((sum, { idleCount }) => sum + idleCount, 0);
@@ -156,14 +182,89 @@ export class PostgresDb implements Db {
   async close(): Promise<void> {
     this.#isClosing = true;
     this.writes.stop();
+    clearInterval(this.#poolerTimer);
     await Promise.allSettled(this.#inProgress);
     await Promise.all([this.#readers.end(), this.#writers.end()]);
+  }
+
+  /**
+   * Whether a pooler keeps sessions. The operations of this database fail until it does. A check that can't be made changes
+   * nothing. Called each minute: a pooler can be put in place, or change its mode, while connections stay open.
+   */
+  async checkPooler(): Promise<void> {
+    try {
+      await this.#tracked(() => this.#checkPooler());
+      this.#refusal = undefined;
+    } catch (error) {
+      if (error instanceof PoolerError) this.#refusal = error;
+    }
+  }
+
+  async #checkPooler(): Promise<void> {
+    const client = await this.#connect(this.#writers, true);
+    let isReusable = false;
+    try {
+      await this.#poolers.check(client, backendOf(client));
+      isReusable = true;
+    } finally {
+      client.release(!isReusable);
+    }
+  }
+
+  /**
+   * A connection to the primary. Tries each server once.
+   * @param isForCheck also while operations are refused
+   * @throws Error
+   */
+  async #connect(pool: pg.Pool, isForCheck = false): Promise<pg.PoolClient> {
+    if (this.#refusal && !isForCheck) throw this.#refusal;
+    for (let failures = 0; ;) {
+      const server = this.#servers.next;
+      try {
+        const client = await pool.connect();
+        if (this.#servers.isOfPrimary(client)) return client;
+        client.release(true);
+      } catch (error) {
+        this.#servers.failed(server);
+        if (++failures >= this.#servers.count) throw error;
+      }
+    }
+  }
+
+  /**
+   * Networks and servers close connections without a failure of the database, so a statement that writes nothing is sent once more,
+   * on a connection that was opened after the failure. Both attempts have the time of one.
+   * @throws Error
+   */
+  async #readOnce(pool: pg.Pool, statement: Statement<unknown>, values: readonly ParameterValue[]): Promise<unknown[]> {
+    const client = await this.#connect(pool);
+    const untilMs = monotonicMs() + queryMsMax(false, this.#servers.waits);
+    try {
+      return await readOn(client, statement, values, queryMsMax(false, this.#servers.waits));
+    } catch (error) {
+      const failedMs = monotonicMs();
+      if (!isConnectionLost(error) || !writesNothing(statement) || failedMs >= untilMs) throw error;
+      const other = await this.#connectAfter(pool, failedMs);
+      const leftMs = untilMs - monotonicMs();
+      if (leftMs > 0) return await readOn(other, statement, values, leftMs);
+      other.release();
+      throw error;
+    }
+  }
+
+  /** The other connections of the pool may be closed by the same cause. @throws Error */
+  async #connectAfter(pool: pg.Pool, sinceMs: number): Promise<pg.PoolClient> {
+    for (;;) {
+      const client = await this.#connect(pool);
+      if (openedMs(client) >= sinceMs) return client;
+      client.release(true);
+    }
   }
 
   /** @throws DomainError `unavailable` */
   async #readFrom(pool: pg.Pool, statement: Statement<unknown>, values: readonly ParameterValue[]): Promise<unknown[]> {
     try {
-      return await readFrom(pool, statement, values, queryMsMax(false, this.#waits));
+      return await this.#readOnce(pool, statement, values);
     } catch (error) {
       this.times.failedReads++;
       throw unavailable(error);
@@ -171,11 +272,16 @@ export class PostgresDb implements Db {
   }
 
   async #attempt<T>(body: (tx: Transaction) => Promise<T>, traceId: string | undefined, isLong: boolean): Promise<T> {
-    const client = await orUnavailable(this.#writers.connect()).catch((error: unknown) => {
+    const client = await orUnavailable(this.#connect(this.#writers)).catch((error: unknown) => {
       this.writes.failed();
       throw error;
     });
-    const tx = new PostgresTransaction(client, { auditKey: this.#auditKey, waits: this.#waits, traceId, isLong });
+    const tx = new PostgresTransaction(client, {
+      auditKey: this.#auditKey,
+      waits: this.#servers.waits,
+      traceId,
+      isLong,
+    });
     // The connection is closed unless the transaction is committed or rolled back.
     let isReusable = false;
     try {
@@ -196,8 +302,7 @@ export class PostgresDb implements Db {
 
   /** A commit waits for its standby indefinitely and occupies a connection of the server, even after this side closed it. */
   async #cancelCommit(client: pg.PoolClient): Promise<void> {
-    const { processID } = client as pg.PoolClient & { readonly processID?: number | null };
-    await this.#writers.query(cancelWaiting, [processID]).catch(() => undefined);
+    await this.#writers.query(cancelWaiting, [backendOf(client)]).catch(() => undefined);
   }
 
   async #tracked<T>(run: () => Promise<T>): Promise<T> {
@@ -223,33 +328,26 @@ const cancelWaiting = `select pg_cancel_backend(pid) from pg_stat_activity
 // The first statement of a transaction takes its snapshot.
 const takeSnapshot = sql<object>('take_snapshot', 'select 1');
 
-async function readFrom(
-  pool: pg.Pool,
-  statement: Statement<unknown>,
-  values: readonly ParameterValue[],
-  msMax: number,
-): Promise<unknown[]> {
-  const client = await pool.connect();
-  let isBroken = true;
-  try {
-    const rows = await readOn(client, statement, values, msMax);
-    isBroken = false;
-    return rows;
-  } finally {
-    client.release(isBroken);
-  }
-}
-
+/** Releases the connection, which is closed after an error. */
 async function readOn(
-  client: pg.ClientBase,
+  client: pg.PoolClient,
   statement: Statement<unknown>,
   values: readonly ParameterValue[],
   msMax: number,
 ): Promise<unknown[]> {
   const item = new BatchItem(statement, values, true);
-  await new Batch([item], msMax).run(client);
-  return item.rows ?? [];
+  let isBroken = true;
+  try {
+    await new Batch([item], msMax).run(client);
+    isBroken = false;
+    return item.rows ?? [];
+  } finally {
+    client.release(isBroken);
+  }
 }
+
+const writesNothing = ({ text }: Statement<unknown>): boolean =>
+  /^\s*(?:select|with)\b/.test(text.postgres) && !/\b(?:insert|update|delete|merge)\b/.test(text.postgres);
 
 const orUnavailable = <T>(result: Promise<T>): Promise<T> =>
   result.catch((error: unknown) => {

@@ -29,21 +29,26 @@ export interface SmtpServerOptions {
   readonly accessTokens?: AccessTokens | undefined;
 }
 
+interface CurrentServer {
+  readonly url: string;
+  readonly target: SmtpTarget;
+  readonly signIn: SignIn | undefined;
+}
+
 const oneAddress = /^[^\s<>@,;:"\\\p{C}]+@[^\s<>@,;:"\\\p{C}]+$/u;
 
 /** Opens a connection for each message, so no stale connection is used. */
 export class SmtpServer {
-  readonly #target: SmtpTarget;
+  readonly #url: () => string;
   readonly #from: Sender;
-  readonly #signIn: SignIn | undefined;
+  readonly #options: SmtpServerOptions;
+  #current: CurrentServer | undefined;
 
-  /** @param url as KEYREEVE_SMTP_URL */
-  constructor(url: string, from: Sender, { mayBePlain = false, accessTokens }: SmtpServerOptions = {}) {
-    const parsed = new URL(url);
-    this.#target = targetOf(parsed, from, mayBePlain);
+  /** @param url as KEYREEVE_SMTP_URL, for each message, because its password can change */
+  constructor(url: () => string, from: Sender, options: SmtpServerOptions = {}) {
+    this.#url = url;
     this.#from = from;
-    const user = decodeURIComponent(parsed.username);
-    this.#signIn = user === '' ? undefined : signInWith(user, accessTokens ?? decodeURIComponent(parsed.password));
+    this.#options = options;
   }
 
   /**
@@ -53,16 +58,29 @@ export class SmtpServer {
   async send(mail: OutgoingMail, { beforeEnd, msMax }: SendOptions = {}): Promise<Sent> {
     // Accounts have only such email addresses. The library would try to repair others.
     if (!oneAddress.test(mail.to)) throw new JobFailure('the recipient is not an email address', 'final');
+    const { target, signIn } = this.#serverNow();
     try {
       const message = await this.#compose(mail);
       const beforeLastPart =
         beforeEnd && (() => beforeEnd().catch((error: unknown) => Promise.reject(new NotSentError(error))));
       const options = { beforeEnd: beforeLastPart, msMax };
-      const response = await sendOverSession(this.#target, message, this.#signIn, options);
+      const response = await sendOverSession(target, message, signIn, options);
       return { messageId: message.messageId(), response };
     } catch (error) {
-      throw failureOf(error, this.#target);
+      throw failureOf(error, target);
     }
+  }
+
+  #serverNow(): CurrentServer {
+    const url = this.#url();
+    if (this.#current?.url !== url) {
+      const { mayBePlain = false, accessTokens } = this.#options;
+      const parsed = new URL(url);
+      const user = decodeURIComponent(parsed.username);
+      const signIn = user === '' ? undefined : signInWith(user, accessTokens ?? decodeURIComponent(parsed.password));
+      this.#current = { url, target: targetOf(parsed, this.#from, mayBePlain), signIn };
+    }
+    return this.#current;
   }
 
   async #compose({ id, to, subject, text, html, writtenAt }: OutgoingMail) {

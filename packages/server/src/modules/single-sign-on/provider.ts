@@ -15,7 +15,8 @@ export interface ProviderOptions {
   /** As the provider states it, character for character. */
   readonly issuer: string;
   readonly clientId: string;
-  readonly clientSecret: string;
+  /** For each request, because it can change. */
+  readonly clientSecret: () => string;
   /** At the console's origin. */
   readonly redirectUri: string;
   /** Separated by spaces. */
@@ -121,7 +122,7 @@ export class Provider {
     const oidc = await load();
     const isHttp = issuer.startsWith('http:');
     const execute = [oidc.enableNonRepudiationChecks, ...(isHttp ? [oidc.allowInsecureRequests] : [])];
-    const authenticate = (method: 'ClientSecretBasic' | 'ClientSecretPost') => oidc[method](clientSecret);
+    const authenticate = (method: 'ClientSecretBasic' | 'ClientSecretPost') => oidc[method](clientSecret());
     try {
       const configuration = await oidc.discovery(
         new URL(issuer),

@@ -17,7 +17,7 @@ const mail: OutgoingMail = {
 };
 
 const serverAt = ({ port }: ScriptedSmtp): SmtpServer =>
-  new SmtpServer(`smtp://127.0.0.1:${port}`, parseSender('Example <accounts@example.com>'));
+  new SmtpServer(() => `smtp://127.0.0.1:${port}`, parseSender('Example <accounts@example.com>'));
 
 function mockTimeouts(): Disposable & { readonly tick: (ms: number) => void } {
   mock.timers.enable({ apis: ['setTimeout'] });

@@ -25,7 +25,7 @@ const mail: OutgoingMail = {
   writtenAt: Date.UTC(2026, 10, 21, 9, 30),
 };
 
-const serverAt = (port: number, url = `smtp://127.0.0.1:${port}`): SmtpServer => new SmtpServer(url, from);
+const serverAt = (port: number, url = `smtp://127.0.0.1:${port}`): SmtpServer => new SmtpServer(() => url, from);
 
 async function failureOf(sending: Promise<unknown>): Promise<JobFailure> {
   try {
@@ -64,7 +64,7 @@ test('names and subjects outside ASCII arrive unchanged', async () => {
   await using mailbox = await Mailbox.start();
   const subject = 'Bestätige deine Adresse für Bücher & Töchter 漢字 🐦'.repeat(3);
   const sender = parseSender('Bücher, Töchter & 漢字 <konto@bücher.example>');
-  await new SmtpServer(`smtp://127.0.0.1:${mailbox.port}`, sender).send({ ...mail, subject });
+  await new SmtpServer(() => `smtp://127.0.0.1:${mailbox.port}`, sender).send({ ...mail, subject });
   const message = await mailbox.next();
   assert.equal(message.subject, subject);
   assert.deepEqual(message.parsed.from, { name: 'Bücher, Töchter & 漢字', address: 'konto@xn--bcher-kva.example' });
@@ -198,4 +198,25 @@ test('mail to another machine is never sent in plain text', { tags: ['asvs:12.3.
   const failure = await failureOf(serverAt(0, `smtp://0.0.0.0:${plain.port}`).send(mail));
   assert.equal(failure.scope, 'queue');
   assert.deepEqual(plain.messages, []);
+});
+
+test('a new password of the mail server applies to the next message', async () => {
+  const passwords: (string | null | undefined)[] = [];
+  await using mailbox = await Mailbox.start({
+    server: {
+      disabledCommands: ['STARTTLS'],
+      authOptional: false,
+      onAuth: ({ username, password }, _, done) => {
+        passwords.push(password);
+        if (password === 'second') done(null, { user: username });
+        else done(new Error('the password is wrong'));
+      },
+    },
+  });
+  let password = 'first';
+  const server = new SmtpServer(() => `smtp://you:${password}@127.0.0.1:${mailbox.port}`, from);
+  await assert.rejects(server.send(mail), JobFailure);
+  password = 'second';
+  await server.send(mail);
+  assert.deepEqual([passwords, mailbox.messages.length], [['first', 'second'], 1]);
 });

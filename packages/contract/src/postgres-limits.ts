@@ -1,0 +1,34 @@
+/** Limits of connections to PostgreSQL. Part of the table in limits.ts. */
+import { limit, type Limits } from './limit-definition.ts';
+
+export const postgresLimits = {
+  postgresReadersMax: limit(2, 'Connections per worker for verifications.'),
+  postgresWritersMax: limit(8, 'Connections per worker for everything else, except draws.'),
+  postgresReservedWritersMax: limit(
+    2,
+    'Of these, reserved for deletions, disabling, session ends and passwords. Two more are reserved for all other writes.',
+  ),
+  postgresConnectMsMax: limit(2_000, 'Wait for a connection. Longer: 503.'),
+  postgresStatementMsMax: limit(2_000, 'Time of a statement, lock waits included. Longer: 503.'),
+  // Longer than the bound of a statement, so that its connection stays usable.
+  postgresAnswerMsMax: limit(
+    3_000,
+    'Wait for PostgreSQL. Longer: 503; the connection is closed, and a commit’s outcome is unknown.',
+  ),
+  postgresKeepAliveSeconds: limit(
+    30,
+    'Time after which an idle connection sends TCP keepalive messages, so that networks do not forget it.',
+  ),
+  postgresPoolerCheckSeconds: limit(
+    60,
+    'Interval of the check that a connection pooler keeps sessions. If it does not: 503 for everything.',
+  ),
+  // Less than postgresStatementMsMax: reads wait meanwhile. More than deadlock_timeout (1 s): PostgreSQL ends an autovacuum then.
+  postgresMigrationLockMs: limit(
+    1_200,
+    'Wait of a migration for the tables that other transactions use. Longer: the migration undoes its changes, and repeats.',
+  ),
+  postgresMigrationPauseMs: limit(3_000, 'Pause before a migration repeats.'),
+  // Half of the time that the Helm chart allows for a start. The other half is for the migration itself.
+  postgresMigrationMsMax: limit(300_000, 'Time in which a migration repeats. Longer: the program exits with status 1.'),
+} as const satisfies Limits;
