@@ -1,4 +1,5 @@
 /** An error response of the API (RFC 9457), or a request without a response. */
+import { ownOrigin } from './own-origin.ts';
 import { adminText } from './text/admin-text.ts';
 import { text } from './text/text.ts';
 import { root } from './root.ts';
@@ -47,6 +48,8 @@ export class Problem extends Error {
     const texts: Readonly<Record<string, string>> = text.problems;
     // Some sentences about the own account would be wrong on the pages about other accounts.
     const ofOthers: Readonly<Record<string, string>> = isAdministration() ? adminText.problems : {};
+    if (this.code === 'cross_origin_request' && ownOrigin.value !== location.origin)
+      return `${text.signIn.otherOrigin} ${ownOrigin.value}${root}`;
     return ofOthers[this.code] ?? texts[this.code] ?? this.body.detail ?? this.body.title ?? text.general.unexpected;
   }
 

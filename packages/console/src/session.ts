@@ -5,6 +5,7 @@
 import { computed, effect, signal } from '@preact/signals';
 import { onFailure, send, type ResponseOf } from './api.ts';
 import { localTime, setServerTime } from './clock.ts';
+import { ownOrigin } from './own-origin.ts';
 import { Problem } from './problem.ts';
 
 export type Config = ResponseOf<'GET /console/config'>;
@@ -37,6 +38,7 @@ let changes = 0;
 /** Loads the settings and the session. @throws Problem if the server cannot be reached */
 export async function loadSession(): Promise<void> {
   config.value = await send('GET /console/config');
+  ownOrigin.value = config.value.origin;
   session.value = await currentSession();
   channel.addEventListener('message', ({ data }) => void (data === 'signed-out' ? end('otherTab') : reloadSession()));
   document.addEventListener('visibilitychange', () => {

@@ -45,6 +45,14 @@ export class OpenIdProvider implements AsyncDisposable {
   sign: ((claims: JWTPayload) => Promise<string> | string) | undefined;
   /** Changes the discovery document. */
   metadata: Readonly<Record<string, unknown>> = {};
+  /** The ways to authenticate that the token endpoint accepts. */
+  accepted: readonly (AcceptedCredentials | 'none')[] = ['basic'];
+  /** How the token endpoint rejects a client. */
+  rejection: { readonly status: number; readonly error: string; readonly headers?: Readonly<Record<string, string>> } =
+    {
+      status: 401,
+      error: 'invalid_client',
+    };
   /** Responds to the requests of the client instead of the provider. @returns whether it did */
   intercept: (path: string, response: ServerResponse) => boolean = () => false;
   /** Paths of the client's requests. */
@@ -145,7 +153,10 @@ export class OpenIdProvider implements AsyncDisposable {
     const parts: Buffer[] = [];
     for await (const part of request) parts.push(part as Buffer);
     const body = new URLSearchParams(Buffer.concat(parts).toString());
-    if (!isClient(request.headers.authorization)) return sendJson(response, 401, { error: 'invalid_client' });
+    if (!this.accepted.includes(credentialsOf(request.headers.authorization, body))) {
+      const { status, error, headers } = this.rejection;
+      return sendJson(response, status, { error }, headers);
+    }
     const code = body.get('code') ?? '';
     const issued = this.#codes.get(code);
     this.#codes.delete(code);
@@ -168,14 +179,21 @@ export async function newOpenIdProvider(): Promise<OpenIdProvider> {
   return new OpenIdProvider(server, pair, jwk);
 }
 
-function sendJson(response: ServerResponse, status: number, body: object): void {
-  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+function sendJson(response: ServerResponse, status: number, body: object, headers = {}): void {
+  response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
 }
 
-/** RFC 6749 section 2.3.1: both parts are form-encoded. */
-function isClient(authorization = ''): boolean {
+/** RFC 6749 section 2.3.1: both parts of Basic credentials are form-encoded, which some providers do not expect. */
+export type AcceptedCredentials = 'basic' | 'unencoded basic' | 'post';
+
+/** The way in which a request sends the right credentials; `none` for wrong ones, or for more than one way. */
+function credentialsOf(authorization: string | undefined, body: URLSearchParams): AcceptedCredentials | 'none' {
+  const inBody = body.get('client_secret');
+  if (authorization === undefined)
+    return inBody === clientSecret && body.get('client_id') === clientId ? 'post' : 'none';
   const text = Buffer.from(authorization.replace(/^Basic /, ''), 'base64').toString();
-  const parts = text.split(':').map((part) => decodeURIComponent(part.replaceAll('+', ' ')));
-  const expected = [clientId, clientSecret].join(':');
-  return parts.join(':') === expected;
+  if (inBody !== null) return 'none';
+  const encoded = new URLSearchParams([[clientId, clientSecret]]).toString().replace('=', ':');
+  if (text === encoded) return 'basic';
+  return text === `${clientId}:${clientSecret}` ? 'unencoded basic' : 'none';
 }

@@ -11,6 +11,7 @@ import { Notice } from '../../parts/notice.tsx';
 import { Page } from '../../parts/page.tsx';
 import { ProblemNotice } from '../../parts/problem-notice.tsx';
 import { askForPasskey, hasPasskeys, offerPasskeys, type PasskeyResponse, type RequestOptions } from '../../passkey.ts';
+import { ownOrigin } from '../../own-origin.ts';
 import { Problem } from '../../problem.ts';
 import { useAction, type Action } from '../../resource.ts';
 import { config, endReason, setSession } from '../../session.ts';
@@ -154,10 +155,10 @@ function PasswordStep({ action, passkey, email }: PasswordStepProps) {
 
 /** The server rejects sign-ins from another address of the installation, such as an IP address. */
 export function OriginNotice() {
-  const origin = config.value?.origin ?? location.origin;
-  return origin === location.origin ? null : (
+  const url = ownOrigin.value + root;
+  return ownOrigin.value === location.origin ? null : (
     <Notice tone="warning">
-      {text.signIn.otherOrigin} <a href={`${origin}${root}`}>{origin}</a>
+      {text.signIn.otherOrigin} <a href={url}>{url}</a>
     </Notice>
   );
 }

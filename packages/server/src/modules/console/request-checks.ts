@@ -39,11 +39,15 @@ export function readConsoleRequest(
     otherCauses.length === 0 &&
     valuesOf('sec-fetch-site').every((site) => site === 'same-origin') &&
     valuesOf('origin').every((other) => other === origin);
-  if (!isFromConsole) throw new DomainError('cross_origin_request');
+  if (!isFromConsole) throw new DomainError('cross_origin_request', { detail: fromOrigin(origin) });
   const cookies = sessionCookie.valuesIn(rawHeaders);
   if (cookies.length > 1 || credentialOf(rawHeaders).kind !== 'none')
     throw new DomainError('ambiguous_credentials', { detail: oneCookie });
   return { cookie: cookies[0], isPersonsAction: cause === 'user' };
 }
+
+/** The page may be open under another address of the same machine, such as an IP address, at which it loads. */
+const fromOrigin = (origin: string): string =>
+  `Open the console at ${origin}/console. Requests from other addresses are rejected, also from those of the same machine.`;
 
 const oneCookie = 'Send one session cookie, and neither Authorization nor X-API-Key.';

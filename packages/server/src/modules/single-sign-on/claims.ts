@@ -12,6 +12,9 @@ export interface AdministratorClaim {
   readonly value: string;
 }
 
+/** Some providers send every claim as text. */
+const verifiedValues: readonly unknown[] = [true, 'true'];
+
 /** A person at the provider. */
 export interface Person {
   readonly subject: string;
@@ -34,7 +37,7 @@ export function personOf(claims: IDToken, administrator: AdministratorClaim): Pe
     subject: sub,
     sid: sid ?? null,
     isAdministrator: values.includes(administrator.value),
-    email: isVerified === true && typeof email === 'string' ? parseEmail(email) : undefined,
+    email: verifiedValues.includes(isVerified) && typeof email === 'string' ? parseEmail(email) : undefined,
     authenticatedAt: typeof authTime === 'number' ? Math.max(0, Math.floor(authTime * 1000)) : undefined,
   };
 }

@@ -8,6 +8,7 @@ import { limits } from '@keyreeve/contract';
 import { monotonicMs } from '../../foundation/clock.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import type { AuthorizationRequest } from './authorization-request.ts';
+import { authenticationsFor, basicWithoutEncoding, type ClientAuthentication } from './client-authentication.ts';
 import { boundedFetch, unavailable, type ProviderRequest } from './bounded-fetch.ts';
 import { Refusal } from './refusal.ts';
 
@@ -32,13 +33,18 @@ const load = (): ReturnType<typeof loadLibrary> =>
     throw error;
   }));
 
+/** The same configuration with each way to authenticate the client, in the order to try them. */
+type Configurations = ReadonlyMap<ClientAuthentication, Configuration>;
+
 const retryMs = limits.identityProviderRetrySeconds * 1000;
 const refreshMs = limits.identityProviderRefreshSeconds * 1000;
 
 export class Provider {
   readonly #options: ProviderOptions;
-  #configuration: Promise<Configuration> | undefined;
+  #configurations: Promise<Configurations> | undefined;
   #readAgainMs = 0;
+  /** The way that the provider accepted last. */
+  #accepted: ClientAuthentication | undefined;
 
   constructor(options: ProviderOptions) {
     this.#options = options;
@@ -56,7 +62,7 @@ export class Provider {
   async authorizationUrl({ state, nonce, verifier, isConfirmation }: AuthorizationRequest): Promise<string> {
     const { redirectUri, scope } = this.#options;
     const { buildAuthorizationUrl, calculatePKCECodeChallenge } = await load();
-    const url = buildAuthorizationUrl(await this.#configured(), {
+    const url = buildAuthorizationUrl(firstOf(await this.#configured()), {
       redirect_uri: redirectUri,
       scope,
       state,
@@ -76,19 +82,10 @@ export class Provider {
    * @throws Refusal, DomainError `identity_provider_unavailable`
    */
   async redeem(parameters: Readonly<Record<string, string>>, request: AuthorizationRequest): Promise<IDToken> {
-    const { authorizationCodeGrant } = await load();
-    const configuration = await this.#configured();
     const url = new URL(this.#options.redirectUri);
     for (const [name, value] of Object.entries(parameters)) url.searchParams.append(name, value);
     try {
-      const tokens = await authorizationCodeGrant(configuration, url, {
-        expectedState: request.state,
-        expectedNonce: request.nonce,
-        pkceCodeVerifier: request.verifier,
-        idTokenExpected: true,
-        ...(request.isConfirmation ? { maxAge: limits.recentSignInSeconds } : {}),
-      });
-      const claims = tokens.claims();
+      const claims = await this.#redeemAt(url, request);
       if (!claims) throw new Error('the response has no ID token');
       return claims;
     } catch (error) {
@@ -96,53 +93,116 @@ export class Provider {
     }
   }
 
+  /** While the provider rejects the client, the code is unused, so another way to authenticate can redeem it. */
+  async #redeemAt(url: URL, request: AuthorizationRequest): Promise<IDToken | undefined> {
+    const { authorizationCodeGrant } = await load();
+    const configurations = await this.#configured();
+    const ways = [...configurations.keys()].toSorted(
+      (a, b) => Number(b === this.#accepted) - Number(a === this.#accepted),
+    );
+    const rejections: unknown[] = [];
+    for (const way of ways) {
+      const configuration = configurations.get(way);
+      if (!configuration) continue;
+      try {
+        const tokens = await authorizationCodeGrant(configuration, url, {
+          expectedState: request.state,
+          expectedNonce: request.nonce,
+          pkceCodeVerifier: request.verifier,
+          idTokenExpected: true,
+          ...(request.isConfirmation ? { maxAge: limits.recentSignInSeconds } : {}),
+        });
+        this.#accepted = way;
+        return tokens.claims();
+      } catch (error) {
+        rejections.push(error);
+        if (!(await isRejectionOfClient(error))) break;
+      }
+    }
+    // The first rejection is that of the way that the standard requires, or that the provider accepted before.
+    const last = rejections.at(-1);
+    throw (await isRejectionOfClient(last)) ? rejections[0] : last;
+  }
+
   /** The URL of the provider's public keys. @throws DomainError `identity_provider_unavailable` */
   async keysUrl(): Promise<URL> {
-    const { jwks_uri: url } = (await this.#configured()).serverMetadata();
+    const { jwks_uri: url } = firstOf(await this.#configured()).serverMetadata();
     if (url === undefined) throw unavailable(new Error('the configuration of the provider has no jwks_uri'));
     return new URL(url);
   }
 
   /** Requests that arrive together share one read. A failure is kept for seconds, an earlier configuration until the next one. */
-  #configured(): Promise<Configuration> {
+  #configured(): Promise<Configurations> {
     const now = monotonicMs();
-    if (this.#configuration && now < this.#readAgainMs) return this.#configuration;
-    const earlier = this.#configuration;
+    if (this.#configurations && now < this.#readAgainMs) return this.#configurations;
+    const earlier = this.#configurations;
     this.#readAgainMs = now + refreshMs;
-    this.#configuration = this.#discover().catch((error: unknown) => {
+    this.#configurations = this.#discover().catch((error: unknown) => {
       this.#readAgainMs = now + retryMs;
       if (!earlier) throw error;
       return earlier;
     });
-    return this.#configuration;
+    return this.#configurations;
   }
 
-  async #discover(): Promise<Configuration> {
+  async #discover(): Promise<Configurations> {
     const { issuer, clientId, clientSecret } = this.#options;
     const oidc = await load();
     const isHttp = issuer.startsWith('http:');
     const execute = [oidc.enableNonRepudiationChecks, ...(isHttp ? [oidc.allowInsecureRequests] : [])];
-    const authenticate = (method: 'ClientSecretBasic' | 'ClientSecretPost') => oidc[method](clientSecret());
+    const bounded = (url: string, options: ProviderRequest): Promise<Response> => boundedFetch(url, options);
+    const authenticationsWith = (secret: string) => ({
+      client_secret_basic: oidc.ClientSecretBasic(secret),
+      basic_without_encoding: basicWithoutEncoding({ clientId, clientSecret: secret }),
+      client_secret_post: oidc.ClientSecretPost(secret),
+    });
     try {
-      const configuration = await oidc.discovery(
-        new URL(issuer),
+      const options = { execute, [oidc.customFetch]: bounded };
+      const discovered = await oidc.discovery(new URL(issuer), clientId, {}, oidc.None(), options);
+      const server = discovered.serverMetadata();
+      if (server.issuer !== issuer) throw new Error(`the provider states the issuer ${server.issuer}, not ${issuer}`);
+      const ways = authenticationsFor(server.token_endpoint_auth_methods_supported, {
         clientId,
-        {},
-        (server, client, body, headers) => {
-          // OpenID Connect Discovery 1.0, section 3: without the member, client_secret_basic.
-          const methods = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic'];
-          const method = methods.includes('client_secret_basic') ? 'ClientSecretBasic' : 'ClientSecretPost';
-          return authenticate(method)(server, client, body, headers);
-        },
-        { execute, [oidc.customFetch]: (url: string, options: ProviderRequest) => boundedFetch(url, options) },
+        clientSecret: clientSecret(),
+      });
+      return new Map(
+        ways.map((way) => {
+          const configuration = new oidc.Configuration(server, clientId, {}, (...request) =>
+            authenticationsWith(clientSecret())[way](...request),
+          );
+          configuration[oidc.customFetch] = bounded;
+          for (const extend of execute) extend(configuration);
+          return [way, configuration] as const;
+        }),
       );
-      const { issuer: stated } = configuration.serverMetadata();
-      if (stated !== issuer) throw new Error(`the provider states the issuer ${stated}, not ${issuer}`);
-      return configuration;
     } catch (error) {
       throw unavailable(error);
     }
   }
+}
+
+function firstOf(configurations: Configurations): Configuration {
+  const [first] = configurations.values();
+  if (!first) throw new Error('there is no way to authenticate the client');
+  return first;
+}
+
+/** The texts of RFC 6749, section 5.2, that providers return for credentials in a form that they do not accept. */
+const rejectionsOfClient = ['invalid_client', 'unauthorized_client', 'invalid_request'];
+
+async function isRejectionOfClient(error: unknown): Promise<boolean> {
+  const { ResponseBodyError } = await load();
+  return error instanceof ResponseBodyError ? rejectionsOfClient.includes(error.error) : isUnauthorized(error);
+}
+
+/** A response with the status 401, also one that is not JSON or has a challenge. */
+async function isUnauthorized(error: unknown): Promise<boolean> {
+  const { WWWAuthenticateChallengeError } = await load();
+  for (let cause = error; cause !== undefined; cause = cause instanceof Error ? cause.cause : undefined) {
+    if (cause instanceof WWWAuthenticateChallengeError) return cause.status === 401;
+    if (cause instanceof Response) return cause.status === 401;
+  }
+  return false;
 }
 
 /** RFC 6749, section 5.2: the configuration does not match. No response of a browser causes them. */
@@ -156,6 +216,7 @@ async function failureOf(error: unknown): Promise<DomainError> {
   // Providers return different errors for a code that is not theirs.
   if (error instanceof ResponseBodyError)
     return errorsOfClient.includes(error.error) ? unavailable(error) : new Refusal('rejected', { cause: error });
+  if (await isUnauthorized(error)) return unavailable(error);
   for (let cause = error; cause instanceof Error; cause = cause.cause) if (cause instanceof DomainError) return cause;
   return new Refusal('rejected', { cause: error });
 }

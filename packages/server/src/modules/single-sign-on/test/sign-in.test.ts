@@ -106,7 +106,7 @@ test('no account is created without a verified email address', async () => {
   const { app, provider } = both;
   for (const person of [
     { ...ada, email_verified: false },
-    { ...ada, email_verified: 'true' },
+    { ...ada, email_verified: 'false' },
     { ...ada, email_verified: undefined },
     { ...ada, email: undefined },
     { ...ada, email: 'not an address' },
