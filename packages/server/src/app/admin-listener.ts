@@ -1,12 +1,11 @@
 /** The admin listener: only metrics and health. */
 import type { RequestListener } from 'node:http';
 import { DomainError } from '../foundation/errors.ts';
-import type { Log } from '../foundation/log.ts';
 import type { AdminHosts } from './admin-hosts.ts';
 import { pathOf, write, writeProblem } from '../http/response.ts';
 import type { SecurityHeaders } from '../http/headers.ts';
 import { healthRoutes, type Health } from './health.ts';
-import { logProblem } from '../http/problem-log.ts';
+import type { RequestLog } from '../http/request-log.ts';
 import type { Call } from '../http/route.ts';
 import { Router } from '../http/router.ts';
 
@@ -24,7 +23,7 @@ export function adminListener(
   hosts: AdminHosts,
   health: Health,
   security: SecurityHeaders,
-  log: Log,
+  log: RequestLog,
 ): RequestListener {
   const router = new Router(healthRoutes(health));
   return (request, response) => {
@@ -48,7 +47,10 @@ export function adminListener(
     };
     respond().then(
       (answer) => write(response, security, answer),
-      (error: unknown) => writeProblem(response, security, logProblem(log, error, { method })),
+      (error: unknown) => {
+        const clientIp = (): string | undefined => request.socket.remoteAddress;
+        writeProblem(response, security, log.refused(error, { method, clientIp }));
+      },
     );
   };
 }

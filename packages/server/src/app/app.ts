@@ -31,7 +31,6 @@ import { credentialOf } from '../http/request-credential.ts';
 import type { SecurityHeaders } from '../http/headers.ts';
 import { toOAuthError } from '../http/oauth-error.ts';
 import { withoutChallenge } from '../http/problem.ts';
-import { logProblem } from '../http/problem-log.ts';
 import type { RequestCounts } from '../http/request-counts.ts';
 import {
   defaultBounds,
@@ -186,7 +185,8 @@ export class App {
       // Verifications are too many to be logged one by one; housekeeping.ts logs their counts.
       if (match.route.contract.auth !== 'service_key') {
         const traceId = traceIdOf(request.rawHeaders) ?? span?.traceId;
-        this.#options.log.info({ event: 'request', traceId, method, route, status: answer.status, ms });
+        const clientIp = (): string => this.#clientIpOf(request);
+        this.#options.requestLog.answered(answer.status, { traceId, method, route, ms, clientIp });
       }
     } catch (error) {
       this.#turns.reject(request, arrived, () =>
@@ -343,13 +343,14 @@ export class App {
   }
 
   #refuse(
-    request: Pick<IncomingMessage, 'method' | 'rawHeaders'>,
+    request: Pick<IncomingMessage, 'method'> & ProxiedRequest,
     response: BareResponse,
     error: unknown,
     { route, errorFormat, cors = [], isConsole = false, ms, span }: Refusal,
   ): void {
     const traceId = traceIdOf(request.rawHeaders) ?? span?.traceId;
-    const problem = logProblem(this.#options.log, error, { method: request.method, route, ms, traceId });
+    const clientIp = (): string => this.#clientIpOf(request);
+    const problem = this.#options.requestLog.refused(error, { method: request.method, route, ms, traceId, clientIp });
     this.#options.requestCounts.count(route, request.method, problem.status, ms);
     this.#options.requestCounts.countLimited(problem.body.code);
     endRequestSpan(span, { method: request.method, route, status: problem.status, code: problem.body.code });

@@ -58,7 +58,7 @@ import { webhookRoutes } from '../modules/webhooks/routes.ts';
 import type { Webhooks } from '../modules/webhooks/webhooks.ts';
 import type { BasePath } from '../http/base-path.ts';
 import type { Log } from '../foundation/log.ts';
-import { logFailure } from '../http/problem-log.ts';
+import type { RequestLog } from '../http/request-log.ts';
 import type { Route } from '../http/route.ts';
 import { Streams } from '../http/stream.ts';
 import { healthRoutes, type Health } from './health.ts';
@@ -96,6 +96,7 @@ export interface RouteOptions extends AdminParts, MailParts {
   readonly webhooks: Webhooks;
   readonly health: Health;
   readonly log: Log;
+  readonly requestLog: RequestLog;
   /** Without a slash at the end. */
   readonly publicUrl: string;
   readonly basePath: BasePath;
@@ -173,6 +174,6 @@ function ownRoutesOf(options: RouteOptions): readonly Route[] {
     // A revocation check from outside, with an API key that has the scope keyreeve:canary
     ...canaryKeyRoutes(options.canaryKeys, options.canaryInstance),
     // A service with an API key that has the scope keyreeve:verify, or a revocation check for its canary keys
-    ...verificationRoutes(verifier, (error) => logFailure(options.log, 'verification_failed', error)),
+    ...verificationRoutes(verifier, (error) => options.requestLog.failed('verification_failed', error)),
   ];
 }

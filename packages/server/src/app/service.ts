@@ -24,6 +24,7 @@ import { SecurityHeaders } from '../http/headers.ts';
 import type { Health } from './health.ts';
 import type { LinkPageOptions } from '../modules/link-pages/link-pages.ts';
 import { RequestCounts } from '../http/request-counts.ts';
+import { RequestLog } from '../http/request-log.ts';
 import type { RequestBounds } from '../http/request-gate.ts';
 import { Cors } from '../http/cors.ts';
 import { createHttpServer, listen } from '../http/server.ts';
@@ -90,13 +91,15 @@ const aheadHint =
 /** @throws ConfigError, SchemaError, or the error of a port in use */
 export async function startService(options: ServiceOptions): Promise<Service> {
   const { config, clock, log } = options;
+  const requestLog = new RequestLog(log);
   const installation = await openAndMigrate(options, options.writer);
   return closeOnError(installation, async () => {
-    const { server, health, requestCounts, ...rest } = await startPublic(installation, options);
+    const { server, health, requestCounts, ...rest } = await startPublic(installation, options, requestLog);
     const admin = await startAdmin(
       options,
       health,
       lazyMetrics(rest.services, { config, installation, health, clock, requests: requestCounts }),
+      requestLog,
     ).catch((error: unknown) => {
       server.close();
       throw error;
@@ -107,6 +110,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
         health,
         housekeeping,
         installation,
+        requestLog,
         services: rest.services,
       });
     return { ...rest, adminUrl: admin.url, replaced: installation.db.file?.replaced, stop };
@@ -131,6 +135,7 @@ export async function startWorkerService(
   { worker, database, writer }: WorkerStart,
 ): Promise<WorkerService> {
   const { config, clock, log } = options;
+  const requestLog = new RequestLog(log);
   const { environment } = options;
   const installation = await openInstallation(config, {
     clock,
@@ -142,10 +147,11 @@ export async function startWorkerService(
   const { file } = installation.db;
   return closeOnError(installation, async () => {
     file?.compare(database);
-    const { server, health, requestCounts, ...rest } = await startPublic(installation, options);
-    const housekeeping = new Housekeeping(installation, clock, rest.services, log, worker === 1);
-    const stop = () =>
-      stopService([server], config.drainSeconds, { health, housekeeping, installation, services: rest.services });
+    const { server, health, requestCounts, ...rest } = await startPublic(installation, options, requestLog);
+    const { services } = rest;
+    const housekeeping = new Housekeeping(installation, clock, services, log, worker === 1);
+    const parts = { health, housekeeping, installation, requestLog, services };
+    const stop = () => stopService([server], config.drainSeconds, parts);
     const metrics = lazyMetrics(
       rest.services,
       { config, installation, health, clock, requests: requestCounts },
@@ -197,7 +203,7 @@ export async function ensureSigningKey(
 }
 
 /** Starts the listener for clients. */
-async function startPublic(installation: OpenedInstallation, options: ServiceOptions) {
+async function startPublic(installation: OpenedInstallation, options: ServiceOptions, requestLog: RequestLog) {
   const { config, clock, log, argon2, areRequestsLimited = true, requestedMailDelayMsMax, requestBounds } = options;
   const { db } = installation;
   const security = securityOf(config);
@@ -220,6 +226,7 @@ async function startPublic(installation: OpenedInstallation, options: ServiceOpt
   };
   const cors = new Cors(config.corsOrigins);
   const server = createHttpServer(security, log, listener, {
+    requestLog,
     isProxy: parseRanges(config.trustedProxies),
     corsHeaders: (request) => corsHeadersOf(cors, request),
     shortPath: {
@@ -241,6 +248,7 @@ async function startPublic(installation: OpenedInstallation, options: ServiceOpt
       masterKeyId: installation.rootKeys.masterKeyId,
       log,
       environment: options.environment,
+      requestLog,
       areRequestsLimited,
       ...(argon2 ? { argon2 } : {}),
       ...(requestedMailDelayMsMax === undefined ? {} : { requestedMailDelayMsMax }),
@@ -266,6 +274,7 @@ async function startPublic(installation: OpenedInstallation, options: ServiceOpt
       requestCounts,
       health,
       log,
+      requestLog,
       publicUrl,
       basePath,
       trustedProxies,
@@ -306,10 +315,12 @@ export async function startAdmin(
   { config, log }: ServiceOptions,
   health: Health,
   metrics: () => Promise<MetricsPage>,
+  requestLog = new RequestLog(log),
 ): Promise<AdminListener> {
   const security = securityOf(config);
   const hosts = new AdminHosts({ ...config, machine: hostname() });
-  const server = createHttpServer(security, log, adminListener(metrics, hosts, health, security, log));
+  const listener = adminListener(metrics, hosts, health, security, requestLog);
+  const server = createHttpServer(security, log, listener, { requestLog });
   const { port } = await listen(server, config.adminHost, config.adminPort);
   return { server, url: urlOf(config.adminHost, port) };
 }
@@ -375,13 +386,14 @@ interface Parts {
   readonly health: Health;
   readonly housekeeping: Housekeeping;
   readonly installation: Installation;
+  readonly requestLog: RequestLog;
   readonly services: Services;
 }
 
 async function stopService(
   servers: readonly Server[],
   drainSeconds: number,
-  { health, housekeeping, installation, services }: Parts,
+  { health, housekeeping, installation, requestLog, services }: Parts,
 ): Promise<boolean> {
   health.isStopping = true;
   const isDrained = await drain(servers, drainSeconds, { onClosed: () => (health.isClosed = true) });
@@ -389,6 +401,7 @@ async function stopService(
   await services.outbox.stop();
   await services.webhooks.log.flush();
   await housekeeping.stop();
+  requestLog.flush();
   services.journal?.stop();
   await services.hasher.close();
   await installation.db.close();

@@ -8,6 +8,7 @@ import { FirstAdministrator } from '../modules/administration/first-administrato
 import { MailTest } from '../modules/administration/mail-test.ts';
 import { OutboxView } from '../modules/administration/outbox-view.ts';
 import { KeyFinder } from '../modules/administration/key-finder.ts';
+import type { RequestLog } from '../http/request-log.ts';
 import { managedAccount, type OwnerOf } from '../modules/api-keys/key-owner.ts';
 import { ApiKeys } from '../modules/api-keys/api-keys.ts';
 import { CanaryKeys } from '../modules/canary-keys/canary-keys.ts';
@@ -135,10 +136,11 @@ export interface WiringOptions {
   readonly log?: Log;
   /** The source of the configuration. Default: that of the process. */
   readonly environment?: Environment | undefined;
+  readonly requestLog?: RequestLog;
 }
 
 export function wire(options: WiringOptions): Services {
-  const { config, installation, clock, issuer, argon2, areRequestsLimited = true, log } = options;
+  const { config, installation, clock, issuer, argon2, areRequestsLimited = true, log, requestLog } = options;
   const { db, keys } = installation;
   const { requestedMailDelayMsMax: delayMsMax = limits.requestedMailDelayMsMax } = options;
   const onFailure = log && logFailure(log);
@@ -243,7 +245,7 @@ export function wire(options: WiringOptions): Services {
     ...keyOptions,
     bucketHash: enabled ? keys.throttleBucket : undefined,
     audience: issuer,
-    onRejected: ({ reason, keyId }) => log?.info({ event: 'assertion_rejected', reason, keyId }),
+    onRejected: ({ reason, keyId }) => requestLog?.noted({ event: 'assertion_rejected', reason, keyId }),
   });
   const administration = new Administration({
     managedChanges: creationLimits,

@@ -11,7 +11,7 @@ import { bodyErrorOf } from './broken-body.ts';
 import { ConnectionPlaces } from './connection-places.ts';
 import { Connection, QueuedResponse, type ConnectionOptions } from './connection.ts';
 import type { SecurityHeaders } from './headers.ts';
-import { logProblem } from './problem-log.ts';
+import { RequestLog } from './request-log.ts';
 import { useOriginForm } from './request-target.ts';
 import type { ShortPathOptions } from './short-path.ts';
 import { watchConnections } from './stop-accepting.ts';
@@ -22,6 +22,8 @@ const connectionsCheckingIntervalMs = 1_000;
 export interface HttpServerOptions {
   /** Default: bounds of the contract. */
   readonly backlog?: BacklogOptions;
+  /** Default: one of its own. */
+  readonly requestLog?: RequestLog;
   /** Whether the IP address is that of a trusted proxy. Default: none is. */
   readonly isProxy?: (ip: string) => boolean;
   /** CORS headers of the response to a request that no route receives. Default: none. */
@@ -34,7 +36,13 @@ export function createHttpServer(
   security: SecurityHeaders,
   log: Log,
   onRequest: RequestListener,
-  { backlog: bounds = {}, isProxy = () => false, corsHeaders = () => [], shortPath }: HttpServerOptions = {},
+  {
+    backlog: bounds = {},
+    requestLog = new RequestLog(log),
+    isProxy = () => false,
+    corsHeaders = () => [],
+    shortPath,
+  }: HttpServerOptions = {},
 ): Server {
   const server = createServer({
     ServerResponse: QueuedResponse,
@@ -77,10 +85,11 @@ export function createHttpServer(
         return;
       }
       response.shouldKeepAlive = false;
-      const problem = logProblem(log, new DomainError(code), { method: request.method });
+      const clientIp = (): string | undefined => request.socket.remoteAddress;
+      const problem = requestLog.refused(new DomainError(code), { method: request.method, clientIp });
       writeProblem(response, security, problem, corsHeaders(request));
     },
-    writeError: (socket, code) => writeError(socket, code, security, log),
+    writeError: (socket, code) => writeError(socket, code, security, requestLog),
     shortPath: shortPath && { ...shortPath, ...sharedWith(server) },
   });
   return server;
@@ -186,8 +195,8 @@ function isWellFormed({ httpVersion, rawHeaders }: IncomingMessage): boolean {
 }
 
 /** Writes a complete problem response to bytes that are not a request. */
-function writeError(socket: Socket, code: ErrorCode, security: SecurityHeaders, log: Log): void {
-  const { status, body } = logProblem(log, new DomainError(code), {});
+function writeError(socket: Socket, code: ErrorCode, security: SecurityHeaders, log: RequestLog): void {
+  const { status, body } = log.refused(new DomainError(code), { clientIp: () => socket.remoteAddress });
   const text = JSON.stringify(body);
   const headers = [
     ...security.data,

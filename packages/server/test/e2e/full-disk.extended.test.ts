@@ -61,7 +61,8 @@ for (const workers of ['1', '2']) {
       const log = openSync(path, 'a');
       const child = spawn(process.execPath, [keyreeveBin, 'serve'], {
         cwd: folder.path,
-        env: environmentFor(folder.path, { KEYREEVE_WORKERS: workers }),
+        // At the default level, repetitions are only counted.
+        env: environmentFor(folder.path, { KEYREEVE_WORKERS: workers, KEYREEVE_LOG_LEVEL: 'debug' }),
         stdio: ['ignore', log, 'pipe'],
       });
       closeSync(log);
