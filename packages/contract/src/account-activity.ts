@@ -56,6 +56,7 @@ export const getActivity = {
   summary: 'List the activity of your account',
   description: `The account’s audit events of the last ${limits.activityDays} days, newest first: sign-ins, and changes of keys, sessions, password and second factor. Failed sign-ins are not recorded.`,
   auth: 'access_token',
+  isExpensive: true,
   query: Type.Object({ ...pageFields }, strict),
   success: { status: 200, description: 'A page of events', schema: ActivityPage },
   errors: [...accessTokenErrors, 'invalid_request'],

@@ -175,6 +175,7 @@ export const listKeys = {
   description:
     'Oldest first: all of them. With any query parameter except `view`, the response is one page, with `nextCursor`. Secrets are never listed.',
   auth: 'access_token',
+  isExpensive: true,
   isOpenBeforeEnrolment: true,
   query: Type.Object({
     view: Type.Optional(

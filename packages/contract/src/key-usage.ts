@@ -44,6 +44,7 @@ export type KeyUsage = Static<typeof KeyUsage>;
 export const usageRead = {
   summary: 'Get the usage of an API key',
   description: `Verifications of the key, oldest first. Hours and days without verifications are omitted. Hours are available for ${limits.usageHoursKeptDays} days; a request covers at most ${limits.usageRowsMax} hours or days. A verification is included after at most 10 seconds.`,
+  isExpensive: true,
   query: UsageQuery,
   success: { status: 200, description: 'The usage', schema: KeyUsage },
 } as const;

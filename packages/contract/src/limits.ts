@@ -240,6 +240,11 @@ const queues = {
     'Keys and accounts whose drawn tokens a worker holds. More: those without tokens or not used for a second are dropped; above half, those not used for 30 seconds.',
   ),
   requestStartsPerTurnMax: limit(1, 'Requests except verifications that start in one event-loop turn.'),
+  expensiveReadsMax: limit(
+    4,
+    'Lists of keys, pages of activity and usages of keys that are read at once, per worker. Further ones wait, and accounts take turns.',
+  ),
+  expensiveReadsPerAccountMax: limit(2, 'Of these, reads of one account.'),
   rejectionsPerTurnMax: limit(
     16,
     'Rejections that one event-loop turn answers without a read of the database, such as those of malformed keys. Further ones wait.',
@@ -285,7 +290,14 @@ const operations = {
   importedKeysLookSeconds: limit(2, 'A running service detects the first imported keys in this time.'),
   adminPageMax: limit(100, 'Rows of one page of `/admin`, `/auth/api-keys` or `/auth/account/activity`.'),
   exportsPerAccountMax: limit(2, 'Exports in progress of one account, per worker. More: 429.'),
-  exportsPerProcessMax: limit(4, 'The same of all accounts; those of administrators count separately. More: 429.'),
+  exportsPerProcessMax: limit(
+    64,
+    'The same of all accounts; those of administrators count separately. More: the one that has waited longest for its client is reset.',
+  ),
+  exportReadsMax: limit(
+    4,
+    'Exports that read from the database at once, per worker. Others wait, and accounts take turns.',
+  ),
   exportSecondsMax: limit(300, 'Duration of an export. Then the connection is reset, and the export is incomplete.'),
   accountExportsPerHourMax: limit(6, 'Exports of its data by an account in an hour. More: 429.'),
   exportedActivityMax: limit(50_000, 'Events in the export of an account.'),

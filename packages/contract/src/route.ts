@@ -48,6 +48,8 @@ export interface RouteContract {
    * capacity, so that a caller can revoke a stolen credential under any load.
    */
   readonly isNarrowing?: boolean;
+  /** Whether the operation may read many rows of one account. A few such requests run at once, and accounts take turns. */
+  readonly isExpensive?: boolean;
   /**
    * Whether an account can call it before it has enrolled a required second factor: what the enrolment needs, and the
    * deletion of keys and the end of sessions, so that a stolen credential ends without delay.

@@ -45,6 +45,7 @@ import type { AnyCaller, Call, Route, ServiceCaller } from '../http/route.ts';
 import { Router, type Match } from '../http/router.ts';
 import type { BareResponse } from '../http/short-path.ts';
 import { traceIdOf } from '../http/trace-context.ts';
+import { Turns } from '../http/turns.ts';
 import { UnfinishedBodies } from '../http/unfinished-bodies.ts';
 import { validator } from '../http/validation.ts';
 import { headerOf, RequestCall } from './request-call.ts';
@@ -97,6 +98,7 @@ export class App {
   readonly #turns: RequestTurns;
   readonly #bodies = new UnfinishedBodies();
   readonly #removals: AccountTurns;
+  readonly #expensiveReads: Turns;
   readonly #spans: RequestSpans;
   readonly #parsers: ReadonlyMap<RouteContract['id'], RequestParsers>;
   readonly #cors: Cors;
@@ -123,6 +125,13 @@ export class App {
     const bounds = options.requestBounds ?? defaultBounds;
     this.#gate = new RequestGate(bounds);
     this.#removals = new AccountTurns(bounds);
+    this.#expensiveReads = new Turns({
+      runningMax: limits.expensiveReadsMax,
+      runningPerOwnerMax: limits.expensiveReadsPerAccountMax,
+      waitingMax: limits.writesWaitingMax,
+      waitingPerOwnerMax: bounds.account,
+      waitMsMax: limits.writeWaitMsMax,
+    });
   }
 
   readonly listener: RequestListener = (request, response) => {
@@ -286,6 +295,7 @@ export class App {
       slots.acquire('credential', (call.body as unknown as RefreshTokenBody).refreshToken);
     const range = ipRange(call.clientIp);
     slots.acquire('range', range);
+    if (principal && contract.isExpensive) await slots.take(() => this.#expensiveReads.begin(principal.accountId));
     const owner = principal ? accountShare(principal.accountId, workClass) : rangeShare(range, workClass);
     const { span, traceId } = currentShare();
     return runInShare({ ...owner, span, traceId }, () => handle(call));

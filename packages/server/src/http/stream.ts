@@ -8,12 +8,15 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { limits } from '@keyreeve/contract';
 import { monotonicMs } from '../foundation/clock.ts';
 import { tooMany } from '../foundation/database/fair-queue.ts';
+import { Turns } from './turns.ts';
 
 /** The content of a response. */
 export interface ContentStream {
   /** Read before the headers are sent, so that its failure is an ordinary response. */
   readonly first: string;
   readonly rest: AsyncGenerator<string, void, undefined>;
+  /** Aborted when the client reads so slowly that another stream gets its place. */
+  readonly signal: AbortSignal;
   /** To be called once: when all of the content has been written, or with the error that prevents it. */
   readonly onEnd: (failure?: unknown) => void;
 }
@@ -25,6 +28,8 @@ export interface StreamsOptions {
   readonly onIncomplete: (name: string, owner: string, failure: unknown) => void;
   readonly perOwnerMax?: number;
   readonly inAllMax?: number;
+  /** Streams that read a part at once. */
+  readonly readsMax?: number;
   readonly durationMsMax?: number;
 }
 
@@ -39,76 +44,113 @@ export interface StreamRequest {
   readonly parts: AsyncGenerator<string, void, undefined>;
 }
 
-/** Bounds the streams in progress of each account and of the process. */
+/** A stream in progress. */
+interface OpenStream {
+  readonly owner: string;
+  readonly abort: AbortController;
+  /** The time since which the client has not taken the last part. Undefined while the next part is read. */
+  waitingSinceMs: number | undefined;
+}
+
+/**
+ * Bounds the streams in progress of each account and of the process. A stream whose client reads slowly occupies no place among
+ * those that read from the database. If there are too many, the one that has waited longest for its client is reset, so clients
+ * that read slowly do not stop the streams of others.
+ */
 export class Streams {
   readonly #options: Required<StreamsOptions>;
-  readonly #inProgress = new Map<string, number>();
-  #count = 0;
+  readonly #open = new Set<OpenStream>();
+  readonly #reads: Turns;
 
   constructor(options: StreamsOptions) {
     this.#options = {
       perOwnerMax: limits.exportsPerAccountMax,
       inAllMax: limits.exportsPerProcessMax,
+      readsMax: limits.exportReadsMax,
       durationMsMax: limits.exportSecondsMax * 1_000,
       ...options,
     };
+    const { perOwnerMax, inAllMax, readsMax, durationMsMax } = this.#options;
+    this.#reads = new Turns({
+      runningMax: readsMax,
+      waitingMax: inAllMax,
+      waitingPerOwnerMax: perOwnerMax,
+      waitMsMax: Math.max(0, durationMsMax),
+    });
   }
 
   /** Reads the first part. @throws DomainError `too_many_in_progress`, or the error of the first part */
   async open({ name, owner, check, parts }: StreamRequest): Promise<ContentStream> {
     const { onIncomplete } = this.#options;
-    this.#acquire(owner);
+    const stream = this.#begin(owner);
     // The parts are read later, in the context of the writer, but count for the share of the request.
     const inContext = AsyncLocalStorage.snapshot();
     try {
-      const { value } = await parts.next();
+      const { value } = await this.#inTurn(stream, () => parts.next());
       let hasEnded = false;
       const onEnd = (failure?: unknown): void => {
         if (hasEnded) return;
         hasEnded = true;
-        this.#release(owner);
+        this.#open.delete(stream);
         if (failure !== undefined) onIncomplete(name, owner, failure);
       };
       const read = () => inContext(() => parts.next());
-      const rest = this.#rest(read, () => inContext(check), monotonicMs());
-      return { first: value ?? '', rest, onEnd };
+      const rest = this.#rest(stream, read, () => inContext(check));
+      return { first: value ?? '', rest, signal: stream.abort.signal, onEnd };
     } catch (error) {
-      this.#release(owner);
+      this.#open.delete(stream);
       throw error;
     }
   }
 
   async *#rest(
+    stream: OpenStream,
     read: () => Promise<IteratorResult<string, void>>,
     check: () => Promise<void>,
-    startedMs: number,
   ): AsyncGenerator<string, void, undefined> {
     const { isClosing, durationMsMax } = this.#options;
+    const startedMs = monotonicMs();
     for (;;) {
-      // SQLite reads synchronously: other requests run between two parts.
-      await nextTurn();
-      if (isClosing()) throw new Error('the server stops');
-      if (monotonicMs() - startedMs > durationMsMax) throw new Error(`longer than ${durationMsMax} ms`);
-      await check();
-      const { done = false, value } = await read();
+      const { done = false, value } = await this.#inTurn(stream, async () => {
+        // SQLite reads synchronously: other requests run between two parts.
+        await nextTurn();
+        if (isClosing()) throw new Error('the server stops');
+        if (monotonicMs() - startedMs > durationMsMax) throw new Error(`longer than ${durationMsMax} ms`);
+        await check();
+        return read();
+      });
       if (done) return;
       yield value ?? '';
     }
   }
 
-  #acquire(owner: string): void {
-    const { perOwnerMax, inAllMax } = this.#options;
-    const count = this.#inProgress.get(owner) ?? 0;
-    if (count >= perOwnerMax || this.#count >= inAllMax) throw tooMany();
-    this.#inProgress.set(owner, count + 1);
-    this.#count++;
+  /** Reads a part. After it, the stream waits for its client. */
+  async #inTurn<T>(stream: OpenStream, read: () => Promise<T>): Promise<T> {
+    stream.waitingSinceMs = undefined;
+    const end = await this.#reads.begin(stream.owner);
+    try {
+      return await read();
+    } finally {
+      end();
+      stream.waitingSinceMs = monotonicMs();
+    }
   }
 
-  #release(owner: string): void {
-    const count = (this.#inProgress.get(owner) ?? 0) - 1;
-    if (count > 0) this.#inProgress.set(owner, count);
-    else this.#inProgress.delete(owner);
-    this.#count--;
+  #begin(owner: string): OpenStream {
+    const { perOwnerMax, inAllMax } = this.#options;
+    const open = [...this.#open];
+    if (open.filter((stream) => stream.owner === owner).length >= perOwnerMax) throw tooMany();
+    if (open.length >= inAllMax) {
+      const [longest] = open
+        .filter(({ waitingSinceMs }) => waitingSinceMs !== undefined)
+        .toSorted((a, b) => Number(a.waitingSinceMs) - Number(b.waitingSinceMs));
+      if (!longest) throw tooMany();
+      this.#open.delete(longest);
+      longest.abort.abort(new Error('the client read too slowly, and another stream got its place'));
+    }
+    const stream = { owner, abort: new AbortController(), waitingSinceMs: undefined };
+    this.#open.add(stream);
+    return stream;
   }
 }
 
@@ -117,14 +159,14 @@ export async function writeStream(
   response: ServerResponse,
   status: number,
   headers: readonly string[],
-  { first, rest, onEnd }: ContentStream,
+  { first, rest, signal, onEnd }: ContentStream,
 ): Promise<void> {
   let failure: unknown;
   try {
     response.writeHead(status, [...headers]);
     if (response.req.method !== 'HEAD') {
-      await put(response, first);
-      for await (const part of rest) await put(response, part);
+      await put(response, first, signal);
+      for await (const part of rest) await put(response, part, signal);
     }
     response.end();
   } catch (error) {
@@ -138,9 +180,10 @@ export async function writeStream(
 }
 
 /** Resolves when the kernel has accepted the part. @throws Error if the client is gone or does not read */
-async function put(response: ServerResponse, part: string): Promise<void> {
+async function put(response: ServerResponse, part: string, signal: AbortSignal): Promise<void> {
   if (response.destroyed || response.socket === null || response.socket.destroyed)
     throw new Error('the client closed the connection');
+  signal.throwIfAborted();
   if (part === '' || response.write(part)) return;
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const stall = setTimeout(
@@ -148,9 +191,12 @@ async function put(response: ServerResponse, part: string): Promise<void> {
     limits.responseStallSecondsMax * 1_000,
   );
   const gone = (): void => reject(new Error('the client closed the connection'));
+  const abort = (): void => reject(signal.reason as Error);
   response.once('drain', resolve).once('close', gone);
+  signal.addEventListener('abort', abort);
   await promise.finally(() => {
     clearTimeout(stall);
     response.off('drain', resolve).off('close', gone);
+    signal.removeEventListener('abort', abort);
   });
 }

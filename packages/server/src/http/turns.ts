@@ -3,21 +3,27 @@ import { FairQueue, type FairQueueOptions } from '../foundation/database/fair-qu
 
 export interface TurnsOptions extends FairQueueOptions {
   readonly runningMax: number;
+  /** Default: no bound of its own. */
+  readonly runningPerOwnerMax?: number;
 }
 
 export class Turns {
   readonly #runningMax: number;
+  readonly #runningPerOwnerMax: number;
   readonly #waiting: FairQueue<() => void>;
-  #running = 0;
+  /** By owner. */
+  readonly #running = new Map<string, number>();
+  #count = 0;
 
-  constructor(options: TurnsOptions) {
-    this.#runningMax = options.runningMax;
-    this.#waiting = new FairQueue(options);
+  constructor({ runningMax, runningPerOwnerMax = runningMax, ...waiting }: TurnsOptions) {
+    this.#runningMax = runningMax;
+    this.#runningPerOwnerMax = runningPerOwnerMax;
+    this.#waiting = new FairQueue(waiting);
   }
 
   /** Whether no operation runs. Then none waits. */
   get isIdle(): boolean {
-    return this.#running === 0;
+    return this.#count === 0;
   }
 
   /**
@@ -26,19 +32,42 @@ export class Turns {
    * @throws DomainError `too_many_in_progress`, or `unavailable` after waiting too long
    */
   async begin(owner: string): Promise<() => void> {
-    if (this.#running < this.#runningMax) this.#running++;
+    if (this.#count < this.#runningMax && this.#mayRun(owner)) this.#change(owner, 1);
     else {
       const share = { workClass: 'ordinary', owner, isOneAtATime: false } as const;
-      await new Promise<void>((resolve, reject) => this.#waiting.push(share, resolve, reject));
+      await new Promise<void>((resolve, reject) => {
+        const start = (): void => {
+          this.#change(owner, 1);
+          resolve();
+        };
+        this.#waiting.push(share, start, reject);
+      });
     }
     let isRunning = true;
     return () => {
       if (!isRunning) return;
       isRunning = false;
-      // The next operation takes the place.
-      const next = this.#waiting.take();
-      if (next) next();
-      else this.#running--;
+      this.#change(owner, -1);
+      this.#startNext();
     };
+  }
+
+  #startNext(): void {
+    while (this.#count < this.#runningMax) {
+      const start = this.#waiting.take((_, owner) => this.#mayRun(owner));
+      if (!start) return;
+      start();
+    }
+  }
+
+  #mayRun(owner: string): boolean {
+    return (this.#running.get(owner) ?? 0) < this.#runningPerOwnerMax;
+  }
+
+  #change(owner: string, difference: 1 | -1): void {
+    const count = (this.#running.get(owner) ?? 0) + difference;
+    if (count > 0) this.#running.set(owner, count);
+    else this.#running.delete(owner);
+    this.#count += difference;
   }
 }

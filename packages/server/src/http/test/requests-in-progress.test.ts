@@ -8,7 +8,7 @@ import { DomainError } from '../../foundation/errors.ts';
 import { AccountTurns } from '../account-turns.ts';
 import { RequestGate } from '../request-gate.ts';
 import { countBodies } from '../../../test-kit/begun-bodies.ts';
-import { holdLists } from '../../../test-kit/held-lists.ts';
+import { holdLists, holdSessionLists } from '../../../test-kit/held-lists.ts';
 import { basic, bearer, goodPassword, newApp, type SignedIn, type TestApp } from '../../../test-kit/new-app.ts';
 import { until } from '../../../test-kit/until.ts';
 import { assertProblem, fromFetch } from '../../../test-kit/assert-problem.ts';
@@ -16,7 +16,8 @@ import { test } from '../../../test-kit/app-on-each-database.ts';
 
 const requestBounds = { credential: 3, account: 4, range: 64 };
 
-const list = (app: TestApp, accessToken: string) => app.call('GET', '/auth/api-keys', { headers: bearer(accessToken) });
+const list = (app: TestApp, accessToken: string) => app.call('GET', '/auth/sessions', { headers: bearer(accessToken) });
+const listKeys = (app: TestApp, token: string) => app.call('GET', '/auth/api-keys', { headers: bearer(token) });
 const read = (app: TestApp, accessToken: string) => app.call('GET', '/auth/account', { headers: bearer(accessToken) });
 
 /** @returns an access token of a new session */
@@ -28,7 +29,7 @@ async function signInAgain(app: TestApp, { account }: SignedIn): Promise<string>
 test('requests beyond the bound of a token are rejected, those of another account are not', async () => {
   await using app = await newApp({ requestBounds });
   const [user, other] = [await app.signIn(), await app.signIn()];
-  using lists = holdLists(app);
+  using lists = holdSessionLists(app);
   const held = [];
   for (let n = 0; n < requestBounds.credential; n++) held.push(await lists.begin(() => list(app, user.accessToken)));
   const refused = await read(app, user.accessToken);
@@ -44,7 +45,7 @@ test('requests beyond the bound of an account are rejected, in all of its sessio
   await using app = await newApp({ requestBounds });
   const user = await app.signIn();
   const sessions = [await signInAgain(app, user), await signInAgain(app, user)];
-  using lists = holdLists(app);
+  using lists = holdSessionLists(app);
   const held = [];
   for (let n = 0; n < requestBounds.account; n++) held.push(await lists.begin(() => list(app, sessions[n % 2] ?? '')));
   assertProblem(fromFetch(await read(app, user.accessToken)), 'too_many_in_progress');
@@ -133,6 +134,21 @@ test('sessions of an account take turns with changes that remove rights', async 
   assert.ok(turnOfOwner <= limits.removalsPerAccountMax + 1, `${turnOfOwner} of the thief were before it`);
   slow.mock.restore();
   turns.mock.restore();
+});
+
+test('accounts take turns with reads of many rows, and one account has some of the places', async () => {
+  await using app = await newApp();
+  const [user, other] = [await app.signIn(), await app.signIn()];
+  using lists = holdLists(app);
+  const own = Array.from({ length: limits.expensiveReadsPerAccountMax + 2 }, () => listKeys(app, user.accessToken));
+  await until('the account has its places', () => lists.begun.length === limits.expensiveReadsPerAccountMax);
+  // Reads of few rows do not wait.
+  assert.equal((await read(app, user.accessToken)).status, 200);
+  const { answer } = await lists.begin(() => listKeys(app, other.accessToken));
+  assert.equal(lists.begun.at(-1), other.account.id);
+  lists.finish();
+  for (const of of [...own, answer]) assert.equal((await of).status, 200);
+  assert.equal(lists.begun.length, own.length + 1);
 });
 
 test('a request releases its slots once, the bound is exact, and each class of work has its own', () => {

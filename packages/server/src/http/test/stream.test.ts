@@ -29,8 +29,9 @@ async function serve(
   });
   const security = new SecurityHeaders(false);
   const log = createLog('silent');
-  const server = createHttpServer(security, log, (_, response) => {
-    const request = { name: 'test', owner: 'acc_1', check: options.check ?? (async () => undefined), parts: parts() };
+  const server = createHttpServer(security, log, ({ url }, response) => {
+    const owner = url === '/' ? 'acc_1' : (url ?? '').slice(1);
+    const request = { name: 'test', owner, check: options.check ?? (async () => undefined), parts: parts() };
     streams.open(request).then(
       (stream) => write(response, security, { status: 200, stream, contentType: 'text/csv; charset=utf-8' }),
       (error: { code?: string }) => write(response, security, { status: 429, body: { code: error.code } }),
@@ -118,4 +119,30 @@ test('a client that disconnects ends the stream, and its slot is free again', as
     parts: partsOf('a'),
   });
   stream.onEnd();
+});
+
+test('clients that read nothing do not stop the streams of others: the one that has waited longest makes room', async () => {
+  // The kernel accepts one part at most for a client that reads nothing. Three are less than unread responses may have.
+  const endless = async function* (): AsyncGenerator<string, void, undefined> {
+    for (;;) yield 'x'.repeat(10 * 2 ** 20);
+  };
+  await using at = await serve(endless, { perOwnerMax: 1, inAllMax: 2, readsMax: 1 });
+  const aborting = new AbortController();
+  const { signal } = aborting;
+  // Kept: fetch reads a response to its end when it is garbage.
+  const unread: Response[] = [];
+  const begin = async (owner: string): Promise<boolean> =>
+    unread[unread.push(await fetch(at.url + owner, { signal })) - 1]?.status === 200;
+  assert.deepEqual([await begin('acc_1'), await begin('acc_2')], [true, true]);
+  await until('the third stream begins', () => begin('acc_3'));
+  await until('a stream is reset', () => at.incomplete.length > 0);
+  assert.equal(at.incomplete.length, 1);
+  assert.match(
+    at.incomplete[0] ?? '',
+    /^test acc_[12] Error: the client read too slowly, and another stream got its place$/,
+  );
+  // The bound of one owner stays.
+  assert.equal(await begin('acc_3'), false);
+  aborting.abort();
+  await until('all streams have ended', () => at.incomplete.length === 3);
 });

@@ -31,3 +31,27 @@ test('beyond the bound, the newest operation of the owner with the most is rejec
   assert.deepEqual(await run(turns, ['a', 'a', 'a', 'b']), ['a', 'b', 'a']);
   assert.deepEqual(await run(turns, ['a', 'a', 'a', 'a']), ['a', 'a', 'a']);
 });
+
+test('an owner runs only as many operations as it may, and others pass those that wait', async () => {
+  const turns = new Turns({
+    runningMax: 2,
+    runningPerOwnerMax: 1,
+    waitingMax: 3,
+    waitingPerOwnerMax: 3,
+    waitMsMax: 2 ** 30,
+  });
+  const order: string[] = [];
+  const begin = async (owner: string): Promise<() => void> => {
+    const end = await turns.begin(owner);
+    order.push(owner);
+    return end;
+  };
+  const first = await begin('a');
+  const second = begin('a');
+  const other = await begin('b');
+  assert.deepEqual(order, ['a', 'b']);
+  first();
+  (await second)();
+  other();
+  assert.deepEqual([order, turns.isIdle], [['a', 'b', 'a'], true]);
+});

@@ -193,13 +193,13 @@ test(
   },
 );
 
-test('accounts that do not read their exports do not prevent the export of an administrator', async () => {
+test('accounts that do not read their exports prevent no export of another account or an administrator', async () => {
   await using at = await fixture(() => []);
   const path = '/auth/account/export';
   // Kept: fetch reads a response to its end when it is garbage.
   const unread: Response[] = [];
   const aborting = new AbortController();
-  for (let account = 0; account < limits.exportsPerProcessMax / limits.exportsPerAccountMax; account++) {
+  for (let account = 0; account < limits.exportReadsMax / limits.exportsPerAccountMax; account++) {
     const user = await at.app.signIn();
     // 20 MB: more than the kernel accepts for a client that reads nothing.
     const event = { at: at.now, accountId: user.account.id, target: 'x'.repeat(2_000) };
@@ -210,8 +210,8 @@ test('accounts that do not read their exports do not prevent the export of an ad
       unread.push(await fetch(new URL(path, at.app.url), options));
     }
   }
-  const refused = await at.app.call('GET', path, { headers: bearer((await at.app.signIn()).accessToken) });
-  assertProblem(fromFetch(refused), 'too_many_in_progress');
+  const next = await at.app.call('GET', path, { headers: bearer((await at.app.signIn()).accessToken) });
+  assert.equal(next.status, 200, next.text);
   const own = await at.app.call('GET', '/admin/audit/export?target=nothing', {
     headers: bearer(at.administrator.accessToken),
   });
