@@ -11,8 +11,9 @@ export type Manifest = any;
 type Json = Record<string, unknown>;
 
 const api = 'type.googleapis.com/envoy.extensions.filters.http';
-const cluster = (name: string, port: number): Json => ({
+const cluster = (name: string, port: number, more: Json = {}): Json => ({
   name,
+  ...more,
   type: 'STATIC',
   connect_timeout: '2s',
   load_assignment: {
@@ -22,6 +23,18 @@ const cluster = (name: string, port: number): Json => ({
     ],
   },
 });
+
+/** @param idle the time after which Envoy closes an idle connection; default: 1 hour */
+function clusterOfKeyreeve(idle: string | undefined): Json {
+  if (idle === undefined) return cluster('keyreeve', 8787);
+  const type = 'envoy.extensions.upstreams.http.v3.HttpProtocolOptions';
+  const options = {
+    '@type': `type.googleapis.com/${type}`,
+    common_http_protocol_options: { idle_timeout: idle },
+    explicit_http_config: { http_protocol_options: {} },
+  };
+  return cluster('keyreeve', 8787, { typed_extension_protocol_options: { [type]: options } });
+}
 
 /** @throws for text that is not YAML, or has a key twice */
 export function manifestsOf(text: string): Manifest[] {
@@ -79,9 +92,10 @@ interface Parts {
   readonly manager: Json;
   readonly filters: readonly Json[];
   readonly host: Json & { readonly routes: readonly Json[] };
+  readonly keyreeveIdle?: string;
 }
 
-function configOf({ manager, filters, host }: Parts): string {
+function configOf({ manager, filters, host, keyreeveIdle }: Parts): string {
   const typed = {
     '@type': 'type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager',
     stat_prefix: 'api',
@@ -98,7 +112,7 @@ function configOf({ manager, filters, host }: Parts): string {
     address: { socket_address: { address: '127.0.0.1', port_value: 8080 } },
     filter_chains: [{ filters: [{ name: 'envoy.filters.network.http_connection_manager', typed_config: typed }] }],
   };
-  const clusters = [cluster('keyreeve', 8787), cluster('backend', 9000)];
+  const clusters = [clusterOfKeyreeve(keyreeveIdle), cluster('backend', 9000)];
   return JSON.stringify({ static_resources: { listeners: [listener], clusters } });
 }
 
@@ -114,7 +128,8 @@ function routeOfRule(rule: Manifest, filters: Manifest[]): Json {
   }
   return {
     match,
-    route: { cluster: rule.backendRefs[0].name },
+    // Without it, Envoy's 15 s apply.
+    route: { cluster: rule.backendRefs[0].name, timeout: rule.timeouts?.request },
     request_headers_to_remove: lower(used('RequestHeaderModifier')?.requestHeaderModifier.remove),
     response_headers_to_remove: lower(used('ResponseHeaderModifier')?.responseHeaderModifier.remove),
   };
@@ -141,7 +156,7 @@ export function envoyOfGatewayApi(text: string): string {
 
 export function envoyOfEnvoyGateway(text: string): string {
   const manifests = manifestsOf(text);
-  const { headers, path } = one(manifests, 'ClientTrafficPolicy').spec;
+  const { headers, path, timeout } = one(manifests, 'ClientTrafficPolicy').spec;
   const { cors, extAuth } = one(manifests, 'SecurityPolicy').spec;
   const { rules } = one(manifests, 'HTTPRoute').spec;
   const early = lower(headers.earlyRequestHeaders.remove).map((name) => ({ remove: name }));
@@ -161,6 +176,7 @@ export function envoyOfEnvoyGateway(text: string): string {
     common_http_protocol_options: {
       headers_with_underscores_action: { DropHeader: 'DROP_HEADER' }[headers.withUnderscoresAction as 'DropHeader'],
     },
+    stream_idle_timeout: timeout.http.streamIdleTimeout,
     merge_slashes: !path.disableMergeSlashes,
     path_with_escaped_slashes_action: { RejectRequest: 'REJECT_REQUEST' }[path.escapedSlashesAction as 'RejectRequest'],
   };
@@ -191,7 +207,8 @@ export function envoyOfEnvoyGateway(text: string): string {
     typed_per_filter_config: { 'envoy.filters.http.cors': policy },
   }));
   // The controller's order of filters.
-  return configOf({ manager, filters: [corsFilter, lateFilter, auth], host: { routes } });
+  const keyreeveIdle = extAuth.http.backendSettings.timeout.http.connectionIdleTimeout;
+  return configOf({ manager, filters: [corsFilter, lateFilter, auth], host: { routes }, keyreeveIdle });
 }
 
 export function envoyOfIstio(text: string): string {
@@ -233,11 +250,12 @@ export function envoyOfIstio(text: string): string {
         }
       : {
           match: { prefix: '/' },
-          route: { cluster: each.route[0].destination.host.split('.')[0] },
+          route: { cluster: each.route[0].destination.host.split('.')[0], timeout: each.timeout },
           request_headers_to_remove: each.headers.request.remove,
           response_headers_to_remove: each.headers.response.remove,
         },
   );
+  const keyreeveIdle = one(manifests, 'DestinationRule').spec.trafficPolicy.connectionPool.http.idleTimeout;
   // Istio's own CORS filter is behind ext_authz.
-  return configOf({ manager, filters: [...inserted, auth, corsFilter], host: { ...host, routes } });
+  return configOf({ manager, filters: [...inserted, auth, corsFilter], host: { ...host, routes }, keyreeveIdle });
 }

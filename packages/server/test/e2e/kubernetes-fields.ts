@@ -22,6 +22,7 @@ export const knownFields: Readonly<Record<string, readonly string[]>> = {
     'spec.parentRefs[].name',
     'spec.hostnames[]',
     ...under(`${rule}.matches[].path`, 'type', 'value'),
+    `${rule}.timeouts.request`,
     ...under(`${rule}.backendRefs[]`, 'name', 'port'),
     ...under(`${rule}.filters[]`, 'type', 'requestHeaderModifier.remove[]', 'responseHeaderModifier.remove[]'),
     ...under(`${rule}.filters[].extensionRef`, 'group', 'kind', 'name'),
@@ -34,6 +35,7 @@ export const knownFields: Readonly<Record<string, readonly string[]>> = {
     ...under('spec.headers', 'earlyRequestHeaders.remove[]', 'withUnderscoresAction'),
     ...under('spec.headers.lateResponseHeaders.add[]', 'name', 'value'),
     ...under('spec.path', 'escapedSlashesAction', 'disableMergeSlashes'),
+    'spec.timeout.http.streamIdleTimeout',
   ],
   'gateway.envoyproxy.io/v1alpha1 HTTPRouteFilter': [...common, 'spec.directResponse.statusCode'],
   'gateway.envoyproxy.io/v1alpha1 SecurityPolicy': [
@@ -42,6 +44,7 @@ export const knownFields: Readonly<Record<string, readonly string[]>> = {
     ...under('spec.cors', 'allowOrigins[]', 'allowMethods[]', 'allowHeaders[]', 'exposeHeaders[]', 'maxAge'),
     ...under(extAuth, 'failOpen', 'statusOnError', 'timeout', 'headersToExtAuth[]'),
     ...under(`${extAuth}.http`, 'path', 'headersToBackend[]', 'backendRefs[].name', 'backendRefs[].port'),
+    `${extAuth}.http.backendSettings.timeout.http.connectionIdleTimeout`,
   ],
   'install.istio.io/v1alpha1 IstioOperator': [
     ...common,
@@ -49,6 +52,10 @@ export const knownFields: Readonly<Record<string, readonly string[]>> = {
     'spec.meshConfig.extensionProviders[].name',
     ...under(provider, 'service', 'port', 'pathPrefix', 'timeout', 'failOpen', 'statusOnError'),
     ...under(provider, 'includeRequestHeadersInCheck[]', 'headersToUpstreamOnAllow[]', 'headersToDownstreamOnDeny[]'),
+  ],
+  'networking.istio.io/v1 DestinationRule': [
+    ...common,
+    ...under('spec', 'host', 'trafficPolicy.connectionPool.http.idleTimeout'),
   ],
   'security.istio.io/v1 AuthorizationPolicy': [
     ...common,
@@ -66,7 +73,7 @@ export const knownFields: Readonly<Record<string, readonly string[]>> = {
   'networking.istio.io/v1 VirtualService': [
     ...common,
     ...under('spec', 'hosts[]', 'gateways[]'),
-    ...under('spec.http[]', 'match[].uri.regex', 'directResponse.status'),
+    ...under('spec.http[]', 'match[].uri.regex', 'directResponse.status', 'timeout'),
     ...under('spec.http[].headers', 'request.remove[]', 'response.remove[]'),
     ...under('spec.http[].route[].destination', 'host', 'port.number'),
   ],

@@ -15,6 +15,7 @@ import { guaranteesOfPaths } from './proxy-paths.ts';
 import { proxies, type TestedProxy } from './proxy-programs.ts';
 import { runChecks, type Checks } from './proxy-run.ts';
 import { assertForwarded, bearer, identity, identityOfKey } from './proxy-setup.ts';
+import { guaranteesOfStreams } from './proxy-streams.ts';
 import { startedOnce } from './shared-keyreeve.ts';
 
 const complete: Checks = {
@@ -24,6 +25,7 @@ const complete: Checks = {
   ...guaranteesOfPaths,
   ...guaranteesOfAddresses,
   ...guaranteesOfLimits,
+  ...guaranteesOfStreams,
 };
 
 /** What the first lines of `gateway-api.yaml` and docs/forward-auth.md exclude. */
@@ -42,6 +44,7 @@ const ofGatewayApi: Checks = {
       ...guaranteesOfRejections,
       ...guaranteesOfAddresses,
       ...guaranteesOfLimits,
+      ...guaranteesOfStreams,
     }).filter(([name]) => !excludedFromGatewayApi.includes(name)),
   ),
   'identity headers of the client in their own names are replaced': async (setup) => {

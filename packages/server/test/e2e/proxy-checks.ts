@@ -8,6 +8,7 @@ import { guaranteesOfLimits } from './proxy-limits.ts';
 import { guaranteesOfPaths, guaranteesOfRulesByPath } from './proxy-paths.ts';
 import type { TestedProxy } from './proxy-programs.ts';
 import { runChecks } from './proxy-run.ts';
+import { guaranteesOfStreams } from './proxy-streams.ts';
 
 /** Concurrently, because most of the time is the timeout of a proxy for Keyreeve, 30 s with Traefik. */
 export function checkConfigurations(proxies: readonly TestedProxy[], keyreeve: () => Promise<ForwardAuthServer>): void {
@@ -21,6 +22,7 @@ export function checkConfigurations(proxies: readonly TestedProxy[], keyreeve: (
           ...guaranteesOfPaths,
           ...guaranteesOfAddresses,
           ...guaranteesOfLimits,
+          ...guaranteesOfStreams,
           ...(proxy.hasRuleByPath ? { ...guaranteesOfFixedUrl, ...guaranteesOfRulesByPath } : {}),
         }));
     }

@@ -1,6 +1,7 @@
 /** The client of the proxy tests: sends repeated headers, trailers and WebSockets, each request on a new connection. */
 import { randomBytes } from 'node:crypto';
 import { request } from 'node:http';
+import type { Duplex } from 'node:stream';
 
 export interface ProxyRequest {
   readonly method?: string;
@@ -58,13 +59,18 @@ export function send(
   });
 }
 
-/** Opens a WebSocket and sends a text. @returns the same number of bytes from the response, or the status of a rejection */
-export function echo(
+/** An open WebSocket to a backend that returns all bytes. */
+export interface EchoSocket extends Disposable {
+  /** Sends a text. @returns the same number of bytes from the backend */
+  echo(text: string): Promise<string>;
+}
+
+/** Opens a WebSocket through a proxy. @returns it, or the status of a rejection */
+export function openSocket(
   port: number,
   path: string,
   headers: readonly (readonly [string, string])[],
-  text: string,
-): Promise<string | number> {
+): Promise<EchoSocket | number> {
   const upgrade = {
     Host: `127.0.0.1:${port}`,
     Connection: 'Upgrade',
@@ -80,21 +86,46 @@ export function echo(
       resolve(res.statusCode ?? 0);
       req.destroy();
     });
-    req.on('upgrade', (_res, socket, first: Buffer) => {
-      let received = first.toString();
-      const receive = (chunk: string): void => {
-        received += chunk;
-        if (received.length < text.length) return;
-        resolve(received);
-        socket.destroy();
-      };
-      socket.on('error', reject);
-      socket.on('close', () => reject(new Error(`the WebSocket was closed after “${received}”`)));
-      socket.on('data', (chunk: Buffer) => receive(chunk.toString()));
-      socket.write(text);
-    });
+    req.on('upgrade', (_res, socket, first: Buffer) => resolve(echoSocket(socket, first.toString())));
     req.end();
   });
+}
+
+function echoSocket(socket: Duplex, first: string): EchoSocket {
+  let received = first;
+  const ended = Promise.withResolvers<never>();
+  ended.promise.catch(() => undefined);
+  socket.on('error', ended.reject);
+  socket.on('close', () => ended.reject(new Error(`the WebSocket was closed after “${received}”`)));
+  let arrived = Promise.withResolvers<void>();
+  socket.on('data', (chunk: Buffer) => {
+    received += chunk.toString();
+    arrived.resolve();
+    arrived = Promise.withResolvers<void>();
+  });
+  return {
+    echo: async (text) => {
+      socket.write(text);
+      while (received.length < text.length) await Promise.race([arrived.promise, ended.promise]);
+      const echoed = received;
+      received = '';
+      return echoed;
+    },
+    [Symbol.dispose]: () => void socket.destroy(),
+  };
+}
+
+/** Opens a WebSocket and sends a text. @returns the same number of bytes from the response, or the status of a rejection */
+export async function echo(
+  port: number,
+  path: string,
+  headers: readonly (readonly [string, string])[],
+  text: string,
+): Promise<string | number> {
+  const opened = await openSocket(port, path, headers);
+  if (typeof opened === 'number') return opened;
+  using socket = opened;
+  return await socket.echo(text);
 }
 
 /** @returns all values of a header, in order */

@@ -306,7 +306,7 @@ export const guaranteesOfFixedUrl: Record<string, (setup: ProxySetup) => Promise
     const path = '/search?scope=keyreeve:verify&cost=10000&limited=x&environment=test&x=y';
     const reached = await assertForwarded(setup, { path, headers: [bearer(setup.keyreeve.key.key)] });
     assert.equal(reached.url, path);
-    assert.match(setup.tap.takeRecorded(), /^GET \/auth\/forward(\?limited=403)? HTTP\/1\.1\r\n/);
+    assert.match(setup.tap.takeRecorded(), /^(?:GET|HEAD) \/auth\/forward(\?limited=403)? HTTP\/1\.1\r\n/);
   },
 
   'the proxy sends one request to Keyreeve for each request of a client': async (setup) => {

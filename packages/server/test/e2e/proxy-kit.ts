@@ -6,7 +6,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { accessSync, constants, chmodSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
-import { createServer as createHttpServer } from 'node:http';
+import { createServer as createHttpServer, type RequestListener } from 'node:http';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { basename, delimiter, join } from 'node:path';
 import { freePort } from '../../test-kit/free-port.ts';
@@ -167,10 +167,10 @@ async function untilReady(port: number, child: QuietChild): Promise<void> {
 }
 
 /** @param port 0 for a free one */
-async function listen(server: Server, port = 0): Promise<number> {
+async function listen(server: Server, port = 0, host = '127.0.0.1'): Promise<number> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    server.listen(port, '127.0.0.1', resolve);
+    server.listen(port, host, resolve);
   });
   return (server.address() as AddressInfo).port;
 }
@@ -189,13 +189,18 @@ export interface BackendRequest {
 export interface Backend extends Running {
   /** @returns the requests since the last call */
   takeRequests(): BackendRequest[];
+  /** Answers requests in place of the backend; undefined ends that. */
+  respondWith(listener: RequestListener | undefined): void;
 }
 
 /** Records all requests, returns 200 or the status in `X-Test-Status`, and echoes the bytes of a WebSocket. */
 export async function startBackend(): Promise<Backend> {
   let reached: BackendRequest[] = [];
+  let responder: RequestListener | undefined;
   // Longer than a test: a proxy must not reuse a connection that the backend is closing.
-  const server = createHttpServer({ keepAliveTimeout: programMsMax }, (req, res) => {
+  // Nor does it end a request that takes long: the tests ask whether a proxy does.
+  const server = createHttpServer({ keepAliveTimeout: programMsMax, requestTimeout: 0 }, (req, res) => {
+    if (responder) return responder(req, res);
     const hash = createHash('sha256');
     let bodyBytes = 0;
     req.on('data', (chunk: Buffer) => {
@@ -249,7 +254,7 @@ export async function startBackend(): Promise<Backend> {
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
   };
-  return { port, takeRequests, stop };
+  return { port, takeRequests, stop, respondWith: (listener) => void (responder = listener) };
 }
 
 export interface Tap extends Running {
@@ -264,8 +269,14 @@ export interface Tap extends Running {
   respondWith(bytes: string | undefined): void;
 }
 
-/** Forwards connections of a proxy to Keyreeve, and records them. */
-export async function startTap(targetPort: number): Promise<Tap> {
+/**
+ * Forwards connections of a proxy to Keyreeve, and records them.
+ * @param at where it listens; default: a free port of 127.0.0.1
+ */
+export async function startTap(
+  targetPort: number,
+  at: { readonly host?: string; readonly port?: number } = {},
+): Promise<Tap> {
   let recorded: Buffer[] = [];
   let connections = 0;
   let canned: string | undefined;
@@ -296,12 +307,12 @@ export async function startTap(targetPort: number): Promise<Tap> {
     cut();
     await closed;
   };
-  const port = await listen(server);
+  const port = await listen(server, at.port, at.host);
   return {
     port,
     connections: () => connections,
     refuse,
-    accept: async () => void (await listen(server, port)),
+    accept: async () => void (await listen(server, port, at.host)),
     stop: async () => {
       if (server.listening) await refuse();
     },

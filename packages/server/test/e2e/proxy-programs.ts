@@ -1,5 +1,6 @@
 /** The proxies with a configuration in `docs/forward-auth/`: commands, properties, and their responses when Keyreeve fails. */
 import { join } from 'node:path';
+import { readPage } from '../docs/shell-blocks.ts';
 import type { Proxy } from './proxy-kit.ts';
 
 export interface TestedProxy extends Proxy {
@@ -9,6 +10,8 @@ export interface TestedProxy extends Proxy {
   readonly cleansPaths: boolean;
   /** The limit of bodies in the file; a larger one gets 413. */
   readonly bodyBytesMax?: number;
+  /** Opens a connection to Keyreeve for most requests of concurrent clients, which its configuration cannot change. */
+  readonly opensConnections?: boolean;
   /** The status if connections to Keyreeve are refused. */
   readonly whenUnreachable: number;
   /** The status if Keyreeve returns 503. */
@@ -20,6 +23,12 @@ export interface TestedProxy extends Proxy {
   /** With two Authorization lines: 400 if the proxy itself may reject them, otherwise Keyreeve's 401. */
   readonly twoAuthorizationLines: readonly number[];
 }
+
+/** The static configuration, in the first lines of the file. */
+const flagsOfTraefik = readPage('docs/forward-auth/traefik.yml')
+  .split('\n')
+  .flatMap((line) => (line.startsWith('#') ? line.split(' ') : []))
+  .filter((word) => word.startsWith('--entryPoints.'));
 
 export const proxies: readonly TestedProxy[] = [
   {
@@ -72,12 +81,10 @@ export const proxies: readonly TestedProxy[] = [
     stopSignal: 'SIGKILL',
     hasRuleByPath: true,
     cleansPaths: true,
+    opensConnections: true,
     files: ['traefik.yml'],
     args: (directory, port) => [
-      `--entryPoints.web.address=127.0.0.1:${port}`,
-      ...['Slash', 'BackSlash', 'NullCharacter', 'Semicolon', 'Percent', 'QuestionMark', 'Hash'].map(
-        (name) => `--entryPoints.web.http.encodedCharacters.allowEncoded${name}=false`,
-      ),
+      ...flagsOfTraefik.map((flag) => flag.replace('127.0.0.1:8080', `127.0.0.1:${port}`)),
       `--providers.file.filename=${join(directory, 'traefik.yml')}`,
       '--global.checkNewVersion=false',
     ],
