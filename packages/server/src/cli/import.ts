@@ -1,5 +1,5 @@
 /** `keyreeve import …`: imports accounts and API keys of another system from a file. */
-import { createReadStream, statSync } from 'node:fs';
+import { createReadStream, readFileSync, statSync } from 'node:fs';
 import { Option, type Command } from 'commander';
 import { systemClock } from '../foundation/clock.ts';
 import { acceptedPrefixes } from '../modules/api-keys/key-prefixes.ts';
@@ -7,8 +7,10 @@ import { accountImporter } from '../modules/import/accounts.ts';
 import { keyImporter } from '../modules/import/api-keys.ts';
 import { accountFormats, keyFormats, readHashConfig, type AccountFormat } from '../modules/import/formats.ts';
 import type { Records } from '../modules/import/records.ts';
+import type { PasswordHashOptions } from '../modules/import/password-hashes.ts';
 import { runImport, type Importer, type ImportCounts, type RefusedLine } from '../modules/import/run-import.ts';
 import { CliCommand, type SetStatus } from './command.ts';
+import { UsageError } from './failure.ts';
 import { AccountMap, readAccountMap } from './import-map.ts';
 import { JsonReport, Progress, TextReport, write } from './import-report.ts';
 import type { OutputOptions } from './output.ts';
@@ -26,6 +28,9 @@ interface AccountOptions extends ImportOptions {
   readonly map?: string;
   readonly hashConfig?: string;
   readonly emailDomain?: string;
+  readonly acceptWeak?: boolean;
+  readonly wrap?: boolean;
+  readonly devisePepper?: string;
 }
 
 interface KeyOptions extends ImportOptions {
@@ -68,6 +73,9 @@ export function importCommand(setStatus: SetStatus): Command {
     )
     .option('--hash-config <file>', "Firebase's password hash parameters, as its console shows them")
     .option('--email-domain <domain>', 'append @<domain> to user names of an htpasswd file that are no email addresses')
+    .option('--accept-weak', 'import fast hashes too: SHA-1 and SHA-2 without rounds, {SSHA}, $1$, $apr1$')
+    .option('--wrap', 'import fast hashes too, and wrap each in Argon2id')
+    .option('--devise-pepper <file>', 'file with the pepper that Devise appended to each password before bcrypt')
     .json()
     .examples(
       'keyreeve import accounts accounts.jsonl --dry-run',
@@ -79,6 +87,7 @@ export function importCommand(setStatus: SetStatus): Command {
       const { from, onExisting, update = false, unverified = false, map: mapPath, emailDomain } = options;
       const hashConfig = options.hashConfig === undefined ? undefined : readHashConfig(options.hashConfig);
       const records = from && accountFormats[from]({ hashConfig, emailDomain, now: systemClock.now() });
+      const passwordHashes = passwordHashOptionsOf(options);
       const map = mapPath === undefined || options.dryRun === true ? undefined : await AccountMap.create(mapPath);
       await importFile(path, options, { noun: 'account', records }, setStatus, (context, isDryRun) =>
         accountImporter(operator, {
@@ -88,6 +97,7 @@ export function importCommand(setStatus: SetStatus): Command {
           isDryRun,
           onExisting: update ? 'update' : onExisting,
           isVerifiedByDefault: !unverified,
+          passwordHashes,
           factorSeal: context.installation.keys.secondFactorSeal,
           revocations: context.journal,
           ...(map ? { onMapped: (accounts) => map.add(accounts) } : {}),
@@ -127,6 +137,18 @@ export function importCommand(setStatus: SetStatus): Command {
   return command;
 }
 
+function passwordHashOptionsOf({
+  acceptWeak = false,
+  wrap = false,
+  devisePepper,
+}: Pick<AccountOptions, 'acceptWeak' | 'wrap' | 'devisePepper'>): PasswordHashOptions {
+  // The final newline of an editor is no part of the pepper.
+  const bcryptSuffix =
+    devisePepper === undefined ? undefined : readFileSync(devisePepper, 'utf8').replace(/\r?\n$/, '');
+  if (bcryptSuffix === '') throw new UsageError('the file of --devise-pepper is empty');
+  return { acceptsFast: acceptWeak, wrapsFast: wrap, bcryptSuffix };
+}
+
 async function importFile<Item>(
   path: string,
   { json = false, dryRun: isDryRun = false }: ImportOptions,
@@ -153,12 +175,15 @@ async function importFile<Item>(
     },
     progress: (soFar: ImportCounts) => progress.show(soFar),
   };
-  const result = await withInstallation({}, (context) =>
-    runImport(counted(), importerOf(context, isDryRun), listener, records),
-  ).finally(() => {
+  const { result, notes } = await withInstallation({}, async (context) => {
+    const importer = importerOf(context, isDryRun);
+    const imported = await runImport(counted(), importer, listener, records);
+    return { result: imported, notes: (await importer.notes?.()) ?? [] };
+  }).finally(() => {
     progress.clear();
     source.destroy();
   });
   await write(report.end(result));
+  for (const note of notes) process.stderr.write(`${note}\n`);
   if (result.refused > 0) setStatus(1);
 }

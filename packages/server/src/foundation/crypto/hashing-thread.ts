@@ -11,7 +11,9 @@ import type { ForeignRecipe } from './foreign-hash.ts';
 export interface HashingRequest {
   readonly id: number;
   readonly recipe: ForeignRecipe;
-  readonly password: string;
+  readonly password: string | Uint8Array;
+  /** Hashes that are computed after it for the same duration of all requests. Their results are discarded. */
+  readonly padding: readonly ForeignRecipe[];
 }
 
 export interface Digest {
@@ -33,10 +35,11 @@ const send = (response: HashingResponse): void => port.postMessage(response);
 const warning = process.platform === 'linux' ? lowerPriority() : `${process.platform} has no priorities of threads`;
 if (warning !== undefined) send({ warning });
 
-port.on('message', ({ id, recipe, password }: HashingRequest) => {
+port.on('message', ({ id, recipe, password, padding }: HashingRequest) => {
   try {
     const startedMs = monotonicMs();
     const digest = new Uint8Array(computeDigest(recipe, password));
+    for (const each of padding) computeDigest(each, password);
     send({ id, digest, ms: monotonicMs() - startedMs });
   } catch (error) {
     send({ id, error: error instanceof Error ? error.message : String(error) });

@@ -19,13 +19,18 @@ export class HashingThreads {
 
   /**
    * A thread computes its digests one after another. A digest that waits in the thread starts without a further message.
+   * @param padding hashes that are computed after it, and whose results are discarded
    * @throws DomainError `unavailable` if the thread ended before its response; later digests get another thread
    */
-  async compute(recipe: ForeignRecipe, password: string): Promise<Digest> {
+  async compute(
+    recipe: ForeignRecipe,
+    password: string | Uint8Array,
+    padding: readonly ForeignRecipe[] = [],
+  ): Promise<Digest> {
     if (this.#isClosed) throw unavailable(new Error('the hashing threads are closed'));
     const [least] = [...this.#threads].toSorted((one, other) => one.pending - other.pending);
     const isUsed = least && (least.pending === 0 || this.#threads.size >= this.#threadsMax);
-    return (isUsed ? least : this.#start()).compute(recipe, password);
+    return (isUsed ? least : this.#start()).compute(recipe, password, padding);
   }
 
   /** Resolves when the threads have ended, which a running hash delays. */
@@ -88,12 +93,13 @@ class HashingThread {
     return this.#pending.size;
   }
 
-  compute(recipe: ForeignRecipe, password: string): Promise<Digest> {
+  compute(recipe: ForeignRecipe, password: string | Uint8Array, padding: readonly ForeignRecipe[]): Promise<Digest> {
     const pending = Promise.withResolvers<Digest>();
     const id = ++this.#lastId;
     // A Buffer can be a part of a larger one, which would be copied as a whole, with the data of other requests.
     const salt = new Uint8Array(recipe.salt);
-    this.#worker.postMessage({ id, recipe: { ...recipe, salt }, password } satisfies HashingRequest);
+    const copy = password instanceof Uint8Array ? new Uint8Array(password) : password;
+    this.#worker.postMessage({ id, recipe: { ...recipe, salt }, password: copy, padding } satisfies HashingRequest);
     this.#pending.set(id, pending);
     this.#worker.ref();
     return pending.promise;

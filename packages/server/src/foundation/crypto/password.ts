@@ -1,6 +1,6 @@
 /**
- * Password hashes: Argon2id, then HMAC-SHA-256 under a key of the installation, the pepper. The stored form is a PHC string
- * whose `keyid` names the pepper. Sources: OWASP Password Storage Cheat Sheet, ASVS 5.0 11.4.2, RFC 9106.
+ * Password hashes: Argon2id, then HMAC-SHA-256 under a key of the installation, the pepper (`stored-hash.ts`).
+ * Sources: OWASP Password Storage Cheat Sheet, ASVS 5.0 11.4.2, RFC 9106.
  *
  * An imported hash of another system is stored likewise, with its digest under the pepper, until the first sign-in.
  *
@@ -13,18 +13,35 @@ import { limits } from '@keyreeve/contract';
 import { monotonicMs } from '../clock.ts';
 import { currentSpan } from '../database/share.ts';
 import { DomainError } from '../errors.ts';
+import type { ForeignHash } from './foreign-format.ts';
 import { parseForeignHash } from './foreign-hash-formats.ts';
-import { costOf, decodeParameters, encodeParameters, type ForeignRecipe } from './foreign-hash.ts';
+import {
+  algorithmOf,
+  ForeignHashError,
+  isFast,
+  wrapDigestBytes,
+  wrapSaltBytes,
+  type FastScheme,
+  type ForeignRecipe,
+} from './foreign-hash.ts';
 import { HashingThreads } from './hashing-threads.ts';
+import { paddingOf, type MatchedKind } from './imported-work.ts';
 import type { Span } from '../tracing.ts';
 import { KeyedHash } from './keyed-hash.ts';
 import { pepperIdOf, Peppers } from './peppers.ts';
+import { Sealer } from './seal.ts';
+import { readingsOf, seenFormOf, seenOf, type SeenForm } from './seen-password.ts';
+import {
+  decodeImported,
+  decodeStored,
+  encodeImported,
+  encodeStored,
+  isImported,
+  type Argon2Parameters,
+  type ImportedHash,
+} from './stored-hash.ts';
 
-export interface Argon2Parameters {
-  readonly memoryKib: number;
-  readonly passes: number;
-  readonly lanes: number;
-}
+export type { Argon2Parameters } from './stored-hash.ts';
 
 /** ASVS 5.0 appendix C. 46 MiB for each hash that runs. */
 export const argon2Default: Argon2Parameters = { memoryKib: 47_104, passes: 1, lanes: 1 };
@@ -33,16 +50,20 @@ export const argon2Default: Argon2Parameters = { memoryKib: 47_104, passes: 1, l
 const concurrencyMax = 4;
 const saltBytes = 16;
 const tagBytes = 32;
-const phcPattern =
-  /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=(\d{1,2}),keyid=([A-Za-z0-9+/]{3,8})\$([A-Za-z0-9+/]{22})\$([A-Za-z0-9+/]{43})$/;
 
-/** A pepper, a salt and a MAC that match no password. bcrypt needs 16 bytes of salt; the other schemes accept them. */
-const firstPepperId = pepperIdOf(1);
-const dummyRest = `${'A'.repeat(22)}$${'A'.repeat(43)}`;
+/** A salt and a MAC that match no password. bcrypt needs 16 bytes of salt; the other schemes accept them. */
+const dummySalt = Buffer.alloc(16);
+const dummyTag = Buffer.alloc(tagBytes);
+/** The label from which the key of sealed suffixes derives, and the row of {@link Sealer}: all hashes have one suffix. */
+const suffixLabel = 'keyreeve: the suffix of imported passwords';
+const bcryptSaltBytes = 16;
 
-/** An imported hash. The last part is the MAC of its digest. */
-const importedPattern =
-  /^\$imported\$([a-z0-9-]+)\$([a-z0-9=,]+),keyid=([A-Za-z0-9+/]{3,8})\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]{43})$/;
+export interface AdoptOptions {
+  /** Whether fast hashes, such as SHA-256 without rounds, are accepted. */
+  readonly acceptsFast?: boolean;
+  /** The pepper that the other system, such as Devise, appended to each password before bcrypt. */
+  readonly bcryptSuffix?: string | undefined;
+}
 
 /** State of the queue, for metrics. */
 export interface PasswordStats {
@@ -93,19 +114,30 @@ export class PasswordHasher {
     this.#dummy = this.#encodePhc(randomBytes(saltBytes), randomBytes(tagBytes));
   }
 
-  /** @returns a PHC string @throws DomainError `overloaded` before any hashing; `unavailable` if the hashing thread ended */
-  async hash(password: string): Promise<string> {
-    const salt = randomBytes(saltBytes);
-    return this.#encodePhc(salt, await this.#derive(password, salt, this.#parameters, this.#peppers.newest));
+  /** @returns the stored form @throws DomainError `overloaded` before any hashing; `unavailable` if the hashing thread ended */
+  hash(password: string): Promise<string> {
+    return this.#hash(password, undefined);
   }
 
   /**
    * @returns the stored form of another system's hash. {@link verify} accepts it; {@link isOutdated} returns true for it.
    * @throws ForeignHashError if the hash cannot be used
    */
-  adopt(foreign: string): string {
+  adopt(foreign: string, options: AdoptOptions = {}): string {
     const { recipe, digest } = parseForeignHash(foreign);
-    return encodeImported(recipe, this.#peppers.newestId, this.#peppers.newest.mac(digest));
+    if (isFast(recipe.scheme) && options.acceptsFast !== true) throw fastHash(recipe.scheme);
+    return this.#encodeImported(this.#withSuffix(recipe, options.bcryptSuffix), digest);
+  }
+
+  /**
+   * {@link adopt}, but a fast hash is wrapped in Argon2id: a thief of the database and the pepper tests passwords as slowly
+   * as with Keyreeve's own hashes.
+   * @throws ForeignHashError if the hash cannot be used; DomainError `overloaded`, `unavailable`
+   */
+  async adoptWrapped(foreign: string, options: AdoptOptions = {}): Promise<string> {
+    const parsed = parseForeignHash(foreign);
+    if (!isFast(parsed.recipe.scheme)) return this.adopt(foreign, options);
+    return this.#wrap(parsed, parsed.recipe.scheme);
   }
 
   /**
@@ -134,46 +166,64 @@ export class PasswordHasher {
    */
   async verify(password: string, phc: string | undefined, asTyped = password): Promise<boolean> {
     const imported = phc === undefined ? undefined : decodeImported(phc);
-    if (imported) return timingSafeEqual(await this.#computeImported(imported, asTyped), imported.tag);
+    if (imported) return this.#matchesImported(imported, asTyped);
     const stored = phc === '' ? undefined : phc;
-    const { parameters, pepperId, salt, tag } = decodePhc(stored ?? this.#dummy);
-    const pepper = this.#peppers.byId(pepperId);
-    const matches = timingSafeEqual(await this.#derive(password, salt, parameters, pepper), tag);
+    const { parameters, pepperId, seen, salt, tag } = decodeStored(stored ?? this.#dummy);
+    const input = seen === undefined ? password : seenOf(seen, asTyped);
+    const matches = timingSafeEqual(await this.#derive(input, salt, parameters, this.#peppers.byId(pepperId)), tag);
     return matches && stored !== undefined;
   }
 
   /**
-   * {@link verify} with the same work for each stored string and for none: one Argon2id hash of this service and one hash
-   * for each imported recipe. The results of the recipes that the string does not have are discarded.
-   * @param recipes of imported hashes before their first sign-in, from {@link matchedRecipes}
+   * {@link verify} with the same work for each stored string and for none: one Argon2id hash of this service, and for each
+   * algorithm of imported hashes the work of its costliest kind. The results that the string does not have are discarded.
+   * @param kinds of imported hashes before their first sign-in, from `matchedKinds`
    */
   async verifyAlike(
     password: string,
     phc: string | undefined,
     asTyped: string,
-    recipes: readonly string[],
+    kinds: readonly MatchedKind[],
   ): Promise<boolean> {
     const imported = phc === undefined ? undefined : decodeImported(phc);
-    const ownRecipe = imported && recipeOf(imported);
-    let isRight = false;
-    for (const recipe of recipes) {
-      const isOwn = recipe === ownRecipe;
-      const computed = isOwn && imported ? imported : decodeImported(`${recipe},keyid=${firstPepperId}$${dummyRest}`);
-      if (!computed) throw new Error('a recipe has an unknown format');
-      const digest = await this.#computeImported(computed, asTyped);
-      const matches = timingSafeEqual(digest, computed.tag);
-      if (isOwn) isRight = matches;
+    const ownAlgorithm = imported && algorithmOf(imported.scheme);
+    let isRight: boolean | undefined;
+    for (const { algorithm, kind } of kinds) {
+      if (imported && algorithm === ownAlgorithm)
+        isRight = await this.#matchesImported(imported, asTyped, paddingOf(imported, kind));
+      else
+        await this.#matchesImported(
+          { ...kind, pepperId: this.#peppers.newestId, salt: dummySalt, tag: dummyTag },
+          asTyped,
+        );
     }
-    const native = await this.verify(password, imported ? undefined : phc);
+    const native = await this.verify(password, imported ? undefined : phc, asTyped);
     if (!imported) return native;
-    // The recipe was imported after the list was read, or is too costly to be matched.
-    return recipes.includes(ownRecipe ?? '') ? isRight : this.verify(password, phc, asTyped);
+    // The kind was imported after the list was read, or is too costly to be matched.
+    return isRight ?? this.verify(password, phc, asTyped);
+  }
+
+  /**
+   * @param phc an outdated stored string that the password has matched
+   * @returns the stored form that replaces it: of what the other system saw of the password, if it has not seen all of it
+   * @throws DomainError `overloaded`, `unavailable`
+   */
+  async renew(password: string, phc: string, asTyped: string): Promise<string> {
+    const imported = decodeImported(phc);
+    const seen = imported ? seenFormOf(imported.scheme, asTyped) : decodeStored(phc).seen;
+    return this.#hash(seen === undefined ? password : seenOf(seen, asTyped), seen);
+  }
+
+  /** Whether a stored string is a fast hash of another system that is not wrapped. */
+  isFast(phc: string): boolean {
+    const imported = decodeImported(phc);
+    return imported !== undefined && isFast(imported.scheme);
   }
 
   /** Whether a stored string has other parameters or another pepper than new ones, or comes from another system. */
   isOutdated(phc: string): boolean {
-    if (importedPattern.test(phc)) return true;
-    const { parameters, pepperId } = decodePhc(phc);
+    if (isImported(phc)) return true;
+    const { parameters, pepperId } = decodeStored(phc);
     if (pepperId !== this.#peppers.newestId) return true;
     return JSON.stringify(parameters) !== JSON.stringify(this.#parameters);
   }
@@ -205,14 +255,21 @@ export class PasswordHasher {
     return this.#threads.close();
   }
 
-  #encodePhc(salt: Uint8Array, tag: Uint8Array): string {
-    const { memoryKib, passes, lanes } = this.#parameters;
-    const parameters = `m=${memoryKib},t=${passes},p=${lanes},keyid=${this.#peppers.newestId}`;
-    return `$argon2id$v=19$${parameters}$${toBase64(salt)}$${toBase64(tag)}`;
+  async #hash(password: string | Uint8Array, seen: SeenForm | undefined): Promise<string> {
+    const salt = randomBytes(saltBytes);
+    return this.#encodePhc(salt, await this.#derive(password, salt, this.#parameters, this.#peppers.newest), seen);
+  }
+
+  #encodePhc(salt: Buffer, tag: Buffer, seen?: SeenForm): string {
+    return encodeStored({ parameters: this.#parameters, pepperId: this.#peppers.newestId, seen, salt, tag });
+  }
+
+  #encodeImported(recipe: ForeignRecipe, digest: Uint8Array): string {
+    return encodeImported(recipe, this.#peppers.newestId, this.#peppers.newest.mac(digest));
   }
 
   #derive(
-    password: string,
+    password: string | Uint8Array,
     salt: Buffer,
     { memoryKib, passes, lanes }: Argon2Parameters,
     pepper: KeyedHash,
@@ -221,15 +278,45 @@ export class PasswordHasher {
     return this.#compute({ scheme: 'argon2id', parameters, salt, digestBytes: tagBytes }, password, pepper);
   }
 
-  #computeImported(imported: ImportedHash, password: string): Promise<Buffer> {
-    return this.#compute(imported, password, this.#peppers.byId(imported.pepperId));
+  async #wrap({ recipe, digest }: ForeignHash, scheme: FastScheme): Promise<string> {
+    const { memoryKib: m, passes: t, lanes: p } = this.#parameters;
+    const wrapSalt = randomBytes(wrapSaltBytes);
+    const outer = { parameters: { v: 19, m, t, p }, salt: wrapSalt, digestBytes: wrapDigestBytes };
+    const tag = await this.#compute({ scheme: 'argon2id', ...outer }, digest, this.#peppers.newest);
+    const parameters = { ...recipe.parameters, m, t, p };
+    const salt = Buffer.concat([wrapSalt, recipe.salt]);
+    return encodeImported({ ...recipe, scheme: `wrapped-${scheme}`, parameters, salt }, this.#peppers.newestId, tag);
+  }
+
+  /** @param padding hashes whose work is done after it, and whose results are discarded */
+  async #matchesImported(
+    imported: ImportedHash,
+    asTyped: string,
+    padding: readonly ForeignRecipe[] = [],
+  ): Promise<boolean> {
+    const pepper = this.#peppers.byId(imported.pepperId);
+    const recipe = openSuffix(imported, pepper);
+    let isRight = false;
+    for (const reading of readingsOf(imported.scheme, asTyped)) {
+      const tag = await this.#compute(recipe, reading, pepper, padding);
+      if (timingSafeEqual(tag, imported.tag)) isRight = true;
+    }
+    return isRight;
+  }
+
+  /** The suffix is sealed under the pepper, like a hash. */
+  #withSuffix(recipe: ForeignRecipe, suffix: string | undefined): ForeignRecipe {
+    if (suffix === undefined || recipe.scheme !== 'bcrypt') return recipe;
+    const sealed = suffixSealer(this.#peppers.newest).seal(suffixLabel, suffix);
+    return { ...recipe, scheme: 'bcrypt-suffix', salt: Buffer.concat([recipe.salt, sealed]) };
   }
 
   /** Computes the digest in its turn, then its MAC under the pepper. */
   async #compute(
     { scheme, parameters, salt, digestBytes }: ForeignRecipe,
-    password: string,
+    password: string | Uint8Array,
     pepper: KeyedHash,
+    padding: readonly ForeignRecipe[] = [],
   ): Promise<Buffer> {
     this.assertCapacity();
     const span = currentSpan();
@@ -237,7 +324,8 @@ export class PasswordHasher {
     if (this.#sent < this.#sentMax) this.#sent++;
     else await new Promise<void>((resolve) => this.#queue.push(resolve));
     try {
-      const { digest, ms } = await this.#threads.compute({ scheme, parameters, salt, digestBytes }, password);
+      const recipe = { scheme, parameters, salt, digestBytes };
+      const { digest, ms } = await this.#threads.compute(recipe, password, padding);
       this.#hashMs = this.#hashMs * 0.9 + ms * 0.1;
       this.#hashed++;
       if (span) recordHash(span, scheme, requestedMs, ms);
@@ -263,55 +351,19 @@ function recordHash(parent: Span, scheme: string, requestedMs: number, ms: numbe
   parent.child('hash', 'internal', startedMs).set('keyreeve.hash.scheme', scheme).end(endedMs);
 }
 
-const toBase64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64').replaceAll('=', '');
+const fastHash = (scheme: FastScheme): ForeignHashError =>
+  new ForeignHashError(`it is a fast hash (${scheme}); --accept-weak imports it, and --wrap wraps it in Argon2id`);
 
 /** The prefix keeps the MAC's input apart from that of a stored hash, which is a digest. */
 const fingerprintOf = (pepper: KeyedHash, foreign: string): string =>
   pepper.mac(`fingerprint of a password hash of another system\0${foreign}`).toString('base64url');
 
-interface StoredHash {
-  readonly parameters: Argon2Parameters;
-  readonly pepperId: string;
-  readonly salt: Buffer;
-  readonly tag: Buffer;
-}
+const suffixSealer = (pepper: KeyedHash): Sealer => new Sealer(pepper.mac(suffixLabel));
 
-function decodePhc(phc: string): StoredHash {
-  const [, memoryKib, passes, lanes, pepperId, salt, tag] = phcPattern.exec(phc) ?? [];
-  if (pepperId === undefined || salt === undefined || tag === undefined)
-    throw new Error('a stored password hash has an unknown format');
-  return {
-    parameters: { memoryKib: Number(memoryKib), passes: Number(passes), lanes: Number(lanes) },
-    pepperId,
-    salt: Buffer.from(salt, 'base64'),
-    tag: Buffer.from(tag, 'base64'),
-  };
-}
-
-const encodeImported = (recipe: ForeignRecipe, pepperId: string, tag: Uint8Array): string =>
-  `$imported$${recipe.scheme}$${encodeParameters(recipe)},keyid=${pepperId}$${toBase64(recipe.salt)}$${toBase64(tag)}`;
-
-/** The part of a stored string before `keyid`, as queries return it. */
-const recipeOf = (recipe: Omit<ForeignRecipe, 'salt'>): string =>
-  `$imported$${recipe.scheme}$${encodeParameters({ ...recipe, salt: Buffer.of() })}`;
-
-/** The recipes whose work every sign-in does: the cheapest first, up to the maximum cost of one imported hash. */
-export function matchedRecipes(recipes: readonly string[]): string[] {
-  const costs = recipes
-    .map((recipe) => ({ recipe, decoded: decodeImported(`${recipe},keyid=${firstPepperId}$${dummyRest}`) }))
-    .flatMap(({ recipe, decoded }) => (decoded ? [{ recipe, cost: costOf(decoded) }] : []))
-    .toSorted((a, b) => a.cost - b.cost);
-  let left = 1;
-  return costs.filter(({ cost }) => (left -= cost) >= 0).map(({ recipe }) => recipe);
-}
-
-type ImportedHash = ForeignRecipe & { readonly pepperId: string; readonly tag: Buffer };
-
-/** @returns undefined if the hash was not imported */
-function decodeImported(text: string): ImportedHash | undefined {
-  const [, scheme, parameters, pepperId, salt, tag] = importedPattern.exec(text) ?? [];
-  if (scheme === undefined || parameters === undefined || pepperId === undefined) return undefined;
-  if (salt === undefined || tag === undefined) return undefined;
-  const recipe = decodeParameters(scheme, parameters);
-  return { ...recipe, pepperId, salt: Buffer.from(salt, 'base64'), tag: Buffer.from(tag, 'base64') };
+/** A dummy has no suffix: the work of bcrypt is the same. */
+function openSuffix(imported: ImportedHash, pepper: KeyedHash): ForeignRecipe {
+  const { scheme, salt } = imported;
+  if (scheme !== 'bcrypt-suffix' || salt.length === bcryptSaltBytes) return imported;
+  const suffix = suffixSealer(pepper).open(suffixLabel, salt.subarray(bcryptSaltBytes));
+  return { ...imported, salt: Buffer.concat([salt.subarray(0, bcryptSaltBytes), Buffer.from(suffix)]) };
 }

@@ -2,7 +2,8 @@
 import { limits } from '@keyreeve/contract';
 import type { Principal } from '../../foundation/principal.ts';
 import { monotonicMs, type Clock } from '../../foundation/clock.ts';
-import { matchedRecipes, type PasswordHasher } from '../../foundation/crypto/password.ts';
+import { matchedKinds, type MatchedKind } from '../../foundation/crypto/imported-work.ts';
+import type { PasswordHasher } from '../../foundation/crypto/password.ts';
 import { randomBase62, randomId, Secret } from '../../foundation/crypto/secret.ts';
 import type { Db } from '../../foundation/database/db.ts';
 import { recordingChanges } from '../deletion-journal/recording-changes.ts';
@@ -52,8 +53,8 @@ export class Accounts {
   /** Changes that every instance must apply immediately, and that are retried when their outcome is unknown. */
   readonly revocations: AccountRevocations;
   readonly #options: AccountsOptions;
-  #recipes: Promise<readonly string[]> = Promise.resolve([]);
-  #recipesUntilMs = 0;
+  #importedKinds: Promise<readonly MatchedKind[]> = Promise.resolve([]);
+  #importedKindsUntilMs = 0;
 
   constructor(options: AccountsOptions) {
     this.#options = options;
@@ -203,33 +204,32 @@ export class Accounts {
     const account = key === undefined ? undefined : await store.findCredentials(db, key);
     if (account) onFound?.(account.id);
     const normal = normalizePassword(password.reveal());
-    const recipes = await this.#importedRecipes();
-    const isRight = await hasher.verifyAlike(normal, account?.passwordHash, password.reveal(), recipes);
+    const typed = password.reveal();
+    const isRight = await hasher.verifyAlike(normal, account?.passwordHash, typed, await this.#matchedKinds());
     if (!account || !isRight || account.disabledAt !== null) return undefined;
     // After the hash, so that the response shows neither the role nor that the password was right.
     if (rejectsAdministrators && account.role === 'admin') return undefined;
-    if (hasher.isOutdated(account.passwordHash)) void this.#rehash(account, normal);
+    if (hasher.isOutdated(account.passwordHash)) void this.#rehash(account, normal, typed);
     return { id: account.id, sessionEpoch: account.sessionEpoch, role: account.role };
   }
 
-  /** Cached for seconds: an import takes longer, and a recipe disappears with the first sign-in of its last account. */
-  #importedRecipes(): Promise<readonly string[]> {
+  /** Cached for seconds: an import takes longer, and a kind disappears with the first sign-in of its last account. */
+  #matchedKinds(): Promise<readonly MatchedKind[]> {
     const now = monotonicMs();
-    if (now >= this.#recipesUntilMs) {
-      this.#recipesUntilMs = now + limits.importedRecipesLookSeconds * 1000;
-      const found = findImportedRecipes(this.#options.db, limits.importedRecipesMax);
-      this.#recipes = found.then(matchedRecipes);
+    if (now >= this.#importedKindsUntilMs) {
+      this.#importedKindsUntilMs = now + limits.importedRecipesLookSeconds * 1000;
+      this.#importedKinds = findImportedRecipes(this.#options.db, limits.importedRecipesMax).then(matchedKinds);
       // A failed read fails this sign-in. The next one reads again.
-      this.#recipes.catch(() => (this.#recipesUntilMs = 0));
+      this.#importedKinds.catch(() => (this.#importedKindsUntilMs = 0));
     }
-    return this.#recipes;
+    return this.#importedKinds;
   }
 
   /** Runs after the response, so that its time does not reveal old parameters. If it fails, the next sign-in tries again. */
-  async #rehash(account: store.CredentialsRow, password: string): Promise<void> {
+  async #rehash(account: store.CredentialsRow, password: string, typed: string): Promise<void> {
     const { db, hasher, clock } = this.#options;
     try {
-      const hash = await hasher.hash(password);
+      const hash = await hasher.renew(password, account.passwordHash, typed);
       await replacePasswordHash(db, account.id, account.passwordHash, hash, clock.now());
     } catch (error) {
       if (!(error instanceof DomainError)) throw error;

@@ -4,19 +4,20 @@ import { sql } from '../../foundation/database/sql.ts';
 
 // Each step skips to the next recipe in the index, however many accounts have the current one.
 const recipeText = (position: string) => `substr(password_hash, 1, ${position} - 1)`;
-const nextRecipeText = (recipe: string) => `select ${recipe} as recipe from accounts
-   where substr(password_hash, 1, 10) = '$imported$' and ${recipe} > $1 order by ${recipe} limit 1`;
-const selectNextRecipe = sql<{ recipe: string }>('select_next_imported_recipe', {
-  sqlite: nextRecipeText(recipeText(`instr(password_hash, ',keyid=')`)),
-  postgres: nextRecipeText(recipeText(`strpos(password_hash, ',keyid=')`)),
+const nextText = (recipe: string, last: string) => `(select ${recipe} from accounts
+  where substr(password_hash, 1, 10) = '$imported$' and ${recipe} > ${last} order by ${recipe} limit 1)`;
+const recipesText = (recipe: string) => `with recursive recipes (recipe, number) as (
+    select ${nextText(recipe, `''`)}, 1
+    union all
+    select ${nextText(recipe, 'recipes.recipe')}, number + 1 from recipes where recipe is not null and number < $1
+  ) select recipe from recipes where recipe is not null`;
+const selectRecipes = sql<{ recipe: string }>('select_imported_recipes', {
+  sqlite: recipesText(recipeText(`instr(password_hash, ',keyid=')`)),
+  postgres: recipesText(recipeText(`strpos(password_hash, ',keyid=')`)),
 });
-/** @returns recipes of imported password hashes, in order */
+
+/** @returns recipes of imported password hashes, each once */
 export async function findImportedRecipes(db: Db, recipesMax: number): Promise<string[]> {
-  const recipes: string[] = [];
-  while (recipes.length < recipesMax) {
-    const next = await db.get(selectNextRecipe, [recipes.at(-1) ?? '']);
-    if (!next) break;
-    recipes.push(next.recipe);
-  }
-  return recipes;
+  const rows = await db.all(selectRecipes, [recipesMax]);
+  return rows.map(({ recipe }) => recipe);
 }

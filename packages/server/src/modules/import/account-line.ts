@@ -1,11 +1,10 @@
 /** An account as a record of an import file states it. */
 import type { ImportedAccount } from '../accounts/import-store.ts';
 import { parseEmail, type Email } from '../accounts/email.ts';
-import { ForeignHashError } from '../../foundation/crypto/foreign-hash.ts';
-import type { PasswordHasher } from '../../foundation/crypto/password.ts';
 import { importedTotpSecret } from '../second-factors/totp.ts';
 import { creationOf, readFields, required, type Warn } from './fields.ts';
 import { LineRejectedError, type FileObject } from './file-record.ts';
+import type { PasswordHashes } from './password-hashes.ts';
 
 const fields = {
   email: 'text',
@@ -25,6 +24,8 @@ export interface AccountLine extends Omit<ImportedAccount, 'id' | 'importRecord'
   readonly oldId: string | undefined;
   /** Of an authenticator app, in base32. */
   readonly totpSecret: string | undefined;
+  /** The text of a fast hash that must be wrapped before it is written. */
+  readonly unwrappedHash: string | undefined;
   /** What the record states; undefined for what it does not state. */
   readonly stated: {
     /** The hash of the password. Empty if the record states that there is none. */
@@ -35,7 +36,7 @@ export interface AccountLine extends Omit<ImportedAccount, 'id' | 'importRecord'
 }
 
 export interface AccountLineOptions {
-  readonly hasher: PasswordHasher;
+  readonly hashes: PasswordHashes;
   readonly now: number;
   /** Whether an email address counts as verified if the record does not state it. */
   readonly isVerifiedByDefault: boolean;
@@ -44,7 +45,7 @@ export interface AccountLineOptions {
 /** @throws LineRejectedError */
 export function readAccount(
   object: FileObject,
-  { hasher, now, isVerifiedByDefault }: AccountLineOptions,
+  { hashes, now, isVerifiedByDefault }: AccountLineOptions,
   warn: Warn,
 ): AccountLine {
   const { email: text, passwordHash, verified, disabled, createdAt, oldId, totpSecret } = readFields(object, fields);
@@ -52,10 +53,12 @@ export function readAccount(
   if (oldId !== undefined && oldId.length > oldIdCharsMax)
     throw new LineRejectedError(`oldId has more than ${oldIdCharsMax} characters`);
   const hash = passwordHash === undefined ? undefined : usableHash(passwordHash, warn);
+  const accepted = hash === undefined || hash === '' ? { stored: '' } : hashes.accept(hash);
   return {
     ...email,
     // Without a hash, the account has no password until a password reset.
-    passwordHash: hash === undefined || hash === '' ? '' : adopt(hasher, hash),
+    passwordHash: accepted.stored,
+    unwrappedHash: accepted.unwrapped,
     createdAt: creationOf(createdAt, now, warn),
     disabledAt: disabled === true ? now : null,
     unverifiedSince: (verified ?? isVerifiedByDefault) ? null : now,
@@ -106,13 +109,4 @@ function totpOf(text: string): string {
   if (secret === undefined)
     throw new LineRejectedError('totpSecret is not one in base32, for TOTP with SHA-1, 6 digits and 30 seconds');
   return secret;
-}
-
-function adopt(hasher: PasswordHasher, foreign: string): string {
-  try {
-    return hasher.adopt(foreign);
-  } catch (error) {
-    if (!(error instanceof ForeignHashError)) throw error;
-    throw new LineRejectedError(`passwordHash can’t be used: ${error.message}`);
-  }
 }

@@ -11,6 +11,7 @@ import type { Db } from '../../foundation/database/db.ts';
 import { currentStep } from '../second-factors/totp.ts';
 import { importAccounts, recordUpdates, schemeOf, type AccountToImport, type WrittenAccount } from './account-store.ts';
 import { newRecord, planUpdate, type UpdatePlan } from './account-update.ts';
+import { PasswordHashes, type PasswordHashOptions } from './password-hashes.ts';
 import { readAccount, type AccountLine } from './account-line.ts';
 import { LineRejectedError, SeenLines, type Importer, type Numbered, type Outcome } from './run-import.ts';
 
@@ -37,6 +38,7 @@ export interface AccountImportOptions {
   readonly revocations?: Revocations | undefined;
   /** Called after the commit of each batch, in the order of the lines; not in a dry run. */
   readonly onMapped?: (accounts: readonly MappedAccount[]) => Promise<void>;
+  readonly passwordHashes?: PasswordHashOptions;
 }
 
 const keptReasons = {
@@ -47,6 +49,7 @@ const keptReasons = {
 export function accountImporter(principal: Principal, options: AccountImportOptions): Importer<AccountLine> {
   const { db, clock, hasher, isDryRun, onExisting, isVerifiedByDefault = true } = options;
   const emails = new SeenLines('email');
+  const hashes = new PasswordHashes(hasher, options.passwordHashes ?? {});
   const outcomeOf = (plan: UpdatePlan, warn: (reason: string) => void): Outcome => {
     if (onExisting === 'fail') return new LineRejectedError('an account with this email address already exists');
     if (plan === 'same') return 'existing';
@@ -59,17 +62,18 @@ export function accountImporter(principal: Principal, options: AccountImportOpti
   };
   return {
     read(line, object, warn) {
-      const account = readAccount(object, { hasher, now: clock.now(), isVerifiedByDefault }, warn);
+      const account = readAccount(object, { hashes, now: clock.now(), isVerifiedByDefault }, warn);
       if (account.totpSecret !== undefined && !options.factorSeal)
         throw new LineRejectedError('secrets of authenticator apps cannot be imported here');
       emails.add(account.canonicalEmail, line);
       return account;
     },
     async write(items: readonly Numbered<AccountLine>[], warn): Promise<readonly Outcome[]> {
-      const lines = items.map(({ item }) => item);
+      const read = items.map(({ item }) => item);
       const now = clock.now();
       const planFor = (line: AccountLine, existing: ExistingAccount): UpdatePlan =>
         planUpdate(line, existing, hasher, now);
+      const lines = isDryRun ? read : await wrapHashes(db, hashes, read, planFor);
       if (isDryRun) {
         const existing = await findExistingAccounts(
           db,
@@ -93,7 +97,31 @@ export function accountImporter(principal: Principal, options: AccountImportOpti
       });
     },
     traitsOf,
+    notes: () => hashes.notes(db),
   };
+}
+
+/** Wraps the hashes that are written: a repeated import does not wrap those of existing accounts again. */
+async function wrapHashes(
+  db: Db,
+  hashes: PasswordHashes,
+  lines: readonly AccountLine[],
+  planFor: (line: AccountLine, existing: ExistingAccount) => UpdatePlan,
+): Promise<readonly AccountLine[]> {
+  const open = lines.filter(({ unwrappedHash }) => unwrappedHash !== undefined);
+  if (open.length === 0) return lines;
+  const existing = await findExistingAccounts(
+    db,
+    open.map(({ canonicalEmail }) => canonicalEmail),
+  );
+  const isWritten = (line: AccountLine): boolean => {
+    const account = existing.get(line.canonicalEmail);
+    return account === undefined || typeof planFor(line, account) === 'object';
+  };
+  const written = open.filter(isWritten);
+  const wrapped = await hashes.wrap(written.map(({ unwrappedHash = '' }) => unwrappedHash));
+  const hashOf = new Map(written.map(({ canonicalEmail }, index) => [canonicalEmail, wrapped[index] ?? '']));
+  return lines.map((line) => ({ ...line, passwordHash: hashOf.get(line.canonicalEmail) ?? line.passwordHash }));
 }
 
 const traitsOf = ({ passwordHash, totpSecret, disabledAt, unverifiedSince }: AccountLine): readonly string[] => [

@@ -60,6 +60,8 @@ export interface Importer<Item> {
   ) => Promise<readonly Outcome[]>;
   /** What a summary states about an imported item, for example the algorithm of its password hash. */
   readonly traitsOf: (item: Item) => readonly string[];
+  /** Sentences for the operator, after the last line. */
+  readonly notes?: () => Promise<readonly string[]>;
 }
 
 export interface ImportCounts {

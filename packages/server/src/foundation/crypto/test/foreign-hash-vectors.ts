@@ -6,6 +6,8 @@ export interface ForeignVector {
   readonly name: string;
   readonly password: string;
   readonly hash: string;
+  /** The last character of the password does not count. */
+  readonly isTruncated?: boolean;
 }
 
 export const foreignVectors: readonly ForeignVector[] = [
@@ -53,6 +55,7 @@ export const foreignVectors: readonly ForeignVector[] = [
     name: 'bcrypt of 80 characters',
     password: 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx',
     hash: '$2b$04$ipXMJPDVRNIWGjgsKjiAluQ0DHQDWWxShK7DRlRs14zG6SwB9Rgum',
+    isTruncated: true,
   },
   {
     name: 'bcrypt, Unicode',

@@ -195,5 +195,6 @@ onEachDatabase('each recipe of imported hashes is listed once', async ({ db }) =
   }
   const recipes = ['$imported$argon2id$v=19,m=64,t=1,p=1,l=32', '$imported$bcrypt$c=10,l=31'];
   assert.deepEqual((await findImportedRecipes(db, 8)).toSorted(), recipes);
+  assert.equal((await findImportedRecipes(db, 2)).length, 2);
   assert.equal((await findImportedRecipes(db, 1)).length, 1);
 });

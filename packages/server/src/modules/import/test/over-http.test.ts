@@ -2,16 +2,20 @@
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { mock } from 'node:test';
+import { hashSync } from '@node-rs/bcrypt';
 import { limits, type KeyDetails, type RotatedKey, type VerifyResult } from '@keyreeve/contract';
 import { findCredentials } from '../../accounts/store.ts';
+import { parseForeignHash } from '../../../foundation/crypto/foreign-hash-formats.ts';
 import { PostgresDb } from '../../../foundation/database/postgres.ts';
 import { SqliteDb } from '../../../foundation/database/sqlite.ts';
 import { accountImporter } from '../accounts.ts';
 import { keyImporter } from '../api-keys.ts';
+import type { PasswordHashOptions } from '../password-hashes.ts';
 import { runImport, type Importer } from '../run-import.ts';
 import { basic, bearer, newApp, operator, type TestApp } from '../../../../test-kit/new-app.ts';
 import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { foreignVectors } from '../../../foundation/crypto/test/foreign-hash-vectors.ts';
+import { fastVectors, productVectors } from '../../../foundation/crypto/test/product-hash-vectors.ts';
 import { test } from '../../../../test-kit/app-on-each-database.ts';
 import { until } from '../../../../test-kit/until.ts';
 
@@ -27,9 +31,14 @@ async function importLines<Item>(importer: Importer<Item>, lines: readonly objec
   await runImport(source(), importer, { refused, progress: () => undefined });
 }
 
-const importAccounts = ({ db, clock, service }: TestApp, lines: readonly object[]): Promise<void> => {
+const importAccounts = (
+  { db, clock, service }: TestApp,
+  lines: readonly object[],
+  passwordHashes: PasswordHashOptions = {},
+): Promise<void> => {
   const { hasher } = service.services;
-  return importLines(accountImporter(operator, { db, clock, hasher, isDryRun: false, onExisting: 'fail' }), lines);
+  const options = { db, clock, hasher, isDryRun: false, onExisting: 'fail', passwordHashes } as const;
+  return importLines(accountImporter(operator, options), lines);
 };
 
 const importKeys = ({ db, clock, installation: { keys } }: TestApp, lines: readonly object[]): Promise<void> => {
@@ -43,11 +52,14 @@ const signIn = async (app: TestApp, email: string, password: string): Promise<nu
 test('an account with an imported hash of any kind signs in with its password only, and gets a hash of Keyreeve’s own', async () => {
   await using app = await newImportApp();
   const emailOf = (index: number): string => `user${index}@example.com`;
-  await importAccounts(
-    app,
-    foreignVectors.map(({ hash }, index) => ({ email: emailOf(index), passwordHash: hash })),
+  // One of each scheme: `foreign-hash.test.ts` verifies all forms.
+  const schemeOf = (hash: string): string => parseForeignHash(hash).recipe.scheme;
+  const vectors = [...foreignVectors, ...productVectors, ...fastVectors].filter(
+    ({ hash }, index, all) => all.findIndex((other) => schemeOf(other.hash) === schemeOf(hash)) === index,
   );
-  for (const [index, { name, password }] of foreignVectors.entries()) {
+  const lines = vectors.map(({ hash }, index) => ({ email: emailOf(index), passwordHash: hash }));
+  await importAccounts(app, lines, { acceptsFast: true });
+  for (const [index, { name, password }] of vectors.entries()) {
     const email = emailOf(index);
     const stored = async (): Promise<string> => (await findCredentials(app.db, email))?.passwordHash ?? '';
     const before = await stored();
@@ -56,12 +68,52 @@ test('an account with an imported hash of any kind signs in with its password on
     assert.equal(await stored(), before, name);
     assert.equal(await signIn(app, email, password), 200, name);
     await until('the hash is renewed', async () => (await stored()) !== before);
-    assert.match(await stored(), /^\$argon2id\$v=19\$m=64,t=1,p=1,keyid=cDE\$/, name);
+    assert.match(await stored(), /^\$argon2id\$v=19\$m=64,t=1,p=1,keyid=cDE(,seen=[a-z0-9]+)?\$/, name);
     assert.equal(await signIn(app, email, password), 200, name);
     assert.equal(await signIn(app, email, `~${password.slice(1)}`), 401, name);
   }
   const renewals = (await listAuditEvents(app.db)).filter(({ action }) => action === 'account.password_rehashed');
-  assert.equal(renewals.length, foreignVectors.length);
+  assert.equal(renewals.length, vectors.length);
+});
+
+test('a first sign-in with a typing error that the other system did not see leaves the owner’s password valid', async () => {
+  await using app = await newImportApp();
+  const email = 'ada@example.com';
+  const owners = `${'x'.repeat(72)}tail one`;
+  const typed = `${'x'.repeat(72)}tail two`;
+  await importAccounts(app, [{ email, passwordHash: hashSync(owners, 4) }]);
+  const stored = async (): Promise<string> => (await findCredentials(app.db, email))?.passwordHash ?? '';
+  const before = await stored();
+  assert.equal(await signIn(app, email, typed), 200);
+  await until('the hash is renewed', async () => (await stored()) !== before);
+  assert.equal(await signIn(app, email, owners), 200);
+  assert.equal(await signIn(app, email, 'x'.repeat(71)), 401);
+
+  // A new password counts as a whole.
+  const { accessToken } = (await app.call('POST', '/auth/token', { headers: basic(email, owners) })).json as {
+    accessToken: string;
+  };
+  const newPassword = `${'seven quiet lanterns of tin '.repeat(3)}tail one`;
+  const changed = await app.call('PUT', '/auth/account/password', {
+    headers: bearer(accessToken),
+    json: { currentPassword: typed, newPassword },
+  });
+  assert.ok(changed.status < 300, changed.text);
+  assert.equal(await signIn(app, email, newPassword), 200);
+  assert.equal(await signIn(app, email, `${newPassword.slice(0, -3)}two`), 401);
+});
+
+test('a fast hash is wrapped at the import if that is requested, and signs in', async () => {
+  await using app = await newImportApp();
+  const [vector] = fastVectors;
+  assert.ok(vector);
+  const { hash, password } = vector;
+  const email = 'ada@example.com';
+  await importAccounts(app, [{ email, passwordHash: hash }], { wrapsFast: true });
+  const stored = (await findCredentials(app.db, email))?.passwordHash ?? '';
+  assert.match(stored, /^\$imported\$wrapped-md5-crypt\$i=1000,m=64,t=1,p=1,l=16,keyid=cDE\$/);
+  assert.equal(await signIn(app, email, `~${password.slice(1)}`), 401);
+  assert.equal(await signIn(app, email, password), 200);
 });
 
 test('an imported account that is disabled or has no password cannot sign in', async () => {
