@@ -90,7 +90,7 @@ const paddingRecipe = (scheme: PlainScheme, parameters: Readonly<Record<string, 
 /** Of the memory and lanes of the largest kind, because a unit of work costs more in more memory. */
 function shapesOf(own: ForeignKind, largest: ForeignKind, missing: number): Shape[] {
   const algorithm = algorithmOf(own.scheme);
-  const { m = 0, p = 1, r = 1, c: largestCost = 0 } = largest.parameters;
+  const { m = 0, p = 1, n = 2, r = 1, c: largestCost = 0 } = largest.parameters;
   switch (algorithm) {
     case 'argon2d':
     case 'argon2i':
@@ -106,9 +106,15 @@ function shapesOf(own: ForeignKind, largest: ForeignKind, missing: number): Shap
       const { c: cost = 0 } = own.parameters;
       return Array.from({ length: largestCost - cost }, (_, index) => ['bcrypt', { c: cost + index }]);
     }
-    case 'scrypt':
-      // One hash for each binary digit of N.
-      return powersOf(Math.floor(missing / r)).map((n) => ['scrypt', { n, r, p: 1 }]);
+    case 'scrypt': {
+      const lanes = Math.floor(missing / (n * r));
+      const whole: Shape[] = lanes > 0 ? [['scrypt', { n, r, p: lanes }]] : [];
+      // One hash for each binary digit of the rest's N.
+      return [
+        ...whole,
+        ...powersOf(Math.floor((missing % (n * r)) / r)).map((rest): Shape => ['scrypt', { n: rest, r, p: 1 }]),
+      ];
+    }
     default:
       return [[algorithm, { i: missing, o: 0 }]];
   }
