@@ -283,10 +283,8 @@ const operations = {
   importedScryptBlocksMax: limit(2_097_152, 'N·r·p of an imported scrypt hash: 256 MiB, about 1 s.'),
   // Frameworks use up to 1.2 million.
   importedPbkdf2RoundsMax: limit(1_500_000, 'Rounds of an imported PBKDF2 hash: 1 to 2 s.'),
-  // The default of passlib is 656,000, of phpass at most 524,288.
   importedRoundsMax: limit(1_048_576, 'Rounds of an imported hash of crypt(3), phpass or Drupal 7: 1 to 2 s.'),
-  // A kind is an algorithm with its parameters.
-  importedRecipesMax: limit(64, 'Kinds of imported hashes whose work a sign-in takes into account.'),
+  importedRecipesMax: limit(64, 'Kinds of imported hashes (algorithm and parameters) that a sign-in considers.'),
   importedRecipesLookSeconds: limit(2, 'A running service detects a new kind in this time.'),
   importedKeyCharsMax: limit(512, 'An imported key.'),
   importedKeysLookSeconds: limit(2, 'A running service detects the first imported keys in this time.'),
