@@ -80,7 +80,10 @@ void describe('silence behind the configurations in docs/forward-auth', { concur
       const check = async (setup: ProxySetup): Promise<void> => {
         const silence = Promise.withResolvers<void>();
         const answers = answersAfter(silence.promise);
-        setup.backend.respondWith((req, res) => void answers[req.url ?? '']?.(res, req));
+        setup.backend.respondWith((req, res) => {
+          // The client reports a request that the proxy has ended.
+          answers[req.url ?? '']?.(res, req).catch(() => undefined);
+        });
         const credential = [bearer(setup.keyreeve.key.key)];
         const events = await receive(setup.url, credential, '/events');
         const download = await receive(setup.url, credential, '/download');
@@ -95,6 +98,8 @@ void describe('silence behind the configurations in docs/forward-auth', { concur
         const late = receive(setup.url, credential, '/late');
         const bytes = Math.ceil(silenceSeconds / paceSeconds);
         const uploaded = upload(setup, bytes);
+        // They are awaited after the silence.
+        for (const pending of [late, uploaded]) pending.catch(() => undefined);
         await pass(silenceSeconds);
         silence.resolve();
         const response = await awaited('the late response arrives', late);

@@ -87,7 +87,8 @@ for (const { file, toEnvoy, silence } of [
   // The API has no field for it, which the page states.
   { file: 'kubernetes/gateway-api.yaml', toEnvoy: envoyOfGatewayApi, silence: undefined },
 ]) {
-  test(`Envoy with ${file} ends no response and no stream by a time limit`, async (t) => {
+  const ended = silence === undefined ? 'no response' : 'no response and no silent stream';
+  test(`Envoy with ${file} ends ${ended} by a time limit`, async (t) => {
     const program = programOf(t, 'envoy');
     if (program === undefined) return;
     const adminPort = await freePort();
