@@ -41,7 +41,7 @@ export const requestLimits = {
   keepAliveTimeoutMs: limit(65_000, 'Lifetime of an idle connection.'),
   connectionsMax: limit(
     10_000,
-    'Open connections per worker. At this number, one closes for the next client: the one that has been idle longest, of the client IP range with the most. Those of trusted proxies close last.',
+    'Open connections per worker; fewer if the process may open fewer files (by 512). At this number, one closes for the next client: the one that has been idle longest, of the client IP range with the most. Those of trusted proxies close last.',
   ),
   requestsPerConnectionMax: limit(10_000, 'Requests on one connection.'),
   // Lower, so that connections spread over the workers.

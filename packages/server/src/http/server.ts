@@ -8,6 +8,7 @@ import type { Log } from '../foundation/log.ts';
 import { writeProblem } from './response.ts';
 import { Backlog, type BacklogOptions } from './backlog.ts';
 import { bodyErrorOf } from './broken-body.ts';
+import { connectionsMaxOfProcess } from './connection-limit.ts';
 import { ConnectionPlaces } from './connection-places.ts';
 import { Connection, QueuedResponse, type ConnectionOptions } from './connection.ts';
 import type { SecurityHeaders } from './headers.ts';
@@ -61,7 +62,7 @@ export function createHttpServer(
   // Node would silently drop headers beyond its count; the app rejects the request instead.
   server.maxHeadersCount = 0;
   server.maxRequestsPerSocket = limits.requestsPerConnectionMax;
-  server.maxConnections = limits.connectionsMax;
+  server.maxConnections = connectionsMaxOfProcess();
   // A client that has closed its sending side still gets the responses to its requests.
   (server as { httpAllowHalfOpen?: boolean }).httpAllowHalfOpen = true;
   watchConnections(server);

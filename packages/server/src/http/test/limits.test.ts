@@ -6,6 +6,7 @@ import Type from 'typebox';
 import { limits } from '@keyreeve/contract';
 import { write, writeProblem } from '../response.ts';
 import { bodyReader } from '../body.ts';
+import { connectionsMaxOf, connectionsMaxOfProcess } from '../connection-limit.ts';
 import { SecurityHeaders } from '../headers.ts';
 import { toProblem } from '../problem.ts';
 import { createHttpServer, listen } from '../server.ts';
@@ -128,7 +129,7 @@ test('every bound of the server is set from the limits', { tags: ['asvs:2.1.3', 
       // Node would drop headers beyond its own count.
       maxHeadersCount: 0,
       maxRequestsPerSocket: limits.requestsPerConnectionMax,
-      maxConnections: limits.connectionsMax,
+      maxConnections: connectionsMaxOfProcess(),
     },
   );
   assert.deepEqual(
@@ -141,6 +142,23 @@ test('every bound of the server is set from the limits', { tags: ['asvs:2.1.3', 
     ],
     [10_000, 15_000, 65_000, 16_384, 16_384],
   );
+});
+
+test('a process that may open few files has fewer connections, so that it can close idle ones before the kernel refuses new ones', () => {
+  const ofFiles = (soft: string): number =>
+    connectionsMaxOf(
+      `Limit                     Soft Limit           Hard Limit           Units     \nMax processes             100                  100                  processes \nMax open files            ${soft.padEnd(20)} 1048576              files     \n`,
+    );
+  for (const [soft, connections] of [
+    ['unlimited', limits.connectionsMax],
+    ['1048576', limits.connectionsMax],
+    ['10512', limits.connectionsMax],
+    ['10511', limits.connectionsMax - 1],
+    ['1024', 512],
+    ['256', 64],
+  ] as const)
+    assert.equal(ofFiles(soft), connections, soft);
+  assert.equal(connectionsMaxOf(''), limits.connectionsMax);
 });
 
 test('a client that sends nothing, or its headers or body too slowly, gets 408 and is disconnected', async () => {
