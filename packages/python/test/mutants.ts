@@ -166,9 +166,23 @@ export const pythonMutants: readonly PythonMutant[] = [
   {
     name: 'rule 9: a child process keeps the state',
     file: sender,
-    from: 'os.register_at_fork(after_in_child=_start_empty_after_fork)',
-    to: 'pass',
+    from: 'key = (os.getpid(), threading.Lock)',
+    to: 'key = (0, threading.Lock)',
     test: 'rule_9',
+  },
+  {
+    name: 'one address of a host is tried at a time',
+    file: '_dial.py',
+    from: 'delay = ATTEMPT_DELAY_SECONDS if untried else None',
+    to: 'delay = None',
+    test: 'an_address_that_does_not_answer',
+  },
+  {
+    name: 'replaced threads keep the state',
+    file: sender,
+    from: 'key = (os.getpid(), threading.Lock)',
+    to: 'key = (os.getpid(), None)',
+    test: 'replaces_the_threads',
   },
   {
     name: 'rule 10: plain HTTP to each host',

@@ -65,10 +65,6 @@ class BatchSender:
     def __init__(self, connect: Callable[[], Connection], clock: Clock) -> None:
         self._connect = connect
         self._clock = clock
-        self._start_empty()
-        _senders.add(self)
-
-    def _start_empty(self) -> None:
         self._lock = threading.Lock()
         # Threads wait on it for questions.
         self._work = threading.Condition(self._lock)
@@ -233,24 +229,53 @@ class BatchSender:
         error.__cause__ = cause
         return error
 
-    def start_empty_after_fork(self) -> None:
-        """The threads exist only in the parent process, and the connections belong to it."""
-        connections = self._connections
-        self._start_empty()
-        for connection in connections:
+    def leave_to_parent(self) -> None:
+        """In a child process: the threads exist only in the parent process, and the connections belong to it."""
+        for connection in list(self._connections):
             connection.close()
 
 
-_senders: weakref.WeakSet[BatchSender] = weakref.WeakSet()
+class Senders:
+    """The sender of this process, and of this kind of threads.
+
+    A child process starts with empty state, also after a fork that calls no handlers of Python. A library such as gevent can
+    replace the threads after the client was made: a lock from before would then block all of them.
+    """
+
+    def __init__(self, make: Callable[[], BatchSender]) -> None:
+        self._make = make
+        self._senders: dict[tuple[int, object], BatchSender] = {}
+        _all_senders.add(self)
+
+    def current(self) -> BatchSender:
+        key = (os.getpid(), threading.Lock)
+        sender = self._senders.get(key)
+        return self._start(key) if sender is None else sender
+
+    def _start(self, key: tuple[int, object]) -> BatchSender:
+        # One operation, without a lock: of several threads at once, one starts the sender.
+        sender = self._senders.setdefault(key, self._make())
+        for other in list(self._senders):
+            if other[0] != key[0] and (inherited := self._senders.pop(other, None)) is not None:
+                inherited.leave_to_parent()
+        return sender
+
+    def end_inherited(self) -> None:
+        if self._senders:
+            self.current()
 
 
-def _start_empty_after_fork() -> None:
-    for sender in list(_senders):
-        sender.start_empty_after_fork()
+_all_senders: weakref.WeakSet[Senders] = weakref.WeakSet()
 
 
+def _end_inherited() -> None:
+    for senders in list(_all_senders):
+        senders.end_inherited()
+
+
+# Ends the connections in a child process that verifies nothing, too.
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_start_empty_after_fork)
+    os.register_at_fork(after_in_child=_end_inherited)
 
 
 def _body_of(entries: list[_Entry]) -> bytes:

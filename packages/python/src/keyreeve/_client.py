@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import re
 import ssl
+import sys
 import threading
 from collections.abc import Sequence
+from typing import Any
 
 from . import _batch_sender
-from ._batch_sender import BatchSender
+from ._batch_sender import BatchSender, Senders
 from ._clock import Clock
 from ._connection import Connection
 from ._question import Conditions, can_be_credential, conditions_of, question_of
@@ -44,7 +46,8 @@ class Keyreeve:
             raise ValueError("service_key: expected an API key")
         destination = destination_of(url, allow_plain_http)
         # One context for all connections, because reading the certificate authorities takes milliseconds.
-        context = (ssl_context or ssl.create_default_context()) if destination.is_tls else None
+        self._context = (ssl_context or ssl.create_default_context()) if destination.is_tls else None
+        self._has_own_context = ssl_context is not None
         headers = {
             # Common firewalls block requests without it.
             "User-Agent": "keyreeve-python",
@@ -53,7 +56,19 @@ class Keyreeve:
         }
         self._url = url
         clock = self._clock = _clock or Clock()
-        self._sender = BatchSender(lambda: Connection(destination, headers, context, clock), clock)
+        self._senders = Senders(
+            lambda: BatchSender(lambda: Connection(destination, headers, self._usable_context(), clock), clock)
+        )
+
+    @property
+    def _sender(self) -> BatchSender:
+        return self._senders.current()
+
+    def _usable_context(self) -> ssl.SSLContext | None:
+        """A library that replaces the threads replaces the sockets of TLS too: a default context from before would block."""
+        if self._context is not None and not self._has_own_context and type(self._context) is not ssl.SSLContext:
+            self._context = ssl.create_default_context()
+        return self._context
 
     def __repr__(self) -> str:
         return f"Keyreeve(url={self._url!r})"
@@ -88,7 +103,7 @@ class Keyreeve:
         environments: Sequence[str] | None = None,
         cost: int | None = None,
     ) -> VerificationResult:
-        """Like `verify`, without blocking the asyncio event loop."""
+        """Like `verify`, without blocking the event loop of asyncio or trio."""
         return await self.verify_with_async(credential, conditions_of(scopes, environments, cost), address)
 
     def verify_with(self, credential: str, conditions: Conditions, address: str | None) -> VerificationResult:
@@ -111,7 +126,7 @@ class Keyreeve:
         if not can_be_credential(credential):
             return RefusedCredential("malformed")
         until = self._clock.now() + _batch_sender.DEADLINE_SECONDS
-        waiter = _TaskWaiter()
+        waiter = _waiter_of_task()
         leave = self._sender.ask(question, waiter)
         try:
             outcome = await waiter.wait(self._clock, until)
@@ -161,6 +176,43 @@ class _TaskWaiter:
             return await self._future
         finally:
             cancel()
+
+
+class _TrioWaiter:
+    def __init__(self, trio: Any) -> None:
+        self._trio = trio
+        self._token = trio.lowlevel.current_trio_token()
+        self._delivered = trio.Event()
+        self._outcome: VerificationResult | KeyreeveUnavailable = _batch_sender.late()
+
+    def deliver(self, outcome: VerificationResult | KeyreeveUnavailable) -> None:
+        try:
+            self._token.run_sync_soon(self._settle, outcome)
+        except self._trio.RunFinishedError:
+            # The event loop has ended, and its tasks with it.
+            return
+
+    def _settle(self, outcome: VerificationResult | KeyreeveUnavailable) -> None:
+        self._outcome = outcome
+        self._delivered.set()
+
+    async def wait(self, clock: Clock, until: float) -> VerificationResult | KeyreeveUnavailable:
+        with self._trio.move_on_after(clock.rest(until)):
+            await self._delivered.wait()
+        return self._outcome
+
+
+def _waiter_of_task() -> _TaskWaiter | _TrioWaiter:
+    """The library does not need trio: only a program that uses it has imported it."""
+    trio: Any = sys.modules.get("trio")
+    if trio is not None:
+        try:
+            trio.lowlevel.current_task()
+        except RuntimeError:
+            # A task of asyncio in the same program.
+            return _TaskWaiter()
+        return _TrioWaiter(trio)
+    return _TaskWaiter()
 
 
 def _result_of(outcome: VerificationResult | KeyreeveUnavailable) -> VerificationResult:

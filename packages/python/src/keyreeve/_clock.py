@@ -31,4 +31,8 @@ class Clock:
 
     def socket_timeout(self, until: float) -> float | None:
         """How long an operation of a socket may take from now on."""
+        return self.rest(until)
+
+    def rest(self, until: float) -> float:
+        """The time from now on, in seconds; never 0."""
         return max(_SOCKET_SECONDS_MIN, until - self.now())

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ._clock import Clock
+from ._dial import dial
 from ._service_url import Destination
 
 # 256 results with the longest metadata, scopes and nicknames have less than half of it.
@@ -67,22 +68,27 @@ class Connection:
         if is_repeated or (self._http is not None and _has_ended(self._http)):
             self.close()
         if self._http is None:
-            self._http = self._new(self._clock.socket_timeout(deadline))
+            self._http = self._new()
             try:
-                self._http.connect()
+                self._connect(self._http, deadline)
             except OSError as error:
                 raise Unanswered(str(error)) from error
         return self._http
 
-    def _new(self, timeout: float | None) -> http.client.HTTPConnection:
+    def _new(self) -> http.client.HTTPConnection:
         host, port = self._destination.host, self._destination.port
-        connection: http.client.HTTPConnection
-        if self._destination.is_tls:
-            connection = http.client.HTTPSConnection(host, port, timeout=timeout, context=self._context)
-        else:
-            connection = http.client.HTTPConnection(host, port, timeout=timeout)
+        # Of the two classes, only the default port and the header `Host` are used.
+        kind = http.client.HTTPConnection if self._context is None else http.client.HTTPSConnection
+        connection = kind(host, port)
         connection.response_class = _Response
         return connection
+
+    def _connect(self, connection: http.client.HTTPConnection, deadline: float) -> None:
+        sock = dial(connection.host, connection.port, self._clock, deadline)
+        connection.sock = sock
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if self._context is not None:
+            connection.sock = self._context.wrap_socket(sock, server_hostname=connection.host)
 
     def _exchange(self, connection: http.client.HTTPConnection, body: bytes, deadline: float) -> Answer:
         connection.sock.settimeout(self._clock.socket_timeout(deadline))
