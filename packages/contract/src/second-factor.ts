@@ -2,6 +2,7 @@
 import Type, { type Static } from 'typebox';
 import { accessTokenErrors, currentPasswordErrors } from './error-groups.ts';
 import { limits } from './limits.ts';
+import { AuthenticationResponse } from './passkey-messages.ts';
 import type { RouteContract } from './route.ts';
 import { Text } from './schemas.ts';
 
@@ -22,8 +23,16 @@ const Code = Type.String({
 
 export const CurrentPasswordBody = Type.Object({ currentPassword: CurrentPassword }, { additionalProperties: false });
 export const FactorProofBody = Type.Object(
-  { currentPassword: CurrentPassword, code: Code },
-  { additionalProperties: false },
+  {
+    currentPassword: CurrentPassword,
+    code: Type.Optional(Code),
+    passkey: Type.Optional(AuthenticationResponse),
+  },
+  {
+    additionalProperties: false,
+    description:
+      'Either `code` or `passkey`: the response to the options that `POST /auth/token` returns with `second_factor_required`',
+  },
 );
 export const FactorCodeBody = Type.Object(
   {
@@ -115,6 +124,7 @@ export const removeSecondFactor = {
     'second_factor_wrong',
     'second_factor_required_by_policy',
     'second_factor_not_enrolled',
+    'passkeys_unavailable',
   ],
 } as const satisfies RouteContract;
 
@@ -129,5 +139,11 @@ export const replaceRecoveryCodes = {
   needsRecentSignIn: true,
   body: { type: 'json', schema: FactorProofBody },
   success: { status: 200, description: 'The new codes', schema: RecoveryCodes },
-  errors: [...accessTokenErrors, ...currentPasswordErrors, 'second_factor_wrong', 'second_factor_not_enrolled'],
+  errors: [
+    ...accessTokenErrors,
+    ...currentPasswordErrors,
+    'second_factor_wrong',
+    'second_factor_not_enrolled',
+    'passkeys_unavailable',
+  ],
 } as const satisfies RouteContract;

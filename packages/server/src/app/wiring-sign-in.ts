@@ -109,15 +109,6 @@ export function wireSignIn(options: SignInWiring): SignInServices {
   });
   const checks = new PasswordChecks({ hasher, share, isFair: enabled });
   const currentPassword = new CurrentPassword({ db, hasher, checks, secondFactorLimits, requests });
-  const enrolment = new Enrolment({
-    db,
-    clock,
-    accounts,
-    currentPassword,
-    secondFactors,
-    mailer,
-    revocations: journal,
-  });
   const { origin } = new URL(issuer);
   const relyingParty = relyingPartyOf({
     rpId: config.passkeyRpId,
@@ -127,6 +118,16 @@ export function wireSignIn(options: SignInWiring): SignInServices {
   const { passkeyChallenges: challenges, passkeyUserHandles: userHandles } = keys;
   const passkeyOptions = { db, clock, challenges, userHandles, relyingParty, mailer };
   const passkeySignIns = new PasskeySignIns({ ...passkeyOptions, rejectsAdministrators });
+  const enrolment = new Enrolment({
+    db,
+    clock,
+    accounts,
+    currentPassword,
+    secondFactors,
+    passkeys: passkeySignIns.ownerChecks,
+    mailer,
+    revocations: journal,
+  });
   const passkeys = new Passkeys({ ...passkeyOptions, accounts, secondFactors, requests, revocations: journal });
   const audience = config.audience ?? issuer;
   const signIns = new SignIns({

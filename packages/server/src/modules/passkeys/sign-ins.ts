@@ -13,6 +13,8 @@ import type { KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { queueMailTx, type Mailer } from '../mail/mail.ts';
+import type { PasskeyChecks } from '../second-factors/enrolment.ts';
+import type { PasskeyProof as OwnerPasskeyProof } from '../second-factors/enrolment-store.ts';
 import type { FactorUse } from '../second-factors/second-factors.ts';
 import { makeChallenge, readChallenge, type ChallengePurpose, type UsedChallenge } from './challenge.ts';
 import { descriptorsOf } from './descriptors.ts';
@@ -105,6 +107,21 @@ export class PasskeySignIns {
     const credential = await this.#find(response);
     const own = credential?.accountId === accountId ? credential : undefined;
     return this.#verify(response, own, ['second factor', accountId], false);
+  }
+
+  /** The passkeys as proof of the owner, for changes of second factors. */
+  get ownerChecks(): PasskeyChecks {
+    const proofs = new WeakMap<OwnerPasskeyProof, PasskeyProof>();
+    return {
+      check: async (accountId, response) => {
+        const proof = await this.checkSecondFactor(accountId, response);
+        if (!proof) return undefined;
+        const own: OwnerPasskeyProof = { kind: 'passkey', redeemTx: (tx, use) => redeemPasskeyTx(tx, proof, use) };
+        proofs.set(own, proof);
+        return own;
+      },
+      reporting: (own, { id, clientIp }, change) => this.reportingCopies(id, proofs.get(own), clientIp, change),
+    };
   }
 
   /**

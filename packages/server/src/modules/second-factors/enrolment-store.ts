@@ -6,7 +6,7 @@ import { sql } from '../../foundation/database/sql.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { queueMailTx } from '../mail/mail.ts';
 import type { NewJobRow } from '../outbox/store.ts';
-import { redeemProofTx, type FactorProof } from './second-factors.ts';
+import { redeemProofTx, type FactorProof, type FactorUse } from './second-factors.ts';
 import * as factors from './store.ts';
 import { assertSessionValidTx, endOtherSessionsTx } from '../sessions/store.ts';
 
@@ -67,8 +67,17 @@ export async function assertMayLackFactorTx(tx: Transaction, accountId: string):
     throw new DomainError('second_factor_required_by_policy');
 }
 
+/** A passkey that was valid when it was checked. */
+export interface PasskeyProof {
+  readonly kind: 'passkey';
+  /** Throws DomainError when another request has used the response first. */
+  readonly redeemTx: (tx: Transaction, use: FactorUse) => Promise<void>;
+}
+
+export type OwnProof = FactorProof | PasskeyProof;
+
 export interface OwnRemoval {
-  readonly proof: FactorProof;
+  readonly proof: OwnProof;
   /** A random secret, which no device has. */
   readonly sealed: Uint8Array;
   readonly mailAbout: (keepsPasskeys: boolean) => NewJobRow | undefined;
@@ -100,7 +109,7 @@ export const removeOwnFactor = (db: Db, principal: AccountPrincipal, removal: Ow
 export const replaceCodes = (
   db: Db,
   principal: AccountPrincipal,
-  { proof, codeHashes, now }: { proof: FactorProof; codeHashes: readonly Uint8Array[]; now: number },
+  { proof, codeHashes, now }: { proof: OwnProof; codeHashes: readonly Uint8Array[]; now: number },
 ): Promise<void> =>
   db.transaction(async (tx) => {
     const { accountId } = principal;
@@ -110,7 +119,9 @@ export const replaceCodes = (
     await recordEventTx(tx, { at: now, principal, action: 'recovery_codes.replaced', accountId, target: accountId });
   });
 
-async function redeemTx(tx: Transaction, principal: AccountPrincipal, proof: FactorProof, now: number): Promise<void> {
+async function redeemTx(tx: Transaction, principal: AccountPrincipal, proof: OwnProof, now: number): Promise<void> {
+  // A change of factors is no sign-in: it does not vouch for the factor.
+  if (proof.kind === 'passkey') return proof.redeemTx(tx, { now, from: null });
   if (!(await redeemProofTx(tx, principal, principal.accountId, proof, { now, from: null })))
     throw new DomainError('second_factor_wrong');
 }

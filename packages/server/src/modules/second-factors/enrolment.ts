@@ -2,7 +2,7 @@
  * An account's own second factor: enrolment, removal and new recovery codes. Enrolment and removal end all sessions of
  * the account except the one that made the change (ASVS 5.0 7.4.3).
  */
-import { limits, type BegunFactor } from '@keyreeve/contract';
+import { limits, type AuthenticationResponse, type BegunFactor } from '@keyreeve/contract';
 import type { CurrentPassword } from '../accounts/current-password.ts';
 import type { Account, Accounts } from '../accounts/accounts.ts';
 import type { AccountPrincipal } from '../../foundation/principal.ts';
@@ -14,7 +14,7 @@ import type { Revocations } from '../deletion-journal/revocation.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import type { Mailer } from '../mail/mail.ts';
 import type { NewJobRow } from '../outbox/store.ts';
-import type { FactorProof, SecondFactors } from './second-factors.ts';
+import type { SecondFactors } from './second-factors.ts';
 import * as store from './enrolment-store.ts';
 import type { FactorRow } from './store.ts';
 
@@ -24,6 +24,7 @@ export interface EnrolmentOptions {
   readonly accounts: Accounts;
   readonly currentPassword: CurrentPassword;
   readonly secondFactors: SecondFactors;
+  readonly passkeys: PasskeyChecks;
   readonly mailer: Mailer;
   /** Undefined without a deletion journal. */
   readonly revocations: Revocations | undefined;
@@ -33,6 +34,25 @@ export interface EnrolmentOptions {
 export interface OwnerProof {
   readonly currentPassword: Secret;
   readonly clientIp: string;
+}
+
+/** Proves a second factor that is in force: exactly one of both. */
+export interface FactorAnswer {
+  /** Of the authenticator app, or a recovery code. */
+  readonly code?: string | undefined;
+  readonly passkey?: AuthenticationResponse | undefined;
+}
+
+/** The passkeys of accounts: a later module has them. */
+export interface PasskeyChecks {
+  /** @returns undefined when the response is not valid @throws DomainError `passkeys_unavailable` */
+  readonly check: (accountId: string, response: AuthenticationResponse) => Promise<store.PasskeyProof | undefined>;
+  /** Records a copied passkey if the change, which redeems the proof, shows one. */
+  readonly reporting: <T>(
+    proof: store.PasskeyProof,
+    account: { readonly id: string; readonly clientIp: string },
+    change: () => Promise<T>,
+  ) => Promise<T>;
 }
 
 export class Enrolment {
@@ -80,19 +100,22 @@ export class Enrolment {
   }
 
   /**
-   * Removes the authenticator app. Passkeys and, beside them, the recovery codes stay.
-   * @throws DomainError `password_wrong`, `second_factor_wrong`, `second_factor_not_enrolled`,
-   *   `second_factor_required_by_policy`, `too_many_attempts`, `overloaded`, `invalid_access_token`
+   * Removes the authenticator app. Passkeys and, beside them, the recovery codes stay. A passkey proves the owner too: the app may
+   * be a thief's.
+   * @throws DomainError `password_wrong`, `second_factor_wrong`, `second_factor_not_enrolled`, `invalid_request`,
+   *   `passkeys_unavailable`, `second_factor_required_by_policy`, `too_many_attempts`, `overloaded`, `invalid_access_token`
    */
-  async remove(principal: AccountPrincipal, owner: OwnerProof, code: string): Promise<void> {
+  async remove(principal: AccountPrincipal, owner: OwnerProof, answer: FactorAnswer): Promise<void> {
     const { db, clock, mailer, revocations, secondFactors } = this.#options;
-    const { account, proof } = await this.#prove(principal, owner, code, (kind) => kind === 'totp');
+    const { account, proof } = await this.#prove(principal, owner, answer, (kind) => kind === 'totp');
     const now = clock.now();
     const { sealed } = secondFactors.newSecret(account.id, account.email);
     const mailAbout = (keepsPasskeys: boolean) => this.#removedMail(account, owner.clientIp, now, keepsPasskeys);
     const removal = { proof, sealed, mailAbout, now };
-    await recordingChanges(revocations, { accountId: account.id, at: now }, () =>
-      store.removeOwnFactor(db, principal, removal),
+    await this.#redeeming(proof, account, owner, () =>
+      recordingChanges(revocations, { accountId: account.id, at: now }, () =>
+        store.removeOwnFactor(db, principal, removal),
+      ),
     );
     mailer.sendSoon();
   }
@@ -101,13 +124,15 @@ export class Enrolment {
    * @returns the new recovery codes, which cannot be read again; the previous ones are deleted
    * @throws DomainError as {@link remove}, except `second_factor_required_by_policy`
    */
-  async replaceRecoveryCodes(principal: AccountPrincipal, owner: OwnerProof, code: string): Promise<string[]> {
+  async replaceRecoveryCodes(principal: AccountPrincipal, owner: OwnerProof, answer: FactorAnswer): Promise<string[]> {
     const { db, clock, secondFactors, revocations } = this.#options;
-    const { account, proof } = await this.#prove(principal, owner, code);
+    const { account, proof } = await this.#prove(principal, owner, answer);
     const { texts, hashes } = secondFactors.newRecoveryCodes(account.id);
     const now = clock.now();
-    await recordingChanges(revocations, { accountId: account.id, at: now }, () =>
-      store.replaceCodes(db, principal, { proof, codeHashes: hashes, now }),
+    await this.#redeeming(proof, account, owner, () =>
+      recordingChanges(revocations, { accountId: account.id, at: now }, () =>
+        store.replaceCodes(db, principal, { proof, codeHashes: hashes, now }),
+      ),
     );
     await secondFactors.succeed(account.id);
     return texts.map((text) => text.reveal());
@@ -116,16 +141,44 @@ export class Enrolment {
   async #prove(
     principal: AccountPrincipal,
     { currentPassword, clientIp }: OwnerProof,
-    code: string,
+    answer: FactorAnswer,
     isAllowed: (kind: FactorRow['kind']) => boolean = () => true,
-  ): Promise<{ account: Account; proof: FactorProof }> {
+  ): Promise<{ account: Account; proof: store.OwnProof }> {
     const { secondFactors } = this.#options;
+    if ((answer.code === undefined) === (answer.passkey === undefined)) throw notOne();
     const account = await this.#options.currentPassword.check(principal, currentPassword, clientIp);
     const kind = await secondFactors.kindInForce(account.id);
     if (kind === undefined || !isAllowed(kind)) throw new DomainError('second_factor_not_enrolled');
-    const proof = await secondFactors.check(account.id, code);
+    const proof = await this.#check(account.id, answer);
     if (!proof) throw new DomainError('second_factor_wrong');
     return { account, proof };
+  }
+
+  /** @throws DomainError `invalid_request`, `too_many_attempts`, `passkeys_unavailable` */
+  async #check(accountId: string, { code, passkey }: FactorAnswer): Promise<store.OwnProof | undefined> {
+    const { secondFactors, passkeys } = this.#options;
+    if (code !== undefined && passkey === undefined) return secondFactors.check(accountId, code);
+    if (code === undefined && passkey !== undefined)
+      return (await secondFactors.reserve(accountId)) ? passkeys.check(accountId, passkey) : undefined;
+    throw notOne();
+  }
+
+  /** A passkey that is rejected at the change is a wrong second factor, as a code that was used meanwhile. */
+  async #redeeming<T>(
+    proof: store.OwnProof,
+    { id }: Account,
+    { clientIp }: OwnerProof,
+    change: () => Promise<T>,
+  ): Promise<T> {
+    const { passkeys } = this.#options;
+    if (proof.kind !== 'passkey') return change();
+    try {
+      return await passkeys.reporting(proof, { id, clientIp }, change);
+    } catch (error) {
+      throw error instanceof DomainError && error.code === 'passkey_rejected'
+        ? new DomainError('second_factor_wrong', { cause: error })
+        : error;
+    }
   }
 
   #removedMail(account: Account, clientIp: string, now: number, keepsPasskeys: boolean): NewJobRow | undefined {
@@ -134,3 +187,8 @@ export class Enrolment {
     return this.#options.mailer.prepare({ to: account.email, template, data });
   }
 }
+
+const notOne = (): DomainError =>
+  new DomainError('invalid_request', {
+    errors: [{ pointer: '/code', detail: 'Expected either `code` or `passkey`.' }],
+  });

@@ -16,12 +16,12 @@ export function enrolmentRoutes(enrolment: Enrolment): readonly Route[] {
     }),
     route(contract.removeSecondFactor, async ({ principal, body, clientIp }) => {
       const owner = { currentPassword: new Secret(body.currentPassword), clientIp };
-      await enrolment.remove(principal, owner, body.code);
+      await enrolment.remove(principal, owner, body);
       return { status: 204 };
     }),
     route(contract.replaceRecoveryCodes, async ({ principal, body, clientIp }) => {
       const owner = { currentPassword: new Secret(body.currentPassword), clientIp };
-      const recoveryCodes = await enrolment.replaceRecoveryCodes(principal, owner, body.code);
+      const recoveryCodes = await enrolment.replaceRecoveryCodes(principal, owner, body);
       return { status: 200, body: { recoveryCodes } satisfies contract.RecoveryCodes };
     }),
   ];
