@@ -12,6 +12,7 @@ import { dayMs, type Clock } from '../foundation/clock.ts';
 import { describeDatabase } from '../foundation/database/database.ts';
 import type { Db } from '../foundation/database/db.ts';
 import { durabilityOf, type Durability } from '../foundation/database/durability.ts';
+import { freePages, type FreePages } from '../foundation/database/size.ts';
 import { plural } from '../foundation/plural.ts';
 import { readTemplates } from '../modules/mail/templates/templates.ts';
 import { jobLateMs, type Outbox, type WaitingJobs } from '../modules/outbox/outbox.ts';
@@ -90,6 +91,7 @@ export async function databaseChecks({ config, db }: Pick<CheckedInstallation, '
       detail: `${describeDatabase(config.database)} responds; its schema is current and its master key is correct`,
     },
     ...checkWrites(db),
+    ...(db.dialect === 'sqlite' ? [checkFreePages(await freePages(db))] : []),
     ...checkServer(config, await durabilityOf(db)),
     ...checkPooler(db),
     ...(await environmentMistakes(db, config)).map((detail): Check => ({
@@ -108,6 +110,20 @@ function checkWrites({ writes }: Db): Check[] {
   const detail =
     'the database accepts no changes, so no key can be deleted. Check its disk: free space, and whether it is read-only';
   return [{ name: 'writes', state: 'failed', detail }];
+}
+
+/** Above both, compacting the file is worth its time. */
+const freePercentMax = 25;
+const freeMibMax = 10;
+
+/** A retention that removes events leaves their pages free. */
+export function checkFreePages({ bytes, freeBytes }: FreePages): Check {
+  const percent = bytes === 0 ? 0 : Math.floor((100 * freeBytes) / bytes);
+  const freeMib = Math.floor(freeBytes / 2 ** 20);
+  if (percent <= freePercentMax || freeMib <= freeMibMax)
+    return { name: 'free pages', state: 'ok', detail: `${percent} % of the database file is free for new rows` };
+  const detail = `${percent} % of the database file (${freeMib} MiB) is free for new rows; \`keyreeve compact\` returns the space to the disk`;
+  return { name: 'free pages', state: 'note', detail };
 }
 
 const checkOutbox = (waiting: readonly WaitingJobs[]): Check[] =>

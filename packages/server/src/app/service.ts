@@ -28,12 +28,12 @@ import { RequestLog } from '../http/request-log.ts';
 import type { RequestBounds } from '../http/request-gate.ts';
 import { Cors } from '../http/cors.ts';
 import { createHttpServer, listen } from '../http/server.ts';
-import { drain } from './drain.ts';
 import { isRootKeyChanged, RootKeyChangedError } from '../foundation/database/root-key-changed.ts';
 import { Housekeeping } from './housekeeping.ts';
 import { openInstallation, type Installation, type OpenedInstallation } from './installation.ts';
 import type { Log } from '../foundation/log.ts';
 import { parseRanges } from '../foundation/ip-address.ts';
+import { keepAfterFailure, ReservedSpace } from './reserved-space.ts';
 import { disableUnrestricted } from '../modules/api-keys/unrestricted-keys.ts';
 import { ConsoleAssets } from '../modules/console/assets.ts';
 import { ConsoleHost } from '../modules/console/paths.ts';
@@ -41,6 +41,7 @@ import { operatorName } from '../modules/mail/sender.ts';
 import { LinkedIdentities } from '../modules/single-sign-on/linked-identities.ts';
 import type { Metrics } from './metrics.ts';
 import { SettingsView } from './settings-view.ts';
+import { stopService } from './stop-service.ts';
 import { wire, type Services } from './wiring.ts';
 import { mailTemplates } from './wiring-mail.ts';
 
@@ -92,7 +93,8 @@ const aheadHint =
 export async function startService(options: ServiceOptions): Promise<Service> {
   const { config, clock, log } = options;
   const requestLog = new RequestLog(log);
-  const installation = await openAndMigrate(options, options.writer);
+  const space = ReservedSpace.release(config);
+  const installation = await openAndMigrate(options, options.writer).catch(keepAfterFailure(space));
   return closeOnError(installation, async () => {
     const { server, health, requestCounts, ...rest } = await startPublic(installation, options, requestLog);
     const admin = await startAdmin(
@@ -105,16 +107,19 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       throw error;
     });
     const housekeeping = new Housekeeping(installation, clock, rest.services, log);
-    const stop = () =>
-      stopService([server, admin.server], config.drainSeconds, {
+    await space?.keep(installation.db);
+    const stop = () => {
+      space?.stop();
+      return stopService([server, admin.server], config.drainSeconds, {
         health,
         housekeeping,
         installation,
         requestLog,
         services: rest.services,
       });
+    };
     return { ...rest, adminUrl: admin.url, replaced: installation.db.file?.replaced, stop };
-  });
+  }).catch(keepAfterFailure(space));
 }
 
 export interface WorkerStart {
@@ -380,33 +385,6 @@ function lazyMetrics(
           worker,
         ),
     ));
-}
-
-interface Parts {
-  readonly health: Health;
-  readonly housekeeping: Housekeeping;
-  readonly installation: Installation;
-  readonly requestLog: RequestLog;
-  readonly services: Services;
-}
-
-async function stopService(
-  servers: readonly Server[],
-  drainSeconds: number,
-  { health, housekeeping, installation, requestLog, services }: Parts,
-): Promise<boolean> {
-  health.isStopping = true;
-  const isDrained = await drain(servers, drainSeconds, { onClosed: () => (health.isClosed = true) });
-  await services.webhooks.publisher.stop();
-  await services.outbox.stop();
-  await services.webhooks.log.flush();
-  await housekeeping.stop();
-  requestLog.flush();
-  services.journal?.stop();
-  await services.hasher.close();
-  await installation.db.close();
-  await announcePhase('stop');
-  return isDrained;
 }
 
 function urlOf(host: string, port: number): string {

@@ -4,6 +4,7 @@ import { BackupError } from '../modules/backup/format.ts';
 import { RootKeyRotationError } from '../modules/root-key-rotation/rotate.ts';
 import { ConfigError } from '../app/config.ts';
 import { JournalError } from '../modules/deletion-journal/files.ts';
+import { NoSpaceError } from '../foundation/database/compact-sqlite-file.ts';
 import { FileInUseError } from '../foundation/database/retire-sqlite-file.ts';
 import { DomainError } from '../foundation/errors.ts';
 import { RotationError } from '../modules/master-key/rotation.ts';
@@ -18,6 +19,7 @@ export const isRefusal = (error: unknown): error is Error =>
   error instanceof BackupError ||
   error instanceof JournalError ||
   error instanceof FileInUseError ||
+  error instanceof NoSpaceError ||
   error instanceof RotationError ||
   error instanceof RootKeyRotationError ||
   error instanceof JobFailure;

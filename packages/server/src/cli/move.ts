@@ -1,4 +1,5 @@
 /** `keyreeve move`: moves an SQLite installation to PostgreSQL; all issued credentials remain valid. */
+import { rmSync } from 'node:fs';
 import type { Command } from 'commander';
 import { assertMigrated, moveInstallation, planMove, type Moved } from '../modules/backup/move.ts';
 import { systemClock } from '../foundation/clock.ts';
@@ -13,6 +14,7 @@ import { retireFile } from '../foundation/database/retire-sqlite-file.ts';
 import { masterKeyPath } from '../app/earlier-installation.ts';
 import { embeddedExists, findMasterKey, movedPath, noDatabase, openInstallation } from '../app/installation.ts';
 import { findRootKeys } from '../app/installation-keys.ts';
+import { reservedPathOf } from '../app/reserved-space.ts';
 import { rowsTable } from './backup.ts';
 import { CliCommand } from './command.ts';
 import { UsageError } from './failure.ts';
@@ -57,6 +59,7 @@ async function move({ to, dryRun = false, ...options }: MoveOptions): Promise<vo
     });
     return closeAfter(db, () => moveInstallation(operator, source, db, keys.check, systemClock));
   });
+  rmSync(reservedPathOf(database.path), { force: true });
   const settings = settingsAfter(config, database.path, target);
   print(options, { ...moved, source: movedPath(database.path), settings }, describe(moved, database.path, settings));
 }

@@ -5,6 +5,7 @@ import { adminCommand } from './admin.ts';
 import { auditCommand } from './audit.ts';
 import { backupCommand } from './backup.ts';
 import { CliCommand, type SetStatus } from './command.ts';
+import { compactCommand } from './compact.ts';
 import { completionCommand } from './completion.ts';
 import { doctorCommand } from './doctor.ts';
 import { importCommand } from './import.ts';
@@ -49,6 +50,7 @@ export function createProgram(setStatus: SetStatus, lower: () => void = lowerPri
     restoreCommand(),
     journalCommand(),
     moveCommand(),
+    compactCommand(),
     mailCommand(),
     doctorCommand(setStatus),
     proveRevocationCommand(setStatus),

@@ -157,6 +157,7 @@ test('a database with a missing or another master key is rejected, and no master
     'keyreeve.db',
     'keyreeve.db.deletions',
     'keyreeve.db.first-administrator',
+    'keyreeve.db.reserved',
   ]);
 });
 

@@ -7,6 +7,7 @@ import { test } from 'node:test';
 import { newTempFolder } from '../../test-kit/temp-folder.ts';
 import { until } from '../../test-kit/until.ts';
 import { bearer, environmentFor, keyreeveBin, newProgram, Program } from './program.ts';
+import { assertVerifiesAfterRestarts } from './full-disk-restart.ts';
 import { assertChangesWait, codeOf, publicUrl, readinessOf, statusOf } from './full-disk-service.ts';
 import { valuesOf } from './scrape.ts';
 import { skipWithoutDisks, SmallDisk } from './small-disk.ts';
@@ -17,6 +18,10 @@ test(
   'on a full disk, changes return 503 and verifications continue; with space again, each acknowledged change is in force (2 workers)',
   { skip },
   () => assertChangesWait('2'),
+);
+
+test('on a full disk, keys are accepted after each restart, also after a kill (2 workers)', { skip }, () =>
+  assertVerifiesAfterRestarts('2'),
 );
 
 test(

@@ -4,6 +4,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { newProgram } from './program.ts';
+import { assertVerifiesAfterRestarts } from './full-disk-restart.ts';
 import { assertChangesWait } from './full-disk-service.ts';
 import { valuesOf } from './scrape.ts';
 import { skipWithoutDisks, SmallDisk } from './small-disk.ts';
@@ -14,6 +15,10 @@ test(
   'on a full disk, changes return 503 and verifications continue; with space again, each acknowledged change is in force (1 workers)',
   { skip },
   () => assertChangesWait('1'),
+);
+
+test('on a full disk, keys are accepted after each restart, also after a kill (1 workers)', { skip }, () =>
+  assertVerifiesAfterRestarts('1'),
 );
 
 test(

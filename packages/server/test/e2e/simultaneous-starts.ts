@@ -28,7 +28,7 @@ export async function assertOneKey(): Promise<void> {
   const files = readdirSync(join(folder.path, 'data')).filter((name) => !/-(?:wal|shm)$/.test(name));
   assert.deepEqual(
     files.toSorted(),
-    ['', '.deletions', '.first-administrator', '.master-key'].map((suffix) => `keyreeve.db${suffix}`),
+    ['', '.deletions', '.first-administrator', '.master-key', '.reserved'].map((suffix) => `keyreeve.db${suffix}`),
   );
 
   // Each reads the sealed and hashed data of the other.

@@ -13,6 +13,7 @@ import type { FirstAdministrator } from '../../modules/administration/first-admi
 import type { Health } from '../health.ts';
 import { listen } from '../../http/server.ts';
 import { drain } from '../drain.ts';
+import { keepAfterFailure, ReservedSpace } from '../reserved-space.ts';
 import { ensureSigningKey, openAndMigrate, startAdmin, type Running, type ServiceOptions } from '../service.ts';
 import { WorkerPool, type WorkerPoolError } from './worker-pool.ts';
 
@@ -26,7 +27,8 @@ export interface Supervisor extends Running {
 export async function startSupervisor(options: ServiceOptions): Promise<Supervisor> {
   const { config, log } = options;
   const { host, port, workers: count, drainSeconds } = config;
-  const installation = await openAndMigrate(options, 'direct');
+  const space = ReservedSpace.release(config);
+  const installation = await openAndMigrate(options, 'direct').catch(keepAfterFailure(space));
   const { db } = installation;
   const pool = new WorkerPool({ count, port, db, log });
   const health: Health = {
@@ -51,7 +53,9 @@ export async function startSupervisor(options: ServiceOptions): Promise<Supervis
     if (port !== 0) await assertFree(host, port);
     const admin = await startAdmin(options, health, lazyMetrics(pool, db, health));
     const { url, publicUrl } = await pool.start();
+    await space?.keep(db);
     const stop = async (): Promise<boolean> => {
+      space?.stop();
       health.isStopping = true;
       const [isDrained] = await Promise.all([pool.stop(drainSeconds), drain([admin.server], drainSeconds)]);
       await db.close();
@@ -67,7 +71,7 @@ export async function startSupervisor(options: ServiceOptions): Promise<Supervis
     };
   } catch (error) {
     await db.close();
-    throw error;
+    return keepAfterFailure(space)(error);
   }
 }
 

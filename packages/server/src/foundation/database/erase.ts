@@ -83,6 +83,9 @@ const ifAvailable = <T>(result: Promise<T>): Promise<T | undefined> =>
     return undefined;
   });
 
+/** SQLite: moves the write-ahead log into the database and empties its file, unless another process reads an earlier state. */
+export const truncateWriteAheadLog = async (db: Db): Promise<void> => void (await ifAvailable(isLogTruncated(db)));
+
 async function isLogTruncated(db: Db): Promise<boolean> {
   const [row] = await db.all(truncateLog);
   return row?.busy === 0;

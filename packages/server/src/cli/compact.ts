@@ -1,0 +1,33 @@
+/** `keyreeve compact`: returns the free pages of an SQLite database to the disk. */
+import type { Command } from 'commander';
+import { compactFile } from '../foundation/database/compact-sqlite-file.ts';
+import { freePages } from '../foundation/database/size.ts';
+import { CliCommand } from './command.ts';
+import { UsageError } from './failure.ts';
+import { print, type OutputOptions } from './output.ts';
+import { withInstallation } from './session.ts';
+
+export function compactCommand(): Command {
+  return new CliCommand('compact')
+    .description(
+      'Return the space of removed rows to the disk (SQLite). While it runs, verifications continue, and changes wait or get 503.',
+    )
+    .json()
+    .examples('keyreeve compact')
+    .references('docs/retention.md', 'database')
+    .action(compact);
+}
+
+async function compact(options: OutputOptions): Promise<void> {
+  const compacted = await withInstallation({}, async ({ config: { database }, installation: { db } }) => {
+    if (database.kind !== 'sqlite')
+      throw new UsageError(
+        'only an SQLite database can be compacted; PostgreSQL uses the space of removed rows after a vacuum',
+      );
+    return compactFile(database.path, await freePages(db));
+  });
+  const { bytesBefore, bytesAfter } = compacted;
+  print(options, compacted, `The database has ${toMib(bytesAfter)} MiB now. Before, it had ${toMib(bytesBefore)} MiB.`);
+}
+
+const toMib = (bytes: number): string => (bytes / 2 ** 20).toFixed(1);

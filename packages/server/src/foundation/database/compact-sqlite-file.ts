@@ -1,0 +1,43 @@
+/** Returns the free pages of an SQLite file to the disk. */
+import { statfsSync } from 'node:fs';
+import { dirname } from 'node:path';
+import type { FreePages } from './size.ts';
+import { SqliteConnection } from './sqlite-connection.ts';
+import { orUnavailable } from './unavailable.ts';
+
+/** The disk has too little space for the copy. */
+export class NoSpaceError extends Error {}
+
+export interface Compacted {
+  readonly bytesBefore: number;
+  readonly bytesAfter: number;
+}
+
+/**
+ * Other processes can have the file open. Their reads continue; their writes wait, for at most 5 seconds. A failure leaves the file
+ * as it was.
+ * @throws NoSpaceError; DomainError `unavailable`, also if another process keeps the file locked
+ */
+export function compactFile(path: string, { bytes, freeBytes }: FreePages): Compacted {
+  const folder = dirname(path);
+  // SQLite writes the rows to a temporary file and to the write-ahead log (https://sqlite.org/lang_vacuum.html).
+  const neededBytes = 2 * (bytes - freeBytes);
+  const { bavail, bsize } = statfsSync(folder);
+  if (bavail * bsize < neededBytes)
+    throw new NoSpaceError(`the disk of ${folder} needs ${toMib(neededBytes)} MiB of free space for a moment`);
+  return orUnavailable(() => {
+    const connection = new SqliteConnection(path, 'write');
+    try {
+      // The default folder can be another disk, or memory.
+      connection.exec(`pragma temp_store_directory = '${folder.replaceAll("'", "''")}'`);
+      connection.exec('vacuum; pragma wal_checkpoint(truncate)');
+      const after = connection.prepare('pragma page_count').get() as { readonly page_count: number };
+      const size = connection.prepare('pragma page_size').get() as { readonly page_size: number };
+      return { bytesBefore: bytes, bytesAfter: after.page_count * size.page_size };
+    } finally {
+      connection.close();
+    }
+  });
+}
+
+const toMib = (bytes: number): number => Math.ceil(bytes / 2 ** 20);
