@@ -14,6 +14,7 @@ import { openInstallation } from '../../src/app/installation.ts';
 import type { Canaries } from '../../revocation-check/canaries.ts';
 import { freePort } from '../../test-kit/free-port.ts';
 import type { PostgresDatabases, TestDatabase } from '../../test-kit/postgres/databases.ts';
+import { PgBouncer } from '../../test-kit/postgres/pgbouncer.ts';
 import { runningProcesses } from '../../test-kit/postgres/processes.ts';
 import { PostgresServer } from '../../test-kit/postgres/server.ts';
 import { newTempFolder } from '../../test-kit/temp-folder.ts';
@@ -28,6 +29,8 @@ export interface ClusterOptions {
   readonly instances: number;
   /** A server of the test's own, or the one that tests share. Without a server, the instances share one embedded file. */
   readonly postgres?: PostgresServer | PostgresDatabases | undefined;
+  /** Whether PgBouncer in session mode is between the proxies and PostgreSQL. */
+  readonly hasPooler?: boolean;
   /** The launcher of another build. */
   readonly bin?: string | undefined;
   readonly environment?: Environment;
@@ -68,6 +71,8 @@ export class Cluster implements AsyncDisposable {
     const database = await postgres?.createDatabase();
     if (database) stack.defer(() => dropIfPossible(database));
     const databaseUrl = database?.url ?? `sqlite:${databaseIn(folder.path)}`;
+    const pooler = database && options.hasPooler ? stack.use(await startPooler(database.url)) : undefined;
+    const proxiedUrl = pooler?.through(databaseUrl) ?? databaseUrl;
     const shared = { KEYREEVE_MASTER_KEY: randomBytes(32).toString('base64url'), KEYREEVE_PUBLIC_URL: publicUrl };
     const { KEYREEVE_SCOPES = 'open' } = environment;
     const opened = await openCanaries({ KEYREEVE_DATABASE_URL: databaseUrl, KEYREEVE_SCOPES, ...shared });
@@ -77,7 +82,7 @@ export class Cluster implements AsyncDisposable {
 
     const instances: ClusterInstance[] = [];
     for (let number = 0; number < count; number++) {
-      const proxy = database && stack.use(await FaultProxy.start(databaseUrl));
+      const proxy = database && stack.use(await FaultProxy.start(proxiedUrl));
       const instance = new ClusterInstance({
         bin,
         folder: folder.path,
@@ -115,6 +120,10 @@ export class Cluster implements AsyncDisposable {
     await this.#cleanUp[Symbol.asyncDispose]();
   }
 }
+
+/** With more connections than the instances have together. */
+const startPooler = (url: string): Promise<PgBouncer> =>
+  PgBouncer.start(url, 'session', { default_pool_size: '200', max_client_conn: '1000' });
 
 interface InstanceOptions {
   readonly bin: string;

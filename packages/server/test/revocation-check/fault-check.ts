@@ -6,7 +6,7 @@ import type { Fault } from './faults.ts';
 import { ordinaryRun } from './mutant-run.ts';
 import { narrowingsDefault, runWithFaults } from './run-with-faults.ts';
 
-export interface FaultCheck extends Pick<ClusterOptions, 'instances' | 'postgres'> {
+export interface FaultCheck extends Pick<ClusterOptions, 'instances' | 'postgres' | 'hasPooler'> {
   /** Of each instance. Default: 1. */
   readonly workers?: number;
   /** Default: open. */
@@ -15,12 +15,13 @@ export interface FaultCheck extends Pick<ClusterOptions, 'instances' | 'postgres
 
 /** @throws AssertionError after a violation, or without enough observations to detect one */
 export async function assertRejectsDeletedKeys(
-  { instances, postgres, workers = 1, scopes }: FaultCheck,
+  { instances, postgres, hasPooler = false, workers = 1, scopes }: FaultCheck,
   injected: readonly Fault[],
 ): Promise<void> {
   await using cluster = await Cluster.start({
     instances,
     postgres,
+    hasPooler,
     environment: { KEYREEVE_WORKERS: String(workers), KEYREEVE_SCOPES: scopes ?? 'open' },
   });
   const happened: Fault[] = [];

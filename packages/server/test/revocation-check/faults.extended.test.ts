@@ -3,6 +3,7 @@
  * their connections fail. `npm run prove` is the long run.
  */
 import { after, before, test } from 'node:test';
+import { skipWithoutPgBouncer } from '../../test-kit/postgres/pgbouncer.ts';
 import { PostgresServer } from '../../test-kit/postgres/server.ts';
 import { assertRejectsDeletedKeys } from './fault-check.ts';
 import { faults, workerFaults } from './faults.ts';
@@ -33,6 +34,20 @@ test('three instances reject deleted keys while PostgreSQL crashes, is restarted
     faults.databasePaused,
     faults.dropped,
   ]));
+
+test(
+  'two instances behind PgBouncer in session mode reject deleted keys while PostgreSQL crashes, commits are cut, and connections are dropped',
+  { skip: skipWithoutPgBouncer() },
+  () =>
+    assertRejectsDeletedKeys({ instances: 2, postgres, hasPooler: true }, [
+      faults.databaseCrashed,
+      faults.cutAfter,
+      faults.cutBefore,
+      faults.dropped,
+      faults.killed,
+      faults.databaseRestarted,
+    ]),
+);
 
 test('two processes on one embedded file reject deleted keys while they are killed and paused', () =>
   assertRejectsDeletedKeys({ instances: 2 }, [faults.killed, faults.paused]));
