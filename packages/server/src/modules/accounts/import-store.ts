@@ -2,6 +2,7 @@
 import type { Reader, Transaction } from '../../foundation/database/db.ts';
 import { sql } from '../../foundation/database/sql.ts';
 import { endSessionsTx } from './session-epoch-store.ts';
+import { isPending } from './sign-up-store.ts';
 
 export interface ImportedAccount {
   readonly id: string;
@@ -56,11 +57,12 @@ export interface ExistingAccount {
 const existingColumns = `select id, email_key as "canonicalEmail", password_hash as "passwordHash", updated_at as "updatedAt",
   disabled_at as "disabledAt", unverified_since as "unverifiedSince", import_record as "importRecord" from accounts`;
 const selectExisting = sql<ExistingAccount>('select_existing_accounts', {
-  sqlite: `${existingColumns} where email_key in (select value from json_each($1))`,
-  postgres: `${existingColumns} where email_key = any(array(select json_array_elements_text($1::json)))`,
+  sqlite: `${existingColumns} where email_key in (select value from json_each($1)) and not (${isPending})`,
+  postgres: `${existingColumns} where email_key = any(array(select json_array_elements_text($1::json)))
+    and not (${isPending})`,
 });
 
-/** @returns accounts by canonical email */
+/** Pending sign-ups are left out: an import replaces them. @returns accounts by canonical email */
 export async function findExistingAccounts(
   reader: Reader,
   canonicalEmails: readonly string[],

@@ -7,12 +7,21 @@ import { recordAccountEventTx, recordEventsTx } from '../audit/audit.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { sql } from '../../foundation/database/sql.ts';
 
-const isPending = `signed_up_at is not null and unverified_since is not null and password_hash = ''`;
+/** Whether a row is a pending sign-up. */
+export const isPending = `signed_up_at is not null and unverified_since is not null and password_hash = ''`;
 // The condition is checked again under the lock of the row, so a sign-up that is being verified stays.
 const displace = sql<{ id: string }>(
   'displace_sign_up',
   `delete from accounts where email_key = $1 and id <> $2 and ${isPending} returning id`,
 );
+// In the order of the emails, so that two concurrent imports cannot deadlock.
+const displaceMany = sql<{ id: string }>('displace_sign_ups', {
+  sqlite: `delete from accounts where email_key in (select value from json_each($1)) and ${isPending} returning id`,
+  postgres: `delete from accounts where pk in (select pk from accounts
+      where email_key = any(array(select json_array_elements_text($1::json))) and ${isPending}
+      order by email_key collate "C" for update)
+    returning id`,
+});
 // A sign-up with an unexpired code stays, however old it is.
 const expiredText = `select pk from accounts where signed_up_at <= $1 and ${isPending} and not exists (
   select 1 from one_time_codes c where c.account_pk = accounts.pk and c.expires_at > $2) order by signed_up_at limit $3`;
@@ -39,6 +48,21 @@ export async function displaceSignUpTx(
   if (!displaced) return false;
   await recordAccountEventTx(tx, principal, 'account.deleted', displaced.id, now, { because: 'sign_up_replaced' });
   return true;
+}
+
+/** Deletes the pending sign-ups that have the email addresses. */
+export async function displaceSignUpsTx(
+  tx: Transaction,
+  principal: Principal,
+  canonicalEmails: readonly string[],
+  now: number,
+): Promise<void> {
+  const displaced = await tx.all(displaceMany, [JSON.stringify(canonicalEmails)]);
+  const event = { at: now, principal, action: 'account.deleted', details: { because: 'sign_up_replaced' } } as const;
+  await recordEventsTx(
+    tx,
+    displaced.map(({ id }) => ({ ...event, accountId: id, target: id })),
+  );
 }
 
 /** Turns a sign-up into an invitation: the account does not expire, and may become an administrator. */

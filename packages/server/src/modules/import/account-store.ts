@@ -7,6 +7,7 @@ import {
   type ExistingAccount,
   type ImportedAccount,
 } from '../accounts/import-store.ts';
+import { displaceSignUpsTx } from '../accounts/sign-up-store.ts';
 import type { Principal } from '../../foundation/principal.ts';
 import { recordEventsTx, type AuditEvent } from '../audit/audit.ts';
 import { findAbilityEvent } from '../audit/store.ts';
@@ -46,6 +47,8 @@ export async function importAccounts(
   return db.transaction(
     async (tx) => {
       const rows = accounts.map(({ row }) => row);
+      const emails = rows.map(({ canonicalEmail }) => canonicalEmail);
+      await displaceSignUpsTx(tx, principal, emails, now);
       const created = await insertImportedAccountsTx(tx, rows, now);
       const written = new Map<string, WrittenAccount>();
       const events: AuditEvent[] = [];
@@ -56,9 +59,8 @@ export async function importAccounts(
         events.push(...eventsOfCreation(principal, row, factor !== undefined, now));
       }
       const others = accounts.filter(({ row }) => !created.has(row.canonicalEmail));
-      const emails = others.map(({ row }) => row.canonicalEmail);
       const existing =
-        emails.length === 0 ? new Map<string, ExistingAccount>() : await findExistingAccounts(tx, emails);
+        others.length === 0 ? new Map<string, ExistingAccount>() : await findExistingAccounts(tx, emails);
       // In the order of the emails, so that two concurrent imports cannot deadlock.
       for (const { row, planFor } of others.toSorted(byEmail)) {
         const account = existing.get(row.canonicalEmail);

@@ -152,6 +152,20 @@ onEachDatabase('an update does not change an account that no import has created'
   assert.deepEqual(await find(db), before);
 });
 
+onEachDatabase('an import replaces a pending sign-up, which anyone can make with any email address', async ({ db }) => {
+  const signUp = { id: 'acc_ada', email: ada, canonicalEmail: ada, passwordHash: '', role: 'user', now: 1 } as const;
+  const pending = { ...signUp, isUnverified: true, isSignUp: true };
+  await accounts.createAccount(db, operator, pending);
+  for (const isDryRun of [true, false])
+    assert.deepEqual(await importAccounts(db, [line()], { isDryRun }), counted({ imported: 1 }));
+  assert.equal(await accepts(db, 'old'), true);
+  const events = (await listAuditEvents(db)).map(({ action, target, details }) => [action, target, details]);
+  assert.deepEqual(events.slice(1), [
+    ['account.deleted', 'acc_ada', '{"because":"sign_up_replaced"}'],
+    ['account.created', null, '{"role":"user","imported":"scrypt"}'],
+  ]);
+});
+
 onEachDatabase('of a change here and a concurrent update, the change here stays', async (opened) => {
   const { db } = opened;
   const other = await opened.connect();
