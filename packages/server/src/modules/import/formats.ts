@@ -24,29 +24,30 @@ export interface FormatOptions {
   readonly now: number;
 }
 
-const wrappers = ['users', 'accounts', 'keys', 'apiKeys', 'data', 'results'];
-const ownRecords = source(ownFields, wrappers);
+// A record must not have such a member itself.
+const ownRecords = source(ownFields, ['users', 'accounts', 'keys', 'apiKeys', 'data']);
+const users = ['users'];
 
 export const accountFormats = {
   json: () => ownRecords,
   csv: () => ownRecords,
-  auth0: () => source(auth0, wrappers),
-  'better-auth': ({ now }) => source(betterAuthUsers(now), wrappers),
-  clerk: () => source(clerk, wrappers),
+  auth0: () => source(auth0, users),
+  'better-auth': ({ now }) => source(betterAuthUsers(now), users),
+  clerk: () => source(clerk, ['data', 'users']),
   django: () => source(django),
-  firebase: ({ hashConfig }) => source(firebase(hashConfig), wrappers),
+  firebase: ({ hashConfig }) => source(firebase(hashConfig), users),
   htpasswd: ({ emailDomain }) => htpasswd(emailDomain),
-  keycloak: () => source(keycloak, ['users']),
-  supabase: ({ now }) => source(supabase(now), wrappers),
-  wordpress: () => source(wordpress, wrappers),
+  keycloak: () => source(keycloak, users),
+  supabase: ({ now }) => source(supabase(now), users),
+  wordpress: () => source(wordpress, users),
 } as const satisfies Readonly<Record<string, (options: FormatOptions) => Records>>;
 
 export const keyFormats = {
   json: ownRecords,
   csv: ownRecords,
-  'better-auth': source(betterAuthKeys, wrappers),
+  'better-auth': source(betterAuthKeys, ['apiKeys', 'data']),
   kong: source(kong, ['data', 'consumers']),
-  unkey: source(unkey, wrappers),
+  unkey: source(unkey, ['data', 'keys']),
 } as const satisfies Readonly<Record<string, Records>>;
 
 export type AccountFormat = keyof typeof accountFormats;

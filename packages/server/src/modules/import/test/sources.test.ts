@@ -387,6 +387,16 @@ for (const [what, records, file, found] of withoutRights) {
   });
 }
 
+test('a user of better-auth with its accounts, one in each line, has the password of the credential account', async () => {
+  const user = (email: string, password: string) =>
+    JSON.stringify({ email, accounts: [{ providerId: 'github' }, { providerId: 'credential', password }] });
+  const file = `${user('a@example.com', 'one')}\n${user('b@example.com', 'two')}\n`;
+  assert.deepEqual((await read(accountFormats['better-auth'](options), file)).found, [
+    { email: 'a@example.com', passwordHash: 'one' },
+    { email: 'b@example.com', passwordHash: 'two' },
+  ]);
+});
+
 test('the hash parameters of a project are read as the console of Firebase shows them, and rejected otherwise', () => {
   const text = readFileSync(fileOf('firebase-hash-config.txt'), 'utf8');
   const { signerKey, ...rest } = hashConfigOf(text);
