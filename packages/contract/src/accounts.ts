@@ -143,11 +143,12 @@ export const resendVerification = {
   method: 'POST',
   path: '/auth/accounts/verify/resend',
   tag,
-  summary: 'Request the mail of a sign-up again',
-  description: 'For the newest sign-up with this email. The response is the same for any email.',
+  summary: 'Request the mail of a sign-up or an invitation again',
+  description:
+    'For the newest sign-up with this email in the last 24 hours, or for an invitation that was not accepted. The response is the same for any email.',
   auth: 'none',
   body: { type: 'json', schema: EmailBody },
-  success: { status: 202, description: 'A mail follows if there is such a sign-up', schema: Message },
+  success: { status: 202, description: 'A mail follows if there is such a sign-up or invitation', schema: Message },
   errors: ['email_invalid', 'too_many_requests', 'mail_not_configured'],
 } as const satisfies RouteContract;
 
@@ -157,7 +158,8 @@ export const requestPasswordReset = {
   path: '/auth/password-resets',
   tag,
   summary: 'Request a password reset',
-  description: `The response and its time are the same whether or not the email has an account. The link in the mail is valid for ${limits.resetCodeSeconds / 60} minutes.`,
+  description:
+    'The response and its time are the same whether or not the email has an account. The link in the mail is valid for `KEYREEVE_RESET_TTL_SECONDS`, by default 10 minutes, from the time when the mail is handed over to the mail server.',
   auth: 'none',
   body: { type: 'json', schema: EmailBody },
   isNarrowing: true,

@@ -174,11 +174,14 @@ const accounts = {
   suspiciousFailures: limit(5, 'Failed sign-ins in a row after which a mail reports the next success (ASVS 6.3.5).'),
   addressCharsMax: limit(64, 'Stored client IP of a session.'),
   programCharsMax: limit(256, 'Stored user agent of a session.'),
-  verificationCodeSeconds: limit(86_400, 'Validity of a sign-up link.'),
+  // Also the time in which the mail of a sign-up can be requested again.
+  codeRequestSeconds: limit(
+    86_400,
+    'A mail with a link is handed over to the mail server within this time, or not at all.',
+  ),
   // The first link is valid for a day; in the remaining time the owner can sign up again with the same account.
   signUpKeptDays: limit(7, 'Age at which an unverified sign-up without a valid link is deleted.'),
-  resetCodeSeconds: limit(600, 'Validity of a reset link (ASVS 6.5.5).'),
-  emailChangeCodeSeconds: limit(3_600, 'Validity of an email-change link.'),
+  emailChangeCodeSeconds: limit(3_600, 'Validity of an email-change link, from the time when its mail is handed over.'),
   // A week, because an owner on holiday reads mail late.
   emailUndoSuspectDays: limit(7, 'Days before an email change whose new credentials the undo removes.'),
   emailUndoSeconds: limit(604_800, 'Time for the previous email address to undo a change.'),
@@ -194,7 +197,6 @@ const accounts = {
   managersPerServiceAccountMax: limit(20, 'Managers of a service account. More: 409.'),
   externalIdCharsMax: limit(128, 'The external id of a service account.'),
   emailChangesMax: limit(10, 'Email changes per account in that time.'),
-  invitationCodeSeconds: limit(3_600, 'Validity of an invitation.'),
   // Only the holder of the code can use this up.
   codeTriesMax: limit(10, 'Rejected passwords or email addresses in an hour with a valid one-time code.'),
   // Counted separately, so that other clients cannot use up the owner's.

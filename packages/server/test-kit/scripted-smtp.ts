@@ -22,43 +22,51 @@ const replies: Readonly<Record<SmtpStep, string>> = {
 /** Replies that differ: a text, {@link silent} or {@link disconnect}. */
 export type SmtpScript = Partial<Readonly<Record<SmtpStep, string>>>;
 
+interface Arrived {
+  readonly steps: SmtpStep[];
+  readonly commands: string[];
+  readonly messages: string[];
+}
+
 export class ScriptedSmtp implements AsyncDisposable {
   readonly port: number;
   /** The steps of all connections, in order. */
   readonly steps: SmtpStep[];
   /** The commands as they arrived. */
   readonly commands: string[];
+  /** The messages as they arrived, whether the server accepted them or not. */
+  readonly messages: string[];
   readonly #server: Server;
   readonly #sockets: Set<Socket>;
 
-  private constructor(server: Server, sockets: Set<Socket>, steps: SmtpStep[], commands: string[]) {
+  private constructor(server: Server, sockets: Set<Socket>, arrived: Arrived) {
     const address = server.address();
     this.port = typeof address === 'object' ? (address?.port ?? 0) : 0;
     this.#server = server;
     this.#sockets = sockets;
-    this.steps = steps;
-    this.commands = commands;
+    this.steps = arrived.steps;
+    this.commands = arrived.commands;
+    this.messages = arrived.messages;
   }
 
   static async start(script: SmtpScript = {}): Promise<ScriptedSmtp> {
     const sockets = new Set<Socket>();
-    const steps: SmtpStep[] = [];
-    const commands: string[] = [];
+    const arrived: Arrived = { steps: [], commands: [], messages: [] };
     const server = createServer((socket) => {
       sockets.add(socket);
       socket.on('error', () => undefined);
       const reach = (step: SmtpStep): void => {
-        steps.push(step);
+        arrived.steps.push(step);
         const reply = script[step] ?? replies[step];
         if (reply === disconnect) socket.destroy();
         else if (reply !== silent) socket.write(`${reply}\r\n`);
       };
-      follow(socket, commands, reach);
+      follow(socket, arrived, reach);
       reach('greeting');
     });
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
-    return new ScriptedSmtp(server, sockets, steps, commands);
+    return new ScriptedSmtp(server, sockets, arrived);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -67,7 +75,7 @@ export class ScriptedSmtp implements AsyncDisposable {
   }
 }
 
-function follow(socket: Socket, commands: string[], reach: (step: SmtpStep) => void): void {
+function follow(socket: Socket, { commands, messages }: Arrived, reach: (step: SmtpStep) => void): void {
   let pending = '';
   let isMessage = false;
   socket.setEncoding('latin1').on('data', (text: string) => {
@@ -79,7 +87,7 @@ function follow(socket: Socket, commands: string[], reach: (step: SmtpStep) => v
       const line = pending.slice(0, length);
       pending = pending.slice(length + end.length);
       const step = isMessage ? 'message' : (line.split(/[ :]/, 1)[0] ?? '').toUpperCase();
-      if (!isMessage) commands.push(line);
+      (isMessage ? messages : commands).push(line);
       isMessage = step === 'DATA';
       if (step in replies) reach(step as SmtpStep);
     }

@@ -184,23 +184,6 @@ export function environments(text: string): readonly { readonly name: string; re
   return found;
 }
 
-export function smtpUrl(text: string): string {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  const isServer = url && /^smtps?:$/.test(url.protocol) && url.hostname !== '' && /^\/?$/.test(url.pathname);
-  // The message omits the text, which may contain a password. A query is rejected: the mail library would read options from it.
-  if (!isServer || /[?#]/.test(text) || !isDecodable(url.username) || !isDecodable(url.password))
-    throw new Error('must be like smtps://user:password@mail.example.com:465 or smtp://mail.example.com:587');
-  return text;
-}
-
-function isDecodable(text: string): boolean {
-  try {
-    return decodeURIComponent(text) !== undefined;
-  } catch {
-    return false;
-  }
-}
-
 /** A mailbox of RFC 5322 section 3.4: an email address, or a name and an email address in angle brackets. */
 export function mailFrom(text: string): string {
   const [, email = text] = /^[^<>"\\\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]{1,100} <([^<>]+)>$/u.exec(text) ?? [];

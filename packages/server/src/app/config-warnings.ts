@@ -1,6 +1,7 @@
 /** Warnings about settings that are valid but risky. `serve` logs them and `doctor` prints them. */
 import { isIpAddress, isLoopback } from '../foundation/ip-address.ts';
 import type { Config } from './config.ts';
+import { mailWarnings } from './mail-config.ts';
 
 /** @returns sentences that begin with the name of the setting */
 export function warningsOf(config: Config): readonly string[] {
@@ -23,6 +24,7 @@ export function warningsOf(config: Config): readonly string[] {
           'KEYREEVE_WORLD_READABLE_SECRETS is accept: every user of this machine or container may be able to read secrets',
         ]
       : []),
+    ...mailWarnings(config),
     ...consoleWarnings(config),
   ];
 }

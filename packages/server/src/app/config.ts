@@ -2,6 +2,7 @@
  * Reads the settings from the environment; no other file reads it. All errors are reported together, so that an operator
  * corrects them in one pass.
  */
+import { mailMistakes } from './mail-config.ts';
 import type { Setting } from './setting.ts';
 import { settings } from './settings.ts';
 import { singleSignOnMistakes } from './single-sign-on-config.ts';
@@ -79,9 +80,7 @@ function contradictions(config: Config): string[] {
   if (config.refreshMaxTtlSeconds < config.refreshIdleTtlSeconds) {
     mistakes.push('KEYREEVE_REFRESH_MAX_TTL_SECONDS must be at least KEYREEVE_REFRESH_IDLE_TTL_SECONDS');
   }
-  if ((config.smtpUrl === undefined) !== (config.mailFrom === undefined)) {
-    mistakes.push('KEYREEVE_SMTP_URL and KEYREEVE_MAIL_FROM must both be set, or neither');
-  }
+  mistakes.push(...mailMistakes(config));
   const consoleUrl = config.consoleUrl ?? url ?? 'http://localhost';
   if (config.passkeyRpId !== undefined && !isUsable(consoleUrl, config.passkeyRpId)) {
     mistakes.push(
@@ -89,9 +88,6 @@ function contradictions(config: Config): string[] {
     );
   }
   mistakes.push(...singleSignOnMistakes(config));
-  if (config.isSignUpOpen && config.smtpUrl === undefined) {
-    mistakes.push('KEYREEVE_SIGNUP can be open only with KEYREEVE_SMTP_URL: an email address is verified by mail');
-  }
   if (config.port !== 0 && config.port === config.adminPort && host === adminHost) {
     mistakes.push('KEYREEVE_PORT and KEYREEVE_ADMIN_PORT are the same');
   }
@@ -129,7 +125,7 @@ function textOf(environment: Environment, { name, isSecret }: Setting<unknown>):
  * The value of a secret as its file has it now, so that a new one applies without a restart. A file that can't be read or has an
  * invalid value leaves the last one in force. Not for the master key, which `keyreeve master-key rotate` replaces.
  */
-export function latestSecret<Key extends 'database' | 'smtpUrl' | 'ssoClientSecret'>(
+export function latestSecret<Key extends 'database' | 'smtpUrl' | 'smtpOauthClientSecret' | 'ssoClientSecret'>(
   config: Config,
   key: Key,
   environment: Environment,

@@ -2,7 +2,7 @@
  * The settings: one entry for each, with the environment variable, its default, its meaning and its parser. The type
  * `Config`, the reader (`config.ts`), `keyreeve doctor` and `docs/configuration.md` derive from this table.
  */
-import { keyPrefixDefault, languages, limits } from '@keyreeve/contract';
+import { keyPrefixDefault, limits } from '@keyreeve/contract';
 import {
   ipRangeLimit,
   cidr,
@@ -15,19 +15,17 @@ import {
   integer,
   keyPrefix,
   httpOrigin,
-  linksUrl,
   list,
-  mailFrom,
   masterKey,
   oneOf,
   optional,
   origin,
   publicUrl,
   ratio,
-  smtpUrl,
   webhookTarget,
 } from './config-values.ts';
 import { describeDatabase } from '../foundation/database/database.ts';
+import { mailSettings } from './mail-settings.ts';
 import { setting } from './setting.ts';
 import { singleSignOnSettings } from './single-sign-on-settings.ts';
 import { auditDaysMin } from '../modules/audit/cuts.ts';
@@ -250,43 +248,7 @@ export const settings = {
     '`open` permits sign-up with `POST /auth/accounts`. It requires mail.',
     flag('open', ['closed', 'open']),
   ),
-  smtpUrl: setting(
-    'KEYREEVE_SMTP_URL',
-    '',
-    'The mail server: `smtps://user:password@host:465` (TLS) or `smtp://user:password@host:587` (STARTTLS, required except on this machine). Without it, no mail is sent.',
-    optional(smtpUrl),
-    { isSecret: true },
-  ),
-  mailFrom: setting(
-    'KEYREEVE_MAIL_FROM',
-    '',
-    'Sender of mail, for example `Example <accounts@example.com>`.',
-    optional(mailFrom),
-  ),
-  mailTemplates: setting(
-    'KEYREEVE_MAIL_TEMPLATES',
-    '',
-    'Folder with [templates](mail.md) that replace the built-in ones of the same name.',
-    optional(folder),
-  ),
-  linksUrl: setting(
-    'KEYREEVE_LINKS_URL',
-    '',
-    'Base URL of the links in mail, for example `https://example.com/account`. Default: the pages of the service.',
-    optional(linksUrl),
-  ),
-  language: setting(
-    'KEYREEVE_LANGUAGE',
-    'en',
-    `Default language of mail and of the pages that its links open: ${languages.join(', ')}.`,
-    oneOf(languages),
-  ),
-  signInUrl: setting(
-    'KEYREEVE_SIGN_IN_URL',
-    '',
-    'Your sign-in page, for example `https://example.com/sign-in`. The pages that mail links open lead to it.',
-    optional(linksUrl),
-  ),
+  ...mailSettings,
   webhookTargets: setting(
     'KEYREEVE_WEBHOOK_TARGETS',
     '',

@@ -25,6 +25,7 @@ import { ScopeCatalogue } from '../modules/scope-catalogue/scope-catalogue.ts';
 import type { Clock } from '../foundation/clock.ts';
 import { findingsOf } from './checks.ts';
 import { processEnvironment, type Config, type Environment } from './config.ts';
+import { lifetimesOf } from './mail-config.ts';
 import { deleteCodeFile } from './first-start.ts';
 import { newGithubReports } from './github-reports.ts';
 import { KeyLimiter } from '../modules/key-limits/key-limits.ts';
@@ -147,11 +148,11 @@ export function wire(options: WiringOptions): Services {
   const { traceRatio } = config;
   const outbox = new Outbox({ db, clock, seal: keys.outboxSeal, delayMsMax, traceRatio, onFailure });
   const mailer = new Mailer(outbox, config.smtpUrl !== undefined);
-  const links = new Links(config.linksUrl ?? `${issuer}/account`);
+  const links = new Links(config.linksUrl ?? `${issuer}/account`, lifetimesOf(config));
   const product = operatorName(config.mailFrom, issuer);
   const { environment = processEnvironment() } = options;
-  const server = handleMail(outbox, { db, config, product, environment });
   const codes = new OneTimeCodes(keys.oneTimeCodeHash);
+  const server = handleMail(outbox, { db, clock, codes, links, product }, config, environment);
   const { deletionJournal: folder } = config;
   const journal = folder === undefined ? undefined : new DeletionJournal({ folder, db, clock, keys });
   const webhooks = new Webhooks({
@@ -261,7 +262,7 @@ export function wire(options: WiringOptions): Services {
     signInLimits,
     revocations: journal,
   });
-  const emailSetting = new EmailSetting({ db, clock, codes, links, mailer });
+  const emailSetting = new EmailSetting({ db, clock, codes, mailer });
   const directory = new Directory(db, clock);
   const firstAdministrator = new FirstAdministrator({
     db,

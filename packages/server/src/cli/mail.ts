@@ -7,12 +7,11 @@ import { ConfigError, processEnvironment, readConfig, type Config } from '../app
 import { randomId } from '../foundation/crypto/secret.ts';
 import type { MailMessage, MailTemplate } from '../modules/mail/mail.ts';
 import { render } from '../modules/mail/render.ts';
-import { operatorName, parseSender } from '../modules/mail/sender.ts';
-import { SmtpServer } from '../modules/mail/smtp.ts';
+import { operatorName } from '../modules/mail/sender.ts';
 import { samples } from '../modules/mail/templates/samples.ts';
 import { templateNames } from '../modules/mail/templates/templates.ts';
 import { testMail } from '../modules/mail/test-mail.ts';
-import { mailTemplates } from '../app/wiring-mail.ts';
+import { mailServerOf, mailTemplates } from '../app/wiring-mail.ts';
 import { CliCommand } from './command.ts';
 import { UsageError } from './failure.ts';
 import { print, type OutputOptions } from './output.ts';
@@ -57,10 +56,8 @@ function preview(template: MailTemplate, { html = false, language, ...options }:
 async function sendTest(email: string, options: OutputOptions): Promise<void> {
   const config = readConfig(processEnvironment());
   if (!parseEmail(email)) throw new UsageError(`“${email}” is not an email address`);
-  if (config.smtpUrl === undefined || config.mailFrom === undefined)
-    throw new ConfigError(['KEYREEVE_SMTP_URL and KEYREEVE_MAIL_FROM are not set, so no mail is sent']);
-  const { smtpUrl } = config;
-  const server = new SmtpServer(() => smtpUrl, parseSender(config.mailFrom));
+  const server = mailServerOf(config, systemClock, processEnvironment());
+  if (!server) throw new ConfigError(['KEYREEVE_SMTP_URL and KEYREEVE_MAIL_FROM are not set, so no mail is sent']);
   const mail = { ...testMail(productIn(config)), id: randomId('msg'), to: email, writtenAt: systemClock.now() };
   const { messageId, response } = await server.send(mail);
   print(options, { to: email, messageId, response }, `Sent to ${email} as ${messageId}. The mail server: ${response}`);

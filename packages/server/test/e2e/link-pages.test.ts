@@ -122,9 +122,44 @@ inBrowser('the page without a code can request the mail', async (browser, client
   await client.untilOutboxEmpty();
   const { page } = await open(browser, `${client.app.service.publicUrl}/account/reset-password`);
   await page.getByLabel('Email').fill(email);
-  await page.getByRole('button').click();
+  await page.getByRole('button', { name: 'Send the mail' }).click();
   await shows(page, /on its way/);
   assert.ok(await client.nextCode(email, 'Set a new password'));
+});
+
+inBrowser(
+  'a link whose fragment a mail gateway has removed or encoded completes a sign-up',
+  async (browser, client) => {
+    for (const [index, rewrite] of [
+      (link: string) => link.replace(/#.*/, ''),
+      (link: string) => link.replace('#', '%23'),
+    ].entries()) {
+      const address = `reader${index}@example.com`;
+      await client.signUp(address);
+      const link = linkIn(await client.mailbox.next({ to: address }));
+      const { page } = await open(browser, rewrite(link));
+      assert.equal(page.url(), link.replace(/#.*/, ''));
+      if (index === 0) await page.getByLabel('Code from the mail').fill(link);
+      await page.getByLabel('Password').fill(goodPassword);
+      await page.getByRole('button', { name: 'Verify my email address' }).click();
+      await shows(page, /verified/);
+      await client.signIn(address);
+    }
+  },
+);
+
+inBrowser('a link that is pasted into the tab of an earlier one is read', async (browser, client) => {
+  await client.newAccount(email);
+  const path = `${client.app.service.publicUrl}/account/reset-password`;
+  const { page } = await open(browser, `${path}#krvc_${'0'.repeat(49)}`);
+  await page.getByLabel('New password').fill(otherPassword);
+  await page.getByRole('button').click();
+  await shows(page, /no longer valid/);
+  await page.goto(`${path}#${await client.resetCode(email)}`);
+  await page.getByRole('status').filter({ hasNotText: 'no longer valid' }).waitFor({ state: 'attached' });
+  await page.getByLabel('New password').fill(otherPassword);
+  await page.getByRole('button').click();
+  await shows(page, /in force/);
 });
 
 inBrowser('the page of an email change requires the password', async (browser, client) => {
@@ -147,7 +182,7 @@ inBrowser('the page of an expired link states the next step', async (browser, cl
     'change-email': /request the change again/,
     'undo-email-change': /contact the support/,
     'accept-email': /ask an administrator/,
-    'accept-invitation': /ask an administrator for a new invitation/,
+    'accept-invitation': /receive a new mail/,
   };
   for (const [name, step] of Object.entries(steps)) {
     const { page } = await open(browser, `${client.app.service.publicUrl}/account/${name}#${code}`);

@@ -58,7 +58,7 @@ test('the service does not start with invalid templates, and all mistakes are re
   assert.match(stderr, /invitation\.subject\.txt can’t be read/);
   assert.match(
     stderr,
-    /invitation\.txt contains \{\{name\}\}, which is not a placeholder of this template: it has product, link, expiresAt/,
+    /invitation\.txt contains \{\{name\}\}, which is not a placeholder of this template: it has product, link, code, expiresAt/,
   );
   assert.match(stderr, /invitation\.txt must contain \{\{link\}\}/);
   assert.match(stderr, /invitation\.html can’t be read/);

@@ -8,6 +8,7 @@ import { ConfigError, describeConfig, readConfig, type Config } from '../config.
 import { warningsOf } from '../config-warnings.ts';
 import type { Setting } from '../setting.ts';
 import { settings } from '../settings.ts';
+import { mailDefaults, mailWithTokens } from './mail-defaults.ts';
 import { singleSignOnDefaults } from './single-sign-on-defaults.ts';
 import { newTempFolder } from '../../../test-kit/temp-folder.ts';
 import { invalidValues } from './invalid-values.ts';
@@ -72,12 +73,7 @@ const defaults: Config = {
   trustedProxies: [],
   corsOrigins: [],
   isSignUpOpen: false,
-  smtpUrl: undefined,
-  mailFrom: undefined,
-  mailTemplates: undefined,
-  language: 'en',
-  signInUrl: undefined,
-  linksUrl: undefined,
+  ...mailDefaults,
   webhookTargets: [],
   workers: 1,
   drainSeconds: 8,
@@ -279,6 +275,8 @@ const contradictory: readonly (readonly [environment: Environment, reason: RegEx
   [{ KEYREEVE_PORT: '9000', KEYREEVE_ADMIN_PORT: '9000' }, /are the same/],
   [{ KEYREEVE_SMTP_URL: mail.KEYREEVE_SMTP_URL }, /must both be set, or neither/],
   [{ KEYREEVE_MAIL_FROM: mail.KEYREEVE_MAIL_FROM }, /must both be set, or neither/],
+  [{ ...mailWithTokens, KEYREEVE_SMTP_OAUTH_SCOPE: '' }, /KEYREEVE_SMTP_OAUTH_SCOPE must all be set, or none of them/],
+  [{ ...mailWithTokens, ...mail }, /needs a user name without a password in KEYREEVE_SMTP_URL/],
   [{ KEYREEVE_SIGNUP: 'open' }, /KEYREEVE_SIGNUP can be open only with KEYREEVE_SMTP_URL/],
   [{ KEYREEVE_ENVIRONMENTS: 'live:acme,test:krv' }, /gives the prefix krv to a further environment/],
   [

@@ -4,7 +4,7 @@
  */
 import type { Principal } from '../../foundation/principal.ts';
 import { recordAccountEventTx, recordEventsTx } from '../audit/audit.ts';
-import type { Db, Transaction } from '../../foundation/database/db.ts';
+import type { Db, Reader, Transaction } from '../../foundation/database/db.ts';
 import { sql } from '../../foundation/database/sql.ts';
 
 /** Whether a row is a pending sign-up. */
@@ -30,6 +30,11 @@ const deleteExpired = sql<{ id: string }>('delete_expired_sign_ups', {
   // Skips a sign-up that is being verified: housekeeping does not wait for locks.
   postgres: `delete from accounts where pk in (${expiredText} for update skip locked) returning id`,
 });
+const selectInvited = sql<{ readonly id: string }>(
+  'select_invited_account',
+  `select id from accounts
+   where id = $1 and signed_up_at is null and unverified_since is not null and password_hash = '' and disabled_at is null`,
+);
 const endSignUp = sql('end_sign_up', `update accounts set signed_up_at = null where id = $1`);
 
 /**
@@ -67,6 +72,10 @@ export async function displaceSignUpsTx(
 
 /** Turns a sign-up into an invitation: the account does not expire, and may become an administrator. */
 export const endSignUpTx = async (tx: Transaction, id: string): Promise<void> => void (await tx.run(endSignUp, [id]));
+
+/** Whether the account was invited, has not accepted the invitation, and was not disabled. */
+export const isInvited = async (reader: Pick<Reader, 'get'>, id: string): Promise<boolean> =>
+  (await reader.get(selectInvited, [id])) !== undefined;
 
 /** @param before deletes sign-ups from before this time, in milliseconds @returns the number of deleted accounts */
 export const deleteExpiredSignUps = (db: Db, before: number, now: number, rowsMax: number): Promise<number> =>

@@ -1,5 +1,5 @@
 /** Changes of accounts by administrators and operators, who never set or see a password. */
-import { limits, type KeyLimits, type UsageQuery } from '@keyreeve/contract';
+import { type KeyLimits, type UsageQuery } from '@keyreeve/contract';
 import type { Account, Accounts, Role } from '../accounts/accounts.ts';
 import { parseEmail } from '../accounts/email.ts';
 import type { ApiKeys } from '../api-keys/api-keys.ts';
@@ -17,7 +17,7 @@ import type { Db } from '../../foundation/database/db.ts';
 import { recordingChanges } from '../deletion-journal/recording-changes.ts';
 import type { Revocations } from '../deletion-journal/revocation.ts';
 import { DomainError } from '../../foundation/errors.ts';
-import type { Links } from '../mail/links.ts';
+import { invitationLifetime, type Links } from '../mail/links.ts';
 import type { Mailer } from '../mail/mail.ts';
 import { findLiveSession } from '../sessions/store.ts';
 import type { ManagedChangeLimits } from '../rate-limits/key-change-limits.ts';
@@ -70,7 +70,7 @@ export class Administration {
       now,
       isUnverified: true,
     };
-    const invitation = this.#invitation({ id, email: email.email }, now);
+    const invitation = this.#invitation({ id, email: email.email, role }, now);
     if (!(await store.inviteAccount(db, principal, account, invitation))) throw new DomainError('account_exists');
     mailer.sendSoon();
     return id;
@@ -84,7 +84,7 @@ export class Administration {
     const { db, clock, mailer } = this.#options;
     await this.#assertMail(id);
     const now = clock.now();
-    await store.inviteAgain(db, principal, id, (email) => this.#invitation({ id, email }, now), now);
+    await store.inviteAgain(db, principal, id, (account) => this.#invitation(account, now), now);
     mailer.sendSoon();
   }
 
@@ -225,28 +225,25 @@ export class Administration {
     throw new DomainError('mail_not_configured');
   }
 
-  #invitation({ id, email: to }: Pick<Account, 'id' | 'email'>, now: number): store.CodeByMail {
+  #invitation({ id, email: to, role }: Pick<Account, 'id' | 'email' | 'role'>, now: number): store.CodeByMail {
     const { codes, links, mailer } = this.#options;
-    const code = codes.make();
-    const expiresAt = now + limits.invitationCodeSeconds * 1000;
-    const data = { link: links.to('accept-invitation', code.text), expiresAt: toInstant(expiresAt) };
+    const { id: request, row } = codes.request(now);
+    const code = { request, page: 'accept-invitation', lifetime: invitationLifetime(links, role) } as const;
     return {
-      code: { hash: code.hash, purpose: 'accept_invitation', accountId: id, now, expiresAt },
-      mail: mailer.prepare({ to, template: 'invitation', data }),
+      code: { ...row, purpose: 'accept_invitation', accountId: id },
+      mail: mailer.prepareWithCode({ to, codeTemplate: 'invitation', data: {}, code }),
     };
   }
 
   /** @param hasKeys whether the account's API keys still work afterwards, so that the mail lists them */
   async #reset(id: string, now: number, hasKeys: boolean): Promise<store.CodeTo> {
     const { apiKeys, codes, links, mailer } = this.#options;
-    const code = codes.make();
-    const expiresAt = now + limits.resetCodeSeconds * 1000;
+    const { id: request, row } = codes.request(now);
     const keys = hasKeys ? (await apiKeys.list(id)).map(({ nickname }) => nickname) : [];
-    const link = links.to('reset-password', code.text);
-    const data = { link, expiresAt: toInstant(expiresAt), keys };
+    const code = { request, page: 'reset-password', lifetime: links.lifetimes.reset } as const;
     return (to) => ({
-      code: { hash: code.hash, purpose: 'reset_password', accountId: id, now, expiresAt },
-      mail: mailer.prepare({ to, template: 'reset_by_administrator', data }),
+      code: { ...row, purpose: 'reset_password', accountId: id },
+      mail: mailer.prepareWithCode({ to, codeTemplate: 'reset_by_administrator', data: { keys }, code }),
     });
   }
 

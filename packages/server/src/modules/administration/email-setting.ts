@@ -12,7 +12,6 @@ import type { OneTimeCodes } from '../one-time-codes/one-time-codes.ts';
 import { insertCodeTx, deleteCodesTx } from '../one-time-codes/store.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { DomainError } from '../../foundation/errors.ts';
-import type { Links } from '../mail/links.ts';
 import { queueMailTx, type Mailer } from '../mail/mail.ts';
 import { findFactor } from '../second-factors/store.ts';
 import { assertSessionValidTx } from '../sessions/store.ts';
@@ -22,7 +21,6 @@ export interface EmailSettingOptions {
   readonly db: Db;
   readonly clock: Clock;
   readonly codes: OneTimeCodes;
-  readonly links: Links;
   readonly mailer: Mailer;
 }
 
@@ -35,17 +33,16 @@ export class EmailSetting {
 
   /**
    * Sends a code to the new email address, which replaces an earlier one, and a notice to the current email address.
-   * @returns when the code expires, in milliseconds
+   * @returns the earliest time at which the code expires, in milliseconds: it is made when the mail is handed over
    * @throws DomainError `mail_not_configured`, `email_invalid`, `account_exists`, `account_not_found`, `service_account`,
    *   `account_unverified`, `administrator_protected`, `second_factor_not_enrolled`, `reauth_required`, `invalid_access_token`
    */
   async request(principal: Principal, id: string, emailText: string): Promise<number> {
-    const { db, clock, codes, links, mailer } = this.#options;
+    const { db, clock, codes, mailer } = this.#options;
     const wanted = acceptEmail(emailText);
     const now = clock.now();
-    const code = codes.make();
-    const expiresAt = now + limits.emailChangeCodeSeconds * 1000;
-    const link = links.to('accept-email', code.text);
+    const { id: requestId, row } = codes.request(now);
+    const code = { request: requestId, page: 'accept-email', lifetime: limits.emailChangeCodeSeconds } as const;
     await db.transaction(async (tx) => {
       await assertSessionValidTx(tx, principal, now);
       const account = await lockAccountTx(tx, id);
@@ -60,15 +57,14 @@ export class EmailSetting {
         throw new DomainError('email_invalid', { detail: 'The account has this email address already.' });
       if (await isEmailTakenTx(tx, wanted.canonicalEmail, id)) throw new DomainError('account_exists');
       await deleteCodesTx(tx, id, 'set_email');
-      await insertCodeTx(tx, { hash: code.hash, purpose: 'set_email', accountId: id, email: wanted, now, expiresAt });
-      const data = { link, expiresAt: toInstant(expiresAt) };
-      await queueMailTx(tx, mailer.prepare({ to: wanted.email, template: 'change_email', data }));
+      await insertCodeTx(tx, { ...row, purpose: 'set_email', accountId: id, email: wanted });
+      await queueMailTx(tx, mailer.prepareWithCode({ to: wanted.email, codeTemplate: 'change_email', data: {}, code }));
       const notice = { newEmail: wanted.email, at: toInstant(now) };
       await queueMailTx(tx, mailer.prepare({ to: account.email, template: 'email_set_requested', data: notice }));
       await recordAccountEventTx(tx, principal, 'account.email_change_requested', id, now);
     });
     mailer.sendSoon();
-    return expiresAt;
+    return now + limits.emailChangeCodeSeconds * 1000;
   }
 }
 

@@ -168,12 +168,18 @@ export const inviteAccount = (
  * Voids earlier codes.
  * @throws DomainError `account_not_found`, `account_has_password`, `email_unconfirmed`, `invalid_access_token`
  */
-export const inviteAgain = (db: Db, principal: Principal, id: string, codeTo: CodeTo, now: number): Promise<void> =>
+export const inviteAgain = (
+  db: Db,
+  principal: Principal,
+  id: string,
+  invitationOf: (account: CredentialsRow) => CodeByMail,
+  now: number,
+): Promise<void> =>
   db.transaction(async (tx) => {
     const account = await lockPerson(tx, principal, id, now);
     if (account.passwordHash !== '') throw new DomainError('account_has_password');
     assertConfirmed(account);
-    const { code, mail } = codeTo(account.email);
+    const { code, mail } = invitationOf(account);
     await deleteCodesTx(tx, id, 'accept_invitation');
     // A pending sign-up becomes this invitation. Its passwords were chosen before the email address was verified.
     await deleteCodesTx(tx, id, 'verify_email');

@@ -32,13 +32,25 @@ const statusElement = /** @type {HTMLElement} */ (document.querySelector('[role=
 const forms = [...document.forms];
 const formWithoutCode = forms.find((form) => form.dataset.when === 'no code');
 
-let code = location.hash.slice(1);
-// Removes the code from the address bar and from the browser's history.
-history.replaceState(null, '', location.pathname);
+const formWithCode = /** @type {HTMLFormElement} */ (forms.find((form) => form !== formWithoutCode));
+const codePattern = /krvc_[0-9A-Za-z]{49}/;
 
-const firstForm = code === '' ? formWithoutCode : forms.find((form) => form !== formWithoutCode);
-if (firstForm) firstForm.hidden = false;
-else showError(texts.incomplete);
+// Mail gateways encode the number sign, so the code is in the path, or remove the fragment: then the user enters the code.
+let code =
+  location.hash.slice(1) || codePattern.exec(location.pathname)?.[0] || codePattern.exec(location.search)?.[0] || '';
+// Removes the code from the address bar and from the browser's history.
+history.replaceState(null, '', location.pathname.replace(/\/?(?:%.*)?$/, ''));
+// A link that is pasted into the tab of an earlier one changes only the fragment.
+addEventListener('hashchange', () => {
+  if (location.hash !== '') location.reload();
+});
+
+formWithCode.hidden = false;
+if (code === '') {
+  /** @type {HTMLElement} */ (formWithCode.querySelector('.code')).hidden = false;
+  if (formWithoutCode) formWithoutCode.hidden = false;
+  else showError(texts.incomplete);
+}
 
 for (const form of forms) {
   form.addEventListener('submit', (event) => {
@@ -75,18 +87,23 @@ async function send(form) {
 /** @param {HTMLFormElement} form */
 function bodyOf(form) {
   /** @type {Record<string, string | boolean>} */
-  const body = code === '' ? {} : { code };
+  const body = {};
   for (const { name, type, checked, value } of form.querySelectorAll('input')) {
     if (name === '') continue;
-    if (type !== 'checkbox') body[name] = value;
+    if (name === 'code') body[name] = code || codeIn(value);
+    else if (type !== 'checkbox') body[name] = value;
     else if (checked) body[name] = true;
   }
   return body;
 }
 
+/** The user may enter the code or the whole link. @param {string} text */
+const codeIn = (text) => codePattern.exec(text)?.[0] ?? text.trim();
+
 /** @param {HTMLFormElement} form @param {{ apiKeys?: Keys, secondFactors?: Factors }} body */
 function showSuccess(form, { apiKeys, secondFactors }) {
   form.remove();
+  if (form === formWithCode && formWithoutCode) formWithoutCode.hidden = true;
   showStatus(form.dataset.done ?? '');
   if (apiKeys) appendKeys(apiKeys);
   if (secondFactors) appendFactors(secondFactors);
@@ -96,6 +113,12 @@ function showSuccess(form, { apiKeys, secondFactors }) {
 
 /** @param {HTMLFormElement} form @param {{ code: string, title: string, detail: string }} body */
 function showProblem(form, { code: problem, title, detail }) {
+  if (problem === 'code_invalid' && code === '') {
+    // The user has entered it, and can correct it.
+    showError(texts.errors.code_invalid ?? title);
+    focusOn(form.querySelector('input[name=code]'));
+    return;
+  }
   if (problem === 'code_invalid') {
     // No input makes the code valid: the page offers another mail, or states how to get one.
     form.remove();
@@ -107,10 +130,13 @@ function showProblem(form, { code: problem, title, detail }) {
   }
   const text = texts.errors[problem];
   showError(text ?? `${title}. ${detail}`);
-  const input = /** @type {HTMLInputElement | null} */ (form.querySelector('input[name]'));
-  if (!input || !text || !texts.aboutInput.includes(problem)) return;
-  input.setAttribute('aria-invalid', 'true');
-  input.focus();
+  if (text && texts.aboutInput.includes(problem)) focusOn(form.querySelector('input[name]:not([name=code])'));
+}
+
+/** @param {HTMLInputElement | null} input that the user corrects */
+function focusOn(input) {
+  input?.setAttribute('aria-invalid', 'true');
+  input?.focus();
 }
 
 /** @param {string} text */

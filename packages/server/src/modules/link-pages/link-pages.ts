@@ -7,7 +7,7 @@ import { linkPageTexts, type ExplainedError, type FormTexts, type LinkPage, type
 import type { BasePath } from '../../http/base-path.ts';
 import { FixedContent } from '../../http/fixed-content.ts';
 import { readPage, readTemplates, type Html } from '../../http/html.ts';
-import { route, type Route } from '../../http/route.ts';
+import { route, type Call, type Route } from '../../http/route.ts';
 
 export interface LinkPageOptions {
   /** The operator's name. */
@@ -43,7 +43,10 @@ const forms: Readonly<Record<LinkPage, { readonly code: Form; readonly noCode?: 
   changeEmailPage: { code: { to: contract.confirmEmailChange, fields: ['password'] } },
   undoEmailChangePage: { code: { to: contract.undoEmailChange, fields: ['email', 'revokeKeys'] } },
   acceptEmailPage: { code: { to: contract.acceptEmail, fields: ['email'] } },
-  acceptInvitationPage: { code: { to: contract.acceptInvitation, fields: ['username', 'newPassword'] } },
+  acceptInvitationPage: {
+    code: { to: contract.acceptInvitation, fields: ['username', 'newPassword'] },
+    noCode: { to: contract.resendVerification, fields: ['email'] },
+  },
 };
 
 /** Errors that the user corrects in the form's first field. */
@@ -61,6 +64,7 @@ const aboutInput: readonly ExplainedError[] = [
 const page = readPage(new URL('link-page.html', import.meta.url));
 const templates = readTemplates(new URL('link-page-form.html', import.meta.url), [
   'form',
+  'code',
   'email',
   'username',
   'password',
@@ -71,23 +75,31 @@ const templates = readTemplates(new URL('link-page-form.html', import.meta.url),
 const routes: Readonly<Record<LinkPage, contract.RouteContract>> = contract;
 
 export function linkPages(options: LinkPageOptions): readonly Route[] {
-  const pages = (Object.keys(forms) as LinkPage[]).map((name) => {
+  const pages = (Object.keys(forms) as LinkPage[]).flatMap((name) => {
     const bodies = Object.fromEntries(
       contract.languages.map((language) => [
         language,
         new FixedContent('text/html; charset=utf-8', pageOf(name, language, options)),
       ]),
     ) as Record<contract.Language, FixedContent>;
-    return route(routes[name], ({ language = options.defaultLanguage, contentRequest }) =>
+    const answer = ({ language = options.defaultLanguage, contentRequest }: Call) =>
       bodies[language].respond(contentRequest, {
         headers: ['Content-Language', language, 'Vary', 'Accept-Language'],
         policy: page.policy,
-      }),
-    );
+      });
+    const { id, path } = routes[name];
+    const rewritten = { ...routes[name], id: `${id}Rewritten`, path: '/account/*' };
+    return [route(routes[name], answer), { ...route(rewritten, answer), covers: isRewritten(path) }];
   });
   const headers = ['Location', options.changePasswordUrl];
   return [...pages, route(contract.changePasswordPage, async () => ({ status: 303, headers }))];
 }
+
+/** Mail gateways encode the `#` of a link, also twice, or append a slash. The page's script finds the code in the path. */
+const isRewritten =
+  (pagePath: string) =>
+  (path: string): boolean =>
+    path.startsWith(pagePath) && /^\/?(?:%(?:25){0,4}23[\w%]*)?$/.test(path.slice(pagePath.length));
 
 /** Depends only on the configuration and the language, not on the request. */
 function pageOf(name: LinkPage, language: contract.Language, options: LinkPageOptions): string {
@@ -100,8 +112,8 @@ function pageOf(name: LinkPage, language: contract.Language, options: LinkPageOp
     operator: options.operator,
     texts: JSON.stringify({ ...scriptTexts(texts, options), renewal }),
     forms: [
-      formOf('code', codeForm, code, texts, options),
       ...(noCode && noCodeForm ? [formOf('no code', noCodeForm, noCode, texts, options)] : []),
+      formOf('code', codeForm, code, texts, options),
     ],
     withoutScript: texts.withoutScript,
   }).text;
@@ -124,5 +136,6 @@ function formOf(
 ): Html {
   const rule = passwordRule(passwordLengthMin);
   const inputs = fields.map((field) => templates[field]({ label: labels[field], rule }));
-  return templates.form({ when, to: basePath.with(to.path), done, intro, fields: inputs, button });
+  const code = when === 'code' ? [templates.code({ label: labels.code })] : [];
+  return templates.form({ when, to: basePath.with(to.path), done, intro, code, fields: inputs, button });
 }

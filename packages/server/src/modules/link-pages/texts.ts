@@ -47,6 +47,7 @@ export type ExplainedError = Extract<
 
 export interface LinkPageTexts {
   readonly labels: {
+    readonly code: string;
     readonly email: string;
     readonly username: string;
     readonly password: string;
@@ -72,6 +73,7 @@ export interface LinkPageTexts {
 
 const english: LinkPageTexts = {
   labels: {
+    code: 'Code from the mail, or its whole link',
     email: 'Email address',
     username: 'User name, for your browser to save (optional)',
     password: 'Password',
@@ -81,7 +83,7 @@ const english: LinkPageTexts = {
   passwordRule: (lengthMin) =>
     `At least ${lengthMin} characters. A phrase of several unrelated words is a good password.`,
   sending: 'Sending …',
-  incomplete: 'The link is not complete. Open it from the mail again.',
+  incomplete: 'The link has lost its code. Enter the code from the mail, or copy the whole link.',
   unreachable: 'The service cannot be reached. Try again.',
   noKeys: 'The account has no API keys.',
   liveKeys: 'These API keys continue to work:',
@@ -174,13 +176,18 @@ const english: LinkPageTexts = {
         button: 'Set the password',
         done: 'The password is set. You can now sign in.',
       },
-      renewal: 'If you have not set a password yet, ask an administrator for a new invitation.',
+      noCode: {
+        intro: 'If your invitation has expired, enter your email address to receive a new mail.',
+        button: 'Send a new mail',
+        done: 'If there is an invitation for this email address, a mail is on its way to it.',
+      },
     },
   },
 };
 
 const german: LinkPageTexts = {
   labels: {
+    code: 'Code aus der E-Mail oder der ganze Link',
     email: 'E-Mail-Adresse',
     username: 'Benutzername, den Ihr Browser speichert (optional)',
     password: 'Passwort',
@@ -190,7 +197,8 @@ const german: LinkPageTexts = {
   passwordRule: (lengthMin) =>
     `Mindestens ${lengthMin} Zeichen. Mehrere Wörter ohne Zusammenhang ergeben ein gutes Passwort.`,
   sending: 'Wird gesendet …',
-  incomplete: 'Der Link ist unvollständig. Öffnen Sie ihn noch einmal aus der E-Mail.',
+  incomplete:
+    'Der Link hat seinen Code verloren. Geben Sie den Code aus der E-Mail ein oder kopieren Sie den ganzen Link.',
   unreachable: 'Der Dienst ist nicht erreichbar. Versuchen Sie es noch einmal.',
   noKeys: 'Das Konto hat keine API-Schlüssel.',
   liveKeys: 'Diese API-Schlüssel gelten weiter:',
@@ -288,7 +296,12 @@ const german: LinkPageTexts = {
         button: 'Passwort setzen',
         done: 'Das Passwort ist gesetzt. Sie können sich jetzt anmelden.',
       },
-      renewal: 'Falls Sie noch kein Passwort gesetzt haben, bitten Sie einen Administrator um eine neue Einladung.',
+      noCode: {
+        intro:
+          'Falls Ihre Einladung abgelaufen ist, geben Sie Ihre E-Mail-Adresse ein, um eine neue E-Mail zu erhalten.',
+        button: 'Neue E-Mail senden',
+        done: 'Falls zu dieser Adresse eine Einladung gehört, ist eine E-Mail unterwegs.',
+      },
     },
   },
 };

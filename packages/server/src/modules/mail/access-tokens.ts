@@ -11,7 +11,8 @@ export interface AccessTokenOptions {
   readonly tokenUrl: string;
   readonly clientId: string;
   /** The client secret, or a private key in PEM. */
-  readonly clientSecret: string;
+  /** For each request, because it can change. */
+  readonly clientSecret: () => string;
   readonly scope: string;
   /** The mailbox that a service account sends for. */
   readonly user: string;
@@ -66,7 +67,8 @@ export class AccessTokens {
   }
 
   async #parameters(): Promise<Record<string, string>> {
-    const { clientId, clientSecret, scope } = this.#options;
+    const { clientId, scope } = this.#options;
+    const clientSecret = this.#options.clientSecret();
     const key = privateKeyIn(clientSecret);
     if (!key) return { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret, scope };
     return { grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer', assertion: await this.#assertion(key) };

@@ -1,12 +1,24 @@
-/** The outbox's handler for mail: renders a message with its template and sends it to the mail server. */
-import type { Language } from '@keyreeve/contract';
-import type { Handler } from '../outbox/outbox.ts';
-import type { MailMessage } from './mail.ts';
+/**
+ * The outbox's handlers for mail: they render a message with its template and send it to the mail server. The code of a link is
+ * made then, so that no code waits in the outbox and its validity begins when the message is handed over.
+ */
+import { limits, type Language } from '@keyreeve/contract';
+import { toInstant, type Clock } from '../../foundation/clock.ts';
+import type { Db, Transaction } from '../../foundation/database/db.ts';
+import type { Code, OneTimeCodes } from '../one-time-codes/one-time-codes.ts';
+import { deleteCode, isCodeRequested, issueCodeTx } from '../one-time-codes/store.ts';
+import { JobFailure, type Handler } from '../outbox/outbox.ts';
+import type { Links } from './links.ts';
+import type { CodeMessage, CodeOrder, MailMessage } from './mail.ts';
 import { render } from './render.ts';
 import type { SmtpServer } from './smtp.ts';
 import type { Templates } from './templates/templates.ts';
 
 export interface DeliveryOptions {
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly codes: OneTimeCodes;
+  readonly links: Links;
   readonly server: SmtpServer;
   readonly product: string;
   /** Called when the first mail is sent. */
@@ -19,11 +31,53 @@ export interface DeliveryOptions {
 /** A session that takes longer delays no other mail: a server may take minutes for each reply. */
 const slowMs = 5_000;
 
-/** Handles a job of `Mailer.prepareDecoy`: renders the mail and does not send it. */
+/** The request has expired, or was deleted with its account or with the account's codes: the mail is of no use. */
+class RequestGone extends Error {}
+
+/** Handles a job of `Mailer.prepareDecoyWithCode`: does what a mail needs, except to send it. */
 export const renderDecoy =
   (options: DeliveryOptions): Handler =>
-  async ({ payload }) =>
-    void (await renderFor(options, payload as MailMessage));
+  async ({ payload }) => {
+    const message = payload as MailMessage | CodeMessage;
+    if (!('code' in message)) return void (await renderFor(options, message));
+    const { db, clock, codes } = options;
+    const code = codes.make();
+    await isCodeRequested(db, codes.hashOfRequest(message.code.request), clock.now());
+    await renderFor(options, withCode(options, message, code));
+    await db.transaction((tx) => issueTx(options, tx, message.code, code)).catch(ignoreGone);
+  };
+
+export function deliverMail(options: DeliveryOptions): Handler {
+  const { server, db, clock, codes } = options;
+  return async ({ id, payload, createdAt, handOver, freeSlot }) => {
+    // `Mailer` wrote and sealed it. A version before this one wrote the code into `data`.
+    const message = payload as MailMessage | CodeMessage;
+    const order = 'code' in message ? message.code : undefined;
+    if (order && !(await isCodeRequested(db, codes.hashOfRequest(order.request), clock.now()))) return;
+    if ('template' in message && isTooOld(message, clock)) return;
+    const code = codes.make();
+    const rendered = await renderFor(options, 'code' in message ? withCode(options, message, code) : message);
+    const slow = setTimeout(freeSlot, slowMs);
+    try {
+      const beforeEnd = async (): Promise<void> => {
+        // The session may have taken minutes.
+        if ('template' in message && isTooOld(message, clock)) throw new RequestGone('the request is too old');
+        await handOver(order && ((tx) => issueTx(options, tx, order, code)));
+      };
+      await server.send({ ...rendered, id, to: message.to, writtenAt: createdAt }, { beforeEnd });
+    } catch (error) {
+      if (error instanceof RequestGone) return;
+      // The server has rejected the message, so the next attempt has a code of its own. If no reply arrived, the code stays valid.
+      if (order && !(error instanceof JobFailure && error.scope === 'unknown')) await deleteCode(db, code.hash);
+      throw error;
+    } finally {
+      clearTimeout(slow);
+    }
+  };
+}
+
+const isTooOld = ({ requestedAt }: MailMessage, clock: Clock): boolean =>
+  requestedAt !== undefined && clock.now() - requestedAt > limits.codeRequestSeconds * 1000;
 
 async function renderFor(options: DeliveryOptions, message: MailMessage) {
   const { product, templates, languageOf, defaultLanguage } = options;
@@ -31,18 +85,28 @@ async function renderFor(options: DeliveryOptions, message: MailMessage) {
   return render(templates(), product, message, language);
 }
 
-export function deliverMail(options: DeliveryOptions): Handler {
-  const { server } = options;
-  return async ({ id, payload, createdAt, handOver, freeSlot }) => {
-    // `Mailer.prepare` wrote and sealed it.
-    const message = payload as MailMessage;
-    const rendered = await renderFor(options, message);
-    const slow = setTimeout(freeSlot, slowMs);
-    try {
-      const mail = { ...rendered, id, to: message.to, writtenAt: createdAt };
-      await server.send(mail, { beforeEnd: () => handOver() });
-    } finally {
-      clearTimeout(slow);
-    }
-  };
+/** The stated end of the validity is before the real one by the time that the session takes. */
+function withCode({ clock, links }: DeliveryOptions, message: CodeMessage, { text }: Code): MailMessage {
+  const { to, language, codeTemplate: template, code } = message;
+  const link = links.to(code.page, text);
+  const expiresAt = toInstant(clock.now() + code.lifetime * 1000);
+  const data = { ...message.data, link, code: text.reveal(), expiresAt } as MailMessage['data'];
+  return { to, template, data, ...(language === undefined ? {} : { language }) };
+}
+
+/** @throws RequestGone */
+async function issueTx(
+  { clock, codes }: DeliveryOptions,
+  tx: Transaction,
+  order: CodeOrder,
+  { hash }: Code,
+): Promise<void> {
+  const now = clock.now();
+  const requestHash = codes.hashOfRequest(order.request);
+  if (!(await issueCodeTx(tx, { requestHash, hash, expiresAt: now + order.lifetime * 1000 }, now)))
+    throw new RequestGone('the request for the code is gone');
+}
+
+function ignoreGone(error: unknown): void {
+  if (!(error instanceof RequestGone)) throw error;
 }

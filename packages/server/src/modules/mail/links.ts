@@ -10,12 +10,25 @@ export type LinkKind =
   | 'accept-email'
   | 'accept-invitation';
 
+/** Validity of the links, in seconds, from the time when their mail is handed over. */
+export interface LinkLifetimes {
+  readonly reset: number;
+  readonly verification: number;
+  readonly invitation: number;
+  readonly adminInvitation: number;
+}
+
+export const invitationLifetime = ({ lifetimes }: Links, role: string): number =>
+  role === 'admin' ? lifetimes.adminInvitation : lifetimes.invitation;
+
 export class Links {
+  readonly lifetimes: LinkLifetimes;
   readonly #base: string;
 
   /** @param base without a slash at its end, for example `https://auth.example.com/account` */
-  constructor(base: string) {
+  constructor(base: string, lifetimes: LinkLifetimes) {
     this.#base = base;
+    this.lifetimes = lifetimes;
   }
 
   /** The code is in the fragment, which browsers do not send, so no log has it (ASVS 5.0 14.2.1). */

@@ -3,19 +3,28 @@ import type { Language } from '@keyreeve/contract';
 import type { Transaction } from '../../foundation/database/db.ts';
 import type { Outbox } from '../outbox/outbox.ts';
 import { insertJobTx, type NewJobRow } from '../outbox/store.ts';
+import type { LinkKind } from './links.ts';
+
+/** Values that exist when the mail is handed over. */
+interface MailedCode {
+  link: string;
+  /** The code in the link. */
+  code: string;
+  expiresAt: string;
+}
 
 /** The values of each template in addition to the product's name. Links are complete URLs; times are ISO 8601. */
 export interface MailData {
   /** To a new email address: complete the sign-up. */
-  verify_email: { link: string; expiresAt: string };
+  verify_email: MailedCode;
   /** To an email address that has an account, after a sign-up with it. */
   account_exists: { resetLink: string };
-  reset_password: { link: string; expiresAt: string; keys: readonly string[]; address: string };
+  reset_password: MailedCode & { keys: readonly string[]; address: string };
   /** Sent by an administrator, for example for a compromised account. */
-  reset_by_administrator: { link: string; expiresAt: string; keys: readonly string[] };
-  invitation: { link: string; expiresAt: string };
+  reset_by_administrator: MailedCode & { keys: readonly string[] };
+  invitation: MailedCode;
   /** To the new email address. */
-  change_email: { link: string; expiresAt: string };
+  change_email: MailedCode;
   /** To the previous email address: when a change is requested, and when it has taken effect. */
   email_change_requested: { newEmail: string; at: string };
   email_changed: { newEmail: string; at: string };
@@ -28,9 +37,7 @@ export interface MailData {
     keys: readonly string[];
   };
   /** To the restored email address. */
-  email_restored: {
-    link: string;
-    expiresAt: string;
+  email_restored: MailedCode & {
     keys: readonly string[];
     /** What stays in force: 1 for an authenticator app, or 0; the number of recovery codes; names and times of passkeys. */
     authenticators: number;
@@ -71,6 +78,31 @@ export interface MailMessage<T extends MailTemplate = MailTemplate> {
   readonly language?: Language | null;
   readonly template: T;
   readonly data: MailData[T];
+  /** Of a mail that answers a request, in milliseconds: it is not handed over when the request is too old. */
+  readonly requestedAt?: number;
+}
+
+/** Templates with a code that is made when the mail is handed over. */
+export type CodeTemplate = {
+  [Template in MailTemplate]: MailData[Template] extends MailedCode ? Template : never;
+}[MailTemplate];
+
+/** The code of a mail. */
+export interface CodeOrder {
+  /** Of `OneTimeCodes.request`. */
+  readonly request: string;
+  readonly page: LinkKind;
+  /** Validity in seconds, from the time when the mail is handed over. */
+  readonly lifetime: number;
+}
+
+export interface CodeMessage<T extends CodeTemplate = CodeTemplate> {
+  readonly to: string;
+  readonly language?: Language | null;
+  /** Another name than in {@link MailMessage}: instances of an older version retry such a job instead of sending it without link. */
+  readonly codeTemplate: T;
+  readonly data: Omit<MailData[T], keyof MailedCode>;
+  readonly code: CodeOrder;
 }
 
 /** Prepares mail. Without a configured mail server, it prepares none. */
@@ -88,11 +120,16 @@ export class Mailer {
     return this.isConfigured ? this.#outbox.prepare('mail', 'mail', message) : undefined;
   }
 
+  /** As {@link prepare}, for a mail with a code. */
+  prepareWithCode<T extends CodeTemplate>(message: CodeMessage<T>): NewJobRow | undefined {
+    return this.isConfigured ? this.#outbox.prepare('mail', 'mail', message) : undefined;
+  }
+
   /**
    * Prepares a job that takes as long as the mail and sends none. It is for an email address without an account, so that
    * the processing after the response does not reveal which email addresses have one.
    */
-  prepareDecoy<T extends MailTemplate>(message: MailMessage<T>): NewJobRow | undefined {
+  prepareDecoyWithCode<T extends CodeTemplate>(message: CodeMessage<T>): NewJobRow | undefined {
     return this.isConfigured ? this.#outbox.prepare('decoy', 'mail', message) : undefined;
   }
 

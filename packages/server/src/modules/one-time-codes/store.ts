@@ -42,6 +42,27 @@ const insert = sql(
   `${inserted} select $1, $2, pk, $4, $5, $6, $7, $8 from accounts where id = $3`,
 );
 const insertUnowned = sql('insert_unowned_code', `${inserted} values ($1, $2, null, $3, $4, $5, $6, $7)`);
+// The lock orders the code before or after a change that invalidates the codes of the account: otherwise, a code of which that
+// change has seen no row could remain.
+const ownerOfRequest =
+  'select pk from accounts where pk = (select account_pk from one_time_codes where code_hash = $1)';
+const lockOwner = sql<{ readonly pk: number }>('lock_owner_of_code_request', {
+  sqlite: ownerOfRequest,
+  postgres: `${ownerOfRequest} for update`,
+});
+// A disabled account can use no code but that of an email address which an administrator has set.
+const isOfUse = `(purpose = 'set_email' or account_pk in (select pk from accounts where disabled_at is null))`;
+// With the time of the request: the newest sign-up is the one that was requested last.
+const issue = sql(
+  'issue_one_time_code',
+  `${inserted} select $2, purpose, account_pk, email, email_key, password_hash, created_at, $3 from one_time_codes
+   where code_hash = $1 and expires_at > $4 and ${isOfUse}`,
+);
+const selectRequest = sql<{ readonly expiresAt: number }>(
+  'select_code_request',
+  `select expires_at as "expiresAt" from one_time_codes where code_hash = $1 and expires_at > $2 and ${isOfUse}`,
+);
+const deleteOne = sql('delete_one_time_code', 'delete from one_time_codes where code_hash = $1');
 const columns = `(select id from accounts where accounts.pk = one_time_codes.account_pk) as "accountId",
   email, email_key as "canonicalEmail", password_hash as "passwordHash", created_at as "createdAt",
   expires_at as "expiresAt"`;
@@ -86,6 +107,34 @@ export async function insertCodeTx(tx: Transaction, code: NewCode): Promise<void
   if (accountId === null) await tx.run(insertUnowned, [hash, purpose, ...rest]);
   else await tx.run(insert, [hash, purpose, accountId, ...rest]);
 }
+
+/** A code for a request (`OneTimeCodes.request`). */
+export interface IssuedCode {
+  readonly requestHash: Buffer;
+  readonly hash: Buffer;
+  readonly expiresAt: number;
+}
+
+/** @returns false if the request has expired, or its account was deleted or disabled, or the codes of the account were deleted */
+export async function issueCodeTx(
+  tx: Transaction,
+  { requestHash, hash, expiresAt }: IssuedCode,
+  now: number,
+): Promise<boolean> {
+  await tx.get(lockOwner, [requestHash]);
+  return (await tx.run(issue, [requestHash, hash, expiresAt, now])) === 1;
+}
+
+/** Whether {@link issueCodeTx} would issue a code. */
+export const isCodeRequested = async (
+  reader: Pick<Reader, 'get'>,
+  requestHash: Buffer,
+  now: number,
+): Promise<boolean> => (await reader.get(selectRequest, [requestHash, now])) !== undefined;
+
+/** Deletes a code that no one has received. */
+export const deleteCode = async (db: Db, hash: Buffer): Promise<void> =>
+  void (await db.transaction((tx) => tx.run(deleteOne, [hash])));
 
 /** Reads the code and keeps it. */
 export const findCode = (

@@ -165,13 +165,12 @@ export async function secureRestoredAccountTx(
   const remaining = await remainingTx(tx, accountId);
   // A disabled account rejects a reset. An administrator who enables it can send a link.
   if (isDisabled) return { deletedIds, remaining };
-  const code = codes.make();
-  const expiresAt = now + limits.resetCodeSeconds * 1000;
-  await insertCodeTx(tx, { hash: code.hash, purpose: 'reset_password', accountId, now, expiresAt });
+  const { id: request, row } = codes.request(now);
+  await insertCodeTx(tx, { ...row, purpose: 'reset_password', accountId });
   const keys = remaining.keys.map(({ nickname }) => nickname);
-  const link = links.to('reset-password', code.text);
-  const data = { link, expiresAt: toInstant(expiresAt), keys, ...mailedFactors(remaining.factors) };
-  await queueMailTx(tx, mailer.prepare({ to: email, template: 'email_restored', data }));
+  const data = { keys, ...mailedFactors(remaining.factors) };
+  const code = { request, page: 'reset-password', lifetime: links.lifetimes.reset } as const;
+  await queueMailTx(tx, mailer.prepareWithCode({ to: email, codeTemplate: 'email_restored', data, code }));
   return { deletedIds, remaining };
 }
 

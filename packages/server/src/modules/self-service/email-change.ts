@@ -43,16 +43,20 @@ export class EmailChange {
     await requests.countSignUp({ canonicalEmail: wanted.canonicalEmail, clientIp });
     const { id, email: oldEmail, sessionEpoch } = account;
     const now = clock.now();
-    const code = codes.make();
-    const expiresAt = now + limits.emailChangeCodeSeconds * 1000;
-    const link = links.to('change-email', code.text);
-    const confirmation = mailer.prepare({
+    const code = codes.request(now);
+    const confirmation = mailer.prepareWithCode({
       to: wanted.email,
-      template: 'change_email',
-      data: { link, expiresAt: toInstant(expiresAt) },
+      codeTemplate: 'change_email',
+      data: {},
+      code: { request: code.id, page: 'change-email', lifetime: limits.emailChangeCodeSeconds },
     });
     const resetLink = links.page('reset-password');
-    const accountExists = mailer.prepare({ to: wanted.email, template: 'account_exists', data: { resetLink } });
+    const accountExists = mailer.prepare({
+      to: wanted.email,
+      template: 'account_exists',
+      data: { resetLink },
+      requestedAt: now,
+    });
     const data = { newEmail: wanted.email, at: toInstant(now) };
     const notice = mailer.prepare({ to: oldEmail, template: 'email_change_requested', data });
     await db.transaction(async (tx) => {
@@ -60,14 +64,7 @@ export class EmailChange {
       if ((await this.#own.findTx(tx, principal)).sessionEpoch !== sessionEpoch)
         throw new DomainError('password_wrong');
       await deleteCodesTx(tx, id, 'change_email');
-      await insertCodeTx(tx, {
-        hash: code.hash,
-        purpose: 'change_email',
-        accountId: id,
-        email: wanted,
-        now,
-        expiresAt,
-      });
+      await insertCodeTx(tx, { ...code.row, purpose: 'change_email', accountId: id, email: wanted });
       if (!(await isEmailTakenTx(tx, wanted.canonicalEmail, id))) await queueMailTx(tx, confirmation);
       else if (await requests.maySendAccountExistsTx(tx, wanted.canonicalEmail)) await queueMailTx(tx, accountExists);
       await queueMailTx(tx, notice);

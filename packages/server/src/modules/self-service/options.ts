@@ -1,4 +1,5 @@
 /** The dependencies of self-service, and types that its parts share. */
+import { limits } from '@keyreeve/contract';
 import type { AccountRevocations } from '../accounts/account-revocations.ts';
 import type { CurrentPassword } from '../accounts/current-password.ts';
 import type { PasswordRules } from '../accounts/password-rules.ts';
@@ -36,3 +37,7 @@ export interface SelfServiceOptions {
 /** The actor of a change that was authorized by a one-time code sent to the account's email address. */
 export const mailbox = { kind: 'mailbox' } as const;
 export const system = { kind: 'system' } as const;
+
+/** Whether the mail that a job requests would not be handed over any more. @param createdAt of the job */
+export const isTooLate = (createdAt: number, clock: Clock): boolean =>
+  clock.now() - createdAt > limits.codeRequestSeconds * 1000;

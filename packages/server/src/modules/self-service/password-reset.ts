@@ -2,7 +2,6 @@
  * Password resets, and the first password of an invited account. The code sent by mail proves access to the mailbox, so it
  * also verifies the email address. A reset creates no session and keeps a second factor (ASVS 5.0 6.4.3).
  */
-import { limits } from '@keyreeve/contract';
 import { lockAccountByEmailTx, setVerifiedPasswordTx } from '../accounts/credentials-store.ts';
 import { recordAccountEventTx } from '../audit/audit.ts';
 import { acceptEmail } from '../accounts/accounts.ts';
@@ -19,7 +18,7 @@ import { queueMailTx } from '../mail/mail.ts';
 import type { Job } from '../outbox/outbox.ts';
 import { insertJobTx } from '../outbox/store.ts';
 import { runDeletingKeys, recordDeletedKeys, revokeAllCredentialsTx } from './revoke-all-credentials.ts';
-import { mailbox, system, type SelfServiceOptions } from './options.ts';
+import { isTooLate, mailbox, system, type SelfServiceOptions } from './options.ts';
 import { remainingTx, type Remaining } from './remaining.ts';
 import { findKnownCode, takeKnownCode } from './store.ts';
 
@@ -75,18 +74,19 @@ export class PasswordReset {
     await this.#set(codeText, 'accept_invitation', { password, revokesKeys: false, clientIp });
   }
 
-  async #send({ payload, finishTx }: Job): Promise<void> {
-    const { db, clock, mailer } = this.#options;
+  async #send({ payload, createdAt, finishTx }: Job): Promise<void> {
+    const { db, mailer } = this.#options;
+    // Its mail would not be handed over any more.
+    if (isTooLate(createdAt, this.#options.clock)) return db.transaction(finishTx);
     const { emailKey: canonicalEmail, address: clientIp } = payload as ResetJob;
-    const now = clock.now();
     await db.transaction(async (tx) => {
       await finishTx(tx);
       const account = await lockAccountByEmailTx(tx, canonicalEmail);
       // An email address that a restore brought back may no longer be the owner's.
       const isSent = account?.disabledAt === null && account.emailUnconfirmedSince === null;
       // The decoy runs the same statements with a random id, so that an email address without an account takes as long.
-      if (account && isSent) await this.#sendCode(tx, account, clientIp, now);
-      else await this.#sendCode(tx, { id: randomId('acc'), email: canonicalEmail }, clientIp, now, true);
+      if (account && isSent) await this.#sendCode(tx, account, clientIp, createdAt);
+      else await this.#sendCode(tx, { id: randomId('acc'), email: canonicalEmail }, clientIp, createdAt, true);
     });
     mailer.sendSoon();
   }
@@ -95,25 +95,20 @@ export class PasswordReset {
     tx: Transaction,
     { id, email }: { id: string; email: string },
     clientIp: string,
-    now: number,
+    requestedAt: number,
     isDecoy = false,
   ): Promise<void> {
-    const { codes, mailer, links } = this.#options;
-    const code = codes.make();
-    const expiresAt = now + limits.resetCodeSeconds * 1000;
+    const { codes, mailer, links, clock } = this.#options;
+    const { id: request, row } = codes.request(requestedAt);
     // Only the newest code works, so that older mails in the mailbox are useless.
     await deleteCodesTx(tx, id, 'reset_password');
-    await insertCodeTx(tx, { hash: code.hash, purpose: 'reset_password', accountId: id, now, expiresAt });
+    await insertCodeTx(tx, { ...row, purpose: 'reset_password', accountId: id });
     const keys = (await listAccountKeys(tx, id)).map(({ nickname }) => nickname);
-    const data = {
-      link: links.to('reset-password', code.text),
-      expiresAt: toInstant(expiresAt),
-      keys,
-      address: clientIp,
-    };
-    const message = { to: email, template: 'reset_password', data } as const;
-    await queueMailTx(tx, mailer.delayed(isDecoy ? mailer.prepareDecoy(message) : mailer.prepare(message)));
-    if (!isDecoy) await recordAccountEventTx(tx, system, 'account.password_reset_requested', id, now);
+    const code = { request, page: 'reset-password', lifetime: links.lifetimes.reset } as const;
+    const message = { to: email, codeTemplate: 'reset_password', data: { keys, address: clientIp }, code } as const;
+    const mail = isDecoy ? mailer.prepareDecoyWithCode(message) : mailer.prepareWithCode(message);
+    await queueMailTx(tx, mailer.delayed(mail));
+    if (!isDecoy) await recordAccountEventTx(tx, system, 'account.password_reset_requested', id, clock.now());
   }
 
   async #set(

@@ -2,13 +2,13 @@
  * Sign-up. A request does the same for every email address: it is counted, the password is hashed, and one outbox job is
  * written. The job looks up the account, so only the mail shows whether one exists.
  */
-import { limits } from '@keyreeve/contract';
 import { lockAccountByEmailTx } from '../accounts/credentials-store.ts';
 import { recordAccountEventTx } from '../audit/audit.ts';
 import { acceptEmail } from '../accounts/accounts.ts';
 import { acceptNewPassword } from '../accounts/password-rules.ts';
-import { createAccountTx } from '../accounts/store.ts';
-import { toInstant } from '../../foundation/clock.ts';
+import { isInvited } from '../accounts/sign-up-store.ts';
+import { createAccountTx, type CredentialsRow } from '../accounts/store.ts';
+import { invitationLifetime } from '../mail/links.ts';
 import type { Language } from '@keyreeve/contract';
 import { insertCodeTx } from '../one-time-codes/store.ts';
 import { randomId, type Secret } from '../../foundation/crypto/secret.ts';
@@ -17,7 +17,7 @@ import { DomainError } from '../../foundation/errors.ts';
 import { queueMailTx } from '../mail/mail.ts';
 import type { Job } from '../outbox/outbox.ts';
 import { insertJobTx } from '../outbox/store.ts';
-import { system, type SelfServiceOptions } from './options.ts';
+import { isTooLate, system, type SelfServiceOptions } from './options.ts';
 import { newestSignUpHash } from './store.ts';
 
 /** The stored payload of a job. Version 0.1.0 reads and writes these names too. */
@@ -79,8 +79,10 @@ export class SignUp {
     outbox.pollSoon();
   }
 
-  async #complete({ payload, finishTx }: Job): Promise<void> {
+  async #complete({ payload, createdAt, finishTx }: Job): Promise<void> {
     const { db, mailer } = this.#options;
+    // Its mail would not be handed over any more.
+    if (isTooLate(createdAt, this.#options.clock)) return db.transaction(finishTx);
     const { address, emailKey: canonicalEmail, passwordHash, language = null } = payload as SignUpJob;
     const now = this.#options.clock.now();
     await db.transaction(async (tx) => {
@@ -102,14 +104,19 @@ export class SignUp {
           language,
           isSignUp: true,
         }));
-      if (isNew) await this.#sendCode(tx, id, address, passwordHash, now);
-      else await this.#repeat(tx, canonicalEmail, passwordHash, now);
+      if (isNew) await this.#sendCode(tx, id, address, passwordHash, createdAt);
+      else await this.#repeat(tx, canonicalEmail, passwordHash, createdAt);
     });
     mailer.sendSoon();
   }
 
   /** Handles a sign-up for an existing account, and a request to send the mail again. */
-  async #repeat(tx: Transaction, canonicalEmail: string, passwordHash: string | null, now: number): Promise<void> {
+  async #repeat(
+    tx: Transaction,
+    canonicalEmail: string,
+    passwordHash: string | null,
+    requestedAt: number,
+  ): Promise<void> {
     const { requests, mailer, links } = this.#options;
     const account = await lockAccountByEmailTx(tx, canonicalEmail);
     if (!account) return;
@@ -117,21 +124,40 @@ export class SignUp {
     if (unverifiedSince !== null && disabledAt === null) {
       // Only a verification sets the password of the account's row: until then any sign-up may be an attacker's.
       const hash = passwordHash ?? (await newestSignUpHash(tx, id)) ?? account.passwordHash;
-      if (hash !== '') await this.#sendCode(tx, id, email, hash, now);
+      if (passwordHash === null && (await isInvited(tx, id))) await this.#inviteAgain(tx, account, requestedAt);
+      else if (hash !== '') await this.#sendCode(tx, id, email, hash, requestedAt);
       return;
     }
     if (passwordHash === null || !(await requests.maySendAccountExistsTx(tx, canonicalEmail))) return;
     const resetLink = links.page('reset-password');
-    await queueMailTx(tx, mailer.prepare({ to: email, template: 'account_exists', data: { resetLink } }));
+    await queueMailTx(tx, mailer.prepare({ to: email, template: 'account_exists', data: { resetLink }, requestedAt }));
   }
 
-  async #sendCode(tx: Transaction, accountId: string, to: string, passwordHash: string, now: number): Promise<void> {
+  /**
+   * Sends an invitation again, which may have expired. Earlier links stay valid: otherwise, anyone could void them. An
+   * administrator withdraws an invitation by disabling or deleting the account.
+   */
+  async #inviteAgain(tx: Transaction, { id, email, role }: CredentialsRow, requestedAt: number): Promise<void> {
+    const { codes, mailer, links, clock } = this.#options;
+    const { id: request, row } = codes.request(requestedAt);
+    await insertCodeTx(tx, { ...row, purpose: 'accept_invitation', accountId: id });
+    const code = { request, page: 'accept-invitation', lifetime: invitationLifetime(links, role) } as const;
+    await queueMailTx(tx, mailer.prepareWithCode({ to: email, codeTemplate: 'invitation', data: {}, code }));
+    await recordAccountEventTx(tx, system, 'account.invited', id, clock.now());
+  }
+
+  async #sendCode(
+    tx: Transaction,
+    accountId: string,
+    to: string,
+    passwordHash: string,
+    requestedAt: number,
+  ): Promise<void> {
     const { codes, mailer, links } = this.#options;
-    const code = codes.make();
-    const expiresAt = now + limits.verificationCodeSeconds * 1000;
-    await insertCodeTx(tx, { hash: code.hash, purpose: 'verify_email', accountId, passwordHash, now, expiresAt });
-    const data = { link: links.to('verify-email', code.text), expiresAt: toInstant(expiresAt) };
-    await queueMailTx(tx, mailer.prepare({ to, template: 'verify_email', data }));
-    await recordAccountEventTx(tx, system, 'account.verification_requested', accountId, now);
+    const { id: request, row } = codes.request(requestedAt);
+    await insertCodeTx(tx, { ...row, purpose: 'verify_email', accountId, passwordHash });
+    const code = { request, page: 'verify-email', lifetime: links.lifetimes.verification } as const;
+    await queueMailTx(tx, mailer.prepareWithCode({ to, codeTemplate: 'verify_email', data: {}, code }));
+    await recordAccountEventTx(tx, system, 'account.verification_requested', accountId, this.#options.clock.now());
   }
 }

@@ -64,7 +64,7 @@ test('a visit to a link in a mail changes nothing, and the code stays valid', { 
   await client.app.call('GET', `${pathname}?${hash.slice(1)}`);
   const { html } = await pageAt(client, pathname);
   assert.equal(html, first.html);
-  assert.ok(!html.includes('krvc_'));
+  assert.ok(!html.includes(hash.slice(1)));
   assert.deepEqual(await listAuditEvents(client.app.db), before);
   assert.equal((await client.confirmReset(hash.slice(1), otherPassword)).status, 200);
 });
@@ -194,5 +194,22 @@ test('a page has the language that the browser prefers', async () => {
       [answered.get('content-language'), answered.get('vary')],
       [language, 'Accept-Encoding, Accept-Language'],
     );
+  }
+});
+
+test('a link that a mail gateway has rewritten leads to its page, and other paths do not', async () => {
+  await using client = await newAccountClient();
+  const code = `krvc_${'1aB'.repeat(16)}9`;
+  for (const path of pages) {
+    const { html } = await pageAt(client, path);
+    for (const rest of [`%23${code}`, `%2523${code}`, `/%23${code}`, '/', '%23']) {
+      for (const method of ['GET', 'HEAD']) {
+        const found = await fetch(`${client.app.url}${path}${rest}`, { method });
+        assert.deepEqual([found.status, await found.text()], [200, method === 'GET' ? html : ''], `${path}${rest}`);
+      }
+    }
+    for (const rest of ['x', '%24', '/x', `%23${code}.x`, '%23/x'])
+      assert.equal((await fetch(`${client.app.url}${path}${rest}`)).status, 404, `${path}${rest}`);
+    assert.ok(html.includes('name="code"'), path);
   }
 });

@@ -7,6 +7,9 @@ import { linkPages } from '../link-pages.ts';
 
 interface Form {
   readonly dataset: { readonly when: string; readonly to: string; readonly done: string };
+  /** The field for a code, which only the form with a code has. */
+  readonly codeLabel: { readonly hidden: boolean };
+  readonly inputs: readonly { readonly name: string; value: string }[];
   hidden: boolean;
   isRemoved: boolean;
   readonly submit: () => void;
@@ -18,6 +21,10 @@ interface Page {
   /** Paths that the script set in the address bar. */
   readonly replaced: readonly string[];
   readonly sent: { readonly to: string; readonly credentials: string; readonly body: unknown }[];
+  /** How often the script has loaded the page again. */
+  readonly reloads: () => number;
+  /** As a browser does when a link to the same page is pasted into its tab. */
+  readonly paste: (hash: string) => void;
   /** Elements that got the focus, in order. */
   readonly focused: readonly string[];
   readonly settled: () => Promise<void>;
@@ -40,7 +47,7 @@ const problem = (code: string, title: string, detail: string): Answer => ({ ok: 
 const badCode = problem('code_invalid', 'The code is not valid', 'It was used.');
 
 /** Opens a page and enters `typed` into its fields. */
-async function open(path: string, hash: string, answer: Answer): Promise<Page> {
+async function open(path: string, hash: string, answer: Answer, pathname = path): Promise<Page> {
   const route = linkPages(options).find(({ contract }) => contract.path === path);
   assert.ok(route, path);
   const contentRequest = { codings: [], ifNoneMatch: undefined };
@@ -58,6 +65,13 @@ async function open(path: string, hash: string, answer: Answer): Promise<Page> {
   const forms = [
     ...body.matchAll(/<form data-when="([^"]*)" data-to="([^"]*)" data-done="([^"]*)" hidden>([^]*?)<\/form>/g),
   ].map(([, when = '', to = '', done = '', content = '']) => newForm({ when, to, done }, content, focused));
+  let reloads = 0;
+  let onHashChange = (): void => undefined;
+  const location = { hash, pathname, search: '', reload: () => void reloads++ };
+  const paste = (pasted: string): void => {
+    location.hash = pasted;
+    onHashChange();
+  };
   const replaced: string[] = [];
   const sent: Page['sent'] = [];
   const fetch = async (to: string, init: { credentials: string; body: string }): Promise<unknown> => {
@@ -70,12 +84,13 @@ async function open(path: string, hash: string, answer: Answer): Promise<Page> {
       querySelector: (selector: string) => (selector === 'main' ? main : status),
       createElement: () => ({ append: () => undefined }),
     },
-    location: { hash, pathname: path },
+    location,
+    addEventListener: (_: string, listener: () => void) => (onHashChange = listener),
     history: { replaceState: (_: unknown, __: string, to: string) => replaced.push(to) },
     fetch,
   });
   const settled = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
-  return { forms, status, replaced, sent, focused, settled };
+  return { forms, status, replaced, sent, reloads: () => reloads, paste, focused, settled };
 }
 
 function newForm(dataset: Form['dataset'], content: string, focused: string[]): Form {
@@ -89,14 +104,19 @@ function newForm(dataset: Form['dataset'], content: string, focused: string[]): 
     focus: () => void focused.push(name),
   }));
   let listener: (event: unknown) => void = () => undefined;
+  const codeLabel = { hidden: true };
   const form = {
     dataset,
+    codeLabel,
+    inputs,
     hidden: true,
     isRemoved: false,
     querySelector: (selector: string) =>
-      selector === 'input[name]'
-        ? inputs.find(({ name }) => name !== '')
-        : { getAttribute: () => null, setAttribute: () => undefined, removeAttribute: () => undefined },
+      selector === '.code'
+        ? codeLabel
+        : selector.startsWith('input')
+          ? inputs.find(({ name }) => name !== '' && (name === 'code') === (selector === 'input[name=code]'))
+          : { getAttribute: () => null, setAttribute: () => undefined, removeAttribute: () => undefined },
     querySelectorAll: () => inputs,
     addEventListener: (_: string, listen: typeof listener) => (listener = listen),
     remove: () => (form.isRemoved = true),
@@ -130,7 +150,7 @@ test('after an invalid code, a page offers another mail if it has a form for tha
     ['/account/change-email', []],
     ['/account/undo-email-change', []],
     ['/account/accept-email', []],
-    ['/account/accept-invitation', []],
+    ['/account/accept-invitation', ['no code']],
   ] as const) {
     const page = await open(path, '#krvc_1', badCode);
     page.forms.find(({ hidden }) => !hidden)?.submit();
@@ -141,6 +161,60 @@ test('after an invalid code, a page offers another mail if it has a form for tha
     const bodies = page.sent.slice(1).map(({ body }) => body);
     assert.deepEqual(bodies, offer.length === 0 ? [] : [{ email: 'typed' }], path);
   }
+});
+
+const code = `krvc_${'1aB'.repeat(16)}9`;
+const done: Answer = { ok: true, json: { message: 'Done.' } };
+
+test('a page finds a code that a mail gateway has moved into the path, and removes it from the URL', async () => {
+  for (const rewritten of ['%23', '%2523', '/%23']) {
+    const page = await open('/account/verify-email', '', done, `/account/verify-email${rewritten}${code}`);
+    assert.deepEqual([page.replaced, shown(page)], [['/account/verify-email'], ['code']], rewritten);
+    page.forms.find(({ hidden }) => !hidden)?.submit();
+    await page.settled();
+    assert.deepEqual(
+      page.sent.map(({ body }) => body),
+      [{ code, password: 'typed' }],
+    );
+  }
+});
+
+test('without a code, a page has a field for it, which accepts the code or the whole link', async () => {
+  for (const path of [
+    'verify-email',
+    'reset-password',
+    'change-email',
+    'undo-email-change',
+    'accept-email',
+    'accept-invitation',
+  ]) {
+    for (const typed of [code, ` https://auth.example.com/account/${path}#${code}\n`]) {
+      const page = await open(`/account/${path}`, '', done);
+      assert.ok(shown(page).includes('code'), path);
+      const form = page.forms.find(({ dataset }) => dataset.when === 'code');
+      assert.equal(form?.codeLabel.hidden, false);
+      for (const input of form?.inputs ?? []) if (input.name === 'code') input.value = typed;
+      form?.submit();
+      await page.settled();
+      assert.equal((page.sent[0]?.body as { code?: string }).code, code, path);
+      assert.deepEqual(shown(page), [], path);
+    }
+  }
+});
+
+test('a code that the user has entered wrongly can be corrected', async () => {
+  const page = await open('/account/verify-email', '', badCode);
+  page.forms.find(({ dataset }) => dataset.when === 'code')?.submit();
+  await page.settled();
+  assert.deepEqual([page.focused.at(-1), shown(page)], ['code', ['no code', 'code']]);
+});
+
+test('a link that is pasted into the tab of an earlier one is read', async () => {
+  const page = await open('/account/verify-email', '#krvc_1', badCode);
+  page.paste('');
+  assert.equal(page.reloads(), 0);
+  page.paste(`#${code}`);
+  assert.equal(page.reloads(), 1);
 });
 
 test('the focus moves to the field to correct, or to the error', async () => {

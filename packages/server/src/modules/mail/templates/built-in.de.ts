@@ -12,6 +12,8 @@ export const builtInGerman: Readonly<Record<MailTemplate, PlainTemplate>> = {
 
 {{link}}
 
+Falls die Seite nach einem Code fragt, geben Sie diesen ein: {{code}}
+
 Der Link funktioniert einmal, bis {{expiresAt}}. Falls Sie kein Konto angelegt haben, müssen Sie nichts tun: Das Konto kann nicht genutzt werden.`,
   },
   account_exists: {
@@ -30,6 +32,8 @@ Falls Sie das nicht waren, müssen Sie nichts tun.`,
 
 {{link}}
 
+Falls die Seite nach einem Code fragt, geben Sie diesen ein: {{code}}
+
 Der Link funktioniert einmal, bis {{expiresAt}}. Mit dem neuen Passwort enden alle Sitzungen. Diese API-Schlüssel des Kontos gelten weiter, wenn Sie sie nicht im selben Schritt löschen:
 
 {{keys}}
@@ -42,6 +46,8 @@ Falls Sie das nicht angefordert haben, müssen Sie nichts tun: Ihr Passwort blei
     text: `Eine Administratorin oder ein Administrator von {{product}} sendet Ihnen diesen Link, um ein neues Passwort für Ihr Konto zu setzen:
 
 {{link}}
+
+Falls die Seite nach einem Code fragt, geben Sie diesen ein: {{code}}
 
 Der Link funktioniert einmal, bis {{expiresAt}}; danach können Sie einen neuen anfordern. Ihr bisheriges Passwort gilt möglicherweise nicht mehr. Mit dem neuen Passwort enden alle Sitzungen. Diese API-Schlüssel gelten weiter, wenn Sie sie nicht im selben Schritt löschen:
 
@@ -56,6 +62,8 @@ Falls Sie nicht wissen, warum Sie diese E-Mail erhalten, fragen Sie den Betreibe
 
 {{link}}
 
+Falls die Seite nach einem Code fragt, geben Sie diesen ein: {{code}}
+
 Der Link funktioniert einmal, bis {{expiresAt}}.`,
   },
   change_email: {
@@ -64,6 +72,8 @@ Der Link funktioniert einmal, bis {{expiresAt}}.`,
     text: `Diese E-Mail-Adresse soll für ein Konto bei {{product}} verwendet werden. Um das zu bestätigen, öffnen Sie diese Seite:
 
 {{link}}
+
+Falls die Seite nach einem Code fragt, geben Sie diesen ein: {{code}}
 
 Der Link funktioniert einmal, bis {{expiresAt}}. Falls Sie das nicht angefordert haben, müssen Sie nichts tun: Es wird nichts geändert.`,
   },
@@ -100,6 +110,8 @@ Falls Sie die E-Mail-Adresse selbst geändert haben, müssen Sie nichts tun.`,
     text: `Diese E-Mail-Adresse gehört wieder zu Ihrem Konto bei {{product}}. Alle Sitzungen sind beendet, und das alte Passwort gilt nicht mehr. Setzen Sie hier ein neues:
 
 {{link}}
+
+Falls die Seite nach einem Code fragt, geben Sie diesen ein: {{code}}
 
 Der Link funktioniert einmal, bis {{expiresAt}}; danach können Sie einen neuen anfordern. Diese API-Schlüssel des Kontos gelten weiter, wenn Sie sie nicht im selben Schritt löschen:
 

@@ -21,6 +21,8 @@ export const builtIn: Readonly<Record<MailTemplate, PlainTemplate>> = {
 
 {{link}}
 
+If the page asks for a code, enter this one: {{code}}
+
 The link works once, until {{expiresAt}}. If you did not sign up, you need not do anything: the account cannot be used.`,
   },
   account_exists: {
@@ -39,6 +41,8 @@ If this was not you, you need not do anything.`,
 
 {{link}}
 
+If the page asks for a code, enter this one: {{code}}
+
 The link works once, until {{expiresAt}}. All sessions end when you set it. These API keys of the account continue to work unless you delete them in the same step:
 
 {{keys}}
@@ -51,6 +55,8 @@ If you did not request this, you need not do anything: your password stays as it
     text: `An administrator of {{product}} sent you this link to set a new password for your account:
 
 {{link}}
+
+If the page asks for a code, enter this one: {{code}}
 
 The link works once, until {{expiresAt}}; after that you can request another. Your old password may no longer work. All sessions end when you set the new one. These API keys continue to work unless you delete them in the same step:
 
@@ -65,6 +71,8 @@ If you do not know why you received this, ask the operator of {{product}}.`,
 
 {{link}}
 
+If the page asks for a code, enter this one: {{code}}
+
 The link works once, until {{expiresAt}}.`,
   },
   change_email: {
@@ -73,6 +81,8 @@ The link works once, until {{expiresAt}}.`,
     text: `This email address is to be used for an account with {{product}}. To confirm it, open this page:
 
 {{link}}
+
+If the page asks for a code, enter this one: {{code}}
 
 The link works once, until {{expiresAt}}. If you did not request this, you need not do anything: nothing is changed.`,
   },
@@ -109,6 +119,8 @@ If you changed the email address yourself, you need not do anything.`,
     text: `This email address belongs to your account with {{product}} again. All sessions have ended, and the old password no longer works. Set a new password here:
 
 {{link}}
+
+If the page asks for a code, enter this one: {{code}}
 
 The link works once, until {{expiresAt}}; after that you can request another. These API keys of the account continue to work unless you delete them in the same step:
 

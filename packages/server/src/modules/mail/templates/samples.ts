@@ -4,19 +4,20 @@
  */
 import type { MailData } from '../mail.ts';
 
-const link = (kind: string): string => `https://auth.example.com/account/${kind}#krvc_${'0'.repeat(49)}`;
+const code = `krvc_${'0'.repeat(49)}`;
+const link = (kind: string): string => `https://auth.example.com/account/${kind}#${code}`;
 const at = '2026-11-21T09:30:00.000Z';
 const expiresAt = '2026-11-22T09:30:00.000Z';
 const address = '192.0.2.7';
 const keys = ['build server', 'laptop'];
 
 export const samples: { readonly [Template in keyof MailData]: MailData[Template] } = {
-  verify_email: { link: link('verify-email'), expiresAt },
+  verify_email: { link: link('verify-email'), code, expiresAt },
   account_exists: { resetLink: 'https://auth.example.com/account/reset-password' },
-  reset_password: { link: link('reset-password'), expiresAt, keys, address },
-  reset_by_administrator: { link: link('reset-password'), expiresAt, keys },
-  invitation: { link: link('accept-invitation'), expiresAt },
-  change_email: { link: link('change-email'), expiresAt },
+  reset_password: { link: link('reset-password'), code, expiresAt, keys, address },
+  reset_by_administrator: { link: link('reset-password'), code, expiresAt, keys },
+  invitation: { link: link('accept-invitation'), code, expiresAt },
+  change_email: { link: link('change-email'), code, expiresAt },
   email_change_requested: { newEmail: 'new@example.com', at },
   email_changed: { newEmail: 'new@example.com', at },
   email_changed_with_undo: {
@@ -28,6 +29,7 @@ export const samples: { readonly [Template in keyof MailData]: MailData[Template
   },
   email_restored: {
     link: link('reset-password'),
+    code,
     expiresAt,
     keys,
     authenticators: 1,

@@ -26,9 +26,12 @@ test(
     await using app = await newApp({ environment: mailbox.environment });
     const { codes, links } = app.service.services;
     const { text: code } = codes.make();
-    const link = links.to('verify-email', code);
-    const expiresAt = '2026-11-22T09:30:00.000Z';
-    await send(app, { to: 'ada@example.com', template: 'verify_email', data: { link, expiresAt } });
+    const data = {
+      link: links.to('verify-email', code),
+      code: code.reveal(),
+      expiresAt: '2026-11-22T09:30:00.000Z',
+    };
+    await send(app, { to: 'ada@example.com', template: 'verify_email', data });
 
     const message = await mailbox.next({ to: 'ada@example.com', subject: 'Confirm your email address' });
     assert.deepEqual([message.from, message.to], ['accounts@example.com', ['ada@example.com']]);
@@ -42,7 +45,9 @@ test(
 
 const invitation = (app: TestApp, to: string): MailMessage => {
   const { codes, links } = app.service.services;
-  const data = { link: links.to('accept-invitation', codes.make().text), expiresAt: '2026-11-22T09:30:00.000Z' };
+  const { text } = codes.make();
+  const link = links.to('accept-invitation', text);
+  const data = { link, code: text.reveal(), expiresAt: '2026-11-22T09:30:00.000Z' };
   return { to, template: 'invitation', data };
 };
 

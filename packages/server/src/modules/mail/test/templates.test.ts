@@ -152,7 +152,7 @@ const mistaken: Readonly<Record<string, readonly [files: Record<string, string |
   'an unknown placeholder': [
     { ...own, 'verify_email.txt': '{{link}} {{name}}' },
     [
-      /verify_email\.txt contains \{\{name\}\}, which is not a placeholder of this template: it has product, link, expiresAt$/,
+      /verify_email\.txt contains \{\{name\}\}, which is not a placeholder of this template: it has product, link, code, expiresAt$/,
     ],
   ],
   'no link where one is needed': [{ ...own, 'verify_email.html': 'Hello' }, [/html must contain \{\{link\}\}/]],
