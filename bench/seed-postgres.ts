@@ -59,9 +59,9 @@ export class PostgresRows implements Rows {
     const rows = this.#keys;
     this.#keys = [];
     await this.#client.query(
-      `insert into api_keys (lookup, key_hash, id, account_pk, nickname, scopes, created_at, updated_at)
-       select d.*, $7::bigint, $7::bigint
-       from unnest($1::bigint[], $2::bytea[], $3::bigint[], $4::bigint[], $5::text[], $6::text[]) as d`,
+      `insert into api_keys (lookup, key_hash, id, account_pk, nickname, scopes, created_at, updated_at, folded)
+       select d.*, $7::bigint, $7::bigint, lower(d.nickname)
+       from unnest($1::bigint[], $2::bytea[], $3::bigint[], $4::bigint[], $5::text[], $6::text[]) as d (lookup, key_hash, id, account_pk, nickname, scopes)`,
       [
         rows.map(({ lookup }) => lookup),
         rows.map(({ hash }) => hash),

@@ -33,8 +33,8 @@ export class SqliteRows implements Rows {
   finish(): Promise<void> {
     const now = systemClock.now();
     this.#connection.exec(
-      `insert into api_keys (lookup, key_hash, id, account_pk, nickname, scopes, created_at, updated_at)
-       select lookup, key_hash, id, account_pk, nickname, scopes, ${now}, ${now} from draft order by lookup;
+      `insert into api_keys (lookup, key_hash, id, account_pk, nickname, scopes, created_at, updated_at, folded)
+       select lookup, key_hash, id, account_pk, nickname, scopes, ${now}, ${now}, lower(nickname) from draft order by lookup;
        drop table draft; commit; pragma wal_checkpoint(truncate); analyze`,
     );
     this.#connection.close();

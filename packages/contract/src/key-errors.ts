@@ -6,7 +6,7 @@ export const keyErrors = {
   nickname_invalid: {
     status: 400,
     title: 'The nickname or name is not valid',
-    meaning: `A nickname, like the name of a service account, has 1 to ${limits.nicknameCodePointsMax} visible characters in Unicode NFC, at most ${limits.nicknameBytesMax} bytes, without white space at its ends and without control, invisible or direction characters.`,
+    meaning: `A nickname, like the name of a service account, has 1 to ${limits.nicknameCodePointsMax} visible characters in Unicode NFC, at most ${limits.nicknameBytesMax} bytes, without white space at its ends and without control, invisible or direction characters. Joiners (U+200C, U+200D) are allowed where words need them, as in RFC 5892 appendix A.1 and A.2.`,
   },
   scope_invalid: {
     status: 400,
@@ -75,7 +75,8 @@ export const keyErrors = {
   nickname_taken: {
     status: 409,
     title: 'The account has a key with this nickname',
-    meaning: 'Nicknames are unique among an account’s keys. Choose another, or delete the old key first.',
+    meaning:
+      'Nicknames are unique among an account’s keys, apart from joiners (U+200C, U+200D). Choose another, or delete the old key first.',
   },
   secret_taken: {
     status: 409,

@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Db } from '../src/foundation/database/db.ts';
 import { sql } from '../src/foundation/database/sql.ts';
+import { fold } from '../src/foundation/fold.ts';
 
 /** A row of `api_keys`. */
 export interface ManyKey {
@@ -16,27 +17,29 @@ export interface ManyKey {
 }
 
 const keyColumns = `lookup, key_hash, id, account_pk, nickname, scopes, expires_at, last_used_at, created_at, updated_at, hint,
-   disabled_at, disabled_reason`;
+   disabled_at, disabled_reason, folded`;
 const insertManyKeys = sql('test_insert_keys', {
   sqlite: `insert into api_keys (${keyColumns})
     select value ->> '$.id', unhex(value ->> '$.hash'), value ->> '$.id', (select pk from accounts where id = $2),
       value ->> '$.nickname', coalesce(value ->> '$.scopes', ''), value ->> '$.expiresAt', value ->> '$.lastUsedAt',
       value ->> '$.createdAt', value ->> '$.createdAt', value ->> '$.hint', value ->> '$.disabledAt',
-      case when value ->> '$.disabledAt' is null then null else 'owner' end from json_each($1)`,
+      case when value ->> '$.disabledAt' is null then null else 'owner' end, value ->> '$.folded' from json_each($1)`,
   postgres: `insert into api_keys (${keyColumns})
     select id, decode(hash, 'hex'), id, (select pk from accounts where id = $2), nickname, coalesce(scopes, ''), "expiresAt",
-      "lastUsedAt", "createdAt", "createdAt", hint, "disabledAt", case when "disabledAt" is null then null else 'owner' end
+      "lastUsedAt", "createdAt", "createdAt", hint, "disabledAt", case when "disabledAt" is null then null else 'owner' end, folded
     from json_to_recordset($1::json) as given (id bigint, hash text, nickname text, scopes text, "expiresAt" bigint,
-      "lastUsedAt" bigint, "createdAt" bigint, hint text, "disabledAt" bigint)`,
+      "lastUsedAt" bigint, "createdAt" bigint, hint text, "disabledAt" bigint, folded text)`,
 });
 
 /** Their secrets are unknown. */
 export async function insertKeys(db: Db, accountId: string, keys: readonly ManyKey[]): Promise<void> {
   const rows = keys.map((key) => ({
     ...key,
+    folded: fold(key.nickname),
     hash: `0${key.disabledAt === undefined || key.disabledAt === null ? 1 : 2}${randomBytes(32).toString('hex')}`,
   }));
-  await db.transaction((tx) => tx.run(insertManyKeys, [JSON.stringify(rows), accountId]));
+  // PostgreSQL also adds the nicknames to their index.
+  await db.transaction((tx) => tx.run(insertManyKeys, [JSON.stringify(rows), accountId]), { isLong: true });
 }
 
 /** A row of `audit_events`, without a place in a chain. */

@@ -1,8 +1,9 @@
 /**
- * Periodic work: writes usage, times of last use and used-up quotas, deletes expired rows, old usage and old audit events,
+ * Periodic work: writes usage, times of last use and used-up quotas, folds nicknames, deletes expired rows, old usage and old audit events,
  * disables unused keys, sends expiry notices, logs counts of verifications and audit checkpoints.
  */
 import { limits } from '@keyreeve/contract';
+import { foldNicknames } from '../modules/api-keys/folded-nicknames.ts';
 import type { ExpiryNotices } from '../modules/api-keys/expiry-notices.ts';
 import { deleteExpiredSignUps } from '../modules/accounts/sign-up-store.ts';
 import { takeCheckpoint } from '../modules/audit/checkpoint.ts';
@@ -97,6 +98,7 @@ export class Housekeeping {
     if (!isFirst) return;
     this.#timers.push(
       every(logEveryMs, this.#checkpoint),
+      every(flushEveryMs, () => this.#foldNicknames(db)),
       every(deleteEveryMs, () => this.#deleteExpired(db, clock)),
       every(deleteEveryMs, () => auditRetention.apply()),
       every(deleteEveryMs, () => usageRetention.apply()),
@@ -110,6 +112,7 @@ export class Housekeeping {
       every(deleteEveryMs, () => unusedKeys.disable()),
       every(deleteEveryMs, () => expiryNotices.send()),
     );
+    void this.#runInBackground(() => this.#foldNicknames(db));
     void this.#runInBackground(() => this.#deleteExpired(db, clock))
       .then(() => this.#runInBackground(() => usageRetention.apply()))
       .then(() => this.#runInBackground(() => auditRetention.apply()))
@@ -146,6 +149,11 @@ export class Housekeeping {
     if (checkpoint === undefined || checkpoint.text === this.#lastCheckpoint) return;
     this.#lastCheckpoint = checkpoint.text;
     this.#log.info({ event: 'audit_checkpoint', checkpoint: checkpoint.text, events: checkpoint.events });
+  }
+
+  /** Its end does not wait for the last page: an instance that stops leaves the rest to the next one. */
+  async #foldNicknames(db: Db): Promise<void> {
+    while (!this.#isStopped && (await foldNicknames(db)));
   }
 
   async #deleteExpired(db: Db, clock: Clock): Promise<void> {

@@ -4,6 +4,7 @@ import { systemClock } from '../foundation/clock.ts';
 import { toFullKey, toKey } from '../modules/api-keys/key-view.ts';
 import { hasReservedScope } from '../modules/api-keys/scopes.ts';
 import { DomainError } from '../foundation/errors.ts';
+import { withoutJoiners } from '../foundation/joiners.ts';
 import { CliCommand } from './command.ts';
 import { assertEnvironments } from '../app/environments-check.ts';
 import { confirm, yesHelp } from './confirm.ts';
@@ -199,7 +200,9 @@ async function confirmDeletion(
 /** @throws DomainError `account_not_found`, `key_not_found` */
 async function byNickname({ accounts, apiKeys }: CommandContext, account: string, nickname: string): Promise<NamedKey> {
   const owner = (await accounts.find(account)).id;
-  const key = (await apiKeys.list(owner)).map(toKey).find((one) => one.nickname === nickname.normalize('NFC'));
+  const wanted = withoutJoiners(nickname.normalize('NFC'));
+  const named = (await apiKeys.list(owner)).map(toKey).filter((one) => withoutJoiners(one.nickname) === wanted);
+  const key = named.find((one) => one.nickname === nickname.normalize('NFC')) ?? named[0];
   if (key === undefined) throw new DomainError('key_not_found', { detail: `There is no API key ${nickname}.` });
   return { id: key.id, owner };
 }

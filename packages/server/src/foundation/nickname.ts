@@ -1,9 +1,10 @@
 /**
- * Nicknames of keys and names of service accounts. People read them, and headers contain them, so invisible and deceptive characters are rejected (Unicode
- * UTS 39).
+ * Nicknames of keys, and names of service accounts and passkeys. People read them, and headers contain them, so invisible and
+ * deceptive characters are rejected (Unicode UTS 39), except joiners where words need them.
  */
 import { limits } from '@keyreeve/contract';
 import { DomainError } from './errors.ts';
+import { withoutNeededJoiners } from './joiners.ts';
 
 /** Direction characters have the property Default_Ignorable_Code_Point. */
 const rejected = /\p{Cc}|\p{Cs}|\p{Noncharacter_Code_Point}|\p{Default_Ignorable_Code_Point}|\p{Zl}|\p{Zp}/u;
@@ -26,7 +27,8 @@ export function validateNickname(text: string, pointer = '/nickname'): string {
     throw problem(`has more than ${limits.nicknameBytesMax} bytes in UTF-8.`);
   }
   if (whiteSpaceAtEnds.test(nickname)) throw problem('starts or ends with white space.');
-  if (rejected.test(nickname) && rejected.test(nickname.replaceAll(emoji(), ''))) {
+  // A space in place of an emoji, so that the letters beside it do not become neighbours.
+  if (rejected.test(nickname) && rejected.test(withoutNeededJoiners(nickname.replaceAll(emoji(), ' ')))) {
     throw problem('contains a control, invisible, direction or reserved character.');
   }
   return nickname;

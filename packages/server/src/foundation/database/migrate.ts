@@ -236,11 +236,14 @@ function readMigrations(dialect: Dialect): Migration[] {
   });
 }
 
-/** Outside comments, a migration has semicolons only at the end of statements. */
+/**
+ * Outside comments, a semicolon at the end of a line ends a statement, unless the next line is indented: the statements of a trigger
+ * are indented, and so is its end.
+ */
 function statementsOf(text: string): string[] {
   return text
     .replaceAll(/--.*/g, '')
-    .split(';')
+    .split(/;[ \t]*(?:\n(?![ \t])|$)/)
     .map((statement) => statement.trim())
     .filter((statement) => statement !== '');
 }

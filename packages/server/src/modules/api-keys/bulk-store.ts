@@ -6,6 +6,7 @@ import type { DisabledReason } from '@keyreeve/contract';
 import type { Reader, Transaction } from '../../foundation/database/db.ts';
 import { onList, type DatedId } from '../../foundation/database/json-lists.ts';
 import { sql, type Dialect } from '../../foundation/database/sql.ts';
+import { fold } from '../../foundation/fold.ts';
 import { isUnrestricted, restrictedHash } from './stored-hash.ts';
 
 export interface ImportedKeyRow {
@@ -31,15 +32,15 @@ export interface DisabledKey {
 
 const insert = sql('import_api_keys', {
   sqlite: `insert into api_keys (lookup, key_hash, id, account_pk, nickname, scopes, expires_at, last_used_at,
-      created_at, updated_at)
+      created_at, updated_at, folded)
     select value ->> '$.lookup', unhex(value ->> '$.storedHash'), value ->> '$.id', value ->> '$.accountPk',
-      value ->> '$.nickname', value ->> '$.scopes', value ->> '$.expiresAt', null, value ->> '$.createdAt', $2
+      value ->> '$.nickname', value ->> '$.scopes', value ->> '$.expiresAt', null, value ->> '$.createdAt', $2, value ->> '$.folded'
     from json_each($1)`,
   postgres: `insert into api_keys (lookup, key_hash, id, account_pk, nickname, scopes, expires_at, last_used_at,
-      created_at, updated_at)
-    select lookup, decode("storedHash", 'hex'), id, "accountPk", nickname, scopes, "expiresAt", null, "createdAt", $2
+      created_at, updated_at, folded)
+    select lookup, decode("storedHash", 'hex'), id, "accountPk", nickname, scopes, "expiresAt", null, "createdAt", $2, folded
     from json_to_recordset($1::json) as given (lookup bigint, "storedHash" text, id bigint, "accountPk" bigint,
-      nickname text, scopes text, "expiresAt" bigint, "createdAt" bigint)`,
+      nickname text, scopes text, "expiresAt" bigint, "createdAt" bigint, folded text)`,
 });
 const remove = sql('replay_deleted_keys', onList(`delete from api_keys where id in ({numbers})`));
 
@@ -82,7 +83,10 @@ export const insertImportedKeysTx = async (
   tx: Transaction,
   rows: readonly ImportedKeyRow[],
   now: number,
-): Promise<void> => void (await tx.run(insert, [JSON.stringify(rows), now]));
+): Promise<void> => {
+  const folded = rows.map((row) => ({ ...row, folded: fold(row.nickname) }));
+  await tx.run(insert, [JSON.stringify(folded), now]);
+};
 
 /** The caller records the events. */
 export const deleteKeysTx = async (tx: Transaction, ids: readonly string[]): Promise<void> =>

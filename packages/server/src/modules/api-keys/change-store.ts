@@ -2,7 +2,9 @@
 import { allInOrder } from '../../foundation/all-in-order.ts';
 import { lookupOf } from '../../foundation/crypto/keyed-hash.ts';
 import type { Db, Reader, Transaction } from '../../foundation/database/db.ts';
+import { hasSameName } from '../../foundation/database/joiners.ts';
 import { databaseTime, sql, type Dialect } from '../../foundation/database/sql.ts';
+import { fold } from '../../foundation/fold.ts';
 import { disabledColumns, markedHash, unmarkedHash } from './stored-hash.ts';
 import { recordPrefixTx, type KeyRow } from './store.ts';
 import { joinQuotaUse, quotaUseColumns, type QuotaUseRow } from '../key-limits/quota-use.ts';
@@ -48,14 +50,16 @@ const lock = sql<{ id: number }>('lock_api_key', {
   sqlite: 'select id from api_keys where id = $1',
   postgres: 'select id from api_keys where id = $1 for update',
 });
-const update = sql(
-  'update_api_key',
-  `update api_keys set nickname = $2, scopes = $3, scopes_need_role = $4, expires_at = $5, disabled_at = $6,
-     disabled_reason = $7, addresses = $8, metadata = $9, limits = $10, key_hash = $11, updated_at = $12, revision = revision + 1,
-     used_from = null
-   where id = $1 and not exists (
-     select 1 from api_keys other where other.account_pk = api_keys.account_pk and other.nickname = $2 and other.id <> $1)`,
-);
+// The nickname of another key may differ from that of this key only by joiners, if an earlier program gave it.
+const updateIn = (
+  dialect: Dialect,
+): string => `update api_keys set nickname = $2, scopes = $3, scopes_need_role = $4, expires_at = $5, disabled_at = $6,
+     disabled_reason = $7, addresses = $8, metadata = $9, limits = $10, key_hash = $11, updated_at = $12, revision = revision + 1
+   where id = $1 and (nickname = $2
+     or not ${hasSameName(dialect, 'api_keys k where k.account_pk = api_keys.account_pk and k.id <> $1', 'k.nickname', '$2')})`;
+const update = sql('update_api_key', { sqlite: updateIn('sqlite'), postgres: updateIn('postgres') });
+// The database forgets the folded form of an earlier nickname: migration 0025.
+const setFolded = sql('set_folded_nickname', 'update api_keys set folded = $2 where id = $1 and folded is null');
 const replaceSecret = sql(
   'replace_api_key_secret',
   // A rotation enables a key that is disabled because its secret leaked. Another reason stays.
@@ -96,7 +100,9 @@ export async function lockKeyTx(tx: Transaction, id: number): Promise<KeyDetails
 export async function storeChangeTx(tx: Transaction, key: KeyDetailsRow): Promise<boolean> {
   const { id, nickname, scopes, needsRole, expiresAt, disabledAt, disabledReason, addresses, metadata, limits } = key;
   const state = [nickname, scopes, needsRole, expiresAt, disabledAt, disabledReason, addresses, metadata, limits];
-  return (await tx.run(update, [id, ...state, markedHash(key.keyHash, key), key.updatedAt])) > 0;
+  const updated = await tx.run(update, [id, ...state, markedHash(key.keyHash, key), key.updatedAt]);
+  tx.enqueue(setFolded, [id, fold(nickname)]);
+  return updated > 0;
 }
 
 /** The next secret or public key of a key. */

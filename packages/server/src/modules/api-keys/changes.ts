@@ -7,6 +7,7 @@ import type { Secret } from '../../foundation/crypto/secret.ts';
 import type { Db, Reader, Transaction } from '../../foundation/database/db.ts';
 import { isOutcomeUnknown } from '../../foundation/database/unavailable.ts';
 import { DomainError } from '../../foundation/errors.ts';
+import { withoutJoiners } from '../../foundation/joiners.ts';
 import type { Principal } from '../../foundation/principal.ts';
 import { recordEventsTx } from '../audit/audit.ts';
 import type { PendingChanges } from '../deletion-journal/pending-changes.ts';
@@ -286,7 +287,7 @@ export class KeyChanges {
 
   /** @throws DomainError `nickname_taken` */
   async #assertFree(accountId: string, before: KeyDetailsRow, { nickname }: KeyDetailsRow): Promise<void> {
-    if (nickname === before.nickname) return;
+    if (withoutJoiners(nickname) === withoutJoiners(before.nickname)) return;
     const [state] = await findForCreation(this.#options.db, [[accountId, nickname]]);
     if (state && state.isTaken > 0) throw new DomainError('nickname_taken');
   }

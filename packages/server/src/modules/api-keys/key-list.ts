@@ -3,6 +3,7 @@ import { limits, type KeySort, type KeyStateName } from '@keyreeve/contract';
 import { dayMs } from '../../foundation/clock.ts';
 import { fromCursor, sizeOf, toCursor, type PageRequest } from '../../foundation/cursor.ts';
 import type { Db } from '../../foundation/database/db.ts';
+import { fold } from '../../foundation/fold.ts';
 import { findListedKeys, type ListPosition, type Place, type PlacedKeyRow } from './list-store.ts';
 
 export interface KeySearch extends PageRequest {
@@ -24,25 +25,13 @@ export async function searchKeys(
   const size = sizeOf(limit);
   const text = search.normalize('NFC');
   const expiringUntil = now + limits.firstExpiryNoticeDays * dayMs;
-  const filter = { nicknameParts: formsOf(text), hintEnd: text, state: state ?? ('' as const), now, expiringUntil };
+  const filter = { nicknamePart: fold(text), hintEnd: text, state: state ?? ('' as const), now, expiringUntil };
   // One more than the page, to learn whether there is a next page.
   const found = await findListedKeys(db, accountId, filter, sort, after, size + 1);
   const rows = found.slice(0, size);
   const last = found.length > size ? rows.at(-1) : undefined;
   return { rows, nextCursor: last === undefined ? null : toCursor(`${sort} ${last.id} ${last.place}`) };
 }
-
-/**
- * The databases ignore the case of ASCII letters only. So a text with other letters is searched in three forms: in lower
- * case, in upper case and with a capital first letter. A nickname with another mix of such letters is not found.
- */
-export function formsOf(text: string): [string, string, string] {
-  const lower = text.toLowerCase();
-  const [first = '', ...rest] = lower;
-  return [lower, withoutCapitals(text.toUpperCase()), withoutCapitals(first.toUpperCase() + rest.join(''))];
-}
-
-const withoutCapitals = (text: string): string => text.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
 
 const isNumeric = (sort: KeySort): boolean => !sort.endsWith('nickname');
 

@@ -14,9 +14,9 @@ export interface PlacedKeyRow extends KeyRow {
 }
 
 export interface KeyFilter {
-  /** Forms of a part of the nickname, ASCII letters in lower case. Empty texts: any nickname. */
-  readonly nicknameParts: readonly [string, string, string];
-  /** The last characters of the hint. */
+  /** Part of the nickname, folded. */
+  readonly nicknamePart: string;
+  /** The last characters of the hint. Empty: any nickname and hint. */
   readonly hintEnd: string;
   readonly state: KeyStateName | '';
   readonly now: number;
@@ -32,36 +32,40 @@ export interface ListPosition {
 
 type Value = 'created' | 'nickname' | 'lastUsed' | 'expires';
 
-// `lower` changes only ASCII letters: on PostgreSQL, because the collation of the column is "C".
+/**
+ * The nickname of a key `k`, folded. In lower case until it is: `lower` changes only ASCII letters, on PostgreSQL because the
+ * collation of the column is "C".
+ */
+export const foldedNickname = 'coalesce(k.folded, lower(k.nickname))';
+
 const places: Readonly<Record<Value, string>> = {
   created: 'k.created_at',
-  nickname: 'lower(k.nickname)',
+  nickname: foldedNickname,
   lastUsed: 'coalesce(k.last_used_at, -1)',
   expires: `coalesce(k.expires_at, ${Number.MAX_SAFE_INTEGER})`,
 };
 
 const isDisabled = (dialect: Dialect): string => `(k.disabled_at is not null or (${isUnrestricted(dialect, 'k.')}))`;
 
-/** No character of the text is a wildcard. */
-const search: Readonly<Record<Dialect, (column: string, part: string) => string>> = {
-  sqlite: (column, part) => `instr(${column}, ${part}) > 0`,
-  postgres: (column, part) => `strpos(${column}, ${part}) > 0`,
+/** Conditions. No character of the text is a wildcard. */
+export const contains: Readonly<Record<Dialect, (text: string, part: string) => string>> = {
+  sqlite: (text, part) => `instr(${text}, ${part}) > 0`,
+  postgres: (text, part) => `strpos(${text}, ${part}) > 0`,
 };
-const endsWith: Readonly<Record<Dialect, (column: string, end: string) => string>> = {
-  sqlite: (column, end) => `substr(${column}, -length(${end})) = ${end}`,
-  postgres: (column, end) => `right(${column}, length(${end})) = ${end}`,
+export const endsWith: Readonly<Record<Dialect, (text: string, end: string) => string>> = {
+  sqlite: (text, end) => `substr(${text}, -length(${end})) = ${end}`,
+  postgres: (text, end) => `right(${text}, length(${end})) = ${end}`,
 };
 
 // The index on the account limits the read to the account's keys.
 function pageText(dialect: Dialect, value: Value, isDescending: boolean): string {
   const place = places[value];
   const [compare, direction] = isDescending ? ['<', 'desc'] : ['>', 'asc'];
-  const parts = ['$9', '$10', '$11'].map((part) => search[dialect]('lower(k.nickname)', part));
   const disabled = isDisabled(dialect);
   return `select ${shownColumns(dialect)}, ${place} as place
    from api_keys k join accounts a on a.pk = k.account_pk
    where a.id = $1 and (${place}, k.id) ${compare} ($2, $3)
-     and ($8 = '' or ${endsWith[dialect]('k.hint', '$8')} or ${parts.join(' or ')})
+     and ($8 = '' or ${endsWith[dialect]('k.hint', '$8')} or ${contains[dialect](foldedNickname, '$9')})
      and ($5 = '' or ($5 = 'disabled' and ${disabled})
        or ($5 <> 'disabled' and not ${disabled} and (
          ($5 = 'expired' and k.expires_at <= $6) or ($5 = 'active' and (k.expires_at is null or k.expires_at > $6))
@@ -71,7 +75,7 @@ function pageText(dialect: Dialect, value: Value, isDescending: boolean): string
 
 /** PostgreSQL cannot derive the types of these parameters. */
 const withTypes = (text: string): string =>
-  text.replaceAll(/\$(?:5|8|9|10|11)(?!\d)/g, '$&::text').replaceAll(/\$[67](?!\d)/g, '$&::bigint');
+  text.replaceAll(/\$[589](?!\d)/g, '$&::text').replaceAll(/\$[67](?!\d)/g, '$&::bigint');
 
 const textOf = (value: Value, isDescending: boolean): Readonly<Record<Dialect, string>> => ({
   sqlite: pageText('sqlite', value, isDescending),
@@ -102,11 +106,11 @@ const pages: Readonly<Record<KeySort, Statement<PlacedKeyRow>>> = {
 export function findListedKeys(
   db: Db,
   accountId: string,
-  { nicknameParts, hintEnd, state, now, expiringUntil }: KeyFilter,
+  { nicknamePart, hintEnd, state, now, expiringUntil }: KeyFilter,
   sort: KeySort,
   after: ListPosition,
   count: number,
 ): Promise<PlacedKeyRow[]> {
-  const values = [after.place, after.id, count, state, now, expiringUntil, hintEnd, ...nicknameParts];
+  const values = [after.place, after.id, count, state, now, expiringUntil, hintEnd, nicknamePart];
   return db.all(pages[sort], [accountId, ...values]);
 }

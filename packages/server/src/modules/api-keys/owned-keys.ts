@@ -1,10 +1,16 @@
-/** Searches the API keys of all accounts, in pages with a bounded number of reads. */
+/**
+ * Searches the API keys of all accounts, in pages with a bounded number of reads. An index finds the keys by nickname or hint; the
+ * other filters read keys in the order of their ids.
+ */
 import { limits } from '@keyreeve/contract';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { fromCursor, sizeOf, toCursor, type PageRequest } from '../../foundation/cursor.ts';
 import type { Db } from '../../foundation/database/db.ts';
+import { readsOf } from '../../foundation/database/read-parts.ts';
 import { DomainError } from '../../foundation/errors.ts';
-import { formsOf } from './key-list.ts';
-import { findLastOwnedKey, searchOwnedKeys, type OwnedKeyRow } from './owned-key-store.ts';
+import { fold } from '../../foundation/fold.ts';
+import { findAfter, findHinted, findNamed, hasTrigram, type KeyIds } from './name-store.ts';
+import { listOwnedKeys, type OwnedKeyFilter, type OwnedKeyRow } from './owned-key-store.ts';
 
 export interface OwnedKeySearch extends PageRequest {
   /** Decimal digits. */
@@ -25,7 +31,7 @@ export async function findOwnedKeys(
 ): Promise<{ rows: OwnedKeyRow[]; nextCursor: string | null }> {
   const { id, hint = '', nickname = '', owner: accountId = '', scope = '', limit, cursor } = search;
   const filter = {
-    nicknameParts: formsOf(nickname.normalize('NFC')),
+    nicknamePart: fold(nickname),
     hintEnd: hint,
     accountId,
     scope,
@@ -33,15 +39,46 @@ export async function findOwnedKeys(
     expiresBefore: timeOf('expiresBefore', search.expiresBefore) ?? null,
   };
   if (id !== undefined) {
-    if (!isKeyId(id)) return { rows: [], nextCursor: null };
-    const found = await searchOwnedKeys(db, filter, { after: Number(id) - 1, searchedMax: 1, limit: 1 });
-    return { rows: found.filter((row) => row.id === Number(id)), nextCursor: null };
+    const rows = isKeyId(id) ? await listOwnedKeys(db, [Number(id)], filter, 1) : [];
+    return { rows, nextCursor: null };
   }
   const after = cursor === undefined ? 0 : Number(fromCursor(cursor, isKeyId));
-  const part = { after, searchedMax: limits.adminRowsPerPageMax, limit: sizeOf(limit) };
-  const rows = await searchOwnedKeys(db, filter, part);
-  const last = rows.length === part.limit ? rows.at(-1)?.id : await findLastOwnedKey(db, accountId, part);
-  return { rows, nextCursor: last === undefined ? null : toCursor(String(last)) };
+  return page(db, filter, after, sizeOf(limit));
+}
+
+async function page(
+  db: Db,
+  filter: OwnedKeyFilter,
+  after: number,
+  size: number,
+): Promise<{ rows: OwnedKeyRow[]; nextCursor: string | null }> {
+  const rows: OwnedKeyRow[] = [];
+  let position = after;
+  for (const count of readsOf(db, size, limits.adminRowsPerPageMax)) {
+    // SQLite reads synchronously: other requests run between two reads.
+    if (position !== after) await nextTurn();
+    const { ids, isLast } = await nextIds(db, filter, position, count);
+    rows.push(...(ids.length === 0 ? [] : await listOwnedKeys(db, ids, filter, size - rows.length)));
+    const [lastRow, lastId] = [rows.at(-1)?.id, ids.at(-1)];
+    if (rows.length === size && !(isLast && lastRow === lastId)) return { rows, nextCursor: toCursor(String(lastRow)) };
+    if (isLast || lastId === undefined) return { rows, nextCursor: null };
+    position = lastId;
+  }
+  return { rows, nextCursor: toCursor(String(position)) };
+}
+
+/** The next keys that can match the filter. The account of an owner has few keys. */
+async function nextIds(
+  db: Db,
+  { accountId, hintEnd, nicknamePart }: OwnedKeyFilter,
+  after: number,
+  count: number,
+): Promise<KeyIds> {
+  if (accountId !== '') return findAfter(db, accountId, after, count);
+  const found =
+    (hintEnd === '' ? undefined : await findHinted(db, hintEnd, after, count)) ??
+    (hasTrigram(nicknamePart) ? await findNamed(db, nicknamePart, after, count) : undefined);
+  return found ?? findAfter(db, '', after, count);
 }
 
 const isKeyId = (text: string): boolean => /^[1-9]\d{0,15}$/.test(text) && Number.isSafeInteger(Number(text));

@@ -7,7 +7,9 @@ import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { onList } from '../../foundation/database/json-lists.ts';
 import { sql, sqlMany, type Dialect } from '../../foundation/database/sql.ts';
 import { allInOrder } from '../../foundation/all-in-order.ts';
+import { hasSameName } from '../../foundation/database/joiners.ts';
 import { DomainError } from '../../foundation/errors.ts';
+import { fold } from '../../foundation/fold.ts';
 import { toLimits } from '../key-limits/definition.ts';
 import { isCountedCreator } from '../rate-limits/key-change-limits.ts';
 import { countCreationTx, type KeyCreationLimits } from '../rate-limits/key-creation-limits.ts';
@@ -81,12 +83,19 @@ const countKeys = sql<{ count: number }>(
   'count_api_keys',
   `select count(*) as count from api_keys where account_pk = (select pk from accounts where id = $1)`,
 );
-// The unique index decides whether the nickname is free.
-const insertText = (
+// The condition decides whether the nickname is free. The account is locked, and the unique index covers programs that do not
+// ignore joiners.
+const insertIn = (
+  dialect: Dialect,
   conflict: string,
-): string => `insert into api_keys (lookup, key_hash, id, account_pk, nickname, scopes, expires_at, last_used_at, created_at, updated_at, scopes_need_role, hint, addresses, limits, metadata, environment, public_key)
-   select $1, $2, $3, pk, $5, $6, $7, null, $8, $8, $9, $10, $11, $12, $13, $14, $15 from accounts where id = $4
+): string => `insert into api_keys (lookup, key_hash, id, account_pk, nickname, scopes, expires_at, last_used_at, created_at, updated_at, scopes_need_role, hint, addresses, limits, metadata, environment, public_key, folded)
+   select $1, $2, $3, pk, $5, $6, $7, null, $8, $8, $9, $10, $11, $12, $13, $14, $15, $16 from accounts where id = $4
+     and not ${hasSameName(dialect, 'api_keys k where k.account_pk = accounts.pk', 'k.nickname', '$5')}
    on conflict ${conflict} do nothing`;
+const insertText = (conflict: string): Record<Dialect, string> => ({
+  sqlite: insertIn('sqlite', conflict),
+  postgres: insertIn('postgres', conflict),
+});
 const insertKey = sql('insert_api_key', insertText('(account_pk, nickname)'));
 const insertGivenKey = sql('insert_api_key_with_given_hash', insertText(''));
 const insertPrefix = sql(
@@ -148,16 +157,21 @@ export interface RecordedPrefix {
 export interface CreationState {
   readonly unverifiedSince: number | null;
   readonly keyCount: number;
-  /** 1 when a key of the account has the nickname. */
+  /** 1 when a key of the account has the nickname, apart from joiners; otherwise 0. */
   readonly isTaken: number;
 }
-const stateForCreation = (id: string, nickname: string): string => `a.unverified_since as "unverifiedSince",
+const stateForCreation = (
+  dialect: Dialect,
+  id: string,
+  nickname: string,
+): string => `a.unverified_since as "unverifiedSince",
      (select count(*) from api_keys k where k.account_pk = a.pk) as "keyCount",
-     (select count(*) from api_keys k where k.account_pk = a.pk and k.nickname = ${nickname}) as "isTaken"
+     case when ${hasSameName(dialect, 'api_keys k where k.account_pk = a.pk', 'k.nickname', nickname)} then 1 else 0 end as "isTaken"
    from ${id}`;
 const selectForCreation = sqlMany<CreationState>('select_for_api_key_creation', {
-  sqlite: `select ${stateForCreation('accounts a where a.id = $1', '$2')}`,
+  sqlite: `select ${stateForCreation('sqlite', 'accounts a where a.id = $1', '$2')}`,
   postgres: `select requested.ordinal, ${stateForCreation(
+    'postgres',
     'unnest($1::text[], $2::text[]) with ordinality as requested (id, nickname, ordinal) join accounts a on a.id = requested.id',
     'requested.nickname',
   )}`,
@@ -193,6 +207,7 @@ export async function createKey(
     metadata,
     environment,
     publicKey,
+    fold(nickname),
   ];
   const values = [lookupOf(hash), stored, ...own];
   const details = {

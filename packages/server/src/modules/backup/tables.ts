@@ -194,6 +194,7 @@ export const tables: readonly Table[] = [
       leaked_at: 'integer',
       public_key: 'text',
       used_from: 'text',
+      folded: 'text',
     },
     defaults: { scopes_need_role: 0, revision: 0 },
     isInBackup: true,

@@ -1,4 +1,5 @@
 /** Imports API keys of another system by their SHA-256. */
+import { withoutJoiners } from '../../foundation/joiners.ts';
 import type { Principal } from '../../foundation/principal.ts';
 import type { Clock } from '../../foundation/clock.ts';
 import type { KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
@@ -85,7 +86,7 @@ class KeyRules {
     if (context.keyCountOf(owner.pk) + added >= this.#keysMax)
       return rejected(`the account already has ${this.#keysMax} keys`);
     const nickname = this.#free(owner.id, key.nickname, context);
-    const name = `${owner.id} ${nickname}`;
+    const name = `${owner.id} ${withoutJoiners(nickname)}`;
     if (this.#isDryRun) {
       this.#nicknames.add(name);
       this.#counts.set(owner.id, added + 1);
@@ -97,7 +98,7 @@ class KeyRules {
   #free(accountId: string, nickname: string, { nicknames }: store.BatchContext): string {
     let free = nickname;
     for (let number = 2; ; number++) {
-      const name = `${accountId} ${free}`;
+      const name = `${accountId} ${withoutJoiners(free)}`;
       if (!nicknames.has(name) && !this.#nicknames.has(name)) return free;
       free = numbered(nickname, number);
     }

@@ -5,6 +5,7 @@ import { recordEventsTx, type AuditEvent } from '../audit/audit.ts';
 import type { Db, Reader } from '../../foundation/database/db.ts';
 import { recordKeyImportTx } from '../../foundation/database/installation.ts';
 import { sql } from '../../foundation/database/sql.ts';
+import { withoutJoiners } from '../../foundation/joiners.ts';
 
 export interface ImportedKey {
   readonly id: number;
@@ -69,7 +70,7 @@ const selectLeaked = sql<{ lookup: number }>('select_leaked_imports', {
 export interface BatchContext {
   /** By id and by canonical email. */
   readonly owners: ReadonlyMap<string, Owner>;
-  /** `<account id> <nickname>` */
+  /** `<account id> <nickname without joiners>` */
   readonly nicknames: ReadonlySet<string>;
   /** Ids of keys that were imported and deleted before. */
   readonly deletedIds: ReadonlySet<number>;
@@ -78,7 +79,7 @@ export interface BatchContext {
   readonly keyCountOf: (accountPk: number) => number;
   /** @returns the account that has a key with the hash, or the key that was imported with the hash */
   readonly holderOf: (key: ImportedKey) => number | undefined;
-  /** Counts a key that the batch adds. @param nickname `<account id> <nickname>` */
+  /** Counts a key that the batch adds. @param nickname as in {@link nicknames} */
   readonly addKey: (accountPk: number, nickname: string) => void;
 }
 
@@ -107,7 +108,7 @@ async function readContext(
     counts.set(accountPk, (counts.get(accountPk) ?? 0) + 1);
   };
   for (const { accountPk, nickname } of await reader.all(selectHeld, [listOf(idOf.keys())]))
-    addKey(accountPk, `${idOf.get(accountPk)} ${nickname}`);
+    addKey(accountPk, `${idOf.get(accountPk)} ${withoutJoiners(nickname)}`);
   return {
     owners: new Map(found.flatMap((owner) => [[owner.id, owner] as const, [owner.canonicalEmail, owner] as const])),
     nicknames,

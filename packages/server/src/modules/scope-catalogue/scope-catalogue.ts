@@ -8,6 +8,7 @@ import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { isOutcomeUnknown } from '../../foundation/database/unavailable.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import type { Principal } from '../../foundation/principal.ts';
+import { withoutNeededJoiners } from '../../foundation/joiners.ts';
 import { isPrintable } from '../../foundation/printable.ts';
 import { findEntitlements } from '../accounts/entitlement-store.ts';
 import { lockAdministrationTx } from '../accounts/store.ts';
@@ -239,7 +240,7 @@ function assertDeclarable(name: string): void {
 function assertDescription(description: string): void {
   const charsMax = limits.scopeDescriptionCharsMax;
   // As JSON Schema counts: code points.
-  if ([...description].length <= charsMax && isPrintable(description)) return;
+  if ([...description].length <= charsMax && isPrintable(withoutNeededJoiners(description))) return;
   const detail = `Expected at most ${charsMax} printable characters.`;
   throw new DomainError('invalid_request', { detail, errors: [{ pointer: '/description', detail }] });
 }

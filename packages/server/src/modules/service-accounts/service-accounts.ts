@@ -139,7 +139,10 @@ export class ServiceAccounts {
       const after = { ...before, ...members, updatedAt: Math.max(now, before.updatedAt + 1) };
       if (after.name === before.name && after.externalId === before.externalId) return before;
       await countChangeTx(tx, principal, creationLimits, now);
-      if (creatorId !== null) assertFree(await store.findTaken(tx, creatorId, after, id));
+      if (creatorId !== null) {
+        const { names, externalIds } = await store.findTaken(tx, creatorId, after, id);
+        assertFree({ externalIds, names: after.name === before.name ? 0 : names });
+      }
       await store.storeChangeTx(tx, after);
       await recordAccountEventTx(tx, principal, 'service_account.updated', id, after.updatedAt, members);
       return after;

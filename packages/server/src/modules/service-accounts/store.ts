@@ -1,7 +1,8 @@
 /** Rows of service accounts and of their managers. */
 import type { Reader, Transaction } from '../../foundation/database/db.ts';
+import { hasSameName } from '../../foundation/database/joiners.ts';
 import { onList, type DatedId } from '../../foundation/database/json-lists.ts';
-import { sql } from '../../foundation/database/sql.ts';
+import { sql, type Dialect } from '../../foundation/database/sql.ts';
 
 export interface ServiceAccountRow {
   readonly id: string;
@@ -29,11 +30,12 @@ const columns = `a.id, s.name, s.external_id as "externalId", c.id as "creatorId
 const rows = `service_accounts s join accounts a on a.pk = s.account_pk left join accounts c on c.pk = s.creator_pk`;
 
 // Does nothing if the creator has the name or the external id already. Its row is locked, so the reason is known afterwards.
-const insert = sql(
-  'insert_service_account',
+const insertIn = (dialect: Dialect): string =>
   `insert into service_accounts (account_pk, name, external_id, creator_pk, created_at, updated_at)
-   values (${pkOf('$1')}, $2, $3, ${pkOf('$4')}, $5, $5) on conflict do nothing`,
-);
+   select ${pkOf('$1')}, $2, $3, pk, $5, $5 from accounts where id = $4
+     and not ${hasSameName(dialect, 'service_accounts s where s.creator_pk = accounts.pk', 's.name', '$2')}
+   on conflict do nothing`;
+const insert = sql('insert_service_account', { sqlite: insertIn('sqlite'), postgres: insertIn('postgres') });
 const select = sql<ServiceAccountRow>('select_service_account', `select ${columns} from ${rows} where a.id = $1`);
 const update = sql(
   'update_service_account',
@@ -43,17 +45,23 @@ const touch = sql(
   'touch_service_account',
   `update service_accounts set updated_at = $2 where account_pk = ${pkOf('$1')}`,
 );
-/** What another service account of the same creator has. */
+/** What other service accounts of the same creator have. */
 export interface Taken {
+  /** 1 when one of them has the name, apart from joiners; otherwise 0. */
   readonly names: number;
   readonly externalIds: number;
 }
 const others = `select count(*) from service_accounts s join accounts a on a.pk = s.account_pk
      where s.creator_pk = ${pkOf('$1')} and a.id <> $4`;
-const selectTaken = sql<Taken>(
-  'select_taken_service_account',
-  `select (${others} and s.name = $2) as names, (${others} and s.external_id = $3) as "externalIds"`,
-);
+const takenIn = (dialect: Dialect): string => {
+  const other = `service_accounts s join accounts a on a.pk = s.account_pk where s.creator_pk = ${pkOf('$1')} and a.id <> $4`;
+  return `select case when ${hasSameName(dialect, other, 's.name', '$2')} then 1 else 0 end as names,
+     (${others} and s.external_id = $3) as "externalIds"`;
+};
+const selectTaken = sql<Taken>('select_taken_service_account', {
+  sqlite: takenIn('sqlite'),
+  postgres: takenIn('postgres'),
+});
 const countCreated = sql<{ count: number }>(
   'count_created_service_accounts',
   `select count(*) as count from service_accounts where creator_pk = ${pkOf('$1')}`,

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import type { ErrorCode, ListedKey } from '@keyreeve/contract';
 import { bearer, newApp } from '../../../../test-kit/new-app.ts';
 import { assertProblem, fromFetch } from '../../../../test-kit/assert-problem.ts';
-import { test } from '../../../../test-kit/app-on-each-database.ts';
+import { test, testOnBoth } from '../../../../test-kit/app-on-each-database.ts';
+import { insertKeys } from '../../../../test-kit/many-rows.ts';
 
 const good = {
   'one letter': 'a',
@@ -22,6 +23,14 @@ const good = {
   'a keycap': '1️⃣',
   'a flag of tag characters': '🏴󠁧󠁢󠁥󠁮󠁧󠁿',
   'a ligature, which NFC does not change': 'ﬁle',
+  // RFC 5892 appendix A.1 and A.2.
+  'a ZWNJ between letters (Persian)': 'سرور می\u200cخواهم',
+  'a ZWNJ between letters with marks (Persian)': 'مِی\u064e\u200cخواهم',
+  'a ZWNJ after a letter that never joins the next (Persian)': 'کلید\u200cها',
+  'a ZWNJ after a virama (Hindi)': 'क\u094d\u200cष',
+  'a ZWJ after a virama (Sinhala)': 'ශ\u0dca\u200dර\u0dd3 ලංකා',
+  'a ZWJ after a virama, at the end (Malayalam)': 'പ്രവീണ\u0d4d\u200d',
+  'a ZWNJ after an emoji and a letter': '👩‍💻 می\u200cخواهم',
 } as const;
 
 const bad: Readonly<Record<string, readonly [value: unknown, code: ErrorCode]>> = {
@@ -57,6 +66,17 @@ const bad: Readonly<Record<string, readonly [value: unknown, code: ErrorCode]>> 
   'a ZWJ at the end of an emoji': ['👩\u200d', 'nickname_invalid'],
   'two ZWJ within an emoji': ['👩\u200d\u200d👧', 'nickname_invalid'],
   'a ZWNJ': ['a\u200cb', 'nickname_invalid'],
+  'only a ZWNJ': ['\u200c', 'nickname_invalid'],
+  'a ZWNJ at the end of a Persian word': ['می\u200c', 'nickname_invalid'],
+  'a ZWNJ before a Persian word': ['\u200cمی', 'nickname_invalid'],
+  'a ZWNJ between a Persian and a Latin letter': ['ی\u200ca', 'nickname_invalid'],
+  'a ZWNJ between a Latin and a Persian letter': ['a\u200cی', 'nickname_invalid'],
+  'two ZWNJ between Persian letters': ['می\u200c\u200cخ', 'nickname_invalid'],
+  'a ZWJ between Persian letters': ['می\u200dخ', 'nickname_invalid'],
+  'two ZWJ after a virama': ['ශ\u0dca\u200d\u200dර', 'nickname_invalid'],
+  'a ZWJ after a consonant without a virama': ['ක\u200dර', 'nickname_invalid'],
+  'a ZWNJ between a letter and an emoji': ['ی\u200c👩', 'nickname_invalid'],
+  'a ZWNJ between letters that an emoji separates': ['ی\u200c👩خ', 'nickname_invalid'],
   'a word joiner': ['a\u2060b', 'nickname_invalid'],
   'a byte order mark': ['\ufeffa', 'nickname_invalid'],
   'a soft hyphen': ['a\u00adb', 'nickname_invalid'],
@@ -128,3 +148,65 @@ test('a nickname is unique in its account, and free again after the deletion of 
   assert.equal((await app.call('GET', '/auth/forward', { headers: bearer(first.key) })).status, 401);
   assert.equal((await app.call('GET', '/auth/forward', { headers: bearer(second.key) })).status, 200);
 });
+
+const persian = 'کلید\u200cها';
+const [bare, elsewhere] = ['کلیدها', 'کل\u200cیدها'];
+
+testOnBoth('nicknames that differ only by joiners are one nickname, and each keeps its joiners', async () => {
+  await using app = await newApp();
+  const headers = bearer((await app.signIn()).accessToken);
+  const create = (nickname: string) => app.call('POST', '/auth/api-keys', { headers, json: { nickname } });
+  const rename = (id: number, nickname: string) =>
+    app.call('PATCH', `/auth/api-keys/${id}`, { headers, json: { nickname } });
+  for (const [first, ...twins] of [
+    [persian, bare, elsewhere],
+    [bare, persian],
+    ['👩\u200d💻', '👩💻'],
+  ] as const) {
+    const created = await create(first);
+    const { id, nickname } = created.json as ListedKey;
+    assert.deepEqual([created.status, nickname], [201, first]);
+    const other = (await create('other')).json as ListedKey;
+    for (const twin of [first, ...twins]) {
+      assertProblem(fromFetch(await create(twin)), 'nickname_taken', twin);
+      assertProblem(fromFetch(await rename(other.id, twin)), 'nickname_taken', twin);
+    }
+    // A key may change only the joiners of its own nickname.
+    for (const twin of [...twins, first]) {
+      const renamed = await rename(id, twin);
+      assert.deepEqual([renamed.status, (renamed.json as ListedKey).nickname], [200, twin], renamed.text);
+    }
+    for (const one of [id, other.id])
+      assert.equal((await app.call('DELETE', `/auth/api-keys/${one}`, { headers })).status, 200);
+  }
+});
+
+testOnBoth('of 16 concurrent creations with nicknames that differ only by joiners, one succeeds', async () => {
+  await using app = await newApp();
+  const headers = bearer((await app.signIn()).accessToken);
+  const names = [persian, bare, elsewhere, 'ک\u200cلیدها'];
+  const answers = await Promise.all(
+    Array.from({ length: 16 }, (_, rival) =>
+      app.call('POST', '/auth/api-keys', { headers, json: { nickname: names[rival % names.length] } }),
+    ),
+  );
+  const statuses = answers.map(({ status }) => status).toSorted((a, b) => a - b);
+  assert.deepEqual(statuses, [201, ...Array.from({ length: 15 }, () => 409)]);
+});
+
+testOnBoth(
+  'keys of an earlier version whose nicknames differ only by joiners can be changed and disabled',
+  async () => {
+    await using app = await newApp();
+    const { account, accessToken } = await app.signIn();
+    const headers = bearer(accessToken);
+    const now = app.clock.now();
+    const emoji = ['👩\u200d💻', '👩💻'].map((nickname, id) => ({ id: id + 1, nickname, createdAt: now }));
+    await insertKeys(app.db, account.id, emoji);
+    for (const { id, nickname } of emoji) {
+      const json = { disabled: true, nickname };
+      const changed = await app.call('PATCH', `/auth/api-keys/${id}`, { headers, json });
+      assert.deepEqual([changed.status, (changed.json as ListedKey).nickname], [200, nickname], changed.text);
+    }
+  },
+);

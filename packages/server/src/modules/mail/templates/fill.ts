@@ -4,6 +4,7 @@
  */
 
 import type { Language } from '@keyreeve/contract';
+import { replaceExceptJoiners } from '../../../foundation/joiners.ts';
 
 /** A list takes one line for each item. */
 export type Value = string | number | readonly string[];
@@ -11,7 +12,7 @@ export type Value = string | number | readonly string[];
 export type Form = 'subject' | 'text' | 'html';
 
 const placeholder = /\{\{([^{}]*)\}\}/g;
-/** Line breaks, and characters that can disguise a text: controls, direction marks, invisible characters. */
+/** Line breaks, and characters that can disguise a text: controls, direction marks, invisible characters. Joiners stay where words need them. */
 const unprintable = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]+/gu;
 const instant = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d):\d\d(?:\.\d+)?Z$/;
 const noItem: Readonly<Record<Language, string>> = { en: 'none', de: 'keine' };
@@ -37,7 +38,8 @@ function print(value: Value, form: Form, language: Language): string {
 }
 
 /** The value on one line, with instants in a readable form. */
-const plain = (text: string): string => text.replace(unprintable, ' ').trim().replace(instant, '$1 $2 UTC');
+const plain = (text: string): string =>
+  replaceExceptJoiners(text, unprintable, ' ').trim().replace(instant, '$1 $2 UTC');
 
 const entities: Readonly<Record<string, string>> = {
   '&': '&amp;',

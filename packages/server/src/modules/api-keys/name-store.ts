@@ -1,0 +1,160 @@
+/** Folded nicknames: what fills them, and the indexes that find keys by parts of nicknames and by the ends of hints. */
+import type { Db } from '../../foundation/database/db.ts';
+import { trigramLength, trigramsOf } from '../../foundation/fold.ts';
+import { sql } from '../../foundation/database/sql.ts';
+import { contains } from './list-store.ts';
+
+const selectUnfolded = sql<{ id: number; nickname: string }>(
+  'select_unfolded_nicknames',
+  'select id, nickname from api_keys where folded is null order by id limit $1',
+);
+// `+` keeps SQLite from reading the index on unfolded keys once for each row.
+const setFolded = sql('set_folded_nicknames', {
+  sqlite: `update api_keys set folded = given.value ->> '$.folded' from json_each($1) given
+    where api_keys.id = given.value ->> '$.id' and nickname = given.value ->> '$.nickname' and +folded is null`,
+  postgres: `update api_keys set folded = given.folded
+    from json_to_recordset($1::json) as given (id bigint, nickname text, folded text)
+    where api_keys.id = given.id and api_keys.nickname = given.nickname and api_keys.folded is null`,
+});
+
+/** At most `count` keys whose nickname is not folded. */
+export const findUnfolded = (db: Db, count: number): Promise<{ id: number; nickname: string }[]> =>
+  db.all(selectUnfolded, [count]);
+
+/** Skips keys that have another nickname by now. */
+export const storeFolded = (
+  db: Db,
+  rows: readonly { readonly id: number; readonly nickname: string; readonly folded: string }[],
+): Promise<void> =>
+  db.transaction(async (tx) => {
+    await tx.run(setFolded, [JSON.stringify(rows)]);
+  });
+
+const nextInQueue = 'key_id in (select key_id from api_key_names_queue order by key_id limit $1)';
+// PostgreSQL has no queue: its index has a list of new rows of its own.
+const removeHeld = sql('remove_held_key_names', {
+  sqlite: `insert into api_key_names (api_key_names, rowid, folded)
+    select 'delete', key_id, held from api_key_names_queue where held is not null and ${nextInQueue}`,
+  postgres: 'select $1::bigint',
+});
+const insertNames = sql('insert_key_names', {
+  sqlite: `insert into api_key_names (rowid, folded) select id, folded from api_keys
+    where folded is not null and id in (select key_id from api_key_names_queue order by key_id limit $1)`,
+  postgres: 'select $1::bigint',
+});
+const shortenQueue = sql('shorten_key_names_queue', {
+  sqlite: `delete from api_key_names_queue where ${nextInQueue}`,
+  postgres: 'select $1::bigint',
+});
+const isQueued = sql<{ id: number }>('has_queued_key_names', {
+  sqlite: 'select key_id as id from api_key_names_queue limit 1',
+  postgres: 'select 0::bigint as id where false',
+});
+
+/** Adds the names of at most `count` queued keys to the index of SQLite, or removes them. @returns the number of these keys */
+export async function indexNames(db: Db, count: number): Promise<number> {
+  if (!(await db.get(isQueued))) return 0;
+  return db.transaction(async (tx) => {
+    tx.enqueue(removeHeld, [count]);
+    tx.enqueue(insertNames, [count]);
+    return tx.run(shortenQueue, [count]);
+  });
+}
+
+/** Ids of keys, in ascending order. */
+export interface KeyIds {
+  readonly ids: readonly number[];
+  /** Whether there are no further keys. */
+  readonly isLast: boolean;
+}
+
+/** More do not make a search faster. */
+const trigramsMax = 32;
+/** PostgreSQL returns the keys that an index finds in no order, so it must find all of them at once. */
+const namedMax = 1_000;
+
+// The index of SQLite is in the order of ids, so it reads what it returns. Unfolded and queued keys are not in it.
+const selectNamed = sql<{ id: number }>('select_named_api_keys', {
+  sqlite: `select id from (select rowid as id from api_key_names where api_key_names match $1 and rowid > $2 order by rowid limit $3)
+    union select id from (select key_id as id from api_key_names_queue where key_id > $2 order by key_id limit $3)
+    union select id from (select id from api_keys where folded is null and id > $2 order by id limit $3) order by id limit $3`,
+  postgres: `select id from (select id from api_keys
+      where key_name_trigrams(folded) @> array(select json_array_elements_text($1::json))
+        and ${contains.postgres('folded', '$4')} and id > $2 limit $3) named
+    union all select id from (select id from api_keys where folded is null and id > $2 order by id limit $3) unfolded`,
+});
+
+/**
+ * @param part part of the nickname, folded, of at least {@link trigramLength} characters
+ * @param after only keys with a higher id
+ * @returns keys that may have the part in their nickname, and no others have; undefined on PostgreSQL if there are too many
+ */
+export async function findNamed(db: Db, part: string, after: number, count: number): Promise<KeyIds | undefined> {
+  const trigrams = trigramsOf(part).slice(0, trigramsMax);
+  if (db.dialect === 'sqlite') {
+    const words = trigrams.map((trigram) => `"${trigram.replaceAll('"', '""')}"`);
+    return toKeyIds(await db.all(selectNamed, [words.join(' AND '), after, count]), count);
+  }
+  const rows = await db.all(selectNamed, [JSON.stringify(trigrams), after, namedMax + 1, part]);
+  if (rows.length > namedMax) return undefined;
+  return { ids: rows.map(({ id }) => id).toSorted((a, b) => a - b), isLast: true };
+}
+
+/** Whether {@link findNamed} finds the text. */
+export const hasTrigram = (part: string): boolean => [...part].length >= trigramLength;
+
+/** Of a hint, as its index has them: the last character first. */
+const indexedHintCharacters = 4;
+/** One character matches too many keys. */
+const hintCharactersMin = 2;
+const lastOfHint = {
+  sqlite: 'substr(hint, -1, 1) || substr(hint, -2, 1) || substr(hint, -3, 1) || substr(hint, -4, 1)',
+  postgres: '(reverse(right(hint, 4)) collate "C")',
+} as const;
+const hintedIn = (condition: string): Record<keyof typeof lastOfHint, string> => {
+  const text = (expression: string): string =>
+    `select id from api_keys where hint is not null and ${condition.replaceAll('{end}', expression)} and id > $2 order by id limit $3`;
+  return { sqlite: text(lastOfHint.sqlite), postgres: text(lastOfHint.postgres) };
+};
+const selectHinted = sql<{ id: number }>('select_hinted_api_keys', hintedIn('{end} = $1'));
+const selectHintedByPart = sql<{ id: number }>('select_hinted_api_keys_by_part', hintedIn('{end} > $1 and {end} < $4'));
+
+/**
+ * @param end the last characters of the hint
+ * @param after only keys with a higher id
+ * @returns keys whose hint may have the end, and no others have; undefined if the end is too short
+ */
+export async function findHinted(db: Db, end: string, after: number, count: number): Promise<KeyIds | undefined> {
+  const reversed = [...end].toReversed().slice(0, indexedHintCharacters);
+  if (reversed.length < hintCharactersMin) return undefined;
+  const first = reversed.join('');
+  const rows =
+    reversed.length === indexedHintCharacters
+      ? await db.all(selectHinted, [first, after, count])
+      : // All longer texts that begin with it come before its last one.
+        await db.all(selectHintedByPart, [first, after, count, `${first}\u{10FFFF}`]);
+  return toKeyIds(rows, count);
+}
+
+const selectAfter = sql<{ id: number }>(
+  'select_api_keys_after',
+  'select id from api_keys where id > $1 order by id limit $2',
+);
+const selectOfAccount = sql<{ id: number }>(
+  'select_api_keys_of_account_after',
+  'select id from api_keys where account_pk = (select pk from accounts where accounts.id = $3) and id > $1 order by id limit $2',
+);
+
+/** @param accountId only its keys; empty: all keys */
+export const findAfter = async (db: Db, accountId: string, after: number, count: number): Promise<KeyIds> =>
+  toKeyIds(
+    accountId === ''
+      ? await db.all(selectAfter, [after, count])
+      : await db.all(selectOfAccount, [after, count, accountId]),
+    count,
+  );
+
+const toKeyIds = (rows: readonly { readonly id: number }[], count: number): KeyIds => ({
+  ids: rows.map(({ id }) => id),
+  isLast: rows.length < count,
+});
