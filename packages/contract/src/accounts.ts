@@ -43,13 +43,13 @@ export const InvitationBody = Type.Object({ code: Code, password: NewPassword },
 const TypedEmail = (description: string) =>
   Type.String({ ...emailBounds, description: `${description} The user types it`, examples: ['ada@example.com'] });
 export const AcceptEmailBody = Type.Object(
-  { code: Code, email: TypedEmail('The email address that was set, or the one that the account has.') },
+  { code: Code, email: TypedEmail('The new or the current email address.') },
   strict,
 );
 export const UndoEmailChangeBody = Type.Object(
   {
     code: Code,
-    email: TypedEmail('The previous email address, to which the mail was sent.'),
+    email: TypedEmail('The previous email address.'),
     revokeKeys: Type.Optional(RevokeKeys),
   },
   strict,
@@ -82,8 +82,7 @@ export const RemainingFactors = Type.Object(
   },
   {
     ...strict,
-    description:
-      'The second factors that stay in force. After a sign-in with one of them, the owner can remove those of another person',
+    description: 'Second factors that stay in force. A sign-in with one of them permits removing the others',
   },
 );
 export const MessageAndCredentials = Type.Object(
@@ -174,7 +173,7 @@ export const confirmPasswordReset = {
   tag,
   summary: 'Set a new password with the code from the mail',
   description:
-    'Ends all sessions and verifies the email. Does not sign in. Second factors stay in force, and API keys continue to work unless `revokeKeys` is true; the response lists both. To remove a second factor of another person, sign in with one of yours.',
+    'Ends all sessions and verifies the email. Does not sign in. Second factors stay in force, and API keys continue to work unless `revokeKeys` is true; the response lists both.',
   auth: 'one_time_code',
   body: { type: 'json', schema: ResetBody },
   isNarrowing: true,
@@ -277,7 +276,7 @@ export const undoEmailChange = {
   path: '/auth/account/email/undo',
   tag,
   summary: 'Undo a change of the email',
-  description: `Needs the code from the mail to the previous email address, valid for ${limits.emailUndoSeconds / 86_400} days, and that email address, which no page or client may fill in: mail scanners press buttons. Restores that email address, undoes every later change, voids the password, ends all sessions, and mails the restored email address a link to set a new password. Removes the passkeys, authenticator apps, recovery codes and API keys that were added since the change or in the ${limits.emailUndoSuspectDays} days before it; for keys, a change or rotation counts too. Those from before the change stay if they were used from a client IP range that was trusted before these days. \`revokeKeys\` deletes all keys. The response lists what stays. \`account_exists\`: another account has verified the email address since; the code stays valid.`,
+  description: `Needs the code from the mail to the previous email address, valid for ${limits.emailUndoSeconds / 86_400} days, and that email address, typed by the user: mail scanners press buttons. Restores that email address, undoes every later change, voids the password, ends all sessions, and mails the restored email address a link to set a new password. Removes the passkeys, authenticator apps, recovery codes and API keys that were added since the change or in the ${limits.emailUndoSuspectDays} days before it; for keys, a change or rotation counts too. Those from before the change stay if they were used from a client IP range that was trusted before these days. \`revokeKeys\` deletes all keys. The response lists what stays. \`account_exists\`: another account has verified the email address since; the code stays valid.`,
   auth: 'one_time_code',
   isNarrowing: true,
   body: { type: 'json', schema: UndoEmailChangeBody },
@@ -292,7 +291,7 @@ export const acceptEmail = {
   tag,
   summary: 'Accept an email that an administrator or an operator has set',
   description:
-    'Needs the code from the mail to the new email address, and the new or the current email address, which no page or client may fill in: mail scanners press buttons. Ends all sessions and voids all other codes; the password stays the same.',
+    'Needs the code from the mail to the new email address, and the new or the current email address, typed by the user. Ends all sessions and voids all other codes; the password stays the same.',
   auth: 'one_time_code',
   isNarrowing: true,
   body: { type: 'json', schema: AcceptEmailBody },
