@@ -2,7 +2,7 @@
 import type { Db, Reader } from '../src/foundation/database/db.ts';
 import type { ManyStatement, SqlValue, Statement } from '../src/foundation/database/sql.ts';
 
-type Find = (reader: Reader & Pick<Db, 'getMany'>) => Promise<unknown>;
+type Find = (reader: Reader & Pick<Db, 'getMany' | 'dialect'>) => Promise<unknown>;
 
 /** The plan of the statement that a function executes: one line for each step. */
 export async function planOf(db: Db, find: Find): Promise<string> {
@@ -11,6 +11,7 @@ export async function planOf(db: Db, find: Find): Promise<string> {
     seen = { statement, values };
   };
   await find({
+    dialect: db.dialect,
     all: async (...read: Parameters<typeof note>) => {
       note(...read);
       return [];

@@ -1,7 +1,9 @@
 /** The audit log as administrators read it: filtered, in pages or as an export. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { limits, type AuditPage } from '@keyreeve/contract';
 import { dayMs, toInstant, type Clock } from '../../foundation/clock.ts';
 import { fromCursor, sizeOf, toCursor, type PageRequest } from '../../foundation/cursor.ts';
+import { readsOf } from '../../foundation/database/read-parts.ts';
 import type { Db } from '../../foundation/database/db.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import type { AccountPrincipal } from '../../foundation/principal.ts';
@@ -122,11 +124,20 @@ export class AuditLog {
   }
 
   async #search(filter: EventFilter, before: number, searchedMax: number, limit: number): Promise<Found> {
-    const events = await searchEvents(this.#db, filter, { before, searchedMax, limit });
-    if (events.length === limit) return { events, before: events.at(-1)?.id };
-    const last = await findLastSearched(this.#db, filter.accountId, before, searchedMax);
-    const isOver = last === undefined || (filter.from !== undefined && last.at < filter.from - clockDifferenceMax);
-    return { events, before: isOver ? undefined : last.id };
+    const events: FoundEvent[] = [];
+    let position = before;
+    for (const count of readsOf(this.#db, limit, searchedMax)) {
+      // SQLite reads synchronously: other requests run between two reads.
+      if (position !== before) await nextTurn();
+      const part = { before: position, searchedMax: count, limit: limit - events.length };
+      events.push(...(await searchEvents(this.#db, filter, part)));
+      if (events.length === limit) return { events, before: events.at(-1)?.id };
+      const last = await findLastSearched(this.#db, filter.accountId, position, count);
+      const isOver = last === undefined || (filter.from !== undefined && last.at < filter.from - clockDifferenceMax);
+      if (isOver) return { events, before: undefined };
+      position = last.id;
+    }
+    return { events, before: position };
   }
 }
 

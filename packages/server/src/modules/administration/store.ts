@@ -1,4 +1,5 @@
 /** Reads and changes by administrators; each change is one transaction. Writes no table itself. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import {
   createAccountTx,
   endAccountSessionsTx,
@@ -23,6 +24,7 @@ import {
   type NewCode,
 } from '../one-time-codes/store.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
+import { readsOf } from '../../foundation/database/read-parts.ts';
 import { sql, type Dialect } from '../../foundation/database/sql.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { toLimits } from '../key-limits/definition.ts';
@@ -143,9 +145,19 @@ export async function findAccounts(
   limit: number,
   rowsMax: number,
 ): Promise<{ rows: AdministeredRow[]; scannedUntil: string | undefined }> {
-  const bound = (await db.get(selectBound, [after, rowsMax - 1]))?.canonicalEmail;
-  const rows = await db.all(selectPage, [after, bound ?? last, text, role, state, limit, kind, creatorId]);
-  return { rows, scannedUntil: rows.length === limit ? rows.at(-1)?.canonicalEmail : bound };
+  const rows: AdministeredRow[] = [];
+  let position = after;
+  for (const count of readsOf(db, limit, rowsMax)) {
+    // SQLite reads synchronously: other requests run between two reads.
+    if (position !== after) await nextTurn();
+    const bound = (await db.get(selectBound, [position, count - 1]))?.canonicalEmail;
+    const rest = limit - rows.length;
+    rows.push(...(await db.all(selectPage, [position, bound ?? last, text, role, state, rest, kind, creatorId])));
+    if (rows.length === limit) return { rows, scannedUntil: rows.at(-1)?.canonicalEmail };
+    if (bound === undefined) return { rows, scannedUntil: undefined };
+    position = bound;
+  }
+  return { rows, scannedUntil: position };
 }
 
 /** @returns false when the email is taken. @throws DomainError `invalid_access_token` */

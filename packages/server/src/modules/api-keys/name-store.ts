@@ -89,7 +89,12 @@ const selectNamed = sql<{ id: number }>('select_named_api_keys', {
  * @param after only keys with a higher id
  * @returns keys that may have the part in their nickname, and no others have; undefined on PostgreSQL if there are too many
  */
-export async function findNamed(db: Db, part: string, after: number, count: number): Promise<KeyIds | undefined> {
+export async function findNamed(
+  db: Pick<Db, 'all' | 'dialect'>,
+  part: string,
+  after: number,
+  count: number,
+): Promise<KeyIds | undefined> {
   const trigrams = trigramsOf(part).slice(0, trigramsMax);
   if (db.dialect === 'sqlite') {
     const words = trigrams.map((trigram) => `"${trigram.replaceAll('"', '""')}"`);
@@ -111,10 +116,13 @@ const lastOfHint = {
   sqlite: 'substr(hint, -1, 1) || substr(hint, -2, 1) || substr(hint, -3, 1) || substr(hint, -4, 1)',
   postgres: '(reverse(right(hint, 4)) collate "C")',
 } as const;
+// Few keys have a hint. `+ 0` keeps PostgreSQL from reading all keys in the order of their ids instead.
+const orderOfHinted = { sqlite: 'id', postgres: 'id + 0' } as const;
 const hintedIn = (condition: string): Record<keyof typeof lastOfHint, string> => {
-  const text = (expression: string): string =>
-    `select id from api_keys where hint is not null and ${condition.replaceAll('{end}', expression)} and id > $2 order by id limit $3`;
-  return { sqlite: text(lastOfHint.sqlite), postgres: text(lastOfHint.postgres) };
+  const text = (dialect: keyof typeof lastOfHint): string =>
+    `select id from api_keys where hint is not null and ${condition.replaceAll('{end}', lastOfHint[dialect])} and id > $2
+     order by ${orderOfHinted[dialect]} limit $3`;
+  return { sqlite: text('sqlite'), postgres: text('postgres') };
 };
 const selectHinted = sql<{ id: number }>('select_hinted_api_keys', hintedIn('{end} = $1'));
 const selectHintedByPart = sql<{ id: number }>('select_hinted_api_keys_by_part', hintedIn('{end} > $1 and {end} < $4'));
@@ -124,7 +132,12 @@ const selectHintedByPart = sql<{ id: number }>('select_hinted_api_keys_by_part',
  * @param after only keys with a higher id
  * @returns keys whose hint may have the end, and no others have; undefined if the end is too short
  */
-export async function findHinted(db: Db, end: string, after: number, count: number): Promise<KeyIds | undefined> {
+export async function findHinted(
+  db: Pick<Db, 'all'>,
+  end: string,
+  after: number,
+  count: number,
+): Promise<KeyIds | undefined> {
   const reversed = [...end].toReversed().slice(0, indexedHintCharacters);
   if (reversed.length < hintCharactersMin) return undefined;
   const first = reversed.join('');
@@ -146,7 +159,12 @@ const selectOfAccount = sql<{ id: number }>(
 );
 
 /** @param accountId only its keys; empty: all keys */
-export const findAfter = async (db: Db, accountId: string, after: number, count: number): Promise<KeyIds> =>
+export const findAfter = async (
+  db: Pick<Db, 'all'>,
+  accountId: string,
+  after: number,
+  count: number,
+): Promise<KeyIds> =>
   toKeyIds(
     accountId === ''
       ? await db.all(selectAfter, [after, count])

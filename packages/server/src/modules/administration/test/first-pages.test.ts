@@ -5,6 +5,7 @@ import { countDatabaseReads } from '../../../../test-kit/database-reads.ts';
 import { administer, newAdministrator } from '../../../../test-kit/administrators.ts';
 import { test } from '../../../../test-kit/app-on-each-database.ts';
 import { insertAccounts, insertEvents, insertKeys } from '../../../../test-kit/many-rows.ts';
+import { foldNicknames } from '../../api-keys/folded-nicknames.ts';
 import { newApp } from '../../../../test-kit/new-app.ts';
 
 const count = 10_000;
@@ -21,6 +22,7 @@ async function newLargeInstallation() {
     idOf(0),
     numbers.map((n) => ({ id: n + 1, nickname: `key ${n}`, createdAt: now - n, hint: 'krv_…x7Qa' })),
   );
+  while (await foldNicknames(app.db));
   for (let part = 0; part < 10; part++)
     await insertEvents(
       app.db,
@@ -32,20 +34,24 @@ async function newLargeInstallation() {
 test('each first page of a large installation takes few reads and has at most 100 rows', async () => {
   await using app = await newLargeInstallation();
   const administrator = await newAdministrator(app);
-  // Lists with a condition that no index serves read one row more, where the search ends.
+  // Without an index, at most 5,000 rows are searched: 100 and then 500 on SQLite for each pair of reads.
+  const searchedReadsMax = 22;
   for (const [path, member, readsMax] of [
     ['accounts', 'accounts', 2],
     ['accounts?query=example.com', 'accounts', 2],
-    ['accounts?query=person9999', 'accounts', 2],
+    ['accounts?query=person9999', 'accounts', searchedReadsMax],
     ['accounts?state=enabled', 'accounts', 2],
     ['api-keys', 'apiKeys', 2],
-    ['api-keys?nickname=key', 'apiKeys', 2],
+    // On PostgreSQL, the index finds too many.
+    ['api-keys?nickname=key', 'apiKeys', 3],
+    ['api-keys?nickname=key%209999', 'apiKeys', 2],
+    ['api-keys?nickname=zz', 'apiKeys', searchedReadsMax],
     ['api-keys?hint=x7Qa', 'apiKeys', 2],
     [`api-keys?owner=${idOf(0)}`, 'apiKeys', 2],
     ['audit', 'events', 3],
     [`audit?account=${idOf(5)}`, 'events', 3],
-    ['audit?target=9999', 'events', 3],
-    ['audit?action=api_key.created', 'events', 3],
+    ['audit?target=9999', 'events', searchedReadsMax + 1],
+    ['audit?action=api_key.created', 'events', searchedReadsMax + 1],
   ] as const) {
     using reads = countDatabaseReads();
     const { status, json, text } = await administer(app, administrator, 'GET', path);

@@ -129,6 +129,20 @@ onEachDatabase('names and external ids are unique among the service accounts of 
   await accounts.create(account(ada), ada, { name: 'ONE', externalId: 'a' });
 });
 
+onEachDatabase('names of service accounts that differ only by joiners are one name', async ({ db }) => {
+  const { ada, accounts } = await fixture(db);
+  const [joined, bare] = ['کلید\u200cها', 'کلیدها'];
+  const { id } = await accounts.create(account(ada), ada, { name: joined });
+  const other = await accounts.create(account(ada), ada, { name: 'other' });
+  for (const name of [joined, bare]) {
+    assert.equal(await outcome(accounts.create(account(ada), ada, { name })), 'name_taken');
+    assert.equal(await outcome(accounts.change(account(ada), other.id, { name })), 'name_taken');
+    assert.equal((await accounts.change(account(ada), id, { name })).name, name);
+  }
+  // Its name has no joiner now.
+  assert.equal(await outcome(accounts.create(account(ada), ada, { name: joined })), 'name_taken');
+});
+
 onEachDatabase(
   'only the creator changes a service account, and others learn no name and external id',
   async ({ db }) => {
