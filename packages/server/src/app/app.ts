@@ -186,7 +186,8 @@ export class App {
       }
       ({ path: route, errorFormat } = match.route.contract);
       const answer = await this.#answerInTrace(match, request, span);
-      const headers = [...cors, ...this.#located(answer.headers ?? [], request.headers.host)];
+      const isConsoleHost = this.#options.consoleHost.isOwnHost(request.headers.host);
+      const headers = [...cors, ...(isConsoleHost ? (answer.headers ?? []) : this.#basePath.locate(answer.headers))];
       write(response, this.#security, { ...answer, headers });
       const ms = elapsed(startedMs);
       requestCounts.count(route, method, answer.status, ms);
@@ -202,14 +203,6 @@ export class App {
         this.#refuse(request, response, error, { route, errorFormat, cors, isConsole, ms: elapsed(startedMs), span }),
       );
     }
-  }
-
-  /** Handlers state the paths of the service. The console's own host has no path before them. */
-  #located(headers: readonly string[], host: string | undefined): readonly string[] {
-    const name = headers.indexOf('Location');
-    const address = headers[name + 1];
-    if (name < 0 || address === undefined || this.#options.consoleHost.isOwnHost(host)) return headers;
-    return headers.with(name + 1, this.#basePath.with(address));
   }
 
   /** Audit events of the request get the trace id that a trusted proxy has sent. */

@@ -37,6 +37,13 @@ export class BasePath {
   with(address: string): string {
     return address.startsWith('/') ? this.#path + address : address;
   }
+
+  /** Adds the path to `Location`. @param headers alternating names and values */
+  locate(headers: readonly string[] = []): readonly string[] {
+    const name = headers.indexOf('Location');
+    const address = headers[name + 1];
+    return name < 0 || address === undefined ? headers : headers.with(name + 1, this.with(address));
+  }
 }
 
 const wellKnown = '/.well-known/';

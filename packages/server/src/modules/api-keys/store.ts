@@ -83,8 +83,7 @@ const countKeys = sql<{ count: number }>(
   'count_api_keys',
   `select count(*) as count from api_keys where account_pk = (select pk from accounts where id = $1)`,
 );
-// The condition decides whether the nickname is free. The account is locked, and the unique index covers programs that do not
-// ignore joiners.
+// The account is locked. The unique index covers programs that do not ignore joiners.
 const insertIn = (
   dialect: Dialect,
   conflict: string,

@@ -2,7 +2,6 @@
  * The list of tables from which every statement of a backup, a restore and a move derives. A test compares it with the
  * schema of both databases, so a migration that adds a column without adding it here fails.
  */
-
 import type { Table } from './table.ts';
 import { overviewTables } from './overview-tables.ts';
 import { retentionTables } from './retention-tables.ts';
