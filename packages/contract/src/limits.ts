@@ -175,13 +175,10 @@ const accounts = {
   addressCharsMax: limit(64, 'Stored client IP of a session.'),
   programCharsMax: limit(256, 'Stored user agent of a session.'),
   // Also the time in which the mail of a sign-up can be requested again.
-  codeRequestSeconds: limit(
-    86_400,
-    'A mail with a link is handed over to the mail server within this time, or not at all.',
-  ),
+  codeRequestSeconds: limit(86_400, 'A requested mail with a link is handed over within this time, or not sent.'),
   // The first link is valid for a day; in the remaining time the owner can sign up again with the same account.
   signUpKeptDays: limit(7, 'Age at which an unverified sign-up without a valid link is deleted.'),
-  emailChangeCodeSeconds: limit(3_600, 'Validity of an email-change link, from the time when its mail is handed over.'),
+  emailChangeCodeSeconds: limit(3_600, 'Validity of an email-change link.'),
   // A week, because an owner on holiday reads mail late.
   emailUndoSuspectDays: limit(7, 'Days before an email change whose new credentials the undo removes.'),
   emailUndoSeconds: limit(604_800, 'Time for the previous email address to undo a change.'),

@@ -39,7 +39,8 @@ const codePattern = /krvc_[0-9A-Za-z]{49}/;
 let code =
   location.hash.slice(1) || codePattern.exec(location.pathname)?.[0] || codePattern.exec(location.search)?.[0] || '';
 // Removes the code from the address bar and from the browser's history.
-history.replaceState(null, '', location.pathname.replace(/\/?(?:%.*)?$/, ''));
+const [path = ''] = location.pathname.split('%', 1);
+history.replaceState(null, '', path.replace(/\/$/, ''));
 // A link that is pasted into the tab of an earlier one changes only the fragment.
 addEventListener('hashchange', () => {
   if (location.hash !== '') location.reload();

@@ -1,4 +1,5 @@
 /** The sign-in at the mail server: with a password, or with an access token of its provider (XOAUTH2). */
+import { callbackify } from 'node:util';
 import type SMTPConnection from 'nodemailer/lib/smtp-connection';
 import type { AccessTokens } from './access-tokens.ts';
 import type { SignIn } from './smtp-session.ts';
@@ -12,9 +13,7 @@ export function signInWith(user: string, proof: string | AccessTokens): SignIn {
     // The library asks again, with `isRejected`, after the server has rejected a token.
     const oauth2 = new XOAuth2({
       user,
-      provisionCallback: (_, isRejected, done) => {
-        proof.next(isRejected).then((token) => done(null, token), done);
-      },
+      provisionCallback: (_, isRejected, done) => callbackify(() => proof.next(isRejected))(done),
     });
     await login(connection, { user, oauth2, method: 'XOAUTH2' });
   };

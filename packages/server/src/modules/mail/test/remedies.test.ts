@@ -148,7 +148,7 @@ test('a service account signs an assertion with its private key', async () => {
   await using endpoint = await startTokenEndpoint({ access_token: 'token-2', expires_in: 3_600 });
   await using server = await ScriptedSmtp.start(xoauth2);
   const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2_048 });
-  const clientSecret = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+  const clientSecret = privateKey.export({ type: 'pkcs8', format: 'pem' });
   const clock = new FakeClock();
   const accessTokens = new AccessTokens({ ...client, clock, tokenUrl: endpoint.url, clientSecret: () => clientSecret });
   await serverAt(`smtp://accounts%40example.com@127.0.0.1:${server.port}`, { accessTokens }).send(mail);
