@@ -102,9 +102,12 @@ export class FaultProxy implements AsyncDisposable {
     for (const link of this.#links) link.destroy();
   }
 
-  /** A network has forgotten the connections that are open now: each breaks when the instance uses it. */
-  forgetAll(): void {
-    for (const link of this.#links) link.isForgotten = true;
+  /**
+   * A network has forgotten the connections that are open now.
+   * @param how each breaks when the instance uses it, or drops what the instance sends
+   */
+  forgetAll(how: 'broken' | 'silent' = 'broken'): void {
+    for (const link of this.#links) link.forgotten = how;
   }
 
   /** Forwards all data again. Dropped data is lost. */
@@ -155,7 +158,7 @@ function serverOf(databaseUrl: string): { readonly host: string; readonly port: 
 
 /** A connection of the instance, and the proxy's connection to PostgreSQL for it. */
 class Link {
-  isForgotten = false;
+  forgotten: 'broken' | 'silent' | undefined;
   readonly #client: Socket;
   readonly #server: Socket;
   readonly #proxy: FaultProxy;
@@ -189,12 +192,12 @@ class Link {
 
   #forwardRequest({ type, bytes }: Message): void {
     if (this.#client.destroyed) return;
-    if (this.isForgotten) {
+    if (this.forgotten === 'broken') {
       this.#proxy.counts.cut++;
       this.destroy();
       return;
     }
-    if (this.#proxy.isBlackHole) {
+    if (this.forgotten === 'silent' || this.#proxy.isBlackHole) {
       this.#proxy.counts.dropped++;
       return;
     }

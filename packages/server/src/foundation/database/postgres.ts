@@ -3,6 +3,7 @@
  * delay a verification. A statement sees everything that was committed before the server started it (read committed), and
  * the server starts it after it was sent.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import { limits } from '@keyreeve/contract';
 import { monotonicMs } from '../clock.ts';
@@ -29,7 +30,6 @@ import {
   newPool,
   openedMs,
   prepare,
-  queryMsMax,
 } from './postgres-connection.ts';
 import type { ParameterValue } from './postgres-parameters.ts';
 import { PoolerCheck, PoolerError } from './postgres-pooler.ts';
@@ -42,6 +42,8 @@ import { WriteHealth } from './write-health.ts';
 import { WriterSlots, writersMax } from './writer-slots.ts';
 
 const attemptsMax = 3;
+/** For a statement and its response on the network. */
+const networkMs = 250;
 const poolerCheckMs = limits.postgresPoolerCheckSeconds * 1000;
 
 export class PostgresDb implements Db {
@@ -232,33 +234,50 @@ export class PostgresDb implements Db {
   }
 
   /**
-   * Networks and servers close connections without a failure of the database, so a statement that writes nothing is sent once more,
-   * on a connection that was opened after the failure. Both attempts have the time of one.
+   * Networks and servers lose connections without a failure of the database, also without a message. So a statement that writes
+   * nothing is sent once more, on a connection that was opened after the failure. Both attempts have the time of one.
    * @throws Error
    */
   async #readOnce(pool: pg.Pool, statement: Statement<unknown>, values: readonly ParameterValue[]): Promise<unknown[]> {
+    const { statementMsMax, answerMsMax } = this.#servers.waits;
     const client = await this.#connect(pool);
-    const untilMs = monotonicMs() + queryMsMax(false, this.#servers.waits);
+    const untilMs = monotonicMs() + answerMsMax;
+    const isRepeatable = writesNothing(statement);
+    // Until then, the server has answered, because it ends a statement after `statementMsMax`. The rest is for the repetition.
+    const firstMsMax = isRepeatable ? Math.min(answerMsMax, statementMsMax + networkMs) : answerMsMax;
     try {
-      return await readOn(client, statement, values, queryMsMax(false, this.#servers.waits));
+      return await readOn(client, statement, values, firstMsMax);
     } catch (error) {
-      const failedMs = monotonicMs();
-      if (!isConnectionLost(error) || !writesNothing(statement) || failedMs >= untilMs) throw error;
-      const other = await this.#connectAfter(pool, failedMs);
-      const leftMs = untilMs - monotonicMs();
-      if (leftMs > 0) return await readOn(other, statement, values, leftMs);
-      other.release();
-      throw error;
+      if (!isRepeatable || !isConnectionLost(error)) throw error;
+      const other = await this.#connectAfter(pool, monotonicMs(), untilMs);
+      if (other === undefined) throw error;
+      return await readOn(other, statement, values, Math.max(1, untilMs - monotonicMs()));
     }
   }
 
-  /** The other connections of the pool may be closed by the same cause. @throws Error */
-  async #connectAfter(pool: pg.Pool, sinceMs: number): Promise<pg.PoolClient> {
-    for (;;) {
-      const client = await this.#connect(pool);
-      if (openedMs(client) >= sinceMs) return client;
-      client.release(true);
-    }
+  /**
+   * The other connections of the pool may be lost by the same cause, so they are closed.
+   * @returns a connection that was opened after `sinceMs`; undefined if there is none at `untilMs`
+   * @throws Error
+   */
+  async #connectAfter(pool: pg.Pool, sinceMs: number, untilMs: number): Promise<pg.PoolClient | undefined> {
+    const open = async (): Promise<pg.PoolClient> => {
+      for (;;) {
+        const client = await this.#connect(pool);
+        if (openedMs(client) >= sinceMs) return client;
+        client.release(true);
+      }
+    };
+    const opening = open();
+    const end = new AbortController();
+    const late = sleep(Math.max(0, untilMs - monotonicMs()), undefined, { signal: end.signal }).catch(() => undefined);
+    const client = await Promise.race([opening, late]).finally(() => end.abort());
+    if (client === undefined)
+      void opening.then(
+        (unused) => unused.release(),
+        () => undefined,
+      );
+    return client;
   }
 
   /** @throws DomainError `unavailable` */

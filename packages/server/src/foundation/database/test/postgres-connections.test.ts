@@ -11,6 +11,7 @@ import { freePort } from '../../../../test-kit/free-port.ts';
 import { newPlace, testKeys } from '../../../../test-kit/new-db.ts';
 import { PostgresDatabases } from '../../../../test-kit/postgres/databases.ts';
 import { PostgresServer } from '../../../../test-kit/postgres/server.ts';
+import { databaseWaits } from '../../../../test-kit/time-limits.ts';
 import { newTempFolder } from '../../../../test-kit/temp-folder.ts';
 import { until } from '../../../../test-kit/until.ts';
 import { FaultProxy } from '../../../../test/revocation-check/fault-proxy.ts';
@@ -18,7 +19,7 @@ import { DomainError } from '../../errors.ts';
 import { openDatabase } from '../database.ts';
 import type { Db } from '../db.ts';
 import { PostgresServers } from '../postgres-servers.ts';
-import { parsePostgresUrl } from '../postgres-url.ts';
+import { parsePostgresUrl, type PostgresLocation } from '../postgres-url.ts';
 import { sql } from '../sql.ts';
 
 const one = sql<{ one: number }>('test_one', 'select 1 as one');
@@ -64,6 +65,24 @@ test('reads succeed after a network has forgotten all idle connections', async (
     assert.ok(proxy.counts.cut >= 6, `${proxy.counts.cut} connections broke`);
     assert.equal(db.times.failedReads, 0);
   });
+});
+
+test('reads succeed after a network has forgotten all idle connections without a message', async () => {
+  await using place = await newPlace('postgres');
+  await using proxy = await FaultProxy.start(place.url);
+  const location = databaseUrl(proxy.through(place.url)) as PostgresLocation;
+  // The first attempt ends soon after this time, and the second one has long.
+  const waits = { ...databaseWaits, statementMsMax: limits.postgresStatementMsMax };
+  const db = await openDatabase({ ...location, waits }, testKeys.auditChain);
+  try {
+    const reads = (): Promise<unknown[]> => Promise.all([db.get(one), db.all(one, [], { isShared: true })]);
+    proxy.forgetAll('silent');
+    assert.deepEqual(await reads(), [{ one: 1 }, [{ one: 1 }]]);
+    assert.ok(proxy.counts.dropped > 0);
+    assert.equal(db.times.failedReads, 0);
+  } finally {
+    await db.close();
+  }
 });
 
 test('a read is repeated once, and a statement that writes is not', async () => {

@@ -2,7 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ClientBase } from 'pg';
+import { databaseChecks } from '../../../app/checks.ts';
 import { databaseUrl } from '../../../app/config-values.ts';
+import { readConfig } from '../../../app/config.ts';
 import { PgBouncer, skipWithoutPgBouncer, type PoolMode } from '../../../../test-kit/postgres/pgbouncer.ts';
 import { PostgresDatabases } from '../../../../test-kit/postgres/databases.ts';
 import { newPlace, testKeys } from '../../../../test-kit/new-db.ts';
@@ -43,12 +45,17 @@ for (const [taken, more] of Object.entries(settings))
       await assert.rejects(open(bouncer.through(place.url)), isRefusal);
     });
 
-test('PgBouncer in session mode is accepted, and has its name', { skip }, async () => {
-  await using place = await newPlace('postgres');
+test('PgBouncer in session mode is accepted, and doctor names it', { skip }, async () => {
+  await using place = await newPlace('postgres', { isMigrated: true });
   await using bouncer = await PgBouncer.start(place.url, 'session');
   const db = await open(bouncer.through(place.url));
   try {
     assert.equal(db.pooler, 'PgBouncer');
+    const checks = await databaseChecks({ config: readConfig(place.environment), db });
+    assert.deepEqual(
+      checks.find(({ name }) => name === 'pooler'),
+      { name: 'pooler', state: 'ok', detail: 'PgBouncer between Keyreeve and PostgreSQL, in session mode' },
+    );
     assert.deepEqual(await db.get(one), { one: 1 });
     const direct = await open(place.url);
     assert.equal(direct.pooler, undefined);
