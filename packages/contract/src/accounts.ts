@@ -158,7 +158,7 @@ export const requestPasswordReset = {
   tag,
   summary: 'Request a password reset',
   description:
-    'The response and its time are the same whether or not the email has an account. The link in the mail is valid for `KEYREEVE_RESET_TTL_SECONDS`, by default 10 minutes, from the time when the mail is handed over to the mail server.',
+    'The response and its time are the same whether or not the email has an account. The link in the mail is by default valid for 10 minutes after the mail is handed over.',
   auth: 'none',
   body: { type: 'json', schema: EmailBody },
   isNarrowing: true,
@@ -276,7 +276,7 @@ export const undoEmailChange = {
   path: '/auth/account/email/undo',
   tag,
   summary: 'Undo a change of the email',
-  description: `Needs the code from the mail to the previous email address, valid for ${limits.emailUndoSeconds / 86_400} days, and that email address, typed by the user: mail scanners press buttons. Restores that email address, undoes every later change, voids the password, ends all sessions, and mails the restored email address a link to set a new password. Removes the passkeys, authenticator apps, recovery codes and API keys that were added since the change or in the ${limits.emailUndoSuspectDays} days before it; for keys, a change or rotation counts too. Those from before the change stay if they were used from a client IP range that was trusted before these days. \`revokeKeys\` deletes all keys. The response lists what stays. \`account_exists\`: another account has verified the email address since; the code stays valid.`,
+  description: `Needs the code from the mail to the previous email address, valid for ${limits.emailUndoSeconds / 86_400} days, and that email address, typed by the user: mail scanners press buttons. Restores it, undoes every later change, voids the password, ends all sessions, and mails a link to set a new password. Removes the second factors and API keys added since the change or in the ${limits.emailUndoSuspectDays} days before it; for keys, a change or rotation counts too. Those from before the change stay if they were used from a client IP range that was trusted before these days. \`revokeKeys\` deletes all keys. The response lists what stays. \`account_exists\`: another account has verified the email address since; the code stays valid.`,
   auth: 'one_time_code',
   isNarrowing: true,
   body: { type: 'json', schema: UndoEmailChangeBody },
