@@ -276,7 +276,7 @@ export const undoEmailChange = {
   path: '/auth/account/email/undo',
   tag,
   summary: 'Undo a change of the email',
-  description: `Needs the code from the mail to the previous email address, valid for ${limits.emailUndoSeconds / 86_400} days, and that email address, typed by the user: mail scanners press buttons. Restores it, undoes every later change, voids the password, ends all sessions, and mails a link to set a new password. Removes the second factors and API keys added since the change or in the ${limits.emailUndoSuspectDays} days before it; for keys, a change or rotation counts too. Those from before the change stay if they were used from a client IP range that was trusted earlier. \`revokeKeys\` deletes all keys. The response lists what stays. \`account_exists\`: another account has verified the email address since; the code stays valid.`,
+  description: `Needs the code from the mail to the previous email address, valid for ${limits.emailUndoSeconds / 86_400} days, and that email address, typed by the user: mail scanners press buttons. Restores it, undoes every later change, voids the password, ends all sessions, and mails a link to set a new password. Removes the second factors and API keys added since or in the ${limits.emailUndoSuspectDays} days before it; for keys, a change or rotation counts too. Those from before the change stay if they were used from a client IP range that was trusted earlier. \`revokeKeys\` deletes all keys. The response lists what stays. \`account_exists\`: another account has verified the address; the code stays valid.`,
   auth: 'one_time_code',
   isNarrowing: true,
   body: { type: 'json', schema: UndoEmailChangeBody },
