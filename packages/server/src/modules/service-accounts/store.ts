@@ -32,8 +32,8 @@ const rows = `service_accounts s join accounts a on a.pk = s.account_pk left joi
 // Does nothing if the creator has the name or the external id already. Its row is locked, so the reason is known afterwards.
 const insertIn = (dialect: Dialect): string =>
   `insert into service_accounts (account_pk, name, external_id, creator_pk, created_at, updated_at)
-   select ${pkOf('$1')}, $2, $3, pk, $5, $5 from accounts where id = $4
-     and not ${hasSameName(dialect, 'service_accounts s where s.creator_pk = accounts.pk', 's.name', '$2')}
+   select ${pkOf('$1')}, $2, $3, ${pkOf('$4')}, $5, $5
+   where not ${hasSameName(dialect, `service_accounts s where s.creator_pk = ${pkOf('$4')}`, 's.name', '$2')}
    on conflict do nothing`;
 const insert = sql('insert_service_account', { sqlite: insertIn('sqlite'), postgres: insertIn('postgres') });
 const select = sql<ServiceAccountRow>('select_service_account', `select ${columns} from ${rows} where a.id = $1`);
