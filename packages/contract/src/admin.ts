@@ -105,7 +105,7 @@ export const adminInviteAccount = {
   path: '/admin/accounts',
   summary: 'Invite a user',
   description:
-    'Creates an account without a password and mails its owner a link to set one, by default valid for 7 days, or 24 hours for an administrator. After that, its page offers a new mail, unless the account was disabled or deleted.',
+    'Creates an account without a password and mails its owner a link to set one, by default valid for 7 days, or 24 hours for an administrator. After 7 days, its page offers a new mail, unless the account was disabled or deleted.',
   body: { type: 'json', schema: InvitationRequest },
   success: {
     status: 201,

@@ -76,7 +76,7 @@ export const keyErrors = {
     status: 409,
     title: 'The account has a key with this nickname',
     meaning:
-      'Nicknames are unique among an account’s keys, apart from joiners (U+200C, U+200D). Choose another, or delete the old key first.',
+      'Nicknames are unique among an account’s keys. Choose another, or delete the old key first.',
   },
   secret_taken: {
     status: 409,

@@ -179,11 +179,10 @@ const accounts = {
   // The first link is valid for a day; in the remaining time the owner can sign up again with the same account.
   signUpKeptDays: limit(7, 'Age at which an unverified sign-up without a valid link is deleted.'),
   emailChangeCodeSeconds: limit(3_600, 'Validity of an email-change link.'),
-  // A week, because an owner on holiday reads mail late.
   emailUndoSuspectDays: limit(7, 'Days before an email change whose new credentials the undo removes.'),
+  // A week, because an owner on holiday reads mail late.
   emailUndoSeconds: limit(604_800, 'Time for the previous email address to undo a change.'),
   emailChangeKeptDays: limit(30, 'Time for an administrator to restore the previous email address.'),
-  // Each stores an email address, and none replaces an older one.
   serviceAccountsPerPersonMax: limit(100, 'Service accounts that a person has created. More: 409.'),
   // A creation counts those of the account, and its deletion changes their rows in one statement, within the time of one.
   serviceAccountsPerBackendMax: limit(
@@ -193,6 +192,7 @@ const accounts = {
   // A mail about a key goes to each of them.
   managersPerServiceAccountMax: limit(20, 'Managers of a service account. More: 409.'),
   externalIdCharsMax: limit(128, 'The external id of a service account.'),
+  // Each stores an email address, and none replaces an older one.
   emailChangesMax: limit(10, 'Email changes per account in that time.'),
   // Only the holder of the code can use this up.
   codeTriesMax: limit(10, 'Rejected passwords or email addresses in an hour with a valid one-time code.'),

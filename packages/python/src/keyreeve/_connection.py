@@ -77,9 +77,12 @@ class Connection:
 
     def _new(self) -> http.client.HTTPConnection:
         host, port = self._destination.host, self._destination.port
-        # Of the two classes, only the default port and the header `Host` are used.
-        kind = http.client.HTTPConnection if self._context is None else http.client.HTTPSConnection
-        connection = kind(host, port)
+        # Of the two classes, only the default port and the header `Host` are used. Without a context, the second one reads the
+        # certificate authorities.
+        if self._context is None:
+            connection = http.client.HTTPConnection(host, port)
+        else:
+            connection = http.client.HTTPSConnection(host, port, context=self._context)
         connection.response_class = _Response
         return connection
 

@@ -58,7 +58,9 @@ export class ReservedSpace {
   #fill(): void {
     const free = this.#freeBytes();
     const bytes = Math.max(Math.min(reservedBytes, free / 2), Math.min(this.#releasedBytes, free));
-    if (sizeOf(this.#path) < bytes) ignoringFailures(() => writeFile(this.#path, bytes));
+    ignoringFailures(() => {
+      if (sizeOf(this.#path) < bytes) writeFile(this.#path, bytes);
+    });
   }
 
   #freeBytes(): number {

@@ -246,7 +246,7 @@ export function wire(options: WiringOptions): Services {
     ...keyOptions,
     bucketHash: enabled ? keys.throttleBucket : undefined,
     audience: issuer,
-    onRejected: ({ reason, keyId }) => requestLog?.noted({ event: 'assertion_rejected', reason, keyId }),
+    onRejected: ({ reason, keyId }) => requestLog?.noted({ event: 'assertion_rejected', reason }, { keyId }),
   });
   const administration = new Administration({
     managedChanges: creationLimits,

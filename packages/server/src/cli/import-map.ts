@@ -1,5 +1,5 @@
 /** The file that shows which account here an account of another system has become: JSON Lines. */
-import { createReadStream } from 'node:fs';
+import { createReadStream, existsSync } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
 import { limits } from '@keyreeve/contract';
 import { linesOf } from '../foundation/lines.ts';
@@ -10,32 +10,32 @@ import { UsageError } from './failure.ts';
 const mode = 0o600;
 
 export class AccountMap {
-  readonly #file: FileHandle;
+  readonly #path: string;
+  #file: FileHandle | undefined;
 
-  private constructor(file: FileHandle) {
-    this.#file = file;
+  /** The file is created with its first line, so that an import that does not begin leaves none. @throws UsageError for a path that exists */
+  constructor(path: string) {
+    if (existsSync(path)) throw existing(path);
+    this.#path = path;
   }
 
   /** @throws UsageError for a path that exists */
-  static async create(path: string): Promise<AccountMap> {
-    try {
-      return new AccountMap(await open(path, 'wx', mode));
-    } catch (error) {
-      if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
-      throw new UsageError(`${path} exists already, and --map never replaces a file`);
-    }
-  }
-
   async add(accounts: readonly MappedAccount[]): Promise<void> {
     const lines = accounts.map(({ oldId, email, id }) => `${JSON.stringify({ oldId, email, id })}\n`);
+    this.#file ??= await open(this.#path, 'wx', mode).catch((error: unknown) => {
+      throw error instanceof Error && 'code' in error && error.code === 'EEXIST' ? existing(this.#path) : error;
+    });
     await this.#file.appendFile(lines.join(''));
   }
 
   async close(): Promise<void> {
-    await this.#file.sync();
-    await this.#file.close();
+    await this.#file?.sync();
+    await this.#file?.close();
   }
 }
+
+const existing = (path: string): UsageError =>
+  new UsageError(`${path} exists already, and --map never replaces a file`);
 
 /** @returns ids of accounts here by their ids in the other system @throws UsageError for another file */
 export async function readAccountMap(path: string): Promise<ReadonlyMap<string, string>> {

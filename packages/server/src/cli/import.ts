@@ -88,7 +88,7 @@ export function importCommand(setStatus: SetStatus): Command {
       const hashConfig = options.hashConfig === undefined ? undefined : readHashConfig(options.hashConfig);
       const records = from && accountFormats[from]({ hashConfig, emailDomain, now: systemClock.now() });
       const passwordHashes = passwordHashOptionsOf(options);
-      const map = mapPath === undefined || options.dryRun === true ? undefined : await AccountMap.create(mapPath);
+      const map = mapPath === undefined || options.dryRun === true ? undefined : new AccountMap(mapPath);
       await importFile(path, options, { noun: 'account', records }, setStatus, (context, isDryRun) =>
         accountImporter(operator, {
           db: context.installation.db,

@@ -39,7 +39,7 @@ const minuteMs = 60_000;
 const perKindMax = 10;
 /** A client can choose among some hundred kinds. */
 const perClientMax = 100;
-/** Of all clients, in memory. Beyond it, further ones count as one client. */
+/** Of all clients, in memory. Beyond it, further ones count as one client, whose lines of one event are one kind. */
 const kindsMax = 10_000;
 const others = 'others';
 
@@ -79,14 +79,15 @@ export class RepeatedLines {
 
   #countersOf(line: RepeatableLine): [Client, Kind] {
     if (this.#clients.size === 0) void this.#options.timers.sleep(minuteMs, { isRef: false }).then(() => this.flush());
-    const name = `${line.level} ${Object.values(line.kind).join(' ')}`;
-    const known = this.#clients.get(line.client)?.kinds.has(name) === true;
-    const clientName = known || this.#kinds < this.#options.kindsMax ? line.client : others;
+    const fullName = `${line.level} ${Object.values(line.kind).join(' ')}`;
+    const isKnown = this.#clients.get(line.client)?.kinds.has(fullName) === true;
+    const hasRoom = isKnown || this.#kinds < this.#options.kindsMax;
+    const [clientName, name] = hasRoom ? [line.client, fullName] : [others, `${line.level} ${line.kind.event}`];
     const client = this.#clients.get(clientName) ?? { kinds: new Map(), lines: 0 };
     this.#clients.set(clientName, client);
     let kind = client.kinds.get(name);
     if (!kind) {
-      kind = { line, lines: 0, repeated: 0 };
+      kind = { line: hasRoom ? line : { ...line, kind: { event: line.kind.event } }, lines: 0, repeated: 0 };
       client.kinds.set(name, kind);
       this.#kinds++;
     }

@@ -61,9 +61,9 @@ export class RequestLog {
     if (err !== undefined) this.#lines.write({ level: 'error', client: event, kind: { event }, details: { err } });
   }
 
-  /** An event in addition to the line of its request. */
-  noted(kind: RepeatableLine['kind']): void {
-    this.#lines.write({ level: 'info', client: kind.event, kind, details: {} });
+  /** An event in addition to the line of its request. @param details what a client can choose */
+  noted(kind: RepeatableLine['kind'], details: object): void {
+    this.#lines.write({ level: 'info', client: kind.event, kind, details });
   }
 
   /** Logs the numbers of repetitions, at the end of the process. */

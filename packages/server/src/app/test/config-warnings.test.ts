@@ -53,3 +53,21 @@ test('an https public URL without a trusted proxy causes a warning', () => {
   assert.match(warningsOf(readConfig(https)).join(), /^KEYREEVE_PUBLIC_URL is https/);
   assert.deepEqual(warningsOf(readConfig({ ...https, KEYREEVE_TRUSTED_PROXIES: '10.0.0.1' })), []);
 });
+
+test('a mail server that may be without TLS causes a warning, except within the machine and with TLS from the start', () => {
+  const warningsFor = (url: string, accepted = 'accept'): string =>
+    warningsOf(
+      readConfig({
+        KEYREEVE_SMTP_URL: url,
+        KEYREEVE_MAIL_FROM: 'accounts@example.com',
+        KEYREEVE_SMTP_WITHOUT_TLS: accepted,
+      }),
+    ).join();
+  assert.match(
+    warningsFor('smtp://relay.internal:25'),
+    /^KEYREEVE_SMTP_WITHOUT_TLS is accept: everyone on the network/,
+  );
+  for (const url of ['smtp://localhost:25', 'smtp://[::1]:25', 'smtps://relay.internal'])
+    assert.equal(warningsFor(url), '', url);
+  assert.equal(warningsFor('smtp://relay.internal:25', 'refuse'), '');
+});

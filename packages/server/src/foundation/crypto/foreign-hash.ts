@@ -101,6 +101,8 @@ export function assertBounds({ scheme, parameters, salt, digestBytes }: ForeignR
   const saltBytesMin = saltlessSchemes.includes(scheme) ? 0 : 1;
   if (salt.length < saltBytesMin || salt.length > saltBytesMax)
     throw new ForeignHashError(`its salt has ${salt.length} bytes, not ${saltBytesMin} to ${saltBytesMax}`);
+  if (!Object.values(parameters).every((value) => value === undefined || Number.isSafeInteger(value)))
+    throw new ForeignHashError('its parameters are not whole numbers');
   switch (algorithmOf(scheme)) {
     case 'argon2d':
     case 'argon2i':

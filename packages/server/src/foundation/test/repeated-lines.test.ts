@@ -83,11 +83,14 @@ test('a level that is not logged has no summary, and levels count separately', (
   assert.deepEqual(taken(), [line(0, 'warn'), { ...repeated(1), level: 'warn' }]);
 });
 
-test('with many kinds of many clients, further ones count as one client, so that memory is bounded', () => {
+test('with many kinds of many clients, further ones count as one client, and their values do not, so that memory is bounded', () => {
   const { lines, write, taken } = newLines('info', { perKindMax: 1, kindsMax: 2 });
-  for (let n = 0; n < 10; n++) write(1, { client: `client ${n}` });
+  for (let n = 0; n < 10; n++) write(1, { client: `client ${n}`, kind: { event: 'refused', status: n < 2 ? 404 : n } });
   write(1, { client: 'client 0' });
   assert.equal(taken().length, 3);
   lines.flush();
-  assert.deepEqual(taken(), [repeated(1, 'client 0'), repeated(7, 'others')]);
+  assert.deepEqual(taken(), [
+    repeated(1, 'client 0'),
+    { level: 'info', event: 'repeated', repeated: 'refused', clientRange: 'others', count: 7 },
+  ]);
 });

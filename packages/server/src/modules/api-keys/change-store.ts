@@ -54,7 +54,8 @@ const lock = sql<{ id: number }>('lock_api_key', {
 const updateIn = (
   dialect: Dialect,
 ): string => `update api_keys set nickname = $2, scopes = $3, scopes_need_role = $4, expires_at = $5, disabled_at = $6,
-     disabled_reason = $7, addresses = $8, metadata = $9, limits = $10, key_hash = $11, updated_at = $12, revision = revision + 1
+     disabled_reason = $7, addresses = $8, metadata = $9, limits = $10, key_hash = $11, updated_at = $12, revision = revision + 1,
+     used_from = null
    where id = $1 and (nickname = $2
      or not ${hasSameName(dialect, 'api_keys k where k.account_pk = api_keys.account_pk and k.id <> $1', 'k.nickname', '$2')})`;
 const update = sql('update_api_key', { sqlite: updateIn('sqlite'), postgres: updateIn('postgres') });

@@ -211,8 +211,8 @@ const selectPreviousStateExtended = sqlMany<KeyState>(
 );
 // Until an email change from after the key's last change can no longer be undone.
 const newUntil = `api_keys.updated_at + ${bounds.emailUndoSuspectDays * dayMs + bounds.emailUndoSeconds * 1000}`;
-// A thief may have added the current secret, so a use of the previous one does not count.
-const newUsedFrom = `used_from = case when used.previous or used.at > ${newUntil} then used_from
+// A thief may have added the current secret, so a use of the previous one does not count, nor does one from before the change.
+const newUsedFrom = `used_from = case when used.previous or used.at <= api_keys.updated_at or used.at > ${newUntil} then used_from
      else ${withUse('used_from', 'used.range')} end`;
 // One statement per batch. $1: a JSON array of uses.
 const touchKeysStatement = sql('touch_api_keys', {

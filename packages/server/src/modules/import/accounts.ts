@@ -85,23 +85,32 @@ export function accountImporter(principal: Principal, options: AccountImportOpti
         });
       }
       const written = await writeAccounts(principal, lines, options, now, planFor);
-      await options.onMapped?.(
-        lines.flatMap(({ email, oldId = null, canonicalEmail }) => {
-          const account = written.get(canonicalEmail);
-          return account ? [{ oldId, email, id: account.id }] : [];
-        }),
-      );
-      return lines.map(({ canonicalEmail }, index) => {
+      const outcomes = lines.map(({ canonicalEmail }, index) => {
         const plan = written.get(canonicalEmail)?.plan;
         return plan === undefined ? 'imported' : outcomeOf(plan, (reason) => warn(index, reason));
       });
+      const mapped = lines.flatMap(({ email, oldId = null, canonicalEmail, unverifiedSince }, index) => {
+        const [account, outcome] = [written.get(canonicalEmail), outcomes[index]];
+        if (!account || outcome instanceof LineRejectedError) return [];
+        // Whoever registered with the address of another person there would get its account here, with the keys that follow.
+        if (unverifiedSince !== null && account.plan !== undefined) {
+          warn(index, 'the email address is unverified in the file and has an account here, so the map omits it');
+          return [];
+        }
+        return [{ oldId, email, id: account.id }];
+      });
+      await options.onMapped?.(mapped);
+      return outcomes;
     },
     traitsOf,
     notes: () => hashes.notes(db),
   };
 }
 
-/** Wraps the hashes that are written: a repeated import does not wrap those of existing accounts again. */
+/**
+ * Wraps the hashes that are written: a repeated import does not wrap those of existing accounts again. If such an account is
+ * deleted meanwhile, the new one has no password.
+ */
 async function wrapHashes(
   db: Db,
   hashes: PasswordHashes,
@@ -121,7 +130,9 @@ async function wrapHashes(
   const written = open.filter(isWritten);
   const wrapped = await hashes.wrap(written.map(({ unwrappedHash = '' }) => unwrappedHash));
   const hashOf = new Map(written.map(({ canonicalEmail }, index) => [canonicalEmail, wrapped[index] ?? '']));
-  return lines.map((line) => ({ ...line, passwordHash: hashOf.get(line.canonicalEmail) ?? line.passwordHash }));
+  return lines.map((line) =>
+    line.unwrappedHash === undefined ? line : { ...line, passwordHash: hashOf.get(line.canonicalEmail) ?? '' },
+  );
 }
 
 const traitsOf = ({ passwordHash, totpSecret, disabledAt, unverifiedSince }: AccountLine): readonly string[] => [

@@ -5,12 +5,14 @@ import { createGunzip } from 'node:zlib';
 import { FileDamagedError } from './file-record.ts';
 import { shapeOf } from './shapes.ts';
 
-/** UTF-8, with a byte order mark if the file has one. @throws FileDamagedError */
-export async function* decode(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+/** UTF-8, with a byte order mark if the file has one. @param isUnpacked whether it was compressed @throws FileDamagedError */
+export async function* decode(source: AsyncIterable<Uint8Array>, isUnpacked = false): AsyncGenerator<Uint8Array> {
   const { prefix, all } = await peek(source, 4);
   switch (shapeOf(prefix)) {
     case 'gzip':
-      return yield* decode(gunzip(all));
+      // A file can contain itself.
+      if (isUnpacked) throw new FileDamagedError('the file is compressed twice');
+      return yield* decode(gunzip(all), true);
     case 'utf-16le':
       return yield* fromUtf16(all, 'utf-16le');
     case 'utf-16be':

@@ -10,8 +10,7 @@ export interface AccessTokenOptions {
   /** Of the provider's token endpoint: https, or http within this machine. */
   readonly tokenUrl: string;
   readonly clientId: string;
-  /** The client secret, or a private key in PEM. */
-  /** For each request, because it can change. */
+  /** The client secret, or a private key in PEM. For each request, because it can change. */
   readonly clientSecret: () => string;
   readonly scope: string;
   /** The mailbox that a service account sends for. */

@@ -135,9 +135,11 @@ export class SignUp {
 
   /**
    * Sends an invitation again, which may have expired. Earlier links stay valid: otherwise, anyone could void them. An
-   * administrator withdraws an invitation by disabling or deleting the account.
+   * administrator withdraws an invitation by disabling or deleting the account. That of an administrator is not sent again: whoever
+   * gets the mailbox later would get the role.
    */
   async #inviteAgain(tx: Transaction, { id, email, role }: CredentialsRow, requestedAt: number): Promise<void> {
+    if (role === 'admin') return;
     const { codes, mailer, links, clock } = this.#options;
     const { id: request, row } = codes.request(requestedAt);
     await insertCodeTx(tx, { ...row, purpose: 'accept_invitation', accountId: id });

@@ -5,7 +5,7 @@ alter table api_keys add column folded text collate "C";
 create index api_keys_unfolded on api_keys (id) where folded is null;
 
 -- A function of our own instead of the extension pg_trgm: it needs no permission, and it treats letters of all scripts alike in
--- every locale. The index is empty now, so the migration does not hold its locks while it reads the nicknames. New keys wait in a
+-- every locale. The index of the nicknames is empty now, and is filled later. New keys wait in a
 -- list, which is short, because each search reads it.
 create function key_name_trigrams(name text) returns text[] language sql immutable strict parallel safe
   as 'select array(select substr(name, n, 3) from generate_series(1, length(name) - 2) as n)';

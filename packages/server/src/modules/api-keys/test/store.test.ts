@@ -267,8 +267,14 @@ onEachDatabase('the ranges from which a key was used since it changed are kept, 
   const days = limits.emailUndoSuspectDays + limits.emailUndoSeconds / 86_400;
   await addKey(db, ada, 'two', { id: 2 });
   await touchKeys(db, [{ id: 2, at: now + days * 86_400_000 + 1, from: '203.0.113.0/24' }]);
+  // A use that is written after a change, and was before it.
+  await addKey(db, ada, 'three', { id: 3 });
+  await touchKeys(db, [{ id: 3, at: now - 1, from: '203.0.113.0/24' }]);
   const after = await listKeysChangedSince(db, ada, 0);
-  assert.equal(after.find(({ id }) => id === 2)?.usedFrom, null);
+  assert.deepEqual(
+    after.filter(({ id }) => id > 1).map(({ usedFrom }) => usedFrom),
+    [null, null],
+  );
 });
 
 onEachDatabase('a time of last use is only replaced by a later one, and nothing else changes', async ({ db }) => {

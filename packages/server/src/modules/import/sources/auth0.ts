@@ -4,9 +4,11 @@
  */
 import { flagOf, objectOf, objectsOf, present, textOf, type Convert } from './source.ts';
 
-export const auth0: Convert = (user) => {
+export const auth0: Convert = (user, warn) => {
   const id = textOf(objectOf(user['_id'])['$oid']);
   const secrets = objectsOf(user['mfa_factors']).map((factor) => textOf(objectOf(factor['totp'])['secret']));
+  if (secrets.includes(undefined))
+    warn('the user has second factors other than an authenticator app; they are not imported');
   return [
     present({
       // The export of hashes has the id without the name of the connection's kind.

@@ -11,7 +11,7 @@ export const clerk: Convert = (user) => {
       // Without a primary one, which Clerk makes of a verified one.
       email: email ?? verified[0] ?? unverified[0],
       passwordHash: textOf(user['password_digest']),
-      verified: isVerified(user) ?? (email === undefined ? verified.length > 0 : !unverified.includes(email)),
+      verified: isVerified(user) ?? (email === undefined ? verified.length > 0 : verified.includes(email)),
       disabled:
         flagOf('banned', user['banned']) === true || flagOf('locked', user['locked']) === true ? true : undefined,
       totpSecret: textOf(user['totp_secret']),
@@ -29,7 +29,5 @@ const primaryOf = (user: Parameters<Convert>[0]) =>
 const primaryEmail = (user: Parameters<Convert>[0]): string | undefined => textOf(primaryOf(user)?.['email_address']);
 
 /** Of a user of the API. */
-const isVerified = (user: Parameters<Convert>[0]): boolean | undefined => {
-  const status = textOf(objectOf(primaryOf(user)?.['verification'])['status']);
-  return status === undefined ? undefined : status === 'verified';
-};
+const isVerified = (user: Parameters<Convert>[0]): boolean | undefined =>
+  'email_addresses' in user ? objectOf(primaryOf(user)?.['verification'])['status'] === 'verified' : undefined;

@@ -1,5 +1,6 @@
 /** Supabase: rows of `auth.users`, as JSON or CSV. */
 import { LineRejectedError } from '../file-record.ts';
+import { timeOf } from '../times.ts';
 import { flagOf, isInForceUntil, present, textOf, type Convert } from './source.ts';
 
 /** @param now in milliseconds */
@@ -15,13 +16,16 @@ export const supabase =
     const text = user['encrypted_password'];
     const isAnonymous = flagOf('is_anonymous', user['is_anonymous']);
     if (isAnonymous === true) throw new LineRejectedError('the user is anonymous');
+    // `confirmed_at` is also that of a phone number.
+    const hasPhone = 'phone_confirmed_at' in user;
+    const confirmedAt = 'email_confirmed_at' in user || hasPhone ? user['email_confirmed_at'] : user['confirmed_at'];
     return [
       present({
         oldId: textOf(user['id']),
         email,
         // Empty for a user without a password.
         passwordHash: typeof text === 'string' ? text : undefined,
-        verified: textOf(user['email_confirmed_at'] ?? user['confirmed_at']) !== undefined,
+        verified: timeOf(confirmedAt) !== undefined,
         disabled: isInForceUntil(user['banned_until'], now),
         createdAt: user['created_at'],
         totpSecret: textOf(user['totp_secret']),

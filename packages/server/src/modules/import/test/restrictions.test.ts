@@ -1,7 +1,10 @@
 /** Restrictions that other systems record are kept, or cost the record. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
+import { Readable } from 'node:stream';
 import { test } from 'node:test';
+import { gzipSync } from 'node:zlib';
+import { decode } from '../decoded.ts';
 import { accountFormats, keyFormats } from '../formats.ts';
 import type { Records } from '../records.ts';
 import { hashConfigOf } from '../sources/firebase.ts';
@@ -75,6 +78,62 @@ for (const [what, records, file, found] of withoutRights) {
     assert.deepEqual((await read(records, file)).found, [found]);
   });
 }
+
+const unverified: readonly (readonly [what: string, records: Records, file: string, isVerified: boolean])[] = [
+  [
+    'a confirmed phone number of Supabase',
+    accountFormats.supabase(options),
+    '{"email":"a@example.com","email_confirmed_at":null,"confirmed_at":"2024-01-01","phone_confirmed_at":"2024-01-01"}',
+    false,
+  ],
+  [
+    'NULL as the time of a confirmation',
+    accountFormats.supabase(options),
+    'id,email,email_confirmed_at\n1,a@example.com,NULL\n',
+    false,
+  ],
+  [
+    'a time of a confirmation',
+    accountFormats.supabase(options),
+    'id,email,email_confirmed_at\n1,a@example.com,2024-01-05 10:00:00.123456+00\n',
+    true,
+  ],
+  [
+    'an address of Clerk without a verification',
+    accountFormats.clerk(),
+    '{"primary_email_address_id":"e1","email_addresses":[{"id":"e1","email_address":"a@example.com","verification":null}]}',
+    false,
+  ],
+  [
+    'a file of Clerk without a column of unverified addresses',
+    accountFormats.clerk(),
+    'id,primary_email_address,verified_email_addresses\n1,a@example.com,\n',
+    false,
+  ],
+  [
+    'a user name of Django',
+    accountFormats.django(),
+    '[{"model":"auth.user","pk":1,"fields":{"username":"a@example.com","email":"","password":"!"}}]',
+    false,
+  ],
+];
+for (const [what, records, file, isVerified] of unverified) {
+  test(`an email address that the other system has not verified does not count as verified: ${what}`, async () => {
+    const { found } = await read(records, file);
+    assert.deepEqual(
+      found.map((record) => (record as { verified?: boolean }).verified),
+      [isVerified],
+      JSON.stringify(found),
+    );
+  });
+}
+
+test('a file that is compressed twice is rejected, because a file can contain itself', async () => {
+  const bytes = gzipSync(gzipSync('{"email":"a@example.com"}'));
+  await assert.rejects(async () => {
+    for await (const part of decode(Readable.from([bytes]))) assert.ok(part.length > 0);
+  }, /the file is compressed twice/);
+});
 
 test('a user of better-auth with its accounts, one in each line, has the password of the credential account', async () => {
   const user = (email: string, password: string) =>

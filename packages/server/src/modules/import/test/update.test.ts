@@ -226,6 +226,10 @@ onEachDatabase(
     ];
     assert.deepEqual(mapped.splice(0), expected);
     await importAccounts(db, lines, { onMapped });
-    assert.deepEqual(mapped, expected);
+    assert.deepEqual(mapped.splice(0), expected);
+    const stranger = [line({ oldId: 'u-9', verified: false })];
+    await importAccounts(db, stranger, { onMapped });
+    await importAccounts(db, lines.slice(0, 1), { onMapped, onExisting: 'fail' });
+    assert.deepEqual(mapped, [], 'neither an unverified line nor a rejected one is mapped to an existing account');
   },
 );
