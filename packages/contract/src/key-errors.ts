@@ -75,8 +75,7 @@ export const keyErrors = {
   nickname_taken: {
     status: 409,
     title: 'The account has a key with this nickname',
-    meaning:
-      'Nicknames are unique among an account’s keys. Choose another, or delete the old key first.',
+    meaning: 'Nicknames are unique among an account’s keys. Choose another, or delete the old key first.',
   },
   secret_taken: {
     status: 409,

@@ -30,8 +30,8 @@ export const FactorProofBody = Type.Object(
   },
   {
     additionalProperties: false,
-    description:
-      'Either `code` or `passkey`: the response to the options that `POST /auth/token` returns with `second_factor_required`',
+    description: '`code`, or `passkey`: the response to the options of `second_factor_required`',
+    examples: [{ currentPassword: 'wombat orbit velvet 42', code: '492039' }],
   },
 );
 export const FactorCodeBody = Type.Object(

@@ -148,7 +148,7 @@ test(
     const names = readdirSync(folder).toSorted();
     assert.deepEqual(
       names,
-      ['', '-shm', '-wal', '.deletions', '.first-administrator'].map((suffix) => `keyreeve.db${suffix}`),
+      ['', '-shm', '-wal', '.deletions', '.first-administrator', '.reserved'].map((suffix) => `keyreeve.db${suffix}`),
     );
     // Without the folder of the journal, and without the file that has a code on purpose.
     const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(

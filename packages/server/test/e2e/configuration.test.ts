@@ -22,8 +22,8 @@ const wrongValues: readonly (readonly [name: string, value: string, mistake: str
   ['KEYREEVE_ADMIN_PORT', '-1', 'must be a whole number from 0 to 65535, not “-1”'],
   [
     'KEYREEVE_PUBLIC_URL',
-    'https://auth.example.com/keyreeve',
-    'must be like https://auth.example.com, without a path, not “https://auth.example.com/keyreeve”',
+    'https://auth.example.com/a//b',
+    'must be like https://auth.example.com or https://example.com/id, not “https://auth.example.com/a//b”',
   ],
   [
     'KEYREEVE_DATABASE_URL',
