@@ -54,7 +54,7 @@ async function contentsOf(url: string): Promise<unknown> {
   try {
     const tables = await db.all(
       sql<{ name: string }>('test_tables', {
-        sqlite: `select name from sqlite_schema where type = 'table' and name not like 'sqlite_%' order by name`,
+        sqlite: `select name from sqlite_schema where type = 'table' and name not like 'sqlite_%' and sql not like 'create virtual%' order by name`,
         postgres: `select tablename as name from pg_catalog.pg_tables where schemaname = current_schema() order by 1`,
       }),
     );

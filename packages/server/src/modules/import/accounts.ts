@@ -89,6 +89,7 @@ export function accountImporter(principal: Principal, options: AccountImportOpti
         const plan = written.get(canonicalEmail)?.plan;
         return plan === undefined ? 'imported' : outcomeOf(plan, (reason) => warn(index, reason));
       });
+      if (!options.onMapped) return outcomes;
       const mapped = lines.flatMap(({ email, oldId = null, canonicalEmail, unverifiedSince }, index) => {
         const [account, outcome] = [written.get(canonicalEmail), outcomes[index]];
         if (!account || outcome instanceof LineRejectedError) return [];
@@ -99,7 +100,7 @@ export function accountImporter(principal: Principal, options: AccountImportOpti
         }
         return [{ oldId, email, id: account.id }];
       });
-      await options.onMapped?.(mapped);
+      await options.onMapped(mapped);
       return outcomes;
     },
     traitsOf,

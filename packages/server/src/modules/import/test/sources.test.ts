@@ -141,10 +141,12 @@ const cases: readonly (readonly [
         oldId: '2',
         email: 'bob@example.com',
         passwordHash: textIn('django-users.json', /"(![^"]+)"/),
+        verified: false,
         disabled: true,
         createdAt: '2023-08-31T17:01:12Z',
       },
     ],
+    ['20: the user name is the email address of a user without one; it counts as unverified'],
   ],
   [
     'Firebase',
