@@ -107,6 +107,7 @@ testOnBoth(
     const { app } = client;
     const user = await signInFrom(client, home);
     const key = await client.createKey(user, 'server');
+    app.clock.advance({ seconds: 1 });
     const { authenticator } = await addPasskey(app, user);
     // A later use elsewhere does not matter.
     for (const clientIp of [otherRoom, elsewhere]) await usePasskey(client, clientIp, authenticator);
