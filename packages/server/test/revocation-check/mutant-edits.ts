@@ -143,7 +143,11 @@ export const laggingReplica: readonly Edit[] = [
   {
     file: 'foundation/database/postgres.ts',
     find: `await this.#readFrom(this.#readers, statement, columns);`,
-    replace: `await orUnavailable(this.replica().then((client) => readOn(client, statement, columns)));`,
+    replace: `await orUnavailable(this.replica().then(async (client) => {
+        const item = new BatchItem(statement, columns, true);
+        await new Batch([item], 10_000).run(client);
+        return item.rows ?? [];
+      }));`,
   },
   {
     file: 'foundation/database/postgres.ts',

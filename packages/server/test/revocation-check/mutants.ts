@@ -324,6 +324,12 @@ export const mutants: readonly Mutant[] = [
     then set_config('synchronous_commit', 'on', false) end\``,
         replace: `  set_config('synchronous_commit', 'off', false)\``,
       },
+      {
+        file: 'foundation/database/postgres-transaction.ts',
+        find: `     case when current_setting('synchronous_commit') in ('off', 'local', 'remote_write')
+       then set_config('synchronous_commit', 'on', true) end\``,
+        replace: `     set_config('synchronous_commit', 'off', true)\``,
+      },
     ],
     faults: Array.from({ length: 8 }, () => faults.databaseCrashed),
   },
