@@ -56,7 +56,7 @@ test('each failed sign-in has a line of its own, from which fail2ban counts', as
   await using app = await newApp({ environment });
   const count = 3 * times;
   for (let n = 0; n < count; n++)
-    await app.call('POST', '/auth/token', { headers: basic(`nobody${n}@example.com`, 'wrong') });
+    await app.call('POST', '/auth/token', { headers: basic(`unknown${n}@example.com`, 'wrong') });
   const lines = linesOf(app, 'refused', 'sign_in_failed');
   assert.equal(lines.filter(({ event }) => event === 'sign_in_failed').length, count);
   // The line of the rejected request is in addition.

@@ -93,7 +93,7 @@ export function accountImporter(principal: Principal, options: AccountImportOpti
       const mapped = lines.flatMap(({ email, oldId = null, canonicalEmail, unverifiedSince }, index) => {
         const [account, outcome] = [written.get(canonicalEmail), outcomes[index]];
         if (!account || outcome instanceof LineRejectedError) return [];
-        // Whoever registered with the address of another person there would get its account here, with the keys that follow.
+        // The other system did not verify that the user owns the address. The map would give the user's keys to the account here.
         if (unverifiedSince !== null && account.plan !== undefined) {
           warn(index, 'the email address is unverified in the file and has an account here, so the map omits it');
           return [];

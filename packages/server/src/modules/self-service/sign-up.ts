@@ -135,8 +135,8 @@ export class SignUp {
 
   /**
    * Sends an invitation again, which may have expired. Earlier links stay valid: otherwise, anyone could void them. An
-   * administrator withdraws an invitation by disabling or deleting the account. That of an administrator is not sent again: whoever
-   * gets the mailbox later would get the role.
+   * administrator withdraws an invitation by disabling or deleting the account. An invitation of an administrator is not sent again,
+   * because a later owner of the mailbox would get the role.
    */
   async #inviteAgain(tx: Transaction, { id, email, role }: CredentialsRow, requestedAt: number): Promise<void> {
     if (role === 'admin') return;

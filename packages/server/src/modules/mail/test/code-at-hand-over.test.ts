@@ -183,7 +183,7 @@ testOnBoth('an expired invitation can be requested again, unless it was withdraw
   await client.untilOutboxEmpty();
   const before = client.mailbox.messages.length;
   assert.equal((await again()).status, 202);
-  // Whoever gets the mailbox later would get the role.
+  // A later owner of the mailbox must not get the role.
   const ofAdmin = await client.post('/auth/accounts/verify/resend', { email: 'future@example.com' });
   assert.equal(ofAdmin.status, 202);
   await client.untilOutboxEmpty();

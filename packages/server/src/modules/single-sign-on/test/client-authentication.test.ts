@@ -68,7 +68,7 @@ test('a code that the provider rejects is sent once', async () => {
   assert.equal(tokenRequests(provider), 1);
 });
 
-test('an email address counts as verified if the provider says so as a boolean or as text', async () => {
+test('an email address counts as verified if its claim is true, as a boolean or as text', async () => {
   for (const [isVerified, status] of [
     [true, 303],
     ['true', 303],
