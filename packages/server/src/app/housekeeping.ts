@@ -88,29 +88,27 @@ export class Housekeeping {
     this.#minutes = minutes;
     this.#log = log;
     this.#checkpoint = isFirst ? () => this.#logCheckpoint(db, keys.auditChain) : () => Promise.resolve();
-    const every = (ms: number, task: () => Promise<void>): NodeJS.Timeout =>
-      setInterval(() => void this.#runInBackground(task), ms).unref();
     this.#timers = [
-      every(flushEveryMs, () => verifier.flush()),
-      every(flushEveryMs, () => quotaNotices.flush()),
-      every(logEveryMs, async () => this.#logVerifications()),
+      this.#every(flushEveryMs, () => verifier.flush()),
+      this.#every(flushEveryMs, () => quotaNotices.flush()),
+      this.#every(logEveryMs, async () => this.#logVerifications()),
     ];
     if (!isFirst) return;
     this.#timers.push(
-      every(logEveryMs, this.#checkpoint),
-      every(flushEveryMs, () => this.#foldNicknames(db)),
-      every(deleteEveryMs, () => this.#deleteExpired(db, clock)),
-      every(deleteEveryMs, () => auditRetention.apply()),
-      every(deleteEveryMs, () => usageRetention.apply()),
-      every(deleteEveryMs, () => orphanedMeters.delete()),
-      every(deleteEveryMs, () => canaryKeys.deleteOld()),
-      every(deleteEveryMs, () => webhooks.log.deleteOld()),
-      every(deleteEveryMs, () => minutes.deleteOld()),
+      this.#every(logEveryMs, this.#checkpoint),
+      this.#every(flushEveryMs, () => this.#foldNicknames(db)),
+      this.#every(deleteEveryMs, () => this.#deleteExpired(db, clock)),
+      this.#every(deleteEveryMs, () => auditRetention.apply()),
+      this.#every(deleteEveryMs, () => usageRetention.apply()),
+      this.#every(deleteEveryMs, () => orphanedMeters.delete()),
+      this.#every(deleteEveryMs, () => canaryKeys.deleteOld()),
+      this.#every(deleteEveryMs, () => webhooks.log.deleteOld()),
+      this.#every(deleteEveryMs, () => minutes.deleteOld()),
       // Not at the start: before a machine synchronises its clock, the clock can be behind the start of valid sessions.
-      every(hourMs, async () => void (await deleteSessionsAhead(db, clock, rowsPerDeleteMax))),
+      this.#every(hourMs, async () => void (await deleteSessionsAhead(db, clock, rowsPerDeleteMax))),
       // Not at the start: after a pause of the service, clients first need time to use their keys.
-      every(deleteEveryMs, () => unusedKeys.disable()),
-      every(deleteEveryMs, () => expiryNotices.send()),
+      this.#every(deleteEveryMs, () => unusedKeys.disable()),
+      this.#every(deleteEveryMs, () => expiryNotices.send()),
     );
     void this.#runInBackground(() => this.#foldNicknames(db));
     void this.#runInBackground(() => this.#deleteExpired(db, clock))
@@ -172,6 +170,18 @@ export class Housekeeping {
     while (
       (await deleteUntouchedBuckets(db, now - limits.throttleForgetDays * dayMs, rowsPerDeleteMax)) === rowsPerDeleteMax
     );
+  }
+
+  /** On a busy database, a task can take longer than its interval. It then does not start a second time beside itself. */
+  #every(ms: number, task: () => Promise<void>): NodeJS.Timeout {
+    let isRunning = false;
+    const runAlone = async (): Promise<void> => {
+      if (isRunning) return;
+      isRunning = true;
+      await this.#runInBackground(task);
+      isRunning = false;
+    };
+    return setInterval(() => void runAlone(), ms).unref();
   }
 
   /** A task that the stop interrupts has not failed: the database closes while the task uses it. */

@@ -70,6 +70,32 @@ test('sessions that began while a clock was ahead are deleted after an hour, not
   }
 });
 
+test('a task that takes longer than its interval does not start a second time beside itself', async () => {
+  await using app = await newApp();
+  const log = createLog('info', { write: () => undefined });
+  const ends: PromiseWithResolvers<void>[] = [];
+  const deleteOld = () => {
+    const end = Promise.withResolvers<void>();
+    ends.push(end);
+    return end.promise;
+  };
+  mock.timers.enable({ apis: ['setInterval'] });
+  try {
+    const parts = { ...app.service.services, canaryKeys: { deleteOld } };
+    const housekeeping = new Housekeeping({ db: app.db, keys, migrated: [] }, app.clock, parts, log);
+    mock.timers.tick(3_600_000);
+    assert.equal(ends.length, 1);
+    ends[0]?.resolve();
+    await new Promise(setImmediate);
+    mock.timers.tick(600_000);
+    assert.equal(ends.length, 2);
+    ends[1]?.resolve();
+    await housekeeping.stop();
+  } finally {
+    mock.timers.reset();
+  }
+});
+
 test('a failure of the last flush is logged, also when the database is unavailable', async () => {
   await using app = await newApp();
   const { services } = app.service;
