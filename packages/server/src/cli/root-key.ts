@@ -48,7 +48,7 @@ async function rotate(options: RotateCommandOptions): Promise<void> {
 }
 
 function describe(result: RotationResult, isDryRun: boolean): string {
-  const { version, sessionsEnded, signingKeysRevoked, oneTimeCodesDeleted, undoCodesVoided } = result;
+  const { version, sessionsEnded, signingKeysRevoked, oneTimeCodesDeleted } = result;
   const { shortLivedSecretsEnded, valuesResealed, valuesUnreadable, journalFiles, warnings } = result;
   const head = isDryRun
     ? `Nothing was changed. The rotation would create version ${version} of the root key:`
@@ -57,7 +57,7 @@ function describe(result: RotationResult, isDryRun: boolean): string {
     head,
     `  ended: ${plural(sessionsEnded, 'session')}, ${plural(shortLivedSecretsEnded, 'short-lived secret')}`,
     `  revoked: ${plural(signingKeysRevoked, 'signing key')}`,
-    `  deleted: ${plural(oneTimeCodesDeleted, 'one-time code')}, ${plural(undoCodesVoided, 'undo code')} of email changes`,
+    `  deleted: ${plural(oneTimeCodesDeleted, 'one-time code')}`,
     `  sealed again: ${plural(valuesResealed, 'secret')}`,
     ...(isDryRun ? [] : [`  confirmed: ${plural(journalFiles, 'file')} of the deletion journal`]),
     ...(valuesUnreadable > 0 ? [`Secrets that were damaged before, and stay unusable: ${valuesUnreadable}.`] : []),

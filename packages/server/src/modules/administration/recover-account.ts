@@ -13,7 +13,7 @@ import { recordAccountEventTx } from '../audit/audit.ts';
 import type { Principal } from '../../foundation/principal.ts';
 import { insertCodeTx, deleteCodesTx } from '../one-time-codes/store.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
-import { listEmailChanges, voidUndoCodesTx, type EmailChangeRow } from '../accounts/email-change-store.ts';
+import { listEmailChanges, type EmailChangeRow } from '../accounts/email-change-store.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { queueMailTx, type Mailer } from '../mail/mail.ts';
 import { removeSuspiciousPasskeysTx } from '../passkeys/change-store.ts';
@@ -106,7 +106,7 @@ async function recoverTx(tx: Transaction, principal: Principal, recovery: Recove
 async function voidLinksTx(tx: Transaction, id: string): Promise<void> {
   await deleteCodesTx(tx, id);
   await deleteCodesTx(tx, id, 'set_email');
-  await voidUndoCodesTx(tx, id);
+  await deleteCodesTx(tx, id, 'undo_email_change');
 }
 
 /** @returns the change to undo; undefined for the current email address */

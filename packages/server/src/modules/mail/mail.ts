@@ -29,13 +29,7 @@ export interface MailData {
   email_change_requested: { newEmail: string; at: string };
   email_changed: { newEmail: string; at: string };
   /** To the previous email address if it was verified, with a link that undoes the change. */
-  email_changed_with_undo: {
-    newEmail: string;
-    at: string;
-    undoLink: string;
-    expiresAt: string;
-    keys: readonly string[];
-  };
+  email_changed_with_undo: MailedCode & { newEmail: string; at: string; keys: readonly string[] };
   /** To the restored email address. */
   email_restored: MailedCode & {
     keys: readonly string[];

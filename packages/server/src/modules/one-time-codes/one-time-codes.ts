@@ -36,10 +36,13 @@ export class OneTimeCodes {
     return { text, hash: this.#hash.stored(text.reveal()) };
   }
 
-  /** @param requestedAt when the code was requested, in milliseconds */
-  request(requestedAt: number): CodeRequest {
+  /**
+   * @param requestedAt when the code was requested, in milliseconds
+   * @param seconds within which its mail is handed over
+   */
+  request(requestedAt: number, seconds: number = limits.codeRequestSeconds): CodeRequest {
     const id = randomId('crq');
-    const expiresAt = requestedAt + limits.codeRequestSeconds * 1000;
+    const expiresAt = requestedAt + seconds * 1000;
     return { id, row: { hash: this.hashOfRequest(id), now: requestedAt, expiresAt } };
   }
 

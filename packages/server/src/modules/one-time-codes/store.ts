@@ -9,6 +9,8 @@ export type CodePurpose =
   | 'reset_password'
   | 'change_email'
   | 'set_email'
+  /** Of the email change that happened at its `createdAt`. */
+  | 'undo_email_change'
   | 'accept_invitation'
   | 'first_administrator';
 
@@ -17,7 +19,7 @@ export interface NewCode {
   readonly purpose: CodePurpose;
   /** Null for `first_administrator`: there is no account yet. */
   readonly accountId: string | null;
-  /** The new email address of `change_email` and `set_email`. */
+  /** The new email address of `change_email` and `set_email`, the previous one of `undo_email_change`. */
   readonly email?: { readonly email: string; readonly canonicalEmail: string };
   /** The password of the sign-up that the code of `verify_email` was sent for. */
   readonly passwordHash?: string;
@@ -50,8 +52,10 @@ const lockOwner = sql<{ readonly pk: number }>('lock_owner_of_code_request', {
   sqlite: ownerOfRequest,
   postgres: `${ownerOfRequest} for update`,
 });
-// A disabled account can use no code but that of an email address which an administrator has set.
-const isOfUse = `(purpose = 'set_email' or account_pk in (select pk from accounts where disabled_at is null))`;
+// What an administrator has set, and what protects the owner, outlasts changes that a thief can make.
+const lasting = `('set_email', 'undo_email_change')`;
+// A disabled account can use no other code.
+const isOfUse = `(purpose in ${lasting} or account_pk in (select pk from accounts where disabled_at is null))`;
 // With the time of the request: the newest sign-up is the one that was requested last.
 const issue = sql(
   'issue_one_time_code',
@@ -69,16 +73,15 @@ const columns = `(select id from accounts where accounts.pk = one_time_codes.acc
 const live = `code_hash = $1 and purpose = $2 and expires_at > $3`;
 const select = sql<CodeRow>('select_one_time_code', `select ${columns} from one_time_codes where ${live}`);
 const redeem = sql<CodeRow>('take_one_time_code', `delete from one_time_codes where ${live} returning ${columns}`);
-// Keeps `set_email`: a thief who has the password could otherwise void, by changing it, the code of an email address that
-// an administrator has set.
+// A thief who has the password could otherwise void the lasting codes by changing it.
 const deleteOfAccount = sql(
   'delete_account_codes',
   `delete from one_time_codes
-   where account_pk = (select pk from accounts where id = $1) and purpose <> 'set_email'`,
+   where account_pk = (select pk from accounts where id = $1) and purpose not in ${lasting}`,
 );
 const deleteOfAccounts = sql(
   'delete_codes_of_accounts',
-  onList(`delete from one_time_codes where purpose <> 'set_email'
+  onList(`delete from one_time_codes where purpose not in ${lasting}
     and account_pk in (select pk from accounts where id in ({ids}))`),
 );
 const deleteOfPurpose = sql(
@@ -152,13 +155,13 @@ export const redeemCodeTx = (
   now: number,
 ): Promise<CodeRow | undefined> => tx.get(redeem, [hash, purpose, now]);
 
-/** @param purpose deletes the codes of this purpose only; without it, all codes of the account except `set_email` */
+/** @param purpose deletes the codes of this purpose only; without it, all codes of the account except `set_email` and `undo_email_change` */
 export async function deleteCodesTx(tx: Transaction, accountId: string, purpose?: CodePurpose): Promise<void> {
   if (purpose === undefined) await tx.run(deleteOfAccount, [accountId]);
   else await tx.run(deleteOfPurpose, [accountId, purpose]);
 }
 
-/** Deletes all codes of many accounts except `set_email`. */
+/** As {@link deleteCodesTx} without a purpose, for many accounts. */
 export const deleteCodesOfAccountsTx = async (tx: Transaction, accountIds: readonly string[]): Promise<void> =>
   void (await tx.run(deleteOfAccounts, [JSON.stringify(accountIds)]));
 

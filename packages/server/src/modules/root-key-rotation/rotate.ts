@@ -4,7 +4,6 @@
  * docs/decisions/0051-root-key-rotation.md states what stays, and why.
  */
 import { endAllSessionsTx } from '../accounts/session-epoch-store.ts';
-import { voidAllUndoCodesTx } from '../accounts/email-change-store.ts';
 import { recordEventTx } from '../audit/audit.ts';
 import { changeAuditKeyTx } from '../audit/change-key.ts';
 import { toInstant, type Clock } from '../../foundation/clock.ts';
@@ -54,7 +53,6 @@ export interface Rotated {
   readonly sessionsEnded: number;
   readonly signingKeysRevoked: number;
   readonly oneTimeCodesDeleted: number;
-  readonly undoCodesVoided: number;
   readonly shortLivedSecretsEnded: number;
   readonly valuesResealed: number;
   /** Sealed values that were damaged before. They stay as they are. */
@@ -116,7 +114,6 @@ async function rotateTx(
     sessionsEnded,
     signingKeysRevoked,
     oneTimeCodesDeleted: await deleteAllCodesTx(tx),
-    undoCodesVoided: await voidAllUndoCodesTx(tx),
     shortLivedSecretsEnded: await endAllShortLivedTx(tx),
     valuesResealed: resealed,
     valuesUnreadable: unreadable,

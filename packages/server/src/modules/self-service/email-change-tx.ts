@@ -7,14 +7,13 @@ import type { CredentialsRow } from '../accounts/store.ts';
 import { deleteAccountKeysTx, listAccountKeys } from '../api-keys/store.ts';
 import type { Principal } from '../../foundation/principal.ts';
 import { dayMs, toInstant } from '../../foundation/clock.ts';
-import type { OneTimeCodes } from '../one-time-codes/one-time-codes.ts';
+import type { CodeRequest, OneTimeCodes } from '../one-time-codes/one-time-codes.ts';
 import { insertCodeTx, deleteCodesTx } from '../one-time-codes/store.ts';
 import type { Transaction } from '../../foundation/database/db.ts';
 import {
   insertEmailChangeTx,
   listEmailChanges,
   deleteEmailChangesTx,
-  voidUndoCodesTx,
   type EmailChangeRow,
 } from '../accounts/email-change-store.ts';
 import { DomainError } from '../../foundation/errors.ts';
@@ -43,22 +42,28 @@ export const emailChangesKeptSince = (now: number): number => now - limits.email
  */
 export async function changeOwnEmailTx(
   tx: Transaction,
-  { codes, links, mailer }: MailParts,
+  { codes, mailer }: MailParts,
   account: CredentialsRow,
   wanted: Email,
   now: number,
 ): Promise<void> {
-  const { id, email, language, unverifiedSince, emailUnconfirmedSince } = account;
-  const undo = codes.make();
-  const undoUntil = now + limits.emailUndoSeconds * 1000;
-  const isUndoable = unverifiedSince === null && emailUnconfirmedSince === null;
-  await applyChangeTx(tx, account, wanted, { codeHash: undo.hash, undoUntil: isUndoable ? undoUntil : 0, now });
+  const { id, email, canonicalEmail, language, unverifiedSince, emailUnconfirmedSince } = account;
+  const { id: request, row } = codes.request(now, (limits.outboxKeptDays * dayMs) / 1000);
+  await applyChangeTx(tx, account, wanted, row);
   const data = { newEmail: wanted.email, at: toInstant(now) };
-  if (!isUndoable) return queueMailTx(tx, mailer.prepare({ to: email, language, template: 'email_changed', data }));
+  if (unverifiedSince !== null || emailUnconfirmedSince !== null)
+    return queueMailTx(tx, mailer.prepare({ to: email, language, template: 'email_changed', data }));
+  await insertCodeTx(tx, { ...row, purpose: 'undo_email_change', accountId: id, email: { email, canonicalEmail } });
   const keys = (await listAccountKeys(tx, id)).map(({ nickname }) => nickname);
-  const undoLink = links.to('undo-email-change', undo.text);
-  const withUndo = { ...data, undoLink, expiresAt: toInstant(undoUntil), keys };
-  await queueMailTx(tx, mailer.prepare({ to: email, language, template: 'email_changed_with_undo', data: withUndo }));
+  const code = { request, page: 'undo-email-change', lifetime: limits.emailUndoSeconds } as const;
+  const withUndo = {
+    to: email,
+    language,
+    codeTemplate: 'email_changed_with_undo',
+    data: { ...data, keys },
+    code,
+  } as const;
+  await queueMailTx(tx, mailer.prepareWithCode(withUndo));
 }
 
 /**
@@ -74,9 +79,9 @@ export async function changeSetEmailTx(
   now: number,
 ): Promise<void> {
   const { id, email, language } = account;
-  await applyChangeTx(tx, account, wanted, { codeHash: codes.make().hash, undoUntil: 0, now });
+  await applyChangeTx(tx, account, wanted, codes.request(now).row);
   await deleteCodesTx(tx, id, 'set_email');
-  await voidUndoCodesTx(tx, id);
+  await deleteCodesTx(tx, id, 'undo_email_change');
   const data = { newEmail: wanted.email, at: toInstant(now) };
   await queueMailTx(tx, mailer.prepare({ to: email, language, template: 'email_changed', data }));
 }
@@ -85,7 +90,7 @@ async function applyChangeTx(
   tx: Transaction,
   { id, email, canonicalEmail, unverifiedSince }: CredentialsRow,
   wanted: Email,
-  { codeHash, undoUntil, now }: { codeHash: Uint8Array; undoUntil: number; now: number },
+  { hash, now }: CodeRequest['row'],
 ): Promise<void> {
   const mailbox = { kind: 'mailbox' } as const;
   await assertFewChangesTx(tx, id, now);
@@ -93,7 +98,7 @@ async function applyChangeTx(
   await deleteCodesTx(tx, id);
   // An unverified email address does not prove ownership, so it gets no right to undo the change.
   if (unverifiedSince === null)
-    await insertEmailChangeTx(tx, { codeHash, accountId: id, email, canonicalEmail, changedAt: now, undoUntil });
+    await insertEmailChangeTx(tx, { hash, accountId: id, email, canonicalEmail, changedAt: now });
   await recordAccountEventTx(tx, mailbox, 'account.email_changed', id, now);
 }
 

@@ -142,13 +142,22 @@ onEachDatabase('recovering an account without a new link invalidates earlier lin
   const services = wire({ config: testConfig(mail), installation, clock, issuer: 'http://localhost' });
   const ada = await addAccount(db, 'ada');
   const [at, expiresAt] = [clock.now(), clock.now() + 60_000];
+  const changedAt = at - 40 * dayMs;
   const email = { email: 'old@example.com', canonicalEmail: 'old@example.com' };
-  const undo = Buffer.alloc(32, 9);
+  const undo = Buffer.alloc(32, 3);
   await db.transaction(async (tx) => {
-    for (const [index, purpose] of (['reset_password', 'change_email', 'set_email'] as const).entries())
-      await insertCodeTx(tx, { hash: Buffer.alloc(32, index), purpose, accountId: ada, email, now: at, expiresAt });
-    const change = { codeHash: undo, accountId: ada, ...email };
-    await insertEmailChangeTx(tx, { ...change, changedAt: at - 40 * dayMs, undoUntil: expiresAt });
+    for (const [index, purpose] of (
+      ['reset_password', 'change_email', 'set_email', 'undo_email_change'] as const
+    ).entries())
+      await insertCodeTx(tx, {
+        hash: Buffer.alloc(32, index),
+        purpose,
+        accountId: ada,
+        email,
+        now: changedAt,
+        expiresAt,
+      });
+    await insertEmailChangeTx(tx, { hash: undo, accountId: ada, ...email, changedAt });
   });
   line.state = 'cut before';
   await assert.rejects(

@@ -96,7 +96,9 @@ Falls Sie das nicht waren, wenden Sie sich an den Betreiber von {{product}}.`,
 
 Falls Sie das nicht waren, machen Sie die Änderung bis {{expiresAt}} hier rückgängig. Eine Anmeldung ist nicht nötig; geben Sie diese E-Mail-Adresse ein:
 
-{{undoLink}}
+{{link}}
+
+Falls die Seite nach einem Code fragt, geben Sie diesen ein: {{code}}
 
 Ihr Konto erhält dann diese Adresse zurück, alle Sitzungen werden beendet und das Passwort wird ungültig. Sie erhalten danach einen Link, um ein neues zu setzen. API-Schlüssel, Passkeys und zweite Faktoren, die nach der Änderung oder in den 7 Tagen davor hinzugekommen sind, werden entfernt, außer wenn sie aus einem Netz verwendet wurden, aus dem Sie sich schon vorher angemeldet hatten. Sie können alle API-Schlüssel im selben Schritt löschen:
 

@@ -105,7 +105,9 @@ If this was not you, contact the operator of {{product}}.`,
 
 If you did not change it, undo the change here, until {{expiresAt}}. You need not sign in, but enter this email address:
 
-{{undoLink}}
+{{link}}
+
+If the page asks for a code, enter this one: {{code}}
 
 This restores your email address, ends all sessions, and makes the password invalid. You then receive a link to set a new one. API keys, passkeys and second factors that were added after the change, or in the 7 days before it, are removed, unless they were used from a network that you had signed in from earlier. You can delete all API keys in the same step:
 

@@ -23,7 +23,8 @@ export const samples: { readonly [Template in keyof MailData]: MailData[Template
   email_changed_with_undo: {
     newEmail: 'new@example.com',
     at,
-    undoLink: link('undo-email-change'),
+    link: link('undo-email-change'),
+    code,
     expiresAt: '2026-11-28T09:30:00.000Z',
     keys,
   },

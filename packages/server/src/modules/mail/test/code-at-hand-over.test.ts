@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { limits } from '@keyreeve/contract';
 import { sql } from '../../../foundation/database/sql.ts';
 import { countJobs } from '../../outbox/store.ts';
-import { newAccountClient, otherPassword, type AccountClient } from '../../../../test-kit/account-client.ts';
+import { AccountClient, newAccountClient, otherPassword } from '../../../../test-kit/account-client.ts';
 import { newAdministrator } from '../../../../test-kit/administrators.ts';
 import { testOnBoth } from '../../../../test-kit/app-on-each-database.ts';
 import { freePort } from '../../../../test-kit/free-port.ts';
@@ -56,6 +56,33 @@ testOnBoth('no code waits in the outbox, and its validity begins when the mail i
   const answer = await app.call('POST', '/auth/password-resets/confirm', { json: { code, password: otherPassword } });
   assert.equal(answer.status, 200, answer.text);
 });
+
+testOnBoth(
+  'the link that undoes an email change is made when its mail is handed over, and lasts from then',
+  async () => {
+    const port = await freePort();
+    const mailbox = await Mailbox.start({ port });
+    await using app = await newApp({ environment: mailAt(port) });
+    const client = new AccountClient(app, mailbox);
+    await app.createAccount(email);
+    const code = await client.requestEmailChange(await client.signIn(email), guest);
+    await mailbox.next({ to: email, subject: /requested/ });
+    await mailbox[Symbol.asyncDispose]();
+    assert.equal((await client.confirmEmailChange(code)).status, 200);
+    await hasFailed(app);
+    const { outboxSeal } = app.installation.keys;
+    for (const { id, payload } of await app.db.all(selectPayloads, []))
+      assert.doesNotMatch(outboxSeal.open(id, payload), /krvc_/);
+    // As a notice, it is retried for longer than what was requested.
+    app.clock.advance({ days: 2 });
+    await using later = await Mailbox.start({ port });
+    await untilEmpty(app);
+    const undoCode = codeIn(await later.next({ to: email, subject: /was changed/ }));
+    app.clock.advance({ seconds: limits.emailUndoSeconds - 60 });
+    const undone = await app.call('POST', '/auth/account/email/undo', { json: { code: undoCode, email } });
+    assert.equal(undone.status, 200, undone.text);
+  },
+);
 
 testOnBoth('no mail that was requested is handed over later than 24 hours after the request', async () => {
   const port = await freePort();

@@ -291,19 +291,20 @@ testOnBoth('a process that opened the database before the rotation does not star
   await installation.run((app) => app.signIn());
   const opened = await installation.start();
   await using stack = new AsyncDisposableStack();
-  stack.defer(() => opened.db.close());
+  const other = await opened.connect();
+  stack.defer(() => other.db.close());
   await opened.service.stop();
   await installation.rotate();
-  const { db, clock } = opened;
-  const { masterKeyId } = opened.installation.rootKeys;
+  const { clock } = opened;
+  const { masterKeyId } = other.rootKeys;
   const sources = { results: {}, signIns: {}, hashes: () => ({}), verificationMs: { counts: [] } };
-  const minutes = new Minutes({ db, clock, version: '1.0.0', masterKeyId, rootKeyVersion: 1, sources });
+  const minutes = new Minutes({ db: other.db, clock, version: '1.0.0', masterKeyId, rootKeyVersion: 1, sources });
   const log = createLog('fatal', { write: () => undefined });
-  await assert.rejects(announce({ minutes }, opened.installation, log), RootKeyChangedError);
+  await assert.rejects(announce({ minutes }, other, log), RootKeyChangedError);
   await assert.rejects(minutes.write(), isRootKeyChanged);
   // Its write fails, because the rotation has held the locks for too long.
   const blocked = { announce: () => Promise.reject(new DomainError('unavailable')) };
-  await assert.rejects(announce({ minutes: blocked }, opened.installation, log), RootKeyChangedError);
+  await assert.rejects(announce({ minutes: blocked }, other, log), RootKeyChangedError);
 });
 
 testOnBoth('every sealed column of the schema is sealed again', () => {
