@@ -63,10 +63,11 @@ export class TestApp implements AsyncDisposable {
   readonly place: DatabasePlace;
   /** All lines of the log. */
   readonly logLines: string[];
-  /** A second connection to the same database, like one of the command line. */
+  /** Another connection takes more than half of the time of a start, so that only tests about connections {@link connect}. */
   readonly db: Db;
-  /** As the second connection has opened it. */
   readonly installation: OpenedInstallation;
+  readonly #connect: () => Promise<OpenedInstallation>;
+  readonly #connected: Db[] = [];
   readonly #cleanUp: () => Promise<void>;
   #accounts = 0;
 
@@ -75,15 +76,16 @@ export class TestApp implements AsyncDisposable {
     service: Service;
     place: DatabasePlace;
     logLines: string[];
-    installation: OpenedInstallation;
+    connect: () => Promise<OpenedInstallation>;
     cleanUp: () => Promise<void>;
   }) {
     this.clock = parts.clock;
     this.service = parts.service;
     this.place = parts.place;
     this.logLines = parts.logLines;
-    this.installation = parts.installation;
-    this.db = parts.installation.db;
+    this.installation = parts.service.installation;
+    this.db = this.installation.db;
+    this.#connect = parts.connect;
     this.#cleanUp = parts.cleanUp;
   }
 
@@ -128,9 +130,16 @@ export class TestApp implements AsyncDisposable {
     return secret.reveal();
   }
 
+  /** Opens another connection to the same database, like one of the command line. It is closed with the app. */
+  async connect(): Promise<OpenedInstallation> {
+    const opened = await this.#connect();
+    this.#connected.push(opened.db);
+    return opened;
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.service.stop();
-    await this.db.close();
+    await Promise.allSettled(this.#connected.map((db) => db.close()));
     await this.#cleanUp();
   }
 }
@@ -165,17 +174,8 @@ export async function newApp({
     const log = createLog(config.logLevel, { write: (line: string) => void logLines.push(line) });
     const limited = { areRequestsLimited, requestedMailDelayMsMax: 0, requestBounds, consoleFolder };
     const service = await startService({ config, environment: settings, clock, log, argon2, writer, ...limited });
-    const installation = await openInstallation(config, {
-      clock,
-      mayCreate: false,
-      mayMigrate: false,
-      writer: 'direct',
-    }).catch(async (error: unknown) => {
-      // Otherwise the service would keep the process of the tests running.
-      await service.stop();
-      throw error;
-    });
-    return new TestApp({ clock, service, place: own, logLines, installation, cleanUp });
+    const connect = () => openInstallation(config, { clock, mayCreate: false, mayMigrate: false, writer: 'direct' });
+    return new TestApp({ clock, service, place: own, logLines, connect, cleanUp });
   } catch (error) {
     await cleanUp();
     throw error;

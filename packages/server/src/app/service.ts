@@ -75,6 +75,7 @@ export interface Running {
 
 export interface Service extends Running {
   readonly services: Services;
+  readonly installation: OpenedInstallation;
   /** Resolves when the SQLite file was replaced or removed. From then on, every request is answered with 503. */
   readonly replaced: Promise<DatabaseReplacedError> | undefined;
   /** Resolves when a rotation of the root key has made this process's keys invalid. The process must end. */
@@ -82,7 +83,7 @@ export interface Service extends Running {
 }
 
 /** A service without an admin listener, which its supervisor has. */
-export interface WorkerService extends Omit<Service, 'adminUrl'> {
+export interface WorkerService extends Omit<Service, 'adminUrl' | 'installation'> {
   readonly metrics: () => Promise<Metrics>;
 }
 
@@ -118,7 +119,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
         services: rest.services,
       });
     };
-    return { ...rest, adminUrl: admin.url, replaced: installation.db.file?.replaced, stop };
+    return { ...rest, installation, adminUrl: admin.url, replaced: installation.db.file?.replaced, stop };
   }).catch(keepAfterFailure(space));
 }
 
