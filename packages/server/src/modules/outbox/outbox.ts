@@ -5,7 +5,7 @@
  */
 import { randomInt } from 'node:crypto';
 import { limits } from '@keyreeve/contract';
-import { dayMs, type Clock } from '../../foundation/clock.ts';
+import { dayMs, systemTimers, type Clock, type Timers } from '../../foundation/clock.ts';
 import type { Sealer } from '../../foundation/crypto/seal.ts';
 import { randomId } from '../../foundation/crypto/secret.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
@@ -20,6 +20,8 @@ export type { FailureScope, Handler, Job, JobKind } from './job.ts';
 export interface OutboxOptions {
   readonly db: Db;
   readonly clock: Clock;
+  /** Of the stop. */
+  readonly timers?: Timers;
   readonly seal: Sealer;
   /** The longest delay of {@link Outbox.delayed}; 0 by default. */
   readonly delayMsMax?: number;
@@ -158,19 +160,18 @@ export class Outbox {
   async stop(msMax = 5_000): Promise<void> {
     this.#isStopped = true;
     clearInterval(this.#timer);
-    const timers: NodeJS.Timeout[] = [];
-    const passed = (ms: number): Promise<void> =>
-      new Promise((resolve) => void timers.push(setTimeout(resolve, Math.min(ms, msMax))));
+    const { timers = systemTimers } = this.#options;
+    const passed = (ms: number): Promise<void> => timers.sleep(Math.min(ms, msMax), { isRef: false });
     const ended = (jobs: readonly RunningJob[]): Promise<unknown> => Promise.all(jobs.map((job) => job.ended));
+    const hasWaited = passed(waitingStopMs);
     const isDone = (async () => {
       await this.#polling;
       const jobs = [...this.#running.values()];
       const waiting = jobs.filter(({ isWaiting }) => isWaiting);
       const others = ended(jobs.filter(({ isWaiting }) => !isWaiting));
-      await Promise.all([others, Promise.race([ended(waiting), passed(waitingStopMs)])]);
+      await Promise.all([others, Promise.race([ended(waiting), hasWaited])]);
     })();
     await Promise.race([isDone, passed(msMax)]);
-    for (const timer of timers) clearTimeout(timer);
   }
 
   /** Never rejects: a failed poll is repeated by the next one. */

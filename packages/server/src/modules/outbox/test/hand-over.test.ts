@@ -1,11 +1,11 @@
 /** Jobs whose effect may have happened although no reply arrived: they are repeated at most once, and delay no other job. */
 import assert from 'node:assert/strict';
-import { mock } from 'node:test';
 import { limits } from '@keyreeve/contract';
-import { JobFailure, type Job } from '../outbox.ts';
+import { JobFailure, type Handler, type Job } from '../outbox.ts';
 import * as store from '../store.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
+import { SteppedTimers } from '../../../../test-kit/stepped-timers.ts';
 import { until } from '../../../../test-kit/until.ts';
 import { gate, isEmpty, newWorker, numbered, untilEmpty } from './outbox-kit.ts';
 import { now } from '../../../../test-kit/rows.ts';
@@ -169,27 +169,21 @@ onEachDatabase('jobs that wait for a reply delay no other job, up to the bound o
 onEachDatabase('a stop waits one second for a job that waits for a reply', async ({ db }) => {
   const replied = gate();
   let isHandedOver = false;
-  const worker = newWorker(db, new FakeClock(now), async ({ handOver }) => {
+  const timers = new SteppedTimers();
+  const handler: Handler = async ({ handOver }) => {
     await handOver();
     isHandedOver = true;
     await replied.opened;
-  });
+  };
+  const worker = newWorker(db, new FakeClock(now), handler, 'mail', timers);
   worker.outbox.start();
   await worker.put('mail', 'one');
   await until('the end of the message is recorded', () => isHandedOver);
-  using timers = mockTimeouts();
   let isStopped = false;
   const stopped = worker.outbox.stop().then(() => (isStopped = true));
-  await new Promise(setImmediate);
-  timers.tick(999);
-  await new Promise(setImmediate);
+  await timers.pause(999);
   assert.equal(isStopped, false);
-  timers.tick(1);
+  await timers.pause(1);
   await stopped;
   replied.open();
 });
-
-function mockTimeouts(): Disposable & { readonly tick: (ms: number) => void } {
-  mock.timers.enable({ apis: ['setTimeout'] });
-  return { tick: (ms) => mock.timers.tick(ms), [Symbol.dispose]: () => mock.timers.reset() };
-}

@@ -1,4 +1,5 @@
 /** For tests of the outbox: a worker on a database, and jobs for it. */
+import type { Timers } from '../../../foundation/clock.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import { Outbox, type Handler, type OutboxOptions, type JobKind } from '../outbox.ts';
 import * as store from '../store.ts';
@@ -15,9 +16,15 @@ export interface Worker extends AsyncDisposable {
   readonly put: (queue: string, ...payloads: readonly string[]) => Promise<void>;
 }
 
-export function newWorker(db: Db, clock: FakeClock, handler: Handler, kind: JobKind = 'mail'): Worker {
+export function newWorker(db: Db, clock: FakeClock, handler: Handler, kind: JobKind = 'mail', timers?: Timers): Worker {
   const failures: Failure[] = [];
-  const outbox = new Outbox({ db, clock, seal: keys.outboxSeal, onFailure: (failure) => void failures.push(failure) });
+  const outbox = new Outbox({
+    db,
+    clock,
+    ...(timers && { timers }),
+    seal: keys.outboxSeal,
+    onFailure: (failure) => void failures.push(failure),
+  });
   outbox.handle(kind, handler);
   const put = async (queue: string, ...payloads: readonly string[]): Promise<void> => {
     const rows = payloads.map((payload) => outbox.prepare('mail', queue, payload));

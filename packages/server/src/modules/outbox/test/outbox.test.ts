@@ -1,6 +1,6 @@
 /** The worker of the outbox: all jobs run, none twice at the same time, and a failing queue does not delay others. */
 import assert from 'node:assert/strict';
-import { mock, test } from 'node:test';
+import { test } from 'node:test';
 import { limits } from '@keyreeve/contract';
 import type { Db } from '../../../foundation/database/db.ts';
 import { JobFailure, type Handler } from '../outbox.ts';
@@ -8,6 +8,7 @@ import * as store from '../store.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { databases } from '../../../../test-kit/new-db.ts';
 import { withTransaction } from '../../../../test-kit/wrapped-db.ts';
+import { SteppedTimers } from '../../../../test-kit/stepped-timers.ts';
 import { until } from '../../../../test-kit/until.ts';
 import { onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
 import { gate, isEmpty, newWorker, numbered, untilEmpty } from './outbox-kit.ts';
@@ -240,24 +241,24 @@ onEachDatabase('a stopping process releases the jobs that it has claimed and not
 });
 
 onEachDatabase('stopping waits for running jobs for five seconds', async ({ db }) => {
-  using timers = mockTimeouts();
   const slow = gate();
   let begun = 0;
   let ended = 0;
-  const worker = newWorker(db, new FakeClock(now), async () => {
+  const timers = new SteppedTimers();
+  const handler = async (): Promise<void> => {
     begun++;
     await slow.opened;
     ended++;
-  });
+  };
+  const worker = newWorker(db, new FakeClock(now), handler, 'mail', timers);
   worker.outbox.start();
   await worker.put('mail', 'one');
   await until('the job has started', () => begun === 1);
   let isStopped = false;
   const stopped = worker.outbox.stop().then(() => (isStopped = true));
-  timers.tick(4_999);
-  await new Promise(setImmediate);
+  await timers.pause(4_999);
   assert.equal(isStopped, false);
-  timers.tick(1);
+  await timers.pause(1);
   await stopped;
   assert.equal(ended, 0);
   const again = worker.outbox.stop();
@@ -304,8 +305,3 @@ onEachDatabase('an unreachable database is reported once, and jobs run when it i
   isDown = false;
   await until('the job is done', () => done.length === 1);
 });
-
-function mockTimeouts(): Disposable & { readonly tick: (ms: number) => void } {
-  mock.timers.enable({ apis: ['setTimeout'] });
-  return { tick: (ms) => mock.timers.tick(ms), [Symbol.dispose]: () => mock.timers.reset() };
-}
