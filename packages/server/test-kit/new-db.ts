@@ -81,7 +81,7 @@ export async function newPlace(
     kind,
     url,
     environment: { KEYREEVE_DATABASE_URL: url, KEYREEVE_MASTER_KEY: masterKey },
-    [Symbol.asyncDispose]: () => Promise.resolve(database.drop()),
+    [Symbol.asyncDispose]: () => database.drop(),
   };
 }
 

@@ -3,10 +3,12 @@ import { randomBytes } from 'node:crypto';
 import { Pool } from 'pg';
 import { programMsMax } from '../time-limits.ts';
 
+const pollsMax = 20;
+
 export interface TestDatabase {
   readonly url: string;
-  /** Cuts open connections. The database is removed soon, or with the server. */
-  drop(): void;
+  /** Cuts open connections. */
+  drop(): Promise<void>;
 }
 
 export class PostgresDatabases {
@@ -41,12 +43,14 @@ export class PostgresDatabases {
   async createDatabase(template = 'template0'): Promise<TestDatabase> {
     const name = `test_${randomBytes(8).toString('hex')}`;
     await this.run(`create database ${name} template ${template} strategy file_copy`);
-    return { url: this.url(name), drop: () => this.#dropSoon(name) };
+    return { url: this.url(name), drop: () => this.#drop(name) };
   }
 
-  /** Nothing waits for it, because PostgreSQL waits for 100 ms if a process of a closed connection has not ended yet. */
-  #dropSoon(name: string): void {
-    this.run(`drop database if exists ${name} with (force)`).catch(() => undefined);
+  /** If a process of a closed connection has not ended yet, `drop database` waits for 100 ms. Usually it ends in a few. */
+  async #drop(name: string): Promise<void> {
+    const connected = `select 1 from pg_stat_activity where datname = '${name}'`;
+    for (let polls = 0; polls < pollsMax && (await this.all(connected)).length > 0; polls++);
+    await this.run(`drop database if exists ${name} with (force)`);
   }
 
   async run(statement: string): Promise<void> {

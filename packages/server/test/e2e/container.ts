@@ -1,28 +1,32 @@
 /**
- * Builds the image of the Dockerfile with buildah and runs it with runc, both without privileges on the machine, without a
- * container engine, a registry or a download other than Debian's packages. Needs root for the user namespace, buildah, runc and
- * mmdebstrap.
+ * Runs containers with runc, and builds the image of the Dockerfile with buildah: both without privileges on the machine, without a
+ * container engine, a registry or a download other than Debian's packages. Needs root for the user namespace.
  */
 import { execFile, spawn, spawnSync } from 'node:child_process';
 import {
   chmodSync,
   chownSync,
   cpSync,
+  existsSync,
+  lstatSync,
   mkdirSync,
   readFileSync,
+  readlinkSync,
   realpathSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { runEnvironment } from '../../test-kit/run-environment.ts';
 import { newTempFolder } from '../../test-kit/temp-folder.ts';
 import { programMsMax } from '../../test-kit/time-limits.ts';
 import { Program, type Exit } from './program.ts';
 import { firstUser, UserNamespace } from './user-namespace.ts';
 
 const checkout = fileURLToPath(new URL('../../../../', import.meta.url));
-const programs = ['buildah', 'runc', 'mmdebstrap', 'npm', 'nsenter', 'setpriv', 'unshare'] as const;
+const forContainers = ['runc', 'nsenter', 'setpriv', 'unshare'] as const;
+const forImages = [...forContainers, 'buildah', 'mmdebstrap', 'npm'] as const;
 
 /** As in the Dockerfile. */
 export const imageUser = 65_532;
@@ -30,11 +34,13 @@ export const imageUser = 65_532;
 /** What the image does not need. */
 const notCopied = new Set(['node_modules', '.git', 'data', 'bench', 'docs', 'test', 'test-kit']);
 
-/** What this machine lacks to build and run containers; undefined: nothing. */
-export function missingForContainers(): string | undefined {
+/** Why the tests are not tried; false where they are. Under CI they run, and fail without the programs. */
+export function skipWithout(what: 'containers' | 'images'): string | false {
+  if (runEnvironment.needsPrograms) return false;
+  const programs = what === 'images' ? forImages : forContainers;
   const missing: string[] = programs.filter((name) => spawnSync(name, ['--version']).error !== undefined);
   if (process.getuid?.() !== 0) missing.unshift('root');
-  return missing.length > 0 ? missing.join(', ') : undefined;
+  return missing.length > 0 && `not tried, because this machine lacks ${missing.join(', ')}`;
 }
 
 export interface ImageConfig {
@@ -51,15 +57,32 @@ export interface Mount {
   readonly isWritable?: boolean;
 }
 
-/** The image, unpacked into a root file system that containers share read-only. */
+/** A root file system that containers share read-only, and how they run in it. */
 export class Image implements Disposable {
   readonly #folder = newTempFolder();
+  #mounts: readonly Mount[] = [];
   #namespace!: UserNamespace;
   config!: ImageConfig;
   /** The root file system. */
   root!: string;
 
-  /** @throws Error with the output of the step that failed */
+  /** The programs of this machine, and `folder` as /app. */
+  async useMachine(folder: string, config: Pick<ImageConfig, 'Entrypoint' | 'Cmd'>): Promise<void> {
+    this.#namespace = await UserNamespace.create(this.#folder.path);
+    this.root = join(this.#folder.path, 'root');
+    mkdirSync(this.root);
+    // On a system with merged folders, all but /usr are links into it.
+    const folders = ['/usr', '/bin', '/lib', '/lib64'].filter((path) => existsSync(path));
+    for (const path of folders.filter(isLink)) symlinkSync(readlinkSync(path), join(this.root, path));
+    this.#mounts = [
+      ...folders.filter((path) => !isLink(path)).map((path) => ({ source: path, destination: path })),
+      { source: folder, destination: '/app' },
+    ];
+    this.config = { ...config, User: `${imageUser}:${imageUser}`, Env: ['PATH=/usr/bin:/bin'], WorkingDir: '/' };
+    this.#give(this.#folder.path);
+  }
+
+  /** Builds the Dockerfile. @throws Error with the output of the step that failed */
   async build(): Promise<void> {
     const dockerfile = readFileSync(join(checkout, 'Dockerfile'), 'utf8');
     const [, base = ''] = /^FROM (\S+) AS build$/m.exec(dockerfile) ?? [];
@@ -172,7 +195,7 @@ RUN ["ln", "-s", "../lib/node_modules/npm/bin/npm-cli.js", "/usr/local/bin/npm"]
         // A user without privileges cannot mount these.
         ...spec.mounts.filter(({ type }) => type !== 'sysfs' && type !== 'cgroup'),
         { destination: '/tmp', type: 'tmpfs', source: 'tmpfs', options: ['nosuid', 'nodev', 'noexec', 'mode=1777'] },
-        ...mounts.map(({ source, destination, isWritable = false }) => ({
+        ...[...this.#mounts, ...mounts].map(({ source, destination, isWritable = false }) => ({
           destination,
           type: 'bind',
           source,
@@ -242,6 +265,8 @@ interface RuntimeSpec {
   readonly mounts: readonly { readonly type: string; readonly [name: string]: unknown }[];
   readonly linux: { readonly namespaces: readonly { readonly type: string }[] };
 }
+
+const isLink = (path: string): boolean => lstatSync(path).isSymbolicLink();
 
 async function run(command: string, args: readonly string[]): Promise<Exit> {
   const exit = await settled(command, args);

@@ -25,7 +25,7 @@ export async function newTargetDatabase(): Promise<TargetDatabase> {
     },
     [Symbol.asyncDispose]: async () => {
       await client.end();
-      database.drop();
+      await database.drop();
     },
   };
 }

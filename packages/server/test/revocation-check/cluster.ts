@@ -13,7 +13,7 @@ import { operator } from '../../src/cli/session.ts';
 import { openInstallation } from '../../src/app/installation.ts';
 import type { Canaries } from '../../revocation-check/canaries.ts';
 import { freePort } from '../../test-kit/free-port.ts';
-import type { PostgresDatabases } from '../../test-kit/postgres/databases.ts';
+import type { PostgresDatabases, TestDatabase } from '../../test-kit/postgres/databases.ts';
 import { PgBouncer } from '../../test-kit/postgres/pgbouncer.ts';
 import { runningProcesses } from '../../test-kit/postgres/processes.ts';
 import { PostgresServer } from '../../test-kit/postgres/server.ts';
@@ -69,7 +69,7 @@ export class Cluster implements AsyncDisposable {
     await using stack = new AsyncDisposableStack();
     const folder = stack.use(newTempFolder());
     const database = await postgres?.createDatabase();
-    if (database) stack.defer(() => database.drop());
+    if (database) stack.defer(() => dropIfPossible(database));
     const databaseUrl = database?.url ?? `sqlite:${databaseIn(folder.path)}`;
     const pooler = database && options.hasPooler ? stack.use(await startPooler(database.url)) : undefined;
     const proxiedUrl = pooler?.through(databaseUrl) ?? databaseUrl;
@@ -238,3 +238,6 @@ async function openCanaries(
   await canaries.importKey((await canaries.newAccount()).id);
   return { canaries, catalogue, close: () => db.close() };
 }
+
+/** The server may have ended before, which removes the database. */
+const dropIfPossible = (database: TestDatabase): Promise<void> => database.drop().catch(() => undefined);

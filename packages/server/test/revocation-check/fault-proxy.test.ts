@@ -30,7 +30,7 @@ async function newProxiedDatabase() {
     [Symbol.asyncDispose]: async () => {
       for (const client of clients) await client.end().catch(() => undefined);
       await proxy[Symbol.asyncDispose]();
-      database.drop();
+      await database.drop();
     },
   };
 }

@@ -5,14 +5,9 @@ import { chmodSync, chownSync, globSync, lstatSync, mkdirSync, readdirSync, rmSy
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { newTempFolder, type TempFolder } from '../../test-kit/temp-folder.ts';
-import { Image, imageUser as user, missingForContainers, outside, writeSecretVolume, type Mount } from './container.ts';
+import { Image, imageUser as user, outside, skipWithout, writeSecretVolume, type Mount } from './container.ts';
 import { basic, bearer, goodPassword } from './program.ts';
 
-const missing = missingForContainers();
-
-/** Under CI the tests run, and fail without the programs. */
-const skip =
-  process.env['CI'] !== 'true' && missing !== undefined && `not tried, because this machine lacks ${missing}`;
 const launcher = '/app/packages/server/bin/keyreeve.js';
 const environment = {
   KEYREEVE_MASTER_KEY_FILE: '/run/keyreeve/master-key',
@@ -21,7 +16,7 @@ const environment = {
   KEYREEVE_DELETION_JOURNAL: '/deletions',
 };
 
-suite('the image of the Dockerfile', { skip }, () => {
+suite('the image of the Dockerfile', { skip: skipWithout('images') }, () => {
   const image = new Image();
   let folder: TempFolder;
 
