@@ -12,6 +12,7 @@ import type { RequestBounds } from '../src/http/request-gate.ts';
 import { openInstallation, type OpenedInstallation } from '../src/app/installation.ts';
 import { startService, type Service } from '../src/app/service.ts';
 import { assertDeclared, type Answered } from './declared-answers.ts';
+import { HashingThreads } from '../src/foundation/crypto/hashing-threads.ts';
 import { FakeClock } from './fake-clock.ts';
 import { newPlace, type DatabasePlace } from './new-db.ts';
 import { databaseWaits } from './time-limits.ts';
@@ -20,6 +21,14 @@ export type { Answered };
 
 /** Cheap parameters for tests. */
 const argon2 = { memoryKib: 64, passes: 1, lanes: 1 };
+
+/** Of all services of this process, because a thread takes longer to start than the service. */
+class SharedThreads extends HashingThreads {
+  override close(): Promise<void> {
+    return Promise.resolve();
+  }
+}
+const hashingThreads = new SharedThreads(1);
 
 export const operator = { kind: 'operator' } as const;
 /** A password that satisfies every rule. */
@@ -173,7 +182,16 @@ export async function newApp({
     const config = areWaitsShort ? read : { ...read, database: { ...read.database, waits: databaseWaits } };
     const log = createLog(config.logLevel, { write: (line: string) => void logLines.push(line) });
     const limited = { areRequestsLimited, requestedMailDelayMsMax: 0, requestBounds, consoleFolder };
-    const service = await startService({ config, environment: settings, clock, log, argon2, writer, ...limited });
+    const service = await startService({
+      config,
+      environment: settings,
+      clock,
+      log,
+      argon2,
+      hashingThreads,
+      writer,
+      ...limited,
+    });
     const connect = () => openInstallation(config, { clock, mayCreate: false, mayMigrate: false, writer: 'direct' });
     return new TestApp({ clock, service, place: own, logLines, connect, cleanUp });
   } catch (error) {

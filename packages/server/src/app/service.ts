@@ -44,6 +44,7 @@ import { SettingsView } from './settings-view.ts';
 import { stopService } from './stop-service.ts';
 import { wire, type Services } from './wiring.ts';
 import { mailTemplates } from './wiring-mail.ts';
+import type { HashingThreads } from '../foundation/crypto/hashing-threads.ts';
 
 export interface ServiceOptions {
   readonly config: Config;
@@ -55,6 +56,8 @@ export interface ServiceOptions {
   readonly writer?: EmbeddedWriter | undefined;
   /** Default: the strength for production. Tests use cheaper hashes. */
   readonly argon2?: Argon2Parameters;
+  /** Default: threads of this service. */
+  readonly hashingThreads?: HashingThreads;
   /** See `WiringOptions`. */
   readonly areRequestsLimited?: boolean;
   readonly requestedMailDelayMsMax?: number;
@@ -257,6 +260,7 @@ async function startPublic(installation: OpenedInstallation, options: ServiceOpt
       requestLog,
       areRequestsLimited,
       ...(argon2 ? { argon2 } : {}),
+      hashingThreads: options.hashingThreads,
       ...(requestedMailDelayMsMax === undefined ? {} : { requestedMailDelayMsMax }),
     });
     const keyChange = Promise.withResolvers<RootKeyChangedError>();

@@ -26,6 +26,7 @@ import { assertSessionValidTx } from '../modules/sessions/store.ts';
 import { SignIns } from '../modules/tokens/sign-ins.ts';
 import { Tokens } from '../modules/tokens/tokens.ts';
 import type { PasswordRules } from '../modules/accounts/password-rules.ts';
+import type { HashingThreads } from '../foundation/crypto/hashing-threads.ts';
 
 export interface SignInServices {
   readonly accounts: Accounts;
@@ -51,6 +52,7 @@ export interface SignInWiring {
   /** The public URL. */
   readonly issuer: string;
   readonly argon2: Argon2Parameters | undefined;
+  readonly hashingThreads: HashingThreads | undefined;
   readonly areRequestsLimited: boolean;
   readonly log: Log | undefined;
   readonly mailer: Mailer;
@@ -59,14 +61,17 @@ export interface SignInWiring {
 }
 
 export function wireSignIn(options: SignInWiring): SignInServices {
-  const { config, installation, clock, issuer, argon2, areRequestsLimited, log, mailer, journal } = options;
+  const { config, installation, clock, issuer, areRequestsLimited, log, mailer, journal } = options;
   const { db, keys } = installation;
   const { isRateLimited: enabled, passwordLengthMin: lengthMin } = config;
   // The limits per machine are divided among its workers.
   const share = 1 / config.workers;
-  const hasher = new PasswordHasher(keys.passwordPeppers, argon2, undefined, share, (detail) =>
-    log?.warn({ event: 'hashing_priority', detail: `password hashes can delay verifications: ${detail}` }),
-  );
+  const hasher = new PasswordHasher(keys.passwordPeppers, options.argon2, {
+    share,
+    threads: options.hashingThreads,
+    onWarning: (detail) =>
+      log?.warn({ event: 'hashing_priority', detail: `password hashes can delay verifications: ${detail}` }),
+  });
   const limitOptions = { db, clock, bucketHash: keys.throttleBucket };
   const signInLimits = new SignInLimits({ ...limitOptions, ipRangeLimits: config.ipRangeLimits, enabled });
   const common = new CommonPasswords();

@@ -65,6 +65,7 @@ import { wireConsole } from './wiring-console.ts';
 import { handleMail } from './wiring-mail.ts';
 import { wireSignIn, type SignInServices } from './wiring-sign-in.ts';
 import { wireSingleSignOn, type SingleSignOnServices } from './wiring-single-sign-on.ts';
+import type { HashingThreads } from '../foundation/crypto/hashing-threads.ts';
 
 export interface Services extends SignInServices {
   /** Undefined if it is off. */
@@ -129,6 +130,7 @@ export interface WiringOptions {
   readonly masterKeyId?: string;
   /** Default: the strength for production. Tests use cheaper hashes. */
   readonly argon2?: Argon2Parameters;
+  readonly hashingThreads?: HashingThreads | undefined;
   /** False only in measurements and race tests: disables the limits on mail, one-time codes and second factors. */
   readonly areRequestsLimited?: boolean;
   /** Default: `limits.requestedMailDelayMsMax`. Tests with a fixed clock use a shorter delay. */
@@ -141,7 +143,7 @@ export interface WiringOptions {
 }
 
 export function wire(options: WiringOptions): Services {
-  const { config, installation, clock, issuer, argon2, areRequestsLimited = true, log, requestLog } = options;
+  const { config, installation, clock, issuer, areRequestsLimited = true, log, requestLog } = options;
   const { db, keys } = installation;
   const { requestedMailDelayMsMax: delayMsMax = limits.requestedMailDelayMsMax } = options;
   const onFailure = log && logFailure(log);
@@ -165,7 +167,18 @@ export function wire(options: WiringOptions): Services {
     onFailure: (error) => log?.warn({ event: 'webhooks_not_followed', err: error }),
     onLogFailure: (error) => log?.warn({ event: 'webhook_deliveries_not_logged', err: error }),
   });
-  const signIn = wireSignIn({ config, installation, clock, issuer, argon2, areRequestsLimited, log, mailer, journal });
+  const signIn = wireSignIn({
+    config,
+    installation,
+    clock,
+    issuer,
+    argon2: options.argon2,
+    hashingThreads: options.hashingThreads,
+    areRequestsLimited,
+    log,
+    mailer,
+    journal,
+  });
   const consoleOptions = { config, installation, clock, issuer, mailer, journal, environment };
   const console = wireConsole(consoleOptions, signIn);
   const { hasher, rules, secondFactors, signInLimits, accounts, requests, currentPassword, tokens } = signIn;

@@ -65,6 +65,17 @@ export interface AdoptOptions {
   readonly bcryptSuffix?: string | undefined;
 }
 
+export interface HasherOptions {
+  /** See {@link PasswordHasher.concurrency}. */
+  readonly concurrency?: number | undefined;
+  /** Of the machine's bounds for this process: 1/n for one of n workers. At least one hash can run. */
+  readonly share?: number;
+  /** Default: threads of this hasher. */
+  readonly threads?: HashingThreads | undefined;
+  /** Receives, once, the reason why hashes run at the usual priority. */
+  readonly onWarning?: (detail: string) => void;
+}
+
 /** State of the queue, for metrics. */
 export interface PasswordStats {
   readonly running: number;
@@ -93,23 +104,17 @@ export class PasswordHasher {
   /** Moving average of the duration of a hash, in milliseconds. */
   #hashMs = 30;
 
-  /**
-   * @param peppers one pepper is that of the first version of the root key
-   * @param share of the machine's bounds for this process: 1/n for one of n workers. At least one hash can run.
-   * @param onWarning receives, once, the reason why hashes run at the usual priority
-   */
+  /** @param peppers one pepper is that of the first version of the root key */
   constructor(
     peppers: Peppers | KeyedHash,
     parameters: Argon2Parameters = argon2Default,
-    concurrency?: number,
-    share = 1,
-    onWarning?: (detail: string) => void,
+    { concurrency, share = 1, threads, onWarning }: HasherOptions = {},
   ) {
     this.#peppers = peppers instanceof KeyedHash ? new Peppers([[1, peppers]]) : peppers;
     this.#parameters = parameters;
     const whole = Math.min(concurrencyMax, availableParallelism() - 1);
     this.concurrency = concurrency ?? Math.max(1, Math.floor(whole * share));
-    this.#threads = new HashingThreads(this.concurrency, onWarning);
+    this.#threads = threads ?? new HashingThreads(this.concurrency, onWarning);
     this.queueMax = Math.ceil(limits.hashQueueMax * share);
     this.#dummy = this.#encodePhc(randomBytes(saltBytes), randomBytes(tagBytes));
   }

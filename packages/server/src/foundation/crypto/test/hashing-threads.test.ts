@@ -49,7 +49,7 @@ test(
   async () => {
     const [before, usual] = [niceValues(), getPriority()];
     const warnings: string[] = [];
-    const hasher = new PasswordHasher(pepper, cheap, 2, 1, (detail) => warnings.push(detail));
+    const hasher = new PasswordHasher(pepper, cheap, { concurrency: 2, onWarning: (detail) => warnings.push(detail) });
     await Promise.all(Array.from({ length: 8 }, () => hasher.hash(password)));
     assert.deepEqual(warnings, []);
     assert.equal(getPriority(), usual);
@@ -66,7 +66,7 @@ test(
 test('if the priority cannot be lowered, hashes run and one warning is given', async (t) => {
   const workers = watchHashingThreads(t);
   const warnings: string[] = [];
-  const hasher = new PasswordHasher(pepper, cheap, 2, 1, (detail) => warnings.push(detail));
+  const hasher = new PasswordHasher(pepper, cheap, { concurrency: 2, onWarning: (detail) => warnings.push(detail) });
   const hashTwice = () => Promise.all([hasher.hash(password), hasher.hash(password)]);
   await hashTwice();
   assert.equal(workers.size, 2);
@@ -79,12 +79,12 @@ test('if the priority cannot be lowered, hashes run and one warning is given', a
 test('one processor is left to verifications, and one hash can always run', () => {
   const processors = availableParallelism();
   assert.equal(new PasswordHasher(pepper, cheap).concurrency, Math.max(1, Math.min(4, processors - 1)));
-  assert.equal(new PasswordHasher(pepper, cheap, undefined, 1 / 64).concurrency, 1);
+  assert.equal(new PasswordHasher(pepper, cheap, { share: 1 / 64 }).concurrency, 1);
 });
 
 test('no more hashes run at once than the concurrency, and idle threads are used again', async (t) => {
   const workers = watchHashingThreads(t);
-  const hasher = new PasswordHasher(pepper, cheap, 2);
+  const hasher = new PasswordHasher(pepper, cheap, { concurrency: 2 });
   for (let round = 0; round < 3; round++) {
     const hashes = Array.from({ length: 10 }, () => hasher.hash(password));
     assert.deepEqual([hasher.stats.running, hasher.stats.waiting], [2, 8]);
@@ -97,7 +97,7 @@ test('no more hashes run at once than the concurrency, and idle threads are used
 test('hashes whose thread ends fail with `unavailable`, waiting hashes succeed, and the thread is replaced', async (t) => {
   let isSilent = false;
   const workers = watchHashingThreads(t, () => isSilent);
-  const hasher = new PasswordHasher(pepper, cheap, 1);
+  const hasher = new PasswordHasher(pepper, cheap, { concurrency: 1 });
   const phc = await hasher.hash(password);
   isSilent = true;
   // One runs and one waits in the thread.
@@ -113,7 +113,7 @@ test('hashes whose thread ends fail with `unavailable`, waiting hashes succeed, 
 
 test('an idle thread that ends is replaced', async (t) => {
   const workers = watchHashingThreads(t);
-  const hasher = new PasswordHasher(pepper, cheap, 1);
+  const hasher = new PasswordHasher(pepper, cheap, { concurrency: 1 });
   const phc = await hasher.hash(password);
   for (const worker of workers) await worker.terminate();
   assert.equal(await hasher.verify(password, phc), true);
@@ -132,7 +132,7 @@ test('a digest that cannot be computed fails, and the thread computes the next o
 test('closing ends the threads, and every hash fails with `unavailable`', async (t) => {
   const workers = watchHashingThreads(t);
   // Slow, so that the first hash still runs when the threads are closed.
-  const hasher = new PasswordHasher(pepper, { memoryKib: 47_104, passes: 8, lanes: 1 }, 1);
+  const hasher = new PasswordHasher(pepper, { memoryKib: 47_104, passes: 8, lanes: 1 }, { concurrency: 1 });
   await hasher.hash(password);
   const hashes = Array.from({ length: 3 }, () => hasher.hash(password).catch(codeOf));
   await hasher.close();

@@ -134,7 +134,7 @@ for (const [bound, concurrency, waiting, retryAfterSeconds] of queues) {
     `the queue is bounded by ${bound}, and a rejected password is not hashed`,
     { tags: ['asvs:15.2.2'] },
     async () => {
-      const hasher = new PasswordHasher(pepper, cheap, concurrency);
+      const hasher = new PasswordHasher(pepper, cheap, { concurrency });
       const requested = Array.from({ length: 100 }, () => hasher.verify(goodPassword, undefined));
       const accepted = concurrency + waiting;
       assert.deepEqual(hasher.stats, { running: concurrency, waiting, hashed: 0, refused: 100 - accepted });
@@ -155,12 +155,12 @@ for (const [bound, concurrency, waiting, retryAfterSeconds] of queues) {
 
 test('several workers share the bounds of the machine, and each has at least one slot', async () => {
   const whole = new PasswordHasher(pepper, cheap);
-  const shared = (count: number) => new PasswordHasher(pepper, cheap, undefined, 1 / count);
+  const shared = (count: number) => new PasswordHasher(pepper, cheap, { share: 1 / count });
   assert.equal(whole.queueMax, limits.hashQueueMax);
   assert.equal(shared(2).concurrency, Math.max(1, Math.floor(whole.concurrency / 2)));
   assert.deepEqual([shared(4).queueMax, shared(64).queueMax, shared(64).concurrency], [16, 1, 1]);
 
-  const hasher = new PasswordHasher(pepper, cheap, 1, 1 / 16);
+  const hasher = new PasswordHasher(pepper, cheap, { concurrency: 1, share: 1 / 16 });
   const results = await Promise.allSettled(Array.from({ length: 10 }, () => hasher.verify(goodPassword, undefined)));
   assert.equal(results.filter(({ status }) => status === 'fulfilled').length, 1 + limits.hashQueueMax / 16);
 });

@@ -12,7 +12,10 @@ const slots = limits.signInsUnderWayMax;
 
 /** The hasher has enough capacity for all slots. */
 const newChecks = (isFair = true): PasswordChecks =>
-  new PasswordChecks({ hasher: new PasswordHasher(new KeyedHash(randomBytes(32)), undefined, 100), isFair });
+  new PasswordChecks({
+    hasher: new PasswordHasher(new KeyedHash(randomBytes(32)), undefined, { concurrency: 100 }),
+    isFair,
+  });
 
 /** @returns the number of acquired slots, which are not released, and the codes of the rejections */
 function acquireMany(
@@ -90,7 +93,11 @@ test('without fairness, for load tests, one email and one range get all slots', 
 });
 
 test('a slow machine has fewer slots: as many as it can check in time', async () => {
-  const hasher = new PasswordHasher(new KeyedHash(randomBytes(32)), { memoryKib: 64, passes: 1, lanes: 1 }, 1);
+  const hasher = new PasswordHasher(
+    new KeyedHash(randomBytes(32)),
+    { memoryKib: 64, passes: 1, lanes: 1 },
+    { concurrency: 1 },
+  );
   assert.equal(hasher.checksMax, Math.floor(limits.hashWaitMsMax / 30));
   await hasher.hash('x');
   assert.ok(hasher.checksMax > 1 && hasher.checksMax <= 1 + limits.hashQueueMax);
