@@ -1,4 +1,4 @@
-/** The rolling restart of `docs/compose/`. */
+/** A restart of instances behind nginx loses no request, as with `docs/compose/`. */
 import { test } from 'node:test';
 import { assertNoRequestFails } from './rolling-restart.ts';
 
