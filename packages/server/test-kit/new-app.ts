@@ -28,7 +28,7 @@ class SharedThreads extends HashingThreads {
     return Promise.resolve();
   }
 }
-const hashingThreads = new SharedThreads(1);
+const sharedThreads = new SharedThreads(1);
 
 export const operator = { kind: 'operator' } as const;
 /** A password that satisfies every rule. */
@@ -50,6 +50,7 @@ export interface TestAppOptions {
   readonly writer?: EmbeddedWriter;
   /** Whether operations wait for the database only as long as those of the product. */
   readonly areWaitsShort?: boolean;
+  readonly hasOwnHashingThreads?: boolean;
 }
 
 export interface SignedIn {
@@ -163,6 +164,7 @@ export async function newApp({
   consoleFolder,
   writer = 'direct',
   areWaitsShort = false,
+  hasOwnHashingThreads = false,
 }: TestAppOptions = {}): Promise<TestApp> {
   const own = place ?? (await newPlace(undefined, { isMigrated: true }));
   const cleanUp = async (): Promise<void> => {
@@ -188,7 +190,7 @@ export async function newApp({
       clock,
       log,
       argon2,
-      hashingThreads,
+      ...(hasOwnHashingThreads ? {} : { hashingThreads: sharedThreads }),
       writer,
       ...limited,
     });

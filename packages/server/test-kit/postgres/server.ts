@@ -53,8 +53,6 @@ export class PostgresServer implements AsyncDisposable {
       max_connections: '300',
       // Files in the data folder, which is removed after a kill.
       dynamic_shared_memory_type: 'mmap',
-      // A connection would take twice the processor time. It protects stored verifiers, and these are of tests.
-      scram_iterations: '1',
       ...(durable ? {} : { fsync: 'off', full_page_writes: 'off' }),
       ...settings,
     };
@@ -209,7 +207,6 @@ export class PostgresServer implements AsyncDisposable {
       '--encoding=UTF8',
       '--locale=C',
       '--no-instructions',
-      '--set=scram_iterations=1',
     ]);
     await until('initdb ends', () => hasEnded(child));
     if (child.exitCode !== 0) throw new Error(`PostgreSQL’s initdb failed:\n${this.#log()}`);

@@ -6,7 +6,7 @@ import { watchHashingThreads } from '../../../test-kit/thread-messages.ts';
 
 test('the log warns once that hashes run at the usual priority, with the reason', async (t) => {
   const threads = watchHashingThreads(t);
-  await using app = await newApp();
+  await using app = await newApp({ hasOwnHashingThreads: true });
   await app.signIn();
   const warning = 'setpriority is not permitted';
   for (const thread of threads) for (let n = 0; n < 2; n++) thread.emit('message', { warning });

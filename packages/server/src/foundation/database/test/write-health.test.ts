@@ -67,7 +67,8 @@ test('readiness reports failing changes while another process locks the file, an
   const ready = async () => (await app.call('GET', '/health/ready')).json;
   assert.deepEqual(await ready(), { status: 'ok', writes: true });
   const user = await app.signIn();
-  await app.db.transaction(
+  const other = await app.connect();
+  await other.db.transaction(
     async () => {
       const json = { refreshToken: user.refreshToken };
       assert.equal((await app.call('POST', '/auth/token/revoke', { json })).status, 503);
