@@ -1,5 +1,6 @@
 /** The life of a passkey, with the virtual authenticator of Chromium. */
 import type { Page } from 'playwright-core';
+import { goodPassword } from '../../server/test-kit/new-app.ts';
 import { addAuthenticator, type Protocol } from '../../server/test-kit/virtual-authenticator.ts';
 import { consoleTests } from './kit/console-site.ts';
 import { signIn, signOut } from './kit/sign-in.ts';
@@ -64,6 +65,12 @@ test(
     await useAfterSignOut(visitor);
     await keysHeading(page).waitFor();
     await visitor.goto('/console/security');
+    // Without a code, it is also the factor that a change of the factors needs.
+    await page.getByRole('button', { name: 'New recovery codes' }).click();
+    await dialog.getByLabel('Current password').fill(goodPassword);
+    await dialog.getByRole('button', { name: 'New recovery codes' }).click();
+    await dialog.getByLabel('I have stored them').check();
+    await dialog.getByRole('button', { name: 'Close', exact: true }).click();
     await page.getByRole('button', { name: 'Remove laptop' }).click();
     await dialog.getByRole('button', { name: 'Remove', exact: true }).click();
     await page.getByText('You have no passkey.').waitFor();

@@ -37,7 +37,7 @@ export class RequestSlots {
   readonly #inProgress: Map<string, number>;
   readonly #workClass: WorkClass;
   readonly #acquired: string[] = [];
-  #endTurn: (() => void) | undefined;
+  readonly #turns: (() => void)[] = [];
 
   constructor(bounds: RequestBounds, inProgress: Map<string, number>, workClass: WorkClass) {
     this.#bounds = bounds;
@@ -54,14 +54,13 @@ export class RequestSlots {
     this.#acquired.push(key);
   }
 
-  /** Waits for the turn of the request. @param begin returns a function that ends the turn */
+  /** Waits for a turn of the request. @param begin returns a function that ends the turn */
   async take(begin: () => Promise<() => void>): Promise<void> {
-    this.#endTurn = await begin();
+    this.#turns.push(await begin());
   }
 
   release(): void {
-    this.#endTurn?.();
-    this.#endTurn = undefined;
+    for (const end of this.#turns.splice(0)) end();
     for (const key of this.#acquired.splice(0)) {
       const count = (this.#inProgress.get(key) ?? 0) - 1;
       if (count > 0) this.#inProgress.set(key, count);

@@ -5,7 +5,7 @@ import { ActionDialog } from '../../parts/action-dialog.tsx';
 import { announce } from '../../parts/announce.tsx';
 import { Badge } from '../../parts/badge.tsx';
 import { Button } from '../../parts/button.tsx';
-import { ProofFields } from '../../parts/proof-fields.tsx';
+import { ProofFields, sendProof } from '../../parts/proof-fields.tsx';
 import { Section } from '../../parts/section.tsx';
 import { Setting } from '../../parts/setting.tsx';
 import { prepareProof } from '../../recent-sign-in.ts';
@@ -73,21 +73,25 @@ export function SecondFactorSection() {
         </dl>
       )}
       {opened.value === 'setUp' && <SecondFactorSetup onClose={close} />}
-      {opened.value === 'remove' && <RemoveDialog onClose={close} />}
-      {opened.value === 'replace' && <ReplaceDialog onClose={close} />}
+      {opened.value === 'remove' && <RemoveDialog mayUsePasskey={passkeys > 0} onClose={close} />}
+      {opened.value === 'replace' && <ReplaceDialog mayUsePasskey={passkeys > 0} onClose={close} />}
     </Section>
   );
 }
 
-const RemoveDialog = ({ onClose }: { readonly onClose: () => void }) => (
+interface ProofDialogProps {
+  readonly mayUsePasskey: boolean;
+  readonly onClose: () => void;
+}
+
+const RemoveDialog = ({ mayUsePasskey, onClose }: ProofDialogProps) => (
   <ActionDialog
     title={text.security.removeTitle}
     submit={text.security.remove}
     kind="danger"
     onClose={onClose}
     act={async (fields) => {
-      const body = { currentPassword: fields.text('currentPassword'), code: fields.text('code') };
-      await call('DELETE /auth/account/second-factor', { body });
+      await sendProof(fields, (body) => call('DELETE /auth/account/second-factor', { body }));
       announce(text.security.removed);
       await reloadSession();
     }}
@@ -95,26 +99,26 @@ const RemoveDialog = ({ onClose }: { readonly onClose: () => void }) => (
     {(problem) => (
       <>
         <p>{text.security.removeIntro}</p>
-        <ProofFields problem={problem} needsCode autofocus />
+        <ProofFields problem={problem} needsCode mayUsePasskey={mayUsePasskey} autofocus />
       </>
     )}
   </ActionDialog>
 );
 
-const ReplaceDialog = ({ onClose }: { readonly onClose: () => void }) => (
+const ReplaceDialog = ({ mayUsePasskey, onClose }: ProofDialogProps) => (
   <ActionDialog
     title={text.security.replaceTitle}
     submit={text.security.replaceCodes}
     onClose={onClose}
     act={async (fields) => {
-      const body = { currentPassword: fields.text('currentPassword'), code: fields.text('code') };
-      recoveryCodes.value = (await call('POST /auth/account/recovery-codes', { body })).recoveryCodes;
+      const created = await sendProof(fields, (body) => call('POST /auth/account/recovery-codes', { body }));
+      recoveryCodes.value = created.recoveryCodes;
     }}
   >
     {(problem) => (
       <>
         <p>{text.security.replaceIntro}</p>
-        <ProofFields problem={problem} needsCode autofocus />
+        <ProofFields problem={problem} needsCode mayUsePasskey={mayUsePasskey} autofocus />
       </>
     )}
   </ActionDialog>

@@ -61,6 +61,7 @@ export const general = {
   codeOnce:
     'Wenn Sie gerade einen Code verwendet haben, warten Sie auf den nächsten. Ein Wiederherstellungscode ist auch möglich.',
   password: 'Passwort',
+  codeOrPasskey: 'Lassen Sie das Feld leer, um einen Passkey zu verwenden.',
   oneTimeCode: 'Einmalcode oder Wiederherstellungscode',
   databaseDown: 'Keyreeve kann seine Datenbank nicht erreichen. Bis dahin werden alle Prüfungen abgelehnt.',
   offline: 'Keyreeve ist nicht erreichbar. Prüfen Sie Ihre Netzwerkverbindung.',

@@ -59,6 +59,7 @@ export const general = {
   currentPassword: 'Current password',
   codeOnce: 'If you have just used a code, wait for the next one. A recovery code works too.',
   password: 'Password',
+  codeOrPasskey: 'Leave it empty to use a passkey.',
   oneTimeCode: 'One-time code or recovery code',
   databaseDown: 'Keyreeve cannot reach its database. Verifications are rejected until it can.',
   offline: 'Keyreeve cannot be reached. Check your network connection.',
