@@ -50,12 +50,13 @@ const rewrites = {
 };
 export type ErasableTable = keyof typeof rewrites;
 
-const attemptsMax = 3;
+/** On PostgreSQL, each connection of any database that just starts has a snapshot that lets an attempt fail. */
+const attemptsMax = { sqlite: 3, postgres: 10 };
 /**
  * Before the next attempt. `vacuum full` does not wait for the snapshots of other transactions. The pause is longer than the
  * transactions of starting connections.
  */
-const pauseMs = 1_000;
+const pauseMs = 500;
 
 /**
  * Removes rows that committed transactions have deleted or replaced. The files of PostgreSQL's write-ahead log still contain them.
@@ -66,13 +67,14 @@ const pauseMs = 1_000;
 export async function eraseDeleted(db: Db, tables: readonly ErasableTable[]): Promise<boolean> {
   const rest = new Set(db.dialect === 'sqlite' ? [] : tables);
   let transaction: string | undefined;
-  for (let attempt = 1; attempt <= attemptsMax; attempt++) {
+  const attempts = attemptsMax[db.dialect];
+  for (let attempt = 1; attempt <= attempts; attempt++) {
     transaction ??= (await ifAvailable(db.get(selectTransaction)))?.id;
     if (transaction !== undefined) {
       for (const table of rest) if (await ifAvailable(isRewritten(db, table, transaction))) rest.delete(table);
       if (rest.size === 0 && (await ifAvailable(isLogTruncated(db)))) return true;
     }
-    if (attempt < attemptsMax) await sleep(pauseMs);
+    if (attempt < attempts) await sleep(pauseMs);
   }
   return false;
 }
