@@ -1,6 +1,11 @@
 /** Messages to the worker threads of this process: the writer of SQLite and the hashing threads. */
 import type { TestContext } from 'node:test';
 import { Worker } from 'node:worker_threads';
+import { sql } from '../src/foundation/database/sql.ts';
+import type { TestApp } from './new-app.ts';
+import { until } from './until.ts';
+
+const countNotices = sql<{ count: number }>('test_count_notices', 'select count(*) as count from expiry_notices');
 
 /** @param mayPass called before each message is sent; false drops it */
 export function watchMessages(t: TestContext, mayPass: (thread: Worker, message: unknown) => boolean): void {
@@ -23,6 +28,10 @@ export function watchWriterMessages(
   watchMessages(t, (thread, message) => !Array.isArray(message) || mayPass(thread, messages.push(namesOf(message))));
   return messages;
 }
+
+/** The housekeeping at the start sends messages, too: at last, for the progress of the two expiry notices. */
+export const untilHousekeepingHasEnded = ({ db }: TestApp): Promise<void> =>
+  until('the housekeeping at the start has ended', async () => (await db.get(countNotices))?.count === 2);
 
 const namesOf = (steps: readonly (readonly [string])[]): string => steps.map(([kind]) => kind).join(' ');
 

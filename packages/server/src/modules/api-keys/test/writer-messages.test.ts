@@ -2,11 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { bearer, newApp } from '../../../../test-kit/new-app.ts';
-import { watchWriterMessages } from '../../../../test-kit/thread-messages.ts';
-import { until } from '../../../../test-kit/until.ts';
-import { sql } from '../../../foundation/database/sql.ts';
-
-const countNotices = sql<{ count: number }>('test_count_notices', 'select count(*) as count from expiry_notices');
+import { untilHousekeepingHasEnded, watchWriterMessages } from '../../../../test-kit/thread-messages.ts';
 
 test('a creation and a deletion exchange two messages each with the writer thread', async (t) => {
   await using app = await newApp({ writer: 'thread' });
@@ -15,9 +11,7 @@ test('a creation and a deletion exchange two messages each with the writer threa
     ((await app.call('POST', '/auth/api-keys', { headers, json: { nickname } })).json as { id: number }).id;
   // The first creation also records the prefix.
   await create('first');
-  // The housekeeping at the start writes, too: at last, the progress of the two expiry notices.
-  const isStarted = async (): Promise<boolean> => (await app.db.get(countNotices))?.count === 2;
-  await until('the housekeeping at the start has ended', isStarted);
+  await untilHousekeepingHasEnded(app);
   const messages = watchWriterMessages(t);
   const id = await create('second');
   const creation = messages.splice(0);

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { basic, goodPassword, newApp, type TestApp } from '../../../../test-kit/new-app.ts';
 import { newPlace } from '../../../../test-kit/new-db.ts';
 import { countRoundTrips } from '../../../../test-kit/round-trips.ts';
-import { watchWriterMessages } from '../../../../test-kit/thread-messages.ts';
+import { untilHousekeepingHasEnded, watchWriterMessages } from '../../../../test-kit/thread-messages.ts';
 
 const email = 'you@example.com';
 
@@ -37,6 +37,7 @@ test('the two transactions of a sign-in exchange two messages each with the writ
   });
   await app.createAccount(email);
   await signIn(app);
+  await untilHousekeepingHasEnded(app);
   const messages = watchWriterMessages(t);
   await signIn(app);
   assert.equal(messages.length, 4, messages.join('; '));
