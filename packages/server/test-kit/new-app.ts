@@ -22,7 +22,7 @@ export type { Answered };
 /** Cheap parameters for tests. */
 const argon2 = { memoryKib: 64, passes: 1, lanes: 1 };
 
-/** Of all services of this process, because a thread takes longer to start than the service. */
+/** The hashing thread of all services of this process: it takes longer to start than a service. */
 class SharedThreads extends HashingThreads {
   override close(): Promise<void> {
     return Promise.resolve();
@@ -50,6 +50,7 @@ export interface TestAppOptions {
   readonly writer?: EmbeddedWriter;
   /** Whether operations wait for the database only as long as those of the product. */
   readonly areWaitsShort?: boolean;
+  /** Whether the service starts hashing threads. Default: all services of the process share one thread. */
   readonly hasOwnHashingThreads?: boolean;
 }
 
@@ -73,7 +74,7 @@ export class TestApp implements AsyncDisposable {
   readonly place: DatabasePlace;
   /** All lines of the log. */
   readonly logLines: string[];
-  /** Another connection takes more than half of the time of a start, so that only tests about connections {@link connect}. */
+  /** That of the service: another one takes up to half of the time of a start, so only tests about connections {@link connect}. */
   readonly db: Db;
   readonly installation: OpenedInstallation;
   readonly #connect: () => Promise<OpenedInstallation>;

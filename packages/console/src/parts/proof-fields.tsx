@@ -1,11 +1,11 @@
-/** The fields that prove who uses the session: the password, and a one-time code for changes of a second factor. */
+/** The fields that prove who uses the session: the password, and for changes of a second factor a one-time code or a passkey. */
 import { Field } from './field.tsx';
 import { send } from '../api.ts';
 import { session, setSession } from '../session.ts';
 import { text } from '../text/text.ts';
 import { Problem } from '../problem.ts';
 import type { Fields } from '../fields.ts';
-import { askForPasskey, hasPasskeys, type PasskeyResponse, type RequestOptions } from '../passkey.ts';
+import { askForPasskey, type PasskeyResponse, type RequestOptions } from '../passkey.ts';
 
 interface ProofFieldsProps {
   readonly problem: Problem | undefined;
@@ -58,21 +58,22 @@ interface Proof {
 export async function sendProof<T>(fields: Fields, sendBody: (proof: Proof) => Promise<T>): Promise<T> {
   const currentPassword = fields.text('currentPassword');
   const code = fields.optional('code')?.trim();
-  if (code || !hasPasskeys()) return sendBody({ currentPassword, ...(code ? { code } : {}) });
-  const passkey = await askForPasskey(await optionsFor(currentPassword));
-  return sendBody({ currentPassword, passkey });
+  return sendBody({ currentPassword, ...(code ? { code } : { passkey: await askForFactor(currentPassword) }) });
 }
 
-/** The options of the second factor are those of a sign-in that lacks it. @throws Problem */
-async function optionsFor(password: string): Promise<RequestOptions | undefined> {
+/** The options are those of a sign-in with the password, which lacks the second factor. @throws Problem */
+async function askForFactor(password: string): Promise<PasskeyResponse> {
   const email = session.peek()?.account.email ?? '';
-  try {
-    setSession(await send('POST /console/session', { body: { email, password } }));
-    return undefined;
-  } catch (error) {
-    if (!(error instanceof Problem)) throw error;
-    if (error.code === 'invalid_credentials') throw new Problem('password_wrong', error.status);
-    if (error.code !== 'second_factor_required') throw error;
-    return error.body['passkey'] as RequestOptions | undefined;
-  }
+  const problem = await send('POST /console/session', { body: { email, password } }).then(
+    (view) => {
+      setSession(view);
+      return new Problem('second_factor_not_enrolled', 409);
+    },
+    (error: unknown) => error,
+  );
+  if (!(problem instanceof Problem)) throw problem;
+  if (problem.code === 'invalid_credentials') throw new Problem('password_wrong', problem.status);
+  const options = problem.body['passkey'];
+  if (!options) throw problem;
+  return askForPasskey(options as RequestOptions);
 }

@@ -88,33 +88,64 @@ export class Housekeeping {
     this.#minutes = minutes;
     this.#log = log;
     this.#checkpoint = isFirst ? () => this.#logCheckpoint(db, keys.auditChain) : () => Promise.resolve();
+    const every = (ms: number, run: () => Promise<void>): NodeJS.Timeout => setInterval(() => void run(), ms).unref();
+    const task = (run: () => Promise<void>): (() => Promise<void>) => this.#alone(run);
     this.#timers = [
-      this.#every(flushEveryMs, () => verifier.flush()),
-      this.#every(flushEveryMs, () => quotaNotices.flush()),
-      this.#every(logEveryMs, async () => this.#logVerifications()),
+      every(
+        flushEveryMs,
+        task(() => verifier.flush()),
+      ),
+      every(
+        flushEveryMs,
+        task(() => quotaNotices.flush()),
+      ),
+      every(
+        logEveryMs,
+        task(async () => this.#logVerifications()),
+      ),
     ];
     if (!isFirst) return;
+    const fold = task(() => this.#foldNicknames(db));
+    const deleteExpired = task(() => this.#deleteExpired(db, clock));
+    const applyUsageRetention = task(() => usageRetention.apply());
+    const applyAuditRetention = task(() => auditRetention.apply());
+    const sendNotices = task(() => expiryNotices.send());
     this.#timers.push(
-      this.#every(logEveryMs, this.#checkpoint),
-      this.#every(flushEveryMs, () => this.#foldNicknames(db)),
-      this.#every(deleteEveryMs, () => this.#deleteExpired(db, clock)),
-      this.#every(deleteEveryMs, () => auditRetention.apply()),
-      this.#every(deleteEveryMs, () => usageRetention.apply()),
-      this.#every(deleteEveryMs, () => orphanedMeters.delete()),
-      this.#every(deleteEveryMs, () => canaryKeys.deleteOld()),
-      this.#every(deleteEveryMs, () => webhooks.log.deleteOld()),
-      this.#every(deleteEveryMs, () => minutes.deleteOld()),
+      every(logEveryMs, task(this.#checkpoint)),
+      every(flushEveryMs, fold),
+      every(deleteEveryMs, deleteExpired),
+      every(deleteEveryMs, applyAuditRetention),
+      every(deleteEveryMs, applyUsageRetention),
+      every(
+        deleteEveryMs,
+        task(() => orphanedMeters.delete()),
+      ),
+      every(
+        deleteEveryMs,
+        task(() => canaryKeys.deleteOld()),
+      ),
+      every(
+        deleteEveryMs,
+        task(() => webhooks.log.deleteOld()),
+      ),
+      every(
+        deleteEveryMs,
+        task(() => minutes.deleteOld()),
+      ),
       // Not at the start: before a machine synchronises its clock, the clock can be behind the start of valid sessions.
-      this.#every(hourMs, async () => void (await deleteSessionsAhead(db, clock, rowsPerDeleteMax))),
+      every(
+        hourMs,
+        task(async () => void (await deleteSessionsAhead(db, clock, rowsPerDeleteMax))),
+      ),
       // Not at the start: after a pause of the service, clients first need time to use their keys.
-      this.#every(deleteEveryMs, () => unusedKeys.disable()),
-      this.#every(deleteEveryMs, () => expiryNotices.send()),
+      every(
+        deleteEveryMs,
+        task(() => unusedKeys.disable()),
+      ),
+      every(deleteEveryMs, sendNotices),
     );
-    void this.#runInBackground(() => this.#foldNicknames(db));
-    void this.#runInBackground(() => this.#deleteExpired(db, clock))
-      .then(() => this.#runInBackground(() => usageRetention.apply()))
-      .then(() => this.#runInBackground(() => auditRetention.apply()))
-      .then(() => this.#runInBackground(() => expiryNotices.send()));
+    void fold();
+    void deleteExpired().then(applyUsageRetention).then(applyAuditRetention).then(sendNotices);
   }
 
   /** Writes the pending usage, times of last use and used-up quotas, and logs the remaining counts. */
@@ -172,16 +203,10 @@ export class Housekeeping {
     );
   }
 
-  /** On a busy database, a task can take longer than its interval. It then does not start a second time beside itself. */
-  #every(ms: number, task: () => Promise<void>): NodeJS.Timeout {
-    let isRunning = false;
-    const runAlone = async (): Promise<void> => {
-      if (isRunning) return;
-      isRunning = true;
-      await this.#runInBackground(task);
-      isRunning = false;
-    };
-    return setInterval(() => void runAlone(), ms).unref();
+  /** On a busy database, a task can take longer than its interval. A call while it runs waits for that run. */
+  #alone(run: () => Promise<void>): () => Promise<void> {
+    let running: Promise<void> | undefined;
+    return () => (running ??= this.#runInBackground(run).finally(() => (running = undefined)));
   }
 
   /** A task that the stop interrupts has not failed: the database closes while the task uses it. */

@@ -8,6 +8,7 @@ import { Button } from '../../parts/button.tsx';
 import { ProofFields, sendProof } from '../../parts/proof-fields.tsx';
 import { Section } from '../../parts/section.tsx';
 import { Setting } from '../../parts/setting.tsx';
+import { hasPasskeys } from '../../passkey.ts';
 import { prepareProof } from '../../recent-sign-in.ts';
 import { useResource } from '../../resource.ts';
 import { reloadSession, session } from '../../session.ts';
@@ -26,6 +27,7 @@ export function SecondFactorSection() {
   });
   const isOn = session.value?.account.secondFactor;
   const { authenticator: hasApp, requiresSecondFactor, passkeys = 0 } = account.value ?? {};
+  const mayUsePasskey = passkeys > 0 && hasPasskeys();
   const isOnlyFactor = requiresSecondFactor && passkeys === 0;
   const setUp = (
     <Button kind={isOn ? 'plain' : 'primary'} onClick={() => void open('setUp')}>
@@ -73,8 +75,8 @@ export function SecondFactorSection() {
         </dl>
       )}
       {opened.value === 'setUp' && <SecondFactorSetup onClose={close} />}
-      {opened.value === 'remove' && <RemoveDialog mayUsePasskey={passkeys > 0} onClose={close} />}
-      {opened.value === 'replace' && <ReplaceDialog mayUsePasskey={passkeys > 0} onClose={close} />}
+      {opened.value === 'remove' && <RemoveDialog mayUsePasskey={mayUsePasskey} onClose={close} />}
+      {opened.value === 'replace' && <ReplaceDialog mayUsePasskey={mayUsePasskey} onClose={close} />}
     </Section>
   );
 }

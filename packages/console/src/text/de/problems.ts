@@ -14,6 +14,7 @@ export const problems = {
   console_session_required: 'Ihre Sitzung ist beendet. Melden Sie sich wieder an.',
   cross_origin_request: 'Die Anfrage kam nicht von dieser Konsole. Laden Sie die Seite neu.',
   invalid_credentials: 'Die E-Mail-Adresse oder das Passwort ist falsch.',
+  second_factor_not_enrolled: 'Ihr Konto hat keinen zweiten Faktor.',
   second_factor_required: 'Geben Sie auch einen Einmalcode oder einen Wiederherstellungscode ein.',
   second_factor_invalid: 'Der Einmalcode ist falsch.',
   second_factor_wrong: 'Der Einmalcode ist falsch.',

@@ -13,6 +13,7 @@ export const problems = {
   console_session_required: 'Your session has ended. Sign in again.',
   cross_origin_request: 'The request did not come from this console. Reload the page.',
   invalid_credentials: 'The email address or the password is wrong.',
+  second_factor_not_enrolled: 'Your account has no second factor.',
   second_factor_required: 'Enter a one-time code or a recovery code too.',
   second_factor_invalid: 'The one-time code is wrong.',
   second_factor_wrong: 'The one-time code is wrong.',

@@ -74,15 +74,17 @@ test('a task that takes longer than its interval does not start a second time be
   await using app = await newApp();
   const log = createLog('info', { write: () => undefined });
   const ends: PromiseWithResolvers<void>[] = [];
-  const deleteOld = () => {
+  const apply = () => {
     const end = Promise.withResolvers<void>();
     ends.push(end);
     return end.promise;
   };
   mock.timers.enable({ apis: ['setInterval'] });
   try {
-    const parts = { ...app.service.services, canaryKeys: { deleteOld } };
+    const parts = { ...app.service.services, usageRetention: { apply } };
     const housekeeping = new Housekeeping({ db: app.db, keys, migrated: [] }, app.clock, parts, log);
+    // At the start, this task follows another one.
+    await until('the task has started', () => ends.length === 1);
     mock.timers.tick(3_600_000);
     assert.equal(ends.length, 1);
     ends[0]?.resolve();

@@ -20,7 +20,7 @@ export type { FailureScope, Handler, Job, JobKind } from './job.ts';
 export interface OutboxOptions {
   readonly db: Db;
   readonly clock: Clock;
-  /** Of the stop. */
+  /** Measures the waits of a stop. */
   readonly timers?: Timers;
   readonly seal: Sealer;
   /** The longest delay of {@link Outbox.delayed}; 0 by default. */

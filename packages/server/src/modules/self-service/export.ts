@@ -86,7 +86,7 @@ export class AccountExporter {
     yield `,"isActivityComplete":${isComplete}}\n`;
   }
 
-  /** Picks the fields: a row also has the hash of the undo code. */
+  /** Picks the fields that the owner gets. */
   async #emailChanges({ accountId }: AccountPrincipal): Promise<AccountExport['emailChanges']> {
     const { db, clock } = this.#options;
     const changes = await listEmailChanges(db, accountId, emailChangesKeptSince(clock.now()));
