@@ -12,6 +12,7 @@ import { PostgresDatabases } from './databases.ts';
 import { PostgresServer } from './server.ts';
 
 let shared: Promise<PostgresDatabases> | undefined;
+let url = runEnvironment.postgresUrl;
 
 /** A server that this call starts ends with this process. */
 export function sharedPostgres(): Promise<PostgresDatabases> {
@@ -19,8 +20,17 @@ export function sharedPostgres(): Promise<PostgresDatabases> {
   return shared;
 }
 
+/**
+ * The tests of this process get a server of their own. For tests that expect `vacuum full` to remove every deleted row: it
+ * keeps the rows that were deleted after the start of any writing transaction of the server, in whichever database.
+ */
+export function useOwnPostgres(): void {
+  if (url !== undefined) shared = undefined;
+  url = undefined;
+}
+
 async function find(): Promise<PostgresDatabases> {
-  return new PostgresDatabases(runEnvironment.postgresUrl ?? (await startWithTemplate()).url());
+  return new PostgresDatabases(url ?? (await startWithTemplate()).url());
 }
 
 /** A server with the database `migratedTemplate`. */

@@ -21,8 +21,8 @@ const selectTransaction = sql<{ id: string }>('next_transaction', {
 });
 /**
  * `file` changes when PostgreSQL has rewritten the table, which only its owner can do; other roles get a warning.
- * `isComplete` is 1 if the rewritten table has no deleted rows. Otherwise, a transaction with an earlier snapshot, such as a
- * backup, can still read them, and `relfrozenxid` is the number of the oldest of these transactions.
+ * `isComplete` is 1 if the rewritten table has no deleted rows. Otherwise, an earlier transaction holds them, and `relfrozenxid` is
+ * its number: one with a snapshot of this database, such as a backup, or one that writes in any database of the server.
  */
 const selectFile = sql<{ file: number; isComplete: number }>('find_table_file', {
   sqlite: 'select 0 as file, 0 as "isComplete" where $1 = $2',
@@ -50,18 +50,17 @@ const rewrites = {
 };
 export type ErasableTable = keyof typeof rewrites;
 
-/** On PostgreSQL, each connection of any database that just starts has a snapshot that lets an attempt fail. */
+/** On PostgreSQL, each transaction that writes in any database of the server lets an attempt fail while it is open. */
 const attemptsMax = { sqlite: 3, postgres: 10 };
 /**
- * Before the next attempt. `vacuum full` does not wait for the snapshots of other transactions. The pause is longer than the
- * transactions of starting connections.
+ * Before the next attempt. `vacuum full` does not wait for other transactions. The pause is longer than most of them.
  */
 const pauseMs = 500;
 
 /**
  * Removes rows that committed transactions have deleted or replaced. The files of PostgreSQL's write-ahead log still contain them.
  * @param tables ignored on SQLite, where the function covers all tables
- * @returns false if another process, such as a backup, reads an earlier state during all attempts, if the role is not the owner of
+ * @returns false if an earlier transaction, such as a backup, is open during all attempts, if the role is not the owner of
  *   a table on PostgreSQL, if a table is too large to be rewritten in the time of a statement, or if the database does not respond
  */
 export async function eraseDeleted(db: Db, tables: readonly ErasableTable[]): Promise<boolean> {

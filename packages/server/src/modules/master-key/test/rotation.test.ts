@@ -12,9 +12,12 @@ import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { gatherStatistics, isInDatabaseFiles } from '../../../../test-kit/database-files.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { testRootKeys, type TestDb } from '../../../../test-kit/new-db.ts';
+import { useOwnPostgres } from '../../../../test-kit/postgres/running.ts';
 import { keys, now, operator } from '../../../../test-kit/rows.ts';
 import { onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
 import { until } from '../../../../test-kit/until.ts';
+
+useOwnPostgres();
 
 const [first, second, third] = [Buffer.alloc(32, 7), Buffer.alloc(32, 2), Buffer.alloc(32, 3)];
 const [firstId, secondId, thirdId] = [first, second, third].map((key) => masterKeyIdOf(key)) as [

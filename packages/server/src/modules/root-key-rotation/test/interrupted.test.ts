@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { isInDatabaseFiles } from '../../../../test-kit/database-files.ts';
 import { operator, type TestApp } from '../../../../test-kit/new-app.ts';
 import { test } from '../../../../test-kit/app-on-each-database.ts';
+import { useOwnPostgres } from '../../../../test-kit/postgres/running.ts';
 import { newTempFolder } from '../../../../test-kit/temp-folder.ts';
 import { findMasterKey } from '../../../app/installation.ts';
 import { deriveAllKeys } from '../../../foundation/crypto/master-key.ts';
@@ -17,6 +18,8 @@ import { readJournal, readPosition } from '../../deletion-journal/files.ts';
 import { finishRotation } from '../../master-key/rotation.ts';
 import { RootKeyRotationError } from '../rotate.ts';
 import { newRotatable } from './rotation-kit.ts';
+
+useOwnPostgres();
 
 async function deleteKey(app: TestApp): Promise<string> {
   const { account } = await app.signIn(`user${randomInt(2 ** 40)}@example.com`);
