@@ -1,6 +1,6 @@
 /** The own account's activity: its audit events, as its owner reads them. */
 import Type, { type Static } from 'typebox';
-import { accessTokenErrors } from './error-groups.ts';
+import { accessTokenErrors } from './errors/groups.ts';
 import { limits } from './limits.ts';
 import { nextCursor, pageFields } from './paging.ts';
 import type { RouteContract } from './route.ts';

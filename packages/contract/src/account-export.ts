@@ -4,7 +4,7 @@ import { OwnAccount } from './accounts.ts';
 import { ActivityEvent } from './account-activity.ts';
 import { PreviousEmail } from './admin-schemas.ts';
 import { ListedKeyFull } from './api-keys.ts';
-import { accessTokenErrors } from './error-groups.ts';
+import { accessTokenErrors } from './errors/groups.ts';
 import { limits } from './limits.ts';
 import { Passkey } from './passkeys.ts';
 import type { RouteContract } from './route.ts';

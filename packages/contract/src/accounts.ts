@@ -1,6 +1,6 @@
 /** Sign-up, email verification, password reset, and changes to the own account. */
 import Type, { type Static } from 'typebox';
-import { accessTokenErrors, currentPasswordErrors, newPasswordErrors } from './error-groups.ts';
+import { accessTokenErrors, currentPasswordErrors, newPasswordErrors } from './errors/groups.ts';
 import { limits } from './limits.ts';
 import { ListedKey } from './api-keys.ts';
 import { shownLimits } from './key-limits.ts';

@@ -2,7 +2,7 @@
 import Type from 'typebox';
 import { administrator } from './admin-parts.ts';
 import { AuditPage } from './admin-schemas.ts';
-import { administratorErrors } from './error-groups.ts';
+import { administratorErrors } from './errors/groups.ts';
 import { limits } from './limits.ts';
 import { pageFields } from './paging.ts';
 import type { RouteContract } from './route.ts';

@@ -3,7 +3,7 @@ import Type, { type Static } from 'typebox';
 import { administrator } from './admin-parts.ts';
 import { SearchText } from './api-key-list.ts';
 import { ListedKeyFull } from './api-keys.ts';
-import { administratorErrors } from './error-groups.ts';
+import { administratorErrors } from './errors/groups.ts';
 import { limits } from './limits.ts';
 import { nextCursor, pageFields } from './paging.ts';
 import type { RouteContract } from './route.ts';

@@ -3,7 +3,7 @@ import Type from 'typebox';
 import { account, administrator, changing, message, ofAccount } from './admin-parts.ts';
 import { AdministeredKeys, KeyRestrictionBody } from './admin-schemas.ts';
 import { KeyDetails } from './api-key-changes.ts';
-import { administratorErrors } from './error-groups.ts';
+import { administratorErrors } from './errors/groups.ts';
 import { KeyLimits } from './key-limits.ts';
 import { usageRead } from './key-usage.ts';
 import type { RouteContract } from './route.ts';

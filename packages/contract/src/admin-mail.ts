@@ -1,7 +1,7 @@
 /** Administration: the outbox, which has the mail and webhooks that are not delivered yet, and a test of the mail server. */
 import Type, { type Static } from 'typebox';
 import { administrator } from './admin-parts.ts';
-import { administratorErrors } from './error-groups.ts';
+import { administratorErrors } from './errors/groups.ts';
 import { limits } from './limits.ts';
 import { nextCursor, pageFields } from './paging.ts';
 import type { RouteContract } from './route.ts';

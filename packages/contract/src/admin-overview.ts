@@ -2,7 +2,7 @@
 import Type, { type Static } from 'typebox';
 import { administrator } from './admin-parts.ts';
 import { AuditEvent } from './admin-schemas.ts';
-import { administratorErrors } from './error-groups.ts';
+import { administratorErrors } from './errors/groups.ts';
 import { limits } from './limits.ts';
 import type { RouteContract } from './route.ts';
 import { Instant, orNull, Text } from './schemas.ts';

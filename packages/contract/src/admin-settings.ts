@@ -1,7 +1,7 @@
 /** Administration: the settings in force, and checks of the installation. */
 import Type, { type Static } from 'typebox';
 import { administrator } from './admin-parts.ts';
-import { administratorErrors } from './error-groups.ts';
+import { administratorErrors } from './errors/groups.ts';
 import type { RouteContract } from './route.ts';
 import { orNull, Text } from './schemas.ts';
 

@@ -1,7 +1,7 @@
 /** Administration: the keys that sign access tokens. */
 import Type, { type Static } from 'typebox';
 import { administrator, changing } from './admin-parts.ts';
-import { administratorErrors } from './error-groups.ts';
+import { administratorErrors } from './errors/groups.ts';
 import { limits } from './limits.ts';
 import type { RouteContract } from './route.ts';
 import { Instant } from './schemas.ts';

@@ -26,7 +26,7 @@ import { adminReadOutbox, adminTestMail } from './admin-mail.ts';
 import { adminReadSettings } from './admin-settings.ts';
 import { adminListSigningKeys, adminRotateSigningKeys } from './admin-signing-keys.ts';
 import { account, administrator, changing, message, ofAccount } from './admin-parts.ts';
-import { administratorErrors, newPasswordErrors } from './error-groups.ts';
+import { administratorErrors, newPasswordErrors } from './errors/groups.ts';
 import type { ErrorCode } from './errors.ts';
 import { limits } from './limits.ts';
 import { pageFields } from './paging.ts';

@@ -1,7 +1,7 @@
 /** Changes of an account's API keys: reading one, changing it, rotating its secret. */
 import Type, { type Static } from 'typebox';
 import { Addresses, CreatedKey, keyFields, keyState, keyTimes, KeyMetadata, NewKeyBody } from './api-keys.ts';
-import { accessTokenErrors } from './error-groups.ts';
+import { accessTokenErrors } from './errors/groups.ts';
 import { exampleOf } from './examples.ts';
 import { PublicKeyBody } from './jwk.ts';
 import { shownLimits } from './key-limits.ts';

@@ -1,7 +1,7 @@
 /** Creation, list and deletion of an account's API keys. */
 import Type, { type Static } from 'typebox';
 import { keyListFields, recentUsage } from './api-key-list.ts';
-import { accessTokenErrors } from './error-groups.ts';
+import { accessTokenErrors } from './errors/groups.ts';
 import { KeyLimits } from './key-limits.ts';
 import { PublicKey } from './jwk.ts';
 import { limits } from './limits.ts';

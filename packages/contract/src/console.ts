@@ -3,7 +3,7 @@
  * administrators, which the server also mounts below `/console/api`.
  */
 import Type, { type Static } from 'typebox';
-import { consoleErrors, currentPasswordErrors } from './error-groups.ts';
+import { consoleErrors, currentPasswordErrors } from './errors/groups.ts';
 import { languages } from './language.ts';
 import { limits } from './limits.ts';
 import { AuthenticationResponse } from './passkey-messages.ts';

@@ -18,7 +18,6 @@ export * from './authentication.ts';
 export * from './canary-keys.ts';
 export * from './console.ts';
 export * from './credentials.ts';
-export { errorHelp } from './error-help.ts';
 export * from './errors.ts';
 export * from './examples.ts';
 export * from './github-leaks.ts';

@@ -1,6 +1,6 @@
 /** The usage of API keys: how often verifications accepted and refused them. */
 import Type, { type Static } from 'typebox';
-import { accessTokenErrors } from './error-groups.ts';
+import { accessTokenErrors } from './errors/groups.ts';
 import { limits } from './limits.ts';
 import type { RouteContract } from './route.ts';
 import { Instant, KeyId } from './schemas.ts';

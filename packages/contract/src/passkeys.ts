@@ -1,6 +1,6 @@
 /** Passkeys (WebAuthn Level 3): registration, list, and sign-in. */
 import Type, { type Static } from 'typebox';
-import { accessTokenErrors } from './error-groups.ts';
+import { accessTokenErrors } from './errors/groups.ts';
 import { limits } from './limits.ts';
 import { CreationOptions, RegistrationResponse, RequestOptions, AuthenticationResponse } from './passkey-messages.ts';
 import type { RouteContract } from './route.ts';

@@ -1,5 +1,5 @@
 /** The errors of each route, and the error responses in the OpenAPI document. */
-import { accessTokenErrors, administratorErrors, managementKeyErrors, managerErrors } from './error-groups.ts';
+import { accessTokenErrors, administratorErrors, managementKeyErrors, managerErrors } from './errors/groups.ts';
 import { errors, type ErrorCode } from './errors.ts';
 import type { Json } from './json-schema.ts';
 import { isBounded, type RouteAuth, type RouteContract } from './route.ts';

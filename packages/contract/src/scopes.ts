@@ -1,7 +1,7 @@
 /** The scope catalogue: declared scopes, and the entitlements of accounts. */
 import Type, { type Static } from 'typebox';
 import { AccountDetail } from './admin-schemas.ts';
-import { accessTokenErrors, administratorErrors } from './error-groups.ts';
+import { accessTokenErrors, administratorErrors } from './errors/groups.ts';
 import { limits } from './limits.ts';
 import type { RouteContract } from './route.ts';
 import { AccountId, Instant, Message, orNull, Scope, Text } from './schemas.ts';

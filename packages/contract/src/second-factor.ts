@@ -1,6 +1,6 @@
 /** Second factors: an authenticator that shows six digits (TOTP, RFC 6238), and recovery codes. */
 import Type, { type Static } from 'typebox';
-import { accessTokenErrors, currentPasswordErrors } from './error-groups.ts';
+import { accessTokenErrors, currentPasswordErrors } from './errors/groups.ts';
 import { limits } from './limits.ts';
 import { AuthenticationResponse } from './passkey-messages.ts';
 import type { RouteContract } from './route.ts';

@@ -2,7 +2,7 @@
 import Type, { type Static } from 'typebox';
 import { changeKey, endPreviousSecret, getKey, rotateKey } from './api-key-changes.ts';
 import { CreatedKey, createKey, deleteKey, keyFields, keyTimes, listKeys, NewKeyBody } from './api-keys.ts';
-import { accessTokenErrors, managementKeyErrors, managerErrors } from './error-groups.ts';
+import { accessTokenErrors, managementKeyErrors, managerErrors } from './errors/groups.ts';
 import type { ErrorCode } from './errors.ts';
 import { getKeyUsage } from './key-usage.ts';
 import { KeyLimits, shownLimits } from './key-limits.ts';

@@ -1,7 +1,7 @@
 /** Service accounts: accounts of machines, whose managers create their keys. */
 import Type, { type Static, type TSchema } from 'typebox';
 import { changing, administrator } from './admin-parts.ts';
-import { accessTokenErrors, administratorErrors, managerErrors } from './error-groups.ts';
+import { accessTokenErrors, administratorErrors, managerErrors } from './errors/groups.ts';
 import { limits } from './limits.ts';
 import { nextCursor, pageFields } from './paging.ts';
 import type { RouteContract } from './route.ts';

@@ -1,6 +1,6 @@
 /** Sessions of an account: their list and their end. */
 import Type, { type Static } from 'typebox';
-import { accessTokenErrors } from './error-groups.ts';
+import { accessTokenErrors } from './errors/groups.ts';
 import type { RouteContract } from './route.ts';
 import { Instant, Text } from './schemas.ts';
 

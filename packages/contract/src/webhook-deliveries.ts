@@ -1,6 +1,6 @@
 /** The log of webhook deliveries, and their replay. Administrators use it. */
 import Type, { type Static } from 'typebox';
-import { administratorErrors } from './error-groups.ts';
+import { administratorErrors } from './errors/groups.ts';
 import { limits } from './limits.ts';
 import { nextCursor, pageFields } from './paging.ts';
 import type { RouteContract } from './route.ts';

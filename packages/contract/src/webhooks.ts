@@ -1,6 +1,6 @@
 /** Webhook endpoints: URLs that receive events of accounts, keys and sessions. Administrators register them. */
 import Type, { type Static } from 'typebox';
-import { administratorErrors } from './error-groups.ts';
+import { administratorErrors } from './errors/groups.ts';
 import { limits } from './limits.ts';
 import type { RouteContract } from './route.ts';
 import { Instant, orNull, Text } from './schemas.ts';

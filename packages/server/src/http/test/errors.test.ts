@@ -1,7 +1,7 @@
 /** Error responses: form, headers, log lines, no internal details, and a page for every code. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { errorHelp, errors, type ErrorCode } from '@keyreeve/contract';
+import { errors, type ErrorCode } from '@keyreeve/contract';
 import { sql } from '../../foundation/database/sql.ts';
 import { FakeClock } from '../../../test-kit/fake-clock.ts';
 import { basic, bearer, goodPassword, newApp, type Answered, type TestApp } from '../../../test-kit/new-app.ts';
@@ -237,13 +237,12 @@ test(
     await using app = await newApp();
     const escaped = (text: string): string =>
       text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
-    for (const [code, { title, status }] of Object.entries(errors)) {
+    for (const [code, { title, status, cause, fix }] of Object.entries(errors)) {
       const page = await app.call('GET', `/problems/${code}`);
       assert.equal(page.status, 200, code);
       assert.equal(page.headers.get('content-type'), 'text/html; charset=utf-8');
       for (const text of [escaped(title), `<code>${code}</code>`, `<code>${status}</code>`])
         assert.ok(page.text.includes(text), code);
-      const { cause, fix } = errorHelp[code as ErrorCode];
       for (const text of [cause, fix])
         assert.ok(page.text.includes(escaped(text).replaceAll(/`([^`]+)`/g, '<code>$1</code>')), code);
       // The example is the problem document, or the error of the token endpoint (RFC 6749 section 5.2).

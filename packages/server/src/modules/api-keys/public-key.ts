@@ -4,8 +4,8 @@
  */
 import { createPublicKey, hash, type KeyObject } from 'node:crypto';
 import type { PublicKey } from '@keyreeve/contract';
+import { ed25519 } from '@noble/curves/ed25519.js';
 import { DomainError, type FieldError } from '../../foundation/errors.ts';
-import { isOnEd25519, isSmallOrder } from './ed25519-point.ts';
 
 /** The algorithm of the signatures that a key verifies (RFC 7518 section 3.1, RFC 8037 section 3.1). */
 export type SignatureAlgorithm = 'EdDSA' | 'ES256';
@@ -103,8 +103,17 @@ function assertPoint(stored: string, { algorithm }: Kind): void {
   }
   // OpenSSL does not check points of Ed25519.
   const point = Buffer.from(toPublicKey(stored).x, 'base64url');
-  if (!isOnEd25519(point)) throw invalid('x', 'The point is not on the curve Ed25519.');
-  if (isSmallOrder(point)) throw invalid('x', 'The point has a small order, so signatures for it can be forged.');
+  if (decodePoint(point).isSmallOrder())
+    throw invalid('x', 'The point has a small order, so signatures for it can be forged.');
+}
+
+/** RFC 8032 section 5.1.3. @throws DomainError `invalid_request` unless the encoding is canonical and its point on the curve */
+function decodePoint(point: Buffer) {
+  try {
+    return ed25519.Point.fromBytes(point);
+  } catch {
+    throw invalid('x', 'The point is not on the curve Ed25519.');
+  }
 }
 
 /** @param stored {@link parsePublicKey} */

@@ -1,7 +1,7 @@
 /** The pages about errors, and the page at `/`. */
 import { STATUS_CODES } from 'node:http';
 import type { Static } from 'typebox';
-import { errorHelp, errors, OAuthError, type ErrorCode, type ServiceInfo } from '@keyreeve/contract';
+import { errors, OAuthError, type ErrorCode, type ServiceInfo } from '@keyreeve/contract';
 import { DomainError, type DomainErrorOptions } from '../../foundation/errors.ts';
 import { inlineCode, readPage } from '../../http/html.ts';
 import { toOAuthError } from '../../http/oauth-error.ts';
@@ -15,8 +15,7 @@ export const problemPolicy = problem.policy;
 export const rootPolicy = root.policy;
 
 export function problemPage(code: ErrorCode): string {
-  const { status, title, meaning } = errors[code];
-  const { cause, fix } = errorHelp[code];
+  const { status, title, meaning, cause, fix } = errors[code];
   const texts = { meaning: inlineCode(meaning), cause: inlineCode(cause), fix: inlineCode(fix) };
   return problem.template({ code, status, title, ...texts, example: exampleOf(code) }).text;
 }

@@ -5,11 +5,7 @@ export interface ErrorDefinition {
   readonly title: string;
   /** What is wrong and what to do next. */
   readonly meaning: string;
-}
-
-/** The texts of its page. */
-export interface ErrorHelp {
-  /** Why the server returns it. */
+  /** Why the server returns it. For its page, like `fix`. */
   readonly cause: string;
   /** What the caller or the operator does about it. */
   readonly fix: string;

@@ -1,5 +1,5 @@
 /** Error codes that several routes share. A code that is added to a group is declared for all of its routes. */
-import type { ErrorCode } from './errors.ts';
+import type { ErrorCode } from '../errors.ts';
 
 /** Of routes that require an access token. */
 export const accessTokenErrors = [
