@@ -3,28 +3,28 @@
  * (RFC 9457 section 3.1.1).
  */
 import type { ErrorDefinition } from './errors/definition.ts';
-import { accountsErrors } from './errors/accounts.ts';
-import { exchangesErrors } from './errors/exchanges.ts';
-import { keysErrors } from './errors/keys.ts';
-import { passkeysErrors } from './errors/passkeys.ts';
+import { accountErrors } from './errors/accounts.ts';
+import { exchangeErrors } from './errors/exchanges.ts';
+import { keyErrors } from './errors/keys.ts';
+import { passkeyErrors } from './errors/passkeys.ts';
 import { requestErrors } from './errors/request.ts';
-import { serviceAccountsErrors } from './errors/service-accounts.ts';
+import { serviceAccountErrors } from './errors/service-accounts.ts';
 import { signInErrors } from './errors/sign-in.ts';
 import { singleSignOnErrors } from './errors/single-sign-on.ts';
 import { verificationErrors } from './errors/verification.ts';
-import { webhooksErrors } from './errors/webhooks.ts';
+import { webhookErrors } from './errors/webhooks.ts';
 
 export const errors = {
   ...requestErrors,
   ...signInErrors,
-  ...accountsErrors,
+  ...accountErrors,
   ...verificationErrors,
-  ...keysErrors,
-  ...exchangesErrors,
-  ...passkeysErrors,
+  ...keyErrors,
+  ...exchangeErrors,
+  ...passkeyErrors,
   ...singleSignOnErrors,
-  ...webhooksErrors,
-  ...serviceAccountsErrors,
+  ...webhookErrors,
+  ...serviceAccountErrors,
 } as const satisfies Record<string, ErrorDefinition>;
 
 export type ErrorCode = keyof typeof errors;

@@ -5,7 +5,7 @@ import { limits } from '../limits.ts';
 
 const grouped = (value: number): string => value.toLocaleString('en');
 
-export const accountsErrors = {
+export const accountErrors = {
   password_too_short: {
     status: 400,
     title: 'The password is too short',

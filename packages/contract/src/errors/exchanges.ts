@@ -3,7 +3,7 @@ import type { ErrorDefinition } from './definition.ts';
 import { waitAndRetry } from './texts.ts';
 import { limits } from '../limits.ts';
 
-export const exchangesErrors = {
+export const exchangeErrors = {
   invalid_grant: {
     status: 400,
     title: 'The assertion is not accepted',

@@ -3,7 +3,7 @@ import type { ErrorDefinition } from './definition.ts';
 import { checkId, waitAndRetry } from './texts.ts';
 import { limits } from '../limits.ts';
 
-export const keysErrors = {
+export const keyErrors = {
   nickname_invalid: {
     status: 400,
     title: 'The nickname or name is not valid',

@@ -2,7 +2,7 @@
 import type { ErrorDefinition } from './definition.ts';
 import { limits } from '../limits.ts';
 
-export const passkeysErrors = {
+export const passkeyErrors = {
   passkey_invalid: {
     status: 400,
     title: 'The new passkey is not valid',

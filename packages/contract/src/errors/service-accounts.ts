@@ -2,7 +2,7 @@
 import type { ErrorDefinition } from './definition.ts';
 import { limits } from '../limits.ts';
 
-export const serviceAccountsErrors = {
+export const serviceAccountErrors = {
   manager_not_found: {
     status: 404,
     title: 'Not a manager',

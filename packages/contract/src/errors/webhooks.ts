@@ -3,7 +3,7 @@ import type { ErrorDefinition } from './definition.ts';
 import { checkId } from './texts.ts';
 import { limits } from '../limits.ts';
 
-export const webhooksErrors = {
+export const webhookErrors = {
   webhook_url_refused: {
     status: 400,
     title: 'The URL of the endpoint is not allowed',

@@ -88,60 +88,36 @@ export class Housekeeping {
     this.#minutes = minutes;
     this.#log = log;
     this.#checkpoint = isFirst ? () => this.#logCheckpoint(db, keys.auditChain) : () => Promise.resolve();
-    const every = (ms: number, run: () => Promise<void>): NodeJS.Timeout => setInterval(() => void run(), ms).unref();
-    const task = (run: () => Promise<void>): (() => Promise<void>) => this.#alone(run);
+    const every = (ms: number, run: () => Promise<void>): NodeJS.Timeout => {
+      const runAlone = this.#alone(run);
+      return setInterval(() => void runAlone(), ms).unref();
+    };
     this.#timers = [
-      every(
-        flushEveryMs,
-        task(() => verifier.flush()),
-      ),
-      every(
-        flushEveryMs,
-        task(() => quotaNotices.flush()),
-      ),
-      every(
-        logEveryMs,
-        task(async () => this.#logVerifications()),
-      ),
+      every(flushEveryMs, () => verifier.flush()),
+      every(flushEveryMs, () => quotaNotices.flush()),
+      every(logEveryMs, async () => this.#logVerifications()),
     ];
     if (!isFirst) return;
-    const fold = task(() => this.#foldNicknames(db));
-    const deleteExpired = task(() => this.#deleteExpired(db, clock));
-    const applyUsageRetention = task(() => usageRetention.apply());
-    const applyAuditRetention = task(() => auditRetention.apply());
-    const sendNotices = task(() => expiryNotices.send());
+    // These also run at the start, and not beside that run.
+    const fold = this.#alone(() => this.#foldNicknames(db));
+    const deleteExpired = this.#alone(() => this.#deleteExpired(db, clock));
+    const applyUsageRetention = this.#alone(() => usageRetention.apply());
+    const applyAuditRetention = this.#alone(() => auditRetention.apply());
+    const sendNotices = this.#alone(() => expiryNotices.send());
     this.#timers.push(
-      every(logEveryMs, task(this.#checkpoint)),
+      every(logEveryMs, this.#checkpoint),
       every(flushEveryMs, fold),
       every(deleteEveryMs, deleteExpired),
       every(deleteEveryMs, applyAuditRetention),
       every(deleteEveryMs, applyUsageRetention),
-      every(
-        deleteEveryMs,
-        task(() => orphanedMeters.delete()),
-      ),
-      every(
-        deleteEveryMs,
-        task(() => canaryKeys.deleteOld()),
-      ),
-      every(
-        deleteEveryMs,
-        task(() => webhooks.log.deleteOld()),
-      ),
-      every(
-        deleteEveryMs,
-        task(() => minutes.deleteOld()),
-      ),
+      every(deleteEveryMs, () => orphanedMeters.delete()),
+      every(deleteEveryMs, () => canaryKeys.deleteOld()),
+      every(deleteEveryMs, () => webhooks.log.deleteOld()),
+      every(deleteEveryMs, () => minutes.deleteOld()),
       // Not at the start: before a machine synchronises its clock, the clock can be behind the start of valid sessions.
-      every(
-        hourMs,
-        task(async () => void (await deleteSessionsAhead(db, clock, rowsPerDeleteMax))),
-      ),
+      every(hourMs, async () => void (await deleteSessionsAhead(db, clock, rowsPerDeleteMax))),
       // Not at the start: after a pause of the service, clients first need time to use their keys.
-      every(
-        deleteEveryMs,
-        task(() => unusedKeys.disable()),
-      ),
+      every(deleteEveryMs, () => unusedKeys.disable()),
       every(deleteEveryMs, sendNotices),
     );
     void fold();

@@ -12,6 +12,7 @@ import { PostgresDatabases } from './databases.ts';
 import { PostgresServer } from './server.ts';
 
 let shared: Promise<PostgresDatabases> | undefined;
+/** Of the server that the processes of a run share. */
 let url = runEnvironment.postgresUrl;
 
 /** A server that this call starts ends with this process. */

@@ -90,5 +90,8 @@ test('the check detects an instance with a cache of 100 ms', async () => {
   );
   assert.deepEqual([output.status, output.stderr], [1, '']);
   // The first violation can concern one secret of a key.
-  assert.match(output.stdout, /^Not proven: \d+ violations?\.\n- \S.*:\n {2}(?:\S.* of )?(?:key|account) \S+: \S/);
+  assert.match(
+    output.stdout,
+    /^Not proven: \d+ violations?\.\n- \S.*:\n {2}(?:\S.* of )?(?:key|account) \S+: \S.* by /,
+  );
 });

@@ -84,12 +84,15 @@ const kinds: Readonly<Record<string, [line: string, headersOf: (index: number) =
   ],
 };
 
+/** Those that read the database. Reads that have begun before end together, with more requests on a slow machine. */
+const readingKinds: ReadonlySet<string> = new Set(['the public keys', 'a list with many unverified credentials']);
+
 for (const [kind, [line, headersOf]] of Object.entries(kinds)) {
   test(`a flood of requests from one client IP range for ${kind} does not delay another range`, async () => {
     await using app = await newApp({ environment });
-    // Without turns, almost all. Requests whose read of the database has begun before finish together, more on a slow machine.
     const before = await answeredBefore(app, line, headersOf);
-    assert.ok(before < flood / 2, `${before} of ${flood} were before it`);
+    // Without turns, almost all.
+    assert.ok(before < flood / (readingKinds.has(kind) ? 2 : 4), `${before} of ${flood} were before it`);
   });
 }
 

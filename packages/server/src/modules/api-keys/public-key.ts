@@ -3,8 +3,9 @@
  * only the required members in the order of RFC 7638.
  */
 import { createPublicKey, hash, type KeyObject } from 'node:crypto';
+import { createRequire } from 'node:module';
 import type { PublicKey } from '@keyreeve/contract';
-import { ed25519 } from '@noble/curves/ed25519.js';
+import type * as Curves from '@noble/curves/ed25519.js';
 import { DomainError, type FieldError } from '../../foundation/errors.ts';
 
 /** The algorithm of the signatures that a key verifies (RFC 7518 section 3.1, RFC 8037 section 3.1). */
@@ -30,6 +31,9 @@ const privateMembers: ReadonlySet<string> = new Set(['d', 'p', 'q', 'dp', 'dq', 
 /** Accepted and not stored. `ext` is from the Web Cryptography API. */
 const ignoredMembers: ReadonlySet<string> = new Set(['kid', 'ext']);
 const coordinateBytes = 32;
+
+/** Loaded with the first public key of Ed25519: it takes 25 ms, and few processes need it. */
+const loadCurves = (): typeof Curves => createRequire(import.meta.url)('@noble/curves/ed25519.js') as typeof Curves;
 
 type Jwk = Readonly<Record<string, unknown>>;
 
@@ -109,6 +113,7 @@ function assertPoint(stored: string, { algorithm }: Kind): void {
 
 /** RFC 8032 section 5.1.3. @throws DomainError `invalid_request` unless the encoding is canonical and its point on the curve */
 function decodePoint(point: Buffer) {
+  const { ed25519 } = loadCurves();
   try {
     return ed25519.Point.fromBytes(point);
   } catch {
