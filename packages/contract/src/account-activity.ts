@@ -41,11 +41,14 @@ export const ActivityEvent = Type.Object(
     clientIp: orNull(Text('203.0.113.7', 'Of a sign-in whose session has not been deleted yet; otherwise null')),
     userAgent: orNull(Text('Firefox', 'Likewise')),
   },
-  strict,
+  { $id: 'AccountActivityEvent', ...strict },
 );
 export type ActivityEvent = Static<typeof ActivityEvent>;
 
-export const ActivityPage = Type.Object({ activity: Type.Array(ActivityEvent), nextCursor }, strict);
+export const ActivityPage = Type.Object(
+  { activity: Type.Array(ActivityEvent), nextCursor },
+  { $id: 'AccountActivity', ...strict },
+);
 export type ActivityPage = Static<typeof ActivityPage>;
 
 export const getActivity = {

@@ -19,7 +19,7 @@ export const LinkedIdentity = Type.Object(
     createdAt: Instant,
     lastUsedAt: orNull(Instant),
   },
-  { additionalProperties: false },
+  { $id: 'LinkedIdentity', additionalProperties: false },
 );
 export type LinkedIdentity = Static<typeof LinkedIdentity>;
 
@@ -42,7 +42,7 @@ export const AccountExport = Type.Object(
       description: `False if there are more than ${limits.exportedActivityMax} events`,
     }),
   },
-  { additionalProperties: false },
+  { $id: 'AccountExport', additionalProperties: false },
 );
 export type AccountExport = Static<typeof AccountExport>;
 

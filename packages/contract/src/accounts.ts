@@ -6,7 +6,7 @@ import { ListedKey } from './api-keys.ts';
 import { shownLimits } from './key-limits.ts';
 import { languages } from './language.ts';
 import type { RouteContract } from './route.ts';
-import { shownFactors } from './second-factor.ts';
+import { CurrentPasswordBody, shownFactors } from './second-factor.ts';
 import { AccountId, Instant, Message, orNull, Role, Text } from './schemas.ts';
 
 const emailBounds = { minLength: 1, maxLength: limits.emailCharsMax } as const;
@@ -31,20 +31,26 @@ const RevokeKeys = Type.Boolean({
 
 const strict = { additionalProperties: false } as const;
 
-export const SignUpBody = Type.Object({ email: Email, password: NewPassword }, strict);
-export const EmailBody = Type.Object({ email: Email }, strict);
-export const CodeAndPasswordBody = Type.Object({ code: Code, password: CurrentPassword }, strict);
+export const SignUpBody = Type.Object({ email: Email, password: NewPassword }, { $id: 'SignUp', ...strict });
+export const EmailBody = Type.Object({ email: Email }, { $id: 'EmailRequest', ...strict });
+export const CodeAndPasswordBody = Type.Object(
+  { code: Code, password: CurrentPassword },
+  { $id: 'EmailConfirmation', ...strict },
+);
 export const ResetBody = Type.Object(
   { code: Code, password: NewPassword, revokeKeys: Type.Optional(RevokeKeys) },
-  strict,
+  { $id: 'PasswordReset', ...strict },
 );
-export const InvitationBody = Type.Object({ code: Code, password: NewPassword }, strict);
+export const InvitationBody = Type.Object(
+  { code: Code, password: NewPassword },
+  { $id: 'InvitationAcceptance', ...strict },
+);
 // Scanners of mail gateways press buttons, but do not type an email address.
 const TypedEmail = (description: string) =>
   Type.String({ ...emailBounds, description: `${description} The user types it`, examples: ['ada@example.com'] });
 export const AcceptEmailBody = Type.Object(
   { code: Code, email: TypedEmail('The new or the current email address.') },
-  strict,
+  { $id: 'EmailAcceptance', ...strict },
 );
 export const UndoEmailChangeBody = Type.Object(
   {
@@ -52,28 +58,33 @@ export const UndoEmailChangeBody = Type.Object(
     email: TypedEmail('The previous email address.'),
     revokeKeys: Type.Optional(RevokeKeys),
   },
-  strict,
+  { $id: 'EmailChangeUndo', ...strict },
 );
 export const ChangePasswordBody = Type.Object(
   { currentPassword: CurrentPassword, newPassword: NewPassword, revokeKeys: Type.Optional(RevokeKeys) },
-  strict,
+  { $id: 'PasswordChange', ...strict },
 );
-export const ChangeEmailBody = Type.Object({ email: Email, currentPassword: CurrentPassword }, strict);
-export const DeleteAccountBody = Type.Object({ currentPassword: CurrentPassword }, strict);
+export const ChangeEmailBody = Type.Object(
+  { email: Email, currentPassword: CurrentPassword },
+  { $id: 'EmailChange', ...strict },
+);
 
 const Language = Type.Enum([...languages], { description: 'Language of the account’s mail', examples: ['en'] });
-export const LanguageBody = Type.Object({ language: Language }, strict);
+export const LanguageBody = Type.Object({ language: Language }, { $id: 'LanguageChange', ...strict });
 
 export const MessageAndKeys = Type.Object(
   {
     message: Text('The new password is in force.'),
     apiKeys: Type.Array(ListedKey, { description: 'The keys that continue to work, oldest first' }),
   },
-  strict,
+  { $id: 'RemainingApiKeys', ...strict },
 );
 export type MessageAndKeys = Static<typeof MessageAndKeys>;
 
-export const RemainingPasskey = Type.Object({ name: Text('laptop'), createdAt: Instant }, strict);
+export const RemainingPasskey = Type.Object(
+  { name: Text('laptop'), createdAt: Instant },
+  { $id: 'RemainingPasskey', ...strict },
+);
 export const RemainingFactors = Type.Object(
   {
     authenticator: Type.Boolean({ description: 'Whether an authenticator app is enrolled' }),
@@ -81,13 +92,14 @@ export const RemainingFactors = Type.Object(
     recoveryCodes: Type.Integer({ minimum: 0, description: 'Number of unused recovery codes', examples: [10] }),
   },
   {
+    $id: 'RemainingSecondFactors',
     ...strict,
     description: 'Second factors that stay in force. A sign-in with one of them permits removing the others',
   },
 );
 export const MessageAndCredentials = Type.Object(
   { ...MessageAndKeys.properties, secondFactors: RemainingFactors },
-  strict,
+  { $id: 'RemainingCredentials', ...strict },
 );
 export type MessageAndCredentials = Static<typeof MessageAndCredentials>;
 
@@ -104,7 +116,11 @@ export const OwnAccount = Type.Object(
     language: orNull(Language),
     ...shownLimits,
   },
-  { ...strict, description: '`limits`: all API keys of the account share them; an administrator sets them' },
+  {
+    $id: 'Account',
+    ...strict,
+    description: '`limits`: all API keys of the account share them; an administrator sets them',
+  },
 );
 export type OwnAccount = Static<typeof OwnAccount>;
 
@@ -309,7 +325,7 @@ export const deleteAccount = {
     'Also deletes its sessions and API keys: every verification that starts after the response is rejected. The email is free again. Cannot be undone.',
   auth: 'access_token',
   needsRecentSignIn: true,
-  body: { type: 'json', schema: DeleteAccountBody },
+  body: { type: 'json', schema: CurrentPasswordBody },
   isNarrowing: true,
   success: { status: 204, description: 'The account has been deleted' },
   errors: [...accessTokenErrors, ...currentPasswordErrors, 'last_administrator'],

@@ -17,14 +17,17 @@ export const KeyOwner = Type.Object(
     email: orNull(Text('ada@example.com', 'Null for a service account')),
     name: orNull(Text('billing', 'Of a service account'), null),
   },
-  strict,
+  { $id: 'ApiKeyOwner', ...strict },
 );
 
 const { usage: _, ...keyMembers } = ListedKeyFull.properties;
-export const OwnedKey = Type.Object({ ...keyMembers, owner: KeyOwner }, strict);
+export const OwnedKey = Type.Object({ ...keyMembers, owner: KeyOwner }, { $id: 'OwnedApiKey', ...strict });
 export type OwnedKey = Static<typeof OwnedKey>;
 
-export const OwnedKeyPage = Type.Object({ apiKeys: Type.Array(OwnedKey, { examples: [[]] }), nextCursor }, strict);
+export const OwnedKeyPage = Type.Object(
+  { apiKeys: Type.Array(OwnedKey, { examples: [[]] }), nextCursor },
+  { $id: 'OwnedApiKeyPage', ...strict },
+);
 export type OwnedKeyPage = Static<typeof OwnedKeyPage>;
 
 const Time = (description: string) => Type.Optional(Type.String({ format: 'date-time', maxLength: 35, description }));
@@ -68,7 +71,7 @@ export const FindKeyBody = Type.Object(
       examples: [keyExample],
     }),
   },
-  strict,
+  { $id: 'ApiKeySearch', ...strict },
 );
 
 export const FoundKey = Type.Object(
@@ -78,7 +81,7 @@ export const FoundKey = Type.Object(
       description: 'What the given secret is to the key. `leaked`: a report has ended it',
     }),
   },
-  strict,
+  { $id: 'FoundApiKey', ...strict },
 );
 export type FoundKey = Static<typeof FoundKey>;
 

@@ -19,7 +19,7 @@ export const OutboxKind = Type.Object(
     count: Type.Integer({ minimum: 0, description: 'At most 10,000 jobs of all kinds are counted' }),
     oldestAt: Instant,
   },
-  strict,
+  { $id: 'OutboxKind', ...strict },
 );
 
 export const OutboxJob = Type.Object(
@@ -32,12 +32,12 @@ export const OutboxJob = Type.Object(
     nextAttemptAt: Instant,
     lastFailure: orNull(Text('the mail server answered 451', 'Of the last failed attempt'), null),
   },
-  strict,
+  { $id: 'OutboxJob', ...strict },
 );
 
 export const OutboxPage = Type.Object(
   { kinds: Type.Array(OutboxKind), jobs: Type.Array(OutboxJob, { examples: [[]] }), nextCursor },
-  strict,
+  { $id: 'OutboxPage', ...strict },
 );
 export type OutboxPage = Static<typeof OutboxPage>;
 
@@ -48,7 +48,7 @@ export const MailTestResult = Type.Object(
     response: orNull(Text('250 2.0.0 Ok: queued', 'Of the mail server')),
     failure: orNull(Text('the mail server answered 451'), null),
   },
-  strict,
+  { $id: 'MailTestResult', ...strict },
 );
 export type MailTestResult = Static<typeof MailTestResult>;
 

@@ -10,13 +10,13 @@ import { Instant, orNull, Text } from './schemas.ts';
 const strict = { additionalProperties: false } as const;
 const Count = Type.Integer({ minimum: 0 });
 
-export const ResultCount = Type.Object({ result: Text('api_key'), count: Count }, strict);
+export const ResultCount = Type.Object({ result: Text('api_key'), count: Count }, { $id: 'ResultCount', ...strict });
 const Results = Type.Array(ResultCount, { description: 'Without results that did not occur' });
 
 const UpperBound = orNull(
   Type.Number({ minimum: 0, description: '5000 stands for all durations above 1000', examples: [2] }),
 );
-export const Quantiles = Type.Object({ p50: UpperBound, p99: UpperBound }, strict);
+export const Quantiles = Type.Object({ p50: UpperBound, p99: UpperBound }, { $id: 'Quantiles', ...strict });
 
 export const Instance = Type.Object(
   {
@@ -26,18 +26,24 @@ export const Instance = Type.Object(
     seenAt: Instant,
     isRunning: Type.Boolean({ description: 'Seen in the last 3 minutes; others ended without a shutdown' }),
   },
-  strict,
+  { $id: 'Instance', ...strict },
 );
-export const OverviewMinute = Type.Object({ at: Instant, results: Results, signIns: Results }, strict);
+export const OverviewMinute = Type.Object(
+  { at: Instant, results: Results, signIns: Results },
+  { $id: 'OverviewMinute', ...strict },
+);
 export const Hashing = Type.Object(
   {
     running: Type.Integer({ minimum: 0, description: 'Now, in the process that answers' }),
     waiting: Type.Integer({ minimum: 0, description: 'As `running`' }),
     results: Results,
   },
-  strict,
+  { $id: 'PasswordHashing', ...strict },
 );
-export const WaitingJobs = Type.Object({ kind: Text('mail'), waiting: Count, oldestSeconds: Count }, strict);
+export const WaitingJobs = Type.Object(
+  { kind: Text('mail'), waiting: Count, oldestSeconds: Count },
+  { $id: 'WaitingJobs', ...strict },
+);
 export const Attention = Type.Object(
   {
     code: Type.Enum(
@@ -62,7 +68,7 @@ export const Attention = Type.Object(
       Text('https://hooks.example.com/: connection refused', 'For operators; of a webhook, its URL and last failure'),
     ),
   },
-  strict,
+  { $id: 'Attention', ...strict },
 );
 
 export const Overview = Type.Object(
@@ -77,7 +83,7 @@ export const Overview = Type.Object(
     events: Type.Array(AuditEvent, { description: `The newest ${limits.overviewEventsMax} audit events` }),
     attention: Type.Array(Attention),
   },
-  strict,
+  { $id: 'Overview', ...strict },
 );
 export type Overview = Static<typeof Overview>;
 

@@ -29,12 +29,12 @@ const accountFields = {
   creatorId: orNull(AccountId, null),
 };
 
-export const AdministeredAccount = Type.Object(accountFields, strict);
+export const AdministeredAccount = Type.Object(accountFields, { $id: 'AccountSummary', ...strict });
 export type AdministeredAccount = Static<typeof AdministeredAccount>;
 
 export const PreviousEmail = Type.Object(
   { previousEmail: Text('ada@example.com', 'Verified before the change'), changedAt: Instant },
-  strict,
+  { $id: 'PreviousEmail', ...strict },
 );
 
 export const AccountDetail = Type.Object(
@@ -52,25 +52,30 @@ export const AccountDetail = Type.Object(
       description: `Changes of the email in the last ${limits.emailChangeKeptDays} days, newest first`,
     }),
   },
-  strict,
+  { $id: 'AccountDetails', ...strict },
 );
 export type AccountDetail = Static<typeof AccountDetail>;
 
-export const AccountPage = Type.Object({ accounts: Type.Array(AdministeredAccount), nextCursor }, strict);
+export const AccountPage = Type.Object(
+  { accounts: Type.Array(AdministeredAccount), nextCursor },
+  { $id: 'AccountPage', ...strict },
+);
 export type AccountPage = Static<typeof AccountPage>;
 
-export const AdministeredKeys = Type.Object({ apiKeys: Type.Array(ListedKeyFull) }, strict);
+export const AdministeredKeys = Type.Object(
+  { apiKeys: Type.Array(ListedKeyFull) },
+  { $id: 'ApiKeyDetailsList', ...strict },
+);
 
 /** The members of a key that an administrator can change: never its scopes or its secret. */
 export const KeyRestrictionBody = Type.Pick(KeyChangeBody, ['expiresAt', 'disabled', 'addresses', 'limits'], {
+  $id: 'ApiKeyRestriction',
   ...strict,
   minProperties: 1,
   description: 'Absent members keep their values; null removes a value',
   examples: [{ disabled: true }],
 });
 export type KeyRestrictionBody = Static<typeof KeyRestrictionBody>;
-
-export const AdministeredSessions = Type.Object({ sessions: Type.Array(ListedSession) }, strict);
 
 export const AuditEvent = Type.Object(
   {
@@ -82,7 +87,7 @@ export const AuditEvent = Type.Object(
     target: orNull(Text('acc_4mW1kq0ZbYp7sT2xUvN8Rd')),
     details: Type.Unknown({ description: 'An object, or null', examples: [null] }),
   },
-  strict,
+  { $id: 'AuditEvent', ...strict },
 );
 export const AuditPage = Type.Object(
   {
@@ -92,12 +97,14 @@ export const AuditPage = Type.Object(
       Type.Integer({ format: 'int64', minimum: 0, description: 'Only with `after`: its next value' }),
     ),
   },
-  strict,
+  { $id: 'AuditPage', ...strict },
 );
 export type AuditPage = Static<typeof AuditPage>;
 
-export const InvitationRequest = Type.Object({ email: Email, role: Type.Optional(Role) }, strict);
-export const SetEmailBody = Type.Object({ email: Email }, strict);
+export const InvitationRequest = Type.Object(
+  { email: Email, role: Type.Optional(Role) },
+  { $id: 'Invitation', ...strict },
+);
 export const CompromisedBody = Type.Object(
   {
     resetTo: Type.Optional(
@@ -115,9 +122,9 @@ export const CompromisedBody = Type.Object(
       }),
     ),
   },
-  strict,
+  { $id: 'CompromisedReport', ...strict },
 );
-export const RoleBody = Type.Object({ role: Role }, strict);
+export const RoleBody = Type.Object({ role: Role }, { $id: 'RoleChange', ...strict });
 export const FirstAdministratorBody = Type.Object(
   {
     code: Type.String({
@@ -130,7 +137,10 @@ export const FirstAdministratorBody = Type.Object(
     // JSON Schema cannot express the rules: see `newPasswordErrors`.
     password: Type.String({ minLength: 1, examples: ['wombat orbit velvet 42'] }),
   },
-  strict,
+  { $id: 'FirstAdministrator', ...strict },
 );
-export const FirstAdministrator = Type.Object({ id: AccountId, email: Text('ada@example.com'), role: Role }, strict);
+export const FirstAdministrator = Type.Object(
+  { id: AccountId, email: Text('ada@example.com'), role: Role },
+  { $id: 'CreatedAdministrator', ...strict },
+);
 export type FirstAdministrator = Static<typeof FirstAdministrator>;

@@ -15,7 +15,7 @@ export const SettingInForce = Type.Object(
       description: '`file`: the variable with `_FILE` at its end',
     }),
   },
-  strict,
+  { $id: 'Setting', ...strict },
 );
 
 export const InstallationCheck = Type.Object(
@@ -24,7 +24,7 @@ export const InstallationCheck = Type.Object(
     state: Type.Enum(['ok', 'note', 'warning', 'failed']),
     detail: Type.String({ description: 'For operators', examples: ['10.0.0.2 responds'] }),
   },
-  strict,
+  { $id: 'InstallationCheck', ...strict },
 );
 
 export const SettingsInForce = Type.Object(
@@ -33,7 +33,7 @@ export const SettingsInForce = Type.Object(
     settings: Type.Array(SettingInForce),
     checks: Type.Array(InstallationCheck),
   },
-  strict,
+  { $id: 'Settings', ...strict },
 );
 export type SettingsInForce = Static<typeof SettingsInForce>;
 

@@ -18,11 +18,14 @@ export const SigningKey = Type.Object(
     createdAt: Instant,
     activatesAt: Instant,
   },
-  strict,
+  { $id: 'SigningKey', ...strict },
 );
 export type SigningKey = Static<typeof SigningKey>;
 
-export const SigningKeyList = Type.Object({ signingKeys: Type.Array(SigningKey) }, strict);
+export const SigningKeyList = Type.Object(
+  { signingKeys: Type.Array(SigningKey) },
+  { $id: 'SigningKeyList', ...strict },
+);
 
 export const SigningKeyRotation = Type.Object(
   {
@@ -30,7 +33,7 @@ export const SigningKeyRotation = Type.Object(
       Type.Boolean({ description: 'For a leaked key: revokes all other keys, so all access tokens end' }),
     ),
   },
-  strict,
+  { $id: 'SigningKeyRotation', ...strict },
 );
 
 export const adminListSigningKeys = {

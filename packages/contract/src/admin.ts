@@ -3,13 +3,11 @@ import Type, { type TSchema } from 'typebox';
 import {
   AccountDetail,
   AccountPage,
-  AdministeredSessions,
   CompromisedBody,
   FirstAdministrator,
   FirstAdministratorBody,
   InvitationRequest,
   RoleBody,
-  SetEmailBody,
 } from './admin-schemas.ts';
 import {
   adminChangeKey,
@@ -19,6 +17,7 @@ import {
   adminListKeys,
   adminSetLimits,
 } from './admin-keys.ts';
+import { EmailBody } from './accounts.ts';
 import { adminExportAudit, adminListAudit } from './admin-audit.ts';
 import { adminGetOverview } from './admin-overview.ts';
 import { adminFindKey, adminSearchKeys } from './admin-key-list.ts';
@@ -32,7 +31,7 @@ import { limits } from './limits.ts';
 import { pageFields } from './paging.ts';
 import type { RouteContract } from './route.ts';
 import { AccountId, Role } from './schemas.ts';
-import { SessionId } from './sessions.ts';
+import { SessionId, SessionList } from './sessions.ts';
 
 /** A change of one account, without a body. */
 const change = <const Id extends string, const Path extends string, const Codes extends readonly ErrorCode[]>(
@@ -191,7 +190,7 @@ export const adminSetEmail = {
   description:
     'For an owner who has lost the mailbox. Nothing changes until the new email address confirms by its link. The current one is notified. Needs a sign-in with a second factor; rejects the accounts of administrators.',
   ...ofAccount,
-  body: { type: 'json', schema: SetEmailBody },
+  body: { type: 'json', schema: EmailBody },
   success: {
     status: 202,
     description: 'The account; a mail to the new email address follows',
@@ -275,7 +274,7 @@ export const adminListSessions = {
   path: '/admin/accounts/:id/sessions',
   summary: 'List an account’s sessions',
   ...ofAccount,
-  success: { status: 200, description: 'Active sessions, newest first', schema: AdministeredSessions },
+  success: { status: 200, description: 'Active sessions, newest first', schema: SessionList },
   errors: [...administratorErrors, 'account_not_found', 'service_account'],
 } as const satisfies RouteContract;
 

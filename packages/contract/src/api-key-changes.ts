@@ -1,6 +1,6 @@
 /** Changes of an account's API keys: reading one, changing it, rotating its secret. */
 import Type, { type Static } from 'typebox';
-import { Addresses, CreatedKey, keyFields, keyState, keyTimes, KeyMetadata, NewKeyBody } from './api-keys.ts';
+import { AddressesOrNull, CreatedKey, keyFields, keyState, keyTimes, MetadataOrNull, NewKeyBody } from './api-keys.ts';
 import { accessTokenErrors } from './errors/groups.ts';
 import { exampleOf } from './examples.ts';
 import { PublicKeyBody } from './jwk.ts';
@@ -11,7 +11,10 @@ import { Instant, KeyId, Message, orNull, Text } from './schemas.ts';
 
 const strict = { additionalProperties: false } as const;
 
-export const PreviousSecret = Type.Object({ expiresAt: Instant, lastUsedAt: orNull(Instant) }, strict);
+export const PreviousSecret = Type.Object(
+  { expiresAt: Instant, lastUsedAt: orNull(Instant) },
+  { $id: 'PreviousSecret', ...strict },
+);
 
 export const KeyDetails = Type.Object(
   {
@@ -20,14 +23,15 @@ export const KeyDetails = Type.Object(
     scopes: Type.Array(Text('orders:read')),
     expiresAt: orNull(Type.String({ ...Instant, examples: ['2036-01-31T00:00:00.000Z'] })),
     ...keyState,
-    addresses: orNull(Addresses),
+    addresses: AddressesOrNull,
     ...shownLimits,
-    metadata: orNull(KeyMetadata),
+    metadata: MetadataOrNull,
     lastUsedAt: orNull(Instant),
     lastUsedFrom: orNull(Text('203.0.113.0/24', 'The client IP range of the last use, if it is known')),
     previous: orNull(PreviousSecret, null),
   },
   {
+    $id: 'ApiKeyWithRestrictions',
     ...strict,
     description:
       '`previous`: the secret before the last rotation, while it is still valid. `quotaUse`: null without a quota',
@@ -49,6 +53,7 @@ export const KeyChangeBody = Type.Object(
     ),
   },
   {
+    $id: 'ApiKeyChange',
     ...strict,
     minProperties: 1,
     examples: [exampleOf(Type.Object(restriction))],
@@ -84,7 +89,7 @@ export const RotationBody = Type.Object(
       }),
     ),
   },
-  { ...strict, examples: [{ overlapSeconds: limits.rotationOverlapSeconds }] },
+  { $id: 'ApiKeyRotation', ...strict, examples: [{ overlapSeconds: limits.rotationOverlapSeconds }] },
 );
 export type RotationBody = Static<typeof RotationBody>;
 
@@ -96,6 +101,7 @@ export const RotatedKey = Type.Object(
     previousExpiresAt: orNull(Type.String({ ...Instant, examples: ['2026-11-22T09:30:00.000Z'] })),
   },
   {
+    $id: 'RotatedApiKey',
     ...strict,
     description:
       '`previousExpiresAt`: the end of the overlap; null without an overlap. `key` is absent for a key with a public key',

@@ -1,7 +1,6 @@
 /** What a list of API keys accepts in addition to its pages: search, state, order and recent usage. */
 import Type, { type Static } from 'typebox';
 import { limits } from './limits.ts';
-// X
 
 const strict = { additionalProperties: false } as const;
 
@@ -59,7 +58,7 @@ export const RecentUsage = Type.Object(
       examples: [[0, 12, 1842, 310, 0, 0, 25]],
     }),
   },
-  strict,
+  { $id: 'ApiKeyRecentUsage', ...strict },
 );
 export type RecentUsage = Static<typeof RecentUsage>;
 

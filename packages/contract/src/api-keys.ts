@@ -29,6 +29,7 @@ export const disabledReasons = {
 export type DisabledReason = keyof typeof disabledReasons;
 
 export const DisabledReasonName = Type.Enum(Object.keys(disabledReasons) as DisabledReason[], {
+  $id: 'DisabledReason',
   description: Object.entries(disabledReasons)
     .map(([name, meaning]) => `\`${name}\`: ${meaning}`)
     .join(' '),
@@ -59,6 +60,9 @@ export const Addresses = Type.Array(Type.String({ maxLength: limits.cidrCharsMax
   description: 'The IP addresses and ranges in CIDR notation from which the key is valid; null: any IP address',
 });
 
+export const AddressesOrNull = Type.Union([Addresses, Type.Null()], { $id: 'ApiKeyAddresses' });
+export const MetadataOrNull = Type.Union([KeyMetadata, Type.Null()], { $id: 'ApiKeyMetadata' });
+
 export const NewKeyBody = Type.Object(
   {
     // The rules need Unicode properties, which JSON Schema lacks (see nickname_invalid), and apply to the form in NFC.
@@ -71,6 +75,7 @@ export const NewKeyBody = Type.Object(
     }),
     scopes: Type.Optional(
       Type.Array(Scope, {
+        $id: 'ApiKeyScopes',
         maxItems: limits.scopesPerKeyMax,
         uniqueItems: true,
         description:
@@ -78,24 +83,29 @@ export const NewKeyBody = Type.Object(
       }),
     ),
     expiresAt: Type.Optional(
-      orNull(
-        Type.String({
-          format: 'date-time',
-          maxLength: 35,
-          description:
-            'RFC 3339, in the future. Without it, a new key does not expire, or expires as late as `KEYREEVE_KEY_LIFETIME_DAYS_MAX` allows',
-          examples: ['2036-01-31T00:00:00Z'],
-        }),
+      Type.Union(
+        [
+          Type.String({
+            format: 'date-time',
+            maxLength: 35,
+            description:
+              'RFC 3339, in the future. Without it, a new key does not expire, or expires as late as `KEYREEVE_KEY_LIFETIME_DAYS_MAX` allows',
+            examples: ['2036-01-31T00:00:00Z'],
+          }),
+          Type.Null(),
+        ],
+        { $id: 'ApiKeyExpiry' },
       ),
     ),
-    addresses: Type.Optional(orNull(Addresses)),
+    addresses: Type.Optional(AddressesOrNull),
     limits: Type.Optional(orNull(KeyLimits)),
-    metadata: Type.Optional(orNull(KeyMetadata)),
+    metadata: Type.Optional(MetadataOrNull),
     environment: Type.Optional(
       Type.String({ ...Environment, description: 'Default: the first one. It never changes' }),
     ),
   },
   {
+    $id: 'NewApiKey',
     additionalProperties: false,
     // Without IP ranges, so that the key works where the example is copied.
     examples: [{ nickname: examples[0], scopes: ['orders:read'], expiresAt: '2036-01-31T00:00:00Z' }],
@@ -109,11 +119,11 @@ export const CreatedKey = Type.Object(
     key: Text(keyExample, 'The secret. No other response has it'),
     ...keyTimes,
   },
-  { additionalProperties: false },
+  { $id: 'CreatedApiKey', additionalProperties: false },
 );
 export type CreatedKey = Static<typeof CreatedKey>;
 
-export const ListedKey = Type.Object({ ...keyFields, ...keyTimes }, { additionalProperties: false });
+export const ListedKey = Type.Object({ ...keyFields, ...keyTimes }, { $id: 'ApiKey', additionalProperties: false });
 export const ListedKeyFull = Type.Object(
   {
     ...keyFields,
@@ -124,7 +134,7 @@ export const ListedKeyFull = Type.Object(
     lastUsedAt: orNull(Instant),
     usage: recentUsage,
   },
-  { additionalProperties: false, description: 'With ?view=full' },
+  { $id: 'ApiKeyDetails', additionalProperties: false, description: 'With ?view=full' },
 );
 export type ListedKey = Static<typeof ListedKey>;
 export type ListedKeyFull = Static<typeof ListedKeyFull>;
@@ -134,7 +144,7 @@ export const KeyList = Type.Object(
     apiKeys: Type.Union([Type.Array(ListedKeyFull), Type.Array(ListedKey)]),
     nextCursor: Type.Optional(nextCursor),
   },
-  { additionalProperties: false, examples: [{ apiKeys: [exampleOf(ListedKey)] }] },
+  { $id: 'ApiKeyList', additionalProperties: false, examples: [{ apiKeys: [exampleOf(ListedKey)] }] },
 );
 
 export const createKey = {

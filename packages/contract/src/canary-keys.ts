@@ -9,11 +9,20 @@ const strict = { additionalProperties: false } as const;
 const ofCredential = { tag: 'Revocation check', auth: 'canary_credential' } as const;
 const credentialErrors = ['invalid_service_key', 'ambiguous_credentials'] as const;
 
-export const CreatedCanaryKey = Type.Object({ ...CreatedKey.properties, expiresAt: Instant }, strict);
+export const CreatedCanaryKey = Type.Object(
+  { ...CreatedKey.properties, expiresAt: Instant },
+  { $id: 'CreatedCanaryKey', ...strict },
+);
 export type CreatedCanaryKey = Static<typeof CreatedCanaryKey>;
 
-export const CanaryKey = Type.Object({ ...keyFields, ...keyTimes, expiresAt: Instant }, strict);
-export const CanaryCredential = Type.Object({ keyId: KeyId, accountId: AccountId, expiresAt: Instant }, strict);
+export const CanaryKey = Type.Object(
+  { ...keyFields, ...keyTimes, expiresAt: Instant },
+  { $id: 'CanaryKey', ...strict },
+);
+export const CanaryCredential = Type.Object(
+  { keyId: KeyId, accountId: AccountId, expiresAt: Instant },
+  { $id: 'CanaryCredential', ...strict },
+);
 export const CanaryInstance = Type.Object(
   {
     id: Text('ins_3K9vQm1ZyT4cW8nB6pXr2L', 'Of the process that answers; new at each start'),
@@ -22,11 +31,11 @@ export const CanaryInstance = Type.Object(
     database: Type.Enum(['sqlite', 'postgres']),
     now: Instant,
   },
-  strict,
+  { $id: 'CanaryInstance', ...strict },
 );
 export const CanaryKeyList = Type.Object(
   { apiKeys: Type.Array(CanaryKey), credential: CanaryCredential, instance: CanaryInstance },
-  strict,
+  { $id: 'CanaryKeyList', ...strict },
 );
 export type CanaryKeyList = Static<typeof CanaryKeyList>;
 

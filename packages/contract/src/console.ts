@@ -31,7 +31,7 @@ export const ConsoleFeatures = Type.Object(
     singleSignOn: orNull(Text('Example ID', 'The name of the OpenID provider; null without single sign-on')),
     scopesCatalogue: Type.Boolean({ description: 'Whether keys may only have declared scopes' }),
   },
-  strict,
+  { $id: 'ConsoleFeatures', ...strict },
 );
 
 const Languages = Type.Enum([...languages], { examples: ['en'] });
@@ -45,7 +45,7 @@ export const ConsoleConfig = Type.Object(
     languages: Type.Array(Languages),
     now: Instant,
   },
-  strict,
+  { $id: 'ConsoleConfig', ...strict },
 );
 export type ConsoleConfig = Static<typeof ConsoleConfig>;
 
@@ -58,7 +58,7 @@ export const ConsoleAccount = Type.Object(
     secondFactor: Type.Boolean({ description: 'Whether a second factor is in force' }),
     mustEnrol: Type.Boolean({ description: 'Whether a second factor is required and missing' }),
   },
-  strict,
+  { $id: 'ConsoleAccount', ...strict },
 );
 
 export const ConsoleSession = Type.Object(
@@ -69,10 +69,13 @@ export const ConsoleSession = Type.Object(
     idleExpiresAt: Type.String({ ...Instant, description: 'When it ends without an action of the person' }),
     expiresAt: Type.String({ ...Instant, description: 'When it ends in any case' }),
   },
-  strict,
+  { $id: 'ConsoleSession', ...strict },
 );
 
-export const SessionView = Type.Object({ account: ConsoleAccount, session: ConsoleSession, now: Instant }, strict);
+export const SessionView = Type.Object(
+  { account: ConsoleAccount, session: ConsoleSession, now: Instant },
+  { $id: 'ConsoleSessionView', ...strict },
+);
 export type SessionView = Static<typeof SessionView>;
 
 const Password = Type.String({
@@ -94,11 +97,12 @@ export const ConsoleSignInBody = Type.Object(
     password: Password,
     code,
   },
-  strict,
+  { $id: 'ConsoleSignIn', ...strict },
 );
 export const ConsoleConfirmationBody = Type.Object(
   { password: Type.Optional(Password), code, passkey: Type.Optional(AuthenticationResponse) },
   {
+    $id: 'ConsoleConfirmation',
     ...strict,
     description: 'Either `password`, with `code` if the account has a second factor, or `passkey`',
     examples: [{ password: 'wombat orbit velvet 42', code: '492039' }],

@@ -21,11 +21,11 @@ export const GithubMatch = Type.Object(
     ),
     source: Type.Optional(Type.Unknown({ description: 'Ignored', examples: ['content'] })),
   },
-  { additionalProperties: true },
+  { $id: 'GithubSecretMatch', additionalProperties: true },
 );
 export type GithubMatch = Static<typeof GithubMatch>;
 
-export const GithubMatches = Type.Array(GithubMatch);
+export const GithubMatches = Type.Array(GithubMatch, { $id: 'GithubSecretMatches' });
 
 export const GithubLabel = Type.Object(
   {
@@ -38,11 +38,11 @@ export const GithubLabel = Type.Object(
       description: '`true_positive` if the prefix, length and checksum are those of a key of this installation',
     }),
   },
-  { additionalProperties: false },
+  { $id: 'GithubSecretLabel', additionalProperties: false },
 );
 export type GithubLabel = Static<typeof GithubLabel>;
 
-export const GithubLabels = Type.Array(GithubLabel);
+export const GithubLabels = Type.Array(GithubLabel, { $id: 'GithubSecretLabels' });
 
 export const reportGithubLeaks = {
   id: 'reportGithubLeaks',

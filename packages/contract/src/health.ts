@@ -3,7 +3,7 @@ import Type from 'typebox';
 import type { RouteContract } from './route.ts';
 import { ErrorCodes } from './schemas.ts';
 
-export const Health = Type.Object({ status: Type.Literal('ok') }, { additionalProperties: false });
+export const Health = Type.Object({ status: Type.Literal('ok') }, { $id: 'Health', additionalProperties: false });
 export const Readiness = Type.Object(
   {
     status: Type.Literal('ok'),
@@ -11,7 +11,7 @@ export const Readiness = Type.Object(
       description: 'Whether changes can be committed. Verifications continue when it is false.',
     }),
   },
-  { additionalProperties: false },
+  { $id: 'Readiness', additionalProperties: false },
 );
 
 export const live = {
@@ -97,7 +97,7 @@ export const ServiceInfo = Type.Object(
     jwks: Path('/.well-known/jwks.json'),
     health: Path('/health/ready'),
   },
-  { additionalProperties: false },
+  { $id: 'ServiceInfo', additionalProperties: false },
 );
 
 export const getRoot = {

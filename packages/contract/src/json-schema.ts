@@ -5,27 +5,28 @@
 import type { TSchema } from 'typebox';
 import { exampleOf } from './examples.ts';
 import { documentedAs } from './schemas.ts';
-import { requestSchemas, responseSchemas, valueSchemas } from './named-schemas.ts';
 
 export type Json = Record<string, unknown>;
 type Side = 'request' | 'response';
 
-/** JSON text of a schema → its name. */
-const names = namesByText({ ...valueSchemas, ...requestSchemas, ...responseSchemas });
-
-/** `components.schemas` */
-export function componentSchemas(): Json {
-  const rendered = (side: Side) => (schemas: Readonly<Record<string, TSchema>>) =>
-    Object.entries(schemas).map(
-      ([name, schema]) => [name, { ...definition(plain(schema), side), examples: [exampleOf(schema)] }] as const,
-    );
-  const all = [
-    ...rendered('response')(valueSchemas),
-    ...rendered('request')(requestSchemas),
-    ...rendered('response')(responseSchemas),
-  ];
-  return Object.fromEntries(all.toSorted(([a], [b]) => (a < b ? -1 : 1)));
+/** A schema with `$id`, which is its name in the document and of the type in generated clients. */
+interface Component {
+  readonly schema: Json;
+  /** `request` if any request contains it: it then says whether the server accepts unknown members. */
+  readonly side: Side;
+  definition: Json;
 }
+const components = new Map<string, Component>();
+/** By name. */
+export const namedSchemas: ReadonlyMap<string, Component> = components;
+
+/** `components.schemas`: the named schemas that {@link schemaOf} has met. */
+export const componentSchemas = (): Json =>
+  Object.fromEntries(
+    [...components]
+      .toSorted(([a], [b]) => (a < b ? -1 : 1))
+      .map(([name, { schema, definition: shown }]) => [name, { ...shown, examples: [exampleOf(schema)] }]),
+  );
 
 /** The schema of a body or a parameter. */
 export function schemaOf(schema: TSchema, side: Side): Json {
@@ -35,11 +36,24 @@ export function schemaOf(schema: TSchema, side: Side): Json {
 }
 
 function use(schema: Json, side: Side): Json {
-  const name = names.get(JSON.stringify(schema));
-  if (name !== undefined) return { $ref: `#/components/schemas/${name}` };
+  const { $id: name, ...rest } = schema;
+  if (typeof name === 'string') return reference(name, rest, side);
   if (schema['properties'] && Object.keys(schema['properties']).length > 0)
-    throw new Error(`Give this schema a name in named-schemas.ts: ${JSON.stringify(schema)}`);
+    throw new Error(`Give this schema a name ($id): ${JSON.stringify(schema)}`);
   return definition(schema, side);
+}
+
+/** @throws Error if another schema has the name */
+function reference(name: string, schema: Json, side: Side): Json {
+  const known = components.get(name);
+  if (known && JSON.stringify(known.schema) !== JSON.stringify(schema))
+    throw new Error(`Two schemas are named ${name}: ${JSON.stringify(known.schema)} and ${JSON.stringify(schema)}`);
+  if (!known || (known.side === 'response' && side === 'request')) {
+    const component: Component = { schema, side, definition: {} };
+    components.set(name, component);
+    component.definition = definition(schema, side);
+  }
+  return { $ref: `#/components/schemas/${name}` };
 }
 
 function definition(schema: Json, side: Side): Json {
@@ -84,17 +98,6 @@ function union(anyOf: readonly Json[], rest: Json, side: Side): Json {
 function typed({ const: constant, ...rest }: Json): Json {
   const { enum: values = constant === undefined ? [] : [constant] } = rest as { enum?: readonly unknown[] };
   return values.length === 0 ? rest : { type: typeof values[0], ...rest, enum: values };
-}
-
-function namesByText(schemas: Readonly<Record<string, TSchema>>): ReadonlyMap<string, string> {
-  const found = new Map<string, string>();
-  for (const [name, schema] of Object.entries(schemas)) {
-    const text = JSON.stringify(schema);
-    const other = found.get(text);
-    if (other !== undefined) throw new Error(`${name} and ${other} are the same schema`);
-    found.set(text, name);
-  }
-  return found;
 }
 
 /** TypeBox schemas are JSON Schema 2020-12, as OpenAPI 3.1 requires. Properties that JSON cannot represent are dropped. */

@@ -27,6 +27,6 @@ export const PublicKey = Type.Object(
     x: Text(publicKeyExample.x),
     y: Type.Optional(Text('x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0', 'For P-256')),
   },
-  { additionalProperties: false, examples: [publicKeyExample] },
+  { $id: 'PublicKey', additionalProperties: false, examples: [publicKeyExample] },
 );
 export type PublicKey = Static<typeof PublicKey>;

@@ -20,6 +20,7 @@ export const RateLimit = Type.Object(
     ),
   },
   {
+    $id: 'RateLimit',
     ...strict,
     description: 'A token bucket: it holds `burst` tokens and is refilled evenly, with `limit` tokens in each window',
   },
@@ -38,12 +39,16 @@ export const Quota = Type.Object(
       examples: ['month'],
     }),
   },
-  strict,
+  { $id: 'Quota', ...strict },
 );
 
 export const KeyLimits = Type.Object(
   { rate: Type.Optional(orNull(RateLimit)), quota: Type.Optional(orNull(Quota)) },
-  { ...strict, description: 'A verification spends one token of each, or as many as its cost, or is rejected' },
+  {
+    $id: 'KeyLimits',
+    ...strict,
+    description: 'A verification spends one token of each, or as many as its cost, or is rejected',
+  },
 );
 export type KeyLimits = Static<typeof KeyLimits>;
 
@@ -56,7 +61,7 @@ export const QuotaUse = Type.Object(
     }),
     resetsAt: orNull(Type.String({ ...Instant, description: 'null: never', examples: ['2026-12-01T00:00:00.000Z'] })),
   },
-  strict,
+  { $id: 'QuotaUse', ...strict },
 );
 export type QuotaUse = Static<typeof QuotaUse>;
 

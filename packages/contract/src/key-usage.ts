@@ -33,11 +33,11 @@ export const UsageEntry = Type.Object(
       3,
     ),
   },
-  { ...strict, description: '`at`: the start of the hour or day' },
+  { $id: 'ApiKeyUsageEntry', ...strict, description: '`at`: the start of the hour or day' },
 );
 export type UsageEntry = Static<typeof UsageEntry>;
 
-export const KeyUsage = Type.Object({ usage: Type.Array(UsageEntry) }, strict);
+export const KeyUsage = Type.Object({ usage: Type.Array(UsageEntry) }, { $id: 'ApiKeyUsage', ...strict });
 export type KeyUsage = Static<typeof KeyUsage>;
 
 /** The parts that the routes of owners and administrators share. */

@@ -12,7 +12,7 @@ export const LeaksBody = Type.Object(
       description: 'The leaked secrets. Texts that are not secrets of this installation are ignored',
     }),
   },
-  { additionalProperties: false },
+  { $id: 'LeakReport', additionalProperties: false },
 );
 
 export const reportLeaks = {

@@ -23,6 +23,14 @@ export function openApiDocument(routes: readonly RouteContract[], serverUrl = '/
     const path = route.path.replaceAll(/:(\w+)/g, '{$1}');
     (paths[path] ??= {})[route.method.toLowerCase()] = operation(route);
   }
+  const responses = {
+    ...problemComponents(routes),
+    ...sharedSuccesses,
+    WebhookReceived: { description: 'Received. The body is ignored' },
+  };
+  const messages = webhooks();
+  // After everything that contains schemas.
+  const schemas = componentSchemas();
   return {
     openapi: '3.1.1',
     info: {
@@ -35,14 +43,10 @@ export function openApiDocument(routes: readonly RouteContract[], serverUrl = '/
     servers: [{ url: serverUrl }],
     tags: [...new Set(routes.map((route) => route.tag))].map((name) => ({ name })),
     paths,
-    webhooks: webhooks(),
+    webhooks: messages,
     components: {
-      schemas: componentSchemas(),
-      responses: {
-        ...problemComponents(routes),
-        ...sharedSuccesses,
-        WebhookReceived: { description: 'Received. The body is ignored' },
-      },
+      schemas,
+      responses,
       headers: sharedHeaders,
       parameters: sharedParameters,
       securitySchemes,

@@ -38,12 +38,12 @@ export const AttestationMessage = Type.Object(
       }),
     ),
   },
-  open,
+  { $id: 'PasskeyAttestation', ...open },
 );
 
 export const RegistrationResponse = Type.Object(
   { id: CredentialId, rawId: CredentialId, type: Type.Literal('public-key'), response: AttestationMessage },
-  open,
+  { $id: 'PasskeyRegistrationResponse', ...open },
 );
 export type RegistrationResponse = Static<typeof RegistrationResponse>;
 
@@ -56,12 +56,16 @@ export const AssertionMessage = Type.Object(
       Type.Union([base64url(128, 'M3q1uRk9', 'The account, as `user.id` of the creation'), Type.Null()]),
     ),
   },
-  open,
+  { $id: 'PasskeyAssertion', ...open },
 );
 
 export const AuthenticationResponse = Type.Object(
   { id: CredentialId, rawId: CredentialId, type: Type.Literal('public-key'), response: AssertionMessage },
-  { ...open, description: 'The result of `navigator.credentials.get()`, as its `toJSON()` returns it' },
+  {
+    $id: 'PasskeyAuthenticationResponse',
+    ...open,
+    description: 'The result of `navigator.credentials.get()`, as its `toJSON()` returns it',
+  },
 );
 export type AuthenticationResponse = Static<typeof AuthenticationResponse>;
 
@@ -71,21 +75,24 @@ const TimeoutMs = Type.Integer({ description: 'Milliseconds', examples: [limits.
 
 export const CredentialDescriptor = Type.Object(
   { type: Type.Literal('public-key'), id: text('u1XkQ0mT8pLw'), transports: Type.Array(text('internal')) },
-  strict,
+  { $id: 'PasskeyDescriptor', ...strict },
 );
 
-export const RelyingPartyName = Type.Object({ id: text('auth.example.com'), name: text('Example') }, strict);
+export const RelyingPartyName = Type.Object(
+  { id: text('auth.example.com'), name: text('Example') },
+  { $id: 'PasskeyRelyingParty', ...strict },
+);
 export const PasskeyUser = Type.Object(
   {
     id: text('M3q1uRk9…', 'Identifies the account, and is not its id'),
     name: text('ada@example.com'),
     displayName: text('ada@example.com', 'The email address again'),
   },
-  strict,
+  { $id: 'PasskeyUser', ...strict },
 );
 export const CredentialParameters = Type.Object(
   { type: Type.Literal('public-key'), alg: Type.Integer({ description: 'COSE (RFC 9053)', examples: [-7] }) },
-  strict,
+  { $id: 'PasskeyParameters', ...strict },
 );
 export const AuthenticatorSelection = Type.Object(
   {
@@ -93,7 +100,7 @@ export const AuthenticatorSelection = Type.Object(
     requireResidentKey: Type.Literal(true),
     userVerification: Type.Literal('required'),
   },
-  strict,
+  { $id: 'PasskeyAuthenticatorSelection', ...strict },
 );
 
 /** `PublicKeyCredentialCreationOptionsJSON`. */
@@ -108,7 +115,7 @@ export const CreationOptions = Type.Object(
     authenticatorSelection: AuthenticatorSelection,
     attestation: Type.Literal('none'),
   },
-  strict,
+  { $id: 'PasskeyCreationOptions', ...strict },
 );
 export type CreationOptions = Static<typeof CreationOptions>;
 
@@ -121,6 +128,6 @@ export const RequestOptions = Type.Object(
     allowCredentials: Type.Array(CredentialDescriptor, { description: 'Empty: any passkey of this relying party' }),
     userVerification: Type.Enum(['required', 'preferred']),
   },
-  { ...strict, description: 'The options for `navigator.credentials.get()`' },
+  { $id: 'PasskeyRequestOptions', ...strict, description: 'The options for `navigator.credentials.get()`' },
 );
 export type RequestOptions = Static<typeof RequestOptions>;

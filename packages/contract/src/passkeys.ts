@@ -21,12 +21,13 @@ const strict = { additionalProperties: false } as const;
 export const NewPasskeyBody = Type.Object(
   { name: Name, response: RegistrationResponse },
   {
+    $id: 'NewPasskey',
     ...strict,
     description: '`response`: the result of `navigator.credentials.create()`, as its `toJSON()` returns it',
   },
 );
 
-export const PasskeyNameBody = Type.Object({ name: Name }, strict);
+export const PasskeyNameBody = Type.Object({ name: Name }, { $id: 'PasskeyName', ...strict });
 
 export const PasskeySignInBody = Type.Object(
   {
@@ -37,6 +38,7 @@ export const PasskeySignInBody = Type.Object(
     ),
   },
   {
+    $id: 'PasskeySignIn',
     ...strict,
     description: 'With `email` and `password`, the passkey is the second factor. Without both, it is the only factor',
   },
@@ -54,7 +56,7 @@ export const Passkey = Type.Object(
     }),
     credentialId: Text('u1XkQ0mT8pLw', 'The id in WebAuthn, in base64url'),
   },
-  strict,
+  { $id: 'Passkey', ...strict },
 );
 export type Passkey = Static<typeof Passkey>;
 
@@ -64,7 +66,7 @@ export const PasskeyList = Type.Object(
     userHandle: Text('M3q1uRk9…', 'The account in WebAuthn (`user.id`), for `signalAllAcceptedCredentials()`'),
     rpId: orNull(Text('auth.example.com', 'Null: this installation has no passkeys')),
   },
-  strict,
+  { $id: 'PasskeyList', ...strict },
 );
 export type PasskeyList = Static<typeof PasskeyList>;
 
@@ -77,7 +79,7 @@ export const AddedPasskey = Type.Object(
       examples: [['7K2M-Q9XD-4RTB-0HVN-6WCE-P3JA']],
     }),
   },
-  strict,
+  { $id: 'AddedPasskey', ...strict },
 );
 export type AddedPasskey = Static<typeof AddedPasskey>;
 

@@ -1,7 +1,9 @@
 /** The errors of each route, and the error responses in the OpenAPI document. */
 import { accessTokenErrors, administratorErrors, managementKeyErrors, managerErrors } from './errors/groups.ts';
 import { errors, type ErrorCode } from './errors.ts';
-import type { Json } from './json-schema.ts';
+import { schemaOf, type Json } from './json-schema.ts';
+import { Problem } from './schemas.ts';
+import { OAuthError } from './token-exchange.ts';
 import { isBounded, type RouteAuth, type RouteContract } from './route.ts';
 
 /** Codes of any request. */
@@ -154,7 +156,7 @@ export function problemResponses(route: RouteContract): Json {
 /** RFC 6749 section 5.2: the member `error` has the code. */
 const oauthResponse = (codes: readonly ErrorCode[]): Json => ({
   description: inWords(codes),
-  content: { 'application/json': { schema: { $ref: '#/components/schemas/OAuthError' } } },
+  content: { 'application/json': { schema: schemaOf(OAuthError, 'response') } },
 });
 
 interface Reference {
@@ -181,7 +183,7 @@ function component(description: string, codes: readonly ErrorCode[]): Json {
   return {
     description,
     ...(headers ? { headers: headerReferences(headers) } : {}),
-    content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
+    content: { 'application/problem+json': { schema: schemaOf(Problem, 'response') } },
   };
 }
 

@@ -9,11 +9,13 @@ export const NewPublicKeyBody = Type.Object(
     ...NewKeyBody.properties,
     scopes: Type.Optional({
       ...NewKeyBody.properties.scopes,
+      $id: undefined,
       description: 'Names that your services check. None begins with `keyreeve:`',
     }),
     publicKey: PublicKeyBody,
   },
   {
+    $id: 'NewPublicKey',
     additionalProperties: false,
     examples: [{ nickname: 'payroll', publicKey: publicKeyExample }],
   },

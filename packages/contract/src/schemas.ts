@@ -35,6 +35,7 @@ export const Environment = Type.String({
 });
 
 export const KeyId = Type.Integer({
+  $id: 'ApiKeyId',
   format: 'int64',
   minimum: 1,
   maximum: Number.MAX_SAFE_INTEGER,
@@ -42,9 +43,9 @@ export const KeyId = Type.Integer({
   examples: [4830184710273911],
 });
 
-export const Role = Type.Enum(['user', 'admin']);
+export const Role = Type.Enum(['user', 'admin'], { $id: 'Role' });
 
-export const Message = Type.Object({ message: Text('It is done.') }, { additionalProperties: false });
+export const Message = Type.Object({ message: Text('It is done.') }, { $id: 'Message', additionalProperties: false });
 
 /** RFC 6749 section 3.3: scope-token. */
 export const scopePattern = /^[\x21\x23-\x5B\x5D-\x7E]+$/;
@@ -56,7 +57,7 @@ export const Scope = Type.String({
   examples: ['orders:read'],
 });
 
-export const ErrorCodes = Type.Enum(Object.keys(errors) as ErrorCode[]);
+export const ErrorCodes = Type.Enum(Object.keys(errors) as ErrorCode[], { $id: 'ErrorCode' });
 
 /** An invalid field of a request. */
 export const FieldProblem = Type.Object(
@@ -64,11 +65,11 @@ export const FieldProblem = Type.Object(
     pointer: Text('/nickname', 'JSON pointer (RFC 6901) into the body; empty for the body itself'),
     detail: Text('This field is required.'),
   },
-  { additionalProperties: false },
+  { $id: 'FieldProblem', additionalProperties: false },
 );
 
 /** What proves the second factor of an account. */
-export const SecondFactorMethod = Type.Enum(['code', 'recovery_code', 'passkey']);
+export const SecondFactorMethod = Type.Enum(['code', 'recovery_code', 'passkey'], { $id: 'SecondFactorMethod' });
 export type SecondFactorMethod = Static<typeof SecondFactorMethod>;
 
 /** RFC 9457, with a stable `code` and the id of the request in the log. */
@@ -98,6 +99,7 @@ export const Problem = Type.Object(
     passkey: Type.Optional(RequestOptions),
   },
   {
+    $id: 'Problem',
     additionalProperties: false,
     examples: [
       {

@@ -24,12 +24,18 @@ export const GrantableScope = Type.Object(
     description: Description,
     mayGrant: Type.Boolean({ description: 'Whether the account can give it to its keys', examples: [true] }),
   },
-  strict,
+  { $id: 'GrantableScope', ...strict },
 );
-export const GrantableScopes = Type.Object({ scopes: Type.Array(GrantableScope) }, strict);
+export const GrantableScopes = Type.Object(
+  { scopes: Type.Array(GrantableScope) },
+  { $id: 'GrantableScopeList', ...strict },
+);
 export type GrantableScopes = Static<typeof GrantableScopes>;
 
-export const ScopeBody = Type.Object({ description: Description, entitled: Entitled }, strict);
+export const ScopeBody = Type.Object(
+  { description: Description, entitled: Entitled },
+  { $id: 'ScopeDeclaration', ...strict },
+);
 export type ScopeRequest = Static<typeof ScopeBody>;
 
 export const DeclaredScope = Type.Object(
@@ -41,11 +47,11 @@ export const DeclaredScope = Type.Object(
     updatedAt: Instant,
     deletedAt: orNull(Instant, null),
   },
-  { ...strict, description: '`deletedAt`: since then, the scope is in force on no key' },
+  { $id: 'DeclaredScope', ...strict, description: '`deletedAt`: since then, the scope is in force on no key' },
 );
 export type DeclaredScope = Static<typeof DeclaredScope>;
 
-export const ScopeList = Type.Object({ scopes: Type.Array(DeclaredScope) }, strict);
+export const ScopeList = Type.Object({ scopes: Type.Array(DeclaredScope) }, { $id: 'DeclaredScopeList', ...strict });
 
 export const EntitlementsBody = Type.Object(
   {
@@ -55,7 +61,7 @@ export const EntitlementsBody = Type.Object(
       description: 'All of them: the list replaces the current one',
     }),
   },
-  strict,
+  { $id: 'Entitlements', ...strict },
 );
 
 export const listGrantableScopes = {

@@ -21,7 +21,10 @@ const Code = Type.String({
   examples: ['492039'],
 });
 
-export const CurrentPasswordBody = Type.Object({ currentPassword: CurrentPassword }, { additionalProperties: false });
+export const CurrentPasswordBody = Type.Object(
+  { currentPassword: CurrentPassword },
+  { $id: 'PasswordConfirmation', additionalProperties: false },
+);
 export const FactorProofBody = Type.Object(
   {
     currentPassword: CurrentPassword,
@@ -29,6 +32,7 @@ export const FactorProofBody = Type.Object(
     passkey: Type.Optional(AuthenticationResponse),
   },
   {
+    $id: 'SecondFactorProof',
     additionalProperties: false,
     description: '`code`, or `passkey`: the response to the options of `second_factor_required`',
     examples: [{ currentPassword: 'wombat orbit velvet 42', code: '492039' }],
@@ -43,7 +47,7 @@ export const FactorCodeBody = Type.Object(
       examples: ['492039'],
     }),
   },
-  { additionalProperties: false },
+  { $id: 'SecondFactorCode', additionalProperties: false },
 );
 
 export const BegunFactor = Type.Object(
@@ -54,7 +58,7 @@ export const BegunFactor = Type.Object(
       'The secret as a URI for a QR code',
     ),
   },
-  { additionalProperties: false },
+  { $id: 'NewSecondFactor', additionalProperties: false },
 );
 export type BegunFactor = Static<typeof BegunFactor>;
 
@@ -66,7 +70,7 @@ export const RecoveryCodes = Type.Object(
       examples: [['7K2M-Q9XD-4RTB-0HVN-6WCE-P3JA']],
     }),
   },
-  { additionalProperties: false },
+  { $id: 'RecoveryCodes', additionalProperties: false },
 );
 export type RecoveryCodes = Static<typeof RecoveryCodes>;
 

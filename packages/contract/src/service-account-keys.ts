@@ -25,13 +25,13 @@ export const NewServiceAccountKeyBody = Type.Object(
       }),
     ),
   },
-  { ...strict, examples: [{ nickname: 'tenant 182', scopes: ['orders:read'] }] },
+  { $id: 'NewServiceAccountKey', ...strict, examples: [{ nickname: 'tenant 182', scopes: ['orders:read'] }] },
 );
 export type NewServiceAccountKeyBody = Static<typeof NewServiceAccountKeyBody>;
 
 export const CreatedServiceAccountKey = Type.Object(
   { ...keyFields, key: Type.Optional(CreatedKey.properties.key), ...keyTimes },
-  { ...strict, description: '`key` is absent if the request has `sha256`' },
+  { $id: 'CreatedServiceAccountKey', ...strict, description: '`key` is absent if the request has `sha256`' },
 );
 export type CreatedServiceAccountKey = Static<typeof CreatedServiceAccountKey>;
 
@@ -94,8 +94,11 @@ export const endServiceAccountPreviousSecret = ofServiceAccount('endServiceAccou
 export const getServiceAccountKeyUsage = ofServiceAccount('getServiceAccountKeyUsage', getKeyUsage);
 export const deleteServiceAccountKey = ofServiceAccount('deleteServiceAccountKey', deleteKey);
 
-export const ServiceAccountLimits = Type.Object(shownLimits, strict);
-export const ServiceAccountEntitlements = Type.Object({ entitlements: Type.Array(Text('reports:read')) }, strict);
+export const ServiceAccountLimits = Type.Object(shownLimits, { $id: 'ServiceAccountLimits', ...strict });
+export const ServiceAccountEntitlements = Type.Object(
+  { entitlements: Type.Array(Text('reports:read')) },
+  { $id: 'ServiceAccountEntitlements', ...strict },
+);
 
 const byManagementKey = {
   method: 'PUT',

@@ -24,12 +24,16 @@ const ExternalId = Type.String({
   examples: ['tenant-7'],
 });
 
-export const NewServiceAccountBody = Type.Object({ name: Name, externalId: Type.Optional(ExternalId) }, strict);
+export const NewServiceAccountBody = Type.Object(
+  { name: Name, externalId: Type.Optional(ExternalId) },
+  { $id: 'NewServiceAccount', ...strict },
+);
 export type NewServiceAccount = Static<typeof NewServiceAccountBody>;
 
 export const ServiceAccountChangeBody = Type.Object(
   { name: Type.Optional(Name), externalId: Type.Optional(orNull(ExternalId)) },
   {
+    $id: 'ServiceAccountChange',
     ...strict,
     minProperties: 1,
     description: 'Absent members keep their values; null removes the external id',
@@ -48,6 +52,7 @@ export const ServiceAccount = Type.Object(
     updatedAt: Instant,
   },
   {
+    $id: 'ServiceAccount',
     ...strict,
     description:
       '`creatorId`: the account that created it, null after the deletion of that account; `updatedAt`: the last change of these members or of the managers',
@@ -55,11 +60,14 @@ export const ServiceAccount = Type.Object(
 );
 export type ServiceAccount = Static<typeof ServiceAccount>;
 
-export const ServiceAccountPage = Type.Object({ serviceAccounts: Type.Array(ServiceAccount), nextCursor }, strict);
+export const ServiceAccountPage = Type.Object(
+  { serviceAccounts: Type.Array(ServiceAccount), nextCursor },
+  { $id: 'ServiceAccountPage', ...strict },
+);
 
-export const Manager = Type.Object({ accountId: AccountId, addedAt: Instant }, strict);
+export const Manager = Type.Object({ accountId: AccountId, addedAt: Instant }, { $id: 'Manager', ...strict });
 export type Manager = Static<typeof Manager>;
-export const ManagerList = Type.Object({ managers: Type.Array(Manager) }, strict);
+export const ManagerList = Type.Object({ managers: Type.Array(Manager) }, { $id: 'ManagerList', ...strict });
 
 const managing = { tag: 'Service accounts', auth: 'manager' } as const;
 // No management key: a thief of one would add an account of their own, which stays after the key was deleted.

@@ -16,13 +16,19 @@ export const ListedSession = Type.Object(
     program: Text('curl/8.5.0', 'User agent of the sign-in; empty if none was sent'),
     current: Type.Boolean({ description: 'Whether it is the session of this request' }),
   },
-  { additionalProperties: false },
+  { $id: 'Session', additionalProperties: false },
 );
 export type ListedSession = Static<typeof ListedSession>;
 
-export const SessionList = Type.Object({ sessions: Type.Array(ListedSession) }, { additionalProperties: false });
+export const SessionList = Type.Object(
+  { sessions: Type.Array(ListedSession) },
+  { $id: 'SessionList', additionalProperties: false },
+);
 
-export const EndedSessions = Type.Object({ ended: Type.Integer({ minimum: 0 }) }, { additionalProperties: false });
+export const EndedSessions = Type.Object(
+  { ended: Type.Integer({ minimum: 0 }) },
+  { $id: 'EndedSessions', additionalProperties: false },
+);
 
 export const listSessions = {
   id: 'listSessions',

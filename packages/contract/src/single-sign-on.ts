@@ -27,19 +27,22 @@ export const SingleSignOnBody = Type.Object(
       Type.Boolean({ description: 'Whether the provider must ask the person to sign in again', examples: [false] }),
     ),
   },
-  strict,
+  { $id: 'SingleSignOn', ...strict },
 );
 
 export const SingleSignOnStart = Type.Object(
   { location: Text('https://id.example.com/authorize?client_id=…', 'The page of the provider to open') },
-  strict,
+  { $id: 'SingleSignOnStart', ...strict },
 );
 export type SingleSignOnStart = Static<typeof SingleSignOnStart>;
 
 /** Further parameters are ignored (OpenID Connect Back-Channel Logout 1.0, section 2.5). */
-export const LogoutBody = Type.Object({
-  logout_token: Text('eyJhbGciOiJFUzI1NiIsInR5cCI6ImxvZ291dCtqd3QifQ…', 'A JWT that the provider signed'),
-});
+export const LogoutBody = Type.Object(
+  {
+    logout_token: Text('eyJhbGciOiJFUzI1NiIsInR5cCI6ImxvZ291dCtqd3QifQ…', 'A JWT that the provider signed'),
+  },
+  { $id: 'BackChannelLogout' },
+);
 
 const tag = 'Console';
 

@@ -8,11 +8,14 @@ import { Text } from './schemas.ts';
 export const jwtBearerGrant = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
 
 /** Further parameters are ignored (RFC 6749 section 3.2). */
-export const ExchangeBody = Type.Object({
-  grant_type: Text(jwtBearerGrant),
-  assertion: Type.Optional(Text('eyJhbGciOiJFZERTQSIsImtpZCI6IjE4…', 'A JWT, signed with the private key')),
-  scope: Type.Optional(Text('', 'Must be empty or absent')),
-});
+export const ExchangeBody = Type.Object(
+  {
+    grant_type: Text(jwtBearerGrant),
+    assertion: Type.Optional(Text('eyJhbGciOiJFZERTQSIsImtpZCI6IjE4…', 'A JWT, signed with the private key')),
+    scope: Type.Optional(Text('', 'Must be empty or absent')),
+  },
+  { $id: 'AssertionExchange' },
+);
 
 export const ExchangedSecret = Type.Object(
   {
@@ -23,7 +26,7 @@ export const ExchangedSecret = Type.Object(
       examples: [limits.shortLivedSecretSeconds],
     }),
   },
-  { additionalProperties: false },
+  { $id: 'ShortLivedSecret', additionalProperties: false },
 );
 export type ExchangedSecret = Static<typeof ExchangedSecret>;
 
@@ -33,7 +36,7 @@ export const OAuthError = Type.Object(
     error: Type.Enum(['invalid_request', 'invalid_grant', 'unsupported_grant_type', 'invalid_scope']),
     error_description: Text('The assertion is malformed, expired, …'),
   },
-  { additionalProperties: false },
+  { $id: 'OAuthError', additionalProperties: false },
 );
 export type OAuthError = Static<typeof OAuthError>;
 

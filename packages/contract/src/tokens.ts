@@ -17,13 +17,13 @@ export const TokenPair = Type.Object(
       `Opaque; replaced at every use that is ${limits.refreshReuseSeconds} seconds or more after it was issued`,
     ),
   },
-  { additionalProperties: false },
+  { $id: 'TokenPair', additionalProperties: false },
 );
 export type TokenPair = Static<typeof TokenPair>;
 
 export const RefreshTokenBody = Type.Object(
   { refreshToken: Type.String({ minLength: 1, maxLength: 512, examples: ['krvr_8sT2xUvN…'] }) },
-  { additionalProperties: false },
+  { $id: 'RefreshTokenRequest', additionalProperties: false },
 );
 export type RefreshTokenBody = Static<typeof RefreshTokenBody>;
 
@@ -87,9 +87,9 @@ export const Jwk = Type.Object(
     n: Type.Optional(Type.String()),
     e: Type.Optional(Type.String()),
   },
-  { additionalProperties: false, examples: [exampleKey] },
+  { $id: 'JsonWebKey', additionalProperties: false, examples: [exampleKey] },
 );
-export const Jwks = Type.Object({ keys: Type.Array(Jwk) }, { additionalProperties: false });
+export const Jwks = Type.Object({ keys: Type.Array(Jwk) }, { $id: 'JsonWebKeySet', additionalProperties: false });
 export type Jwks = Static<typeof Jwks>;
 
 export const getJwks = {
@@ -123,7 +123,7 @@ export const Metadata = Type.Object(
     grant_types_supported: Type.Array(Text(jwtBearerGrant)),
     service_documentation: Text('https://auth.example.com/docs'),
   },
-  { additionalProperties: false },
+  { $id: 'ServerMetadata', additionalProperties: false },
 );
 export type Metadata = Static<typeof Metadata>;
 

@@ -46,6 +46,7 @@ export const VerifyBody = Type.Object(
     cost: Type.Optional(Cost),
   },
   {
+    $id: 'VerificationRequest',
     additionalProperties: false,
     // Without `environments`: an installation without environments rejects all names.
     examples: [{ credential: keyExample, scopes: ['orders:read'], address: '203.0.113.7', cost: 1 }],
@@ -61,6 +62,7 @@ export const VerifyBatchBody = Type.Object(
     questions: Type.Optional(Type.Array(VerifyBody, batchOf)),
   },
   {
+    $id: 'VerificationBatchRequest',
     additionalProperties: false,
     minProperties: 1,
     maxProperties: 1,
@@ -70,8 +72,8 @@ export const VerifyBatchBody = Type.Object(
 );
 export type VerifyBatchBody = Static<typeof VerifyBatchBody>;
 
-export const CredentialType = Type.Enum(['api_key', 'access_token']);
-export const Refusals = Type.Enum(Object.keys(refusals) as Refusal[]);
+export const CredentialType = Type.Enum(['api_key', 'access_token'], { $id: 'CredentialType' });
+export const Refusals = Type.Enum(Object.keys(refusals) as Refusal[], { $id: 'VerificationRefusal' });
 
 /** The remaining tokens of a limit. A service can return them in RateLimit and RateLimit-Policy of its own response. */
 export const RemainingLimit = Type.Object(
@@ -92,7 +94,7 @@ export const RemainingLimit = Type.Object(
       }),
     ),
   },
-  { additionalProperties: false },
+  { $id: 'RemainingLimit', additionalProperties: false },
 );
 export type RemainingLimit = Static<typeof RemainingLimit>;
 const remainingLimits = Type.Optional(
@@ -125,6 +127,7 @@ export const AcceptedCredential = Type.Object(
     limits: remainingLimits,
   },
   {
+    $id: 'ValidCredential',
     additionalProperties: false,
     description: 'Fields that do not apply are null: an access token has no key, nickname or scopes',
   },
@@ -149,24 +152,34 @@ export const RefusedCredential = Type.Object(
     ),
     limits: remainingLimits,
   },
-  { additionalProperties: false, examples: [{ valid: false, code: 'rate_limited', retryAfterSeconds: 30 }] },
+  {
+    $id: 'InvalidCredential',
+    additionalProperties: false,
+    examples: [{ valid: false, code: 'rate_limited', retryAfterSeconds: 30 }],
+  },
 );
-export const VerifyResult = Type.Union([AcceptedCredential, RefusedCredential]);
+export const VerifyResult = Type.Union([AcceptedCredential, RefusedCredential], { $id: 'VerificationResult' });
 export type VerifyResult = Static<typeof VerifyResult>;
 
 /** A batch item in the case in which a single verification returns 503. */
 export const UnknownCredential = Type.Object(
   { valid: Type.Literal(false), code: Type.Literal('unavailable') },
   {
+    $id: 'UnknownCredential',
     additionalProperties: false,
     description:
       'The server cannot determine whether the credential is valid, for example while the outcome of a deletion is unknown. Reject it now, and verify it again after a second',
   },
 );
-export const BatchResult = Type.Union([AcceptedCredential, RefusedCredential, UnknownCredential]);
+export const BatchResult = Type.Union([AcceptedCredential, RefusedCredential, UnknownCredential], {
+  $id: 'VerificationBatchItem',
+});
 export type BatchResult = Static<typeof BatchResult>;
 
-export const VerifyBatchResult = Type.Object({ results: Type.Array(BatchResult) }, { additionalProperties: false });
+export const VerifyBatchResult = Type.Object(
+  { results: Type.Array(BatchResult) },
+  { $id: 'VerificationBatchResult', additionalProperties: false },
+);
 
 const serviceErrors = ['invalid_service_key', 'insufficient_scope', 'ambiguous_credentials'] as const;
 
@@ -200,10 +213,13 @@ export const verifyBatch = {
   errors: [...serviceErrors],
 } as const satisfies RouteContract;
 
-export const IntrospectBody = Type.Object({
-  token: Type.String({ minLength: 1, maxLength: limits.authorizationCharsMax, examples: [keyExample] }),
-  token_type_hint: Type.Optional(Text('access_token', 'Ignored (RFC 7662 section 2.1)')),
-});
+export const IntrospectBody = Type.Object(
+  {
+    token: Type.String({ minLength: 1, maxLength: limits.authorizationCharsMax, examples: [keyExample] }),
+    token_type_hint: Type.Optional(Text('access_token', 'Ignored (RFC 7662 section 2.1)')),
+  },
+  { $id: 'IntrospectionRequest' },
+);
 
 export const Introspection = Type.Object(
   {
@@ -214,7 +230,7 @@ export const Introspection = Type.Object(
     iat: Type.Optional(Type.Integer({ format: 'int64', description: 'Seconds since 1970', examples: [1795253400] })),
     token_type: Type.Optional(CredentialType),
   },
-  { additionalProperties: false },
+  { $id: 'Introspection', additionalProperties: false },
 );
 export type Introspection = Static<typeof Introspection>;
 

@@ -13,6 +13,7 @@ const DeliveryId = Type.String({
   examples: ['msg_3K9vQm1ZyT4cW8nB6pXr2L'],
 });
 export const DeliveryState = Type.Enum(['waiting', 'delivered', 'failed'], {
+  $id: 'WebhookDeliveryState',
   description: '`waiting`: an attempt follows',
 });
 
@@ -23,7 +24,7 @@ export const DeliveryAttempt = Type.Object(
     ms: Type.Integer({ minimum: 0, examples: [41] }),
     error: orNull(Text('it answered 503'), null),
   },
-  strict,
+  { $id: 'WebhookAttempt', ...strict },
 );
 
 export const WebhookDelivery = Type.Object(
@@ -35,11 +36,14 @@ export const WebhookDelivery = Type.Object(
     attemptCount: Type.Integer({ minimum: 1 }),
     attempts: Type.Array(DeliveryAttempt, { description: `The last ${limits.webhookAttemptsShownMax}, oldest first` }),
   },
-  strict,
+  { $id: 'WebhookDelivery', ...strict },
 );
 export type WebhookDelivery = Static<typeof WebhookDelivery>;
 
-export const WebhookDeliveryPage = Type.Object({ deliveries: Type.Array(WebhookDelivery), nextCursor }, strict);
+export const WebhookDeliveryPage = Type.Object(
+  { deliveries: Type.Array(WebhookDelivery), nextCursor },
+  { $id: 'WebhookDeliveryList', ...strict },
+);
 export type WebhookDeliveryPage = Static<typeof WebhookDeliveryPage>;
 
 export const ReplayBody = Type.Object(
@@ -51,7 +55,7 @@ export const ReplayBody = Type.Object(
       examples: ['2026-11-20T00:00:00Z'],
     }),
   },
-  strict,
+  { $id: 'WebhookReplay', ...strict },
 );
 
 export const ReplayedDeliveries = Type.Object(
@@ -60,7 +64,7 @@ export const ReplayedDeliveries = Type.Object(
     skipped: Type.Integer({ minimum: 0, description: 'Their events are not available' }),
     hasMore: Type.Boolean({ description: 'Whether another request would replay more' }),
   },
-  strict,
+  { $id: 'WebhookReplayResult', ...strict },
 );
 export type ReplayedDeliveries = Static<typeof ReplayedDeliveries>;
 

@@ -16,7 +16,7 @@ export type WebhookMessageType = keyof typeof webhookMessageTable;
 
 const strict = { additionalProperties: false } as const;
 
-const message = (types: readonly WebhookMessageType[], data: TSchema) =>
+const message = ($id: string, types: readonly WebhookMessageType[], data: TSchema) =>
   Type.Object(
     {
       id: Text('msg_3K9vQm1ZyT4cW8nB6pXr2L', 'The header `webhook-id`: the same in every attempt'),
@@ -24,7 +24,7 @@ const message = (types: readonly WebhookMessageType[], data: TSchema) =>
       timestamp: Type.String({ ...Instant, description: 'When it happened' }),
       data,
     },
-    strict,
+    { $id, ...strict },
   );
 
 const accountEvents = [
@@ -55,9 +55,9 @@ const scopeEvents = ['scope.set', 'scope.deleted'] as const;
 const sessionEvents = ['session.ended', 'session.reuse_detected'] as const;
 const testEvents = ['webhook.test'] as const;
 
-export const AccountEventData = Type.Object({ accountId: AccountId }, strict);
+export const AccountEventData = Type.Object({ accountId: AccountId }, { $id: 'AccountEventData', ...strict });
 const key = { accountId: AccountId, keyId: KeyId, nickname: Text('billing worker') };
-export const KeyEventData = Type.Object(key, strict);
+export const KeyEventData = Type.Object(key, { $id: 'ApiKeyEventData', ...strict });
 export const CreatedKeyEventData = Type.Object(
   {
     ...key,
@@ -69,10 +69,16 @@ export const CreatedKeyEventData = Type.Object(
       Type.String({ ...Environment, description: 'Absent: the first environment, or there are none' }),
     ),
   },
-  strict,
+  { $id: 'CreatedApiKeyEventData', ...strict },
 );
-export const DisabledKeyEventData = Type.Object({ ...key, reason: DisabledReasonName }, strict);
-export const ExpiringKeyEventData = Type.Object({ ...key, expiresAt: Instant }, strict);
+export const DisabledKeyEventData = Type.Object(
+  { ...key, reason: DisabledReasonName },
+  { $id: 'DisabledApiKeyEventData', ...strict },
+);
+export const ExpiringKeyEventData = Type.Object(
+  { ...key, expiresAt: Instant },
+  { $id: 'ExpiringApiKeyEventData', ...strict },
+);
 export const LeakedKeyEventData = Type.Object(
   {
     ...key,
@@ -82,7 +88,7 @@ export const LeakedKeyEventData = Type.Object(
         '`possessor`: a client that sent the secret; `deletion_journal`: a replay ended it again after a restore, for any reporter',
     }),
   },
-  strict,
+  { $id: 'LeakedApiKeyEventData', ...strict },
 );
 export const RotatedKeyEventData = Type.Object(
   {
@@ -93,30 +99,39 @@ export const RotatedKeyEventData = Type.Object(
       examples: [limits.rotationOverlapSeconds],
     }),
   },
-  strict,
+  { $id: 'RotatedApiKeyEventData', ...strict },
 );
 const { limit, per } = Quota.properties;
 const quota = { limit, per, period: Text('2026-11', 'The day or month in UTC, or `ever`') };
-export const AccountQuotaEventData = Type.Object({ accountId: AccountId, ...quota }, strict);
-export const KeyQuotaEventData = Type.Object({ ...key, ...quota }, strict);
-export const ManagerEventData = Type.Object({ accountId: AccountId, managerId: AccountId }, strict);
-export const ScopeEventData = Type.Object({ scope: Text('reports:read') }, strict);
-export const SessionEventData = Type.Object({ accountId: AccountId, sessionId: SessionId }, strict);
-export const TestEventData = Type.Object({ endpointId: WebhookId }, strict);
+export const AccountQuotaEventData = Type.Object(
+  { accountId: AccountId, ...quota },
+  { $id: 'AccountQuotaEventData', ...strict },
+);
+export const KeyQuotaEventData = Type.Object({ ...key, ...quota }, { $id: 'ApiKeyQuotaEventData', ...strict });
+export const ManagerEventData = Type.Object(
+  { accountId: AccountId, managerId: AccountId },
+  { $id: 'ServiceAccountManagerEventData', ...strict },
+);
+export const ScopeEventData = Type.Object({ scope: Text('reports:read') }, { $id: 'ScopeEventData', ...strict });
+export const SessionEventData = Type.Object(
+  { accountId: AccountId, sessionId: SessionId },
+  { $id: 'SessionEventData', ...strict },
+);
+export const TestEventData = Type.Object({ endpointId: WebhookId }, { $id: 'WebhookTestEventData', ...strict });
 
-export const AccountEvent = message(accountEvents, AccountEventData);
-export const KeyEvent = message(keyEvents, KeyEventData);
-export const CreatedKeyEvent = message(createdKeyEvents, CreatedKeyEventData);
-export const DisabledKeyEvent = message(disabledKeyEvents, DisabledKeyEventData);
-export const ExpiringKeyEvent = message(expiringKeyEvents, ExpiringKeyEventData);
-export const LeakedKeyEvent = message(leakedKeyEvents, LeakedKeyEventData);
-export const RotatedKeyEvent = message(rotatedKeyEvents, RotatedKeyEventData);
-export const AccountQuotaEvent = message(accountQuotaEvents, AccountQuotaEventData);
-export const KeyQuotaEvent = message(keyQuotaEvents, KeyQuotaEventData);
-export const ManagerEvent = message(managerEvents, ManagerEventData);
-export const ScopeEvent = message(scopeEvents, ScopeEventData);
-export const SessionEvent = message(sessionEvents, SessionEventData);
-export const TestEvent = message(testEvents, TestEventData);
+export const AccountEvent = message('AccountEvent', accountEvents, AccountEventData);
+export const KeyEvent = message('ApiKeyEvent', keyEvents, KeyEventData);
+export const CreatedKeyEvent = message('CreatedApiKeyEvent', createdKeyEvents, CreatedKeyEventData);
+export const DisabledKeyEvent = message('DisabledApiKeyEvent', disabledKeyEvents, DisabledKeyEventData);
+export const ExpiringKeyEvent = message('ExpiringApiKeyEvent', expiringKeyEvents, ExpiringKeyEventData);
+export const LeakedKeyEvent = message('LeakedApiKeyEvent', leakedKeyEvents, LeakedKeyEventData);
+export const RotatedKeyEvent = message('RotatedApiKeyEvent', rotatedKeyEvents, RotatedKeyEventData);
+export const AccountQuotaEvent = message('AccountQuotaEvent', accountQuotaEvents, AccountQuotaEventData);
+export const KeyQuotaEvent = message('ApiKeyQuotaEvent', keyQuotaEvents, KeyQuotaEventData);
+export const ManagerEvent = message('ServiceAccountManagerEvent', managerEvents, ManagerEventData);
+export const ScopeEvent = message('ScopeEvent', scopeEvents, ScopeEventData);
+export const SessionEvent = message('SessionEvent', sessionEvents, SessionEventData);
+export const TestEvent = message('WebhookTestEvent', testEvents, TestEventData);
 
 const messagesOf = <T extends WebhookMessageType>(types: readonly T[], schema: TSchema): Record<T, TSchema> =>
   Object.fromEntries(types.map((type) => [type, schema])) as Record<T, TSchema>;

@@ -57,6 +57,7 @@ const Url = Type.String({
   examples: ['https://example.com/hooks/keyreeve'],
 });
 export const WebhookEventType = Type.Enum(webhookEvents, {
+  $id: 'WebhookEventType',
   description: Object.entries(webhookEventTable)
     .map(([name, meaning]) => `\`${name}\`: ${meaning}`)
     .join(' '),
@@ -67,7 +68,10 @@ const Events = Type.Array(WebhookEventType, {
   uniqueItems: true,
 });
 
-export const NewWebhookBody = Type.Object({ url: Url, events: Events }, { additionalProperties: false });
+export const NewWebhookBody = Type.Object(
+  { url: Url, events: Events },
+  { $id: 'NewWebhook', additionalProperties: false },
+);
 
 const endpointFields = {
   id: WebhookId,
@@ -82,7 +86,10 @@ const Secret = Type.String({
   examples: ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'],
 });
 
-export const CreatedWebhook = Type.Object({ ...endpointFields, secret: Secret }, { additionalProperties: false });
+export const CreatedWebhook = Type.Object(
+  { ...endpointFields, secret: Secret },
+  { $id: 'CreatedWebhook', additionalProperties: false },
+);
 export type CreatedWebhook = Static<typeof CreatedWebhook>;
 
 export const Webhook = Type.Object(
@@ -93,15 +100,18 @@ export const Webhook = Type.Object(
     lastFailedAt: orNull(Instant, null),
     lastFailure: orNull(Text('it answered 503'), null),
   },
-  { additionalProperties: false },
+  { $id: 'Webhook', additionalProperties: false },
 );
 export type Webhook = Static<typeof Webhook>;
 
-export const WebhookList = Type.Object({ webhooks: Type.Array(Webhook) }, { additionalProperties: false });
+export const WebhookList = Type.Object(
+  { webhooks: Type.Array(Webhook) },
+  { $id: 'WebhookList', additionalProperties: false },
+);
 
 export const RotatedWebhookSecret = Type.Object(
   { secret: Secret, previousValidUntil: Instant },
-  { additionalProperties: false },
+  { $id: 'WebhookSecret', additionalProperties: false },
 );
 export type RotatedWebhookSecret = Static<typeof RotatedWebhookSecret>;
 
@@ -111,7 +121,7 @@ export const WebhookTest = Type.Object(
     status: orNull(Type.Integer({ description: 'Status of the endpoint’s response, if any', examples: [204] })),
     failure: orNull(Text('it answered 503'), null),
   },
-  { additionalProperties: false },
+  { $id: 'WebhookTestResult', additionalProperties: false },
 );
 export type WebhookTest = Static<typeof WebhookTest>;
 

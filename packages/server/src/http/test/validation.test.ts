@@ -142,7 +142,7 @@ function keywordsOf(schema: unknown): string[] {
   const { properties = {}, items, anyOf = [], ...own } = schema as Record<string, unknown> & { anyOf?: unknown[] };
   const below = [...Object.values(properties as object), ...(items === undefined ? [] : [items]), ...anyOf];
   const names = Object.keys(own).filter(
-    (name) => !['description', 'examples'].includes(name) && !name.startsWith('x-'),
+    (name) => !['$id', 'description', 'examples'].includes(name) && !name.startsWith('x-'),
   );
   return [...names, ...(anyOf.length > 0 ? ['anyOf'] : []), ...below.flatMap(keywordsOf)];
 }
