@@ -20,5 +20,5 @@ export const allowedEarlier: Guard = async () => undefined;
 const system: Principal = { kind: 'system' };
 
 /** The principal for the check of the last administrator, which rejects accounts only. */
-export const lastAdministratorPrincipal = (principal: Principal, guard: Guard | undefined): Principal =>
+export const lastAdministratorPrincipal = (principal: Principal, guard: Guard): Principal =>
   guard === allowedEarlier ? system : principal;

@@ -7,7 +7,6 @@ import { insertCodeTx } from '../../one-time-codes/store.ts';
 import { repeatChangesTx } from '../../backup/replay-changes.ts';
 import { findUndoableChange, insertEmailChangeTx } from '../../accounts/email-change-store.ts';
 import { sql } from '../../../foundation/database/sql.ts';
-import { setAccountRole } from '../../accounts/store.ts';
 import { findAccounts, findDetail } from '../store.ts';
 import { testConfig } from '../../../../test-kit/test-config.ts';
 import { claimInstallation } from '../../../foundation/database/installation.ts';
@@ -20,6 +19,7 @@ import { behind, Line } from '../../../../test-kit/broken-connection.ts';
 import { codeOf, onEachDatabase, raceToValues, rivalsMin, tally } from '../../../../test-kit/store-on-each-database.ts';
 import { addAccount, keys, now, operator } from '../../../../test-kit/rows.ts';
 import { until } from '../../../../test-kit/until.ts';
+import { setAccountRole } from '../../../../test-kit/store-changes.ts';
 
 const mail = { KEYREEVE_SMTP_URL: 'smtp://127.0.0.1:1', KEYREEVE_MAIL_FROM: 'a@example.com' };
 

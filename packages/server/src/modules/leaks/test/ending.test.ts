@@ -14,8 +14,8 @@ import { lookupOf } from '../../../foundation/crypto/keyed-hash.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import { makeKey } from '../../api-keys/key-format.ts';
 import { readJournal } from '../../deletion-journal/files.ts';
-import { deleteAccount } from '../../accounts/store.ts';
 import { insertShortLivedTx } from '../../short-lived-secrets/store.ts';
+import { deleteAccount } from '../../../../test-kit/store-changes.ts';
 
 const possessor = { kind: 'possessor', from: null } as const;
 const overlap = { overlapSeconds: 60, endPrevious: true } as const;
