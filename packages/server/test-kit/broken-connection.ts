@@ -9,6 +9,8 @@ export class Line {
   state: 'whole' | 'cut before' | 'cut after' = 'whole';
   /** Number of transactions whose commit was acknowledged. */
   commits = 0;
+  /** Number of confirmations that were acknowledged. */
+  confirmations = 0;
 }
 
 export function behind(db: Db, line: Line): Db {
@@ -29,6 +31,7 @@ export function behind(db: Db, line: Line): Db {
   const confirm: Db['confirm'] = async (workClass) => {
     await db.confirm(workClass);
     assertWhole();
+    line.confirmations++;
   };
   return { ...withTransaction(db, transaction), confirm };
 }

@@ -176,32 +176,6 @@ onEachDatabase('reports of all keys of an account while it is deleted cause no d
   }
 });
 
-for (const state of ['cut before', 'cut after'] as const) {
-  onEachDatabase(
-    `a report whose connection was ${state} its commit is finished before the key is verified again`,
-    async ({ db }) => {
-      const line = new Line();
-      const [one, other] = [wireTo(behind(db, line)), wireTo(db)];
-      await addAccount(db);
-      const created = await one.apiKeys.create(operator, 'acc_ada', { nickname: 'a' });
-      const untouched = await one.apiKeys.create(operator, 'acc_ada', { nickname: 'b' });
-      const text = created.secret.reveal();
-      line.state = state;
-      const isUnavailable = (error: unknown): boolean => codeOf(error) === 'unavailable';
-      await assert.rejects(one.leaks.report(possessor, textsOf([text])), isUnavailable);
-      for (let round = 0; round < 5; round++) {
-        assert.equal(await outcomeOf(one, text), state === 'cut after' ? 'not_found' : 'unavailable');
-        assert.equal(await outcomeOf(one, untouched.secret.reveal()), 'valid');
-      }
-      line.state = 'whole';
-      const isEnded = async (): Promise<boolean> => (await outcomeOf(other, text)) === 'not_found';
-      await until('the report is finished', isEnded);
-      await until('it is recorded', async () => (await leaksIn(db)).length > 0);
-      assert.equal((await leaksIn(db)).length, 1);
-    },
-  );
-}
-
 onEachDatabase('a change of unknown outcome that is finished after a report does not undo it', async ({ db }) => {
   const line = new Line();
   const [one, other] = [wireTo(behind(db, line)), wireTo(db)];
