@@ -1,6 +1,9 @@
 /**
  * The protocol of every change that removes rights: of a key, an account, a role, a password, an email address, a second
  * factor, a scope, a webhook endpoint. Only this file decides what an unknown outcome of such a change means.
+ *
+ * A change is a function of a transaction, not a list of statements with conditions: most changes read rows under a lock and
+ * decide on them, and no writer takes such a list.
  */
 import type { ErrorCode } from '@keyreeve/contract';
 import type { Db, Transaction } from '../../foundation/database/db.ts';

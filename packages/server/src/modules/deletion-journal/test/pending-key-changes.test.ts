@@ -112,14 +112,6 @@ for (const state of ['cut before', 'cut after'] as const) {
   );
 }
 
-onEachDatabase('a change of unknown outcome that removes no rights is not repeated', async ({ db }) => {
-  const { line, accountId, one } = await newInstances(db);
-  const { id, secret } = await one.apiKeys.create(operator, accountId, { nickname: 'a' });
-  line.state = 'cut before';
-  await assert.rejects(one.keyChanges.change(operator, accountId, id, { metadata: { a: 1 } }), isUnavailable);
-  assert.equal(await outcomeOf(one, secret.reveal()), 'valid');
-});
-
 /** A change of unknown outcome that removes rights, a later change of another instance, and the key after both. */
 const laterChanges: Readonly<
   Record<string, readonly [change: KeyChangeRequest, later: KeyChangeRequest, expected: Partial<KeyDetailsRow>]>

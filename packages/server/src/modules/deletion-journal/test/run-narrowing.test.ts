@@ -110,7 +110,12 @@ onEachDatabase('a change without a repetition is not begun again, and the journa
 
 onEachDatabase('a change that certainly did not happen is not repeated', async ({ db }) => {
   const { run, steps, pending } = await fixture(db);
-  const failing = withTransaction(db, () => Promise.reject(unavailable(broken)));
+  const failing = withTransaction(db, (body) =>
+    db.transaction(async (tx) => {
+      await body(tx);
+      throw unavailable(broken);
+    }),
+  );
   await assert.rejects(run({}, failing), (error) => isUnavailable(error) && !isOutcomeUnknown(error));
   // An embedded database commits several changes at once. Of an unknown commit, a rejected change is no part.
   const batch = withTransaction(db, (body) =>
