@@ -229,6 +229,28 @@ const linearPatterns = rule((report) => {
   };
 });
 
+/** The places that decide what an unknown outcome means, below `packages/server/src/`. */
+const outcomePlaces: readonly string[] = [
+  'foundation/database/',
+  'foundation/errors.ts',
+  'cli/failure.ts',
+  'modules/deletion-journal/run-narrowing.ts',
+  // A rotation that may have been committed needs the lists of the journal.
+  'modules/deletion-journal/change-key.ts',
+  // They count unknown outcomes, and remove no rights.
+  'modules/key-limits/key-limits.ts',
+  'modules/key-usage/usage-counter.ts',
+];
+
+const unknownOutcomes = rule((report, path) => {
+  const [, below] = path.split('packages/server/src/');
+  if (below === undefined || outcomePlaces.some((place) => below.startsWith(place))) return {};
+  return {
+    Identifier: (node) =>
+      node['name'] === 'isOutcomeUnknown' && report(node, 'make a change that removes rights with runNarrowing()'),
+  };
+});
+
 const vagueNames = /^(?:utils?|helpers?|common|misc|shared|lib|stuff)(?:\.|$)/;
 
 const fileNames = rule((report, path) => ({
@@ -266,6 +288,7 @@ export default {
     'constant-time-secrets': constantTimeSecrets,
     'no-test-bounds': noTestBounds,
     'linear-patterns': linearPatterns,
+    'unknown-outcomes': unknownOutcomes,
     'file-names': fileNames,
     'file-purpose': filePurpose,
     'explained-exceptions': explainedExceptions,

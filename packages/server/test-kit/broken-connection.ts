@@ -9,20 +9,29 @@ export class Line {
   state: 'whole' | 'cut before' | 'cut after' = 'whole';
   /** Number of transactions whose commit was acknowledged. */
   commits = 0;
+  /** Number of confirmations that were acknowledged. */
+  confirmations = 0;
 }
 
 export function behind(db: Db, line: Line): Db {
   const broken = new Error('the connection broke');
-  const across = async <T>(commit: () => Promise<T>): Promise<T> => {
-    if (line.state === 'cut before') throw unavailable(broken, true);
-    const value = await commit();
-    if (line.state === 'cut after') throw unavailable(broken, true);
-    return value;
+  const assertWhole = (): void => {
+    if (line.state !== 'whole') throw unavailable(broken, true);
   };
   const transaction: Db['transaction'] = async (work, options) => {
-    const value = await across(() => db.transaction(work, options));
+    const value = await db.transaction(async (tx) => {
+      const made = await work(tx);
+      if (line.state === 'cut before') assertWhole();
+      return made;
+    }, options);
+    assertWhole();
     line.commits++;
     return value;
   };
-  return { ...withTransaction(db, transaction), confirm: (workClass) => across(() => db.confirm(workClass)) };
+  const confirm: Db['confirm'] = async (workClass) => {
+    await db.confirm(workClass);
+    assertWhole();
+    line.confirmations++;
+  };
+  return { ...withTransaction(db, transaction), confirm };
 }

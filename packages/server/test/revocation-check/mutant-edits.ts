@@ -20,11 +20,49 @@ export interface Mutant {
   readonly workers?: number;
 }
 
+const narrowingFile = 'modules/deletion-journal/run-narrowing.ts';
 const lookUpKey = `else this.#find(hash.stored(text), this.#narrowed(conditions, text), answer, fail);`;
 export const beforeVerifier = `export class Verifier {`;
 export const deleteRow = `const deleted = tx.get(deleteOwnKey, [id, accountId]);`;
-export const recordDeletion = `    await revocations?.record([{ kind: 'api_key', id: String(id), at: now }]);`;
-export const unknownDeletion = `      if (isOutcomeUnknown(error)) {\n`;
+const endOfDeletion = `of: () => [{ id, kind: 'delete', txs: [finishTx] }] },
+    });`;
+
+/** In `api-keys.ts`. @param code after the recorded deletion, or a method of its promise */
+export const afterDeletion = (code: string): Edit => ({
+  file: 'modules/api-keys/api-keys.ts',
+  find: endOfDeletion,
+  replace: `${endOfDeletion.slice(0, -1)}${code}`,
+});
+
+/** A response that precedes its commit. @param file that makes the change */
+export const earlyResponse = (file: string): readonly Edit[] => [
+  {
+    file,
+    find: `runNarrowing(this.#options, {`,
+    replace: `runNarrowing({ ...this.#options, isEarly: true } as any, {`,
+  },
+  {
+    file: narrowingFile,
+    find: `{ db, revocations }: {`,
+    replace: `{ db, revocations, isEarly = false }: { readonly isEarly?: boolean;`,
+  },
+  {
+    file: narrowingFile,
+    find: `    made = await db.transaction(async (tx) => {`,
+    replace: `    const early = Promise.withResolvers<Made>();
+    const committed = db.transaction(async (tx) => {`,
+  },
+  {
+    file: narrowingFile,
+    find: `      return tried.made;
+    });`,
+    replace: `      if (isEarly) early.resolve(tried.made);
+      return tried.made;
+    });
+    committed.then(early.resolve, early.reject);
+    made = await early.promise;`,
+  },
+];
 
 /** In `verify.ts`: a cache. @param lookUp the code that verifies a key with it */
 export const cached = (lookUp: string): readonly Edit[] => [

@@ -4,11 +4,11 @@
  */
 import { faults, slowDatabase } from './faults.ts';
 import {
+  afterDeletion,
   beforeVerifier,
   delayedCommit,
   deleteRow,
-  recordDeletion,
-  unknownDeletion,
+  earlyResponse,
   cached,
   readAndKeep,
   remembered,
@@ -142,12 +142,8 @@ export const mutants: readonly Mutant[] = [
         find: deleteRow,
         replace: `${deleteRow}\n  await tx.get(sql<never>('announce', \`select pg_notify('deleted', $1::text)\`), [String(id)]);`,
       },
-      {
-        // Without faults, every instance receives the notification within this time.
-        file: 'modules/api-keys/api-keys.ts',
-        find: recordDeletion,
-        replace: `${recordDeletion}\n    await new Promise((resolve) => setTimeout(resolve, 200));`,
-      },
+      // Without faults, every instance receives the notification within this time.
+      afterDeletion(`;\n    await new Promise((resolve) => setTimeout(resolve, 200));`),
     ],
     faults: [faults.refused, faults.refused, faults.refused],
   },
@@ -203,22 +199,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'a deletion whose response precedes its commit',
-    edits: [
-      {
-        file: 'modules/api-keys/store.ts',
-        find: `  const deleted = db.transaction(async (tx) => {
-    await allInOrder([assertMayActForTx(tx, principal, accountId, now), deleteTx(tx, principal, accountId, id, now)]);
-  });
-  await`,
-        replace: `  const deleted = new Promise<void>((resolve, reject) => {
-    db.transaction(async (tx) => {
-      await allInOrder([assertMayActForTx(tx, principal, accountId, now), deleteTx(tx, principal, accountId, id, now)]);
-      resolve();
-    }).catch(reject);
-  });
-  await`,
-      },
-    ],
+    edits: earlyResponse('modules/api-keys/api-keys.ts'),
     faults: [faults.cutBefore],
   },
   {
@@ -235,38 +216,28 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'a deletion with an unknown outcome that returns success',
     edits: [
-      {
-        file: 'modules/api-keys/api-keys.ts',
-        find: unknownDeletion,
-        replace: `      if (isOutcomeUnknown(error)) return;\n${unknownDeletion}`,
-      },
+      afterDeletion(`.catch((error: unknown) => {
+      if (!(error instanceof DomainError && error.options.isOutcomeUnknown)) throw error;
+    });`),
     ],
     faults: [faults.cutBefore],
   },
   {
     name: 'a deletion with an unknown outcome that returns not found',
     edits: [
-      {
-        file: 'modules/api-keys/api-keys.ts',
-        find: unknownDeletion,
-        replace: `      if (isOutcomeUnknown(error)) throw new DomainError('key_not_found');\n${unknownDeletion}`,
-      },
+      afterDeletion(`.catch((error: unknown) => {
+      const isUnknown = error instanceof DomainError && error.options.isOutcomeUnknown;
+      throw isUnknown ? new DomainError('key_not_found') : error;
+    });`),
     ],
     faults: [faults.cutBefore],
   },
   {
     name: 'a repeated deletion that returns success',
     edits: [
-      {
-        file: 'modules/api-keys/api-keys.ts',
-        find: unknownDeletion,
-        replace: `      if (error instanceof DomainError && error.code === 'key_not_found') return;\n${unknownDeletion}`,
-      },
-      {
-        file: 'modules/api-keys/api-keys.ts',
-        find: `      throw new DomainError(owner ? 'not_key_owner' : 'key_not_found');`,
-        replace: `      if (!owner) return;\n      throw new DomainError('not_key_owner');`,
-      },
+      afterDeletion(`.catch((error: unknown) => {
+      if (!(error instanceof DomainError && error.code === 'key_not_found')) throw error;
+    });`),
     ],
     faults: [],
   },

@@ -1,5 +1,5 @@
 /** Broken builds with mistakes in changes of keys: rotations, overlaps, scopes, IP ranges, enabling; and in the scope catalogue. */
-import { beforeVerifier, delayedCommit, type Edit, type Mutant } from './mutant-edits.ts';
+import { beforeVerifier, delayedCommit, earlyResponse, type Edit, type Mutant } from './mutant-edits.ts';
 
 const verifier = 'modules/verification/verify.ts';
 
@@ -30,24 +30,7 @@ const readPrevious = `this.#previousReader.find(hash, answerTo, fail, span)`;
 export const narrowingMutants: readonly Mutant[] = [
   {
     name: 'a change of a key whose response precedes a group commit of 100 ms (embedded)',
-    edits: [
-      {
-        file: 'modules/api-keys/changes.ts',
-        find: `      key = await db.transaction(async (tx) => {
-        planned = undefined;`,
-        replace: `      key = await new Promise<KeyDetailsRow>((resolve, reject) => void db.transaction(async (tx) => {
-        planned = undefined;`,
-      },
-      {
-        file: 'modules/api-keys/changes.ts',
-        find: `        return made.after;
-      });`,
-        replace: `        resolve(made.after);
-        return made.after;
-      }).then(resolve, reject));`,
-      },
-      delayedCommit,
-    ],
+    edits: [...earlyResponse('modules/api-keys/changes.ts'), delayedCommit],
     faults: [],
     database: 'embedded',
   },
@@ -176,18 +159,7 @@ export const narrowingMutants: readonly Mutant[] = [
   },
   {
     name: 'a report of a leak whose response precedes a group commit of 100 ms (embedded)',
-    edits: [
-      {
-        file: 'modules/leaks/leaks.ts',
-        find: `      db.transaction((tx) => endReportedTx(tx, principal, secrets, now, notices));`,
-        replace: `      new Promise<EndedSecret[]>((resolve, reject) => void db.transaction(async (tx) => {
-        const made = await endReportedTx(tx, principal, secrets, now, notices);
-        resolve(made);
-        return made;
-      }).then(resolve, reject));`,
-      },
-      delayedCommit,
-    ],
+    edits: [...earlyResponse('modules/leaks/leaks.ts'), delayedCommit],
     faults: [],
     database: 'embedded',
   },
@@ -304,59 +276,14 @@ export const narrowingMutants: readonly Mutant[] = [
   },
   {
     name: 'a removal of an entitlement whose response precedes a group commit of 100 ms (embedded)',
-    edits: [
-      {
-        file: 'modules/scope-catalogue/entitlements.ts',
-        find: `      change: () =>
-        db.transaction(async (tx) => {`,
-        replace: `      change: () => new Promise<Made>((resolve, reject) => void
-        db.transaction(async (tx) => {`,
-      },
-      {
-        file: 'modules/scope-catalogue/entitlements.ts',
-        find: `          return storeTx(tx, change, before);
-        }),
-      finish`,
-        replace: `          const made = await storeTx(tx, change, before);
-          resolve(made);
-          return made;
-        }).then(resolve, reject)),
-      finish`,
-      },
-      {
-        file: 'modules/scope-catalogue/entitlements.ts',
-        find: `interface Change {`,
-        replace: `type Made = Awaited<ReturnType<typeof storeTx>>;
-interface Change {`,
-      },
-      delayedCommit,
-    ],
+    edits: [...earlyResponse('modules/scope-catalogue/entitlements.ts'), delayedCommit],
     faults: [],
     database: 'embedded',
     environment: catalogue,
   },
   {
     name: 'a change of a scope whose response precedes a group commit of 100 ms (embedded)',
-    edits: [
-      {
-        file: 'modules/scope-catalogue/scope-catalogue.ts',
-        find: `await db.transaction(async (tx) => {
-        await assertSessionValidTx(tx, principal, now);`,
-        replace: `await new Promise<Plan>((resolve, reject) => void db.transaction(async (tx) => {
-        await assertSessionValidTx(tx, principal, now);`,
-      },
-      {
-        file: 'modules/scope-catalogue/scope-catalogue.ts',
-        find: `        await storeTx(tx, principal, made);
-        return made;
-      });`,
-        replace: `        await storeTx(tx, principal, made);
-        resolve(made);
-        return made;
-      }).then(resolve, reject));`,
-      },
-      delayedCommit,
-    ],
+    edits: [...earlyResponse('modules/scope-catalogue/scope-catalogue.ts'), delayedCommit],
     faults: [],
     database: 'embedded',
     environment: catalogue,

@@ -85,6 +85,10 @@ const samples: readonly Sample[] = [
     }),
   ),
 
+  // Unknown outcomes
+  source('keyreeve(unknown-outcomes)', `import { isOutcomeUnknown as is } from '../accounts/accounts.ts';\nis();`),
+  source('keyreeve(unknown-outcomes)', 'export const is = (error: DomainError) => error.options.isOutcomeUnknown;'),
+
   // Injected sources
   source('node(no-process-env)', `export const a = process.env['A'];`),
   ...['Date.now()', 'performance.now()', 'process.hrtime()', 'crypto.randomUUID()'].map((call) =>
@@ -136,6 +140,7 @@ const accepted: Readonly<Record<string, string>> = {
   [`${modules}tokens/test/tokens.test.ts`]: `import { x } from '../../../../test-kit/new-app.ts';\nx(new Date());`,
   [`${modules}sessions/store.ts`]: `const find = sql<Row>('find', 'delete from sessions');\nexport const all = tables.map((table) => ({\n  a: sql('a', \`delete from \${table}\`),\n}));\nexport { find };`,
   [`${modules}backup/store.ts`]: `const fill = sql('fill', 'insert into accounts (id) values (1)');\nexport { fill };`,
+  [`${modules}deletion-journal/run-narrowing.ts`]: 'export const is = (error: E) => error.isOutcomeUnknown;',
   'packages/server/src/app/config.ts': 'export const environment = () => process.env;',
   'packages/server/src/cli/serve.ts': `import { x } from '../app/service.ts';\nx();`,
 };

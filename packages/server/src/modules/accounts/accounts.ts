@@ -6,7 +6,7 @@ import { matchedKinds, type MatchedKind } from '../../foundation/crypto/imported
 import type { PasswordHasher } from '../../foundation/crypto/password.ts';
 import { randomBase62, randomId, Secret } from '../../foundation/crypto/secret.ts';
 import type { Db } from '../../foundation/database/db.ts';
-import { recordingChanges } from '../deletion-journal/recording-changes.ts';
+import { recordingChanges, runNarrowing } from '../deletion-journal/run-narrowing.ts';
 import type { Revocations } from '../deletion-journal/revocation.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import type { SignInLimits } from '../rate-limits/sign-in-limits.ts';
@@ -147,17 +147,19 @@ export class Accounts {
    * @throws DomainError `account_not_found`, `service_account`, `account_unverified`, `last_administrator`, `invalid_access_token`
    */
   async setRole(principal: Principal, id: string, role: store.Role, endsSessions = false): Promise<void> {
-    const { db, clock, guard, revocations, rejectsAdministrators = false } = this.#options;
+    const { clock, guard, rejectsAdministrators = false } = this.#options;
     const now = clock.now();
     const roleChange = { id, role, now, endsSessions: endsSessions || (rejectsAdministrators && role === 'admin') };
-    // A lost role takes scopes from keys. While the outcome is unknown, none of the keys is accepted.
-    const isChanged = await recordingChanges(revocations, { accountId: id, at: now }, () =>
-      this.revocations.orFinish(id, {
-        kind: 'role',
-        change: () => store.setAccountRole(db, principal, roleChange, guard),
-        finish: () => store.awaitAdministration(db),
-      }),
-    );
+    const isChanged = await runNarrowing(this.#options, {
+      changeTx: (tx) => store.setAccountRoleTx(tx, principal, roleChange, guard),
+      recordedOf: () => [{ accountId: id, at: now }],
+      // A lost role takes scopes from keys. None of the keys is accepted until no change of administrators is in progress
+      // and the last one is durable. The caller repeats this one.
+      repetition: {
+        pending: this.revocations.unfinished,
+        of: () => [{ id, kind: 'role', txs: [store.lockAdministrationTx] }],
+      },
+    });
     if (!isChanged && (await this.findById(id)).role !== role) throw new DomainError('account_unverified');
   }
 

@@ -12,13 +12,12 @@ export const rejectAccounts: Guard = async (_tx, { kind }) => {
 
 /**
  * For the retry of a change of unknown outcome. The change was allowed when it was requested, so it is not checked again,
- * not even whether the account is now the last administrator. A rejected retry would be repeated forever, and this instance
- * would answer 503 for the account.
+ * not even whether the account is now the last administrator. A rejected repetition is final, so the change would not be made.
  */
 export const allowedEarlier: Guard = async () => undefined;
 
 const system: Principal = { kind: 'system' };
 
 /** The principal for the check of the last administrator, which rejects accounts only. */
-export const lastAdministratorPrincipal = (principal: Principal, guard: Guard | undefined): Principal =>
+export const lastAdministratorPrincipal = (principal: Principal, guard: Guard): Principal =>
   guard === allowedEarlier ? system : principal;

@@ -196,25 +196,22 @@ export const listAccounts = (
  * @returns false when it was disabled already, or has been enabled since
  * @throws DomainError `last_administrator`
  */
-export const disableAccount = (
-  db: Db,
+export async function disableAccountTx(
+  tx: Transaction,
   principal: Principal,
   id: string,
   now: number,
-  guard?: Guard,
+  guard = rejectAccounts,
   enabledCount = -1,
-): Promise<boolean> =>
-  change(db, principal, now, guard, (tx) =>
-    keepingAnAdministratorTx(tx, lastAdministratorPrincipal(principal, guard), id, () =>
-      changeTx(tx, principal, { action: 'account.disabled', id, now, endsSessions: true }, disable, [
-        id,
-        now,
-        enabledCount,
-      ]),
-    ),
+): Promise<boolean> {
+  await guard(tx, principal, now);
+  const event = { action: 'account.disabled', id, now, endsSessions: true } as const;
+  return keepingAnAdministratorTx(tx, lastAdministratorPrincipal(principal, guard), id, () =>
+    changeTx(tx, principal, event, disable, [id, now, enabledCount]),
   );
+}
 
-/** How many times the account has been enabled, for {@link disableAccount}. @returns undefined when there is no account */
+/** How many times the account has been enabled, for {@link disableAccountTx}. @returns undefined when there is no account */
 export const findEnabledCount = async (db: Db, id: string): Promise<number | undefined> =>
   (await db.get(selectEnabledCount, [id]))?.count;
 
@@ -230,23 +227,23 @@ export const enableAccount = (db: Db, principal: Principal, id: string, now: num
 export type OnDeleted = (tx: Transaction, canonicalEmail: string) => Promise<void>;
 
 /** Deletes everything that belongs to the account too. @returns whether it existed @throws DomainError `last_administrator` */
-export const deleteAccount = (
-  db: Db,
+export async function deleteAccountTx(
+  tx: Transaction,
   principal: Principal,
   id: string,
   now: number,
-  guard?: Guard,
+  guard = rejectAccounts,
   onDeleted?: OnDeleted,
-): Promise<boolean> =>
-  change(db, principal, now, guard, (tx) =>
-    keepingAnAdministratorTx(tx, lastAdministratorPrincipal(principal, guard), id, async () => {
-      const deleted = await tx.get(remove, [id]);
-      if (!deleted) return false;
-      await recordAccountEventTx(tx, principal, 'account.deleted', id, now);
-      await onDeleted?.(tx, deleted.canonicalEmail);
-      return true;
-    }),
-  );
+): Promise<boolean> {
+  await guard(tx, principal, now);
+  return keepingAnAdministratorTx(tx, lastAdministratorPrincipal(principal, guard), id, async () => {
+    const deleted = await tx.get(remove, [id]);
+    if (!deleted) return false;
+    await recordAccountEventTx(tx, principal, 'account.deleted', id, now);
+    await onDeleted?.(tx, deleted.canonicalEmail);
+    return true;
+  });
+}
 
 export interface RoleChange {
   readonly id: string;
@@ -260,22 +257,20 @@ export interface RoleChange {
  *   before its email address was verified
  * @throws DomainError `last_administrator`
  */
-export const setAccountRole = (
-  db: Db,
+export async function setAccountRoleTx(
+  tx: Transaction,
   principal: Principal,
   { id, role, now, endsSessions = false }: RoleChange,
-  guard?: Guard,
-): Promise<boolean> =>
-  change(db, principal, now, guard, async (tx) => {
-    await assertPersonTx(tx, id);
-    if (role === 'admin') await prepareAdministratorTx(tx);
-    // An administrator may not set the email address of another one.
-    if (role === 'admin') await deleteCodesTx(tx, id, 'set_email');
-    const event = { action: 'account.role_changed', id, now, details: { role }, endsSessions } as const;
-    return keepingAnAdministratorTx(tx, principal, id, () =>
-      changeTx(tx, principal, event, updateRole, [id, role, now]),
-    );
-  });
+  guard = rejectAccounts,
+): Promise<boolean> {
+  await guard(tx, principal, now);
+  await assertPersonTx(tx, id);
+  if (role === 'admin') await prepareAdministratorTx(tx);
+  // An administrator may not set the email address of another one.
+  if (role === 'admin') await deleteCodesTx(tx, id, 'set_email');
+  const event = { action: 'account.role_changed', id, now, details: { role }, endsSessions } as const;
+  return keepingAnAdministratorTx(tx, principal, id, () => changeTx(tx, principal, event, updateRole, [id, role, now]));
+}
 
 /** @returns whether the account exists */
 export async function endAccountSessionsTx(
@@ -323,9 +318,6 @@ async function assertPersonTx(tx: Transaction, id: string): Promise<void> {
 
 /** First in a transaction in which one account changes another, or which creates the first administrator. */
 export const lockAdministrationTx = async (tx: Transaction): Promise<void> => void (await tx.get(lockInstallation));
-
-/** Resolves when no change of administrators is in progress and the last one is durable. */
-export const awaitAdministration = (db: Db): Promise<void> => db.transaction(lockAdministrationTx);
 
 /** Whether an administrator exists. After {@link lockAdministrationTx}, no account gets the role until the transaction ends. */
 export const hasAdministratorTx = async (tx: Transaction): Promise<boolean> =>

@@ -8,14 +8,14 @@ import type { KeyChanges, ShownKey } from '../api-keys/changes.ts';
 import { keyIdOf } from '../api-keys/key-request.ts';
 import { mergeLimits, toLimitsText } from '../key-limits/definition.ts';
 import type { KeyUsage, UsageRow } from '../key-usage/key-usage.ts';
-import { finishDeletingKeys } from '../api-keys/store.ts';
+import { deleteAccountKeysTx } from '../api-keys/store.ts';
 import type { AccountPrincipal, Principal } from '../../foundation/principal.ts';
 import { toInstant, type Clock } from '../../foundation/clock.ts';
 import type { OneTimeCodes } from '../one-time-codes/one-time-codes.ts';
 import { randomId } from '../../foundation/crypto/secret.ts';
-import type { Db } from '../../foundation/database/db.ts';
-import { recordingChanges } from '../deletion-journal/recording-changes.ts';
-import type { Revocations } from '../deletion-journal/revocation.ts';
+import type { Db, Transaction } from '../../foundation/database/db.ts';
+import { keyDeletions, type Revocations } from '../deletion-journal/revocation.ts';
+import { recordingChanges, runNarrowing } from '../deletion-journal/run-narrowing.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { invitationLifetime, type Links } from '../mail/links.ts';
 import type { Mailer } from '../mail/mail.ts';
@@ -23,7 +23,8 @@ import { findLiveSession } from '../sessions/store.ts';
 import type { ManagedChangeLimits } from '../rate-limits/key-change-limits.ts';
 import type { SignInLimits } from '../rate-limits/sign-in-limits.ts';
 import * as store from './store.ts';
-import { finishRecovery, recoverAccount, type ResetEmail } from './recover-account.ts';
+import { recoverAccountTx, recoveryRepetitions, type ResetEmail } from './recover-account.ts';
+import { refuseTaken } from '../self-service/store.ts';
 
 export interface AdministrationOptions {
   readonly db: Db;
@@ -122,14 +123,17 @@ export class Administration {
 
   /** Deletes all API keys of the account. @throws DomainError `account_not_found`, `invalid_access_token`, `unavailable` */
   async revokeKeys(principal: Principal, id: string): Promise<void> {
-    const { db, clock, accounts } = this.#options;
+    const { clock, accounts } = this.#options;
     const now = clock.now();
-    const keys = await accounts.revocations.orFinish(id, {
-      kind: 'delete keys',
-      change: () => store.revokeKeys(db, principal, id, now),
-      finish: () => finishDeletingKeys(db, principal, id, now),
+    const repeatTx = (tx: Transaction): Promise<number[]> => deleteAccountKeysTx(tx, principal, id, now);
+    await runNarrowing(this.#options, {
+      changeTx: (tx) => store.revokeKeysTx(tx, principal, id, now),
+      recordedOf: (keyIds) => keyDeletions(keyIds, now),
+      repetition: {
+        pending: accounts.revocations.unfinished,
+        of: () => [{ id, kind: 'delete keys', txs: [repeatTx] }],
+      },
     });
-    await this.#recordRevoked(keys, now);
   }
 
   /**
@@ -139,23 +143,22 @@ export class Administration {
    *   `email_unconfirmed`, `account_exists`, `invalid_request`, `invalid_access_token`, `unavailable`
    */
   async recoverAccount(principal: Principal, id: string, to: ResetEmail = {}): Promise<void> {
-    const { db, clock, accounts, mailer, signInLimits } = this.#options;
+    const { clock, accounts, mailer, signInLimits } = this.#options;
     await this.#assertMail(id);
     const now = clock.now();
     const reset = await this.#reset(id, now, false);
-    let epoch = -1;
     const recovery = { id, to, codeTo: reset, mailer, signInLimits, now };
-    const keys = await accounts.revocations.orFinish(id, {
-      kind: `compromised ${to.resetTo ?? ''} ${to.previousEmail ?? ''}`,
-      change: () => recoverAccount(db, principal, recovery, (found) => (epoch = found)),
-      finish: async () => {
-        await finishRecovery(db, principal, recovery, epoch);
-        mailer.sendSoon();
+    const kind = `compromised ${to.resetTo ?? ''} ${to.previousEmail ?? ''}`;
+    const recovered = runNarrowing(this.#options, {
+      changeTx: (tx) => recoverAccountTx(tx, principal, recovery),
+      recordedOf: ({ keyIds }) => [...keyDeletions(keyIds, now), { accountId: id, at: now }],
+      afterCommit: () => mailer.sendSoon(),
+      repetition: {
+        pending: accounts.revocations.unfinished,
+        of: ({ epoch }) => [{ id, kind, txs: recoveryRepetitions(principal, recovery, epoch) }],
       },
     });
-    mailer.sendSoon();
-    await this.#recordRevoked(keys, now);
-    await this.#options.revocations?.recordChanges(id, now);
+    await recovered.catch(refuseTaken);
   }
 
   /**
@@ -245,11 +248,6 @@ export class Administration {
       code: { ...row, purpose: 'reset_password', accountId: id },
       mail: mailer.prepareWithCode({ to, codeTemplate: 'reset_by_administrator', data: { keys }, code }),
     });
-  }
-
-  async #recordRevoked(keys: readonly number[], at: number): Promise<void> {
-    if (keys.length === 0) return;
-    await this.#options.revocations?.record(keys.map((key) => ({ kind: 'api_key', id: String(key), at })));
   }
 }
 

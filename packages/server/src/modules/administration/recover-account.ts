@@ -4,7 +4,6 @@
  */
 import { limits } from '@keyreeve/contract';
 import { emailChangesKeptSince, restoreEmailTx } from '../self-service/email-change-tx.ts';
-import { refuseTaken } from '../self-service/store.ts';
 import { lockAccountTx, voidPasswordTx } from '../accounts/credentials-store.ts';
 import { parseEmail } from '../accounts/email.ts';
 import { keepingAnAdministratorTx } from '../accounts/store.ts';
@@ -12,7 +11,7 @@ import { deleteAccountKeysTx } from '../api-keys/store.ts';
 import { recordAccountEventTx } from '../audit/audit.ts';
 import type { Principal } from '../../foundation/principal.ts';
 import { insertCodeTx, deleteCodesTx } from '../one-time-codes/store.ts';
-import type { Db, Transaction } from '../../foundation/database/db.ts';
+import type { Transaction } from '../../foundation/database/db.ts';
 import { listEmailChanges, type EmailChangeRow } from '../accounts/email-change-store.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { queueMailTx, type Mailer } from '../mail/mail.ts';
@@ -36,56 +35,52 @@ export interface Recovery {
   readonly now: number;
 }
 
+interface Recovered {
+  /** Of the sessions that the recovery ends. */
+  readonly epoch: number;
+  /** Of the deleted keys. */
+  readonly keyIds: readonly number[];
+}
+
 /**
  * Ends the account's sessions, deletes its API keys and passkeys, clears its password, invalidates its codes and undo links, and sends a
  * new code.
- * @param onEpoch called with the epoch of the sessions to end, for {@link finishRecovery}
- * @returns the ids of the deleted keys
  * @throws DomainError `account_not_found`, `email_changed_recently`, `email_unconfirmed`, `account_exists`,
  *   `invalid_request`, `last_administrator`, `invalid_access_token`
  */
-export const recoverAccount = (
-  db: Db,
-  principal: Principal,
-  recovery: Recovery,
-  onEpoch: (epoch: number) => void,
-): Promise<number[]> => {
-  const work = db.transaction(async (tx) => {
-    const { sessionEpoch: epoch } = await lockPerson(tx, principal, recovery.id, recovery.now);
-    onEpoch(epoch);
-    // The account has no password until the owner uses the link, so it does not count as an administrator.
-    return keepingAnAdministratorTx(tx, principal, recovery.id, () => recoverTx(tx, principal, recovery, epoch));
-  });
-  return work.catch(refuseTaken);
-};
+export async function recoverAccountTx(tx: Transaction, principal: Principal, recovery: Recovery): Promise<Recovered> {
+  const { sessionEpoch: epoch } = await lockPerson(tx, principal, recovery.id, recovery.now);
+  // The account has no password until the owner uses the link, so it does not count as an administrator.
+  const recover = (): Promise<number[]> => recoverTx(tx, principal, recovery, epoch);
+  return { epoch, keyIds: await keepingAnAdministratorTx(tx, principal, recovery.id, recover) };
+}
 
 /**
- * Completes a recovery of unknown outcome, unless it has happened. If the email address can no longer be selected, it secures
- * the account without sending a link, and the administrator must repeat the request.
+ * Complete a recovery of unknown outcome, unless it has happened. If the email address can no longer be selected, the second
+ * one secures the account without sending a link, and the administrator must repeat the request.
  * @param epoch of the sessions to end
  */
-export async function finishRecovery(db: Db, principal: Principal, recovery: Recovery, epoch: number): Promise<void> {
-  const { id, now } = recovery;
-  try {
-    await db.transaction((tx) => recoverTx(tx, principal, recovery, epoch));
-  } catch (error) {
-    if (!(error instanceof DomainError) || error.code === 'unavailable') throw error;
-    await db.transaction(async (tx) => {
-      if (await voidPasswordTx(tx, id, now, epoch)) {
-        await voidLinksTx(tx, id);
-        await removeSuspiciousPasskeysTx(tx, principal, id, 0, now);
-        await recordAccountEventTx(tx, principal, 'account.compromised', id, now);
-      }
-      await deleteAccountKeysTx(tx, principal, id, now);
-    });
-  }
-}
+export const recoveryRepetitions = (
+  principal: Principal,
+  recovery: Recovery,
+  epoch: number,
+): readonly ((tx: Transaction) => Promise<unknown>)[] => [
+  (tx) => recoverTx(tx, principal, recovery, epoch),
+  async (tx) => {
+    const { id, now } = recovery;
+    if (await voidPasswordTx(tx, id, now, epoch)) {
+      await voidLinksTx(tx, id);
+      await removeSuspiciousPasskeysTx(tx, principal, id, 0, now);
+      await recordAccountEventTx(tx, principal, 'account.compromised', id, now);
+    }
+    await deleteAccountKeysTx(tx, principal, id, now);
+  },
+];
 
 async function recoverTx(tx: Transaction, principal: Principal, recovery: Recovery, epoch: number): Promise<number[]> {
   const { id, to, codeTo, now } = recovery;
   const account = await lockAccountTx(tx, id);
-  const isPending = account !== undefined && (epoch < 0 || account.sessionEpoch === epoch);
-  if (isPending) {
+  if (account?.sessionEpoch === epoch) {
     const change = chooseChange(await listEmailChanges(tx, id, emailChangesKeptSince(now)), to);
     if (change) await restoreEmailTx(tx, principal, recovery, account, change, now);
     else {

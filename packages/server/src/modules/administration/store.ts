@@ -237,11 +237,10 @@ export const changeLimits = (
   });
 
 /** @returns the ids of the keys. @throws DomainError `account_not_found`, `invalid_access_token` */
-export const revokeKeys = (db: Db, principal: Principal, id: string, now: number): Promise<number[]> =>
-  db.transaction(async (tx) => {
-    await lock(tx, principal, id, now);
-    return deleteAccountKeysTx(tx, principal, id, now);
-  });
+export async function revokeKeysTx(tx: Transaction, principal: Principal, id: string, now: number): Promise<number[]> {
+  await lock(tx, principal, id, now);
+  return deleteAccountKeysTx(tx, principal, id, now);
+}
 
 /**
  * Also deletes the recovery codes and the passkeys, and ends the account's sessions.

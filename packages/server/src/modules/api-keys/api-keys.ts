@@ -8,10 +8,10 @@ import type { KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
 import type { Secret } from '../../foundation/crypto/secret.ts';
 import { CoalescingReader } from '../../foundation/database/coalescing-reader.ts';
 import { fromCursor, sizeOf, toCursor, type PageRequest } from '../../foundation/cursor.ts';
-import type { Db } from '../../foundation/database/db.ts';
-import type { Revocations } from '../deletion-journal/revocation.ts';
+import type { Db, Transaction } from '../../foundation/database/db.ts';
+import { keyDeletions, type Revocations } from '../deletion-journal/revocation.ts';
 import { PendingChanges } from '../deletion-journal/pending-changes.ts';
-import { isOutcomeUnknown } from '../../foundation/database/unavailable.ts';
+import { runNarrowing } from '../deletion-journal/run-narrowing.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { toLimitsText } from '../key-limits/definition.ts';
 import { isCountedCreator } from '../rate-limits/key-change-limits.ts';
@@ -334,26 +334,17 @@ export class ApiKeys {
    * @throws DomainError `not_key_owner`, `key_not_found`, `invalid_access_token` when the session has ended, `unavailable`
    */
   async delete(principal: Principal, accountId: string, id: number): Promise<void> {
-    const { db, clock, revocations } = this.#options;
-    this.pending.assertRoom();
-    const now = clock.now();
-    const owner = await this.#owners.read(id);
-    if (owner?.accountId !== accountId) {
-      // A missing key may have been deleted by a commit that has not reached the standby yet.
-      await db.confirm();
-      throw new DomainError(owner ? 'not_key_owner' : 'key_not_found');
-    }
-    await store.deleteKey(db, principal, accountId, id, now).catch((error: unknown) => {
-      if (isOutcomeUnknown(error)) {
-        const finish = async (): Promise<void> => {
-          await store.finishDeletion(db, principal, accountId, id, now);
-          revocations?.catchUpSoon();
-        };
-        this.pending.add(id, { kind: 'delete', finish });
-      }
-      throw error;
+    const now = this.#options.clock.now();
+    const finishTx = (tx: Transaction): Promise<void> => store.finishDeletionTx(tx, principal, accountId, id, now);
+    await runNarrowing(this.#options, {
+      read: async () => {
+        const owner = await this.#owners.read(id);
+        if (owner?.accountId !== accountId) throw new DomainError(owner ? 'not_key_owner' : 'key_not_found');
+      },
+      changeTx: (tx) => store.deleteKeyTx(tx, principal, accountId, id, now),
+      recordedOf: () => keyDeletions([id], now),
+      repetition: { pending: this.pending, of: () => [{ id, kind: 'delete', txs: [finishTx] }] },
     });
-    await revocations?.record([{ kind: 'api_key', id: String(id), at: now }]);
   }
 }
 

@@ -5,13 +5,13 @@ import type { Clock } from '../../foundation/clock.ts';
 import type { KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
 import type { Secret } from '../../foundation/crypto/secret.ts';
 import type { Db, Reader, Transaction } from '../../foundation/database/db.ts';
-import { isOutcomeUnknown } from '../../foundation/database/unavailable.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { withoutJoiners } from '../../foundation/joiners.ts';
 import type { Principal } from '../../foundation/principal.ts';
 import { recordEventsTx } from '../audit/audit.ts';
 import type { PendingChanges } from '../deletion-journal/pending-changes.ts';
 import type { Revocations } from '../deletion-journal/revocation.ts';
+import { runNarrowing } from '../deletion-journal/run-narrowing.ts';
 import { assertKeyChangeAllowed, countKeyChangeTx, isCounted } from '../rate-limits/key-change-limits.ts';
 import { assertCreationAllowed, countCreationTx, type KeyCreationLimits } from '../rate-limits/key-creation-limits.ts';
 import { assertMayGrant, pointerIn } from '../scope-catalogue/grants.ts';
@@ -28,7 +28,7 @@ import { invalidPublicKey, parsePublicKey } from './public-key.ts';
 import { isOverlapping, planRotation, type RotationRequest } from './rotation-plan.ts';
 import { scopesToGrant, splitScopes } from './scopes.ts';
 import { randomHash } from './stored-hash.ts';
-import { confirmAbsence, findForCreation, lockOwnerTx } from './store.ts';
+import { findForCreation, lockOwnerTx } from './store.ts';
 import { findWithheldScopes } from './withheld-store.ts';
 
 export interface KeyChangesOptions {
@@ -92,8 +92,6 @@ interface Operation {
 export class KeyChanges {
   readonly #options: KeyChangesOptions;
   readonly #environments: Environments;
-  /** By key: what each unfinished change of unknown outcome made of it, in the order of the requests. */
-  readonly #unfinished = new Map<number, KeyDetailsRow[]>();
 
   constructor(options: KeyChangesOptions) {
     this.#options = options;
@@ -214,10 +212,9 @@ export class KeyChanges {
 
   /** Makes a change in one transaction, with its entry in the deletion journal. @returns the changed key */
   async #make(operation: Operation): Promise<KeyDetailsRow> {
-    const { db, pending, revocations } = this.#options;
+    const { db, pending } = this.#options;
     const { accountId, id, plan, repetition } = operation;
-    pending.assertRoom();
-    const earlier = [...(this.#unfinished.get(id) ?? [])];
+    const earlier = pending.statesOf(id) as readonly KeyDetailsRow[];
     // Rejects by reads what the transaction would reject, so that a rejected change does not occupy the writer.
     const read = await this.#find(accountId, id);
     const expected = plan(read, timeOfChange(operation, read));
@@ -231,32 +228,29 @@ export class KeyChanges {
       assertGrants(db, operation, read),
       this.#assertFree(accountId, read, expected.after),
     ]);
-    let planned: { readonly plan: Plan; readonly before: KeyDetailsRow } | undefined;
-    let key: KeyDetailsRow;
-    try {
-      key = await db.transaction(async (tx) => {
-        planned = undefined;
-        const before = ownedBy(accountId, await this.#admitTx(tx, operation));
-        await assertGrants(tx, operation, before);
-        const made = plan(before, timeOfChange(operation, before));
-        if (!made) return before;
-        planned = { plan: made, before };
-        await storeTx(tx, operation, made);
-        return made.after;
-      });
-    } catch (error) {
-      const { plan: tried, before } = planned ?? { plan: expected, before: read };
-      if (isOutcomeUnknown(error) && tried.narrowing.length > 0) {
-        if (repetition) this.#finishLater(operation, repetition, { before, after: tried.after, earlier });
-        else revocations?.catchUpSoon();
-      }
-      await confirmAbsence(db, error);
-      throw error;
-    }
-    if (!planned) await db.confirm();
-    const entries = planned?.plan.narrowing.map((kind) => ({ kind, id: String(id), at: key.updatedAt })) ?? [];
-    if (entries.length > 0) await revocations?.record(entries);
-    return key;
+    const repeatTx = async (tx: Transaction, by: MakePlan): Promise<void> => {
+      if (operation.locksOwner) await lockOwnerTx(tx, accountId);
+      await planTx(tx, operation, by, await store.lockKeyTx(tx, id));
+    };
+    const { after } = await runNarrowing(this.#options, {
+      changeTx: async (tx) => {
+        const before = await this.#admitTx(tx, operation);
+        await assertGrants(tx, operation, ownedBy(accountId, before));
+        return planTx(tx, operation, plan, before);
+      },
+      recordedOf: ({ after: { updatedAt: at }, narrowing: kinds }) =>
+        kinds.map((kind) => ({ kind, id: String(id), at })),
+      repetition: {
+        pending,
+        of: (made) => {
+          if (!repetition) return [];
+          const kind = `change ${made.before.revision} ${repetition.kind}`;
+          const txs = repetition.plansOf({ ...made, earlier }).map((by) => (tx: Transaction) => repeatTx(tx, by));
+          return [{ id, kind, after: made.after, txs }];
+        },
+      },
+    });
+    return after;
   }
 
   /** @throws DomainError `not_key_owner`, `key_not_found` */
@@ -306,42 +300,6 @@ export class KeyChanges {
     ]);
     return row;
   }
-
-  /** Retries a change of unknown outcome until it is durable, unless the key has been deleted since. */
-  #finishLater(operation: Operation, { kind, plansOf }: Repetition, attempt: Attempt): void {
-    const { db, pending, revocations } = this.#options;
-    const { accountId, id, locksOwner = false } = operation;
-    const finishBy = (plan: MakePlan): Promise<void> =>
-      db.transaction(async (tx) => {
-        if (locksOwner) await lockOwnerTx(tx, accountId);
-        const before = ownedBy(accountId, await store.lockKeyTx(tx, id));
-        const made = plan(before, timeOfChange(operation, before));
-        if (made) await storeTx(tx, operation, made);
-      });
-    const finish = async (): Promise<void> => {
-      for (const plan of plansOf(attempt)) {
-        // Any rejection is final, such as that of a deleted key: the state that caused it lasts.
-        const isFinished = await finishBy(plan).then(
-          () => true,
-          (error: unknown) => {
-            if (!(error instanceof DomainError) || error.code === 'unavailable') throw error;
-            return false;
-          },
-        );
-        if (isFinished) break;
-      }
-      this.#forget(id, attempt.after);
-      revocations?.catchUpSoon();
-    };
-    if (!pending.add(id, { kind: `change ${attempt.before.revision} ${kind}`, finish })) return;
-    this.#unfinished.set(id, [...(this.#unfinished.get(id) ?? []), attempt.after]);
-  }
-
-  #forget(id: number, after: KeyDetailsRow): void {
-    const others = (this.#unfinished.get(id) ?? []).filter((other) => other !== after);
-    if (others.length > 0) this.#unfinished.set(id, others);
-    else this.#unfinished.delete(id);
-  }
 }
 
 /**
@@ -350,8 +308,24 @@ export class KeyChanges {
  */
 const timeOfChange = ({ now }: Operation, before: KeyDetailsRow): number => Math.max(now, before.updatedAt + 1);
 
-/** The statements and the audit events are sent together. @throws DomainError `nickname_taken` */
-async function storeTx(tx: Transaction, { principal, accountId, id }: Operation, plan: Plan): Promise<void> {
+interface Made extends Pick<Plan, 'after' | 'narrowing'> {
+  readonly before: KeyDetailsRow;
+}
+
+/**
+ * Makes the change of the locked key. The statements and the audit events are sent together.
+ * @throws DomainError `not_key_owner`, `key_not_found`, `nickname_taken`, and those of `makePlan`
+ */
+async function planTx(
+  tx: Transaction,
+  operation: Operation,
+  makePlan: MakePlan,
+  row: KeyDetailsRow | undefined,
+): Promise<Made> {
+  const { principal, accountId, id } = operation;
+  const before = ownedBy(accountId, row);
+  const plan = makePlan(before, timeOfChange(operation, before));
+  if (!plan) return { before, after: before, narrowing: [] };
   const event = { at: plan.after.updatedAt, principal, accountId, target: String(id) };
   await allInOrder([
     plan.storeTx(tx),
@@ -360,6 +334,7 @@ async function storeTx(tx: Transaction, { principal, accountId, id }: Operation,
       plan.events.map((of) => ({ ...event, ...of })),
     ),
   ]);
+  return { before, after: plan.after, narrowing: plan.narrowing };
 }
 
 /** @throws DomainError `scope_not_entitled` */

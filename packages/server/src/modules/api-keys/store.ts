@@ -302,42 +302,17 @@ export function assertBelowKeyLimit(keyCount: number, keysMax: number): void {
  * @throws DomainError `invalid_access_token`; `not_key_owner` when the key is another account's, `key_not_found` when no
  *   key has the id
  */
-export async function deleteKey(
-  db: Db,
+export const deleteKeyTx = async (
+  tx: Transaction,
   principal: Principal,
   accountId: string,
   id: number,
   now: number,
-): Promise<void> {
-  const deleted = db.transaction(async (tx) => {
-    await allInOrder([assertMayActForTx(tx, principal, accountId, now), deleteTx(tx, principal, accountId, id, now)]);
-  });
-  await deleted.catch(async (error: unknown) => {
-    await confirmAbsence(db, error);
-    throw error;
-  });
-}
-
-/** Repeats a deletion that was allowed and whose outcome is unknown, without another check. */
-export async function finishDeletion(
-  db: Db,
-  principal: Principal,
-  accountId: string,
-  id: number,
-  now: number,
-): Promise<void> {
-  const deleted = db.transaction((tx) => deleteTx(tx, principal, accountId, id, now));
-  await deleted.catch(async (error: unknown) => {
-    if (!(await confirmAbsence(db, error))) throw error;
-  });
-}
-
-/** A key that is missing may have been deleted by a commit that has not reached the standby yet. @returns whether it is */
-export async function confirmAbsence(db: Db, error: unknown): Promise<boolean> {
-  const isAbsent = error instanceof DomainError && ['key_not_found', 'not_key_owner'].includes(error.code);
-  if (isAbsent) await db.confirm();
-  return isAbsent;
-}
+): Promise<void> =>
+  void (await allInOrder([
+    assertMayActForTx(tx, principal, accountId, now),
+    finishDeletionTx(tx, principal, accountId, id, now),
+  ]));
 
 export interface KeysToDelete {
   /** Only keys that were created, changed or rotated since; milliseconds since 1970. */
@@ -375,15 +350,12 @@ export async function deleteAccountKeysTx(
   return deleted.map(({ id }) => id);
 }
 
-/** Like {@link finishDeletion}, for all keys of an account. */
-export const finishDeletingKeys = (db: Db, principal: Principal, accountId: string, now: number): Promise<number[]> =>
-  db.transaction((tx) => deleteAccountKeysTx(tx, principal, accountId, now));
-
 /**
- * The statements are sent together. The owner of the key, which decides the error, is read after the deletion.
+ * Repeats a deletion that was allowed and whose outcome is unknown. The statements are sent together. The owner of the key,
+ * which decides the error, is read after the deletion.
  * @throws DomainError `not_key_owner`, `key_not_found`; nothing is recorded then
  */
-async function deleteTx(
+export async function finishDeletionTx(
   tx: Transaction,
   principal: Principal,
   accountId: string,

@@ -6,9 +6,9 @@ import { limits } from '@keyreeve/contract';
 import { dayMs, hourMs, type Clock } from '../../foundation/clock.ts';
 import type { Db } from '../../foundation/database/db.ts';
 import { claimUnusedKeysCheckTx } from '../../foundation/database/installation.ts';
-import { isOutcomeUnknown } from '../../foundation/database/unavailable.ts';
 import { recordEventsTx } from '../audit/audit.ts';
 import type { Revocations } from '../deletion-journal/revocation.ts';
+import { runNarrowing } from '../deletion-journal/run-narrowing.ts';
 import { disableUnusedKeysTx, pageUnusedKeys } from './unused-store.ts';
 
 /** Longer than the delay of the time of last use, and than any difference between the clocks of instances. */
@@ -66,26 +66,22 @@ export class UnusedKeys {
 
   /** @returns the number of disabled keys; keys that have been used or changed since the read are left out */
   async #disable(ids: readonly number[], usedBefore: number, now: number): Promise<number> {
-    const { db, revocations } = this.#options;
     const event = { principal: { kind: 'system' }, action: 'api_key.disabled' } as const;
-    const disabling = db.transaction(async (tx) => {
-      const disabled = await disableUnusedKeysTx(tx, ids, usedBefore, now);
-      await recordEventsTx(
-        tx,
-        disabled.map(({ id, accountId, nickname, at }) => {
-          const details = { nickname, reason: 'dormant' };
-          return { ...event, at, accountId, target: String(id), details };
-        }),
-      );
-      return disabled;
+    // Not repeated: the next check finds the keys again.
+    const disabled = await runNarrowing(this.#options, {
+      changeTx: async (tx) => {
+        const rows = await disableUnusedKeysTx(tx, ids, usedBefore, now);
+        await recordEventsTx(
+          tx,
+          rows.map(({ id, accountId, nickname, at }) => {
+            const details = { nickname, reason: 'dormant' };
+            return { ...event, at, accountId, target: String(id), details };
+          }),
+        );
+        return rows;
+      },
+      recordedOf: (rows) => rows.map(({ id, at }) => ({ kind: 'api_key_narrowed', id: String(id), at })),
     });
-    const disabled = await disabling.catch((error: unknown) => {
-      // The deletion journal gets its entries from the audit log, if the commit happened.
-      if (isOutcomeUnknown(error)) revocations?.catchUpSoon();
-      throw error;
-    });
-    const entries = disabled.map(({ id, at }) => ({ kind: 'api_key_narrowed', id: String(id), at }) as const);
-    if (entries.length > 0) await revocations?.record(entries);
     return disabled.length;
   }
 }

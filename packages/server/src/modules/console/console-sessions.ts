@@ -12,7 +12,7 @@ import { toInstant, type Clock } from '../../foundation/clock.ts';
 import { Secret } from '../../foundation/crypto/secret.ts';
 import { CoalescingReader } from '../../foundation/database/coalescing-reader.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
-import { recordingChanges } from '../deletion-journal/recording-changes.ts';
+import { recordingChanges } from '../deletion-journal/run-narrowing.ts';
 import type { Revocations } from '../deletion-journal/revocation.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { coarseRange } from '../../foundation/ip-address.ts';

@@ -16,6 +16,8 @@ const settleMs = 10_000;
 export interface PendingChange {
   /** Two pending changes of one id with the same kind do the same: one of them is enough. */
   readonly kind: string;
+  /** What the change makes of the object, for {@link PendingChanges.statesOf}. */
+  readonly after?: unknown;
   /** Makes the change unless it has happened already. Retried until it succeeds. */
   readonly finish: () => Promise<unknown>;
 }
@@ -48,6 +50,11 @@ export class PendingChanges<Id extends string | number> {
   /** Called before every positive answer. @throws DomainError `unavailable` when a change of this id is unfinished */
   assertNone(id: Id): void {
     if (this.#queues.size > 0 && this.#queues.has(id)) throw new DomainError('unavailable', { retryAfterSeconds });
+  }
+
+  /** What each unfinished change makes of the object, in the order of the requests, if it is known. */
+  statesOf(id: Id): readonly unknown[] {
+    return this.#queues.get(id)?.changes.flatMap(({ after }) => (after === undefined ? [] : [after])) ?? [];
   }
 
   /**

@@ -56,6 +56,9 @@ export interface Revocation {
   readonly event?: number;
 }
 
+export const keyDeletions = (ids: readonly number[], at: number): Revocation[] =>
+  ids.map((id) => ({ kind: 'api_key', id: String(id), at }));
+
 export interface Revocations {
   /**
    * Resolves after the entries are on the disk. Called after the commit and before the response.

@@ -5,11 +5,11 @@
 import { shortLivedSecretPrefix } from '@keyreeve/contract';
 import type { Clock } from '../../foundation/clock.ts';
 import type { KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
-import type { Db } from '../../foundation/database/db.ts';
-import { isOutcomeUnknown } from '../../foundation/database/unavailable.ts';
+import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { formOf, shortLivedFormOf } from '../api-keys/key-format.ts';
 import type { PendingChanges } from '../deletion-journal/pending-changes.ts';
 import type { Revocations } from '../deletion-journal/revocation.ts';
+import { runNarrowing } from '../deletion-journal/run-narrowing.ts';
 import { endReportedTx, findReported, type EndedSecret, type HeldSecret, type Reported } from './ending.ts';
 import type { LeakNotices, LeakResult, ReportedText, Reporter, SecretKind } from './leak.ts';
 
@@ -60,8 +60,7 @@ export class Leaks {
    * @throws DomainError `unavailable`; earlier batches stay in force, and the caller may repeat the whole report
    */
   async report(principal: Reporter, reported: readonly ReportedText[]): Promise<readonly LeakResult[]> {
-    const { db, hash, pending } = this.#options;
-    pending.assertRoom();
+    const { db, hash } = this.#options;
     const hashes = reported.map(({ text }) => (this.hasFormat(text) ? hash.stored(text).toString('hex') : undefined));
     const distinct = new Map<string, Reported>();
     for (const [index, { text, source }] of reported.entries()) {
@@ -85,31 +84,23 @@ export class Leaks {
   }
 
   /** Ends the secrets in one transaction. */
-  async #endAll(principal: Reporter, found: readonly HeldSecret[]): Promise<readonly EndedSecret[]> {
-    const { db, clock, pending, notices, revocations } = this.#options;
+  #endAll(principal: Reporter, found: readonly HeldSecret[]): Promise<readonly EndedSecret[]> {
+    const { clock, pending, notices } = this.#options;
     const now = clock.now();
-    const end = (secrets: readonly HeldSecret[]): Promise<EndedSecret[]> =>
-      db.transaction((tx) => endReportedTx(tx, principal, secrets, now, notices));
-    const ended = await end(found).catch((error: unknown) => {
-      if (isOutcomeUnknown(error)) {
-        for (const [keyId, secrets] of Map.groupBy(found, (secret) => secret.keyId)) {
-          const finish = async (): Promise<void> => {
-            await end(secrets);
-            notices?.sendSoon();
-            revocations?.catchUpSoon();
-          };
-          pending.add(keyId, {
-            kind: `leak ${secrets.map((secret) => secret.hash.toString('hex')).join(' ')}`,
-            finish,
-          });
-        }
-      }
-      throw error;
+    const endTx =
+      (secrets: readonly HeldSecret[]) =>
+      (tx: Transaction): Promise<EndedSecret[]> =>
+        endReportedTx(tx, principal, secrets, now, notices);
+    const repetitionOf = ([id, secrets]: [number, HeldSecret[]]) => {
+      const kind = `leak ${secrets.map((secret) => secret.hash.toString('hex')).join(' ')}`;
+      return { id, kind, txs: [endTx(secrets)] };
+    };
+    return runNarrowing(this.#options, {
+      changeTx: endTx(found),
+      recordedOf: (ended) => ended.map(({ hash, at }) => ({ kind: 'secret_leaked', id: hash, at })),
+      afterCommit: () => notices?.sendSoon(),
+      repetition: { pending, of: () => [...Map.groupBy(found, ({ keyId }) => keyId)].map(repetitionOf) },
     });
-    if (ended.length === 0) return [];
-    notices?.sendSoon();
-    await revocations?.record(ended.map(({ hash, at }) => ({ kind: 'secret_leaked', id: hash, at })));
-    return ended;
   }
 }
 

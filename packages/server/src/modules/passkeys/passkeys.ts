@@ -14,7 +14,7 @@ import type { Db } from '../../foundation/database/db.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { validateNickname } from '../../foundation/nickname.ts';
 import type { AccountPrincipal } from '../../foundation/principal.ts';
-import { recordingChanges } from '../deletion-journal/recording-changes.ts';
+import { recordingChanges } from '../deletion-journal/run-narrowing.ts';
 import type { Revocations } from '../deletion-journal/revocation.ts';
 import type { Mailer } from '../mail/mail.ts';
 import type { RequestLimits } from '../rate-limits/request-limits.ts';

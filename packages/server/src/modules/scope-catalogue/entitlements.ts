@@ -13,6 +13,7 @@ import {
 } from '../accounts/entitlement-store.ts';
 import { recordAccountEventTx } from '../audit/audit.ts';
 import type { Revocations } from '../deletion-journal/revocation.ts';
+import { runNarrowing } from '../deletion-journal/run-narrowing.ts';
 import { countManagedChangeTx, type ManagedChangeLimits } from '../rate-limits/key-change-limits.ts';
 import { assertMayActForTx } from '../service-accounts/acting.ts';
 import { listNeedingEntitlement } from './store.ts';
@@ -51,34 +52,35 @@ export class Entitlements {
    *   `invalid_access_token`, `invalid_management_key`, `unavailable`
    */
   async set(principal: Principal, accountId: string, names: readonly string[]): Promise<void> {
-    const { db, clock, accounts, managedChanges, revocations } = this.#options;
+    const { clock, accounts, managedChanges } = this.#options;
     assertValid(names);
     const now = clock.now();
-    const read = await findEntitlements(db, accountId);
-    if (!read) throw new DomainError('account_not_found');
     const text = names.length === 0 ? null : names.toSorted().join(' ');
     const change = { principal, accountId, now, text };
-    let before = read;
-    const { at, removed } = await accounts.orFinish(accountId, {
-      kind: `entitlements ${read.revision} ${text}`,
-      removesRights: () => removedBy(text, before).length > 0,
-      change: () =>
-        db.transaction(async (tx) => {
-          await assertMayActForTx(tx, principal, accountId, now);
-          await countManagedChangeTx(tx, managedChanges, principal, now);
-          before = await lockTx(tx, accountId);
-          await assertEntitleable(tx, names, toNames(before.entitlements));
-          await assertMayEntitle(tx, principal, names, toNames(before.entitlements));
-          return storeTx(tx, change, before);
-        }),
-      finish: () =>
-        db.transaction(async (tx) => {
-          const found = await lockEntitlementsTx(tx, accountId);
-          // A later change replaces all entitlements.
-          if (found?.revision === before.revision) await storeTx(tx, change, found);
-        }),
+    await runNarrowing(this.#options, {
+      read: async () => void (await this.list(accountId)),
+      changeTx: async (tx) => {
+        await assertMayActForTx(tx, principal, accountId, now);
+        await countManagedChangeTx(tx, managedChanges, principal, now);
+        const before = await lockTx(tx, accountId);
+        await assertEntitleable(tx, names, toNames(before.entitlements));
+        await assertMayEntitle(tx, principal, names, toNames(before.entitlements));
+        return storeTx(tx, change, before);
+      },
+      recordedOf: ({ removed, at }) =>
+        removed.length > 0 ? [{ kind: 'entitlements_removed', id: accountId, at }] : [],
+      repetition: {
+        pending: accounts.unfinished,
+        of: ({ revision }) => {
+          const repeatTx = async (tx: Transaction): Promise<void> => {
+            const found = await lockTx(tx, accountId);
+            // A later change replaces all entitlements.
+            if (found.revision === revision) await storeTx(tx, change, found);
+          };
+          return [{ id: accountId, kind: `entitlements ${revision} ${text}`, txs: [repeatTx] }];
+        },
+      },
     });
-    if (removed.length > 0) await revocations?.record([{ kind: 'entitlements_removed', id: accountId, at }]);
   }
 }
 
@@ -97,26 +99,22 @@ async function lockTx(tx: Transaction, accountId: string): Promise<EntitlementsR
   return row;
 }
 
+/** @returns the removed names, and the revision before the change */
 async function storeTx(
   tx: Transaction,
   { principal, accountId, now, text }: Change,
   before: EntitlementsRow,
-): Promise<{ readonly at: number; readonly removed: readonly string[] }> {
+): Promise<{ readonly at: number; readonly removed: readonly string[]; readonly revision: number }> {
   const isSame = text === before.entitlements;
   // The deletion journal identifies a change by its time.
   const at = isSame ? before.updatedAt : Math.max(now, before.updatedAt + 1);
-  const removed = removedBy(text, before);
+  const kept = toNames(text);
+  const removed = toNames(before.entitlements).filter((name) => !kept.includes(name));
   // The new revision ends repetitions of earlier changes of unknown outcome, which this one replaces.
   await storeEntitlementsTx(tx, accountId, { entitlements: text, revision: before.revision + 1, updatedAt: at });
-  const details = { entitlements: toNames(text), removed };
+  const details = { entitlements: kept, removed };
   if (!isSame) await recordAccountEventTx(tx, principal, 'account.entitlements_set', accountId, at, details);
-  return { at, removed };
-}
-
-/** @param text the new entitlements, as stored */
-function removedBy(text: string | null, before: EntitlementsRow): readonly string[] {
-  const kept = toNames(text);
-  return toNames(before.entitlements).filter((name) => !kept.includes(name));
+  return { at, removed, revision: before.revision };
 }
 
 /** @param text as stored */

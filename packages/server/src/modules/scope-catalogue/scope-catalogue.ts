@@ -5,7 +5,6 @@
 import { limits, scopePattern, type ScopeRequest } from '@keyreeve/contract';
 import type { Clock } from '../../foundation/clock.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
-import { isOutcomeUnknown } from '../../foundation/database/unavailable.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import type { Principal } from '../../foundation/principal.ts';
 import { withoutNeededJoiners } from '../../foundation/joiners.ts';
@@ -15,6 +14,7 @@ import { lockAdministrationTx } from '../accounts/store.ts';
 import { recordEventTx, type AuditAction, type AuditDetails } from '../audit/audit.ts';
 import { PendingChanges } from '../deletion-journal/pending-changes.ts';
 import type { ChangeKind, Revocations } from '../deletion-journal/revocation.ts';
+import { runNarrowing } from '../deletion-journal/run-narrowing.ts';
 import { assertSessionValidTx } from '../sessions/store.ts';
 import * as store from './store.ts';
 import type { ScopeRow } from './store.ts';
@@ -140,56 +140,28 @@ export class ScopeCatalogue {
 
   /** Makes a change in one transaction, with its entry in the deletion journal. @returns the changed scope */
   async #make(operation: Operation): Promise<ScopeRow> {
-    const { db, clock, revocations } = this.#options;
-    const { principal, name, plan } = operation;
-    this.pending.assertRoom();
-    const now = clock.now();
-    const read = await store.findScope(db, name);
-    let tried: Attempt = { before: read, made: planned(() => plan(read, 0, now)) };
-    try {
-      const { after, narrowing } = await db.transaction(async (tx) => {
+    const { principal, name } = operation;
+    const now = this.#options.clock.now();
+    const { after } = await runNarrowing(this.#options, {
+      changeTx: async (tx) => {
         await assertSessionValidTx(tx, principal, now);
-        await lockAdministrationTx(tx);
-        const [before, scopesCount] = await store.readScopeTx(tx, name);
-        const made = plan(before, scopesCount, now);
-        tried = { before, made };
-        await storeTx(tx, principal, made);
-        return made;
-      });
-      if (narrowing) await revocations?.record([{ kind: narrowing, id: name, at: after.updatedAt }]);
-      return after;
-    } catch (error) {
-      // The deletion may not have reached the standby yet.
-      if (error instanceof DomainError && error.code === 'scope_not_found') await db.confirm();
-      if (isOutcomeUnknown(error) && tried.made?.narrowing) this.#finishLater(operation, tried.before?.revision, now);
-      throw error;
-    }
+        return planTx(tx, operation, now, await lockTx(tx, name));
+      },
+      recordedOf: ({ after: { updatedAt: at }, narrowing: kind }) => (kind ? [{ kind, id: name, at }] : []),
+      repetition: {
+        pending: this.pending,
+        of: ({ revision }) => {
+          const repeatTx = async (tx: Transaction): Promise<void> => {
+            const found = await lockTx(tx, name);
+            // A later change replaces all values of the scope.
+            if (found.before?.revision === revision) await planTx(tx, operation, now, found);
+          };
+          return [{ id: name, kind: `${operation.kind} ${revision}`, txs: [repeatTx] }];
+        },
+      },
+    });
+    return after;
   }
-
-  /**
-   * Repeats a change of unknown outcome until it is durable, unless the scope has changed since: a later change replaces all
-   * values of the scope.
-   * @param revision as the change found it; undefined if there was no such scope
-   */
-  #finishLater({ principal, name, plan, kind }: Operation, revision: number | undefined, now: number): void {
-    const { db, revocations } = this.#options;
-    const finish = async (): Promise<void> => {
-      await db.transaction(async (tx) => {
-        await lockAdministrationTx(tx);
-        const [before, scopesCount] = await store.readScopeTx(tx, name);
-        const made = before?.revision === revision ? planned(() => plan(before, scopesCount, now)) : undefined;
-        if (made) await storeTx(tx, principal, made);
-      });
-      revocations?.catchUpSoon();
-    };
-    this.pending.add(name, { kind: `${kind} ${revision}`, finish });
-  }
-}
-
-interface Attempt {
-  readonly before: ScopeRow | undefined;
-  /** Undefined for a change that is rejected. */
-  readonly made: Plan | undefined;
 }
 
 interface Operation {
@@ -200,14 +172,29 @@ interface Operation {
   readonly kind: string;
 }
 
-/** A rejection is final: a repetition would be rejected forever. */
-function planned(plan: () => Plan | undefined): Plan | undefined {
-  try {
-    return plan();
-  } catch (error) {
-    if (error instanceof DomainError) return undefined;
-    throw error;
-  }
+interface Found {
+  readonly before: ScopeRow | undefined;
+  readonly scopesCount: number;
+}
+
+async function lockTx(tx: Transaction, name: string): Promise<Found> {
+  await lockAdministrationTx(tx);
+  const [before, scopesCount] = await store.readScopeTx(tx, name);
+  return { before, scopesCount };
+}
+
+/** @returns the plan, with the revision before it; undefined if there was no such scope */
+async function planTx(
+  tx: Transaction,
+  { principal, plan }: Operation,
+  now: number,
+  { before, scopesCount }: Found,
+): Promise<Plan & { readonly revision: number | undefined }> {
+  const made = plan(before, scopesCount, now);
+  const { after, event } = made;
+  await store.storeScopeTx(tx, after);
+  if (event) await recordEventTx(tx, { at: after.updatedAt, principal, target: after.name, ...event });
+  return { ...made, revision: before?.revision };
 }
 
 /** Each change of a scope has a later time than the previous one: the deletion journal identifies it by its time. */
@@ -221,11 +208,6 @@ const versionAfter = (
   updatedAt: before ? Math.max(now, before.updatedAt + 1) : now,
   revision: (before?.revision ?? 0) + 1,
 });
-
-async function storeTx(tx: Transaction, principal: Principal, { after, event }: Plan): Promise<void> {
-  await store.storeScopeTx(tx, after);
-  if (event) await recordEventTx(tx, { at: after.updatedAt, principal, target: after.name, ...event });
-}
 
 const isScopeName = (name: string): boolean => scopePattern.test(name) && name.length <= limits.scopeCharsMax;
 

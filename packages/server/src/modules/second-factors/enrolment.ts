@@ -9,7 +9,7 @@ import type { AccountPrincipal } from '../../foundation/principal.ts';
 import { toInstant, type Clock } from '../../foundation/clock.ts';
 import type { Secret } from '../../foundation/crypto/secret.ts';
 import type { Db } from '../../foundation/database/db.ts';
-import { recordingChanges } from '../deletion-journal/recording-changes.ts';
+import { recordingChanges } from '../deletion-journal/run-narrowing.ts';
 import type { Revocations } from '../deletion-journal/revocation.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import type { Mailer } from '../mail/mail.ts';

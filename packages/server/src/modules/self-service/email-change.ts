@@ -12,7 +12,7 @@ import { toInstant } from '../../foundation/clock.ts';
 import { insertCodeTx, deleteCodesTx } from '../one-time-codes/store.ts';
 import type { Secret } from '../../foundation/crypto/secret.ts';
 import type { Transaction } from '../../foundation/database/db.ts';
-import { recordingChanges } from '../deletion-journal/recording-changes.ts';
+import { recordingChanges } from '../deletion-journal/run-narrowing.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { queueMailTx } from '../mail/mail.ts';
 import { assertSessionValidTx } from '../sessions/store.ts';

@@ -10,12 +10,11 @@ import { toInstant } from '../../foundation/clock.ts';
 import { deleteCodesTx } from '../one-time-codes/store.ts';
 import type { Secret } from '../../foundation/crypto/secret.ts';
 import type { Transaction } from '../../foundation/database/db.ts';
-import { recordingChanges } from '../deletion-journal/recording-changes.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { toQuotaUse } from '../key-limits/quota-use.ts';
 import { queueMailTx } from '../mail/mail.ts';
 import { assertSessionValidTx, keepSessionTx } from '../sessions/store.ts';
-import { runDeletingKeys, recordDeletedKeys } from './revoke-all-credentials.ts';
+import { runDeletingKeys } from './revoke-all-credentials.ts';
 import type { SelfServiceOptions } from './options.ts';
 import type { RemainingKey } from './remaining.ts';
 import { findOwnAccount, type OwnRow } from './store.ts';
@@ -70,7 +69,7 @@ export class OwnAccount {
    *   `invalid_access_token`, `unavailable`
    */
   async changePassword(principal: AccountPrincipal, change: PasswordChange): Promise<readonly RemainingKey[]> {
-    const { db, clock, rules, hasher, signInLimits, requests, mailer, revocations, currentPassword } = this.#options;
+    const { clock, rules, hasher, signInLimits, requests, mailer, currentPassword } = this.#options;
     const { newPassword, revokesKeys, clientIp } = change;
     const { id, email, canonicalEmail } = await this.find(principal);
     const normal = acceptNewPassword(newPassword.reveal(), { email, canonicalEmail }, rules);
@@ -93,12 +92,8 @@ export class OwnAccount {
       await signInLimits.clearTrustedRangesTx(tx, canonicalEmail, clientIp);
       return { deletedIds, remaining: keys };
     };
-    const { deletedIds, remaining } = await recordingChanges(revocations, { accountId: id, at: now }, () =>
-      revokesKeys ? runDeletingKeys(this.#options, principal, id, now, changeTx) : db.transaction(changeTx),
-    );
-    await recordDeletedKeys(revocations, deletedIds, now);
-    mailer.sendSoon();
-    return remaining;
+    const deleting = { principal, accountId: id, now, deletesKeys: revokesKeys, changeTx };
+    return (await runDeletingKeys(this.#options, deleting)).remaining;
   }
 
   /**

@@ -12,12 +12,11 @@ import type { CodePurpose } from '../one-time-codes/one-time-codes.ts';
 import { insertCodeTx, deleteCodesTx } from '../one-time-codes/store.ts';
 import { randomId, type Secret } from '../../foundation/crypto/secret.ts';
 import type { Transaction } from '../../foundation/database/db.ts';
-import { recordingChanges } from '../deletion-journal/recording-changes.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { queueMailTx } from '../mail/mail.ts';
 import type { Job } from '../outbox/outbox.ts';
 import { insertJobTx } from '../outbox/store.ts';
-import { runDeletingKeys, recordDeletedKeys, revokeAllCredentialsTx } from './revoke-all-credentials.ts';
+import { runDeletingKeys, revokeAllCredentialsTx } from './revoke-all-credentials.ts';
 import { isTooLate, mailbox, system, type SelfServiceOptions } from './options.ts';
 import { remainingTx, type Remaining } from './remaining.ts';
 import { findKnownCode, takeKnownCode } from './store.ts';
@@ -146,14 +145,8 @@ export class PasswordReset {
       return { deletedIds, remaining };
     };
     // The check outside the transaction suffices: verifying the account invalidates this code.
-    const { revocations } = this.#options;
-    const { deletedIds, remaining } = await recordingChanges(revocations, { accountId: id, at: now }, () =>
-      revokesKeys || code.account.unverifiedSince !== null
-        ? runDeletingKeys(this.#options, mailbox, id, now, changeTx)
-        : db.transaction(changeTx),
-    );
-    await recordDeletedKeys(revocations, deletedIds, now);
-    mailer.sendSoon();
-    return remaining;
+    const deletesKeys = revokesKeys || code.account.unverifiedSince !== null;
+    const deleting = { principal: mailbox, accountId: id, now, deletesKeys, changeTx };
+    return (await runDeletingKeys(this.#options, deleting)).remaining;
   }
 }

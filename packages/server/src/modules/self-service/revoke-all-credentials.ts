@@ -3,18 +3,19 @@
  * password change even if the database connection breaks at the commit.
  */
 import { recordAccountEventTx } from '../audit/audit.ts';
-import { deleteAccountKeysTx, finishDeletingKeys } from '../api-keys/store.ts';
+import { deleteAccountKeysTx } from '../api-keys/store.ts';
 import type { Principal } from '../../foundation/principal.ts';
 import { deleteCodesTx } from '../one-time-codes/store.ts';
 import type { Transaction } from '../../foundation/database/db.ts';
-import type { Revocations } from '../deletion-journal/revocation.ts';
+import { keyDeletions } from '../deletion-journal/revocation.ts';
+import { runNarrowing } from '../deletion-journal/run-narrowing.ts';
 import { removeSecondFactorTx } from '../second-factors/store.ts';
 import type { SelfServiceOptions } from './options.ts';
 
 /**
  * Deletes the account's API keys, codes and second factor. The change of password ends the sessions. The caller holds the
  * lock of the account's row.
- * @returns ids of the keys, for {@link recordDeletedKeys}
+ * @returns ids of the keys
  */
 export async function revokeAllCredentialsTx(
   tx: Transaction,
@@ -29,29 +30,30 @@ export async function revokeAllCredentialsTx(
   return keyIds;
 }
 
+export interface DeletingKeys<T> {
+  readonly principal: Principal;
+  readonly accountId: string;
+  readonly now: number;
+  /** Whether it deletes all keys. Otherwise the client repeats the whole request after an unknown outcome. */
+  readonly deletesKeys: boolean;
+  readonly changeTx: (tx: Transaction) => Promise<T>;
+}
+
 /**
- * Runs a transaction that deletes all API keys of an account. If its outcome is unknown, the server deletes the keys before
- * it verifies one of them again; the client must repeat the request for the other changes.
+ * Runs a transaction that may delete all API keys of an account, besides other changes. If its outcome is unknown, the server
+ * deletes the keys before it verifies one of them again; the client must repeat the request for the other changes.
  * @throws DomainError errors of `changeTx`, `unavailable`
  */
-export const runDeletingKeys = <T>(
-  { db, accounts }: SelfServiceOptions,
-  principal: Principal,
-  accountId: string,
-  now: number,
-  changeTx: (tx: Transaction) => Promise<T>,
-): Promise<T> =>
-  accounts.orFinish(accountId, {
-    kind: 'delete keys',
-    change: () => db.transaction(changeTx),
-    finish: () => finishDeletingKeys(db, principal, accountId, now),
+export const runDeletingKeys = <T extends { readonly deletedIds: readonly number[] }>(
+  options: SelfServiceOptions,
+  { principal, accountId, now, deletesKeys, changeTx }: DeletingKeys<T>,
+): Promise<T> => {
+  const repeatTx = (tx: Transaction): Promise<number[]> => deleteAccountKeysTx(tx, principal, accountId, now);
+  const of = () => [{ id: accountId, kind: 'delete keys', txs: [repeatTx] }];
+  return runNarrowing(options, {
+    changeTx,
+    recordedOf: ({ deletedIds }) => [{ accountId, at: now }, ...keyDeletions(deletedIds, now)],
+    afterCommit: () => options.mailer.sendSoon(),
+    ...(deletesKeys ? { repetition: { pending: options.accounts.unfinished, of } } : {}),
   });
-
-/** Records the deletions in the deletion journal. Call it after the commit and before the response. */
-export async function recordDeletedKeys(
-  revocations: Revocations | undefined,
-  keyIds: readonly number[],
-  at: number,
-): Promise<void> {
-  if (keyIds.length > 0) await revocations?.record(keyIds.map((id) => ({ kind: 'api_key', id: String(id), at })));
-}
+};

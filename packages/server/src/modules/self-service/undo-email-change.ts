@@ -6,8 +6,9 @@
 import { lockAccountTx } from '../accounts/credentials-store.ts';
 import type { Transaction } from '../../foundation/database/db.ts';
 import { findUndoableChange } from '../accounts/email-change-store.ts';
+import { keyDeletions } from '../deletion-journal/revocation.ts';
+import { runNarrowing } from '../deletion-journal/run-narrowing.ts';
 import { DomainError } from '../../foundation/errors.ts';
-import { recordDeletedKeys } from './revoke-all-credentials.ts';
 import { mailbox, type SelfServiceOptions } from './options.ts';
 import type { Remaining } from './remaining.ts';
 import { findTrustedUses, suspicionOf } from './suspect-credentials.ts';
@@ -32,7 +33,7 @@ export class UndoEmailChange {
    *   `unavailable`
    */
   async undo(codeText: string, emailText: string, revokesKeys: boolean): Promise<Remaining> {
-    const { db, clock, codes, requests, accounts, mailer, revocations, secondFactors } = this.#options;
+    const { db, clock, codes, requests, accounts, mailer, secondFactors } = this.#options;
     const now = clock.now();
     const hash = codes.hashOf(codeText);
     const change = hash && (await findUndoableChange(db, hash, now));
@@ -55,24 +56,16 @@ export class UndoEmailChange {
         now,
       });
     };
-    const { deletedIds, remaining } = await accounts.orFinish(accountId, {
-      kind: `undo ${hash.toString('hex')}`,
-      change: () => db.transaction(undoTx).catch(refuseTaken),
-      finish: async () => {
-        await db.transaction(undoTx).catch(ignoreIfDone);
-        mailer.sendSoon();
+    const undone = runNarrowing(this.#options, {
+      changeTx: undoTx,
+      recordedOf: ({ deletedIds }) => [...keyDeletions(deletedIds, now), { accountId, at: now }],
+      afterCommit: () => mailer.sendSoon(),
+      repetition: {
+        pending: accounts.unfinished,
+        // It is rejected if it has happened (`code_invalid`), or cannot happen any more (`account_exists`).
+        of: () => [{ id: accountId, kind: `undo ${hash.toString('hex')}`, txs: [undoTx] }],
       },
     });
-    await recordDeletedKeys(revocations, deletedIds, now);
-    await revocations?.recordChanges(accountId, now);
-    mailer.sendSoon();
-    return remaining;
+    return (await undone.catch(refuseTaken)).remaining;
   }
-}
-
-/** Handles errors of a repeated undo: these two codes mean that it has happened, or cannot happen any more. */
-function ignoreIfDone(error: unknown): undefined {
-  if (error instanceof DomainError && (error.code === 'code_invalid' || error.code === 'account_exists'))
-    return undefined;
-  throw error;
 }

@@ -7,9 +7,8 @@ import type { Secret } from '../../foundation/crypto/secret.ts';
 import type { Transaction } from '../../foundation/database/db.ts';
 import { setVerifiedPasswordTx } from '../accounts/credentials-store.ts';
 import { recordAccountEventTx } from '../audit/audit.ts';
-import { recordingChanges } from '../deletion-journal/recording-changes.ts';
 import { DomainError } from '../../foundation/errors.ts';
-import { runDeletingKeys, recordDeletedKeys, revokeAllCredentialsTx } from './revoke-all-credentials.ts';
+import { runDeletingKeys, revokeAllCredentialsTx } from './revoke-all-credentials.ts';
 import { mailbox, type SelfServiceOptions } from './options.ts';
 import { findKnownCode, takeKnownCode } from './store.ts';
 
@@ -31,18 +30,14 @@ export class EmailVerification {
     if (hash === null) throw new DomainError('code_invalid');
     const { canonicalEmail, id } = code.account;
     await currentPassword.checkWithCode(code.hash, { canonicalEmail, clientIp }, password, hash);
-    const { revocations } = this.#options;
-    const verifyTx = async (tx: Transaction) => {
+    const changeTx = async (tx: Transaction) => {
       await takeKnownCode(tx, code, 'verify_email', now);
       await setVerifiedPasswordTx(tx, id, hash, now);
-      const deleted = await revokeAllCredentialsTx(tx, mailbox, id, now);
+      const deletedIds = await revokeAllCredentialsTx(tx, mailbox, id, now);
       await recordAccountEventTx(tx, mailbox, 'account.verified', id, now);
       await signInLimits.changeEmailOwnerTx(tx, canonicalEmail, clientIp);
-      return deleted;
+      return { deletedIds };
     };
-    const keyIds = await recordingChanges(revocations, { accountId: id, at: now }, () =>
-      runDeletingKeys(this.#options, mailbox, id, now, verifyTx),
-    );
-    await recordDeletedKeys(revocations, keyIds, now);
+    await runDeletingKeys(this.#options, { principal: mailbox, accountId: id, now, deletesKeys: true, changeTx });
   }
 }

@@ -3,13 +3,13 @@ import { limits } from '@keyreeve/contract';
 import { allInOrder } from '../../foundation/all-in-order.ts';
 import type { Clock } from '../../foundation/clock.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
-import { isOutcomeUnknown } from '../../foundation/database/unavailable.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import type { KeyPrincipal, Principal } from '../../foundation/principal.ts';
 import { isAccountId } from '../../foundation/account-id.ts';
 import { recordEventTx } from '../audit/audit.ts';
 import { PendingChanges } from '../deletion-journal/pending-changes.ts';
 import type { Revocations } from '../deletion-journal/revocation.ts';
+import { runNarrowing } from '../deletion-journal/run-narrowing.ts';
 import type { KeyCreationLimits } from '../rate-limits/key-creation-limits.ts';
 import { assertMayActFor, assertMayActForTx } from './acting.ts';
 import { lockAccountsTx, lockAccountTx } from './acting-store.ts';
@@ -85,26 +85,30 @@ export class Managers {
    *   `unavailable`
    */
   async remove(principal: ManagerChanger, id: string, managerId: string): Promise<void> {
-    const { db, clock, revocations } = this.#options;
-    this.#pending.assertRoom();
+    const { db, clock } = this.#options;
     await assertMayActFor(db, principal, id);
     const removal = { principal, id, managerId, now: clock.now() };
-    const seen = isAccountId(id) && (await store.listManagers(db, id)).find((manager) => manager.id === managerId);
-    if (!seen) {
-      await findExisting(db, id);
-      await db.confirm();
-      throw new DomainError('manager_not_found');
-    }
-    const removed = db.transaction(async (tx) => {
-      const locked = await this.#lockTx(tx, principal, id, removal.now);
-      return removeTx(tx, removal, locked);
+    const target = store.managerTarget(id, managerId);
+    await runNarrowing(this.#options, {
+      read: async () => {
+        await findExisting(db, id);
+        findManager(await store.listManagers(db, id), managerId);
+      },
+      changeTx: async (tx) => removeTx(tx, removal, await this.#lockTx(tx, principal, id, removal.now)),
+      recordedOf: ({ at }) => [{ kind: 'manager_removed', id: target, at }],
+      repetition: {
+        pending: this.#pending,
+        of: ({ addedAt }) => {
+          const repeatTx = async (tx: Transaction): Promise<void> => {
+            await lockAccountTx(tx, id);
+            const locked = await readTx(tx, id, removal.now);
+            const isSame = locked.managers.some((manager) => manager.id === managerId && manager.addedAt === addedAt);
+            if (isSame) await removeTx(tx, removal, locked);
+          };
+          return [{ id: target, kind: `remove ${addedAt}`, txs: [repeatTx] }];
+        },
+      },
     });
-    const at = await removed.catch(async (error: unknown) => {
-      if (isOutcomeUnknown(error)) this.#finishLater(removal, seen);
-      if (error instanceof DomainError && error.code === 'manager_not_found') await db.confirm();
-      return confirmingAbsence(db, error);
-    });
-    await revocations?.record([{ kind: 'manager_removed', id: store.managerTarget(id, managerId), at }]);
   }
 
   /** Checks the principal, and locks the service account. */
@@ -113,23 +117,6 @@ export class Managers {
     // For administrators and operators, who manage without being managers.
     await lockAccountTx(tx, id);
     return readTx(tx, id, now);
-  }
-
-  #finishLater(removal: Removal, { addedAt }: ManagerRow): void {
-    const { db, revocations } = this.#options;
-    const { id, managerId, now } = removal;
-    const finish = async (): Promise<void> => {
-      await db.transaction(async (tx) => {
-        await lockAccountTx(tx, id);
-        const locked = await readTx(tx, id, now).catch(ifRejected);
-        const isSame = locked?.managers.some((manager) => manager.id === managerId && manager.addedAt === addedAt);
-        // A rejection is final: another manager may have been removed since.
-        if (locked && isSame) await removeTx(tx, removal, locked).catch(ifRejected);
-      });
-      revocations?.catchUpSoon();
-    };
-    const target = store.managerTarget(id, managerId);
-    this.#pending.add(target, { kind: `remove ${addedAt}`, finish });
   }
 }
 
@@ -153,25 +140,30 @@ async function readTx(tx: Transaction, id: string, now: number): Promise<Locked>
   return { at: Math.max(now, row.updatedAt + 1), managers: await store.listManagers(tx, id) };
 }
 
-/** @returns the time of the removal @throws DomainError `manager_not_found`, `last_manager` */
+/** @throws DomainError `manager_not_found` */
+function findManager(managers: readonly ManagerRow[], id: string): ManagerRow {
+  const found = managers.find((manager) => manager.id === id);
+  if (!found) throw new DomainError('manager_not_found');
+  return found;
+}
+
+/**
+ * @returns the time of the removal, and that of the addition
+ * @throws DomainError `manager_not_found`, `last_manager`
+ */
 async function removeTx(
   tx: Transaction,
   { principal, id, managerId }: Removal,
   { at, managers }: Locked,
-): Promise<number> {
-  if (!managers.some((manager) => manager.id === managerId)) throw new DomainError('manager_not_found');
+): Promise<{ readonly at: number; readonly addedAt: number }> {
+  const { addedAt } = findManager(managers, managerId);
   if (managers.length === 1 && !mayRemoveLast(principal)) throw new DomainError('last_manager');
   await store.removeManagerTx(tx, id, managerId, at);
   const target = store.managerTarget(id, managerId);
   await recordEventTx(tx, { at, principal, action: 'service_account.manager_removed', accountId: id, target });
-  return at;
+  return { at, addedAt };
 }
 
 /** They manage the service account afterwards. */
 const mayRemoveLast = (principal: ManagerChanger): boolean =>
   principal.kind === 'operator' || (principal.kind === 'account' && principal.actsAs === 'administrator');
-
-const ifRejected = (error: unknown): undefined => {
-  if (error instanceof DomainError && error.code !== 'unavailable') return undefined;
-  throw error;
-};

@@ -10,7 +10,7 @@ import type { Clock } from '../../foundation/clock.ts';
 import { randomId } from '../../foundation/crypto/secret.ts';
 import type { Db } from '../../foundation/database/db.ts';
 import type { Principal } from '../../foundation/principal.ts';
-import { recordingChanges } from '../deletion-journal/recording-changes.ts';
+import { recordingChanges } from '../deletion-journal/run-narrowing.ts';
 import type { Revocations } from '../deletion-journal/revocation.ts';
 import type { Email } from '../accounts/email.ts';
 import type { Person } from './claims.ts';

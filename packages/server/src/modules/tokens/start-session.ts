@@ -6,7 +6,7 @@ import { findAccount } from '../accounts/store.ts';
 import type { AccountPrincipal } from '../../foundation/principal.ts';
 import { toInstant } from '../../foundation/clock.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
-import { recordingChanges } from '../deletion-journal/recording-changes.ts';
+import { recordingChanges } from '../deletion-journal/run-narrowing.ts';
 import type { Revocations } from '../deletion-journal/revocation.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { coarseRange } from '../../foundation/ip-address.ts';

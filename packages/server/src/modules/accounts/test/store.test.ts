@@ -16,6 +16,7 @@ import {
   operator,
   auditEventsOf,
 } from '../../../../test-kit/rows.ts';
+import { deleteAccount, disableAccount } from '../../../../test-kit/store-changes.ts';
 
 const ada: store.AccountRow = {
   id: 'acc_ada',
@@ -127,7 +128,7 @@ onEachDatabase(
     const session = await addSession(db, 'acc_ada', 'one');
     const key = await addKey(db, 'acc_ada', 'key');
     const disabled = await raceToValues(opened, rivalsMin, (connection, rival) =>
-      store.disableAccount(connection, operator, 'acc_ada', now + rival),
+      disableAccount(connection, operator, 'acc_ada', now + rival),
     );
     assert.deepEqual(tally(disabled), { true: 1, false: rivalsMin - 1 });
     const at = now + disabled.indexOf(true);
@@ -156,7 +157,7 @@ onEachDatabase(
     const key = await addKey(db, 'acc_ada', 'key');
     const foreign = await addKey(db, 'acc_bob', 'key', { id: 77 });
     const deleted = await raceToValues(opened, rivalsMin, (connection) =>
-      store.deleteAccount(connection, operator, 'acc_ada', now),
+      deleteAccount(connection, operator, 'acc_ada', now),
     );
     assert.deepEqual(tally(deleted), { true: 1, false: rivalsMin - 1 });
     assert.equal(await store.findAccount(db, 'acc_ada', 'ada@example.com'), undefined);
@@ -174,9 +175,9 @@ onEachDatabase('a change of an account that does not exist returns false', async
   const before = await store.findCredentials(db, 'bob@example.com');
   assert.equal(await setPasswordHash(db, operator, 'acc_ada', 'new', now), false);
   assert.equal(await replacePasswordHash(db, 'acc_ada', 'phc', 'new', now), false);
-  assert.equal(await store.disableAccount(db, operator, 'acc_ada', now), false);
+  assert.equal(await disableAccount(db, operator, 'acc_ada', now), false);
   assert.equal(await store.enableAccount(db, operator, 'acc_ada', now), false);
-  assert.equal(await store.deleteAccount(db, operator, 'acc_ada', now), false);
+  assert.equal(await deleteAccount(db, operator, 'acc_ada', now), false);
   assert.deepEqual(await store.findCredentials(db, 'bob@example.com'), before);
 });
 

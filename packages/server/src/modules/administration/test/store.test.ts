@@ -1,13 +1,11 @@
 /** Administration when a database connection breaks, and searches that read more rows than one page may. */
 import assert from 'node:assert/strict';
-import { setImmediate as turn } from 'node:timers/promises';
 import { dayMs } from '../../../foundation/clock.ts';
 import { setEmailTx } from '../../accounts/credentials-store.ts';
 import { insertCodeTx } from '../../one-time-codes/store.ts';
 import { repeatChangesTx } from '../../backup/replay-changes.ts';
 import { findUndoableChange, insertEmailChangeTx } from '../../accounts/email-change-store.ts';
 import { sql } from '../../../foundation/database/sql.ts';
-import { setAccountRole } from '../../accounts/store.ts';
 import { findAccounts, findDetail } from '../store.ts';
 import { testConfig } from '../../../../test-kit/test-config.ts';
 import { claimInstallation } from '../../../foundation/database/installation.ts';
@@ -20,55 +18,11 @@ import { behind, Line } from '../../../../test-kit/broken-connection.ts';
 import { codeOf, onEachDatabase, raceToValues, rivalsMin, tally } from '../../../../test-kit/store-on-each-database.ts';
 import { addAccount, keys, now, operator } from '../../../../test-kit/rows.ts';
 import { until } from '../../../../test-kit/until.ts';
+import { setAccountRole } from '../../../../test-kit/store-changes.ts';
 
 const mail = { KEYREEVE_SMTP_URL: 'smtp://127.0.0.1:1', KEYREEVE_MAIL_FROM: 'a@example.com' };
 
 type Change = (services: Services, id: string) => Promise<unknown>;
-const changes: Readonly<Record<string, Change>> = {
-  'deleting all API keys': ({ administration }, id) => administration.revokeKeys(operator, id),
-  'recovering an account': ({ administration }, id) => administration.recoverAccount(operator, id),
-};
-
-for (const [what, change] of Object.entries(changes)) {
-  for (const state of ['cut before', 'cut after'] as const) {
-    onEachDatabase(
-      `${what} with a connection ${state} its commit completes before a key of the account is verified again`,
-      async ({ db }) => {
-        const line = new Line();
-        const installation = { db: behind(db, line), keys, migrated: [] };
-        const clock = new FakeClock();
-        const services = wire({ config: testConfig(mail), installation, clock, issuer: 'http://localhost' });
-        const { apiKeys, verifier } = services;
-        const [ada, bob] = [await addAccount(db, 'ada'), await addAccount(db, 'bob')];
-        const held = await apiKeys.create(operator, ada, { nickname: 'held' });
-        const other = await apiKeys.create(operator, bob, { nickname: 'other' });
-        const result = () =>
-          verifier.verify(held.secret.reveal()).then(
-            ({ valid }) => valid,
-            (error: unknown) => codeOf(error),
-          );
-
-        line.state = state;
-        await assert.rejects(change(services, ada), (error) => codeOf(error) === 'unavailable');
-        for (let round = 0; round < 20; round++) {
-          assert.notEqual(await result(), true, 'the key may be about to be deleted');
-          assert.equal((await verifier.verify(other.secret.reveal())).valid, true, 'other accounts are not affected');
-          await turn();
-        }
-        line.state = 'whole';
-        line.commits = 0;
-        await until('the change is completed', async () => (await result()) === false && line.commits > 0);
-        const deleted = (await listAuditEvents(db)).filter(({ action }) => action === 'api_key.deleted');
-        assert.deepEqual(
-          deleted.map(({ target }) => target),
-          [String(held.id)],
-        );
-        const once = (await listAuditEvents(db)).filter(({ action }) => action === 'account.compromised');
-        assert.equal(once.length, what === 'recovering an account' ? 1 : 0);
-      },
-    );
-  }
-}
 
 onEachDatabase(
   'a page of accounts reads a limited number of rows and returns where the next page starts',

@@ -11,13 +11,13 @@ import type { Db } from '../../../foundation/database/db.ts';
 import { sql } from '../../../foundation/database/sql.ts';
 import { DomainError } from '../../../foundation/errors.ts';
 import type { Principal } from '../../../foundation/principal.ts';
-import { disableAccount } from '../../accounts/store.ts';
 import { Mailer } from '../../mail/mail.ts';
 import { Outbox } from '../../outbox/outbox.ts';
 import { claimJobs } from '../../outbox/store.ts';
 import { CreationNotices } from '../creation-notices.ts';
 import { listRecipients } from '../recipient-store.ts';
 import { createKey } from '../store.ts';
+import { disableAccount } from '../../../../test-kit/store-changes.ts';
 
 test('the owner gets a mail when an operator creates a key, and none for an own key', async () => {
   await using client = await newAccountClient();

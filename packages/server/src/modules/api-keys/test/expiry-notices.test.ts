@@ -13,11 +13,11 @@ import type { Clock } from '../../../foundation/clock.ts';
 import { Secret } from '../../../foundation/crypto/secret.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import { sql } from '../../../foundation/database/sql.ts';
-import { disableAccount } from '../../accounts/store.ts';
 import { Mailer } from '../../mail/mail.ts';
 import { Outbox } from '../../outbox/outbox.ts';
 import { claimJobs } from '../../outbox/store.ts';
 import { ExpiryNotices } from '../expiry-notices.ts';
+import { disableAccount } from '../../../../test-kit/store-changes.ts';
 
 const noticesOn = (db: Db, clock: Clock, keysPerCommitMax?: number): ExpiryNotices => {
   const outbox = new Outbox({ db, clock, seal: keys.outboxSeal });

@@ -11,8 +11,9 @@ import type { Db } from '../../../foundation/database/db.ts';
 import { OrphanedMeters } from '../../key-limits/orphaned-meters.ts';
 import type { QuotaReached } from '../../key-limits/key-limits.ts';
 import { QuotaNotices, type QuotaNoticesOptions } from '../quota-notices.ts';
-import { createKey, deleteKey } from '../store.ts';
+import { createKey } from '../store.ts';
 import { sql } from '../../../foundation/database/sql.ts';
+import { deleteKey } from '../../../../test-kit/store-changes.ts';
 
 const countNotices = sql<{ count: number }>('test_count_quota_notices', 'select count(*) as count from quota_notices');
 

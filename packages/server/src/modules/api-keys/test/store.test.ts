@@ -1,7 +1,6 @@
 /** The table of API keys, on each database. */
 import assert from 'node:assert/strict';
 import { limits } from '@keyreeve/contract';
-import { disableAccount } from '../../accounts/store.ts';
 import { listKeysChangedSince } from '../changed-key-store.ts';
 import { findKeyStates, touchKeys } from '../state-store.ts';
 import * as store from '../store.ts';
@@ -21,6 +20,7 @@ import {
   operator,
   withoutOrdinal,
 } from '../../../../test-kit/rows.ts';
+import { deleteKey, disableAccount } from '../../../../test-kit/store-changes.ts';
 
 const create = async (
   db: Db,
@@ -112,7 +112,7 @@ onEachDatabase('of concurrent creations with one nickname, one succeeds', async 
   );
   assert.equal(await create(db, newKey(bob, 'one', { id: 1_000 })), 'created', 'another account may use it');
   assert.equal(await create(db, newKey(ada, 'One', { id: 1_001 })), 'created', 'another case is another nickname');
-  await store.deleteKey(db, operator, ada, winner + 1, now);
+  await deleteKey(db, operator, ada, winner + 1, now);
   assert.equal(await create(db, newKey(ada, 'one', { id: 1_002 })), 'created', 'a deleted key’s nickname is free');
 });
 
@@ -185,7 +185,7 @@ onEachDatabase('of concurrent deletions of one key, one succeeds', async (opened
   const ada = await addAccount(opened.db);
   const key = await addKey(opened.db, ada, 'one', { id: 42 });
   const settled = await race(opened, rivalsMin * 2, async (connection) => {
-    await store.deleteKey(connection, operator, ada, 42, now);
+    await deleteKey(connection, operator, ada, 42, now);
     return 'deleted';
   });
   assert.deepEqual(outcomes(settled), { deleted: 1, key_not_found: rivalsMin * 2 - 1 });
@@ -200,8 +200,8 @@ onEachDatabase(
     const ada = await addAccount(db, 'ada');
     const bob = await addAccount(db, 'bob');
     await addKey(db, ada, 'one', { id: 42 });
-    await assert.rejects(store.deleteKey(db, operator, bob, 42, now), (error) => codeOf(error) === 'not_key_owner');
-    await assert.rejects(store.deleteKey(db, operator, bob, 43, now), (error) => codeOf(error) === 'key_not_found');
+    await assert.rejects(deleteKey(db, operator, bob, 42, now), (error) => codeOf(error) === 'not_key_owner');
+    await assert.rejects(deleteKey(db, operator, bob, 43, now), (error) => codeOf(error) === 'key_not_found');
     assert.deepEqual(await nicknames(db, ada), ['one']);
   },
 );
@@ -217,7 +217,7 @@ onEachDatabase(
     for (const [round, { id, hash }] of rounds.entries()) {
       const [deleter, reader] = round % 2 === 0 ? [db, other] : [other, db];
       assert.equal((await findKeyStates(reader, [hash]))[0]?.id, id);
-      await store.deleteKey(deleter, operator, ada, id, now);
+      await deleteKey(deleter, operator, ada, id, now);
       const [seenByReader, seenByDeleter] = [reader, deleter].map((connection) => findKeyStates(connection, [hash]));
       assert.deepEqual(await seenByReader, [undefined]);
       assert.deepEqual(await seenByDeleter, [undefined]);

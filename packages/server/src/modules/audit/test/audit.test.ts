@@ -34,6 +34,7 @@ import {
   operator,
   auditEventsOf,
 } from '../../../../test-kit/rows.ts';
+import { deleteAccount, deleteKey, disableAccount } from '../../../../test-kit/store-changes.ts';
 
 const ada: Principal = { kind: 'account', accountId: 'acc_ada', sessionId: 'ses_one' };
 
@@ -122,14 +123,14 @@ const operations: Readonly<
     refused: (db) => accounts.createAccount(db, operator, account('acc_new', 'ada@example.com')),
   },
   'account.deleted': {
-    change: (db) => accounts.deleteAccount(db, operator, 'acc_ada', now),
+    change: (db) => deleteAccount(db, operator, 'acc_ada', now),
     rows: aboutAda('account.deleted'),
-    refused: (db) => accounts.deleteAccount(db, operator, 'acc_unknown', now),
+    refused: (db) => deleteAccount(db, operator, 'acc_unknown', now),
   },
   'account.disabled': {
-    change: (db) => accounts.disableAccount(db, operator, 'acc_ada', now),
+    change: (db) => disableAccount(db, operator, 'acc_ada', now),
     rows: aboutAda('account.disabled'),
-    refused: (db) => accounts.disableAccount(db, operator, 'acc_off', now),
+    refused: (db) => disableAccount(db, operator, 'acc_off', now),
   },
   'account.enabled': {
     change: (db) => accounts.enableAccount(db, operator, 'acc_off', now),
@@ -181,9 +182,9 @@ const operations: Readonly<
     refused: (db) => apiKeys.createKey(db, ada, newKey('acc_ada', 'held', { id: 43 }), 100, undefined),
   },
   'api_key.deleted': {
-    change: (db) => apiKeys.deleteKey(db, ada, 'acc_ada', 42, now),
+    change: (db) => deleteKey(db, ada, 'acc_ada', 42, now),
     rows: [row('account:acc_ada', 'api_key.deleted', 'acc_ada', '42', { nickname: 'held' })],
-    refused: (db) => apiKeys.deleteKey(db, ada, 'acc_off', 42, now),
+    refused: (db) => deleteKey(db, ada, 'acc_off', 42, now),
   },
   'signing_key.created': {
     change: (db) => signingKeys.createFirstSigningKey(db, newSigningKey('first', { alg: 'EdDSA' })),
@@ -206,7 +207,7 @@ async function prepare(db: Db): Promise<void> {
   await addSession(db, 'acc_ada', 'one');
   await addKey(db, 'acc_ada', 'held', { id: 42, hash: keys.apiKeyHash.stored(heldText) });
   await addAccount(db, 'off');
-  await accounts.disableAccount(db, operator, 'acc_off', now);
+  await disableAccount(db, operator, 'acc_off', now);
   await addSigningKey(db, 'kid');
   await addEndpoints(db);
   await addScopes(db);

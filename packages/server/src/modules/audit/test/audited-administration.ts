@@ -2,7 +2,7 @@
 import * as accounts from '../../accounts/store.ts';
 import { confirmAccountEmail } from '../../accounts/unconfirmed-email-store.ts';
 import * as admin from '../../administration/store.ts';
-import { recoverAccount, type Recovery } from '../../administration/recover-account.ts';
+import { recoverAccountTx, type Recovery } from '../../administration/recover-account.ts';
 import type { NewCode } from '../../one-time-codes/store.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import type { ChangeKind } from '../../deletion-journal/revocation.ts';
@@ -12,6 +12,7 @@ import { Outbox } from '../../outbox/outbox.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { SignInLimits } from '../../rate-limits/sign-in-limits.ts';
 import { hashOf, keys, now, operator } from '../../../../test-kit/rows.ts';
+import { setAccountRole } from '../../../../test-kit/store-changes.ts';
 
 const byMail = (purpose: NewCode['purpose'], accountId: string) => ({
   code: { hash: hashOf(`${purpose} ${accountId}`), purpose, accountId, now, expiresAt: now + 1 },
@@ -91,9 +92,9 @@ export const administration = {
     refused: (db: Db) => admin.inviteAgain(db, operator, 'acc_ada', () => byMail('accept_invitation', 'acc_ada'), now),
   },
   'account.role_changed': {
-    change: (db: Db) => accounts.setAccountRole(db, operator, { id: 'acc_ada', role: 'admin', now }),
+    change: (db: Db) => setAccountRole(db, operator, { id: 'acc_ada', role: 'admin', now }),
     rows: [row('account.role_changed', 'acc_ada', '{"role":"admin"}')],
-    refused: (db: Db) => accounts.setAccountRole(db, operator, { id: 'acc_ada', role: 'user', now }),
+    refused: (db: Db) => setAccountRole(db, operator, { id: 'acc_ada', role: 'user', now }),
   },
   'account.limits_set': {
     change: (db: Db) =>
@@ -132,8 +133,8 @@ export const administration = {
       admin.sendReset(db, operator, 'acc_unknown', () => byMail('reset_password', 'acc_unknown'), now),
   },
   'account.compromised': {
-    change: (db: Db) => recoverAccount(db, operator, recoveryOf(db, 'acc_ada'), () => undefined),
+    change: (db: Db) => db.transaction((tx) => recoverAccountTx(tx, operator, recoveryOf(db, 'acc_ada'))),
     rows: [row('account.compromised', 'acc_ada'), row('api_key.deleted', 'acc_ada', '{"nickname":"held"}', '42')],
-    refused: (db: Db) => recoverAccount(db, operator, recoveryOf(db, 'acc_unknown'), () => undefined),
+    refused: (db: Db) => db.transaction((tx) => recoverAccountTx(tx, operator, recoveryOf(db, 'acc_unknown'))),
   },
 } as const;

@@ -2,8 +2,6 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import * as accounts from '../../accounts/store.ts';
-import { deleteKey } from '../../api-keys/store.ts';
 import { recordEventsTx, type AuditEvent } from '../audit.ts';
 import { chainOf, findCheckpoints } from '../chain.ts';
 import { takeCheckpoint } from '../checkpoint.ts';
@@ -25,6 +23,7 @@ import { createSession } from '../../sessions/store.ts';
 import { codeOf, onEachDatabase, raceToValues, rivalsMin } from '../../../../test-kit/store-on-each-database.ts';
 import { addAccount, addKey, keys, newSession, now, operator } from '../../../../test-kit/rows.ts';
 import { fill } from '../../backup/test/whole-installation.ts';
+import { deleteAccount, deleteKey } from '../../../../test-kit/store-changes.ts';
 
 const clock = new FakeClock(now + 60_000);
 
@@ -168,7 +167,7 @@ onEachDatabase('chains continue after a restore that repeats deletions', async (
   await writeBackup({ db, keys, clock, version: '1.2.3', path });
   const atBackup = await checkpoint(db);
   await deleteKey(db, operator, 'acc_ada', laptop.id, now);
-  await accounts.deleteAccount(db, operator, 'acc_bob', now);
+  await deleteAccount(db, operator, 'acc_bob', now);
   const afterwards = await checkpoint(db);
   const restored = await restoreBackup(operator, {
     db,

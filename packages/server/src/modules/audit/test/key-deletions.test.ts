@@ -1,9 +1,9 @@
 /** The number of deletions of each key in the audit log, which the revocation check uses. */
 import assert from 'node:assert/strict';
-import { deleteKey } from '../../api-keys/store.ts';
 import { countKeyDeletions } from '../audit.ts';
 import { onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
 import { addAccount, addKey, now, operator } from '../../../../test-kit/rows.ts';
+import { deleteKey } from '../../../../test-kit/store-changes.ts';
 
 onEachDatabase('only deletions of the account’s own keys are counted', async ({ db }) => {
   const ada = await addAccount(db, 'ada');

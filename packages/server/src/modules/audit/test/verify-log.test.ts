@@ -10,6 +10,7 @@ import type { Db } from '../../../foundation/database/db.ts';
 import { sql } from '../../../foundation/database/sql.ts';
 import { onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
 import { addAccount, keys, now, operator } from '../../../../test-kit/rows.ts';
+import { deleteAccount, disableAccount } from '../../../../test-kit/store-changes.ts';
 
 const otherKeys = deriveKeys(Buffer.alloc(32, 8));
 
@@ -31,7 +32,7 @@ async function fill(db: Db): Promise<void> {
   await addAccount(db, 'ada');
   await addAccount(db, 'bob');
   for (let round = 0; round < 2; round++) {
-    await accounts.disableAccount(db, operator, 'acc_ada', now);
+    await disableAccount(db, operator, 'acc_ada', now);
     await accounts.enableAccount(db, operator, 'acc_ada', now);
   }
 }
@@ -166,7 +167,7 @@ onEachDatabase(
   async ({ db }) => {
     await fill(db);
     const early = await checkpoint(db);
-    await accounts.disableAccount(db, operator, 'acc_ada', now);
+    await disableAccount(db, operator, 'acc_ada', now);
     const late = await checkpoint(db);
     const { findings, checkpointsHeld, checkpoint: current } = await verify(db, [early, late]);
     assert.deepEqual([findings, checkpointsHeld, current], [[], 2, late]);
@@ -184,7 +185,7 @@ onEachDatabase(
     ]);
     // Other events at its place do not hide it.
     await accounts.enableAccount(db, operator, 'acc_ada', now);
-    await accounts.disableAccount(db, operator, 'acc_ada', now);
+    await disableAccount(db, operator, 'acc_ada', now);
     assert.deepEqual(
       (await verify(db, [late])).findings.map(({ fault }) => fault),
       ['checkpoint'],
@@ -226,9 +227,9 @@ onEachDatabase('no event is valid under another key', { tags: ['asvs:16.4.2'] },
 onEachDatabase('tampering with the last event does not prevent later events', async ({ db }) => {
   await fill(db);
   await tamper(db, set('mac = null', 6));
-  await accounts.disableAccount(db, operator, 'acc_ada', now);
+  await disableAccount(db, operator, 'acc_ada', now);
   await tamper(db, `delete from audit_events ${where(7)}`);
-  await accounts.deleteAccount(db, operator, 'acc_ada', now);
+  await deleteAccount(db, operator, 'acc_ada', now);
   assert.deepEqual(
     (await verify(db)).findings.map(({ fault, position, eventId }) => [fault, position, eventId]),
     [

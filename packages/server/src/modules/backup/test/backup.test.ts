@@ -7,7 +7,6 @@ import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import * as accounts from '../../accounts/store.ts';
-import { deleteKey } from '../../api-keys/store.ts';
 import { rootKeysOfBackup } from '../backup-keys.ts';
 import { BackupError } from '../format.ts';
 import type { RestoreOptions } from '../restore.ts';
@@ -28,6 +27,7 @@ import { backUp, journalIn, later, restore } from './backup-kit.ts';
 import { onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
 import { addAccount, addKey, keys, newSigningKey, now, operator } from '../../../../test-kit/rows.ts';
 import { contentsOf, countOf, fill } from './whole-installation.ts';
+import { deleteAccount, deleteKey, disableAccount } from '../../../../test-kit/store-changes.ts';
 
 const listColumns = sql<{ table: string; column: string }>('test_list_columns', {
   sqlite: `select m.name as "table", c.name as "column" from sqlite_schema m, pragma_table_info(m.name) c
@@ -137,10 +137,10 @@ onEachDatabase(
     await addKey(db, 'acc_eve', 'hers');
     await backUp(db, path);
     await deleteKey(db, operator, 'acc_ada', laptop.id, later);
-    await accounts.disableAccount(db, operator, 'acc_ada', later);
+    await disableAccount(db, operator, 'acc_ada', later);
     await accounts.enableAccount(db, operator, 'acc_ada', later);
-    await accounts.disableAccount(db, operator, 'acc_bob', later);
-    await accounts.deleteAccount(db, operator, 'acc_eve', later);
+    await disableAccount(db, operator, 'acc_bob', later);
+    await deleteAccount(db, operator, 'acc_eve', later);
     await createSigningKey(db, operator, newSigningKey('kid2', { createdAt: later }), true);
     await journalIn(db, folder).catchUp();
 
@@ -241,7 +241,7 @@ onEachDatabase(
     assert.equal(replayed.apiKeys, 1);
     assert.equal(await countOf(db, 'api_keys'), 1);
     // The audit log also counts without a journal.
-    await accounts.disableAccount(db, operator, 'acc_ada', later);
+    await disableAccount(db, operator, 'acc_ada', later);
     assert.equal((await restore(db, path, { mayReplace: true })).replayed.accountsDisabled, 1);
     // Into another database, from the journal that the first restore has completed.
     await using fresh = await databases[db.dialect]!();
@@ -258,10 +258,10 @@ onEachDatabase(
     await backUp(db, path);
     const journal = journalIn(db, join(temp.path, 'journal'));
     for (let round = 0; round < 5; round++) {
-      await accounts.disableAccount(db, operator, 'acc_ada', later);
+      await disableAccount(db, operator, 'acc_ada', later);
       await accounts.enableAccount(db, operator, 'acc_ada', later);
     }
-    await accounts.disableAccount(db, operator, 'acc_ada', later);
+    await disableAccount(db, operator, 'acc_ada', later);
     await journal.catchUp();
     await using fresh = await databases[db.dialect]!();
     const there = journalIn(fresh.db, journal.folder);

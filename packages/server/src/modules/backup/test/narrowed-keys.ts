@@ -4,7 +4,6 @@ import { dayMs } from '../../../foundation/clock.ts';
 import { KeyChanges } from '../../api-keys/changes.ts';
 import type { CurrentEnd, Replacement } from '../../api-keys/rotation-plan.ts';
 import { findKeyStates, findPreviousKeyStates } from '../../api-keys/state-store.ts';
-import { deleteKey } from '../../api-keys/store.ts';
 import { PendingChanges } from '../../deletion-journal/pending-changes.ts';
 import type { Revocations } from '../../deletion-journal/revocation.ts';
 import type { Db } from '../../../foundation/database/db.ts';
@@ -12,6 +11,7 @@ import { sql } from '../../../foundation/database/sql.ts';
 import type { AccountPrincipal } from '../../../foundation/principal.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { addAccount, addKey, addSession, hashOf, keys, now, operator } from '../../../../test-kit/rows.ts';
+import { deleteKey } from '../../../../test-kit/store-changes.ts';
 
 /** Seconds. The overlap of `over` has ended before anything is verified. */
 const shortOverlap = 10;

@@ -6,7 +6,6 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { hourMs } from '../../../foundation/clock.ts';
 import * as accounts from '../../accounts/store.ts';
-import { deleteKey } from '../../api-keys/store.ts';
 import { newestEventId } from '../../audit/store.ts';
 import { replayOnLive, type ReplayOptions } from '../replay-on-live.ts';
 import { restoreBackup } from '../restore.ts';
@@ -23,6 +22,7 @@ import { newTempFolder } from '../../../../test-kit/temp-folder.ts';
 import { onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
 import { addAccount, addKey, keys, newSigningKey, now, operator } from '../../../../test-kit/rows.ts';
 import { contentsOf, countOf, fill } from './whole-installation.ts';
+import { deleteAccount, deleteKey, disableAccount } from '../../../../test-kit/store-changes.ts';
 
 const later = now + hourMs;
 
@@ -60,8 +60,8 @@ onEachDatabase(
     await accounts.enableAccount(db, operator, 'acc_bob', now);
     await using reverted = await copyOf(db, join(temp.path, 'copy'));
     await deleteKey(db, operator, 'acc_ada', laptop.id, now);
-    await accounts.disableAccount(db, operator, 'acc_bob', now);
-    await accounts.deleteAccount(db, operator, 'acc_eve', now);
+    await disableAccount(db, operator, 'acc_bob', now);
+    await deleteAccount(db, operator, 'acc_eve', now);
     await createSigningKey(db, operator, newSigningKey('kid2'), true);
     await journalIn(db, folder).catchUp();
     await journalIn(db, other).record([{ kind: 'api_key', id: String(server.id), at: now }]);

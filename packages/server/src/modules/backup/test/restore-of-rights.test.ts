@@ -28,6 +28,7 @@ import * as webhooks from '../../webhooks/store.ts';
 import { backUp, journalIn, later, restore } from './backup-kit.ts';
 import { onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
 import { addAccount, addSession, hashOf, keys, now, operator } from '../../../../test-kit/rows.ts';
+import { setAccountRole } from '../../../../test-kit/store-changes.ts';
 
 const names = ['role', 'password', 'email', 'factor', 'codes', 'code', 'requirement', 'untouched'];
 const endpoints = ['whe_disabled', 'whe_deleted', 'whe_untouched'];
@@ -92,7 +93,7 @@ const event = (action: Parameters<typeof recordAccountEventTx>[2], id: string) =
 
 /** Makes one change of each kind with its audit event, without a journal entry, as after a crash. */
 async function removeRights(db: Db): Promise<void> {
-  await accounts.setAccountRole(db, operator, { id: 'acc_role', role: 'user', now: since });
+  await setAccountRole(db, operator, { id: 'acc_role', role: 'user', now: since });
   await setPasswordHash(db, operator, 'acc_password', 'another', since);
   await db.transaction(async (tx) => {
     const email = { email: 'new@example.com', canonicalEmail: 'new@example.com' };
@@ -192,7 +193,7 @@ onEachDatabase('a decision after a restore stays in force after the next restore
   const journal = journalIn(db, folder);
   await restore(db, backup, { journal, mayReplace: true });
   const at = later + 1;
-  await accounts.setAccountRole(db, operator, { id: 'acc_role', role: 'admin', now: at });
+  await setAccountRole(db, operator, { id: 'acc_role', role: 'admin', now: at });
   await setPasswordHash(db, operator, 'acc_password', 'chosen anew', at);
   await confirmAccountEmail(db, operator, 'acc_email', at);
   await db.transaction((tx) =>

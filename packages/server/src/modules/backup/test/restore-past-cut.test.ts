@@ -7,7 +7,6 @@ import type { Db } from '../../../foundation/database/db.ts';
 import { AuditCutter } from '../../audit-retention/audit-cutter.ts';
 import { setPasswordHash } from '../../accounts/credentials-store.ts';
 import { assertHashFree } from '../../api-keys/given-hash-store.ts';
-import { deleteKey } from '../../api-keys/store.ts';
 import { claimInstallation, recordKeyImportTx } from '../../../foundation/database/installation.ts';
 import { DeletionJournal } from '../../deletion-journal/deletion-journal.ts';
 import { replayOnLive } from '../replay-on-live.ts';
@@ -17,6 +16,7 @@ import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
 import { addAccount, addKey, hashOf, keys, now, operator } from '../../../../test-kit/rows.ts';
 import { newTempFolder } from '../../../../test-kit/temp-folder.ts';
+import { deleteKey } from '../../../../test-kit/store-changes.ts';
 
 const backUpAt = (db: Db, path: string, at: number) =>
   writeBackup({ db, keys, clock: new FakeClock(at), version: '1.2.3', path });

@@ -1,8 +1,6 @@
 /** An installation with rows in every table, for the tests of backup and move, and its contents for comparison. */
 import assert from 'node:assert/strict';
-import * as accounts from '../../accounts/store.ts';
 import { storedTables } from '../store.ts';
-import { deleteKey } from '../../api-keys/store.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import { claimInstallation } from '../../../foundation/database/installation.ts';
 import { insertRootKeyTx } from '../../../foundation/database/root-keys.ts';
@@ -17,6 +15,7 @@ import { dayMs } from '../../../foundation/clock.ts';
 import type { NewKey } from '../../api-keys/store.ts';
 import { testRootKeys } from '../../../../test-kit/new-db.ts';
 import { addAccount, addKey, addSession, addSigningKey, keys, now, operator } from '../../../../test-kit/rows.ts';
+import { deleteAccount, deleteKey, disableAccount } from '../../../../test-kit/store-changes.ts';
 
 const insertBucket = sql(
   'test_insert_bucket',
@@ -175,8 +174,8 @@ export async function fill(db: Db): Promise<Filled> {
   const server = await addKey(db, ada, 'server', { expiresAt: now + 1_000 });
   const old = await addKey(db, ada, 'old');
   await deleteKey(db, operator, ada, old.id, now);
-  await accounts.disableAccount(db, operator, 'acc_bob', now);
-  await accounts.deleteAccount(db, operator, 'acc_gone', now);
+  await disableAccount(db, operator, 'acc_bob', now);
+  await deleteAccount(db, operator, 'acc_gone', now);
   await addSession(db, ada, 'one');
   await addSigningKey(db, 'kid');
   await db.transaction((tx) => tx.run(insertBucket, [keys.throttleBucket.mac('ada'), now]));

@@ -1,11 +1,10 @@
 /** The entries that changes of keys write before their response. */
 import assert from 'node:assert/strict';
 import { KeyChanges, type KeyChangesOptions } from '../../api-keys/changes.ts';
-import { unavailable } from '../../../foundation/database/unavailable.ts';
 import type { Principal } from '../../../foundation/principal.ts';
 import type { Revocation } from '../revocation.ts';
 import { PendingChanges } from '../pending-changes.ts';
-import { codeOf, onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
+import { onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
 import { addAccount, addKey, keys, now, operator } from '../../../../test-kit/rows.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 
@@ -76,17 +75,3 @@ onEachDatabase(
     }
   },
 );
-
-onEachDatabase('if the entry cannot be written, the response is 503 and the change holds', async ({ db }) => {
-  await addAccount(db);
-  await addKey(db, 'acc_ada', 'a', { id: 42 });
-  const changes = new KeyChanges(optionsOf(db, () => Promise.reject(unavailable(new Error('the disk is full')))));
-  const isUnavailable = (error: unknown): boolean => codeOf(error) === 'unavailable';
-  await assert.rejects(changes.change(operator, 'acc_ada', 42, { disabled: true }), isUnavailable);
-  await assert.rejects(changes.rotate(operator, 'acc_ada', 42, rotation), isUnavailable);
-  const { disabledReason, previousExpiresAt, revision } = await changes.read('acc_ada', 42);
-  assert.deepEqual(
-    { disabledReason, previousExpiresAt, revision },
-    { disabledReason: 'administrator', previousExpiresAt: now + 60_000, revision: 2 },
-  );
-});

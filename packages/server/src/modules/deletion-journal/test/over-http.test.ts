@@ -133,37 +133,6 @@ test('a change that narrows a key is in the journal before its response', async 
   assert.equal((await entriesOf(temp.path)).length, entries, 'the audit log has the same entries');
 });
 
-test('a narrowing change without a journal entry holds, returns 503, and is added to the journal later', async () => {
-  using temp = newTempFolder();
-  const folder = join(temp.path, 'journal');
-  await using running = await newJournaledApp(folder);
-  const { app } = running;
-  const { accessToken } = await app.signIn();
-  const headers = bearer(accessToken);
-  const create = async (nickname: string) =>
-    (await app.call('POST', '/auth/api-keys', { headers, json: { nickname } })).json as { id: number; key: string };
-  const [disabled, rotated] = [await create('disabled'), await create('rotated')];
-  rmSync(folder, { recursive: true });
-  writeFileSync(folder, '');
-  const requests = [
-    ['PATCH', `/auth/api-keys/${disabled.id}`, { disabled: true }],
-    ['POST', `/auth/api-keys/${rotated.id}/rotate`, { overlapSeconds: 0 }],
-  ] as const;
-  for (const [method, path, json] of requests) {
-    const refused = await app.call(method, path, { headers, json });
-    assert.equal(refused.status, 503, refused.text);
-    assert.doesNotMatch(refused.text, /krv_/);
-  }
-  for (const { key } of [disabled, rotated])
-    assert.equal((await app.call('GET', '/auth/forward', { headers: bearer(key) })).status, 401);
-  rmSync(folder);
-  await app.service.services.journal?.catchUp();
-  assert.deepEqual(await entriesOf(folder), [`api_key_narrowed ${disabled.id}`, `api_key_narrowed ${rotated.id}`]);
-  // The response with the new secret is lost, so the client rotates again.
-  const again = await app.call('POST', `/auth/api-keys/${rotated.id}/rotate`, { headers, json: { endPrevious: true } });
-  assert.equal(again.status, 200, again.text);
-});
-
 test('a service whose database has lost a deletion logs a warning when it starts', async () => {
   using temp = newTempFolder();
   await using place = await newPlace();

@@ -4,7 +4,6 @@ import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'no
 import { join } from 'node:path';
 import { hourMs } from '../../../foundation/clock.ts';
 import * as accounts from '../../accounts/store.ts';
-import { deleteKey } from '../../api-keys/store.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import { DeletionJournal } from '../deletion-journal.ts';
 import { JournalError, journalFiles, readJournal, readPosition } from '../files.ts';
@@ -15,6 +14,7 @@ import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { newTempFolder } from '../../../../test-kit/temp-folder.ts';
 import { codeOf, onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
 import { addAccount, addKey, addSigningKey, keys, newSigningKey, now, operator } from '../../../../test-kit/rows.ts';
+import { deleteAccount, deleteKey, disableAccount } from '../../../../test-kit/store-changes.ts';
 
 const newJournal = (db: Db, folder: string, at = now): DeletionJournal =>
   new DeletionJournal({ folder, db, clock: new FakeClock(at), keys });
@@ -30,9 +30,9 @@ async function revokeEverything(db: Db): Promise<string[]> {
   await addKey(db, ada, 'kept');
   await addSigningKey(db, 'old');
   await deleteKey(db, operator, ada, id, now);
-  await accounts.disableAccount(db, operator, ada, now);
+  await disableAccount(db, operator, ada, now);
   await accounts.enableAccount(db, operator, ada, now);
-  await accounts.deleteAccount(db, operator, bob, now);
+  await deleteAccount(db, operator, bob, now);
   await createSigningKey(db, operator, newSigningKey('new'), true);
   return ['account acc_bob', 'account_disabled acc_ada', 'account_enabled acc_ada', `api_key ${id}`, 'signing_key old'];
 }

@@ -6,7 +6,7 @@ import * as accountStore from '../../accounts/store.ts';
 import { rememberLeakedTx } from '../../api-keys/leak-store.ts';
 import { findKeyStates } from '../../api-keys/state-store.ts';
 import { changesIn } from '../../backup/test/narrowed-keys.ts';
-import { deleteKey, listAccountKeys } from '../../api-keys/store.ts';
+import { listAccountKeys } from '../../api-keys/store.ts';
 import { PasswordHasher } from '../../../foundation/crypto/password.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import { claimInstallation, wereKeysImported } from '../../../foundation/database/installation.ts';
@@ -19,6 +19,7 @@ import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { foreignVectors } from '../../../foundation/crypto/test/foreign-hash-vectors.ts';
 import { onEachDatabase, rivalsMin } from '../../../../test-kit/store-on-each-database.ts';
 import { addAccount, addKey, keys, now, operator } from '../../../../test-kit/rows.ts';
+import { deleteKey } from '../../../../test-kit/store-changes.ts';
 
 const clock = new FakeClock(now);
 const hasher = new PasswordHasher(keys.passwordPeppers, { memoryKib: 64, passes: 1, lanes: 1 });

@@ -9,6 +9,7 @@ import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { operator } from '../../../../test-kit/rows.ts';
 import { onEachDatabase, rivalsMin } from '../../../../test-kit/store-on-each-database.ts';
 import { clock, hasher, importAccounts } from './import-run.ts';
+import { deleteAccount, disableAccount, setAccountRole } from '../../../../test-kit/store-changes.ts';
 
 const hashOf = (password: string): string =>
   `scrypt$1024$salt$8$1$${scryptSync(password, 'salt', 64, { N: 1024, r: 8, p: 1 }).toString('base64')}`;
@@ -115,8 +116,8 @@ onEachDatabase('an update removes a password that was removed in the other syste
 onEachDatabase('an update never changes an account that has changed here since its import', async ({ db }) => {
   const changes: readonly ((id: string, at: number) => Promise<unknown>)[] = [
     async (id, at) => setPasswordHash(db, operator, id, await hasher.hash('own'), at),
-    (id, at) => accounts.disableAccount(db, operator, id, at),
-    (id, at) => accounts.setAccountRole(db, operator, { id, role: 'admin', now: at }),
+    (id, at) => disableAccount(db, operator, id, at),
+    (id, at) => setAccountRole(db, operator, { id, role: 'admin', now: at }),
   ];
   for (const change of changes) {
     await importAccounts(db, [line()]);
@@ -132,7 +133,7 @@ onEachDatabase('an update never changes an account that has changed here since i
     assert.deepEqual(await listAuditEvents(db), events);
     // The same file as before needs no warning.
     assert.deepEqual(await update(db, {}), counted({ existing: 1 }));
-    await accounts.deleteAccount(db, operator, before.id, clock.now());
+    await deleteAccount(db, operator, before.id, clock.now());
   }
 });
 
@@ -180,7 +181,7 @@ onEachDatabase('of a change here and a concurrent update, the change here stays'
       setPasswordHash(db, operator, id, own, at + 1),
     ]);
     assert.equal((await find(db)).passwordHash, own);
-    await accounts.deleteAccount(db, operator, id, at);
+    await deleteAccount(db, operator, id, at);
   }
 });
 

@@ -14,8 +14,8 @@ import { lookupOf } from '../../../foundation/crypto/keyed-hash.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import { makeKey } from '../../api-keys/key-format.ts';
 import { readJournal } from '../../deletion-journal/files.ts';
-import { deleteAccount } from '../../accounts/store.ts';
 import { insertShortLivedTx } from '../../short-lived-secrets/store.ts';
+import { deleteAccount } from '../../../../test-kit/store-changes.ts';
 
 const possessor = { kind: 'possessor', from: null } as const;
 const overlap = { overlapSeconds: 60, endPrevious: true } as const;
@@ -175,32 +175,6 @@ onEachDatabase('reports of all keys of an account while it is deleted cause no d
     for (const text of texts) assert.equal(await outcomeOf(on(db), text), 'not_found');
   }
 });
-
-for (const state of ['cut before', 'cut after'] as const) {
-  onEachDatabase(
-    `a report whose connection was ${state} its commit is finished before the key is verified again`,
-    async ({ db }) => {
-      const line = new Line();
-      const [one, other] = [wireTo(behind(db, line)), wireTo(db)];
-      await addAccount(db);
-      const created = await one.apiKeys.create(operator, 'acc_ada', { nickname: 'a' });
-      const untouched = await one.apiKeys.create(operator, 'acc_ada', { nickname: 'b' });
-      const text = created.secret.reveal();
-      line.state = state;
-      const isUnavailable = (error: unknown): boolean => codeOf(error) === 'unavailable';
-      await assert.rejects(one.leaks.report(possessor, textsOf([text])), isUnavailable);
-      for (let round = 0; round < 5; round++) {
-        assert.equal(await outcomeOf(one, text), state === 'cut after' ? 'not_found' : 'unavailable');
-        assert.equal(await outcomeOf(one, untouched.secret.reveal()), 'valid');
-      }
-      line.state = 'whole';
-      const isEnded = async (): Promise<boolean> => (await outcomeOf(other, text)) === 'not_found';
-      await until('the report is finished', isEnded);
-      await until('it is recorded', async () => (await leaksIn(db)).length > 0);
-      assert.equal((await leaksIn(db)).length, 1);
-    },
-  );
-}
 
 onEachDatabase('a change of unknown outcome that is finished after a report does not undo it', async ({ db }) => {
   const line = new Line();

@@ -1,7 +1,6 @@
 /** Who may act for which account. */
 import assert from 'node:assert/strict';
 import { lookupOf } from '../../../foundation/crypto/keyed-hash.ts';
-import { disableAccount } from '../../accounts/store.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import { sql } from '../../../foundation/database/sql.ts';
 import type { Principal } from '../../../foundation/principal.ts';
@@ -9,6 +8,7 @@ import { addAccount, addKey, addServiceAccount, addSession, now, operator } from
 import { codeOf, onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
 import { assertMayActFor, assertMayActForTx } from '../acting.ts';
 import { manageScope } from '../acting-store.ts';
+import { disableAccount } from '../../../../test-kit/store-changes.ts';
 
 const removeManager = sql('test_remove_managers', `delete from service_account_managers`);
 const setExpiry = sql('test_expire_key', `update api_keys set expires_at = $2 where id = $1`);

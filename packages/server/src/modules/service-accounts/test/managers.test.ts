@@ -12,8 +12,8 @@ import { until } from '../../../../test-kit/until.ts';
 import { wire, type Services } from '../../../app/wiring.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import { sql } from '../../../foundation/database/sql.ts';
-import { deleteAccount, disableAccount } from '../../accounts/store.ts';
 import { manageScope } from '../acting-store.ts';
+import { deleteAccount, disableAccount } from '../../../../test-kit/store-changes.ts';
 
 const setUnverified = sql('test_set_unverified', `update accounts set unverified_since = 1 where id = $1`);
 

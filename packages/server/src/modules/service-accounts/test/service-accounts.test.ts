@@ -10,8 +10,8 @@ import { testConfig } from '../../../../test-kit/test-config.ts';
 import { wire, type Services } from '../../../app/wiring.ts';
 import type { Db, Transaction } from '../../../foundation/database/db.ts';
 import { sql } from '../../../foundation/database/sql.ts';
-import { disableAccount } from '../../accounts/store.ts';
 import { manageScope } from '../acting-store.ts';
+import { disableAccount } from '../../../../test-kit/store-changes.ts';
 
 const setUnverified = sql('test_set_unverified', `update accounts set unverified_since = 1 where id = $1`);
 const insertMany = sql(

@@ -1,8 +1,7 @@
 /** A change checks the session again in its own transaction, after the access token has been verified. */
 import assert from 'node:assert/strict';
 import { setPasswordHash } from '../../accounts/credentials-store.ts';
-import { deleteAccount, disableAccount } from '../../accounts/store.ts';
-import { createKey, deleteKey, listAccountKeys } from '../../api-keys/store.ts';
+import { createKey, listAccountKeys } from '../../api-keys/store.ts';
 import type { Principal } from '../../../foundation/principal.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import { createSigningKey } from '../../signing-keys/store.ts';
@@ -19,6 +18,7 @@ import {
   now,
   operator,
 } from '../../../../test-kit/rows.ts';
+import { deleteAccount, deleteKey, disableAccount } from '../../../../test-kit/store-changes.ts';
 
 const ada: Principal = { kind: 'account', accountId: 'acc_ada', sessionId: 'ses_one' };
 

@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { dayMs } from '../../../foundation/clock.ts';
 import { setPasswordHash } from '../../accounts/credentials-store.ts';
-import { disableAccount } from '../../accounts/store.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import { createSigningKey } from '../../signing-keys/store.ts';
 import * as store from '../store.ts';
@@ -18,6 +17,7 @@ import {
   operator,
   withoutOrdinal,
 } from '../../../../test-kit/rows.ts';
+import { disableAccount } from '../../../../test-kit/store-changes.ts';
 
 const hash = (text: string): Buffer => keys.refreshTokenHash.stored(text);
 

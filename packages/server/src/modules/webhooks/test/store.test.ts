@@ -1,7 +1,7 @@
 /** Webhooks on each database: which events are published, that none is lost, and concurrent instances. */
 import assert from 'node:assert/strict';
 import { limits, webhookEvents } from '@keyreeve/contract';
-import { createAccount, disableAccount } from '../../accounts/store.ts';
+import { createAccount } from '../../accounts/store.ts';
 import { recordEventTx } from '../../audit/audit.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import { sql } from '../../../foundation/database/sql.ts';
@@ -14,6 +14,7 @@ import { Webhooks } from '../webhooks.ts';
 import { codeOf, onEachDatabase, outcomes, race, raceToValues } from '../../../../test-kit/store-on-each-database.ts';
 import { addAccount, addKey, addSession, keys, now, operator } from '../../../../test-kit/rows.ts';
 import { endSession } from '../../sessions/store.ts';
+import { disableAccount } from '../../../../test-kit/store-changes.ts';
 
 const url = 'https://example.com/hooks';
 
