@@ -28,8 +28,7 @@ export interface BackupHeader {
   readonly madeAt: string;
   /** Identifies the installation: derives from the root key, in hexadecimal. */
   readonly installation: string;
-  /** Absent in a backup by an earlier program, whose keys derive from the master key itself. */
-  readonly rootKeys?: readonly StoredRootKey[];
+  readonly rootKeys: readonly StoredRootKey[];
 }
 
 /** A wrapped root key, in hexadecimal. */

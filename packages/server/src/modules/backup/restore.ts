@@ -18,8 +18,6 @@ import { countUnusedKeysFromTx, findInstallation, isInstallationOf } from '../..
 import {
   describeNewerSchema,
   newestSchema,
-  requireSchemaTx,
-  schemaOfRootKeys,
 } from '../../foundation/database/migrate.ts';
 import { insertRootKeyTx, listRootKeys } from '../../foundation/database/root-keys.ts';
 import { DeletionJournal } from '../deletion-journal/deletion-journal.ts';
@@ -28,7 +26,6 @@ import { BackupError, type BackupHeader } from './format.ts';
 import { readHeader, readRows, verifyBackup } from './read-backup.ts';
 import { isRunning } from '../overview/attention.ts';
 import { listAllInstances } from '../overview/store.ts';
-import { findFactor, restoreKindsTx } from '../second-factors/store.ts';
 import { clearTablesTx, continueIdsTx, holdsRows, insertRowsTx, lockTablesTx, storedTables } from './store.ts';
 import type { Counts } from './tables.ts';
 
@@ -63,8 +60,6 @@ export interface Restored extends ReplayResult {
    * were made on an instance whose journal was not named.
    */
   readonly journalCompleteUntil: string | null;
-  /** Ids of the accounts whose second factor was passkeys alone, which a backup by an earlier program lacks. */
-  readonly withoutPasskeys: readonly string[];
   /** Messages about untrustworthy files of the journal. */
   readonly warnings: readonly string[];
 }
@@ -124,10 +119,7 @@ async function restoreWithin(
   await clearTablesTx(tx);
   const rows = await load(tx, path, keys);
   for (const row of wrappings.length > 0 ? wrappings : rootKeys.rows) await insertRootKeyTx(tx, row);
-  if (!rootKeys.areThoseOfEarlier) await requireSchemaTx(tx, schemaOfRootKeys(rootKeys));
   await continueIdsTx(tx, survey.newestEvent);
-  // Before the replay, which would take the row for an authenticator app.
-  const ofPasskeys = await restoreKindsTx(tx);
   const now = clock.now();
   await countUnusedKeysFromTx(tx, now);
   const apiKeysDisabled = await disableUnrestrictedTx(tx, now);
@@ -141,7 +133,6 @@ async function restoreWithin(
     rows,
     replayed: { ...replayed, apiKeysDisabled: replayed.apiKeysDisabled + apiKeysDisabled },
     unconfirmed,
-    withoutPasskeys: await withFactorTx(tx, ofPasskeys),
     journalCompleteUntil,
     journalHasChanges: survey.hasChanges && survey.folders > 0,
     warnings: [...new Set(warnings)],
@@ -200,13 +191,6 @@ function assertComplete({ completeUntil, periods, folders }: Survey, { madeAt }:
       `the deletion journal lacks deletions from before ${since}, because the retention has removed their audit events, and the backup was made at ${madeAt}: name an older deletion journal with --journal, restore a later backup, or add --accept-revival if deleted keys may work again`,
     );
   }
-}
-
-/** @returns the ids of those accounts whose second factor the replay has kept */
-async function withFactorTx(tx: Transaction, accountIds: readonly string[]): Promise<string[]> {
-  const kept: string[] = [];
-  for (const id of accountIds) if (await findFactor(tx, id)) kept.push(id);
-  return kept;
 }
 
 async function load(tx: Transaction, path: string, keys: InstallationKeys): Promise<Counts> {

@@ -97,13 +97,11 @@ export const tables: readonly Table[] = [
       created_at: 'integer',
       confirmed_at: 'integer',
       last_step: 'integer',
-      kind: 'text',
       pending_secret: 'bytes',
       pending_at: 'integer',
       app_added_at: 'integer',
       used_from: 'text',
     },
-    defaults: { kind: 'totp' },
     isInBackup: true,
   },
   {

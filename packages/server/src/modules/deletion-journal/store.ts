@@ -88,7 +88,7 @@ const findFactors = sql<FoundChange>(
 );
 const findApps = sql<FoundChange>(
   'find_removed_authenticators',
-  foundIn(`exists (select 1 from second_factors f where f.account_pk = a.pk and f.kind = 'totp' and f.created_at <= given.at)
+  foundIn(`exists (select 1 from second_factors f where f.account_pk = a.pk and f.secret is not null and f.created_at <= given.at)
     and not ${isRecorded(`'authenticator.removed'`)}`),
 );
 const findPasskeys = sql<FoundChange>(

@@ -144,8 +144,6 @@ export interface Restoration {
   /** Whether all API keys are deleted. */
   readonly revokesKeys: boolean;
   readonly isSuspect: IsSuspect;
-  /** A random secret, which no device has, for an account whose authenticator app is removed. */
-  readonly sealed: Uint8Array;
   readonly isDisabled: boolean;
   readonly now: number;
 }
@@ -160,10 +158,10 @@ export async function secureRestoredAccountTx(
   principal: Principal,
   { codes, links, mailer }: MailParts,
   change: EmailChangeRow,
-  { revokesKeys, isSuspect, sealed, isDisabled, now }: Restoration,
+  { revokesKeys, isSuspect, isDisabled, now }: Restoration,
 ): Promise<{ readonly deletedIds: readonly number[]; readonly remaining: Remaining }> {
   const { accountId, email } = change;
-  await removeSuspectFactorsTx(tx, principal, accountId, { isSuspect, sealed, now });
+  await removeSuspectFactorsTx(tx, principal, accountId, { isSuspect, now });
   const keptIds = revokesKeys ? [] : await listTrustedKeysTx(tx, change, isSuspect);
   const which = revokesKeys ? {} : { changedSince: suspectSince(change), keptIds };
   const deletedIds = await deleteAccountKeysTx(tx, principal, accountId, now, which);

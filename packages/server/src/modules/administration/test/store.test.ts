@@ -10,7 +10,7 @@ import { sql } from '../../../foundation/database/sql.ts';
 import { setAccountRole } from '../../accounts/store.ts';
 import { findAccounts, findDetail } from '../store.ts';
 import { testConfig } from '../../../../test-kit/test-config.ts';
-import { claimInstallation } from '../../../foundation/database/installation.ts';
+import { claimInstallation } from '../../../../test-kit/installation.ts';
 import { claimJobs } from '../../outbox/store.ts';
 import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';

@@ -1,10 +1,7 @@
 /** The table of key prefixes, on each database. */
 import assert from 'node:assert/strict';
-import {
-  claimFirstEnvironment,
-  claimInstallation,
-  findFirstEnvironment,
-} from '../../../foundation/database/installation.ts';
+import { claimFirstEnvironment, findFirstEnvironment } from '../../../foundation/database/installation.ts';
+import { claimInstallation } from '../../../../test-kit/installation.ts';
 import { keyPrefixWarnings } from '../key-prefixes.ts';
 import * as store from '../store.ts';
 import { codeOf, onEachDatabase, outcomes, race, rivalsMin } from '../../../../test-kit/store-on-each-database.ts';

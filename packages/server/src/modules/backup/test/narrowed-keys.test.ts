@@ -8,7 +8,7 @@ import { DeletionJournal } from '../../deletion-journal/deletion-journal.ts';
 import { readJournal, readPosition, writePosition } from '../../deletion-journal/files.ts';
 import { identityOf } from '../../deletion-journal/revocation.ts';
 import type { Db } from '../../../foundation/database/db.ts';
-import { claimInstallation } from '../../../foundation/database/installation.ts';
+import { claimInstallation } from '../../../../test-kit/installation.ts';
 import { sql } from '../../../foundation/database/sql.ts';
 import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';

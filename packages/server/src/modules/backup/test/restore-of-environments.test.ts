@@ -2,11 +2,8 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import type { Db } from '../../../foundation/database/db.ts';
-import {
-  claimFirstEnvironment,
-  claimInstallation,
-  findFirstEnvironment,
-} from '../../../foundation/database/installation.ts';
+import { claimFirstEnvironment, findFirstEnvironment } from '../../../foundation/database/installation.ts';
+import { claimInstallation } from '../../../../test-kit/installation.ts';
 import { sql } from '../../../foundation/database/sql.ts';
 import { databases } from '../../../../test-kit/new-db.ts';
 import { addAccount, addKey, hashOf, keys, now, operator } from '../../../../test-kit/rows.ts';

@@ -4,7 +4,7 @@ import * as accounts from '../../accounts/store.ts';
 import { storedTables } from '../store.ts';
 import { deleteKey } from '../../api-keys/store.ts';
 import type { Db } from '../../../foundation/database/db.ts';
-import { claimInstallation } from '../../../foundation/database/installation.ts';
+import { claimInstallation } from '../../../../test-kit/installation.ts';
 import { insertRootKeyTx } from '../../../foundation/database/root-keys.ts';
 import { sql } from '../../../foundation/database/sql.ts';
 import { chainOf } from '../../audit/chain.ts';
@@ -53,9 +53,9 @@ const insertRest = [
   sql('test_fill_session', `update sessions set address = '192.0.2.1', program = 'curl' where created_at = $1`),
   sql(
     'test_insert_second_factor',
-    `insert into second_factors (account_pk, secret, created_at, confirmed_at, last_step, kind, pending_secret, pending_at,
+    `insert into second_factors (account_pk, secret, created_at, confirmed_at, last_step, pending_secret, pending_at,
        app_added_at, used_from)
-     values (${pk}, $2, $1, $1, 58000000, 'passkeys', $2, $1, $1, '192.0.2.0/24 2001:db8::/48')`,
+     values (${pk}, $2, $1, $1, 58000000, $2, $1, $1, '192.0.2.0/24 2001:db8::/48')`,
   ),
   sql(
     'test_insert_passkey',
