@@ -16,6 +16,6 @@ export const webhookErrors = {
   webhook_event_missing: {
     status: 409,
     title: 'The event of the delivery is not available',
-    meaning: 'The audit log no longer has the event, or an earlier version of Keyreeve began the delivery.',
+    meaning: 'The audit log no longer has the event.',
   },
 } as const satisfies Record<string, ErrorDefinition>;

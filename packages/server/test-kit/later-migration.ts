@@ -1,7 +1,8 @@
 /** The migrations of this program and one more, as a later version has them. This file imports nothing of the program. */
-import { cpSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { linkPackages } from './program-copy.ts';
 import { newTempFolder } from './temp-folder.ts';
 
 const checkout = fileURLToPath(new URL('../../../', import.meta.url));
@@ -44,12 +45,7 @@ export function newLaterProgram(): LaterProgram {
     cpSync(from, to, { recursive: true, filter: (path) => !/\/(?:node_modules|test|test-kit)$/.test(path) });
   }
   writeFileSync(join(migrationsIn(folder.path), `${name}.sql`), text);
-  const modules = join(folder.path, 'node_modules');
-  mkdirSync(join(modules, '@keyreeve'), { recursive: true });
-  for (const one of readdirSync(join(checkout, 'node_modules')).filter((entry) => entry !== '@keyreeve'))
-    symlinkSync(join(checkout, 'node_modules', one), join(modules, one));
-  for (const one of readdirSync(join(checkout, 'node_modules/@keyreeve')))
-    symlinkSync(join(folder.path, 'packages', one), join(modules, '@keyreeve', one));
+  linkPackages(folder.path);
   const dispose = (): void => folder[Symbol.dispose]();
   return { bin: join(folder.path, 'packages/server/bin/keyreeve.js'), missing: [name], [Symbol.dispose]: dispose };
 }

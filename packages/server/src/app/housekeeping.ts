@@ -3,7 +3,7 @@
  * disables unused keys, sends expiry notices, logs counts of verifications and audit checkpoints.
  */
 import { limits } from '@keyreeve/contract';
-import { foldNicknames } from '../modules/api-keys/folded-nicknames.ts';
+import { indexNames } from '../modules/api-keys/name-store.ts';
 import type { ExpiryNotices } from '../modules/api-keys/expiry-notices.ts';
 import { deleteExpiredSignUps } from '../modules/accounts/sign-up-store.ts';
 import { takeCheckpoint } from '../modules/audit/checkpoint.ts';
@@ -105,14 +105,14 @@ export class Housekeeping {
       ),
     ];
     if (!isFirst) return;
-    const fold = task(() => this.#foldNicknames(db));
+    const index = task(() => this.#indexNames(db));
     const deleteExpired = task(() => this.#deleteExpired(db, clock));
     const applyUsageRetention = task(() => usageRetention.apply());
     const applyAuditRetention = task(() => auditRetention.apply());
     const sendNotices = task(() => expiryNotices.send());
     this.#timers.push(
       every(logEveryMs, task(this.#checkpoint)),
-      every(flushEveryMs, fold),
+      every(flushEveryMs, index),
       every(deleteEveryMs, deleteExpired),
       every(deleteEveryMs, applyAuditRetention),
       every(deleteEveryMs, applyUsageRetention),
@@ -144,7 +144,7 @@ export class Housekeeping {
       ),
       every(deleteEveryMs, sendNotices),
     );
-    void fold();
+    void index();
     void deleteExpired().then(applyUsageRetention).then(applyAuditRetention).then(sendNotices);
   }
 
@@ -181,8 +181,8 @@ export class Housekeeping {
   }
 
   /** Its end does not wait for the last page: an instance that stops leaves the rest to the next one. */
-  async #foldNicknames(db: Db): Promise<void> {
-    while (!this.#isStopped && (await foldNicknames(db)));
+  async #indexNames(db: Db): Promise<void> {
+    while (!this.#isStopped && (await indexNames(db)));
   }
 
   async #deleteExpired(db: Db, clock: Clock): Promise<void> {

@@ -76,7 +76,7 @@ async function checkInstallation(): Promise<CheckedDatabase> {
   try {
     return await withInstallation(
       {},
-      async ({ config, journal, outbox, signingKeys, singleSignOn, installation: { db, rootKeys } }) => {
+      async ({ config, journal, outbox, signingKeys, singleSignOn, installation: { db } }) => {
         // The result is a check.
         await db.writes.check().catch(() => undefined);
         const state = await findSchemaState(db);

@@ -6,7 +6,6 @@ import { suite, test } from 'node:test';
 import { systemClock } from '../../foundation/clock.ts';
 import { ConfigError, readConfig } from '../config.ts';
 import { deriveKeys } from '../../foundation/crypto/master-key.ts';
-import { RootKeys } from '../../foundation/crypto/root-key.ts';
 import { openDatabase } from '../../foundation/database/database.ts';
 import { migrate } from '../../foundation/database/migrate.ts';
 import { sql } from '../../foundation/database/sql.ts';

@@ -9,6 +9,7 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { limits } from '@keyreeve/contract';
 import { monotonicMs, type Clock } from '../clock.ts';
+import { madeBeforeFirstRelease } from '../made-before.ts';
 import type { Db, Reader, Transaction } from './db.ts';
 import {
   boundLockWaitsTx,
@@ -179,7 +180,8 @@ export const newestSchema = (dialect: Dialect): number => loadMigrations(dialect
 
 function assertUsable(migrations: readonly Migration[], applied: readonly Applied[]): void {
   const newest = migrations.length;
-  if (applied[0]?.name === unreleasedName) throw new SchemaError(madeBefore('the database'));
+  if (applied[0]?.name === unreleasedName)
+    throw new SchemaError(`the database ${madeBeforeFirstRelease}; create a new installation`);
   for (const [index, row] of applied.entries()) {
     const known = migrations[index];
     if (!known && row.compatibleFrom > newest) {
@@ -192,10 +194,6 @@ function assertUsable(migrations: readonly Migration[], applied: readonly Applie
     }
   }
 }
-
-/** @param what of a version that was never released */
-export const madeBefore = (what: string): string =>
-  `${what} was made before 1.0.0, the first release, and no release can read it; create a new installation`;
 
 const loaded = new Map<Dialect, readonly Migration[]>();
 

@@ -14,7 +14,8 @@ import type { Counts, Row } from './tables.ts';
 export class BackupError extends Error {}
 
 export const formatName = 'keyreeve-backup';
-export const formatVersion = 1;
+/** 1: before release 1.0.0. */
+export const formatVersion = 2;
 
 export interface BackupHeader {
   readonly format: typeof formatName;
@@ -23,6 +24,8 @@ export interface BackupHeader {
   readonly program: string;
   /** Number of the newest migration of the database. */
   readonly schema: number;
+  /** The newest version of the rules of keys that the program knew (`api-keys/key-rules.ts`). */
+  readonly rules: number;
   readonly dialect: string;
   /** ISO 8601. */
   readonly madeAt: string;

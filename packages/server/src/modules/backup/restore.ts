@@ -7,7 +7,7 @@ import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { endAllSessionsTx } from '../accounts/session-epoch-store.ts';
-import { disableUnrestrictedTx } from '../api-keys/unrestricted-keys.ts';
+import { disableBeyondTx } from '../api-keys/keys-beyond-rules.ts';
 import type { Principal } from '../../foundation/principal.ts';
 import { recordEventTx } from '../audit/audit.ts';
 import { toInstant, type Clock } from '../../foundation/clock.ts';
@@ -15,10 +15,7 @@ import type { InstallationKeys } from '../../foundation/crypto/master-key.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
 import type { RootKeys } from '../../foundation/crypto/root-key.ts';
 import { countUnusedKeysFromTx, findInstallation, isInstallationOf } from '../../foundation/database/installation.ts';
-import {
-  describeNewerSchema,
-  newestSchema,
-} from '../../foundation/database/migrate.ts';
+import { describeNewerSchema, newestSchema } from '../../foundation/database/migrate.ts';
 import { insertRootKeyTx, listRootKeys } from '../../foundation/database/root-keys.ts';
 import { DeletionJournal } from '../deletion-journal/deletion-journal.ts';
 import { replayJournal, surveyJournal, type ReplayResult, type Survey } from './replay.ts';
@@ -122,7 +119,7 @@ async function restoreWithin(
   await continueIdsTx(tx, survey.newestEvent);
   const now = clock.now();
   await countUnusedKeysFromTx(tx, now);
-  const apiKeysDisabled = await disableUnrestrictedTx(tx, now);
+  const apiKeysDisabled = await disableBeyondTx(tx, header.rules, now);
   const { replayed, unconfirmed } = await replayJournal(tx, sources, survey, now);
   await endAllSessionsTx(tx);
   const details = { madeAt: header.madeAt };

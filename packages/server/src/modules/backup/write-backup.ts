@@ -13,8 +13,17 @@ import type { Db, Reader } from '../../foundation/database/db.ts';
 import { isInstallationOf } from '../../foundation/database/installation.ts';
 import { newestSchema } from '../../foundation/database/migrate.ts';
 import { listRootKeys } from '../../foundation/database/root-keys.ts';
+import { rulesVersion } from '../api-keys/key-rules.ts';
 import { sealLine } from '../../foundation/sealed-line.ts';
-import { BackupError, endMacOf, formatName, formatVersion, type BackupEnd, type BackupHeader, type StoredRootKey } from './format.ts';
+import {
+  BackupError,
+  endMacOf,
+  formatName,
+  formatVersion,
+  type BackupEnd,
+  type BackupHeader,
+  type StoredRootKey,
+} from './format.ts';
 import { verifyBackup } from './read-backup.ts';
 import { pagesOf, storedTables } from './store.ts';
 import type { Counts } from './tables.ts';
@@ -49,6 +58,7 @@ export async function writeBackup(options: BackupOptions): Promise<Counts> {
     version: formatVersion,
     program: version,
     schema: newestSchema(db.dialect),
+    rules: rulesVersion,
     dialect: db.dialect,
     madeAt: toInstant(clock.now()),
     installation: keys.check.toString('hex'),

@@ -32,9 +32,9 @@ test('the id of a master key contains no part of it, and neither does a wrapping
 });
 
 test('each new installation gets another random root key', () => {
-  const [one, other] = [RootKeys.create(first, createdAt), RootKeys.create(first, createdAt)];
-  assert.notDeepEqual(one.newest, other.newest);
-  for (const { newest } of [one, other]) assert.ok(!newest.equals(first));
+  const [one, another] = [RootKeys.create(first, createdAt), RootKeys.create(first, createdAt)];
+  assert.notDeepEqual(one.newest, another.newest);
+  for (const { newest } of [one, another]) assert.ok(!newest.equals(first));
 });
 
 test('all versions of the root key are opened, and the newest one is in use', () => {

@@ -29,7 +29,7 @@ create table instances (
   version text collate "C" not null,
   started_at bigint not null,
   seen_at bigint not null,
-  master_key_id text collate "C"
+  master_key_id text collate "C" not null
 );
 
 create table verification_minutes (
@@ -191,15 +191,13 @@ create index one_time_codes_account on one_time_codes (account_pk);
 create index one_time_codes_expires on one_time_codes (expires_at);
 
 create table email_changes (
-  code_hash bytea primary key,
   account_pk bigint not null references accounts (pk) on delete cascade,
   email text not null,
   email_key text collate "C" not null,
   changed_at bigint not null,
   account_epoch bigint not null,
-  undo_until bigint not null
+  primary key (account_pk, account_epoch)
 );
-create index email_changes_account on email_changes (account_pk, account_epoch);
 create index email_changes_changed on email_changes (changed_at);
 
 create table second_factors (
@@ -294,6 +292,8 @@ create table scopes (
 create table api_keys (
   lookup bigint primary key,
   key_hash bytea not null,
+  rules bigint not null default 1,
+  environment text collate "C",
   id bigint not null unique,
   account_pk bigint not null references accounts (pk) on delete cascade,
   nickname text collate "C" not null,
@@ -307,7 +307,6 @@ create table api_keys (
   addresses text,
   metadata text,
   limits text,
-  environment text collate "C",
   disabled_reason text,
   hint text,
   last_used_from text,
@@ -315,13 +314,10 @@ create table api_keys (
   revision bigint not null default 0,
   leaked_at bigint,
   public_key text collate "C",
-  folded text collate "C",
+  folded text collate "C" not null,
   unique (account_pk, nickname)
 );
 create index api_keys_expiry on api_keys ((expires_at / 86400000), account_pk, id) where expires_at is not null;
-create index api_keys_unrestricted on api_keys (id)
-  where disabled_at is null and addresses is null and environment is null and key_hash >= '\x02';
-create index api_keys_unfolded on api_keys (id) where folded is null;
 create index api_keys_hint on api_keys ((reverse(right(hint, 4)) collate "C"), id) where hint is not null;
 create index api_keys_joined on api_keys
   (account_pk, (nullif(replace(replace(nickname, chr(8204), ''), chr(8205), ''), nickname)))
@@ -332,9 +328,6 @@ create index api_keys_joined on api_keys
 create function key_name_trigrams(name text) returns text[] language sql immutable strict parallel safe
   as 'select array(select substr(name, n, 3) from generate_series(1, length(name) - 2) as n)';
 create index api_keys_names on api_keys using gin (key_name_trigrams(folded)) with (gin_pending_list_limit = 256);
-create function forget_folded_nickname() returns trigger language plpgsql as $$ begin new.folded := null; return new; end $$;
-create trigger api_keys_renamed before update of nickname on api_keys for each row when (old.nickname <> new.nickname)
-  execute function forget_folded_nickname();
 
 create table api_key_secrets (
   lookup bigint primary key,
@@ -369,7 +362,6 @@ create table deleted_keys (
 
 create table key_prefixes (
   prefix text primary key,
-  first_used_at bigint not null,
   environment text collate "C"
 );
 
@@ -430,8 +422,8 @@ create table webhook_deliveries (
   endpoint_id text collate "C" not null,
   type text collate "C" not null,
   event_at bigint not null,
-  chain bigint,
-  position bigint,
+  chain bigint not null,
+  position bigint not null,
   started_at bigint not null,
   tried_at bigint not null,
   delivered integer not null,

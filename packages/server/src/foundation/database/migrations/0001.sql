@@ -43,7 +43,7 @@ create table instances (
   started_at integer not null,
   seen_at integer not null,
   -- The master key that the process started with.
-  master_key_id text
+  master_key_id text not null
 ) strict;
 
 -- What a process counted in one minute. A process that counted nothing has no row.
@@ -69,6 +69,7 @@ create table audit_events (
   target text,
   -- JSON.
   details text,
+  -- Its place, which the program always sets: `keyreeve audit verify` reports an event without one.
   chain integer,
   position integer,
   mac blob
@@ -275,7 +276,6 @@ create index one_time_codes_expires on one_time_codes (expires_at);
 -- Changes from one verified email address to another, kept for 30 days: the previous email address can undo its change for a
 -- week, and an administrator can restore it.
 create table email_changes (
-  code_hash blob primary key,
   account_pk integer not null references accounts (pk) on delete cascade,
   -- The previous email address.
   email text not null,
@@ -283,9 +283,8 @@ create table email_changes (
   changed_at integer not null,
   -- The session epoch of the account after the change: it gives the order of changes.
   account_epoch integer not null,
-  undo_until integer not null
+  primary key (account_pk, account_epoch)
 ) strict, without rowid;
-create index email_changes_account on email_changes (account_pk, account_epoch);
 create index email_changes_changed on email_changes (changed_at);
 
 create table second_factors (
@@ -410,6 +409,10 @@ create table api_keys (
   -- (docs/decisions/0003-hot-path.md). key_hash decides.
   lookup integer primary key,
   key_hash blob not null,
+  -- The lowest version of the rules that may judge the key (api-keys/key-rules.ts): other programs reject it.
+  rules integer not null default 1,
+  -- The name of a further environment (KEYREEVE_ENVIRONMENTS); null: the first one.
+  environment text,
   id integer not null unique,
   account_pk integer not null references accounts (pk) on delete cascade,
   nickname text not null,
@@ -429,8 +432,6 @@ create table api_keys (
   metadata text,
   -- JSON in canonical form; null: no limits.
   limits text,
-  -- The name of a further environment (KEYREEVE_ENVIRONMENTS); null: the first one.
-  environment text,
   -- owner, administrator, dormant, restore; null if the key is not disabled.
   disabled_reason text,
   -- The prefix and the last four characters of the secret; null for imported keys.
@@ -449,13 +450,10 @@ create table api_keys (
   -- A JWK (RFC 7517) in canonical form; null: the key has a secret. lookup and key_hash are random otherwise.
   public_key text,
   -- The nickname as a search compares it (foundation/fold.ts). SQL cannot compute it: SQLite changes the case of ASCII letters only.
-  folded text,
+  folded text not null,
   unique (account_pk, nickname)
 ) strict;
 create index api_keys_expiry on api_keys (expires_at / 86400000, account_pk, id) where expires_at is not null;
-create index api_keys_unrestricted on api_keys (id)
-  where disabled_at is null and addresses is null and environment is null and key_hash >= x'02';
-create index api_keys_unfolded on api_keys (id) where folded is null;
 -- The last four characters of the hint, the last one first.
 create index api_keys_hint on api_keys
   (substr(hint, -1, 1) || substr(hint, -2, 1) || substr(hint, -3, 1) || substr(hint, -4, 1), id) where hint is not null;
@@ -474,17 +472,14 @@ create table api_key_names_queue (
   held text
 ) strict;
 -- If the key is in the queue already, as after a restore, its row has the name that the table contains.
-create trigger api_keys_named after insert on api_keys when new.folded is not null begin
+create trigger api_keys_named after insert on api_keys begin
   insert into api_key_names_queue (key_id) values (new.id) on conflict do nothing;
   end;
-create trigger api_keys_unnamed after delete on api_keys when old.folded is not null begin
+create trigger api_keys_unnamed after delete on api_keys begin
   insert into api_key_names_queue (key_id, held) values (old.id, old.folded) on conflict do nothing;
   end;
-create trigger api_keys_refolded after update of folded on api_keys when old.folded is not new.folded begin
+create trigger api_keys_refolded after update of folded on api_keys when old.folded <> new.folded begin
   insert into api_key_names_queue (key_id, held) values (old.id, old.folded) on conflict do nothing;
-  end;
-create trigger api_keys_renamed after update of nickname on api_keys when old.nickname <> new.nickname begin
-  update api_keys set folded = null where id = new.id;
   end;
 
 -- Previous secrets: after a rotation, the replaced secret of a key is valid until its expiry.
@@ -532,7 +527,6 @@ create table deleted_keys (
 -- The prefixes with which keys were created: of keys only hashes are stored, which do not show it.
 create table key_prefixes (
   prefix text primary key,
-  first_used_at integer not null,
   -- The environment whose new keys have the prefix; null: the first one.
   environment text
 ) strict, without rowid;
@@ -623,8 +617,8 @@ create table webhook_deliveries (
   type text not null,
   event_at integer not null,
   -- The place of the audit event.
-  chain integer,
-  position integer,
+  chain integer not null,
+  position integer not null,
   -- The time of the first and of the last attempt.
   started_at integer not null,
   tried_at integer not null,

@@ -7,7 +7,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import type { Db } from '../db.ts';
 import { DirectWriter } from '../direct-writer.ts';
-import { countMissingMigrations, madeBefore, migrate, SchemaError } from '../migrate.ts';
+import { countMissingMigrations, migrate, SchemaError } from '../migrate.ts';
 import { sql } from '../sql.ts';
 import { busyTimeoutMs } from '../sqlite-connection.ts';
 import { SqliteDb } from '../sqlite.ts';
@@ -51,7 +51,8 @@ test('no released migration has changed (migration-checksums.json)', () => {
   const found = Object.fromEntries(
     files.map((file) => [file, createHash('sha256').update(textOf(file)).digest('hex')]),
   );
-  const rule = 'never change a migration that was released, write the next one; before the first release: npm run baseline';
+  const rule =
+    'never change a migration that was released, write the next one; before the first release: npm run baseline';
   assert.deepEqual(found, pinned, rule);
 });
 
@@ -156,10 +157,15 @@ onEachDatabase('a database with a changed migration is rejected', async ({ db })
 
 // The first line of the ledger of test/data/before-1.0.0; made-before.test.ts opens the file itself.
 onEachDatabase('a database with the schema of an unreleased version is rejected', async ({ db }) => {
-  const rename = sql('test_rename_migration', `update schema_migrations set name = '0001_foundation' where version = 1`);
+  const rename = sql(
+    'test_rename_migration',
+    `update schema_migrations set name = '0001_foundation' where version = 1`,
+  );
   await db.transaction((tx) => tx.run(rename));
   const isSchemaError = (error: unknown): boolean =>
-    error instanceof SchemaError && error.message === madeBefore('the database');
+    error instanceof SchemaError &&
+    error.message ===
+      'the database was made before 1.0.0, the first release, and no release can read it; create a new installation';
   await assert.rejects(migrate(db, clock), isSchemaError);
   await assert.rejects(countMissingMigrations(db), isSchemaError);
 });

@@ -34,16 +34,6 @@ onEachDatabase('a rejected creation records no prefix', async ({ db }) => {
   assert.deepEqual(await prefixesIn(db), []);
 });
 
-onEachDatabase('the prefix of keys without a recorded prefix is recorded once', async ({ db }) => {
-  const ada = await addAccount(db);
-  await store.recordEarlierPrefix(db, 'krv', now);
-  assert.deepEqual(await prefixesIn(db), [], 'there are no keys');
-  await addKey(db, ada, 'old');
-  await store.recordEarlierPrefix(db, 'krv', now);
-  await store.recordEarlierPrefix(db, 'acme', now);
-  assert.deepEqual(await prefixesIn(db), ['krv']);
-});
-
 onEachDatabase('instances that start simultaneously with different first environments record one', async (opened) => {
   await claimInstallation(opened.db, Buffer.alloc(32), now);
   const rivals = Math.max(rivalsMin, 16);

@@ -116,7 +116,7 @@ const insertRest = [
   ),
   sql(
     'test_insert_key_prefix',
-    `insert into key_prefixes (prefix, environment, first_used_at) values ('acme_test', 'test', $1)`,
+    `insert into key_prefixes (prefix, environment) select 'acme_test', 'test' where cast($1 as bigint) > 0`,
   ),
   sql('test_insert_webhook_progress', `insert into webhook_progress (chain, position) values (3, $1)`),
   sql(
@@ -149,8 +149,8 @@ const insertRest = [
   ),
   sql(
     'test_insert_email_change',
-    `insert into email_changes (code_hash, account_pk, email, email_key, changed_at, account_epoch, undo_until)
-     values ($2, ${pk}, 'Ada@example.org', 'ada@example.org', $1, 2, $1)`,
+    `insert into email_changes (account_pk, email, email_key, changed_at, account_epoch)
+     values (${pk}, 'Ada@example.org', 'ada@example.org', $1, 2)`,
   ),
 ];
 

@@ -9,11 +9,10 @@ import { addPasskey, sendPasskey, signInOptions } from '../../../../test-kit/pas
 import { test } from '../../../../test-kit/app-on-each-database.ts';
 import { newTempFolder } from '../../../../test-kit/temp-folder.ts';
 import { findMasterKey } from '../../../app/installation.ts';
-import { deriveKeys, type InstallationKeys } from '../../../foundation/crypto/master-key.ts';
+import type { InstallationKeys } from '../../../foundation/crypto/master-key.ts';
 import { DamagedRootKeyError, RootKeys } from '../../../foundation/crypto/root-key.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import { newestSchema } from '../../../foundation/database/migrate.ts';
-import { listRootKeys } from '../../../foundation/database/root-keys.ts';
 import type { SealedRow } from '../../../foundation/database/reseal.ts';
 import { sql } from '../../../foundation/database/sql.ts';
 import { chainNumbers, macOf } from '../../audit/chain.ts';
@@ -32,7 +31,6 @@ import { insertJobTx } from '../../outbox/store.ts';
 import { makeChallenge } from '../../passkeys/challenge.ts';
 import { RefreshTokens } from '../../tokens/refresh-token.ts';
 import { listSigningKeys } from '../../signing-keys/store.ts';
-import { RootKeyRotationError } from '../rotate.ts';
 import { newRotatable, type Rotatable } from './rotation-kit.ts';
 
 const sealedValues = {
@@ -312,7 +310,7 @@ test('it forges no entry of the deletion journal, and entries from before stay',
     assert.deepEqual(await idsIn(folder, keys, damage), known);
     assert.match(damage.map(({ message }) => message).join(), /earlier root key after its rotation/);
     // A forged position from before the rotation is not accepted.
-    await writePosition(folder, leaked, { event: 1_000_000, mark: '', at: installation.clock.now() });
+    await writePosition(folder, leaked, { event: 1_000_000, mark: '', at: installation.clock.now(), changeKinds: 0 });
     assert.notEqual((await readPosition(folder, keys))?.event, 1_000_000);
   });
 });
