@@ -1,6 +1,4 @@
-/**
- * Opens the root keys of an installation with its master key. A new installation gets a random root key.
- */
+/** Opens the root keys of an installation with its master key. A new installation gets a random root key. */
 import { timingSafeEqual } from 'node:crypto';
 import { ConfigError } from './config.ts';
 import { deriveKeys } from '../foundation/crypto/master-key.ts';
