@@ -10,7 +10,7 @@ import { deriveKeys, type InstallationKeys } from '../packages/server/src/founda
 import { lookupOf } from '../packages/server/src/foundation/crypto/keyed-hash.ts';
 import { PasswordHasher } from '../packages/server/src/foundation/crypto/password.ts';
 import { openDatabase } from '../packages/server/src/foundation/database/database.ts';
-import { claimInstallation } from '../packages/server/src/foundation/database/installation.ts';
+import { claimFixedInstallation } from '../packages/server/test-kit/installation.ts';
 import { migrate } from '../packages/server/src/foundation/database/migrate.ts';
 import type { Pool } from './request.ts';
 import { PostgresRows } from './seed-postgres.ts';
@@ -50,7 +50,7 @@ export async function seed(databaseUrl: string, poolPath: string, keys: number):
   const parsed = parseDatabaseUrl(databaseUrl);
   const db = await openDatabase(parsed, installation.auditChain);
   await migrate(db, systemClock);
-  await claimInstallation(db, installation.check, systemClock.now());
+  await claimFixedInstallation(db, masterKey, systemClock.now());
   await db.close();
 
   const rows: Rows = parsed.kind === 'sqlite' ? new SqliteRows(parsed.path) : await PostgresRows.open(databaseUrl);

@@ -48,7 +48,14 @@ test('hostile errors of endpoints are shown as text', async (site) => {
   const { id } = await webhooks.endpoints.create(operator, { url: 'http://127.0.0.1:9/', events: ['scope.set'] });
   const now = site.app.clock.now();
   const error = hostileTexts.markup;
-  const delivery = { id: 'msg_hostile', endpointId: id, type: 'scope.set', eventAt: now, chain: null, position: null };
+  const delivery = {
+    id: 'msg_hostile',
+    endpointId: id,
+    type: 'scope.set',
+    eventAt: now,
+    chain: 0,
+    position: 1_000_000,
+  };
   await saveTriedDeliveries(site.app.db, [{ ...delivery, attempts: [[now, 503, 41, error]] }], 20);
   const { page } = await openWebhook(site, id);
   await page.getByText(error, { exact: true }).first().waitFor();

@@ -60,7 +60,7 @@ test('new verifications, events and problems appear without a reload, and only p
   const now = clock.now();
   const counts = { results: { expired: 7 }, signIns: {}, hashes: {}, verificationMs: [], databaseMs: [] };
   const minute = now - (now % 60_000) - 60_000;
-  await saveMinutes(db, { id: 'ins_other', version: '9.9.9', startedAt: now, seenAt: now }, [
+  await saveMinutes(db, { id: 'ins_other', version: '9.9.9', startedAt: now, seenAt: now, masterKeyId: '' }, [
     { minute, counts: JSON.stringify(counts) },
   ]);
   await service.services.scopeCatalogue.set(operator, 'orders:read', { description: '', entitled: false });
@@ -254,7 +254,7 @@ test('the values of a minute can be read by keyboard, and the values of all minu
   const { clock, db } = site.app;
   const now = clock.now();
   const counts = { results: { api_key: 1_234 }, signIns: {}, hashes: {}, verificationMs: [], databaseMs: [] };
-  await saveMinutes(db, { id: 'ins_keyboard', version: '1', startedAt: now, seenAt: now }, [
+  await saveMinutes(db, { id: 'ins_keyboard', version: '1', startedAt: now, seenAt: now, masterKeyId: '' }, [
     { minute: now - (now % 60_000) - 60_000, counts: JSON.stringify(counts) },
   ]);
   const { page } = await openOverview(site);

@@ -36,7 +36,7 @@ export async function insertKeys(db: Db, accountId: string, keys: readonly ManyK
   const rows = keys.map((key) => ({
     ...key,
     folded: fold(key.nickname),
-    hash: `0${key.disabledAt === undefined || key.disabledAt === null ? 1 : 2}${randomBytes(32).toString('hex')}`,
+    hash: `01${randomBytes(32).toString('hex')}`,
   }));
   // PostgreSQL also adds the nicknames to their index.
   await db.transaction((tx) => tx.run(insertManyKeys, [JSON.stringify(rows), accountId]), { isLong: true });

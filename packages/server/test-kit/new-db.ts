@@ -6,7 +6,6 @@ import { databaseUrl } from '../src/app/config-values.ts';
 import { masterKeyPath } from '../src/app/earlier-installation.ts';
 import { createMasterKey } from '../src/app/master-key-file.ts';
 import { deriveKeys } from '../src/foundation/crypto/master-key.ts';
-import { RootKeys } from '../src/foundation/crypto/root-key.ts';
 import { openDatabase, type EmbeddedWriter } from '../src/foundation/database/database.ts';
 import type { Db } from '../src/foundation/database/db.ts';
 import type { Dialect } from '../src/foundation/database/sql.ts';
@@ -15,6 +14,7 @@ import { runEnvironment } from './run-environment.ts';
 import { copySqliteTemplate } from './sqlite-template.ts';
 import { newTempFolder } from './temp-folder.ts';
 import { databaseWaits as waits } from './time-limits.ts';
+import { fixedRootKeys } from './fixed-root-keys.ts';
 
 /** The location of a database, by default without tables. */
 export interface DatabasePlace extends AsyncDisposable {
@@ -33,7 +33,7 @@ export interface TestDb extends AsyncDisposable {
 }
 
 /** Keys of databases that the test kit creates. */
-export const testRootKeys = RootKeys.ofEarlier(Buffer.alloc(32, 7), Date.UTC(2026, 10, 1));
+export const testRootKeys = fixedRootKeys(Buffer.alloc(32, 7), Date.UTC(2026, 10, 1));
 export const testKeys = deriveKeys(testRootKeys.newest);
 
 export const databaseKinds = ['sqlite', 'postgres'] as const satisfies readonly Dialect[];

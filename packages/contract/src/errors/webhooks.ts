@@ -43,7 +43,7 @@ export const webhookErrors = {
   webhook_event_missing: {
     status: 409,
     title: 'The event of the delivery is not available',
-    meaning: 'The audit log no longer has the event, or an earlier version of Keyreeve began the delivery.',
+    meaning: 'The audit log no longer has the event.',
     cause:
       'The content of a message is not stored, but made from its audit event. A restore of a backup removed the event, or the delivery was in progress during an upgrade from a version that did not record the event.',
     fix: 'Read the current state from the API instead.',

@@ -3,7 +3,7 @@
  * disables unused keys, sends expiry notices, logs counts of verifications and audit checkpoints.
  */
 import { limits } from '@keyreeve/contract';
-import { foldNicknames } from '../modules/api-keys/folded-nicknames.ts';
+import { indexNames } from '../modules/api-keys/name-store.ts';
 import type { ExpiryNotices } from '../modules/api-keys/expiry-notices.ts';
 import { deleteExpiredSignUps } from '../modules/accounts/sign-up-store.ts';
 import { takeCheckpoint } from '../modules/audit/checkpoint.ts';
@@ -99,14 +99,14 @@ export class Housekeeping {
     ];
     if (!isFirst) return;
     // These also run at the start, and not beside that run.
-    const fold = this.#alone(() => this.#foldNicknames(db));
+    const index = this.#alone(() => this.#indexNames(db));
     const deleteExpired = this.#alone(() => this.#deleteExpired(db, clock));
     const applyUsageRetention = this.#alone(() => usageRetention.apply());
     const applyAuditRetention = this.#alone(() => auditRetention.apply());
     const sendNotices = this.#alone(() => expiryNotices.send());
     this.#timers.push(
       every(logEveryMs, this.#checkpoint),
-      every(flushEveryMs, fold),
+      every(flushEveryMs, index),
       every(deleteEveryMs, deleteExpired),
       every(deleteEveryMs, applyAuditRetention),
       every(deleteEveryMs, applyUsageRetention),
@@ -120,7 +120,7 @@ export class Housekeeping {
       every(deleteEveryMs, () => unusedKeys.disable()),
       every(deleteEveryMs, sendNotices),
     );
-    void fold();
+    void index();
     void deleteExpired().then(applyUsageRetention).then(applyAuditRetention).then(sendNotices);
   }
 
@@ -157,8 +157,8 @@ export class Housekeeping {
   }
 
   /** Its end does not wait for the last page: an instance that stops leaves the rest to the next one. */
-  async #foldNicknames(db: Db): Promise<void> {
-    while (!this.#isStopped && (await foldNicknames(db)));
+  async #indexNames(db: Db): Promise<void> {
+    while (!this.#isStopped && (await indexNames(db)));
   }
 
   async #deleteExpired(db: Db, clock: Clock): Promise<void> {

@@ -23,10 +23,6 @@ import { createMasterKey, readMasterKey } from './master-key-file.ts';
 import { isForbidden } from '../foundation/database/unavailable.ts';
 import { countMissingMigrations, isEmptyDatabase, migrate, SchemaError } from '../foundation/database/migrate.ts';
 import type { MigrationWait } from '../foundation/database/migration-locks.ts';
-import { foldNicknames } from '../modules/api-keys/folded-nicknames.ts';
-
-/** Pages of nicknames that are folded with a migration, in about a second. The service folds the others while it runs. */
-const foldedPagesMax = 20;
 
 export interface Installation {
   readonly db: Db;
@@ -116,9 +112,7 @@ async function bringUpToDate(
   if (!mayMigrate && (await isEmptyDatabase(db))) throw new ConfigError([noDatabase(where)]);
   if (!mayMigrate) throw new SchemaError('the database is older than this program; run `keyreeve migrate`');
   try {
-    const migrated = await migrate(db, clock, { onWait });
-    for (let page = 1; page <= foldedPagesMax && (await foldNicknames(db)); page++);
-    return migrated;
+    return await migrate(db, clock, { onWait });
   } catch (error) {
     if (!isForbidden(error)) throw error;
     throw new SchemaError(

@@ -1,6 +1,5 @@
 /** Checks of the master key for `keyreeve doctor` and `GET /admin/settings`: its age, and whether a rotation is unfinished. */
 import { dayMs, toInstant } from '../foundation/clock.ts';
-import type { RootKeys } from '../foundation/crypto/root-key.ts';
 import { findInstallation } from '../foundation/database/installation.ts';
 import type { Reader } from '../foundation/database/db.ts';
 import { listRootKeys, newestRootKeyVersion } from '../foundation/database/root-keys.ts';
@@ -40,32 +39,14 @@ export async function rootKeyChecks(reader: Reader, now: number): Promise<Master
   return [{ name: 'root key', state: 'ok', detail: `version ${version}, ${age} old` }];
 }
 
-/** @param rootKeys opened with the master key of the configuration */
-export const rootKeyNotes = ({ includeMasterKey }: Pick<RootKeys, 'includeMasterKey'>): MasterKeyCheck[] =>
-  includeMasterKey
-    ? [
-        {
-          name: 'root key',
-          state: 'note',
-          detail:
-            'an earlier version created the installation, so its master key is the root key itself. After a leak of the master key, rotate both (docs/master-key.md)',
-        },
-      ]
-    : [];
-
 /** One for each running instance, and for each worker: which master key it was started with. */
 export async function instanceChecks(reader: Reader, now: number): Promise<MasterKeyCheck[]> {
   const newest = masterKeysIn(await listRootKeys(reader)).at(-1);
   return (await listAllInstances(reader))
     .filter((row) => isRunning(row, now))
-    .map(({ id, version, startedAt, masterKeyId }) => {
-      const key = masterKeyId
-        ? `with the master key ${masterKeyId}`
-        : 'by a version that does not record its master key';
-      return {
-        name: 'instance',
-        state: masterKeyId === newest?.id ? 'ok' : 'note',
-        detail: `${id} (Keyreeve ${version}) was started at ${toInstant(startedAt)} ${key}`,
-      };
-    });
+    .map(({ id, version, startedAt, masterKeyId }) => ({
+      name: 'instance',
+      state: masterKeyId === newest?.id ? 'ok' : 'note',
+      detail: `${id} (Keyreeve ${version}) was started at ${toInstant(startedAt)} with the master key ${masterKeyId}`,
+    }));
 }

@@ -45,7 +45,6 @@ export async function rotateInstallation(
     throw new RootKeyRotationError(
       'a rotation of the master key has not been finished; run `keyreeve master-key rotate --finish` first',
     );
-  if (current.rootKeys.includeMasterKey) throw new RootKeyRotationError(isMasterKey);
   // The folder of the configuration may be empty. Each folder that the operator names must contain a journal of this installation:
   // if it is the wrong folder, the files of the right one become untrustworthy at the rotation.
   for (const folder of journalFolders)
@@ -71,9 +70,6 @@ export async function rotateInstallation(
     await db.close();
   }
 }
-
-const isMasterKey =
-  'an earlier version created the installation, and its master key is the root key itself: if it has leaked, it would open the new root key too. Run `keyreeve master-key rotate`, then `keyreeve master-key rotate --finish`, then this command with the new master key';
 
 const erasedTables: readonly ErasableTable[] = ['root_keys', ...sealedTables.map(({ table }) => table)];
 const notErased = `the files of the database may contain values that the earlier root key opens. On PostgreSQL, run \`vacuum full\` for the tables ${erasedTables.join(', ')} as their owner, when no transaction is open. On SQLite, end the processes that read the database, and run \`pragma wal_checkpoint(truncate)\``;

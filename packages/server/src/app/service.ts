@@ -4,7 +4,6 @@ import { hostname } from 'node:os';
 import { limits } from '@keyreeve/contract';
 import { keyPrefixWarnings } from '../modules/api-keys/key-prefixes.ts';
 import { catalogueWarnings } from '../modules/scope-catalogue/warnings.ts';
-import { recordEarlierPrefix } from '../modules/api-keys/store.ts';
 import type { Clock } from '../foundation/clock.ts';
 import { describeConfig, processEnvironment, type Config, type Environment } from './config.ts';
 import { warningsOf } from './config-warnings.ts';
@@ -34,7 +33,6 @@ import { openInstallation, type Installation, type OpenedInstallation } from './
 import type { Log } from '../foundation/log.ts';
 import { parseRanges } from '../foundation/ip-address.ts';
 import { keepAfterFailure, ReservedSpace } from './reserved-space.ts';
-import { disableUnrestricted } from '../modules/api-keys/unrestricted-keys.ts';
 import { ConsoleAssets } from '../modules/console/assets.ts';
 import { ConsoleHost } from '../modules/console/paths.ts';
 import { operatorName } from '../modules/mail/sender.ts';
@@ -188,9 +186,7 @@ export async function openAndMigrate(
   if (installation.migrated.length > 0) log.info({ event: 'migrated', migrations: installation.migrated });
   const { db } = installation;
   const warnings = await closeOnError(installation, async () => {
-    await recordEarlierPrefix(db, config.keyPrefix, clock.now());
     await assertEnvironments(db, config);
-    await disableUnrestricted(db, clock);
     return [
       ...(await durabilityOf(db)).warnings,
       ...(await keyPrefixWarnings(db, config)),

@@ -289,7 +289,8 @@ export function wire(options: WiringOptions): Services {
     db,
     clock,
     version,
-    masterKeyId: options.masterKeyId,
+    // Only a service records its process.
+    masterKeyId: options.masterKeyId ?? '',
     rootKeyVersion: options.masterKeyId === undefined ? undefined : keys.version,
     sources: {
       results: verifier.counts,

@@ -100,7 +100,7 @@ async function readCheckpoints(path: string): Promise<Checkpoint[]> {
 }
 
 function describe(verified: Verified): string {
-  const { events, chains, eventsBefore, checkpointsHeld, checkpoint, findings, findingsTotal } = verified;
+  const { events, chains, checkpointsHeld, checkpoint, findings, findingsTotal } = verified;
   const { eventsRemoved, removedBefore, checkpointsCutAway } = verified;
   const scope = `${plural(events, 'event')} in ${plural(chains, 'chain')}`;
   const removed = [
@@ -113,13 +113,7 @@ function describe(verified: Verified): string {
         ]
       : []),
   ];
-  const more = [
-    ...removed,
-    ...(eventsBefore > 0
-      ? [`${plural(eventsBefore, 'event')} of an early version without chains cannot be verified.`]
-      : []),
-    ...(checkpoint === null ? [] : [`Checkpoint: ${checkpoint}`]),
-  ];
+  const more = [...removed, ...(checkpoint === null ? [] : [`Checkpoint: ${checkpoint}`])];
   if (findingsTotal === 0) {
     const held = checkpointsHeld > 0 ? ` ${plural(checkpointsHeld, 'checkpoint')} verified.` : '';
     return [`${scope}: intact.${held}`, ...more].join('\n');
@@ -129,7 +123,7 @@ function describe(verified: Verified): string {
     `${scope}: ${plural(findingsTotal, 'finding')}.`,
     ...findings.map(lineOf),
     ...(rest > 0 ? [`… and ${rest} more`] : []),
-    ...more.slice(0, removed.length + (eventsBefore > 0 ? 1 : 0)),
+    ...removed,
   ].join('\n');
 }
 

@@ -11,7 +11,7 @@ import { listUnboundedManagementKeys } from '../modules/service-accounts/managem
 import { dayMs, systemClock } from '../foundation/clock.ts';
 import { describeConfig, processEnvironment, readConfig, type Config } from '../app/config.ts';
 import { configurationChecks, installationChecks, runtimeCheck, type Check } from '../app/checks.ts';
-import { instanceChecks, rootKeyNotes } from '../app/master-key-checks.ts';
+import { instanceChecks } from '../app/master-key-checks.ts';
 import type { Db } from '../foundation/database/db.ts';
 import { findLastBackupAt } from '../foundation/database/installation.ts';
 import { findSchemaState, type SchemaState } from '../foundation/database/migrate.ts';
@@ -76,14 +76,13 @@ async function checkInstallation(): Promise<CheckedDatabase> {
   try {
     return await withInstallation(
       {},
-      async ({ config, journal, outbox, signingKeys, singleSignOn, installation: { db, rootKeys } }) => {
+      async ({ config, journal, outbox, signingKeys, singleSignOn, installation: { db } }) => {
         // The result is a check.
         await db.writes.check().catch(() => undefined);
         const state = await findSchemaState(db);
         const schema = { ...state, oldestRelease: oldestReleaseFor(state.compatibleFrom) ?? null };
         const checks = [
           ...(await installationChecks({ config, db, clock: systemClock, outbox, signingKeys })),
-          ...rootKeyNotes(rootKeys),
           ...(await instanceChecks(db, systemClock.now())),
           describeSchema(schema),
           ...(await checkLifetimes(db, config)),

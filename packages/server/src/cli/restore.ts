@@ -79,7 +79,7 @@ async function restore(options: RestoreCommandOptions): Promise<void> {
 }
 
 function describe(restored: Restored): string {
-  const { madeAt, rows, journalCompleteUntil, journalHasChanges, withoutPasskeys, warnings } = restored;
+  const { madeAt, rows, journalCompleteUntil, journalHasChanges, warnings } = restored;
   return [
     rowsTable(rows),
     '',
@@ -91,12 +91,6 @@ function describe(restored: Restored): string {
       : [
           'The deletion journal lacks some changes of roles, passwords, email addresses, second factors and rights of keys since the backup. Their earlier values may be in force again.',
         ]),
-    ...(withoutPasskeys.length > 0
-      ? [
-          `Accounts whose passkeys the backup lacks, because an earlier version made it: ${withoutPasskeys.length}. They sign in with a recovery code. For an owner without one, check the identity and run \`keyreeve account remove-second-factor <id>\`:`,
-          ...withoutPasskeys.map((id) => `  ${id}`),
-        ]
-      : []),
     'Additions since the backup are lost: accounts, keys, new passwords, new email addresses and new second factors.',
     'All sessions have ended.',
   ].join('\n');

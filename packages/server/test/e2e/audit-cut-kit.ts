@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { databaseUrl } from '../../src/app/config-values.ts';
 import { dayMs, systemClock, toInstant } from '../../src/foundation/clock.ts';
-import { claimAsEarlier } from '../../test-kit/earlier-installation.ts';
+import { createFixedInstallation } from '../../test-kit/installation.ts';
 import { deriveKeys } from '../../src/foundation/crypto/master-key.ts';
 import { openDatabase } from '../../src/foundation/database/database.ts';
 import type { Db } from '../../src/foundation/database/db.ts';
@@ -37,7 +37,7 @@ export async function install(agesDays: readonly number[]): Promise<Installed> {
   };
   const run = (line: string, more: Environment = {}) =>
     runProgram(line.split(' '), { folder: folder.path, environment: { ...environment, ...more } });
-  await claimAsEarlier(place, masterKey);
+  await createFixedInstallation(place, masterKey);
   const migrated = await run('migrate');
   assert.equal(migrated.status, 0, migrated.stderr);
   const db = await openDatabase(databaseUrl(place.url), deriveKeys(masterKey).auditChain);

@@ -3,12 +3,15 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
-import { besideBackup, missingMigrations, newEarlierDb } from '../../test-kit/earlier-schema.ts';
+import { besideBackup } from '../../test-kit/beside-backup.ts';
+import { newLaterProgram } from '../../test-kit/later-migration.ts';
+import { databases } from '../../test-kit/new-db.ts';
 import { newTempFolder } from '../../test-kit/temp-folder.ts';
-import { environmentFor, keyreeveBin, Program } from './program.ts';
+import { environmentFor, Program } from './program.ts';
 
 test('migrate and serve report that they wait for a backup, and continue after it has ended', async () => {
-  await using opened = await newEarlierDb();
+  await using opened = await databases['postgres']!();
+  using later = newLaterProgram();
   using folder = newTempFolder();
   const env = environmentFor(folder.path, {
     KEYREEVE_DATABASE_URL: opened.url,
@@ -16,7 +19,7 @@ test('migrate and serve report that they wait for a backup, and continue after i
   });
   const start = (command: string): Program =>
     new Program(
-      spawn(process.execPath, [keyreeveBin, command], {
+      spawn(process.execPath, [later.bin, command], {
         cwd: folder.path,
         env,
         stdio: ['ignore', 'pipe', 'pipe'],
@@ -36,6 +39,6 @@ test('migrate and serve report that they wait for a backup, and continue after i
   assert.equal(status, 0);
   await serving.waitForRecord('listening');
   // One of the two applies them.
-  const applied = `Applied ${missingMigrations.length} migrations: ${missingMigrations.join(', ')}.\n`;
+  const applied = `Applied 1 migration: ${later.missing.join()}.\n`;
   assert.equal(stdout, serving.records('migrated').length > 0 ? 'The schema is up to date.\n' : applied);
 });

@@ -56,6 +56,8 @@ interface CommandOptions {
   readonly folder: string;
   readonly environment?: Environment;
   readonly input?: string;
+  /** The launcher. Default: that of the checkout. */
+  readonly bin?: string;
 }
 
 /** Whether the command runs for seconds or longer: in the host of all tests, it would delay the other ones. */
@@ -63,12 +65,13 @@ const isLong = ([name, subcommand]: readonly string[]): boolean =>
   name === 'serve' || (name === 'prove-revocation' && subcommand !== 'credential');
 
 /**
- * Runs a command to its end: in the host of all tests, unless it is long or the environment configures Node. Tests of the process
+ * Runs a command to its end: in the host of all tests, unless it is long, of another program, or the environment configures Node. Tests of the process
  * itself, of commands beside each other, and of commands that wait for the test use `runProcess`.
  */
 export async function runProgram(args: readonly string[], options: CommandOptions): Promise<Exit> {
   const isForNode = Object.keys(options.environment ?? {}).some((name) => name.startsWith('NODE_'));
-  return isForNode || isLong(args) ? runProcess(args, options) : runInHost(args, options);
+  const isOfHost = (options.bin ?? keyreeveBin) === keyreeveBin;
+  return isForNode || isLong(args) || !isOfHost ? runProcess(args, options) : runInHost(args, options);
 }
 
 /** Runs a command in the host of all tests, also a `serve` that must fail before it listens. */
@@ -89,9 +92,9 @@ export async function runInHost(
 /** Runs a command to its end, in a process of its own. */
 export async function runProcess(
   args: readonly string[],
-  { folder, environment = {}, input = '' }: CommandOptions,
+  { folder, environment = {}, input = '', bin = keyreeveBin }: CommandOptions,
 ): Promise<Exit> {
-  const child = spawn(process.execPath, [keyreeveBin, ...args], {
+  const child = spawn(process.execPath, [bin, ...args], {
     cwd: folder,
     env: environmentFor(folder, environment),
   });
@@ -115,6 +118,8 @@ export async function startProgram(
     folder,
   );
   program.environment = environment;
+  const [bin = ''] = command;
+  if (bin.endsWith('/keyreeve.js')) program.bin = bin;
   await program.waitForRecord('listening');
   return program;
 }
@@ -140,6 +145,8 @@ export class Program implements AsyncDisposable {
   stderr = '';
   /** In addition to `environmentFor`. */
   environment: Environment = {};
+  /** The launcher of its commands. */
+  bin = keyreeveBin;
   cleanUp: () => void = () => undefined;
   readonly #closed: Promise<unknown>;
   #hasEnded = false;
@@ -233,7 +240,8 @@ export class Program implements AsyncDisposable {
 
   /** Runs a command on the same data and with the same configuration. */
   command(args: readonly string[], input = ''): Promise<Exit> {
-    return runProgram(args, { folder: this.folder, environment: this.environment, input });
+    const { folder, environment, bin } = this;
+    return runProgram(args, { folder, environment, input, bin });
   }
 
   /** On a connection of its own: an idle one would delay the end of the service. */
@@ -260,6 +268,7 @@ export class Program implements AsyncDisposable {
       folder: this.folder,
       environment: Object.fromEntries(settings),
       input: goodPassword,
+      bin: this.bin,
     });
     if (created.status !== 0) throw new Error(created.stderr);
     const response = await this.call('POST', '/auth/token', basic(email, goodPassword));

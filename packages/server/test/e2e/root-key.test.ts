@@ -1,9 +1,7 @@
 /** `keyreeve root-key rotate` as a program: what an operator runs after a leak, and a kill at its steps. */
 import assert from 'node:assert/strict';
-import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { claimAsEarlier } from '../../test-kit/earlier-installation.ts';
 import { newTempFolder } from '../../test-kit/temp-folder.ts';
 import { running, succeeds } from './master-key-kit.ts';
 import { bearer, startProgram, type Environment } from './program.ts';
@@ -40,25 +38,4 @@ test('after a leak, the documented commands replace both keys, and keys of clien
   await succeeds(run('audit verify', byNext));
   await using program = await start(byNext);
   assert.equal((await program.call('GET', '/auth/forward', bearer(key))).status, 200);
-});
-
-test('a master key that is the root key itself is named by doctor, and must be replaced first', async () => {
-  using folder = newTempFolder();
-  const masterKey = randomBytes(32);
-  await claimAsEarlier({ url: `sqlite:${join(folder.path, 'keyreeve.db')}` }, masterKey);
-  const run = running(folder.path, {
-    KEYREEVE_DATABASE_URL: `sqlite:${join(folder.path, 'keyreeve.db')}`,
-    KEYREEVE_MASTER_KEY: masterKey.toString('base64url'),
-  });
-  const own = /^root key +note +an earlier version created the installation, so its master key is the root key itself/m;
-  assert.match(await succeeds(run('doctor')), own);
-  const refused = await run('root-key rotate --yes');
-  assert.equal(refused.status, 1);
-  assert.match(refused.stderr, /Run `keyreeve master-key rotate`, then `keyreeve master-key rotate --finish`/);
-  const next = join(folder.path, 'master-key-2');
-  const byNext = { KEYREEVE_MASTER_KEY: '', KEYREEVE_MASTER_KEY_FILE: next };
-  await succeeds(run(`master-key rotate --new-file ${next} --generate`));
-  await succeeds(run('master-key rotate --finish', byNext));
-  assert.doesNotMatch(await succeeds(run('doctor', byNext)), own);
-  assert.match(await succeeds(run('root-key rotate --yes', byNext)), /^The root key has version 2 now/);
 });

@@ -6,7 +6,7 @@ import { newTempFolder } from '../../test-kit/temp-folder.ts';
 import { basic, bearer, goodPassword, runProcess, startProgram } from './program.ts';
 
 export const migrations = readdirSync(new URL('../../src/foundation/database/migrations/', import.meta.url))
-  .filter((name) => /^\d+_\w+\.sql$/.test(name))
+  .filter((name) => /^\d+(?:_\w+)?\.sql$/.test(name))
   .map((name) => name.slice(0, -'.sql'.length));
 
 const count = `${migrations.length} migration${migrations.length === 1 ? '' : 's'}`;

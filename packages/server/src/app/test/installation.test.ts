@@ -6,7 +6,6 @@ import { suite, test } from 'node:test';
 import { systemClock } from '../../foundation/clock.ts';
 import { ConfigError, readConfig } from '../config.ts';
 import { deriveKeys } from '../../foundation/crypto/master-key.ts';
-import { RootKeys } from '../../foundation/crypto/root-key.ts';
 import { openDatabase } from '../../foundation/database/database.ts';
 import { migrate } from '../../foundation/database/migrate.ts';
 import { sql } from '../../foundation/database/sql.ts';
@@ -16,6 +15,7 @@ import { openInstallation } from '../installation.ts';
 import { currentKind, databaseKinds, newPlace } from '../../../test-kit/new-db.ts';
 import { newTempFolder } from '../../../test-kit/temp-folder.ts';
 import { openTogether } from './open-together.ts';
+import { fixedRootKeys } from '../../../test-kit/fixed-root-keys.ts';
 
 const mappedBytes = sql<{ mmap_size: number }>('test_mapped_bytes', 'pragma mmap_size');
 
@@ -23,7 +23,7 @@ type Environment = Readonly<Record<string, string>>;
 
 /** Opens the installation as `serve` or, with `isToBeFilled`, as `restore` does, and closes it. */
 async function open(environment: Environment, { isToBeFilled = false } = {}): Promise<void> {
-  const fill = (key: Buffer) => Promise.resolve(RootKeys.ofEarlier(key, systemClock.now()));
+  const fill = (key: Buffer) => Promise.resolve(fixedRootKeys(key, systemClock.now()));
   const options = { clock: systemClock, mayCreate: true, mayMigrate: true, fill: isToBeFilled ? fill : undefined };
   const { db } = await openInstallation(readConfig(environment), options);
   await db.close();

@@ -1,6 +1,5 @@
-/** Root keys of new and earlier installations: creation, migration, and the programs that must not start. */
+/** Root keys of installations: creation, and the master keys that do not open them. */
 import assert from 'node:assert/strict';
-import { createHash } from 'node:crypto';
 import { ConfigError, readConfig } from '../config.ts';
 import { findRootKeys } from '../installation-keys.ts';
 import { openInstallation } from '../installation.ts';
@@ -11,13 +10,9 @@ import { RootKeys } from '../../foundation/crypto/root-key.ts';
 import { openDatabase } from '../../foundation/database/database.ts';
 import type { Db, Reader } from '../../foundation/database/db.ts';
 import { replaceCheckTx } from '../../foundation/database/installation.ts';
-import { requiredSchema } from '../../foundation/database/migrate.ts';
 import { insertRootKeyTx, listRootKeys, replaceRootKeysTx } from '../../foundation/database/root-keys.ts';
 import { sql } from '../../foundation/database/sql.ts';
-import { claimAsEarlier } from '../../../test-kit/earlier-installation.ts';
-import { FakeClock } from '../../../test-kit/fake-clock.ts';
 import { newPlace, testKeys, type DatabasePlace } from '../../../test-kit/new-db.ts';
-import { storedTables } from '../../modules/backup/store.ts';
 import { openTogether } from './open-together.ts';
 import { test, testOnBoth } from '../../../test-kit/app-on-each-database.ts';
 
@@ -48,17 +43,6 @@ async function rejects(place: DatabasePlace, key: Buffer, expected: RegExp): Pro
   });
 }
 
-/** A digest of each table, without the ledger of migrations. */
-const contents = (db: Db): Promise<Record<string, string>> =>
-  db.snapshot(async (reader) => {
-    const texts: Record<string, string> = {};
-    for (const { name, columns } of storedTables) {
-      const rows = await reader.all(sql(`test_all_${name}`, `select ${Object.keys(columns).join(', ')} from ${name}`));
-      texts[name] = createHash('sha256').update(JSON.stringify(rows)).digest('hex');
-    }
-    return texts;
-  });
-
 test('a new installation derives its keys from a random root key, which its master key opens', async () => {
   await using place = await newPlace();
   const first = await open(place);
@@ -76,47 +60,18 @@ test('a new installation derives its keys from a random root key, which its mast
   );
 });
 
-test('a program before the root keys cannot use a new installation, and can use an earlier one until then', async () => {
+testOnBoth('16 concurrent starts create one root key', async () => {
   await using place = await newPlace();
-  await (await open(place)).db.close();
-  // An earlier program supports up to schema 17 and rejects the database: migrations.test.ts.
-  assert.equal(await withDb(place, requiredSchema), 18);
-  await using earlier = await newPlace();
-  await claimAsEarlier(earlier, masterKey);
-  await (await open(earlier)).db.close();
-  assert.ok((await withDb(earlier, requiredSchema)) < 17);
-});
-
-test('an earlier installation keeps all its keys and all other rows', async () => {
-  await using place = await newPlace();
-  await claimAsEarlier(place, masterKey);
-  const before = await withDb(place, contents);
-  const opened = await open(place);
-  await opened.db.close();
-  const { root_keys: _, ...after } = await withDb(place, contents);
-  assert.deepEqual({ ...after, root_keys: before['root_keys'] }, before);
-  assert.deepEqual([opened.rootKeys.newest, opened.keys.check], [masterKey, deriveKeys(masterKey).check]);
-  const [row] = await withDb(place, listRootKeys);
-  // The age of the master key is that of the installation.
-  assert.equal(row?.createdAt, new FakeClock().now());
-  await rejects(place, otherKey, /^the master key is not that of the database/);
-});
-
-testOnBoth('16 concurrent starts create one root key, and 16 migrate an earlier installation once', async () => {
-  for (const isEarlier of [false, true]) {
-    await using place = await newPlace();
-    if (isEarlier) await claimAsEarlier(place, masterKey);
-    using together = openTogether(16);
-    const started = await Promise.allSettled(Array.from({ length: together.count }, () => open(place)));
-    const opened = started.filter((one) => one.status === 'fulfilled').map(({ value }) => value);
-    await Promise.all(opened.map(({ db }) => db.close()));
-    assert.deepEqual(
-      started.filter((one) => one.status === 'rejected').map(({ reason }) => String(reason)),
-      [],
-    );
-    assert.equal(new Set(opened.map(({ keys }) => keys.check.toString('hex'))).size, 1);
-    assert.equal((await withDb(place, listRootKeys)).length, 1);
-  }
+  using together = openTogether(16);
+  const started = await Promise.allSettled(Array.from({ length: together.count }, () => open(place)));
+  const opened = started.filter((one) => one.status === 'fulfilled').map(({ value }) => value);
+  await Promise.all(opened.map(({ db }) => db.close()));
+  assert.deepEqual(
+    started.filter((one) => one.status === 'rejected').map(({ reason }) => String(reason)),
+    [],
+  );
+  assert.equal(new Set(opened.map(({ keys }) => keys.check.toString('hex'))).size, 1);
+  assert.equal((await withDb(place, listRootKeys)).length, 1);
 });
 
 test('lost, damaged or foreign root keys are an error, and never a new root key', async () => {

@@ -4,11 +4,6 @@ import { createHmac, hash } from 'node:crypto';
 export const digestBytes = 32;
 /** First byte of each stored hash. A different derivation gets a different version. */
 export const storedVersion = 1;
-/**
- * First byte of the stored hash of a key that is disabled or restricted: an earlier program compares all bytes, so it
- * rejects a key whose restrictions it does not know.
- */
-export const restrictedVersion = 2;
 
 export class KeyedHash {
   readonly #key: Uint8Array;

@@ -5,7 +5,7 @@
  * A root key has a version. During a rotation of the master key, each version is wrapped by two master keys. Each master key
  * of an installation has a generation: a number that rises with each rotation.
  */
-import { hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto';
+import { hkdfSync, randomBytes } from 'node:crypto';
 import { masterKeyBytes, rootKeyBytes } from './master-key.ts';
 import { Sealer } from './seal.ts';
 
@@ -28,7 +28,7 @@ export class DamagedRootKeyError extends Error {}
 
 const derive = (masterKey: Uint8Array, purpose: string): Buffer => {
   if (masterKey.length !== masterKeyBytes) throw new RangeError(`the master key has ${masterKeyBytes} bytes`);
-  // Other purposes than those of `deriveKeys`: the root key of an earlier installation is its master key.
+  // Other purposes than those of `deriveKeys`.
   return Buffer.from(hkdfSync('sha256', masterKey, Buffer.alloc(0), `keyreeve master key ${purpose} v1`, 32));
 };
 
@@ -63,11 +63,6 @@ export class RootKeys {
   readonly rows: readonly WrappedRootKey[];
   /** By version. */
   readonly keys: ReadonlyMap<number, Buffer>;
-  /**
-   * Whether a version is the master key itself, as in an installation by an earlier program whose master key has not changed.
-   * The master key alone then discloses that version, and a rotation of the root key with it protects nothing.
-   */
-  readonly includeMasterKey: boolean;
 
   /** @throws DamagedRootKeyError */
   private constructor(masterKey: Uint8Array, rows: readonly WrappedRootKey[], own: readonly WrappedRootKey[]) {
@@ -81,7 +76,6 @@ export class RootKeys {
     const newest = this.newestVersion;
     const alone = rows.find(({ version, supersededBy }) => (supersededBy ?? version) !== newest);
     if (alone) throw new DamagedRootKeyError(`version ${alone.supersededBy ?? newest} of the root key is missing`);
-    this.includeMasterKey = [...this.keys.values()].some((key) => timingSafeEqual(key, masterKey));
   }
 
   /** @returns undefined if no wrapping is for the master key @throws DamagedRootKeyError */
@@ -94,12 +88,6 @@ export class RootKeys {
   /** Of a new installation: a random root key. */
   static create(masterKey: Uint8Array, createdAt: number): RootKeys {
     const row = wrapRootKey(masterKey, randomBytes(rootKeyBytes), { version: 1, generation: 1, createdAt });
-    return new RootKeys(masterKey, [row], [row]);
-  }
-
-  /** Of an installation by an earlier program, whose keys derive from the master key itself. */
-  static ofEarlier(masterKey: Uint8Array, createdAt: number): RootKeys {
-    const row = wrapRootKey(masterKey, masterKey, { version: 1, generation: 1, createdAt });
     return new RootKeys(masterKey, [row], [row]);
   }
 
@@ -143,11 +131,6 @@ export class RootKeys {
     const key = this.keys.get(this.newestVersion);
     if (!key) throw new DamagedRootKeyError('there is no root key');
     return key;
-  }
-
-  /** Whether an earlier program, which derives its keys from the master key, gets the same keys. */
-  get areThoseOfEarlier(): boolean {
-    return this.includeMasterKey && this.rows.length === 1;
   }
 }
 

@@ -12,7 +12,7 @@ const replaceCheck = sql(
   'update installation set master_key_check = $2 where id = 1 and master_key_check = $1',
 );
 export interface InstallationRow {
-  /** Derives from the root key, which was the master key in earlier versions. */
+  /** Derives from the root key. */
   readonly masterKeyCheck: Uint8Array;
   /** Milliseconds since 1970. */
   readonly createdAt: number;
@@ -36,15 +36,6 @@ export const replaceCheckTx = async (tx: Transaction, from: Buffer, to: Buffer):
  */
 export const claimInstallationTx = async (tx: Transaction, masterKeyCheck: Buffer, now: number): Promise<boolean> =>
   (await tx.run(insertInstallation, [masterKeyCheck, now])) === 1;
-
-/**
- * Claims a new database for the root key.
- * @returns whether the database belongs to the root key
- */
-export async function claimInstallation(db: Db, masterKeyCheck: Buffer, now: number): Promise<boolean> {
-  if (!(await findInstallation(db))) await db.transaction((tx) => claimInstallationTx(tx, masterKeyCheck, now));
-  return (await isInstallationOf(db, masterKeyCheck)) === true;
-}
 
 /** @returns undefined for a database without an installation */
 export async function isInstallationOf(reader: Reader, masterKeyCheck: Buffer): Promise<boolean | undefined> {

@@ -1,4 +1,4 @@
-/** SQL for uniqueness that ignores joiners (`foundation/joiners.ts`). Migration 0025 has indexes on the same expressions. */
+/** SQL for uniqueness that ignores joiners (`foundation/joiners.ts`). Migration 0001 has indexes on the same expressions. */
 import type { Dialect } from './sql.ts';
 
 const characterOf = { sqlite: 'char', postgres: 'chr' } as const;

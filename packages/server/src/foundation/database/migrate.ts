@@ -3,13 +3,13 @@
  * transaction that also records them: several processes may start at once, and a failure leaves the schema as it was.
  *
  * A file's first line, `-- compatible-from: N`, states the lowest schema version that a program must support to work on
- * the result. Older programs are rejected; programs between N and the newest version are accepted. Data that an older program
- * would misread can raise this version later ({@link requireSchemaTx}).
+ * the result. Older programs are rejected; programs between N and the newest version are accepted.
  */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { limits } from '@keyreeve/contract';
 import { monotonicMs, type Clock } from '../clock.ts';
+import { madeBeforeFirstRelease } from '../made-before.ts';
 import type { Db, Reader, Transaction } from './db.ts';
 import {
   boundLockWaitsTx,
@@ -23,7 +23,9 @@ import {
 import { sql, type Dialect } from './sql.ts';
 import { isLockNotAvailable } from './unavailable.ts';
 
-const folder = new URL('./migrations/', import.meta.url);
+const ownFolder = new URL('./migrations/', import.meta.url);
+/** The first migration of databases from before release 1.0.0, whose schemas no release supports. */
+const unreleasedName = '0001_foundation';
 /** Processes that start at the same time wait for the first, without a bound. */
 const isLong = { isLong: true };
 
@@ -59,12 +61,13 @@ const ledgerExists = sql<{ found: number }>('schema_migrations_exists', {
 });
 interface Applied {
   version: number;
+  name: string;
   checksum: string;
   compatibleFrom: number;
 }
 const listApplied = sql<Applied>(
   'list_schema_migrations',
-  `select version, checksum, compatible_from as "compatibleFrom" from schema_migrations order by version`,
+  `select version, name, checksum, compatible_from as "compatibleFrom" from schema_migrations order by version`,
 );
 const recordMigration = sql(
   'record_schema_migration',
@@ -76,6 +79,8 @@ export interface MigrateOptions {
   readonly msMax?: number;
   /** Called at the first repetition, then at most once each minute. */
   readonly onWait?: ((wait: MigrationWait) => void) | undefined;
+  /** The folder of the migrations. Default: those of this program. */
+  readonly folder?: URL | undefined;
 }
 
 /**
@@ -86,9 +91,9 @@ export interface MigrateOptions {
 export async function migrate(
   db: Db,
   clock: Clock,
-  { msMax = limits.postgresMigrationMsMax, onWait = () => undefined }: MigrateOptions = {},
+  { msMax = limits.postgresMigrationMsMax, onWait = () => undefined, folder }: MigrateOptions = {},
 ): Promise<string[]> {
-  const migrations = loadMigrations(db.dialect);
+  const migrations = folder ? readMigrations(folder, db.dialect) : loadMigrations(db.dialect);
   const startedMs = monotonicMs();
   const reportWait = waitReports(msMax, onWait);
   for (let isRepeated = false; ; isRepeated = true) {
@@ -139,32 +144,6 @@ export async function countMissingMigrations(db: Reader & Pick<Db, 'dialect'>): 
   return Math.max(0, migrations.length - applied.length);
 }
 
-/** The schema that a program must support to read an installation whose root key is not its master key. */
-export const rootKeysSchema = 18;
-/** The schema that a program must support to read an installation whose root key was rotated. */
-const rotatedRootKeySchema = 19;
-
-export const schemaOfRootKeys = ({ newestVersion }: { readonly newestVersion: number }): number =>
-  newestVersion > 1 ? rotatedRootKeySchema : rootKeysSchema;
-
-const raiseCompatible = sql(
-  'raise_compatible_schema',
-  `update schema_migrations set compatible_from = $1
-   where version = (select max(version) from schema_migrations) and compatible_from < $1`,
-);
-const selectCompatible = sql<{ version: number }>(
-  'select_compatible_schema',
-  `select max(compatible_from) as version from schema_migrations`,
-);
-
-/** From the commit on, programs that do not support the schema version are rejected. They are not stopped. */
-export const requireSchemaTx = async (tx: Transaction, version: number): Promise<void> =>
-  void (await tx.run(raiseCompatible, [version]));
-
-/** The lowest schema version that a program must support to use the database. */
-export const requiredSchema = async (reader: Reader): Promise<number> =>
-  (await reader.get(selectCompatible))?.version ?? 1;
-
 export interface SchemaState {
   /** Of the newest migration. */
   readonly version: number;
@@ -177,7 +156,7 @@ export async function findSchemaState(reader: Reader): Promise<SchemaState> {
   const applied = await reader.all(listApplied);
   return {
     version: Math.max(...applied.map(({ version }) => version)),
-    compatibleFrom: await requiredSchema(reader),
+    compatibleFrom: Math.max(...applied.map(({ compatibleFrom }) => compatibleFrom)),
   };
 }
 
@@ -201,6 +180,8 @@ export const newestSchema = (dialect: Dialect): number => loadMigrations(dialect
 
 function assertUsable(migrations: readonly Migration[], applied: readonly Applied[]): void {
   const newest = migrations.length;
+  if (applied[0]?.name === unreleasedName)
+    throw new SchemaError(`the database ${madeBeforeFirstRelease}; create a new installation`);
   for (const [index, row] of applied.entries()) {
     const known = migrations[index];
     if (!known && row.compatibleFrom > newest) {
@@ -217,14 +198,14 @@ function assertUsable(migrations: readonly Migration[], applied: readonly Applie
 const loaded = new Map<Dialect, readonly Migration[]>();
 
 function loadMigrations(dialect: Dialect): readonly Migration[] {
-  const migrations = loaded.get(dialect) ?? readMigrations(dialect);
+  const migrations = loaded.get(dialect) ?? readMigrations(ownFolder, dialect);
   loaded.set(dialect, migrations);
   return migrations;
 }
 
-function readMigrations(dialect: Dialect): Migration[] {
+function readMigrations(folder: URL, dialect: Dialect): Migration[] {
   const files = readdirSync(folder);
-  const names = files.filter((file) => /^\d{4}_\w+\.sql$/.test(file)).map((file) => file.slice(0, -'.sql'.length));
+  const names = files.filter((file) => /^\d{4}(?:_\w+)?\.sql$/.test(file)).map((file) => file.slice(0, -'.sql'.length));
   return names.toSorted().map((name, index) => {
     const override = `${name}.${dialect}.sql`;
     const text = readFileSync(new URL(files.includes(override) ? override : `${name}.sql`, folder), 'utf8');

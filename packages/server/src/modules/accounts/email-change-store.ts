@@ -20,11 +20,10 @@ const ofAccount = `account_pk = (select pk from accounts where id = $1)`;
 const columns = `(select id from accounts where accounts.pk = email_changes.account_pk) as "accountId",
   email, email_key as "canonicalEmail", changed_at as "changedAt", account_epoch as epoch`;
 
-// `code_hash` and `undo_until` were of the code, which has a row of its own now; the hash is still the primary key.
 const insert = sql(
   'insert_email_change',
-  `insert into email_changes (code_hash, account_pk, email, email_key, changed_at, account_epoch, undo_until)
-   select $2, pk, $3, $4, $5, session_epoch, 0 from accounts where id = $1`,
+  `insert into email_changes (account_pk, email, email_key, changed_at, account_epoch)
+   select pk, $2, $3, $4, session_epoch from accounts where id = $1`,
 );
 const selectUndoable = sql<EmailChangeRow>(
   'select_undoable_email_change',
@@ -44,15 +43,16 @@ const deleteSince = sql(
 );
 const deleteOld = sql(
   'delete_old_email_changes',
-  `delete from email_changes where code_hash in (select code_hash from email_changes where changed_at <= $1 limit $2)`,
+  `delete from email_changes where (account_pk, account_epoch) in (
+     select account_pk, account_epoch from email_changes where changed_at <= $1 limit $2)`,
 );
 
-/** After the change, in its transaction. @param hash of `OneTimeCodes.request` */
+/** After the change, which has ended the sessions, in its transaction. */
 export async function insertEmailChangeTx(
   tx: Transaction,
-  { hash, accountId, email, canonicalEmail, changedAt }: Omit<EmailChangeRow, 'epoch'> & { readonly hash: Buffer },
+  { accountId, email, canonicalEmail, changedAt }: Omit<EmailChangeRow, 'epoch'>,
 ): Promise<void> {
-  await tx.run(insert, [accountId, hash, email, canonicalEmail, changedAt]);
+  await tx.run(insert, [accountId, email, canonicalEmail, changedAt]);
 }
 
 /** Finds the change that a code undoes. @returns undefined when the code is unknown, deleted or expired, or the change is undone */

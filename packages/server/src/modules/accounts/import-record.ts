@@ -14,6 +14,6 @@ export interface ImportRecord {
 export const encodeImportRecord = ({ at, hash, disabled, verified }: ImportRecord): string =>
   JSON.stringify({ at, hash, disabled, verified });
 
-/** @param text of the column; null for an account that no import, or one of an earlier version, has created */
+/** @param text of the column; null for an account that no import has created */
 export const decodeImportRecord = (text: string | null): ImportRecord | undefined =>
   text === null ? undefined : (JSON.parse(text) as ImportRecord);

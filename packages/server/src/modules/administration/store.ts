@@ -84,7 +84,7 @@ const joinService = `left join service_accounts v on v.account_pk = a.pk left jo
 
 const detail = (dialect: Dialect): string => `select ${columns}, a.entitlements, a.limits, ${quotaUseColumns(dialect)},
      (select count(*) from second_factors f where f.account_pk = a.pk and f.confirmed_at is not null) as "secondFactors",
-     (select count(*) from second_factors f where f.account_pk = a.pk and f.confirmed_at is not null and f.kind = 'totp') as authenticators,
+     (select count(*) from second_factors f where f.account_pk = a.pk and f.confirmed_at is not null and f.secret is not null) as authenticators,
      (select count(*) from passkeys p where p.account_pk = a.pk) as passkeys,
      (select count(*) from api_keys k where k.account_pk = a.pk) as "apiKeys",
      (select count(*) from sessions s where s.account_pk = a.pk and s.account_epoch = a.session_epoch

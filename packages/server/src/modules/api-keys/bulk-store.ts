@@ -1,13 +1,12 @@
 /**
  * Bulk statements for API keys: the inserts of an import, the deletions and changes of a replayed deletion journal, and the
- * disabling of keys whose restrictions a restored backup lacks.
+ * disabling of keys whose restrictions a restored backup may lack.
  */
 import type { DisabledReason } from '@keyreeve/contract';
-import type { Reader, Transaction } from '../../foundation/database/db.ts';
+import type { Transaction } from '../../foundation/database/db.ts';
 import { onList, type DatedId } from '../../foundation/database/json-lists.ts';
-import { sql, type Dialect } from '../../foundation/database/sql.ts';
+import { sql } from '../../foundation/database/sql.ts';
 import { fold } from '../../foundation/fold.ts';
-import { isUnrestricted, restrictedHash } from './stored-hash.ts';
 
 export interface ImportedKeyRow {
   readonly id: number;
@@ -25,7 +24,6 @@ export interface ImportedKeyRow {
 export interface DisabledKey {
   readonly id: number;
   readonly accountId: string;
-  readonly reason: DisabledReason;
   /** The time of the change, in milliseconds. */
   readonly at: number;
 }
@@ -46,32 +44,24 @@ const remove = sql('replay_deleted_keys', onList(`delete from api_keys where id 
 
 // Later changes of the key get later times than the repeated one. Only an administrator enables a key that an
 // administrator has disabled.
-const disableIn = (dialect: Dialect, greatest: string): string =>
+const disableIn = (greatest: string) =>
   onList(`update api_keys set disabled_at = coalesce(disabled_at, $2),
     disabled_reason = case when disabled_reason = 'administrator' then disabled_reason else $3 end,
-    updated_at = ${greatest}(updated_at, given.at + 1, $2), revision = revision + 1, key_hash = ${restrictedHash[dialect]}
-    from {dated} where api_keys.id = cast(given.id as bigint)`)[dialect];
-const disableUnrestrictedIn = (dialect: Dialect, greatest: string): string => `update api_keys set disabled_at = $1,
-    updated_at = ${greatest}(updated_at + 1, $1), revision = revision + 1,
-    disabled_reason = case when exists (select 1 from audit_events e where e.target = cast(api_keys.id as text)
-      and e.action in ('api_key.disabled', 'api_key.rotated', 'api_key.previous_ended', 'api_key.updated')
-      and e.action = 'api_key.disabled' and e.details like '%"reason":"administrator"%')
-      then 'administrator' else 'restore' end
-  where id in (select id from api_keys where ${isUnrestricted(dialect)} limit $2)
-  returning id, disabled_reason as reason, updated_at as at,
-    (select id from accounts where pk = api_keys.account_pk) as "accountId"`;
+    updated_at = ${greatest}(updated_at, given.at + 1, $2), revision = revision + 1
+    from {dated} where api_keys.id = cast(given.id as bigint)`);
 const disable = sql('replay_disabled_keys', {
-  sqlite: disableIn('sqlite', 'max'),
-  postgres: disableIn('postgres', 'greatest'),
+  sqlite: disableIn('max').sqlite,
+  postgres: disableIn('greatest').postgres,
 });
-const findUnrestricted = sql<{ id: number }>('find_unrestricted_keys', {
-  sqlite: `select id from api_keys where ${isUnrestricted('sqlite')} limit 1`,
-  postgres: `select id from api_keys where ${isUnrestricted('postgres')} limit 1`,
-});
-// The audit log shows whether an administrator disabled the key.
-const disableUnrestricted = sql<DisabledKey>('disable_unrestricted_keys', {
-  sqlite: disableUnrestrictedIn('sqlite', 'max'),
-  postgres: disableUnrestrictedIn('postgres', 'greatest'),
+const disableBeyondIn = (
+  greatest: string,
+): string => `update api_keys set disabled_at = $2, disabled_reason = 'restore',
+    updated_at = ${greatest}(updated_at + 1, $2), revision = revision + 1
+  where id in (select id from api_keys where rules > $1 and disabled_at is null limit $3)
+  returning id, updated_at as at, (select id from accounts where pk = api_keys.account_pk) as "accountId"`;
+const disableBeyond = sql<DisabledKey>('disable_keys_beyond_rules', {
+  sqlite: disableBeyondIn('max'),
+  postgres: disableBeyondIn('greatest'),
 });
 const endPrevious = sql(
   'replay_ended_previous_secrets',
@@ -103,18 +93,16 @@ export const disableKeysTx = async (
   now: number,
 ): Promise<void> => void (await tx.run(disable, [JSON.stringify(changes), now, reason]));
 
-/** Whether {@link disableUnrestrictedKeysTx} would disable a key. */
-export const hasUnrestrictedKeys = async (reader: Reader): Promise<boolean> =>
-  (await reader.get(findUnrestricted)) !== undefined;
-
 /**
- * Disables keys whose hash is marked as restricted although the restriction is missing: an earlier program that
- * restored or moved the key, or made the restored backup, omitted it.
- * The caller records the events.
+ * Disables the keys that need a newer version of the rules. The caller records the events.
  * @param keysMax at most so many; fewer than that are the last ones
  */
-export const disableUnrestrictedKeysTx = (tx: Transaction, now: number, keysMax: number): Promise<DisabledKey[]> =>
-  tx.all(disableUnrestricted, [now, keysMax]);
+export const disableKeysBeyondTx = (
+  tx: Transaction,
+  rules: number,
+  now: number,
+  keysMax: number,
+): Promise<DisabledKey[]> => tx.all(disableBeyond, [rules, now, keysMax]);
 
 /** Deletes the previous secrets of keys. */
 export const endPreviousOfKeysTx = async (tx: Transaction, ids: readonly string[]): Promise<void> =>

@@ -5,7 +5,6 @@ import type { Db, Reader, Transaction } from '../../foundation/database/db.ts';
 import { hasSameName } from '../../foundation/database/joiners.ts';
 import { databaseTime, sql, type Dialect } from '../../foundation/database/sql.ts';
 import { fold } from '../../foundation/fold.ts';
-import { disabledColumns, markedHash, unmarkedHash } from './stored-hash.ts';
 import { recordPrefixTx, type KeyRow } from './store.ts';
 import { joinQuotaUse, quotaUseColumns, type QuotaUseRow } from '../key-limits/quota-use.ts';
 
@@ -34,7 +33,7 @@ export interface KeyDetailsRow extends KeyRow, QuotaUseRow {
 const details = (
   dialect: Dialect,
 ): string => `select k.id, a.id as "accountId", k.nickname, k.scopes, k.scopes_need_role as "needsRole", a.role as "ownerRole",
-     k.expires_at as "expiresAt", ${disabledColumns(dialect)}, k.leaked_at as "leakedAt", k.addresses, k.limits, k.metadata, k.environment,
+     k.expires_at as "expiresAt", k.disabled_at as "disabledAt", k.disabled_reason as "disabledReason", k.leaked_at as "leakedAt", k.addresses, k.limits, k.metadata, k.environment,
      k.hint, k.public_key as "publicKey", k.last_used_at as "lastUsedAt", k.last_used_from as "lastUsedFrom", k.created_at as "createdAt",
      k.updated_at as "updatedAt", k.revision, k.key_hash as "keyHash", s.lookup as "previousLookup", s.expires_at as "previousExpiresAt",
      s.last_used_at as "previousLastUsedAt", s.public_key as "previousPublicKey",
@@ -50,17 +49,14 @@ const lock = sql<{ id: number }>('lock_api_key', {
   sqlite: 'select id from api_keys where id = $1',
   postgres: 'select id from api_keys where id = $1 for update',
 });
-// The nickname of another key may differ from that of this key only by joiners, if an earlier program gave it.
 const updateIn = (
   dialect: Dialect,
 ): string => `update api_keys set nickname = $2, scopes = $3, scopes_need_role = $4, expires_at = $5, disabled_at = $6,
-     disabled_reason = $7, addresses = $8, metadata = $9, limits = $10, key_hash = $11, updated_at = $12, revision = revision + 1,
+     disabled_reason = $7, addresses = $8, metadata = $9, limits = $10, updated_at = $11, folded = $12, revision = revision + 1,
      used_from = null
-   where id = $1 and (nickname = $2
-     or not ${hasSameName(dialect, 'api_keys k where k.account_pk = api_keys.account_pk and k.id <> $1', 'k.nickname', '$2')})`;
+   where id = $1
+     and not ${hasSameName(dialect, 'api_keys k where k.account_pk = api_keys.account_pk and k.id <> $1', 'k.nickname', '$2')}`;
 const update = sql('update_api_key', { sqlite: updateIn('sqlite'), postgres: updateIn('postgres') });
-// The database forgets the folded form of an earlier nickname: migration 0025.
-const setFolded = sql('set_folded_nickname', 'update api_keys set folded = $2 where id = $1 and folded is null');
 const replaceSecret = sql(
   'replace_api_key_secret',
   // A rotation enables a key that is disabled because its secret leaked. Another reason stays.
@@ -101,9 +97,7 @@ export async function lockKeyTx(tx: Transaction, id: number): Promise<KeyDetails
 export async function storeChangeTx(tx: Transaction, key: KeyDetailsRow): Promise<boolean> {
   const { id, nickname, scopes, needsRole, expiresAt, disabledAt, disabledReason, addresses, metadata, limits } = key;
   const state = [nickname, scopes, needsRole, expiresAt, disabledAt, disabledReason, addresses, metadata, limits];
-  const updated = await tx.run(update, [id, ...state, markedHash(key.keyHash, key), key.updatedAt]);
-  tx.enqueue(setFolded, [id, fold(nickname)]);
-  return updated > 0;
+  return (await tx.run(update, [id, ...state, key.updatedAt, fold(nickname)])) > 0;
 }
 
 /** The next secret or public key of a key. */
@@ -131,8 +125,8 @@ export function replaceSecretTx(
   { hash, hint, prefix, publicKey }: NewSecret,
   at: number,
 ): void {
-  if (prefix !== null) recordPrefixTx(tx, { prefix, environment: before.environment }, at);
-  tx.enqueue(replaceSecret, [before.id, lookupOf(hash), markedHash(hash, withoutLeak(before)), hint, publicKey, at]);
+  if (prefix !== null) recordPrefixTx(tx, { prefix, environment: before.environment });
+  tx.enqueue(replaceSecret, [before.id, lookupOf(hash), hash, hint, publicKey, at]);
 }
 
 /**
@@ -149,10 +143,8 @@ export function storeRotationTx(
   const { id, keyHash, lastUsedAt, publicKey } = before;
   tx.enqueue(deletePrevious, [id]);
   replaceSecretTx(tx, before, secret, at);
-  if (previousExpiresAt !== null) {
-    const previous = unmarkedHash(keyHash);
-    tx.enqueue(insertPrevious, [lookupOf(previous), previous, id, previousExpiresAt, lastUsedAt, publicKey]);
-  }
+  if (previousExpiresAt !== null)
+    tx.enqueue(insertPrevious, [lookupOf(Buffer.from(keyHash)), keyHash, id, previousExpiresAt, lastUsedAt, publicKey]);
 }
 
 /** Ends the previous secret of a locked key. */

@@ -145,7 +145,7 @@ export class KeyChanges {
     if (before.publicKey !== null)
       throw invalidPublicKey('This field is required, because the key has a public key and no secret.');
     // The environment of a key never changes.
-    const prefix = this.#environments.prefixOfNext(before);
+    const prefix = this.#environments.prefixOf(before.environment);
     const secret = makeKey(prefix);
     const stored = { hash: this.#options.hash.stored(secret.reveal()), hint: hintOf(secret), prefix, publicKey: null };
     return { key: await this.#replace(principal, accountId, id, request, stored), secret };

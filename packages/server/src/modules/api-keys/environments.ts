@@ -1,6 +1,6 @@
 /** Environments of API keys, such as live and test: each has a name and a prefix of its own. */
 import { DomainError } from '../../foundation/errors.ts';
-import { prefixOf, prefixOfHint } from './key-format.ts';
+import { prefixOf } from './key-format.ts';
 
 export interface Environment {
   readonly name: string;
@@ -45,8 +45,7 @@ export class Environments {
   }
 
   /**
-   * A program of an earlier version that restores or moves keys omits their environments, so a key of a further environment
-   * becomes one of the first. Its prefix still shows the environment.
+   * A key whose hash was given belongs to the first environment, although the prefix of its text may be that of a further one.
    * @param key text in the format of our keys
    * @param accepted environments that a verification accepts
    * @returns those of them that the prefix of the key allows
@@ -66,17 +65,6 @@ export class Environments {
     if (name === undefined) return null;
     this.assertKnown(name, '/environment');
     return name === this.first ? null : name;
-  }
-
-  /**
-   * The prefix of the next secret of a key.
-   * @throws DomainError `invalid_request` if its environment is no longer configured, or was lost: see {@link allowedBy}
-   */
-  prefixOfNext({ environment, hint }: { readonly environment: string | null; readonly hint: string | null }): string {
-    const lost = environment === null && hint !== null ? this.#furtherNames.get(prefixOfHint(hint)) : undefined;
-    if (lost === undefined) return this.prefixOf(environment);
-    const detail = `An earlier version of Keyreeve has restored the key without its environment ${lost}. Delete it.`;
-    throw new DomainError('invalid_request', { detail });
   }
 
   /** The prefix of new secrets. @throws DomainError `invalid_request` if the environment is no longer configured */

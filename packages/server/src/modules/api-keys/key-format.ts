@@ -32,9 +32,6 @@ export function hintOf(key: Secret): string {
 /** @param key text in the format of our keys */
 export const prefixOf = (key: string): string => key.slice(0, -tailChars - 1);
 
-/** @param hint of a key: {@link hintOf} */
-export const prefixOfHint = (hint: string): string => hint.slice(0, -hintChars - '_…'.length);
-
 /** @param prefixes the current prefix and the earlier ones */
 export function formOf(text: string, prefixes: readonly string[]): KeyForm {
   if (hasKeyShape(text, prefixes)) {

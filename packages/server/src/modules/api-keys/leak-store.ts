@@ -1,11 +1,10 @@
 /** Leaked secrets of API keys: finds them by their hashes, and ends them. */
-import { randomBytes } from 'node:crypto';
 import type { DisabledReason } from '@keyreeve/contract';
 import { allInOrder } from '../../foundation/all-in-order.ts';
-import { digestBytes, lookupOf, restrictedVersion } from '../../foundation/crypto/keyed-hash.ts';
+import { lookupOf } from '../../foundation/crypto/keyed-hash.ts';
 import type { Db, Reader, Transaction } from '../../foundation/database/db.ts';
 import { sql, sqlMany, type Dialect } from '../../foundation/database/sql.ts';
-import { disabledColumns } from './stored-hash.ts';
+import { randomHash } from './stored-hash.ts';
 
 /** A key that has or had the secret. */
 export interface SecretHolder {
@@ -16,7 +15,7 @@ export interface SecretHolder {
 /** A secret of a locked key, and what ending it needs. */
 export interface FoundSecret extends SecretHolder {
   readonly secret: 'current' | 'previous';
-  /** The stored hash without the mark of a restriction, in lower-case hexadecimal. */
+  /** The stored hash, in lower-case hexadecimal. */
   readonly hash: string;
   readonly nickname: string;
   readonly hint: string | null;
@@ -25,14 +24,12 @@ export interface FoundSecret extends SecretHolder {
   readonly updatedAt: number;
 }
 
-// The first byte of a stored hash depends on the restrictions of the key.
-const isSame = (column: string, hash: string): string => `substr(${column}, 2) = substr(${hash}, 2)`;
 const holder = `k.id as "keyId", a.id as "accountId"`;
 const owned = 'join accounts a on a.pk = k.account_pk';
 const ofCurrent = (lookup: string, hash: string): string =>
-  `join api_keys k on k.lookup = ${lookup} and ${isSame('k.key_hash', hash)} ${owned}`;
+  `join api_keys k on k.lookup = ${lookup} and k.key_hash = ${hash} ${owned}`;
 const ofPrevious = (lookup: string, hash: string): string =>
-  `join api_key_secrets s on s.lookup = ${lookup} and ${isSame('s.key_hash', hash)} join api_keys k on k.id = s.key_id ${owned}`;
+  `join api_key_secrets s on s.lookup = ${lookup} and s.key_hash = ${hash} join api_keys k on k.id = s.key_id ${owned}`;
 // Both tables in one snapshot: a rotation meanwhile hides no secret.
 const selectHolders = sqlMany<SecretHolder>('select_holders_of_secrets', {
   sqlite: `select ${holder} from (select 1) requested ${ofCurrent('$1', '$2')}
@@ -58,7 +55,7 @@ const given = {
      from json_to_recordset($1::json) as listed (hash text, lookup bigint)) requested`,
 } as const;
 const found = (dialect: Dialect, secret: FoundSecret['secret'], joins: string): string =>
-  `select '${secret}' as secret, requested.hash, ${holder}, k.nickname, k.hint, ${disabledColumns(dialect)},
+  `select '${secret}' as secret, requested.hash, ${holder}, k.nickname, k.hint, k.disabled_at as "disabledAt", k.disabled_reason as "disabledReason",
      k.updated_at as "updatedAt" from ${given[dialect]} ${joins}`;
 const foundOfBoth = (dialect: Dialect): string =>
   `${found(dialect, 'current', ofCurrent('requested.lookup', 'requested.key_hash'))}
@@ -132,7 +129,7 @@ export function endLeakedSecretTx(tx: Transaction, leaked: FoundSecret, at: numb
     tx.enqueue(touch, [keyId, at]);
     return;
   }
-  const replacement = Buffer.concat([Buffer.of(restrictedVersion), randomBytes(digestBytes)]);
+  const replacement = randomHash();
   const reason: DisabledReason = disabledAt === null ? 'leaked' : (disabledReason ?? 'administrator');
   tx.enqueue(endCurrent, [keyId, lookupOf(replacement), replacement, at, disabledAt ?? at, reason]);
 }

@@ -2,7 +2,6 @@
 import type { KeySort, KeyStateName } from '@keyreeve/contract';
 import type { Db } from '../../foundation/database/db.ts';
 import { sql, type Dialect, type Statement } from '../../foundation/database/sql.ts';
-import { isUnrestricted } from './stored-hash.ts';
 import { shownColumns, type KeyRow } from './store.ts';
 
 /** The value by which a list is ordered. */
@@ -32,20 +31,12 @@ export interface ListPosition {
 
 type Value = 'created' | 'nickname' | 'lastUsed' | 'expires';
 
-/**
- * The nickname of a key `k`, folded. In lower case until it is: `lower` changes only ASCII letters, on PostgreSQL because the
- * collation of the column is "C".
- */
-export const foldedNickname = 'coalesce(k.folded, lower(k.nickname))';
-
 const places: Readonly<Record<Value, string>> = {
   created: 'k.created_at',
-  nickname: foldedNickname,
+  nickname: 'k.folded',
   lastUsed: 'coalesce(k.last_used_at, -1)',
   expires: `coalesce(k.expires_at, ${Number.MAX_SAFE_INTEGER})`,
 };
-
-const isDisabled = (dialect: Dialect): string => `(k.disabled_at is not null or (${isUnrestricted(dialect, 'k.')}))`;
 
 /** Conditions. No character of the text is a wildcard. */
 export const contains: Readonly<Record<Dialect, (text: string, part: string) => string>> = {
@@ -61,13 +52,12 @@ export const endsWith: Readonly<Record<Dialect, (text: string, end: string) => s
 function pageText(dialect: Dialect, value: Value, isDescending: boolean): string {
   const place = places[value];
   const [compare, direction] = isDescending ? ['<', 'desc'] : ['>', 'asc'];
-  const disabled = isDisabled(dialect);
-  return `select ${shownColumns(dialect)}, ${place} as place
+  return `select ${shownColumns}, ${place} as place
    from api_keys k join accounts a on a.pk = k.account_pk
    where a.id = $1 and (${place}, k.id) ${compare} ($2, $3)
-     and ($8 = '' or ${endsWith[dialect]('k.hint', '$8')} or ${contains[dialect](foldedNickname, '$9')})
-     and ($5 = '' or ($5 = 'disabled' and ${disabled})
-       or ($5 <> 'disabled' and not ${disabled} and (
+     and ($8 = '' or ${endsWith[dialect]('k.hint', '$8')} or ${contains[dialect]('k.folded', '$9')})
+     and ($5 = '' or ($5 = 'disabled' and k.disabled_at is not null)
+       or ($5 <> 'disabled' and k.disabled_at is null and (
          ($5 = 'expired' and k.expires_at <= $6) or ($5 = 'active' and (k.expires_at is null or k.expires_at > $6))
          or ($5 = 'expiring' and k.expires_at > $6 and k.expires_at <= $7))))
    order by ${place} ${direction}, k.id ${direction} limit $4`;

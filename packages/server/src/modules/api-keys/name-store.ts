@@ -1,34 +1,8 @@
-/** Folded nicknames: what fills them, and the indexes that find keys by parts of nicknames and by the ends of hints. */
+/** The indexes that find keys by parts of nicknames and by the ends of hints. */
 import type { Db } from '../../foundation/database/db.ts';
 import { trigramLength, trigramsOf } from '../../foundation/fold.ts';
 import { sql } from '../../foundation/database/sql.ts';
 import { contains } from './list-store.ts';
-
-const selectUnfolded = sql<{ id: number; nickname: string }>(
-  'select_unfolded_nicknames',
-  'select id, nickname from api_keys where folded is null order by id limit $1',
-);
-// `+` keeps SQLite from reading the index on unfolded keys once for each row.
-const setFolded = sql('set_folded_nicknames', {
-  sqlite: `update api_keys set folded = given.value ->> '$.folded' from json_each($1) given
-    where api_keys.id = given.value ->> '$.id' and nickname = given.value ->> '$.nickname' and +folded is null`,
-  postgres: `update api_keys set folded = given.folded
-    from json_to_recordset($1::json) as given (id bigint, nickname text, folded text)
-    where api_keys.id = given.id and api_keys.nickname = given.nickname and api_keys.folded is null`,
-});
-
-/** At most `count` keys whose nickname is not folded. */
-export const findUnfolded = (db: Db, count: number): Promise<{ id: number; nickname: string }[]> =>
-  db.all(selectUnfolded, [count]);
-
-/** Skips keys that have another nickname by now. */
-export const storeFolded = (
-  db: Db,
-  rows: readonly { readonly id: number; readonly nickname: string; readonly folded: string }[],
-): Promise<void> =>
-  db.transaction(async (tx) => {
-    await tx.run(setFolded, [JSON.stringify(rows)]);
-  });
 
 const nextInQueue = 'key_id in (select key_id from api_key_names_queue order by key_id limit $1)';
 // PostgreSQL has no queue: its index has a list of new rows of its own.
@@ -39,7 +13,7 @@ const removeHeld = sql('remove_held_key_names', {
 });
 const insertNames = sql('insert_key_names', {
   sqlite: `insert into api_key_names (rowid, folded) select id, folded from api_keys
-    where folded is not null and id in (select key_id from api_key_names_queue order by key_id limit $1)`,
+    where id in (select key_id from api_key_names_queue order by key_id limit $1)`,
   postgres: 'select $1::bigint',
 });
 const shortenQueue = sql('shorten_key_names_queue', {
@@ -51,14 +25,22 @@ const isQueued = sql<{ id: number }>('has_queued_key_names', {
   postgres: 'select 0::bigint as id where false',
 });
 
-/** Adds the names of at most `count` queued keys to the index of SQLite, or removes them. @returns the number of these keys */
-export async function indexNames(db: Db, count: number): Promise<number> {
-  if (!(await db.get(isQueued))) return 0;
-  return db.transaction(async (tx) => {
-    tx.enqueue(removeHeld, [count]);
-    tx.enqueue(insertNames, [count]);
-    return tx.run(shortenQueue, [count]);
+/** Rows per commit, so that other commits do not wait long. */
+const rowsPerCommitMax = 500;
+
+/**
+ * Adds the names of queued keys to the index of SQLite, or removes them. Until then, a search reads the key itself. Several
+ * processes may do so at the same time.
+ * @returns whether there may be more
+ */
+export async function indexNames(db: Db): Promise<boolean> {
+  if (!(await db.get(isQueued))) return false;
+  const indexed = await db.transaction(async (tx) => {
+    tx.enqueue(removeHeld, [rowsPerCommitMax]);
+    tx.enqueue(insertNames, [rowsPerCommitMax]);
+    return tx.run(shortenQueue, [rowsPerCommitMax]);
   });
+  return indexed === rowsPerCommitMax;
 }
 
 /** Ids of keys, in ascending order. */
@@ -73,15 +55,12 @@ const trigramsMax = 32;
 /** PostgreSQL returns the keys that an index finds in no order, so it must find all of them at once. */
 const namedMax = 1_000;
 
-// The index of SQLite is in the order of ids, so it reads what it returns. Unfolded and queued keys are not in it.
+// The index of SQLite is in the order of ids, so it reads what it returns. Queued keys are not in it.
 const selectNamed = sql<{ id: number }>('select_named_api_keys', {
   sqlite: `select id from (select rowid as id from api_key_names where api_key_names match $1 and rowid > $2 order by rowid limit $3)
-    union select id from (select key_id as id from api_key_names_queue where key_id > $2 order by key_id limit $3)
-    union select id from (select id from api_keys where folded is null and id > $2 order by id limit $3) order by id limit $3`,
-  postgres: `select id from (select id from api_keys
-      where key_name_trigrams(folded) @> array(select json_array_elements_text($1::json))
-        and ${contains.postgres('folded', '$4')} and id > $2 limit $3) named
-    union all select id from (select id from api_keys where folded is null and id > $2 order by id limit $3) unfolded`,
+    union select id from (select key_id as id from api_key_names_queue where key_id > $2 order by key_id limit $3) order by id limit $3`,
+  postgres: `select id from api_keys where key_name_trigrams(folded) @> array(select json_array_elements_text($1::json))
+      and ${contains.postgres('folded', '$4')} and id > $2 limit $3`,
 });
 
 /**

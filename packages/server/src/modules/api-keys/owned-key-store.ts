@@ -2,7 +2,7 @@
 import type { Db } from '../../foundation/database/db.ts';
 import { sql, type Dialect } from '../../foundation/database/sql.ts';
 import { withheldColumn } from '../scope-catalogue/withheld.ts';
-import { contains, endsWith, foldedNickname } from './list-store.ts';
+import { contains, endsWith } from './list-store.ts';
 import { shownColumns, type KeyRow } from './store.ts';
 
 export interface OwnedKeyRow extends KeyRow {
@@ -35,10 +35,10 @@ const ofIds: Readonly<Record<Dialect, string>> = {
 
 function listText(dialect: Dialect): string {
   const has = contains[dialect];
-  const text = `select ${shownColumns(dialect)}, a.id as "accountId", case when a.kind = 'service' then null else a.email end as email,
+  const text = `select ${shownColumns}, a.id as "accountId", case when a.kind = 'service' then null else a.email end as email,
      v.name, ${withheldColumn(dialect)}
    from api_keys k join accounts a on a.pk = k.account_pk left join service_accounts v on v.account_pk = a.pk
-   where ${ofIds[dialect]} and ($2 = '' or a.id = $2) and ($3 = '' or ${has(foldedNickname, '$3')})
+   where ${ofIds[dialect]} and ($2 = '' or a.id = $2) and ($3 = '' or ${has('k.folded', '$3')})
      and ($4 = '' or ${endsWith[dialect]('k.hint', '$4')})
      and ($5 = '' or ${has(`' ' || k.scopes || ' '`, `' ' || $5 || ' '`)})
      and coalesce(k.last_used_at, k.created_at) < $6 and ($7 is null or k.expires_at < $7)

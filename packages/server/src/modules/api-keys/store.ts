@@ -18,7 +18,6 @@ import { assertMayActForTx } from '../service-accounts/acting.ts';
 import { insertGivenTx } from './given-hash-store.ts';
 import type { CreationNotices } from './creation-notices.ts';
 import { thumbprintOf } from './public-key.ts';
-import { disabledColumns, markedHash } from './stored-hash.ts';
 
 export interface KeyRow {
   readonly id: number;
@@ -83,7 +82,7 @@ const countKeys = sql<{ count: number }>(
   'count_api_keys',
   `select count(*) as count from api_keys where account_pk = (select pk from accounts where id = $1)`,
 );
-// The account is locked. The unique index covers programs that do not ignore joiners.
+// The account is locked. The unique index does not ignore joiners.
 const insertIn = (
   dialect: Dialect,
   conflict: string,
@@ -99,31 +98,22 @@ const insertKey = sql('insert_api_key', insertText('(account_pk, nickname)'));
 const insertGivenKey = sql('insert_api_key_with_given_hash', insertText(''));
 const insertPrefix = sql(
   'insert_key_prefix',
-  `insert into key_prefixes (prefix, environment, first_used_at) values ($1, $2, $3) on conflict (prefix) do nothing`,
-);
-// Version 0.1.0 created keys without recording their prefix.
-const insertEarlierPrefix = sql(
-  'insert_earlier_key_prefix',
-  `insert into key_prefixes (prefix, first_used_at)
-   select $1, $2 where not exists (select 1 from key_prefixes) and exists (select 1 from api_keys)
-   on conflict (prefix) do nothing`,
+  `insert into key_prefixes (prefix, environment) values ($1, $2) on conflict (prefix) do nothing`,
 );
 const listPrefixes = sql<RecordedPrefix>(
   'list_key_prefixes',
   `select prefix, environment from key_prefixes order by prefix`,
 );
 /** The columns of {@link KeyRow}, of a key `k` and its account `a`. */
-export const shownColumns = (
-  dialect: Dialect,
-): string => `k.id, k.nickname, k.scopes, k.scopes_need_role as "needsRole", a.role as "ownerRole",
-     k.expires_at as "expiresAt", ${disabledColumns(dialect)}, k.leaked_at as "leakedAt", k.hint, k.environment, k.public_key as "publicKey",
+export const shownColumns = `k.id, k.nickname, k.scopes, k.scopes_need_role as "needsRole", a.role as "ownerRole",
+     k.expires_at as "expiresAt", k.disabled_at as "disabledAt", k.disabled_reason as "disabledReason", k.leaked_at as "leakedAt", k.hint, k.environment, k.public_key as "publicKey",
      k.last_used_at as "lastUsedAt", k.created_at as "createdAt", k.updated_at as "updatedAt"`;
-const list = (dialect: Dialect, rest: string): string => `select ${shownColumns(dialect)}
-   from api_keys k join accounts a on a.pk = k.account_pk where a.id = $1 ${rest}`;
-const listed = 'order by k.created_at, k.id';
-const listKeys = sql<KeyRow>('list_api_keys', { sqlite: list('sqlite', listed), postgres: list('postgres', listed) });
-const paged = 'and (k.created_at > $2 or k.created_at = $2 and k.id > $3) order by k.created_at, k.id limit $4';
-const pageKeys = sql<KeyRow>('page_api_keys', { sqlite: list('sqlite', paged), postgres: list('postgres', paged) });
+const list = `select ${shownColumns} from api_keys k join accounts a on a.pk = k.account_pk where a.id = $1`;
+const listKeys = sql<KeyRow>('list_api_keys', `${list} order by k.created_at, k.id`);
+const pageKeys = sql<KeyRow>(
+  'page_api_keys',
+  `${list} and (k.created_at > $2 or k.created_at = $2 and k.id > $3) order by k.created_at, k.id limit $4`,
+);
 const countBeyond = sql<{ count: number }>(
   'count_api_keys_beyond',
   'select count(*) as count from api_keys where expires_at is null or expires_at > $1',
@@ -190,7 +180,6 @@ export async function createKey(
 ): Promise<void> {
   const { id, hash, hint, accountId, nickname, scopes, needsRole = false, expiresAt, now, prefix, isGiven } = key;
   const { addresses = null, limits = null, metadata = null, environment = null, publicKey = null, grants = [] } = key;
-  const stored = markedHash(hash, { disabledAt: null, addresses, environment });
   const role = needsRole ? 1 : 0;
   const own = [
     id,
@@ -208,7 +197,7 @@ export async function createKey(
     publicKey,
     fold(nickname),
   ];
-  const values = [lookupOf(hash), stored, ...own];
+  const values = [lookupOf(hash), hash, ...own];
   const details = {
     nickname,
     scopes,
@@ -225,7 +214,7 @@ export async function createKey(
       tx.get(countKeys, [accountId]).then((row) => assertBelowKeyLimit(row?.count ?? 0, keysMax)),
       assertMayGrant(tx, accountId, grants, pointerIn(scopes)),
       (isGiven ? insertGivenTx(tx, insertGivenKey, values, key) : tx.run(insertKey, values)).then(assertInserted),
-      prefix !== undefined && recordPrefixTx(tx, { prefix, environment }, now),
+      prefix !== undefined && recordPrefixTx(tx, { prefix, environment }),
       recordEventTx(tx, { at: now, principal, action: 'api_key.created', accountId, target: String(id), details }),
     ]);
     if (notices?.isNeeded(principal, accountId)) await notices.queueTx(tx, principal, key);
@@ -233,17 +222,11 @@ export async function createKey(
 }
 
 /** Records the prefix of a new secret, unless it is recorded. */
-export const recordPrefixTx = (tx: Transaction, { prefix, environment }: RecordedPrefix, now: number): void =>
-  tx.enqueue(insertPrefix, [prefix, environment, now]);
+export const recordPrefixTx = (tx: Transaction, { prefix, environment }: RecordedPrefix): void =>
+  tx.enqueue(insertPrefix, [prefix, environment]);
 
 /** The prefixes of all keys that were created here, including deleted keys. */
 export const listKeyPrefixes = (reader: Pick<Db, 'all'>): Promise<RecordedPrefix[]> => reader.all(listPrefixes);
-
-/** Records this prefix when there are keys but no recorded prefixes: version 0.1.0 recorded none. */
-export async function recordEarlierPrefix(db: Db, prefix: string, now: number): Promise<void> {
-  if ((await listKeyPrefixes(db)).length > 0) return;
-  await db.transaction((tx) => tx.run(insertEarlierPrefix, [prefix, now]));
-}
 
 export const listAccountKeys = (reader: Pick<Db, 'all'> | Transaction, accountId: string): Promise<KeyRow[]> =>
   reader.all(listKeys, [accountId]);

@@ -3,7 +3,6 @@ import { dayMs } from '../../foundation/clock.ts';
 import type { Reader, Transaction } from '../../foundation/database/db.ts';
 import { onList } from '../../foundation/database/json-lists.ts';
 import { sql } from '../../foundation/database/sql.ts';
-import { restrictedHash } from './stored-hash.ts';
 
 /** A key that was just disabled. */
 export interface UnusedKey {
@@ -26,16 +25,15 @@ const page = sql<{ lookup: number; id: number | null }>(
    from api_keys where lookup > $1 order by lookup limit $2`,
 );
 // A change of the key gets a later time than the one before.
-const assignments = (greatest: string, hash: string): string =>
-  `disabled_at = $3, disabled_reason = 'dormant', updated_at = ${greatest}(updated_at + 1, $3), revision = revision + 1,
-     key_hash = ${hash}`;
+const assignments = (greatest: string): string =>
+  `disabled_at = $3, disabled_reason = 'dormant', updated_at = ${greatest}(updated_at + 1, $3), revision = revision + 1`;
 const returned = `returning id, nickname, updated_at as at, (select id from accounts where pk = api_keys.account_pk) as "accountId"`;
 const listed = onList(`id in ({numbers}) and ${isUnused('$2')}`);
 const disable = sql<UnusedKey>('disable_unused_keys', {
-  sqlite: `update api_keys set ${assignments('max', restrictedHash.sqlite)}
+  sqlite: `update api_keys set ${assignments('max')}
    where ${listed.sqlite} ${returned}`,
   // Skips keys that are being used or changed.
-  postgres: `update api_keys set ${assignments('greatest', restrictedHash.postgres)}
+  postgres: `update api_keys set ${assignments('greatest')}
    where id in (select id from api_keys where ${listed.postgres} for update skip locked) ${returned}`,
 });
 

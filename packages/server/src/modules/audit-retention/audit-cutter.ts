@@ -4,7 +4,7 @@
  * after it under the lock that it removes them with: runs of several processes take turns, and the events that another run has
  * removed are not missing.
  *
- * The last event of each chain stays: new events continue its MAC, also those of earlier programs.
+ * The last event of each chain stays: new events continue its MAC.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../../foundation/clock.ts';
@@ -13,7 +13,7 @@ import type { Db, Transaction } from '../../foundation/database/db.ts';
 import type { Principal } from '../../foundation/principal.ts';
 import { rememberDeletedTx } from '../api-keys/deleted-key-store.ts';
 import { recordEventTx, type AuditAction } from '../audit/audit.ts';
-import { cutChainTx, deleteUnchainedTx, hasUnchained, lockCutTx } from '../audit/cut-store.ts';
+import { cutChainTx, lockCutTx } from '../audit/cut-store.ts';
 import { sealOf } from '../audit/cuts.ts';
 import { listKeyChanges } from '../audit/key-change-store.ts';
 import { ChainKeys, type ChainKeysOf } from '../audit/key-changes.ts';
@@ -65,7 +65,6 @@ export class AuditCutter {
   async cut(principal: Principal, request: CutRequest): Promise<CutResult> {
     const { db, clock, keys, journal } = this.#options;
     const run = new Run(principal, request);
-    if (!(await this.#removeUnchained(run))) return { removed: run.removed, blocked: undefined };
     const needed = await NeededEvents.read(db, journal);
     const chainKeys = new ChainKeys(keys, await listKeyChanges(db));
     for (const { chain, events } of await listChains(db)) {
@@ -136,25 +135,6 @@ export class AuditCutter {
       const isEnd = found.isEnd || page.length < rowsMax;
       if (isEnd || found.count > 0 || events.length >= undecidedMax) return { ...found, isEnd, events };
     }
-  }
-
-  /**
-   * Events of versions without chains precede all others, so they go first.
-   * @returns whether none is left
-   */
-  async #removeUnchained(run: Run): Promise<boolean> {
-    const { db, clock, rowsPerCommitMax: rowsMax = 200 } = this.#options;
-    while (await hasUnchained(db)) {
-      const [removed, isBlocked] = await db.transaction(async (tx) => {
-        const count = await deleteUnchainedTx(tx, run.request.eventsBefore, rowsMax);
-        if (count > 0) await run.recordTx(tx, clock.now());
-        return [count, count === 0 && (await hasUnchained(tx))] as const;
-      });
-      run.removed += removed;
-      // Another run may have removed the last ones.
-      if (isBlocked) return false;
-    }
-    return true;
   }
 }
 

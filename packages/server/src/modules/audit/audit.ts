@@ -40,8 +40,6 @@ export type AuditAction =
   | 'scope.set'
   | 'scope.deleted'
   | 'session.created'
-  /** In events of earlier versions only: a refresh is not recorded any more (docs/audit.md). */
-  | 'session.refreshed'
   | 'session.ended'
   | 'session.evicted'
   | 'session.reuse_detected'

@@ -27,15 +27,6 @@ const deleteRemoved = sql(
   'delete_cut_audit_events',
   'delete from audit_events where chain = $1 and position > $2 and position <= $3',
 );
-const deleteUnchained = sql(
-  'delete_unchained_audit_events',
-  `delete from audit_events where id in (
-     select id from audit_events where chain is null and at < $1 order by id limit $2)`,
-);
-const selectUnchained = sql<{ id: number }>(
-  'has_unchained_audit_events',
-  'select id from audit_events where chain is null limit 1',
-);
 /** PostgreSQL's sum of bigint is numeric, which the driver returns as text. */
 const selectGrowth = sql<{ events: number }>(
   'count_kept_audit_events',
@@ -68,19 +59,6 @@ export async function cutChainTx(tx: Transaction, after: number, cut: StoredCut)
   if (removed !== position - after)
     throw new Error(`chain ${chain} has ${removed} events of positions ${after + 1} to ${position}`);
 }
-
-/**
- * Deletes events of versions without chains. Locks the first chain. These events precede all events with a chain.
- * @returns the number of deleted events
- * @throws DomainError as {@link lockCutTx}
- */
-export async function deleteUnchainedTx(tx: Transaction, before: number, max: number): Promise<number> {
-  await assertAuditKeyTx(tx);
-  return tx.run(deleteUnchained, [before, max]);
-}
-
-export const hasUnchained = async (reader: Reader): Promise<boolean> =>
-  (await reader.get(selectUnchained)) !== undefined;
 
 /** Events in chains. Reads one row for each chain. */
 export const countKeptEvents = async (reader: Reader): Promise<number> => (await reader.get(selectGrowth))?.events ?? 0;

@@ -113,8 +113,7 @@ export async function assertAuditKeyTx(tx: Transaction): Promise<void> {
 }
 
 /**
- * With the trace id of the request. It is a member of the details and not a column, because earlier versions, which can run
- * on the same database, would compute the MAC without the column.
+ * With the trace id of the request, as a member of the details, which the MAC covers.
  */
 function traced(details: string | null, traceId: string | undefined): string | null {
   if (traceId === undefined) return details;
@@ -282,26 +281,11 @@ const selectHeads = sql<Head>(
 /** @returns the last place of each chain */
 export const listHeads = (reader: Reader): Promise<Head[]> => reader.all(selectHeads);
 
-const selectFirstChained = sql<{ id: number | null }>(
-  'first_chained_event',
-  `select min(id) as id from audit_events where chain is not null`,
-);
-const countBefore = sql<{ count: number }>(
-  'count_events_before_chains',
-  `select count(*) as count from audit_events where chain is null and id < $1`,
-);
 const pageOfUnchained = sql<StoredEvent>(
   'page_of_unchained_events',
-  `select ${eventColumns} where id > $1
-     and ((chain is null and id > $2) or (chain is not null and coalesce(position, 0) < 1)) order by id limit $3`,
+  `select ${eventColumns} where id > $1 and (chain is null or coalesce(position, 0) < 1) order by id limit $2`,
 );
 
-/** @returns the number of events from before chains, and the lowest id of a chained event; above all ids without one */
-export async function countUnchained(reader: Reader): Promise<{ before: number; firstId: number }> {
-  const firstId = (await reader.get(selectFirstChained))?.id ?? Number.MAX_SAFE_INTEGER;
-  return { before: (await reader.get(countBefore, [firstId]))?.count ?? 0, firstId };
-}
-
-/** @returns events without a place that are newer than the first chained event */
-export const listUnchained = (reader: Reader, firstId: number, after: number, limit: number): Promise<StoredEvent[]> =>
-  reader.all(pageOfUnchained, [after, firstId, limit]);
+/** @returns events without a place, which the program never writes */
+export const listUnchained = (reader: Reader, after: number, limit: number): Promise<StoredEvent[]> =>
+  reader.all(pageOfUnchained, [after, limit]);

@@ -9,7 +9,7 @@ import type { StoredCut } from './cuts.ts';
 import { listKeyChanges } from './key-change-store.ts';
 import { ChainKeys, type ChainKeysOf } from './key-changes.ts';
 import { cutMistakes } from './verify-cut.ts';
-import { countUnchained, listChain, listChains, listUnchained, type PlacedEvent } from './store.ts';
+import { listChain, listChains, listUnchained, type PlacedEvent } from './store.ts';
 
 export const faults = ['edited', 'missing', 'reordered', 'cut', 'unchained', 'checkpoint', 'retention'] as const;
 export type Fault = (typeof faults)[number];
@@ -27,8 +27,6 @@ export interface Verified {
   /** Events in chains. */
   readonly events: number;
   readonly chains: number;
-  /** Events from before chains, whose integrity cannot be verified. */
-  readonly eventsBefore: number;
   /** Events that the retention has removed. */
   readonly eventsRemoved: number;
   /** Removed events are from before this time, in milliseconds; null if none was removed. */
@@ -69,8 +67,8 @@ export async function verifyLog(reader: Reader, keys: LogKeys, options: VerifyOp
   const chains = await listChains(reader);
   for (const { chain, events } of chains) await verification.readChain(reader, chain, events);
   verification.findLostChains(new Set(chains.map(({ chain }) => chain)));
-  const eventsBefore = await verification.readUnchained(reader);
-  return verification.end(eventsBefore);
+  await verification.findUnchained(reader);
+  return verification.end();
 }
 
 class Verification {
@@ -141,34 +139,21 @@ class Verification {
     for (const chain of this.#chainKeys.chains) if (!read.has(chain)) this.#verifyReach(chain, 0);
   }
 
-  /** @returns the number of events from before chains */
-  async readUnchained(reader: Reader): Promise<number> {
-    // The retention removes events from before chains first.
-    if (this.#cuts.size > 0) {
-      await this.#findUnchained(reader, 0);
-      return 0;
-    }
-    const { before, firstId } = await countUnchained(reader);
-    await this.#findUnchained(reader, firstId);
-    return before;
-  }
-
-  async #findUnchained(reader: Reader, firstId: number): Promise<void> {
-    const page = (after: number) => listUnchained(reader, firstId, after, rowsPerPage);
+  async findUnchained(reader: Reader): Promise<void> {
+    const page = (after: number) => listUnchained(reader, after, rowsPerPage);
     for await (const { id, chain, position } of rowsOf(page, (row) => row.id, Number.MIN_SAFE_INTEGER)) {
-      const detail = chain === null ? 'it is newer than the first chained event' : 'it has no place in its chain';
+      const detail = chain === null ? 'it is in no chain' : 'it has no place in its chain';
       this.#find({ fault: 'unchained', chain, position, eventId: id, detail });
     }
   }
 
-  end(eventsBefore: number): Verified {
+  end(): Verified {
     const cuts = [...this.#cuts.values()];
     const cutAway = this.#expected.filter(({ checkpoint }) => this.#isCutAway(checkpoint));
     for (const awaited of this.#expected) this.#verifyCheckpoint(awaited);
     return {
       events: this.#events,
       chains: this.#chains,
-      eventsBefore,
       eventsRemoved: cuts.reduce((sum, { position }) => sum + position, 0),
       removedBefore: cuts.length === 0 ? null : cutTimeOf(cuts),
       checkpointsHeld: this.#expected.length - cutAway.length,

@@ -21,9 +21,10 @@ export async function rootKeysOfBackup(
   if (current && isBefore(header, current)) throw new BackupError(beforeRotation(path));
   const own = openHeader(header, path, masterKey);
   if (own && isOf(header, own)) return own;
-  const ids = [...new Set(header.rootKeys?.map(({ masterKeyId }) => masterKeyId))].join(' or ');
-  const needed = ids === '' ? '' : ` (id ${ids}; the id of the given one is ${masterKeyIdOf(masterKey)})`;
-  throw new BackupError(`${path} was made with another master key; restoring it needs that one${needed}`);
+  const ids = [...new Set(header.rootKeys.map(({ masterKeyId }) => masterKeyId))].join(' or ');
+  throw new BackupError(
+    `${path} was made with another master key; restoring it needs that one (id ${ids}; the id of the given one is ${masterKeyIdOf(masterKey)})`,
+  );
 }
 
 /** Whether an earlier version of the root key was the newest at the time of the backup. */
@@ -36,8 +37,7 @@ const beforeRotation = (path: string): string =>
 const isOf = ({ installation }: BackupHeader, rootKeys: RootKeys): boolean =>
   deriveKeys(rootKeys.newest).check.toString('hex') === installation;
 
-function openHeader({ rootKeys, madeAt }: BackupHeader, path: string, masterKey: Buffer): RootKeys | undefined {
-  if (!rootKeys) return RootKeys.ofEarlier(masterKey, Date.parse(madeAt));
+function openHeader({ rootKeys }: BackupHeader, path: string, masterKey: Buffer): RootKeys | undefined {
   if (!Array.isArray(rootKeys) || !rootKeys.every(isStored)) throw damaged(path);
   try {
     const rows = rootKeys.map((row) => ({ ...row, wrapped: Buffer.from(row.wrapped, 'hex') }));

@@ -14,7 +14,8 @@ import type { Counts, Row } from './tables.ts';
 export class BackupError extends Error {}
 
 export const formatName = 'keyreeve-backup';
-export const formatVersion = 1;
+/** 1: before release 1.0.0. */
+export const formatVersion = 2;
 
 export interface BackupHeader {
   readonly format: typeof formatName;
@@ -23,13 +24,14 @@ export interface BackupHeader {
   readonly program: string;
   /** Number of the newest migration of the database. */
   readonly schema: number;
+  /** The newest version of the rules of keys that the program knew (`api-keys/key-rules.ts`). */
+  readonly rules: number;
   readonly dialect: string;
   /** ISO 8601. */
   readonly madeAt: string;
   /** Identifies the installation: derives from the root key, in hexadecimal. */
   readonly installation: string;
-  /** Absent in a backup by an earlier program, whose keys derive from the master key itself. */
-  readonly rootKeys?: readonly StoredRootKey[];
+  readonly rootKeys: readonly StoredRootKey[];
 }
 
 /** A wrapped root key, in hexadecimal. */

@@ -12,8 +12,6 @@ import {
   countMissingMigrations,
   describeNewerSchema,
   newestSchema,
-  requiredSchema,
-  requireSchemaTx,
   SchemaError,
 } from '../../foundation/database/migrate.ts';
 import { BackupError } from './format.ts';
@@ -59,7 +57,6 @@ export async function moveInstallation(
       }
       await clearTablesTx(tx);
       const rows = await copy(source, tx);
-      await requireSchemaTx(tx, await requiredSchema(source));
       await continueIdsTx(tx, newestEvent);
       await recordEventTx(tx, { at: clock.now(), principal, action: 'installation.moved' });
       return { rows, wasDone: false };

@@ -5,6 +5,7 @@ import { open } from 'node:fs/promises';
 import { createGunzip } from 'node:zlib';
 import type { InstallationKeys } from '../../foundation/crypto/master-key.ts';
 import { linesOf } from '../../foundation/lines.ts';
+import { madeBeforeFirstRelease } from '../../foundation/made-before.ts';
 import { openLine, sealedLineBytesMax } from '../../foundation/sealed-line.ts';
 import {
   BackupError,
@@ -62,14 +63,15 @@ export async function verifyBackup(path: string, keys: InstallationKeys): Promis
 }
 
 function acceptHeader(line: Buffer, path: string, schemaNewest: number): BackupHeader {
-  const header = parse(line, path) as BackupHeader;
+  const header = parse(line, path) as Omit<BackupHeader, 'version'> & { readonly version: number };
   if (header.format !== formatName) throw new BackupError(`${path} is not a backup of Keyreeve`);
+  if (header.version === 1) throw new BackupError(`${path} ${madeBeforeFirstRelease}`);
   if (header.version !== formatVersion || header.schema > schemaNewest) {
     throw new BackupError(
       `${path} was made by Keyreeve ${header.program}, which is newer than this program; install that`,
     );
   }
-  return header;
+  return { ...header, version: formatVersion };
 }
 
 export const damaged = (path: string): BackupError => new BackupError(`${path} is damaged or was edited`);

@@ -7,7 +7,7 @@ import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { endAllSessionsTx } from '../accounts/session-epoch-store.ts';
-import { disableUnrestrictedTx } from '../api-keys/unrestricted-keys.ts';
+import { disableBeyondTx } from '../api-keys/keys-beyond-rules.ts';
 import type { Principal } from '../../foundation/principal.ts';
 import { recordEventTx } from '../audit/audit.ts';
 import { toInstant, type Clock } from '../../foundation/clock.ts';
@@ -15,12 +15,7 @@ import type { InstallationKeys } from '../../foundation/crypto/master-key.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
 import type { RootKeys } from '../../foundation/crypto/root-key.ts';
 import { countUnusedKeysFromTx, findInstallation, isInstallationOf } from '../../foundation/database/installation.ts';
-import {
-  describeNewerSchema,
-  newestSchema,
-  requireSchemaTx,
-  schemaOfRootKeys,
-} from '../../foundation/database/migrate.ts';
+import { describeNewerSchema, newestSchema } from '../../foundation/database/migrate.ts';
 import { insertRootKeyTx, listRootKeys } from '../../foundation/database/root-keys.ts';
 import { DeletionJournal } from '../deletion-journal/deletion-journal.ts';
 import { replayJournal, surveyJournal, type ReplayResult, type Survey } from './replay.ts';
@@ -28,7 +23,6 @@ import { BackupError, type BackupHeader } from './format.ts';
 import { readHeader, readRows, verifyBackup } from './read-backup.ts';
 import { isRunning } from '../overview/attention.ts';
 import { listAllInstances } from '../overview/store.ts';
-import { findFactor, restoreKindsTx } from '../second-factors/store.ts';
 import { clearTablesTx, continueIdsTx, holdsRows, insertRowsTx, lockTablesTx, storedTables } from './store.ts';
 import type { Counts } from './tables.ts';
 
@@ -63,8 +57,6 @@ export interface Restored extends ReplayResult {
    * were made on an instance whose journal was not named.
    */
   readonly journalCompleteUntil: string | null;
-  /** Ids of the accounts whose second factor was passkeys alone, which a backup by an earlier program lacks. */
-  readonly withoutPasskeys: readonly string[];
   /** Messages about untrustworthy files of the journal. */
   readonly warnings: readonly string[];
 }
@@ -124,13 +116,10 @@ async function restoreWithin(
   await clearTablesTx(tx);
   const rows = await load(tx, path, keys);
   for (const row of wrappings.length > 0 ? wrappings : rootKeys.rows) await insertRootKeyTx(tx, row);
-  if (!rootKeys.areThoseOfEarlier) await requireSchemaTx(tx, schemaOfRootKeys(rootKeys));
   await continueIdsTx(tx, survey.newestEvent);
-  // Before the replay, which would take the row for an authenticator app.
-  const ofPasskeys = await restoreKindsTx(tx);
   const now = clock.now();
   await countUnusedKeysFromTx(tx, now);
-  const apiKeysDisabled = await disableUnrestrictedTx(tx, now);
+  const apiKeysDisabled = await disableBeyondTx(tx, header.rules, now);
   const { replayed, unconfirmed } = await replayJournal(tx, sources, survey, now);
   await endAllSessionsTx(tx);
   const details = { madeAt: header.madeAt };
@@ -141,7 +130,6 @@ async function restoreWithin(
     rows,
     replayed: { ...replayed, apiKeysDisabled: replayed.apiKeysDisabled + apiKeysDisabled },
     unconfirmed,
-    withoutPasskeys: await withFactorTx(tx, ofPasskeys),
     journalCompleteUntil,
     journalHasChanges: survey.hasChanges && survey.folders > 0,
     warnings: [...new Set(warnings)],
@@ -200,13 +188,6 @@ function assertComplete({ completeUntil, periods, folders }: Survey, { madeAt }:
       `the deletion journal lacks deletions from before ${since}, because the retention has removed their audit events, and the backup was made at ${madeAt}: name an older deletion journal with --journal, restore a later backup, or add --accept-revival if deleted keys may work again`,
     );
   }
-}
-
-/** @returns the ids of those accounts whose second factor the replay has kept */
-async function withFactorTx(tx: Transaction, accountIds: readonly string[]): Promise<string[]> {
-  const kept: string[] = [];
-  for (const id of accountIds) if (await findFactor(tx, id)) kept.push(id);
-  return kept;
 }
 
 async function load(tx: Transaction, path: string, keys: InstallationKeys): Promise<Counts> {

@@ -28,19 +28,12 @@ function pageOf({ name, key, columns }: Table): Record<Dialect, string> {
 
 const keysOf = (key: Table['key']): readonly string[] => (typeof key === 'string' ? [key] : key);
 
-/** @param value from {@link tables}, which contain no quotes */
-const literal = (value: number | string | undefined): string =>
-  typeof value === 'string' ? `'${value}'` : String(value);
-
 /** Inserts the rows of one JSON array. */
-function insertOf({ name, columns, defaults = {} }: Table): Record<Dialect, string> {
+function insertOf({ name, columns }: Table): Record<Dialect, string> {
   const names = Object.keys(columns).join(', ');
   const list = (value: (column: string) => string, bytes: (text: string) => string): string =>
     Object.entries(columns)
-      .map(([column, kind]) => {
-        const given = column in defaults ? `coalesce(${value(column)}, ${literal(defaults[column])})` : value(column);
-        return kind === 'bytes' ? bytes(given) : given;
-      })
+      .map(([column, kind]) => (kind === 'bytes' ? bytes(value(column)) : value(column)))
       .join(', ');
   const types = Object.entries(columns)
     .map(([column, kind]) => `${column} ${kind === 'integer' ? 'bigint' : 'text'}`)

@@ -7,8 +7,6 @@ export interface Table {
   /** The column or columns of the primary key, which orders the pages. */
   readonly key: string | readonly string[];
   readonly columns: Readonly<Record<string, ColumnKind>>;
-  /** Values for columns that the backup of an older version lacks. Other missing columns become null. */
-  readonly defaults?: Readonly<Record<string, number | string>>;
   /** False for rows that are worthless after a restore. A move copies them. */
   readonly isInBackup: boolean;
 }

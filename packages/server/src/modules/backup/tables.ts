@@ -66,7 +66,6 @@ export const tables: readonly Table[] = [
       kind: 'text',
       import_record: 'text',
     },
-    defaults: { requires_second_factor: 0, enabled_count: 0, entitlements_revision: 0, kind: 'person' },
     isInBackup: true,
   },
   {
@@ -97,13 +96,11 @@ export const tables: readonly Table[] = [
       created_at: 'integer',
       confirmed_at: 'integer',
       last_step: 'integer',
-      kind: 'text',
       pending_secret: 'bytes',
       pending_at: 'integer',
       app_added_at: 'integer',
       used_from: 'text',
     },
-    defaults: { kind: 'totp' },
     isInBackup: true,
   },
   {
@@ -172,6 +169,7 @@ export const tables: readonly Table[] = [
     columns: {
       lookup: 'integer',
       key_hash: 'bytes',
+      rules: 'integer',
       id: 'integer',
       account_pk: 'integer',
       nickname: 'text',
@@ -195,7 +193,6 @@ export const tables: readonly Table[] = [
       used_from: 'text',
       folded: 'text',
     },
-    defaults: { scopes_need_role: 0, revision: 0 },
     isInBackup: true,
   },
   {
@@ -266,7 +263,7 @@ export const tables: readonly Table[] = [
   {
     name: 'key_prefixes',
     key: 'prefix',
-    columns: { prefix: 'text', first_used_at: 'integer', environment: 'text' },
+    columns: { prefix: 'text', environment: 'text' },
     isInBackup: true,
   },
   {
@@ -306,7 +303,6 @@ export const tables: readonly Table[] = [
     name: 'audit_chains',
     key: 'chain',
     columns: { chain: 'integer', events: 'integer', root_key_version: 'integer' },
-    defaults: { root_key_version: 1 },
     isInBackup: true,
   },
   ...retentionTables,
@@ -329,7 +325,6 @@ export const tables: readonly Table[] = [
       kind: 'text',
       authenticated_at: 'integer',
     },
-    defaults: { kind: 'tokens' },
     isInBackup: false,
   },
   {
@@ -385,15 +380,13 @@ export const tables: readonly Table[] = [
   },
   {
     name: 'email_changes',
-    key: 'code_hash',
+    key: ['account_pk', 'account_epoch'],
     columns: {
-      code_hash: 'bytes',
       account_pk: 'integer',
       email: 'text',
       email_key: 'text',
       changed_at: 'integer',
       account_epoch: 'integer',
-      undo_until: 'integer',
     },
     isInBackup: false,
   },

@@ -13,8 +13,17 @@ import type { Db, Reader } from '../../foundation/database/db.ts';
 import { isInstallationOf } from '../../foundation/database/installation.ts';
 import { newestSchema } from '../../foundation/database/migrate.ts';
 import { listRootKeys } from '../../foundation/database/root-keys.ts';
+import { rulesVersion } from '../api-keys/key-rules.ts';
 import { sealLine } from '../../foundation/sealed-line.ts';
-import { BackupError, endMacOf, formatName, formatVersion, type BackupEnd, type BackupHeader } from './format.ts';
+import {
+  BackupError,
+  endMacOf,
+  formatName,
+  formatVersion,
+  type BackupEnd,
+  type BackupHeader,
+  type StoredRootKey,
+} from './format.ts';
 import { verifyBackup } from './read-backup.ts';
 import { pagesOf, storedTables } from './store.ts';
 import type { Counts } from './tables.ts';
@@ -44,11 +53,12 @@ const remedies: Readonly<Record<string, string>> = {
 /** @returns the number of rows by table @throws BackupError if the file exists or cannot be written */
 export async function writeBackup(options: BackupOptions): Promise<Counts> {
   const { db, keys, clock, version, path, isReadBack = false } = options;
-  const base: BackupHeader = {
+  const base: Omit<BackupHeader, 'rootKeys'> = {
     format: formatName,
     version: formatVersion,
     program: version,
     schema: newestSchema(db.dialect),
+    rules: rulesVersion,
     dialect: db.dialect,
     madeAt: toInstant(clock.now()),
     installation: keys.check.toString('hex'),
@@ -57,7 +67,7 @@ export async function writeBackup(options: BackupOptions): Promise<Counts> {
   try {
     await createComplete(path, async (draft) => {
       await db.snapshot(async (reader) => {
-        const header = { ...base, ...(await rootKeysIn(reader)) };
+        const header = { ...base, rootKeys: await rootKeysIn(reader) };
         const lines = Readable.from(linesOf(reader, header, keys, counts));
         const file = createWriteStream(draft, { flags: 'wx', mode: 0o600, flush: true });
         await (path.endsWith('.gz') ? pipeline(lines, createGzip(), file) : pipeline(lines, file));
@@ -84,11 +94,8 @@ const rotatedMeanwhile =
   'no backup was written: the root key has changed since this command has started; run the command again';
 
 /** From the snapshot of the rows, so that the header and the rows belong together. */
-async function rootKeysIn(reader: Reader): Promise<Pick<BackupHeader, 'rootKeys'>> {
-  const rows = await listRootKeys(reader);
-  const rootKeys = rows.map((row) => ({ ...row, wrapped: Buffer.from(row.wrapped).toString('hex') }));
-  return rootKeys.length === 0 ? {} : { rootKeys };
-}
+const rootKeysIn = async (reader: Reader): Promise<StoredRootKey[]> =>
+  (await listRootKeys(reader)).map((row) => ({ ...row, wrapped: Buffer.from(row.wrapped).toString('hex') }));
 
 async function readBack(draft: string, keys: InstallationKeys): Promise<void> {
   try {

@@ -3,8 +3,7 @@
  * key of a service account of its own, without managers: its canary keys are the other keys of that account.
  *
  * Credential and canary keys are limited to one IP address that no client has, and that only instances of the installation can
- * compute. So no proxy and no service accepts them, even with an earlier version of Keyreeve. Requests with the credential are verified
- * with that address.
+ * compute. So no proxy and no service accepts them. Requests with the credential are verified with that address.
  */
 import { limits } from '@keyreeve/contract';
 import { toInstant, type Clock } from '../../foundation/clock.ts';

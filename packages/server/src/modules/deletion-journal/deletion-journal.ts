@@ -16,7 +16,6 @@ import {
   readJournal,
   readPosition,
   writePosition,
-  type JournalEnding,
   type JournalError,
   type JournalKeys,
   type Position,
@@ -55,7 +54,7 @@ interface PendingWrite {
 export class DeletionJournal implements Revocations {
   readonly folder: string;
   readonly #options: DeletionJournalOptions;
-  readonly #files = new Map<JournalEnding, JournalFile>();
+  #file: JournalFile | undefined;
   #pending: PendingWrite[] = [];
   #isWriting = false;
   #timer: NodeJS.Timeout | undefined;
@@ -214,19 +213,11 @@ export class DeletionJournal implements Revocations {
       this.#pending = [];
       this.#state.writingSinceMs = monotonicMs();
       try {
-        const revocations = batch.flatMap((write) => write.revocations);
-        await this.#append(
-          '.journal',
-          revocations.filter(({ kind }) => !isChange(kind)),
-        );
-        await this.#append(
-          '.changes',
-          revocations.filter(({ kind }) => isChange(kind)),
-        );
+        await this.#append(batch.flatMap((write) => write.revocations));
         for (const { resolve } of batch) resolve();
       } catch (error) {
         this.#recordFailure();
-        this.#files.clear();
+        this.#file = undefined;
         // The audit log has the entries, so the next catching up adds them.
         this.#listener?.onFailure(error);
         this.#schedule(retryMs);
@@ -237,12 +228,10 @@ export class DeletionJournal implements Revocations {
     this.#state.writingSinceMs = undefined;
   }
 
-  async #append(ending: JournalEnding, revocations: readonly Revocation[]): Promise<void> {
+  async #append(revocations: readonly Revocation[]): Promise<void> {
     if (revocations.length === 0) return;
-    const current = this.#files.get(ending);
-    const file = current && !current.isFull ? current : new JournalFile(this.folder, this.#options.keys, ending);
-    this.#files.set(ending, file);
-    await file.append(revocations);
+    if (!this.#file || this.#file.isFull) this.#file = new JournalFile(this.folder, this.#options.keys);
+    await this.#file.append(revocations);
   }
 
   /**
@@ -260,7 +249,7 @@ export class DeletionJournal implements Revocations {
    */
   async #positionIn(reader: Reader): Promise<{ position: Position; isSameLog: boolean }> {
     const { folder, keys } = this.#options;
-    const position = (await readPosition(folder, keys)) ?? { event: 0, mark: '', at: 0 };
+    const position = (await readPosition(folder, keys)) ?? { event: 0, mark: '', at: 0, changeKinds: 0 };
     const mark = await findEventMark(reader, position.event);
     const isRemoved = mark === '' && (await listCuts(reader)).some(({ eventId }) => eventId >= position.event);
     return { position, isSameLog: mark === position.mark || isRemoved };

@@ -10,6 +10,7 @@ import { Readable } from 'node:stream';
 import { syncFolder } from '../../foundation/database/sync-folder.ts';
 import { giveToOwnerOf } from '../../foundation/file-owner.ts';
 import { linesOf } from '../../foundation/lines.ts';
+import { madeBeforeFirstRelease } from '../../foundation/made-before.ts';
 import { sealedLineBytesMax } from '../../foundation/sealed-line.ts';
 import { Chain } from './chain.ts';
 import { isListed, readEarlierFiles, type EarlierFiles } from './earlier-files.ts';
@@ -17,6 +18,7 @@ import { changeKinds, isRevocation, type Revocation } from './revocation.ts';
 import {
   headerOf,
   isPosition,
+  journalVersion,
   makeFolder,
   undefinedIfMissing,
   writeSealed,
@@ -42,14 +44,11 @@ export class JournalError extends Error {
 }
 
 /** Whether the files contain the changes of all kinds that this program knows. */
-export const hasAllChanges = ({ changeKinds: known = 0 }: Position): boolean => known >= changeKinds.length;
+export const hasAllChanges = ({ changeKinds: known }: Position): boolean => known >= changeKinds.length;
 
-/**
- * `.journal` files hold deletions, `.changes` files hold changes that remove rights. Version 0.1.0 reads only the
- * former.
- */
-export type JournalEnding = '.journal' | '.changes';
-const endings: readonly JournalEnding[] = ['.journal', '.changes'];
+const ending = '.journal';
+/** Of files from before release 1.0.0, besides those with the same ending. */
+const unreleasedEnding = '.changes';
 /** Bounds a file, so that a reader who needs recent entries can skip old files. */
 const linesPerFileMax = 50_000;
 const positionName = 'position.json';
@@ -58,7 +57,6 @@ const positionName = 'position.json';
  * A file that one process appends to. It is not used again after a failure, because what reached the disk is unknown.
  */
 export class JournalFile {
-  readonly #ending: JournalEnding;
   readonly #folder: string;
   readonly #name = randomBytes(12).toString('hex');
   readonly #chain: Chain;
@@ -66,8 +64,7 @@ export class JournalFile {
   #isNew = true;
   #lines = 0;
 
-  constructor(folder: string, keys: JournalKeys, ending: JournalEnding = '.journal') {
-    this.#ending = ending;
+  constructor(folder: string, keys: JournalKeys) {
     this.#folder = folder;
     this.#keys = keys;
     this.#chain = new Chain(keys.deletionJournal);
@@ -85,7 +82,7 @@ export class JournalFile {
     this.#lines += revocations.length;
     if (isNew) await makeFolder(this.#folder);
     const lines = [...(isNew ? [headerOf(this.#keys, this.#name)] : []), ...revocations];
-    const path = join(this.#folder, `${this.#name}${this.#ending}`);
+    const path = join(this.#folder, `${this.#name}${ending}`);
     const handle = await open(path, isNew ? 'ax' : 'a', 0o600);
     try {
       if (isNew) await giveToOwnerOf(this.#folder, handle);
@@ -153,7 +150,7 @@ export async function* readJournal(
 /** @returns the paths of the journal's files; none when the folder does not exist */
 export const journalFiles = async (folder: string): Promise<string[]> =>
   ((await readdir(folder).catch(undefinedIfMissing)) ?? [])
-    .filter((name) => endings.some((ending) => name.endsWith(ending)))
+    .filter((name) => name.endsWith(ending) || name.endsWith(unreleasedEnding))
     .toSorted()
     .map((name) => join(folder, name));
 
@@ -198,6 +195,11 @@ const unlisted =
 
 /** @returns the chain of the lines after the header, and whether its key is of an earlier root key */
 function openHeader(line: string, keys: JournalKeys, path: string): { chain: Chain; isEarlier: boolean } {
+  const version = versionOf(line);
+  if (version === 1 || path.endsWith(unreleasedEnding))
+    throw new JournalError(path, ` ${madeBeforeFirstRelease}; move it out of the folder`);
+  if (version !== undefined && version !== journalVersion)
+    throw new JournalError(path, ' has a format that this version does not know; install a newer one');
   const owner = ownerOf(line, keys);
   if (owner === 'another')
     throw new JournalError(path, ' belongs to another installation, which has another master key');
@@ -208,13 +210,18 @@ function openHeader(line: string, keys: JournalKeys, path: string): { chain: Cha
       basename(path) === positionName ? '; move it out of the folder, and the service writes a new one' : '';
     throw new JournalError(path, `: line 1 is damaged or was edited${remedy}`);
   }
-  const ending = endings.find((known) => path.endsWith(known)) ?? '';
   if (header.file !== basename(path, ending)) {
-    const original = header.file === positionName ? positionName : `${header.file}${ending || '.journal'}`;
+    const original = header.file === positionName ? positionName : `${header.file}${ending}`;
     throw new JournalError(path, ` is a copy of ${original}, or was renamed; move it out of the folder`);
   }
   return { chain, isEarlier: owner !== undefined && owner !== keys };
 }
+
+/** @returns undefined if the line names no version, which is then damaged */
+const versionOf = (line: string): number | undefined => {
+  const version = /"format":"keyreeve-deletion-journal","version":(\d+)/.exec(line)?.[1];
+  return version === undefined ? undefined : Number(version);
+};
 
 /** @returns the keys of the version that a header names; undefined if the line names no installation */
 function ownerOf(line: string, keys: JournalKeys): Omit<JournalKeys, 'earlier'> | 'another' | undefined {

@@ -2,11 +2,10 @@
 import type { AuditAction } from '../audit/audit.ts';
 import type { RevocationEvent } from '../audit/store.ts';
 
-/** Kinds in `.journal` files, which every version reads. */
 const deletionKinds = ['api_key', 'account', 'account_disabled', 'account_enabled', 'signing_key'] as const;
 /**
  * Changes that remove rights. A later change of the same account or endpoint replaces them; each change of a key counts
- * (`store.ts`). They are in `.changes` files, which version 0.1.0 does not read. Append only: positions store the length.
+ * (`store.ts`). Append only: positions store the length.
  */
 export const changeKinds = [
   'role_removed',
@@ -101,6 +100,7 @@ const kindOfAction: Partial<Record<AuditAction, RevocationKind>> = {
   'passkey.removed': 'passkey_removed',
   'identity.unlinked': 'identity_unlinked',
   'recovery_codes.replaced': 'recovery_codes_replaced',
+  'recovery_code.used': 'recovery_code_used',
   'account.second_factor_required': 'second_factor_required',
   'webhook.disabled': 'webhook_disabled',
   'webhook.deleted': 'webhook_deleted',
@@ -136,9 +136,7 @@ function kindByDetails(event: RevocationEvent): RevocationKind | undefined {
     return isEmpty(detailOf(event, 'removed')) ? undefined : 'entitlements_removed';
   if (event.action === 'scope.set') return isEmpty(detailOf(event, 'narrowed')) ? undefined : 'scope_entitled';
   if (event.action === 'account.role_changed') return detailOf(event, 'role') === 'user' ? 'role_removed' : undefined;
-  if (event.action !== 'recovery_code.used') return undefined;
-  // Events of version 0.1.0 do not name the used recovery code: it may be any code of that time.
-  return detailOf(event, 'code') === undefined ? 'recovery_codes_replaced' : 'recovery_code_used';
+  return undefined;
 }
 
 const isEmpty = (list: unknown): boolean => Array.isArray(list) && list.length === 0;

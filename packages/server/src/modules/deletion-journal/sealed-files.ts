@@ -15,9 +15,12 @@ export type JournalKeys = Pick<InstallationKeys, 'check' | 'deletionJournal'> & 
   readonly earlier: readonly Pick<InstallationKeys, 'check' | 'deletionJournal'>[];
 };
 
+export const journalVersion = 2;
+
 export interface Header {
   readonly format: 'keyreeve-deletion-journal';
-  readonly version: 1;
+  /** 1: before release 1.0.0. */
+  readonly version: typeof journalVersion;
   /** Identifies the installation, readable without its key. */
   readonly installation: string;
   /** The file's own name. A copy under another name is rejected. */
@@ -32,14 +35,14 @@ export interface Position {
    * Distinguishes the event from another with the same id, which follows when the database is put back to an older
    * state.
    */
-  readonly mark?: string;
+  readonly mark: string;
   /** The files also contain all entries that were in the audit log at this time, in milliseconds. */
   readonly at: number;
   /**
    * The number of kinds of changes that the program knows which wrote the position. It has passed over entries of other
-   * kinds. Absent: none, as in version 0.1.0.
+   * kinds.
    */
-  readonly changeKinds?: number;
+  readonly changeKinds: number;
   /**
    * Entries from before this time may be missing, in milliseconds: the retention had removed their audit events when the
    * files were completed. Absent: none.
@@ -49,17 +52,18 @@ export interface Position {
 
 export const headerOf = ({ check }: JournalKeys, file: string): Header => ({
   format: 'keyreeve-deletion-journal',
-  version: 1,
+  version: journalVersion,
   installation: check.toString('hex'),
   file,
 });
 
 export function isPosition(value: unknown): value is Position {
-  const { event, mark, at, since } = (value ?? {}) as Partial<Position>;
+  const { event, mark, at, changeKinds, since } = (value ?? {}) as Partial<Position>;
   return (
     Number.isSafeInteger(event) &&
     Number.isSafeInteger(at) &&
-    (mark === undefined || typeof mark === 'string') &&
+    typeof mark === 'string' &&
+    Number.isSafeInteger(changeKinds) &&
     (since === undefined || Number.isSafeInteger(since))
   );
 }

@@ -88,7 +88,7 @@ const findFactors = sql<FoundChange>(
 );
 const findApps = sql<FoundChange>(
   'find_removed_authenticators',
-  foundIn(`exists (select 1 from second_factors f where f.account_pk = a.pk and f.kind = 'totp' and f.created_at <= given.at)
+  foundIn(`exists (select 1 from second_factors f where f.account_pk = a.pk and f.secret is not null and f.created_at <= given.at)
     and not ${isRecorded(`'authenticator.removed'`)}`),
 );
 const findPasskeys = sql<FoundChange>(
@@ -145,8 +145,8 @@ const findEntitlements = sql<FoundChange>(
     where a.entitlements is not null and coalesce(replayed.at, given.at) <= given.at
       and (a.id, given.at) not in (select account_id, at from events where details not like '%"removed":[]%')`),
 );
-// Each change of a scope sets `updated_at` and replaces all values. The audit log does not show what was lost: a backup of
-// version 0.1.0 has the events, but no scopes. A deleted scope is in force on no key, so a mark does not matter.
+// Each change of a scope sets `updated_at` and replaces all values. A deleted scope is in force on no key, so a mark does not
+// matter.
 // Only repetitions of a mark and of a deletion may have the same time.
 const scopesUnless = (isNarrow: string) =>
   onList(`select null as "accountId", given.id as target, given.id, given.at from {dated}
@@ -183,8 +183,7 @@ const leakedIn = (isSame: (row: string) => string): string =>
       's.expires_at > 0',
     ),
   ].join(' union all ');
-const isLeaked = (row: string): string =>
-  `${row}.lookup = leaked.lookup and substr(${row}.key_hash, 2) = substr(leaked.hash, 2)`;
+const isLeaked = (row: string): string => `${row}.lookup = leaked.lookup and ${row}.key_hash = leaked.hash`;
 const findLeaked = sql<FoundChange>('find_leaked_api_key_secrets', {
   sqlite: `with leaked as materialized (select value ->> '$.id' as id, value ->> '$.at' as at, unhex(value ->> '$.id') as hash,
      value ->> '$.lookup' as lookup from json_each($1)) ${leakedIn(isLeaked)}`,

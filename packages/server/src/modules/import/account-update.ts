@@ -8,8 +8,7 @@ import type { PasswordHasher } from '../../foundation/crypto/password.ts';
 import type { AccountLine } from './account-line.ts';
 
 /**
- * `same`: the file states what the previous import stored. `not imported`: no import, or one of an earlier version, has created
- * the account. `changed here`: an owner, an administrator or an operator has changed it since.
+ * `same`: the file states what the previous import stored. `not imported`: no import has created the account. `changed here`: an owner, an administrator or an operator has changed it since.
  */
 export type UpdatePlan = 'same' | 'not imported' | 'changed here' | AccountUpdate;
 

@@ -26,7 +26,7 @@ export interface HeldSecret extends Reported, SecretHolder {
 }
 
 export interface EndedSecret extends LeakedSecret {
-  /** The stored hash without the mark of a restriction, in lower-case hexadecimal. */
+  /** The stored hash, in lower-case hexadecimal. */
   readonly hash: string;
   /** The time of the change, in milliseconds. */
   readonly at: number;

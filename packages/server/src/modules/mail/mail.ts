@@ -93,7 +93,7 @@ export interface CodeOrder {
 export interface CodeMessage<T extends CodeTemplate = CodeTemplate> {
   readonly to: string;
   readonly language?: Language | null;
-  /** Another name than in {@link MailMessage}: instances of an older version retry such a job instead of sending it without link. */
+  /** Another name than in {@link MailMessage}: a message with a code is never sent without its link. */
   readonly codeTemplate: T;
   readonly data: Omit<MailData[T], keyof MailedCode>;
   readonly code: CodeOrder;

@@ -6,7 +6,6 @@
 import type { Clock } from '../../foundation/clock.ts';
 import { masterKeyIdOf, type RootKeys, type WrappedRootKey } from '../../foundation/crypto/root-key.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
-import { requireSchemaTx, rootKeysSchema } from '../../foundation/database/migrate.ts';
 import {
   deleteGenerationTx,
   eraseRootKeys,
@@ -74,8 +73,6 @@ export async function startRotation(
     if (current?.id !== rootKeys.masterKeyId) throw lostRace();
     const place = { generation: current.generation + 1, createdAt: clock.now() };
     for (const row of rootKeys.wrapAll(masterKey, place)) if (!(await insertRootKeyTx(tx, row))) throw lostRace();
-    // An earlier program does not record the master key that it uses, and derives all keys from it.
-    await requireSchemaTx(tx, rootKeysSchema);
     await record(tx, 'started', { principal, at: place.createdAt, masterKeyId: newId, previous: current.id });
     return { isAdded: true, masterKeyId: newId };
   });
@@ -169,9 +166,8 @@ const wrongKey = (step: 'finished' | 'cancelled', kept: MasterKey, removed: Mast
 
 function stillUsed(users: readonly InstanceRow[], kept: MasterKey, now: number): string {
   const list = users.map(({ id, version, startedAt, seenAt, masterKeyId }) => {
-    const key = masterKeyId ? `with the master key ${masterKeyId}` : 'by a version that does not record its master key';
     const seen = seenAt > now ? `at ${toInstant(seenAt)}` : `${Math.round((now - seenAt) / 1_000)} s ago`;
-    return `${id} (Keyreeve ${version}, started ${toInstant(startedAt)} ${key}, last seen ${seen})`;
+    return `${id} (Keyreeve ${version}, started ${toInstant(startedAt)} with the master key ${masterKeyId}, last seen ${seen})`;
   });
   return `these instances were not started with the master key ${kept.id}: ${list.join(', ')}. Restart them with it, and repeat this command. An instance ${describeKilled(users, now)}`;
 }

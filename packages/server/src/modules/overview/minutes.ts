@@ -43,7 +43,7 @@ export interface MinutesOptions {
   readonly clock: Clock;
   readonly version: string;
   /** Of the master key that the process has started with. */
-  readonly masterKeyId: string | undefined;
+  readonly masterKeyId: string;
   /** That the process has opened. Undefined: it is not compared. */
   readonly rootKeyVersion?: number | undefined;
   readonly sources: MinuteSources;
@@ -125,7 +125,7 @@ export class Minutes {
   }
 
   #rowAt(seenAt: number): InstanceRow {
-    const { version, masterKeyId = null } = this.#options;
+    const { version, masterKeyId } = this.#options;
     return { id: this.id, version, startedAt: this.#startedAt, seenAt, masterKeyId };
   }
 

@@ -10,8 +10,8 @@ export interface InstanceRow {
   /** Milliseconds. */
   readonly startedAt: number;
   readonly seenAt: number;
-  /** Of the master key that it has started with; null or absent: an earlier version has started it. */
-  readonly masterKeyId?: string | null;
+  /** Of the master key that it has started with. */
+  readonly masterKeyId: string;
 }
 
 export interface MinuteRow {
@@ -83,7 +83,7 @@ export const listMinutes = (reader: Reader, since: number): Promise<MinuteRow[]>
 
 /** A process writes its row when it starts, and each minute. */
 export const saveInstanceTx = async (tx: Transaction, instance: InstanceRow): Promise<void> => {
-  const { id, version, startedAt, seenAt, masterKeyId = null } = instance;
+  const { id, version, startedAt, seenAt, masterKeyId } = instance;
   await tx.run(saveInstance, [id, version, startedAt, seenAt, masterKeyId]);
 };
 

@@ -15,8 +15,6 @@ import * as store from './store.ts';
 export interface Addition {
   readonly passkey: store.NewPasskey;
   readonly challenge: UsedChallenge;
-  /** A random secret, which no device has, for the row of an account without a second factor. */
-  readonly sealed: Uint8Array;
   readonly codeHashes: readonly Uint8Array[];
   readonly mail: NewJobRow | undefined;
 }
@@ -28,7 +26,7 @@ export interface Addition {
  */
 export const addPasskey = (db: Db, principal: AccountPrincipal, addition: Addition): Promise<boolean> =>
   db.transaction(async (tx) => {
-    const { passkey, challenge, sealed, codeHashes, mail } = addition;
+    const { passkey, challenge, codeHashes, mail } = addition;
     const { id: target, name, now } = passkey;
     const { accountId, sessionId } = principal;
     const event = { at: now, principal, accountId };
@@ -37,7 +35,7 @@ export const addPasskey = (db: Db, principal: AccountPrincipal, addition: Additi
     if (!(await store.useChallengeTx(tx, challenge))) throw new DomainError('passkey_invalid');
     if ((await store.countPasskeysTx(tx, accountId)) >= limits.passkeysPerAccountMax)
       throw new DomainError('passkey_limit_reached');
-    const isFirst = await factors.addFactorOfPasskeysTx(tx, accountId, sealed, now);
+    const isFirst = await factors.addFactorOfPasskeysTx(tx, accountId, now);
     if (!(await store.insertPasskeyTx(tx, passkey))) throw new DomainError('passkey_exists');
     if (isFirst) await factors.replaceRecoveryCodesTx(tx, accountId, codeHashes, now);
     await recordEventTx(tx, { ...event, action: 'passkey.added', target, details: { name } });
@@ -96,8 +94,6 @@ export type IsSuspect = (addedAt: number, usedFrom: string | null) => boolean;
 
 export interface FactorRemoval {
   readonly isSuspect: IsSuspect;
-  /** A random secret, which no device has. */
-  readonly sealed: Uint8Array;
   /** Milliseconds. */
   readonly now: number;
 }
@@ -111,7 +107,7 @@ export async function removeSuspectFactorsTx(
   tx: Transaction,
   principal: Principal,
   accountId: string,
-  { isSuspect, sealed, now }: FactorRemoval,
+  { isSuspect, now }: FactorRemoval,
 ): Promise<void> {
   const factor = await factors.findFactor(tx, accountId);
   if (!factor || factor.confirmedAt === null) return;
@@ -134,7 +130,7 @@ export async function removeSuspectFactorsTx(
     return;
   }
   if (kind === 'totp' && !isAppKept) {
-    await factors.removeAppTx(tx, accountId, sealed);
+    await factors.removeAppTx(tx, accountId);
     await record('authenticator.removed');
   }
   // The recovery codes come with the first factor. Later ones are new, whichever factor they were made with.

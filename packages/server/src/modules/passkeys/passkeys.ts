@@ -119,7 +119,6 @@ export class Passkeys {
     const isFirst = await changes.addPasskey(db, principal, {
       passkey,
       challenge,
-      sealed: secondFactors.newSecret(accountId, email).sealed,
       codeHashes: hashes,
       mail: mailer.prepare({ to: email, template: 'passkey_added', data }),
     });

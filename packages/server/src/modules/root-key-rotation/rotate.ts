@@ -11,7 +11,6 @@ import type { InstallationKeys } from '../../foundation/crypto/master-key.ts';
 import type { RootKeys, WrappedRootKey } from '../../foundation/crypto/root-key.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { replaceCheckTx } from '../../foundation/database/installation.ts';
-import { requireSchemaTx, schemaOfRootKeys } from '../../foundation/database/migrate.ts';
 import { listRootKeys, lockRootKeysTx, replaceRootKeysTx } from '../../foundation/database/root-keys.ts';
 import type { Principal } from '../../foundation/principal.ts';
 import { deleteAllCodesTx } from '../one-time-codes/store.ts';
@@ -102,7 +101,6 @@ async function rotateTx(
   await replaceRootKeysTx(tx, next.rootKeys.rows);
   if (!(await replaceCheckTx(tx, current.keys.check, next.keys.check)))
     throw new RootKeyRotationError('the database belongs to another installation');
-  await requireSchemaTx(tx, schemaOfRootKeys(next.rootKeys));
   // Before the first event, which has the new key.
   await changeAuditKeyTx(tx, current.keys, next.keys, now);
   const { resealed, unreadable } = await resealAllTx(tx, current.keys, next.keys);

@@ -78,8 +78,6 @@ export type OwnProof = FactorProof | PasskeyProof;
 
 export interface OwnRemoval {
   readonly proof: OwnProof;
-  /** A random secret, which no device has. */
-  readonly sealed: Uint8Array;
   readonly mailAbout: (keepsPasskeys: boolean) => NewJobRow | undefined;
   readonly now: number;
 }
@@ -90,11 +88,11 @@ export interface OwnRemoval {
  */
 export const removeOwnFactor = (db: Db, principal: AccountPrincipal, removal: OwnRemoval): Promise<void> =>
   db.transaction(async (tx) => {
-    const { proof, sealed, mailAbout, now } = removal;
+    const { proof, mailAbout, now } = removal;
     const { accountId, sessionId } = principal;
     await assertSessionValidTx(tx, principal, now);
     await redeemTx(tx, principal, proof, now);
-    const keepsPasskeys = await factors.removeAppBesidePasskeysTx(tx, accountId, sealed);
+    const keepsPasskeys = await factors.removeAppBesidePasskeysTx(tx, accountId);
     if (!keepsPasskeys) {
       await assertMayLackFactorTx(tx, accountId);
       await factors.removeSecondFactorTx(tx, accountId);

@@ -106,12 +106,11 @@ export class Enrolment {
    *   `passkeys_unavailable`, `second_factor_required_by_policy`, `too_many_attempts`, `overloaded`, `invalid_access_token`
    */
   async remove(principal: AccountPrincipal, owner: OwnerProof, answer: FactorAnswer): Promise<void> {
-    const { db, clock, mailer, revocations, secondFactors } = this.#options;
+    const { db, clock, mailer, revocations } = this.#options;
     const { account, proof } = await this.#prove(principal, owner, answer, (kind) => kind === 'totp');
     const now = clock.now();
-    const { sealed } = secondFactors.newSecret(account.id, account.email);
     const mailAbout = (keepsPasskeys: boolean) => this.#removedMail(account, owner.clientIp, now, keepsPasskeys);
-    const removal = { proof, sealed, mailAbout, now };
+    const removal = { proof, mailAbout, now };
     await this.#redeeming(proof, account, owner, () =>
       recordingChanges(revocations, { accountId: account.id, at: now }, () =>
         store.removeOwnFactor(db, principal, removal),

@@ -9,13 +9,12 @@ const createdBefore = (table: string, comparison: '<' | '<='): string =>
 const removeFactors = sql('replay_removed_second_factors', onList(createdBefore('second_factors', '<=')));
 const removeTheirCodes = sql('replay_codes_of_removed_factors', onList(createdBefore('recovery_codes', '<=')));
 const withApp = (condition: string): string =>
-  `kind = 'totp' and account_pk in (select a.pk from {dated} join accounts a on a.id = given.id)
+  `secret is not null and account_pk in (select a.pk from {dated} join accounts a on a.id = given.id)
     and ${condition} (select 1 from passkeys p where p.account_pk = second_factors.account_pk)`;
-// An earlier program, which ignores the kind, accepts no code of so late a step.
 const keepPasskeys = sql(
   'replay_removed_authenticators_beside_passkeys',
   onList(
-    `update second_factors set kind = 'passkeys', last_step = ${Number.MAX_SAFE_INTEGER}, app_added_at = null, used_from = null
+    `update second_factors set secret = null, last_step = 0, app_added_at = null, used_from = null
      where ${withApp('exists')}`,
   ),
 );

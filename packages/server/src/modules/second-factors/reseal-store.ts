@@ -12,7 +12,7 @@ import { sql } from '../../foundation/database/sql.ts';
 const listSecrets = sql<SealedRow>(
   'list_sealed_second_factors',
   `select f.account_pk as key, a.id, f.secret as sealed from second_factors f join accounts a on a.pk = f.account_pk
-   where f.account_pk > $1 order by f.account_pk limit $2`,
+   where f.account_pk > $1 and length(f.secret) > 0 order by f.account_pk limit $2`,
 );
 const replaceSecret = sql('reseal_second_factor', `update second_factors set secret = $2 where account_pk = $1`);
 const listPending = sql<SealedRow>(

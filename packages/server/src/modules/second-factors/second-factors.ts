@@ -84,7 +84,7 @@ export class SecondFactors {
     const factor = await store.findFactor(db, accountId);
     if (!factor || factor.confirmedAt === null) return undefined;
     await secondFactorLimits.reserve(factor);
-    if (factor.kind === 'passkeys') return undefined;
+    if (factor.secret === null) return undefined;
     const step = stepOf(seal.open(accountId, factor.secret), text, clock.now());
     return step === undefined || step <= factor.lastStep ? undefined : { kind: 'totp', step };
   }
@@ -131,7 +131,7 @@ export class SecondFactors {
 /** @returns the secret to confirm, and the time at which the enrolment began; undefined when none has begun */
 function begunEnrolment(factor: store.FactorRow): { sealed: Uint8Array; at: number } | undefined {
   const { confirmedAt, secret, createdAt, pendingSecret, pendingAt } = factor;
-  if (confirmedAt === null) return { sealed: secret, at: createdAt };
+  if (confirmedAt === null) return secret === null ? undefined : { sealed: secret, at: createdAt };
   return pendingSecret === null || pendingAt === null ? undefined : { sealed: pendingSecret, at: pendingAt };
 }
 

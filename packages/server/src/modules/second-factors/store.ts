@@ -8,14 +8,14 @@ import { withUse } from '../../foundation/database/used-from.ts';
 
 export interface FactorRow {
   readonly accountId: string;
-  /** `totp`: an authenticator app, perhaps with passkeys. `passkeys`: no device has the secret. */
+  /** `totp`: an authenticator app, perhaps with passkeys. `passkeys`: passkeys alone. */
   readonly kind: 'totp' | 'passkeys';
-  /** Encrypted; the account id is authenticated with it. */
-  readonly secret: Uint8Array;
+  /** Of the authenticator app, encrypted; the account id is authenticated with it. Null for passkeys alone. */
+  readonly secret: Uint8Array | null;
   readonly createdAt: number;
   /** Null while it is being enrolled. */
   readonly confirmedAt: number | null;
-  /** The time step of the last accepted code. */
+  /** The time step of the last accepted code; 0 for passkeys alone. */
   readonly lastStep: number;
   /** The encrypted secret of an authenticator app that is being enrolled beside passkeys. */
   readonly pendingSecret: Uint8Array | null;
@@ -26,17 +26,11 @@ export interface FactorRow {
   readonly usedFrom: string | null;
 }
 
-/**
- * `last_step` of a row of the kind `passkeys`: later than every time step, so an earlier program, which ignores the kind,
- * accepts no code.
- */
-const everyStep = Number.MAX_SAFE_INTEGER;
-
 const ofAccount = `account_pk = (select pk from accounts where id = $1)`;
 
 const select = sql<FactorRow>(
   'select_second_factor',
-  `select a.id as "accountId", f.kind, f.secret, f.created_at as "createdAt", f.confirmed_at as "confirmedAt",
+  `select a.id as "accountId", case when f.secret is null then 'passkeys' else 'totp' end as kind, f.secret, f.created_at as "createdAt", f.confirmed_at as "confirmedAt",
      f.last_step as "lastStep", f.pending_secret as "pendingSecret", f.pending_at as "pendingAt",
      f.app_added_at as "appAddedAt", f.used_from as "usedFrom"
    from second_factors f join accounts a on a.pk = f.account_pk where a.id = $1`,
@@ -58,7 +52,7 @@ const insertConfirmed = sql(
 const beginBesidePasskeys = sql(
   'begin_authenticator_beside_passkeys',
   `update second_factors set pending_secret = $2, pending_at = $3
-   where ${ofAccount} and confirmed_at is not null and kind = 'passkeys'`,
+   where ${ofAccount} and confirmed_at is not null and secret is null`,
 );
 // Compares the secret too: of two concurrent enrolments, only a code of the later one confirms.
 const confirm = sql(
@@ -68,38 +62,31 @@ const confirm = sql(
 );
 const confirmBesidePasskeys = sql(
   'confirm_authenticator_beside_passkeys',
-  `update second_factors set kind = 'totp', secret = $2, last_step = $3, pending_secret = null, pending_at = null,
+  `update second_factors set secret = $2, last_step = $3, pending_secret = null, pending_at = null,
      app_added_at = $4, used_from = null
-   where ${ofAccount} and kind = 'passkeys' and pending_secret = $2`,
+   where ${ofAccount} and secret is null and pending_secret = $2`,
 );
 // Replaces an unfinished enrolment of an authenticator app. Changes nothing when a second factor is in force.
 const addForPasskeys = sql(
   'insert_second_factor_of_passkeys',
-  `insert into second_factors (account_pk, kind, secret, created_at, confirmed_at, last_step)
-   select pk, 'passkeys', $2, $3, $3, ${everyStep} from accounts where id = $1
-   on conflict (account_pk) do update
-     set kind = 'passkeys', secret = $2, created_at = $3, confirmed_at = $3, last_step = ${everyStep}
+  `insert into second_factors (account_pk, secret, created_at, confirmed_at, last_step)
+   select pk, null, $2, $2, 0 from accounts where id = $1
+   on conflict (account_pk) do update set secret = null, created_at = $2, confirmed_at = $2, last_step = 0
    where second_factors.confirmed_at is null`,
 );
-const removedApp = `update second_factors set kind = 'passkeys', secret = $2, last_step = ${everyStep},
-     app_added_at = null, used_from = null
-   where ${ofAccount} and kind = 'totp' and confirmed_at is not null`;
+const removedApp = `update second_factors set secret = null, last_step = 0, app_added_at = null, used_from = null
+   where ${ofAccount} and secret is not null and confirmed_at is not null`;
 const removeApp = sql(
   'delete_authenticator_beside_passkeys',
   `${removedApp} and exists (select 1 from passkeys p where p.account_pk = second_factors.account_pk)`,
 );
 const removeAnyApp = sql('delete_authenticator', removedApp);
-// Without the column, a backup by an earlier program has such a row as `totp`.
-const restoreKinds = sql<{ accountId: string }>(
-  'restore_kinds_of_second_factors',
-  `update second_factors set kind = 'passkeys' where kind = 'totp' and last_step = ${everyStep}
-   returning (select id from accounts where pk = second_factors.account_pk) as "accountId"`,
-);
-// One statement decides: of several concurrent requests with one code, one finds the row unchanged.
+// One statement decides: of several concurrent requests with one code, one finds the row unchanged. The app may have been removed
+// after the code was checked.
 const acceptStep = sql(
   'take_second_factor_step',
   `update second_factors set last_step = $2, used_from = ${withUse('used_from', 'cast($3 as text)')}
-   where ${ofAccount} and confirmed_at is not null and last_step < $2`,
+   where ${ofAccount} and confirmed_at is not null and secret is not null and last_step < $2`,
 );
 const remove = sql<{ confirmedAt: number | null }>(
   'delete_second_factor',
@@ -162,39 +149,20 @@ export async function confirmFactorTx(
   return (await tx.run(confirmBesidePasskeys, [accountId, sealed, step, now])) === 1 ? 'beside' : undefined;
 }
 
-/**
- * For the first passkey of an account without a second factor in force.
- * @param sealed a random secret, which no device has
- * @returns false when a second factor is in force
- */
-export const addFactorOfPasskeysTx = async (
-  tx: Transaction,
-  accountId: string,
-  sealed: Uint8Array,
-  now: number,
-): Promise<boolean> => (await tx.run(addForPasskeys, [accountId, sealed, now])) === 1;
+/** For the first passkey of an account. @returns false when a second factor is in force */
+export const addFactorOfPasskeysTx = async (tx: Transaction, accountId: string, now: number): Promise<boolean> =>
+  (await tx.run(addForPasskeys, [accountId, now])) === 1;
 
 /**
  * Removes the authenticator app of an account that also has passkeys. They and the recovery codes stay.
- * @param sealed a random secret, which no device has
  * @returns false when the account has no passkeys
  */
-export const removeAppBesidePasskeysTx = async (
-  tx: Transaction,
-  accountId: string,
-  sealed: Uint8Array,
-): Promise<boolean> => (await tx.run(removeApp, [accountId, sealed])) === 1;
+export const removeAppBesidePasskeysTx = async (tx: Transaction, accountId: string): Promise<boolean> =>
+  (await tx.run(removeApp, [accountId])) === 1;
 
-/** The second factor stays in force: with passkeys, with recovery codes alone, or without either. @param sealed as above */
-export const removeAppTx = async (tx: Transaction, accountId: string, sealed: Uint8Array): Promise<void> =>
-  void (await tx.run(removeAnyApp, [accountId, sealed]));
-
-/**
- * Gives rows their kind again that a backup by an earlier program lacks. It lacks the passkeys too: recovery codes alone work.
- * @returns the ids of their accounts
- */
-export const restoreKindsTx = async (tx: Transaction): Promise<string[]> =>
-  (await tx.all(restoreKinds, [])).map(({ accountId }) => accountId).toSorted();
+/** The second factor stays in force: with passkeys, with recovery codes alone, or without either. */
+export const removeAppTx = async (tx: Transaction, accountId: string): Promise<void> =>
+  void (await tx.run(removeAnyApp, [accountId]));
 
 /**
  * @param from the client IP range; null if it is not known

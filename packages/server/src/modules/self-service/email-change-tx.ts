@@ -7,7 +7,7 @@ import type { CredentialsRow } from '../accounts/store.ts';
 import { deleteAccountKeysTx, listAccountKeys } from '../api-keys/store.ts';
 import type { Principal } from '../../foundation/principal.ts';
 import { dayMs, toInstant } from '../../foundation/clock.ts';
-import type { CodeRequest, OneTimeCodes } from '../one-time-codes/one-time-codes.ts';
+import type { OneTimeCodes } from '../one-time-codes/one-time-codes.ts';
 import { insertCodeTx, deleteCodesTx } from '../one-time-codes/store.ts';
 import type { Transaction } from '../../foundation/database/db.ts';
 import {
@@ -49,7 +49,7 @@ export async function changeOwnEmailTx(
 ): Promise<void> {
   const { id, email, canonicalEmail, language, unverifiedSince, emailUnconfirmedSince } = account;
   const { id: request, row } = codes.request(now, (limits.outboxKeptDays * dayMs) / 1000);
-  await applyChangeTx(tx, account, wanted, row);
+  await applyChangeTx(tx, account, wanted, now);
   const data = { newEmail: wanted.email, at: toInstant(now) };
   if (unverifiedSince !== null || emailUnconfirmedSince !== null)
     return queueMailTx(tx, mailer.prepare({ to: email, language, template: 'email_changed', data }));
@@ -73,13 +73,13 @@ export async function changeOwnEmailTx(
  */
 export async function changeSetEmailTx(
   tx: Transaction,
-  { codes, mailer }: MailParts,
+  { mailer }: Pick<MailParts, 'mailer'>,
   account: CredentialsRow,
   wanted: Email,
   now: number,
 ): Promise<void> {
   const { id, email, language } = account;
-  await applyChangeTx(tx, account, wanted, codes.request(now).row);
+  await applyChangeTx(tx, account, wanted, now);
   await deleteCodesTx(tx, id, 'set_email');
   await deleteCodesTx(tx, id, 'undo_email_change');
   const data = { newEmail: wanted.email, at: toInstant(now) };
@@ -90,15 +90,14 @@ async function applyChangeTx(
   tx: Transaction,
   { id, email, canonicalEmail, unverifiedSince }: CredentialsRow,
   wanted: Email,
-  { hash, now }: CodeRequest['row'],
+  now: number,
 ): Promise<void> {
   const mailbox = { kind: 'mailbox' } as const;
   await assertFewChangesTx(tx, id, now);
   if (!(await setEmailTx(tx, mailbox, id, wanted, now))) throw new DomainError('account_exists');
   await deleteCodesTx(tx, id);
   // An unverified email address does not prove ownership, so it gets no right to undo the change.
-  if (unverifiedSince === null)
-    await insertEmailChangeTx(tx, { hash, accountId: id, email, canonicalEmail, changedAt: now });
+  if (unverifiedSince === null) await insertEmailChangeTx(tx, { accountId: id, email, canonicalEmail, changedAt: now });
   await recordAccountEventTx(tx, mailbox, 'account.email_changed', id, now);
 }
 
@@ -144,8 +143,6 @@ export interface Restoration {
   /** Whether all API keys are deleted. */
   readonly revokesKeys: boolean;
   readonly isSuspect: IsSuspect;
-  /** A random secret, which no device has, for an account whose authenticator app is removed. */
-  readonly sealed: Uint8Array;
   readonly isDisabled: boolean;
   readonly now: number;
 }
@@ -160,10 +157,10 @@ export async function secureRestoredAccountTx(
   principal: Principal,
   { codes, links, mailer }: MailParts,
   change: EmailChangeRow,
-  { revokesKeys, isSuspect, sealed, isDisabled, now }: Restoration,
+  { revokesKeys, isSuspect, isDisabled, now }: Restoration,
 ): Promise<{ readonly deletedIds: readonly number[]; readonly remaining: Remaining }> {
   const { accountId, email } = change;
-  await removeSuspectFactorsTx(tx, principal, accountId, { isSuspect, sealed, now });
+  await removeSuspectFactorsTx(tx, principal, accountId, { isSuspect, now });
   const keptIds = revokesKeys ? [] : await listTrustedKeysTx(tx, change, isSuspect);
   const which = revokesKeys ? {} : { changedSince: suspectSince(change), keptIds };
   const deletedIds = await deleteAccountKeysTx(tx, principal, accountId, now, which);

@@ -21,7 +21,7 @@ import { isTooLate, mailbox, system, type SelfServiceOptions } from './options.t
 import { remainingTx, type Remaining } from './remaining.ts';
 import { findKnownCode, takeKnownCode } from './store.ts';
 
-/** The stored payload of a job. Version 0.1.0 reads and writes these names too. */
+/** The stored payload of a job. */
 interface ResetJob {
   /** The canonical email address. */
   readonly emailKey: string;

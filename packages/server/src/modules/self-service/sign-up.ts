@@ -20,15 +20,14 @@ import { insertJobTx } from '../outbox/store.ts';
 import { isTooLate, system, type SelfServiceOptions } from './options.ts';
 import { newestSignUpHash } from './store.ts';
 
-/** The stored payload of a job. Version 0.1.0 reads and writes these names too. */
+/** The stored payload of a job. */
 interface SignUpJob {
   readonly address: string;
   /** The canonical email address. */
   readonly emailKey: string;
   /** Null if the job sends the mail of an earlier sign-up again. */
   readonly passwordHash: string | null;
-  /** Absent in jobs of an older version. */
-  readonly language?: Language | null;
+  readonly language: Language | null;
 }
 
 export class SignUp {
@@ -69,7 +68,7 @@ export class SignUp {
     if (!mailer.isConfigured) throw new DomainError('mail_not_configured');
     const email = acceptEmail(emailText);
     await requests.countSignUp({ canonicalEmail: email.canonicalEmail, clientIp });
-    await this.#enqueue({ address: email.email, emailKey: email.canonicalEmail, passwordHash: null });
+    await this.#enqueue({ address: email.email, emailKey: email.canonicalEmail, passwordHash: null, language: null });
   }
 
   async #enqueue(job: SignUpJob): Promise<void> {
@@ -83,7 +82,7 @@ export class SignUp {
     const { db, mailer } = this.#options;
     // Its mail would not be handed over any more.
     if (isTooLate(createdAt, this.#options.clock)) return db.transaction(finishTx);
-    const { address, emailKey: canonicalEmail, passwordHash, language = null } = payload as SignUpJob;
+    const { address, emailKey: canonicalEmail, passwordHash, language } = payload as SignUpJob;
     const now = this.#options.clock.now();
     await db.transaction(async (tx) => {
       await finishTx(tx);

@@ -24,7 +24,7 @@ const own = (
 ): string => `select ${credentialsColumns}, accounts.limits, ${quotaUseColumns(dialect)}, (select count(*) from second_factors f
      where f.account_pk = accounts.pk and f.confirmed_at is not null) as "hasSecondFactor",
      (select count(*) from second_factors f
-     where f.account_pk = accounts.pk and f.confirmed_at is not null and f.kind = 'totp') as "hasAuthenticator",
+     where f.account_pk = accounts.pk and f.confirmed_at is not null and f.secret is not null) as "hasAuthenticator",
      (select count(*) from passkeys p where p.account_pk = accounts.pk) as passkeys
    from accounts ${joinQuotaUse('accounts')} where id = $1`;
 const selectOwn = sql<OwnRow>('select_own_account', { sqlite: own('sqlite'), postgres: own('postgres') });

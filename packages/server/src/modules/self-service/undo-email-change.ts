@@ -33,7 +33,7 @@ export class UndoEmailChange {
    *   `unavailable`
    */
   async undo(codeText: string, emailText: string, revokesKeys: boolean): Promise<Remaining> {
-    const { db, clock, codes, requests, accounts, mailer, secondFactors } = this.#options;
+    const { db, clock, codes, requests, accounts, mailer } = this.#options;
     const now = clock.now();
     const hash = codes.hashOf(codeText);
     const change = hash && (await findUndoableChange(db, hash, now));
@@ -42,7 +42,6 @@ export class UndoEmailChange {
     assertTyped(emailText, change);
     const { accountId } = change;
     const trusted = await findTrustedUses(this.#options, change);
-    const { sealed } = secondFactors.newSecret(accountId, change.email);
     const undoTx = async (tx: Transaction) => {
       const account = await lockAccountTx(tx, accountId);
       // The lookup is repeated under the lock, so that one of several concurrent requests with this code succeeds.
@@ -51,7 +50,6 @@ export class UndoEmailChange {
       return secureRestoredAccountTx(tx, mailbox, this.#options, change, {
         revokesKeys,
         isSuspect: suspicionOf(change, trusted),
-        sealed,
         isDisabled: account.disabledAt !== null,
         now,
       });

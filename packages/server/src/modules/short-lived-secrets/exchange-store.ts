@@ -1,7 +1,7 @@
 /** The state of a public-key key that decides whether its client gets a short-lived secret. */
 import type { Db } from '../../foundation/database/db.ts';
 import { databaseTime, sqlMany, type Dialect } from '../../foundation/database/sql.ts';
-import { disabledAtColumn } from '../api-keys/stored-hash.ts';
+import { mayJudge } from '../api-keys/key-rules.ts';
 
 /** Times are milliseconds since 1970. */
 export interface ExchangeState {
@@ -24,17 +24,17 @@ export interface ExchangeState {
 }
 
 const columns = (dialect: Dialect, assertionId: string): string => `a.disabled_at as "accountDisabledAt",
-     ${disabledAtColumn(dialect)}, k.expires_at as "expiresAt", k.addresses, k.lookup, k.public_key as "publicKey",
+     k.disabled_at as "disabledAt", k.expires_at as "expiresAt", k.addresses, k.lookup, k.public_key as "publicKey",
      p.lookup as "previousLookup", p.public_key as "previousPublicKey", p.expires_at as "previousEndsAt",
      case when exists (select 1 from short_lived_secrets s where s.key_id = k.id and s.assertion_id = ${assertionId})
        then 1 else 0 end as "isUsed", ${databaseTime[dialect]} as "readAt"`;
 const joined = `join accounts a on a.pk = k.account_pk
      left join api_key_secrets p on p.key_id = k.id and p.public_key is not null`;
 const selectState = sqlMany<ExchangeState>('select_exchange_state', {
-  sqlite: `select ${columns('sqlite', '$2')} from api_keys k ${joined} where k.id = $1 and k.public_key is not null`,
+  sqlite: `select ${columns('sqlite', '$2')} from api_keys k ${joined} where k.id = $1 and k.public_key is not null and ${mayJudge}`,
   postgres: `select requested.ordinal, ${columns('postgres', 'requested.assertion_id')}
    from unnest($1::bigint[], $2::text[]) with ordinality as requested (id, assertion_id, ordinal)
-     join api_keys k on k.id = requested.id and k.public_key is not null ${joined}`,
+     join api_keys k on k.id = requested.id and k.public_key is not null and ${mayJudge} ${joined}`,
 });
 
 /** The states for exchanges, in the order of the lookups, from one snapshot that is taken after the call. */

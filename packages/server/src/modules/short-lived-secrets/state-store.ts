@@ -3,6 +3,7 @@ import type { Dialect } from '../../foundation/database/sql.ts';
 import { databaseTime, sqlMany } from '../../foundation/database/sql.ts';
 import {
   extension,
+  isOfFirst,
   stateColumns,
   toLookups,
   toState,
@@ -11,11 +12,11 @@ import {
   type KeyState,
   type StateColumns,
 } from '../api-keys/state-store.ts';
-import { disabledAtColumn } from '../api-keys/stored-hash.ts';
+import { mayJudge } from '../api-keys/key-rules.ts';
 
 // A secret that a previous public key issued ends with the overlap, and its use is a use of the previous public key.
 const ofKey = (dialect: Dialect): string =>
-  `${stateColumns(dialect, disabledAtColumn(dialect))}, p.expires_at as "overlapEndsAt", p.last_used_at as "secretLastUsedAt"`;
+  `${stateColumns(dialect)}, p.expires_at as "overlapEndsAt", p.last_used_at as "secretLastUsedAt"`;
 const ofSecret = 's.created_at as "secretIssuedAt", s.expires_at as "secretEndsAt"';
 const columns = {
   sqlite: `${ofKey('sqlite')}, ${ofSecret}`,
@@ -28,10 +29,10 @@ const columnsExtended = {
 // A secret is valid while the public key that issued it is the current or the previous one of the key.
 const joinsWith = (join: string): string =>
   `join short_lived_secrets s on s.lookup = requested.lookup and s.key_hash = requested.key_hash
-     ${join} api_keys k on k.id = s.key_id
+     ${join} api_keys k on k.id = s.key_id and ${mayJudge}
      left join api_key_secrets p on p.lookup = s.issued_by and p.key_id = s.key_id`;
 const isIssuerValid = '(k.lookup = s.issued_by or p.lookup is not null)';
-const where = `where ${isIssuerValid} and k.environment is null`;
+const where = `where ${isIssuerValid} and ${isOfFirst}`;
 const whereExtended = `where ${isIssuerValid}`;
 
 const toShortLivedState = (row: readonly unknown[]): KeyState => ({

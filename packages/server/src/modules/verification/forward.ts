@@ -124,7 +124,7 @@ function readCredential({ method, rawHeaders }: ForwardRequest): Extract<Request
 
 /**
  * Always the same identity headers, so that a proxy that copies them overwrites those that the client sent under the same names.
- * The environment is one of them only if environments are configured, because the response is otherwise that of earlier versions.
+ * The environment is one of them only if environments are configured.
  * The headers that protect browsers are absent: a proxy reads this response, and no proxy passes it on.
  */
 function identityOf(result: AcceptedKey | AcceptedToken): string[] {

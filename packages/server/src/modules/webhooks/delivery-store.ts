@@ -20,9 +20,9 @@ export interface TriedDelivery {
   readonly endpointId: string;
   readonly type: string;
   readonly eventAt: number;
-  /** Of the audit event; null for a job of an earlier version. */
-  readonly chain: number | null;
-  readonly position: number | null;
+  /** Of the audit event. */
+  readonly chain: number;
+  readonly position: number;
   /** Oldest first, at least one. */
   readonly attempts: readonly StoredAttempt[];
 }

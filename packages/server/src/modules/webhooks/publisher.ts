@@ -33,9 +33,9 @@ export interface WebhookJob {
   readonly endpointId: string;
   /** JSON, signed and sent without changes. */
   readonly body: string;
-  /** Of the audit event. Earlier versions did not add it. */
-  readonly chain?: number;
-  readonly position?: number;
+  /** Of the audit event. */
+  readonly chain: number;
+  readonly position: number;
 }
 
 const pollEveryMs = 1_000;

@@ -80,8 +80,7 @@ export class Sender {
   #record(id: string, { endpointId, body, chain, position }: WebhookJob, attempt: StoredAttempt): void {
     const { type, timestamp } = JSON.parse(body) as { type: string; timestamp: string };
     const eventAt = Date.parse(timestamp);
-    const place = { chain: chain ?? null, position: position ?? null };
-    this.#options.log.record({ id, endpointId, type, eventAt, ...place }, attempt);
+    this.#options.log.record({ id, endpointId, type, eventAt, chain, position }, attempt);
   }
 
   /** Sends one request. Failures of the endpoint are part of the result. */

@@ -23,7 +23,6 @@ export const audit = {
     'account.deleted': 'Das Konto wurde gelöscht',
     'scope.set': 'Ein Scope des Katalogs wurde gesetzt',
     'scope.deleted': 'Ein Scope des Katalogs wurde gelöscht',
-    'session.refreshed': 'Eine Sitzung wurde erneuert',
     'api_key.identified': 'Ein Administrator suchte den API-Schlüssel eines Geheimnisses',
     'signing_key.created': 'Ein Signaturschlüssel wurde erstellt',
     'signing_key.revoked': 'Ein Signaturschlüssel wurde widerrufen',

@@ -23,7 +23,6 @@ export const audit = {
     'account.deleted': 'The account was deleted',
     'scope.set': 'A scope of the catalogue was set',
     'scope.deleted': 'A scope of the catalogue was deleted',
-    'session.refreshed': 'A session was refreshed',
     'api_key.identified': 'An administrator found an API key by its secret',
     'signing_key.created': 'A signing key was created',
     'signing_key.revoked': 'A signing key was revoked',

@@ -1,6 +1,6 @@
 /** Migrations on PostgreSQL beside running instances, while a backup has read the tables. */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { after, test } from 'node:test';
 import { limits } from '@keyreeve/contract';
 import type { Db } from '../db.ts';
 import { migrate } from '../migrate.ts';
@@ -8,15 +8,18 @@ import { waitReports, type MigrationWait } from '../migration-locks.ts';
 import { sql } from '../sql.ts';
 import { DomainError } from '../../errors.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
-import {
-  besideBackup,
-  missingMigrations as missing,
-  newEarlierDb,
-  readKeys,
-} from '../../../../test-kit/earlier-schema.ts';
+import { newLaterMigrations } from '../../../../test-kit/later-migration.ts';
+import { besideBackup, readKeys } from '../../../../test-kit/beside-backup.ts';
+import { databases, type TestDb } from '../../../../test-kit/new-db.ts';
 import { until } from '../../../../test-kit/until.ts';
 
 const clock = new FakeClock();
+const later = newLaterMigrations();
+const { folder, missing } = later;
+after(() => later[Symbol.dispose]());
+
+/** Its schema lacks the later migration. */
+const newEarlierDb = (): Promise<TestDb> => databases['postgres']!();
 
 /** The migration locks it after the keys. */
 const readLaterTable = sql<{ count: number }>('test_read_later', 'select count(*) as count from audit_events');
@@ -51,7 +54,7 @@ test('verifications continue while a migration waits for a backup, and the migra
   assert.ok(limits.postgresMigrationLockMs < limits.postgresMigrationPauseMs);
   let migrating: Promise<string[]> | undefined;
   await besideBackup(opened, async () => {
-    migrating = migrate(starting, clock);
+    migrating = migrate(starting, clock, { folder });
     migrating.catch(() => undefined);
     // Also during the repetition.
     for (let attempt = 1; attempt <= 2; attempt++) {
@@ -70,7 +73,7 @@ test('a migration that waits has done no work that it would repeat', async () =>
   const starting = await connect();
   let migrating: Promise<string[]> | undefined;
   await besideBackup(opened, async () => {
-    migrating = migrate(starting, clock);
+    migrating = migrate(starting, clock, { folder });
     migrating.catch(() => undefined);
     let queries: string[] = [];
     await until('the migration waits', async () => {
@@ -89,7 +92,7 @@ test('a migration that waits for several tables releases the first before a read
   let migrating: Promise<string[]> | undefined;
   await backup.snapshot(async (reader) => {
     await reader.all(readLaterTable);
-    migrating = migrate(starting, clock);
+    migrating = migrate(starting, clock, { folder });
     migrating.catch(() => undefined);
     await until('the migration waits', async () => (await db.all(listWaiting)).length > 0);
     assert.deepEqual(await read(instance), [{ count: 0 }]);
@@ -103,7 +106,7 @@ test('of several instances that start beside a backup, one pauses and the others
   const starting = [await connect(), await connect(), await connect()];
   let migrating: Promise<string[][]> | undefined;
   await besideBackup(opened, async () => {
-    migrating = Promise.all(starting.map((one) => migrate(one, clock)));
+    migrating = Promise.all(starting.map((one) => migrate(one, clock, { folder })));
     migrating.catch(() => undefined);
     await until('one pauses and two wait', async () => {
       const events = (await db.all(listMigrating)).map(({ event }) => event);
@@ -122,7 +125,7 @@ test('a migration that a backup outlasts fails with the cause and the remedy, an
   const { db } = opened;
   const before = await db.all(describeSchema);
   await besideBackup(opened, async () => {
-    await assert.rejects(migrate(db, clock, { msMax: 0 }), (error) => {
+    await assert.rejects(migrate(db, clock, { folder, msMax: 0 }), (error) => {
       assert.ok(error instanceof DomainError);
       assert.deepEqual(
         [error.code, error.message],
@@ -137,7 +140,7 @@ test('a migration that a backup outlasts fails with the cause and the remedy, an
     assert.deepEqual(await db.all(describeSchema), before);
     assert.deepEqual(await read(db), [{ count: 0 }]);
   });
-  assert.deepEqual(await migrate(db, clock), missing);
+  assert.deepEqual(await migrate(db, clock, { folder }), missing);
 });
 
 const detail =
@@ -152,7 +155,7 @@ test('a migration that repeats reports once what it waits for, and a migration t
   const onWait = (wait: MigrationWait): void => void waits.push(wait);
   let migrating: Promise<string[]> | undefined;
   await besideBackup(opened, async () => {
-    migrating = migrate(starting, clock, { onWait });
+    migrating = migrate(starting, clock, { folder, onWait });
     migrating.catch(() => undefined);
     for (let attempt = 1; attempt <= 3; attempt++) {
       await until('the migration waits', async () => (await db.all(listWaiting)).length > 0);
@@ -164,7 +167,7 @@ test('a migration that repeats reports once what it waits for, and a migration t
     waits.map(({ waitedSeconds, ...wait }) => ({ ...wait, hasWaited: waitedSeconds >= 1 })),
     [{ hasWaited: true, secondsMax: 300, detail }],
   );
-  assert.deepEqual(await migrate(starting, clock, { onWait }), []);
+  assert.deepEqual(await migrate(starting, clock, { folder, onWait }), []);
   assert.equal(waits.length, 1);
 });
 

@@ -122,7 +122,7 @@ testOnBoth(
       Array.from({ length: 250 }, (_, n) => String(3_249 - n)),
     );
     const first = await at.page('limit=2');
-    // A cursor of an earlier version: the id of the last event.
+    // The id of the last event.
     const id = Buffer.from(first.nextCursor ?? '', 'base64url').toString();
     assert.equal(id, String(first.events[1]?.id));
   },

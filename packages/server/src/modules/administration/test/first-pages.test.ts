@@ -5,7 +5,7 @@ import { countDatabaseReads } from '../../../../test-kit/database-reads.ts';
 import { administer, newAdministrator } from '../../../../test-kit/administrators.ts';
 import { test } from '../../../../test-kit/app-on-each-database.ts';
 import { insertAccounts, insertEvents, insertKeys } from '../../../../test-kit/many-rows.ts';
-import { foldNicknames } from '../../api-keys/folded-nicknames.ts';
+import { indexNames } from '../../api-keys/name-store.ts';
 import { newApp } from '../../../../test-kit/new-app.ts';
 
 const count = 10_000;
@@ -22,7 +22,7 @@ async function newLargeInstallation() {
     idOf(0),
     numbers.map((n) => ({ id: n + 1, nickname: `key ${n}`, createdAt: now - n, hint: 'krv_…x7Qa' })),
   );
-  while (await foldNicknames(app.db));
+  while (await indexNames(app.db));
   for (let part = 0; part < 10; part++)
     await insertEvents(
       app.db,

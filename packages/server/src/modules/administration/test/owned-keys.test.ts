@@ -5,7 +5,7 @@ import { administer, newAdministrator } from '../../../../test-kit/administrator
 import { test, testOnBoth } from '../../../../test-kit/app-on-each-database.ts';
 import { assertProblem, fromFetch } from '../../../../test-kit/assert-problem.ts';
 import { insertKeys, type ManyKey } from '../../../../test-kit/many-rows.ts';
-import { foldNicknames } from '../../api-keys/folded-nicknames.ts';
+import { indexNames } from '../../api-keys/name-store.ts';
 import { newApp, operator } from '../../../../test-kit/new-app.ts';
 
 async function fixture(keys: (now: number) => readonly ManyKey[]) {
@@ -86,7 +86,7 @@ testOnBoth('a rare key among 10,000 is found in bounded pages, and pages contain
   await using at = await fixture((now) =>
     Array.from({ length: count }, (_, n) => ({ id: n + 1, nickname: n === 9_999 ? 'rare' : `k${n}`, createdAt: now })),
   );
-  while (await foldNicknames(at.app.db));
+  while (await indexNames(at.app.db));
   assert.deepEqual(await at.ids('nickname=rare'), { found: [10_000], pages: 1 });
   // No index finds a text of two characters.
   assert.deepEqual(await at.ids('nickname=ra'), { found: [10_000], pages: 3 });

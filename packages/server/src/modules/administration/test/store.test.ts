@@ -8,7 +8,7 @@ import { findUndoableChange, insertEmailChangeTx } from '../../accounts/email-ch
 import { sql } from '../../../foundation/database/sql.ts';
 import { findAccounts, findDetail } from '../store.ts';
 import { testConfig } from '../../../../test-kit/test-config.ts';
-import { claimInstallation } from '../../../foundation/database/installation.ts';
+import { claimInstallation } from '../../../../test-kit/installation.ts';
 import { claimJobs } from '../../outbox/store.ts';
 import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
@@ -111,7 +111,7 @@ onEachDatabase('recovering an account without a new link invalidates earlier lin
         now: changedAt,
         expiresAt,
       });
-    await insertEmailChangeTx(tx, { hash: undo, accountId: ada, ...email, changedAt });
+    await insertEmailChangeTx(tx, { accountId: ada, ...email, changedAt });
   });
   line.state = 'cut before';
   await assert.rejects(

@@ -1,10 +1,7 @@
 /** The table of key prefixes, on each database. */
 import assert from 'node:assert/strict';
-import {
-  claimFirstEnvironment,
-  claimInstallation,
-  findFirstEnvironment,
-} from '../../../foundation/database/installation.ts';
+import { claimFirstEnvironment, findFirstEnvironment } from '../../../foundation/database/installation.ts';
+import { claimInstallation } from '../../../../test-kit/installation.ts';
 import { keyPrefixWarnings } from '../key-prefixes.ts';
 import * as store from '../store.ts';
 import { codeOf, onEachDatabase, outcomes, race, rivalsMin } from '../../../../test-kit/store-on-each-database.ts';
@@ -35,16 +32,6 @@ onEachDatabase('a rejected creation records no prefix', async ({ db }) => {
   const rejected: unknown = await store.createKey(db, operator, again, 100, undefined).catch((error: unknown) => error);
   assert.equal(codeOf(rejected), 'nickname_taken');
   assert.deepEqual(await prefixesIn(db), []);
-});
-
-onEachDatabase('the prefix of keys without a recorded prefix is recorded once', async ({ db }) => {
-  const ada = await addAccount(db);
-  await store.recordEarlierPrefix(db, 'krv', now);
-  assert.deepEqual(await prefixesIn(db), [], 'there are no keys');
-  await addKey(db, ada, 'old');
-  await store.recordEarlierPrefix(db, 'krv', now);
-  await store.recordEarlierPrefix(db, 'acme', now);
-  assert.deepEqual(await prefixesIn(db), ['krv']);
 });
 
 onEachDatabase('instances that start simultaneously with different first environments record one', async (opened) => {

@@ -4,7 +4,6 @@ import type { ErrorCode, ListedKey } from '@keyreeve/contract';
 import { bearer, newApp } from '../../../../test-kit/new-app.ts';
 import { assertProblem, fromFetch } from '../../../../test-kit/assert-problem.ts';
 import { test, testOnBoth } from '../../../../test-kit/app-on-each-database.ts';
-import { insertKeys } from '../../../../test-kit/many-rows.ts';
 
 const good = {
   'one letter': 'a',
@@ -193,20 +192,3 @@ testOnBoth('of 16 concurrent creations with nicknames that differ only by joiner
   const statuses = answers.map(({ status }) => status).toSorted((a, b) => a - b);
   assert.deepEqual(statuses, [201, ...Array.from({ length: 15 }, () => 409)]);
 });
-
-testOnBoth(
-  'keys of an earlier version whose nicknames differ only by joiners can be changed and disabled',
-  async () => {
-    await using app = await newApp();
-    const { account, accessToken } = await app.signIn();
-    const headers = bearer(accessToken);
-    const now = app.clock.now();
-    const emoji = ['👩\u200d💻', '👩💻'].map((nickname, id) => ({ id: id + 1, nickname, createdAt: now }));
-    await insertKeys(app.db, account.id, emoji);
-    for (const { id, nickname } of emoji) {
-      const json = { disabled: true, nickname };
-      const changed = await app.call('PATCH', `/auth/api-keys/${id}`, { headers, json });
-      assert.deepEqual([changed.status, (changed.json as ListedKey).nickname], [200, nickname], changed.text);
-    }
-  },
-);

@@ -38,7 +38,7 @@ async function insertNumbered(db: Db, count: number): Promise<void> {
     },
     { isLong: true },
   );
-  await indexNames(db, count);
+  while (await indexNames(db));
 }
 
 const noFilter = {
@@ -73,18 +73,14 @@ export async function assertSearchPlans(db: Db, count: number): Promise<void> {
   const expected = {
     sqlite: {
       after: [/SEARCH api_keys USING COVERING INDEX sqlite_autoindex_api_keys_1 \(id>\?\)/],
-      named: [
-        /SCAN api_key_names VIRTUAL TABLE/,
-        /api_key_names_queue USING INTEGER PRIMARY KEY/,
-        /api_keys_unfolded \(id>/,
-      ],
+      named: [/SCAN api_key_names VIRTUAL TABLE/, /api_key_names_queue USING INTEGER PRIMARY KEY/],
       hinted: [/api_keys_hint \(<expr>=\? AND id>\?\)/],
       hintedByPart: [/api_keys_hint \(<expr>>\? AND <expr><\?\)/],
       listed: [/SEARCH k USING INDEX sqlite_autoindex_api_keys_1 \(id=\?\)/],
     },
     postgres: {
       after: [/Index Only Scan using api_keys_id_key|Index Scan using api_keys_id_key/],
-      named: [/Bitmap Index Scan on api_keys_names/, /api_keys_unfolded/],
+      named: [/Bitmap Index Scan on api_keys_names/],
       hinted: [/api_keys_hint/],
       hintedByPart: [/api_keys_hint/],
       listed: [/api_keys_id_key/],

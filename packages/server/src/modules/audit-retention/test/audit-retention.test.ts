@@ -130,28 +130,6 @@ onEachDatabase('events that another run removes meanwhile are not reported as mi
   assert.deepEqual([await agesIn(db), (await verify(db, { keptDays: 30 })).findings], [[0, 0], []]);
 });
 
-onEachDatabase('a run continues after another one has removed the events without chains', async ({ db, connect }) => {
-  await tamper(
-    db,
-    `insert into audit_events (at, actor, action) values (${daysAgo(60)}, 'operator', 'account.enabled')`,
-  );
-  await record(db, [50, 40, 0]);
-  const clock = new FakeClock(now);
-  const other = newRetention(await connect(), clock).retention;
-  const others: CutResult[] = [];
-  const late = withTransaction(db, async (...args) => {
-    if (others.length === 0) others.push(await other.cutNow(operator, { eventsBefore: daysAgo(45), days: 30 }, false));
-    return db.transaction(...args);
-  });
-  const result = await newRetention(late, clock).retention.cutNow(
-    operator,
-    { eventsBefore: daysAgo(30), days: 30 },
-    false,
-  );
-  assert.deepEqual([others, result], [[{ removed: 2, blocked: undefined }], { removed: 1, blocked: undefined }]);
-  assert.deepEqual([await agesIn(db), (await verify(db, { keptDays: 30 })).findings], [[0], []]);
-});
-
 onEachDatabase('an interrupted run leaves a complete audit log, and the next one continues', async ({ db }) => {
   await record(db, [50, 50, 50, 50, 50, 0]);
   let commits = 0;
@@ -247,28 +225,6 @@ onEachDatabase('checkpoints from before the cut are cut away, and later ones ver
   await newRetention(db, new FakeClock(now)).retention.apply();
   const { findings, checkpointsHeld, checkpointsCutAway } = await verify(db, { checkpoints: [first, atCut, last] });
   assert.deepEqual([findings, checkpointsHeld, checkpointsCutAway], [[], 2, 1]);
-});
-
-onEachDatabase('events of versions without chains go first', async ({ db }) => {
-  await tamper(
-    db,
-    `insert into audit_events (at, actor, action) values (${daysAgo(60)}, 'operator', 'account.enabled'), (${daysAgo(55)}, 'operator', 'account.enabled')`,
-  );
-  await record(db, [50, 0]);
-  const { retention, runs } = newRetention(db, new FakeClock(now), { rowsPerCommitMax: 1 });
-  await retention.apply();
-  assert.deepEqual([await agesIn(db), runs], [[0], [{ removed: 3, blocked: undefined }]]);
-  assert.equal((await cutEvents(db)).length, 1);
-  // From now on, an event without a chain is a finding at any place.
-  await tamper(
-    db,
-    `insert into audit_events (id, at, actor, action) values (1, ${daysAgo(60)}, 'x', 'account.enabled')`,
-  );
-  const { findings } = await verify(db);
-  assert.deepEqual(
-    findings.map(({ fault, eventId }) => [fault, eventId]),
-    [['unchained', 1]],
-  );
 });
 
 onEachDatabase('many events are removed in batches while others append', async ({ db }) => {

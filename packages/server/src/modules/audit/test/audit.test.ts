@@ -103,7 +103,6 @@ const operations: Readonly<
       | `service_account.${string}`
       | `installation.${string}`
       | 'audit.cut'
-      | 'session.refreshed'
       | 'passkey.counter_regressed'
       | `identity.${string}`
       | 'api_key.expiring'

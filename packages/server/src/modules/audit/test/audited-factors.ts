@@ -19,7 +19,7 @@ const sealed = keys.secondFactorSeal.seal('acc_ada', 'SECRET');
 const hash = keys.oneTimeCodeHash.stored('a');
 const proof: FactorProof = { kind: 'totp', step: 11 };
 
-const removal = { proof, sealed, mailAbout: () => undefined, now };
+const removal = { proof, mailAbout: () => undefined, now };
 
 const begin = (db: Db, principal = ada): Promise<boolean> => enrolment.beginEnrolment(db, principal, sealed, now);
 const confirm = (db: Db): Promise<unknown> =>

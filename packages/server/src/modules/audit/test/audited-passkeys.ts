@@ -34,7 +34,6 @@ const add = (db: Db, principal = ada): Promise<unknown> =>
   changes.addPasskey(db, principal, {
     passkey,
     challenge: { mac: Buffer.from('challenge'), expiresAt: now },
-    sealed,
     codeHashes: [code],
     mail: undefined,
   });
@@ -49,7 +48,6 @@ const addApp = async (db: Db): Promise<void> => {
 const removeApp = (db: Db, principal = ada): Promise<void> =>
   enrolment.removeOwnFactor(db, principal, {
     proof: { kind: 'totp', step: 11 },
-    sealed,
     mailAbout: () => undefined,
     now,
   });

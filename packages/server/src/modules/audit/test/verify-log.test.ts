@@ -156,8 +156,7 @@ for (const [name, { changes, found }] of Object.entries(tamperings)) {
       found,
     );
     assert.equal(findingsTotal, found.length);
-    for (const finding of findings)
-      assert.equal(finding.chain, finding.detail.startsWith('it is newer') ? null : chain);
+    for (const finding of findings) assert.equal(finding.chain, finding.detail === 'it is in no chain' ? null : chain);
   });
 }
 
@@ -243,7 +242,6 @@ onEachDatabase('an empty audit log is valid and has no checkpoint', async ({ db 
   assert.deepEqual(await verify(db), {
     events: 0,
     chains: 0,
-    eventsBefore: 0,
     eventsRemoved: 0,
     removedBefore: null,
     checkpointsHeld: 0,
@@ -279,13 +277,12 @@ onEachDatabase('all pages of events are read, and the number of findings is boun
   assert.deepEqual([findings.length, findingsTotal], [findingsMax, events]);
 });
 
-onEachDatabase('events from before chains are counted, and later ones without a place are found', async ({ db }) => {
-  const old = `insert into audit_events (at, actor, action) values (${now}, 'operator', 'account.created')`;
-  await tamper(db, old, old, old);
-  assert.deepEqual([(await verify(db)).eventsBefore, (await verify(db)).findingsTotal], [3, 0]);
+onEachDatabase('an event without a place is found also before the first event with one', async ({ db }) => {
+  await tamper(db, `insert into audit_events (at, actor, action) values (${now}, 'operator', 'account.created')`);
   await fill(db);
-  assert.deepEqual([(await verify(db)).eventsBefore, (await verify(db)).findingsTotal], [3, 0]);
-  await tamper(db, old);
-  const { findings, eventsBefore } = await verify(db);
-  assert.deepEqual([eventsBefore, findings.map(({ fault, eventId }) => [fault, eventId])], [3, [['unchained', 10]]]);
+  const { findings } = await verify(db);
+  assert.deepEqual(
+    findings.map(({ fault, eventId }) => [fault, eventId]),
+    [['unchained', 1]],
+  );
 });

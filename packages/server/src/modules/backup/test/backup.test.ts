@@ -352,7 +352,7 @@ test('a backup requires its master key and a version that is new enough, and nev
   const opening = rootKeysOfBackup(path, newestSchema('sqlite'), Buffer.alloc(32, 8));
   await assert.rejects(opening, /made with another master key; restoring it needs that one \(id [0-9a-f]{16}; /);
   const text = readFileSync(path, 'utf8');
-  for (const newer of [text.replace('"version":1', '"version":2'), text.replace(/"schema":\d+/, '"schema":99')]) {
+  for (const newer of [text.replace('"version":2', '"version":3'), text.replace(/"schema":\d+/, '"schema":99')]) {
     writeFileSync(path, newer);
     await assert.rejects(restore(db, path, more), /made by Keyreeve 1\.2\.3, which is newer than this program/);
   }

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import type { KeyLimits } from '@keyreeve/contract';
 import { dayMs } from '../../../foundation/clock.ts';
 import type { Db } from '../../../foundation/database/db.ts';
-import { claimInstallation } from '../../../foundation/database/installation.ts';
+import { claimInstallation } from '../../../../test-kit/installation.ts';
 import { sql } from '../../../foundation/database/sql.ts';
 import { changeLimits } from '../../administration/store.ts';
 import { findKeyStates } from '../../api-keys/state-store.ts';

@@ -9,7 +9,7 @@ import { databaseUrl } from '../../../app/config-values.ts';
 import { deriveKeys } from '../../../foundation/crypto/master-key.ts';
 import type { SqliteLocation } from '../../../foundation/database/database.ts';
 import type { Db } from '../../../foundation/database/db.ts';
-import { claimInstallation } from '../../../foundation/database/installation.ts';
+import { claimInstallation } from '../../../../test-kit/installation.ts';
 import { migrate } from '../../../foundation/database/migrate.ts';
 import { sql } from '../../../foundation/database/sql.ts';
 import { FileInUseError, retireFile } from '../../../foundation/database/retire-sqlite-file.ts';

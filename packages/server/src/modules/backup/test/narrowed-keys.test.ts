@@ -8,7 +8,7 @@ import { DeletionJournal } from '../../deletion-journal/deletion-journal.ts';
 import { readJournal, readPosition, writePosition } from '../../deletion-journal/files.ts';
 import { identityOf } from '../../deletion-journal/revocation.ts';
 import type { Db } from '../../../foundation/database/db.ts';
-import { claimInstallation } from '../../../foundation/database/installation.ts';
+import { claimInstallation } from '../../../../test-kit/installation.ts';
 import { sql } from '../../../foundation/database/sql.ts';
 import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
@@ -116,7 +116,7 @@ onEachDatabase(
     assert.deepEqual(await entriesOf(caughtUp!), added);
     // The position of a program that knows fewer kinds does not hide any.
     const behind = join(temp.path, 'behind');
-    await writePosition(behind, keys, { event: 10_000, mark: '', at: later });
+    await writePosition(behind, keys, { event: 10_000, mark: '', at: later, changeKinds: 0 });
     await journalIn(db, behind).catchUp();
     assert.deepEqual(await entriesOf(behind), added);
     assert.ok(((await readPosition(behind, keys))?.changeKinds ?? 0) > 0);

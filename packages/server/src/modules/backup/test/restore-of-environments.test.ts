@@ -2,12 +2,8 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import type { Db } from '../../../foundation/database/db.ts';
-import {
-  claimFirstEnvironment,
-  claimInstallation,
-  findFirstEnvironment,
-} from '../../../foundation/database/installation.ts';
-import { sql } from '../../../foundation/database/sql.ts';
+import { claimFirstEnvironment, findFirstEnvironment } from '../../../foundation/database/installation.ts';
+import { claimInstallation } from '../../../../test-kit/installation.ts';
 import { databases } from '../../../../test-kit/new-db.ts';
 import { addAccount, addKey, hashOf, keys, now, operator } from '../../../../test-kit/rows.ts';
 import { onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
@@ -21,10 +17,6 @@ import { changesIn } from './narrowed-keys.ts';
 
 const names = ['live', 'test', 'narrowed'];
 const hashes = names.map((name) => hashOf(`acc_ada ${name}`));
-const loseColumns = sql(
-  'test_lose_environment',
-  `update api_keys set environment = null where environment is not null`,
-);
 const environments = [
   { name: 'live', prefix: 'acme_live' },
   { name: 'test', prefix: 'acme_test' },
@@ -85,23 +77,5 @@ onEachDatabase('restored keys keep their environment, also those that a replay d
       ['test', false],
     ]);
     assert.deepEqual(await statesIn(restored, false), [[null, false], undefined, undefined]);
-  }
-});
-
-onEachDatabase('a restore disables keys of further environments whose environment the backup lacks', async ({ db }) => {
-  using temp = newTempFolder();
-  const backup = join(temp.path, 'backup');
-  await fill(db);
-  // As in a backup of an earlier program.
-  await db.transaction((tx) => tx.run(loseColumns));
-  await backUp(db, backup);
-  for (const openTarget of Object.values(databases)) {
-    await using target = await openTarget();
-    await restore(target.db, backup, { acceptsRevival: true });
-    assert.deepEqual(await statesIn(target.db, true), [
-      [null, false],
-      [null, true],
-      [null, true],
-    ]);
   }
 });

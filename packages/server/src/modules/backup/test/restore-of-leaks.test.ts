@@ -12,7 +12,7 @@ import { newTempFolder } from '../../../../test-kit/temp-folder.ts';
 import { testConfig } from '../../../../test-kit/test-config.ts';
 import { wire, type Services } from '../../../app/wiring.ts';
 import type { Db } from '../../../foundation/database/db.ts';
-import { claimInstallation } from '../../../foundation/database/installation.ts';
+import { claimInstallation } from '../../../../test-kit/installation.ts';
 import type { AuditRow } from '../../audit/chain.ts';
 import { DeletionJournal } from '../../deletion-journal/deletion-journal.ts';
 import { readJournal } from '../../deletion-journal/files.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { storedTables } from '../store.ts';
 import type { Db } from '../../../foundation/database/db.ts';
-import { claimInstallation } from '../../../foundation/database/installation.ts';
+import { claimInstallation } from '../../../../test-kit/installation.ts';
 import { insertRootKeyTx } from '../../../foundation/database/root-keys.ts';
 import { sql } from '../../../foundation/database/sql.ts';
 import { chainOf } from '../../audit/chain.ts';
@@ -52,9 +52,9 @@ const insertRest = [
   sql('test_fill_session', `update sessions set address = '192.0.2.1', program = 'curl' where created_at = $1`),
   sql(
     'test_insert_second_factor',
-    `insert into second_factors (account_pk, secret, created_at, confirmed_at, last_step, kind, pending_secret, pending_at,
+    `insert into second_factors (account_pk, secret, created_at, confirmed_at, last_step, pending_secret, pending_at,
        app_added_at, used_from)
-     values (${pk}, $2, $1, $1, 58000000, 'passkeys', $2, $1, $1, '192.0.2.0/24 2001:db8::/48')`,
+     values (${pk}, $2, $1, $1, 58000000, $2, $1, $1, '192.0.2.0/24 2001:db8::/48')`,
   ),
   sql(
     'test_insert_passkey',
@@ -115,7 +115,7 @@ const insertRest = [
   ),
   sql(
     'test_insert_key_prefix',
-    `insert into key_prefixes (prefix, environment, first_used_at) values ('acme_test', 'test', $1)`,
+    `insert into key_prefixes (prefix, environment) select 'acme_test', 'test' where cast($1 as bigint) > 0`,
   ),
   sql('test_insert_webhook_progress', `insert into webhook_progress (chain, position) values (3, $1)`),
   sql(
@@ -148,8 +148,8 @@ const insertRest = [
   ),
   sql(
     'test_insert_email_change',
-    `insert into email_changes (code_hash, account_pk, email, email_key, changed_at, account_epoch, undo_until)
-     values ($2, ${pk}, 'Ada@example.org', 'ada@example.org', $1, 2, $1)`,
+    `insert into email_changes (account_pk, email, email_key, changed_at, account_epoch)
+     values (${pk}, 'Ada@example.org', 'ada@example.org', $1, 2)`,
   ),
 ];
 

@@ -57,7 +57,7 @@ test('a file that a command of root writes belongs to the user of the service', 
   chownSync(temp.path, otherUid, otherUid);
   const folder = join(temp.path, 'journal');
   await new JournalFile(folder, keys).append([key(1)]);
-  await writePosition(folder, keys, { event: 1, at: 1 });
+  await writePosition(folder, keys, { event: 1, mark: '', at: 1, changeKinds: 0 });
   const paths = [folder, ...readdirSync(folder).map((name) => join(folder, name))];
   assert.equal(paths.length, 3);
   for (const path of paths) assert.deepEqual([statSync(path).uid, statSync(path).gid], [otherUid, otherUid]);
@@ -133,7 +133,7 @@ test('a copied file, an unknown file and an unknown kind are rejected with their
   for (const [name, [put, reason]] of Object.entries(refusals)) {
     using temp = newTempFolder();
     const journal = await written(temp.path, key(1));
-    await writePosition(temp.path, keys, { event: 1, at: 1 });
+    await writePosition(temp.path, keys, { event: 1, mark: '', at: 1, changeKinds: 0 });
     const path = join(temp.path, 'zzz.journal');
     put(path, journal);
     await assert.rejects(

@@ -6,7 +6,7 @@ import { DomainError } from '../../../foundation/errors.ts';
 import { Secret } from '../../../foundation/crypto/secret.ts';
 import { deriveKeys } from '../../../foundation/crypto/master-key.ts';
 import { JournalFile, journalFiles, readJournal } from '../files.ts';
-import { claimAsEarlier } from '../../../../test-kit/earlier-installation.ts';
+import { createFixedInstallation } from '../../../../test-kit/installation.ts';
 import { bearer, goodPassword, newApp, operator } from '../../../../test-kit/new-app.ts';
 import { newPlace } from '../../../../test-kit/new-db.ts';
 import { newTempFolder } from '../../../../test-kit/temp-folder.ts';
@@ -17,7 +17,7 @@ const keys = deriveKeys(masterKey);
 
 async function newJournaledApp(folder: string) {
   const place = await newPlace();
-  await claimAsEarlier(place, masterKey);
+  await createFixedInstallation(place, masterKey);
   const environment = {
     KEYREEVE_DELETION_JOURNAL: folder,
     KEYREEVE_MASTER_KEY: masterKey.toString('base64url'),
@@ -136,7 +136,7 @@ test('a change that narrows a key is in the journal before its response', async 
 test('a service whose database has lost a deletion logs a warning when it starts', async () => {
   using temp = newTempFolder();
   await using place = await newPlace();
-  await claimAsEarlier(place, masterKey);
+  await createFixedInstallation(place, masterKey);
   const environment = { KEYREEVE_DELETION_JOURNAL: temp.path, KEYREEVE_MASTER_KEY: masterKey.toString('base64url') };
   let id: string;
   {
@@ -154,7 +154,7 @@ test('a service whose database has lost a deletion logs a warning when it starts
 test('a service starts with a copied file in the folder of the journal, and logs its path', async () => {
   using temp = newTempFolder();
   await using place = await newPlace();
-  await claimAsEarlier(place, masterKey);
+  await createFixedInstallation(place, masterKey);
   const environment = { KEYREEVE_DELETION_JOURNAL: temp.path, KEYREEVE_MASTER_KEY: masterKey.toString('base64url') };
   {
     await using app = await newApp({ place, environment });

@@ -42,36 +42,36 @@ interface Affected {
 /** The change, and its audit events, each once. */
 type Row = readonly [change: (affected: Affected) => Promise<unknown>, ...actions: string[]];
 
-async function codeFor({ services, db, id }: Affected, purpose: CodePurpose): Promise<{ text: string; hash: Buffer }> {
+async function codeFor({ services, db, id }: Affected, purpose: CodePurpose): Promise<string> {
   const { text, hash } = services.codes.make();
   const passwordHash = await services.hasher.hash(password.reveal());
   const code = { hash, purpose, accountId: id, email: oldEmail, passwordHash, now, expiresAt: now + dayMs };
   await db.transaction((tx) => insertCodeTx(tx, code));
-  return { text: text.reveal(), hash };
+  return text.reveal();
 }
 
 async function undo(affected: Affected): Promise<unknown> {
   const { services, db, id: accountId } = affected;
-  const { text, hash } = await codeFor(affected, 'undo_email_change');
-  await db.transaction((tx) => insertEmailChangeTx(tx, { hash, accountId, ...oldEmail, changedAt: now }));
+  const text = await codeFor(affected, 'undo_email_change');
+  await db.transaction((tx) => insertEmailChangeTx(tx, { accountId, ...oldEmail, changedAt: now }));
   return services.selfService.emailUndo.undo(text, oldEmail.email, true);
 }
 
 async function verify(affected: Affected): Promise<unknown> {
   await affected.db.transaction((tx) => tx.run(unverify, [affected.id]));
-  const { text } = await codeFor(affected, 'verify_email');
+  const text = await codeFor(affected, 'verify_email');
   return affected.services.selfService.emailVerification.verify(text, password, clientIp);
 }
 
 async function reset(affected: Affected): Promise<unknown> {
-  const { text } = await codeFor(affected, 'reset_password');
+  const text = await codeFor(affected, 'reset_password');
   const change = { password: newPassword, revokesKeys: true, clientIp };
   return affected.services.selfService.passwordReset.confirm(text, change);
 }
 
 async function acceptInvitation(affected: Affected): Promise<unknown> {
   await affected.db.transaction((tx) => tx.run(unverify, [affected.id]));
-  const { text } = await codeFor(affected, 'accept_invitation');
+  const text = await codeFor(affected, 'accept_invitation');
   return affected.services.selfService.passwordReset.acceptInvitation(text, newPassword, clientIp);
 }
 

@@ -9,7 +9,7 @@ import * as factors from '../../second-factors/store.ts';
 import { stepOf } from '../../second-factors/totp.ts';
 import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { addAccount, keys, now, operator } from '../../../../test-kit/rows.ts';
-import { claimInstallation } from '../../../foundation/database/installation.ts';
+import { claimInstallation } from '../../../../test-kit/installation.ts';
 import { foreignVectors } from '../../../foundation/crypto/test/foreign-hash-vectors.ts';
 import { onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
 import { accountImporter } from '../accounts.ts';
@@ -184,7 +184,7 @@ onEachDatabase(
     for (const [index] of good.entries()) {
       const { id } = (await accounts.findCredentials(db, `user${index}@example.com`)) ?? assert.fail();
       const factor = (await factors.findFactor(db, id)) ?? assert.fail();
-      const opened = keys.secondFactorSeal.open(id, factor.secret);
+      const opened = keys.secondFactorSeal.open(id, factor.secret ?? assert.fail());
       assert.deepEqual([opened, factor.kind, factor.confirmedAt], [secret, 'totp', clock.now()]);
       assert.equal(factor.lastStep, Math.floor(clock.now() / 30_000));
       assert.equal(stepOf(opened, '000000', clock.now()), undefined);

@@ -118,7 +118,13 @@ test('the checks run once a minute for all requests, and again after a failure',
 
 test('a process that another one has replaced is not missing', () => {
   const minute = 60_000;
-  const row = (id: string, startedAt: number, seenAt: number) => ({ id, version: '1', startedAt, seenAt });
+  const row = (id: string, startedAt: number, seenAt: number) => ({
+    id,
+    version: '1',
+    startedAt,
+    seenAt,
+    masterKeyId: '',
+  });
   const missing = (...rows: ReturnType<typeof row>[]): string[] => missingOf(rows, 60 * minute).map(({ id }) => id);
   assert.deepEqual(missing(row('a', 0, 60 * minute), row('b', 0, 57 * minute)), []);
   assert.deepEqual(missing(row('a', 0, 60 * minute), row('b', 0, 56 * minute)), ['b']);

@@ -7,14 +7,12 @@ import { as, newEnrolledAccount, signInWith } from '../../../../test-kit/authent
 import { operator, type TestApp } from '../../../../test-kit/new-app.ts';
 import { addPasskey, sendPasskey, signInOptions } from '../../../../test-kit/passkeys.ts';
 import { test } from '../../../../test-kit/app-on-each-database.ts';
-import { claimAsEarlier } from '../../../../test-kit/earlier-installation.ts';
 import { newTempFolder } from '../../../../test-kit/temp-folder.ts';
 import { findMasterKey } from '../../../app/installation.ts';
-import { deriveKeys, type InstallationKeys } from '../../../foundation/crypto/master-key.ts';
+import type { InstallationKeys } from '../../../foundation/crypto/master-key.ts';
 import { DamagedRootKeyError, RootKeys } from '../../../foundation/crypto/root-key.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import { newestSchema } from '../../../foundation/database/migrate.ts';
-import { listRootKeys } from '../../../foundation/database/root-keys.ts';
 import type { SealedRow } from '../../../foundation/database/reseal.ts';
 import { sql } from '../../../foundation/database/sql.ts';
 import { chainNumbers, macOf } from '../../audit/chain.ts';
@@ -33,7 +31,6 @@ import { insertJobTx } from '../../outbox/store.ts';
 import { makeChallenge } from '../../passkeys/challenge.ts';
 import { RefreshTokens } from '../../tokens/refresh-token.ts';
 import { listSigningKeys } from '../../signing-keys/store.ts';
-import { RootKeyRotationError } from '../rotate.ts';
 import { newRotatable, type Rotatable } from './rotation-kit.ts';
 
 const sealedValues = {
@@ -109,30 +106,6 @@ test('it opens no sealed value', async () => {
     assert.deepEqual(byNew['webhook_endpoints'], [1, 0]);
     assert.deepEqual(byNew['signing_keys'], [2, 0]);
     assert.deepEqual(byNew['outbox'], [1, 0]);
-  });
-});
-
-const isRejectedForMasterKey = (error: unknown): boolean =>
-  error instanceof RootKeyRotationError && error.message.includes('its master key is the root key itself');
-
-test('of an installation whose root key was its master key, the first master key opens nothing', async () => {
-  await using installation = await newRotatable();
-  const { config } = installation;
-  assert.ok(config.masterKey);
-  await claimAsEarlier(installation.place, config.masterKey);
-  await installation.run(fill);
-  // The leaked master key would open the new root key too.
-  await assert.rejects(installation.rotate(), isRejectedForMasterKey);
-  await assert.rejects(installation.rotate({ isDryRun: true }), isRejectedForMasterKey);
-  await installation.rotateMasterKey();
-  const leaked = await rotated(installation, () => Promise.resolve());
-  assert.deepEqual(leaked.check, deriveKeys(config.masterKey).check);
-  await installation.run(async (app) => {
-    for (const [opened] of Object.values(await openedBy(app.db, leaked))) assert.equal(opened, 0);
-    const rows = await listRootKeys(app.db);
-    assert.equal(rows.length, 2);
-    assert.equal(RootKeys.open(findMasterKey(config), rows), undefined);
-    await signInWith(app, (await app.signIn()).account.email);
   });
 });
 
@@ -337,7 +310,7 @@ test('it forges no entry of the deletion journal, and entries from before stay',
     assert.deepEqual(await idsIn(folder, keys, damage), known);
     assert.match(damage.map(({ message }) => message).join(), /earlier root key after its rotation/);
     // A forged position from before the rotation is not accepted.
-    await writePosition(folder, leaked, { event: 1_000_000, mark: '', at: installation.clock.now() });
+    await writePosition(folder, leaked, { event: 1_000_000, mark: '', at: installation.clock.now(), changeKinds: 0 });
     assert.notEqual((await readPosition(folder, keys))?.event, 1_000_000);
   });
 });

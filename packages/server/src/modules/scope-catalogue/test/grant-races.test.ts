@@ -7,7 +7,7 @@ import { onEachDatabase, outcomes, race, rivalsMin } from '../../../../test-kit/
 import { testConfig } from '../../../../test-kit/test-config.ts';
 import { wire, type Services } from '../../../app/wiring.ts';
 import type { Db } from '../../../foundation/database/db.ts';
-import { claimInstallation } from '../../../foundation/database/installation.ts';
+import { claimInstallation } from '../../../../test-kit/installation.ts';
 import { ScopeCatalogue } from '../scope-catalogue.ts';
 
 const open = { description: '', entitled: false };

@@ -86,7 +86,7 @@ onEachDatabase('a code is not used up by a change that is rejected', async ({ db
   const isInvalidToken = (error: unknown): boolean => codeOf(error) === 'invalid_access_token';
   await assert.rejects(enrolment.replaceCodes(db, ended, { proof, codeHashes: [], now }), isInvalidToken);
   await assert.rejects(
-    enrolment.removeOwnFactor(db, ended, { proof, sealed, mailAbout: () => undefined, now }),
+    enrolment.removeOwnFactor(db, ended, { proof, mailAbout: () => undefined, now }),
     isInvalidToken,
   );
   await assert.rejects(enrolment.beginEnrolment(db, ended, sealed, now), isInvalidToken);

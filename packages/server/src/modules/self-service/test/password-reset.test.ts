@@ -4,7 +4,6 @@ import { randomBytes } from 'node:crypto';
 import { limits } from '@keyreeve/contract';
 import { Sealer } from '../../../foundation/crypto/seal.ts';
 import { Outbox } from '../../outbox/outbox.ts';
-import { insertJobTx } from '../../outbox/store.ts';
 import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { basic, bearer, goodPassword, newApp } from '../../../../test-kit/new-app.ts';
 import { until } from '../../../../test-kit/until.ts';
@@ -279,23 +278,6 @@ test('a reset request for an email address without an account runs the same jobs
   assert.deepEqual(await jobsOf(email), [1, 1]);
   assert.deepEqual(await jobsOf('unknown@example.com'), [1, 1]);
   assert.deepEqual([done('mail'), done('decoy'), client.mailbox.messages.length], [1, 1, 1]);
-});
-
-test('jobs that version 0.1.0 stored are done', async () => {
-  await using client = await newAccountClient();
-  await client.app.createAccount(email);
-  const { outbox } = client.app.service.services;
-  const signUp = { address: 'Grace@example.com', emailKey: 'grace@example.com', passwordHash: 'the hash' };
-  const rows = [
-    outbox.prepare('password_reset', 'account-life', { emailKey: email, address: '192.0.2.1' }),
-    outbox.prepare('sign_up', 'account-life', signUp),
-  ];
-  await client.app.db.transaction(async (tx) => {
-    for (const row of rows) await insertJobTx(tx, row);
-  });
-  outbox.pollSoon();
-  await client.nextCode(email, 'Set a new password');
-  await client.verificationCode(signUp.address);
 });
 
 test('a job from an unauthenticated request is due after a random delay', async () => {

@@ -1,14 +1,7 @@
-/** Keys that a change of the settings, an earlier program or another path could give another environment. */
+/** Keys that a change of the settings or another path could give another environment. */
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
-import {
-  limits,
-  type CreatedKey,
-  type ErrorCode,
-  type KeyDetails,
-  type KeyUsage,
-  type VerifyResult,
-} from '@keyreeve/contract';
+import { limits, type ErrorCode, type KeyDetails, type KeyUsage, type VerifyResult } from '@keyreeve/contract';
 import { test } from '../../../../test-kit/app-on-each-database.ts';
 import { assertRejected } from '../../../../test-kit/key-client.ts';
 import { KeptConnection } from '../../../../test-kit/kept-connection.ts';
@@ -18,16 +11,12 @@ import { head } from '../../../../test-kit/raw-http.ts';
 import { ConfigError } from '../../../app/config.ts';
 import { sql } from '../../../foundation/database/sql.ts';
 import { DomainError } from '../../../foundation/errors.ts';
+import { makeKey } from '../../api-keys/key-format.ts';
 import { keyImporter } from '../../import/api-keys.ts';
 import { runImport } from '../../import/run-import.ts';
 import { liveAndTest, withEnvironments } from './environments-kit.ts';
 
 const any = { KEYREEVE_FORWARD_ENVIRONMENTS: 'any' };
-/** Columns that release 0.1.0 does not restore. */
-const loseColumns = sql(
-  'test_lose_environments',
-  `update api_keys set environment = null, addresses = null, disabled_at = null, disabled_reason = null where nickname = $1`,
-);
 const makeServiceKey = sql(
   'test_make_service_key',
   `update api_keys set scopes = 'keyreeve:verify' where nickname = $1`,
@@ -72,23 +61,15 @@ test('keys with an earlier prefix and imported keys belong to the first environm
   }
 });
 
-test('a key that an earlier program has restored without its environment never becomes one of the first', async () => {
-  await using place = await newPlace();
-  const before = await withEnvironments(liveAndTest, place);
-  const { id, key } = await before.create('test', { environment: 'test' });
-  const path = `/auth/api-keys/${id}`;
-  const rotated = (await before.app.call('POST', `${path}/rotate`, { headers: before.headers })).json as CreatedKey;
-  await before.app.db.transaction((tx) => tx.run(loseColumns, ['test']));
-  await before[Symbol.asyncDispose]();
-  await using at = await withEnvironments({ ...liveAndTest, ...any }, place);
-  for (const secret of [key, rotated.key]) assert.equal(await at.outcomeOf(secret, both), 'disabled');
-  const { apiKeys, keyChanges } = at.app.service.services;
-  await keyChanges.change(operator, await apiKeys.ownerOf(id), id, { disabled: false });
-  for (const secret of [key, rotated.key]) {
-    for (const more of [{}, both, { environments: ['test'] }])
-      assert.equal(await at.outcomeOf(secret, more), 'wrong_environment', JSON.stringify(more));
-    assert.deepEqual(await at.forward(secret), [403, null]);
-  }
+test('a key whose given hash is that of a text with the prefix of a further environment is valid in no environment', async () => {
+  await using at = await withEnvironments({ ...liveAndTest, ...any });
+  const { account } = await at.app.signIn();
+  const text = makeKey('acme_test').reveal();
+  const sha256 = createHash('sha256').update(text).digest('hex');
+  await at.app.service.services.apiKeys.createWithHash(operator, account.id, { nickname: 'given' }, sha256);
+  for (const more of [{}, both, { environments: ['test'] }])
+    assert.equal(await at.outcomeOf(text, more), 'wrong_environment', JSON.stringify(more));
+  assert.deepEqual(await at.forward(text), [403, null]);
 });
 
 test('keys of an environment that is no longer listed are rejected, and valid again when it is listed', async () => {

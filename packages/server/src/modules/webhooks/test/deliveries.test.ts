@@ -164,7 +164,7 @@ test('a replay is rejected without a delivery, without its event, and for a disa
   await change(app);
   const { id } = await stage.only('delivered', 1);
   const { log } = app.service.services.webhooks;
-  const unknownEvent = { endpointId: stage.id, type: 'account.created', eventAt: now, chain: null, position: null };
+  const unknownEvent = { endpointId: stage.id, type: 'account.created', eventAt: now, chain: 0, position: 1_000_000 };
   log.record({ ...unknownEvent, id: 'msg_0earlier' }, [now, 500, 1, 'it answered 500']);
   await log.flush();
   const since = { since: '2026-01-01T00:00:00Z' };

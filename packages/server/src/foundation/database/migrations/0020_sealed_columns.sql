@@ -1,2 +1,0 @@
--- compatible-from: 2
--- Sealed columns without statistics, on PostgreSQL only: 0020_sealed_columns.postgres.sql. SQLite needs no change.

@@ -1,0 +1,59 @@
+/**
+ * The baseline (`test/data/baseline`): data of the newest frozen release, and its program. Until the first release is frozen, the data
+ * are those of the last landed state, which `npm run baseline` renews, and the program is that of the checkout.
+ */
+import { execFileSync } from 'node:child_process';
+import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { gunzipSync } from 'node:zlib';
+import { linkPackages } from '../../test-kit/program-copy.ts';
+import type { Credentials } from './every-credential.ts';
+
+const checkout = fileURLToPath(new URL('../../../../', import.meta.url));
+export const baselineFolder = fileURLToPath(new URL('../data/baseline/', import.meta.url));
+/** Only of a frozen release. */
+export const frozenProgram = join(baselineFolder, 'program.tar.gz');
+export const isFrozen = existsSync(frozenProgram);
+/** What the packed program shares with the checkout, because it has not changed: 2 MB. */
+const commonPasswords = 'packages/server/src/modules/accounts/common-passwords';
+
+export interface Baseline {
+  readonly masterKey: string;
+  /** ISO 8601, after all credentials were created and ended. */
+  readonly writtenAt: string;
+  readonly credentials: Credentials;
+}
+
+export const baselineEnvironment = { KEYREEVE_PUBLIC_URL: 'http://localhost:8787' };
+
+/** Copies the data to a folder: `keyreeve.db`, `backup.jsonl` and the folder `journal`. */
+export function copyBaseline(folder: string): Baseline {
+  cpSync(baselineFolder, folder, { recursive: true });
+  writeFileSync(join(folder, 'keyreeve.db'), gunzipSync(readFileSync(join(folder, 'keyreeve.db.gz'))));
+  return JSON.parse(readFileSync(join(folder, 'baseline.json'), 'utf8')) as Baseline;
+}
+
+/** Packs the program of the checkout, without tests. */
+export function packProgram(path: string): void {
+  const excluded = ['*/test', '*/test-kit', '*/node_modules', commonPasswords].map((name) => `--exclude=${name}`);
+  const packed = [
+    'packages/server/bin',
+    'packages/server/revocation-check',
+    'packages/server/src',
+    'packages/server/package.json',
+    'packages/contract',
+    'packages/console/dist',
+    'packages/console/package.json',
+  ];
+  const fixed = ['--sort=name', '--owner=0', '--group=0', '--mtime=2026-01-01'];
+  execFileSync('tar', ['-czf', path, ...fixed, ...excluded, ...packed], { cwd: checkout });
+}
+
+/** The copy shares the installed packages with the checkout. @returns its launcher */
+export function unpackProgram(folder: string): string {
+  execFileSync('tar', ['-xzf', frozenProgram, '-C', folder]);
+  cpSync(join(checkout, commonPasswords), join(folder, commonPasswords), { recursive: true });
+  linkPackages(folder);
+  return join(folder, 'packages/server/bin/keyreeve.js');
+}
