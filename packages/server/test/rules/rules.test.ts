@@ -269,3 +269,17 @@ test('files in other languages are short, finished and in kebab-case', () => {
     if (path.endsWith('.sql')) assert.match(text, /^-- .{10,}/, path);
   }
 });
+
+test('a decision has at most 600 words, and all of them with their index at most 9,000', () => {
+  const decisions = [...texts].filter(([path]) => /^docs\/decisions\/(?:\d\d-[a-z-]+|README)\.md$/.test(path));
+  const folder = paths.filter((path) => path.startsWith('docs/decisions/'));
+  assert.deepEqual(decisions.map(([path]) => path).sort(), folder.toSorted());
+  const words = decisions.map(([path, text]) => ({ path, count: text.trim().split(/\s+/).length }));
+  assert.deepEqual(
+    words.filter(({ count }) => count > 600),
+    [],
+  );
+  assert.ok(words.reduce((sum, { count }) => sum + count, 0) <= 9_000);
+  const index = texts.get('docs/decisions/README.md') ?? '';
+  for (const { path } of words) assert.ok(path.endsWith('README.md') || index.includes(`](${path.slice(15)})`), path);
+});
