@@ -1,6 +1,7 @@
 /**
  * `npm run package:python -- <new folder>`: builds the wheel of the Python library with the build backend that its pyproject.toml
- * declares. The script downloads nothing: the backend is in the virtual environment of the tests.
+ * declares. The script downloads nothing: the backend is in the virtual environment of the tests. The bytes depend on the zlib of
+ * Python; 3.11, 3.12 and 3.13 with zlib 1.2.13 built equal wheels.
  */
 import { spawnSync } from 'node:child_process';
 import { cpSync, globSync, mkdirSync } from 'node:fs';

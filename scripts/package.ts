@@ -1,7 +1,8 @@
 /**
  * `npm run package -- <new folder>`: builds the npm package `keyreeve` and packs it. Node refuses to strip types below
  * `node_modules`, so the package contains JavaScript: each source file without its types, which keeps every line and column,
- * so that stack traces name the lines of the sources. Needs no installed dependencies. See docs/decisions/0033-npm-package.md.
+ * so that stack traces name the lines of the sources. Needs no installed dependencies. See
+ * docs/decisions/14-telemetry-tests-releases.md.
  */
 import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// The rules of docs/decisions/0040-client-libraries.md. test/mutants.ts has a broken build for each. Rule 9 is about fork, which Go
-// does not have.
+// The rules of docs/decisions/13-client-libraries-and-proxies.md. test/mutants.ts has a broken build for each. Rule 9 is about
+// fork, which Go does not have.
 
 // No rule waits for something that only the correct library does, if it detects a broken build: waits have no limit.
 

@@ -1,5 +1,5 @@
 /**
- * The rules that keep the client strict (decision 40), as functions of the library: `rules.test.ts` checks the library itself,
+ * The rules that keep the client strict (decision 13), as functions of the library: `rules.test.ts` checks the library itself,
  * `mutants.extended.test.ts` broken builds of it.
  */
 import { batchRules } from './batch-rules.ts';

@@ -7,7 +7,6 @@ import { shownLimits } from './key-limits.ts';
 import { ListedKeyFull } from './api-keys.ts';
 import { AccountId, Instant, orNull, Role, Text } from './schemas.ts';
 import { shownFactors } from './second-factor.ts';
-import { ListedSession } from './sessions.ts';
 
 const strict = { additionalProperties: false } as const;
 

@@ -1,6 +1,6 @@
 /**
  * The priority of work that can wait, below that of threads that answer requests: password hashes, imports, backups,
- * verification of the audit log (docs/decisions/0020-priorities.md).
+ * verification of the audit log (docs/decisions/03-bounds-and-fairness.md).
  */
 import { constants, getPriority, setPriority } from 'node:os';
 

@@ -1,5 +1,5 @@
 /**
- * The short path (decision 21): answers requests of one connection without the objects of node:http. It starts after
+ * The short path (decision 1): answers requests of one connection without the objects of node:http. It starts after
  * node:http has answered such a request, and reads the bytes before the parser of node:http.
  *
  * A read that is exactly one request of the subset (short-request.ts) is answered here. Any other read goes to node:http,

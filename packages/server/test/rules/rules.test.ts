@@ -275,3 +275,19 @@ test('files in other languages are short, finished and in kebab-case', () => {
     if (path.endsWith('.sql')) assert.match(text, /^-- .{10,}/, path);
   }
 });
+
+test('a decision has at most 600 words, and all of them with their index at most 9,000', () => {
+  const folder = 'docs/decisions/';
+  const decisions = [...texts]
+    .filter(([path]) => path.startsWith(folder))
+    .map(([path, text]) => ({ name: path.slice(folder.length), text, words: text.trim().split(/\s+/).length }));
+  const index = decisions.find(({ name }) => name === 'README.md')?.text ?? '';
+  const isListed = (name: string): boolean => /^\d\d-[a-z-]+\.md$/.test(name) && index.includes(`](${name})`);
+  const wrong = decisions.filter(({ name, words }) => words > 600 || (name !== 'README.md' && !isListed(name)));
+  assert.ok(decisions.length > 1);
+  assert.deepEqual(
+    wrong.map(({ name, words }) => `${name}: ${words} words`),
+    [],
+  );
+  assert.ok(decisions.reduce((sum, { words }) => sum + words, 0) <= 9_000);
+});

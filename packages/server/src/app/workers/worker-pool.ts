@@ -1,7 +1,7 @@
 /**
  * The workers of one instance: starts them, replaces those that exit, collects their metrics and stops them.
  *
- * All workers accept connections from one listening socket (decision 9). A worker that hangs takes no connections from the
+ * All workers accept connections from one listening socket (decision 2). A worker that hangs takes no connections from the
  * others. If a worker exits, only its own connections are lost.
  */
 import cluster, { type Worker } from 'node:cluster';

@@ -211,7 +211,7 @@ function unitsMaxOf(algorithm: PlainScheme): number {
 /** The cost of a sign-in with the hash, as a share of the maximum that an import accepts: 1 is one to two seconds. */
 export const costOf = (kind: ForeignKind): number => unitsOf(kind) / unitsMaxOf(algorithmOf(kind.scheme));
 
-/** Of PBKDF2: bytes of a block, which costs all rounds. */
+/** Of PBKDF2: bytes of a block, which costs all rounds. Only the first one is kept and compared: its 160 to 512 bits decide. */
 export const digestBlockBytes = (scheme: ForeignScheme): number =>
   scheme === 'pbkdf2-sha1' ? sha1Bytes : Number(scheme.slice(-3)) / 8;
 

@@ -3,7 +3,7 @@
  * own key, so a disclosed key does not endanger the others.
  *
  * After a rotation of the root key, most purposes have a key of the newest version. Some keep the key of the first version,
- * because what they protect stays valid: docs/decisions/0051-root-key-rotation.md states why that is safe.
+ * because what they protect stays valid: docs/decisions/11-installation-keys.md states why that is safe.
  */
 import { hkdfSync } from 'node:crypto';
 import { ApiKeyHash } from './api-key-hash.ts';

@@ -1,7 +1,7 @@
 /**
  * Connection poolers between this process and PostgreSQL. In transaction mode, a pooler runs the statements of one connection in
  * the sessions of several: settings of a session are lost, and its check for the primary is about another session. A pooler in
- * session mode changes nothing. See docs/decisions/0053-connection-poolers.md.
+ * session mode changes nothing. See docs/decisions/02-databases.md.
  */
 import type { Client, ClientBase, ClientConfig } from 'pg';
 

@@ -7,7 +7,7 @@ import { isTraced, type Span } from '../tracing.ts';
 
 /**
  * `narrowing` removes rights: deletions, disabling, session ends, password changes, resets and the completion of such
- * changes with an unknown outcome. It has reserved capacity (docs/decisions/0014-fair-shares.md).
+ * changes with an unknown outcome. It has reserved capacity (docs/decisions/03-bounds-and-fairness.md).
  * A `draw` takes tokens for verifications that wait for it. An instance has few at once.
  */
 export type WorkClass = 'narrowing' | 'draw' | 'ordinary';

@@ -1,6 +1,6 @@
 /**
  * Reads one row for each of several lists of values with one SQLite statement. Rows arrive as arrays: objects and a
- * statement for each list take a third longer (docs/decisions/0003-hot-path.md).
+ * statement for each list take a third longer (docs/decisions/01-verification.md).
  */
 import type { StatementSync } from 'node:sqlite';
 import type { ManyStatement, SqlValue } from './sql.ts';

@@ -36,7 +36,7 @@ export class SqliteDb implements Db {
   readonly times = new OperationTimes();
   /**
    * A read returns within the call. Larger batches were not faster and made the server and its clients wait for each other
-   * (docs/decisions/0003-hot-path.md).
+   * (docs/decisions/01-verification.md).
    */
   readonly sharedReads = { concurrentReadsMax: 2, immediateBatchSize: 16 };
   readonly file: DatabaseFile;

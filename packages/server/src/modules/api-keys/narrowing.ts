@@ -28,7 +28,7 @@ const narrows: Readonly<Record<ChangedMember, Compare>> = {
   disabled: (before, after) => after.disabledAt !== null && before.disabledReason !== after.disabledReason,
   // The ranges themselves are not compared: it is safe to treat every change to other ranges as narrowing.
   addresses: (before, after) => after.addresses !== null && before.addresses !== after.addresses,
-  // Limits decide how often a key is accepted, not by whom and for what (decision 24).
+  // Limits decide how often a key is accepted, not by whom and for what (decision 5).
   limits: () => false,
   metadata: () => false,
 };

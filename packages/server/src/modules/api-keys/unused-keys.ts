@@ -1,6 +1,6 @@
 /**
  * Disables keys that were neither used nor changed for some days, with the reason `dormant`. Their owners enable them. One
- * instance checks once an hour, in short commits, and disables a bounded number: docs/decisions/0022 has the reasons.
+ * instance checks once an hour, in short commits, and disables a bounded number: docs/decisions/04-api-keys.md has the reasons.
  */
 import { limits } from '@keyreeve/contract';
 import { dayMs, hourMs, type Clock } from '../../foundation/clock.ts';

@@ -1,7 +1,7 @@
 /**
  * The chains of the audit log. Each event has a place in one chain, and its MAC covers the place, the event and the MAC
  * of the previous event. So a changed, removed or moved event is detected, and forging one requires the key (ASVS
- * 16.4.2). docs/decisions/0011-audit-chain.md explains why there are several chains.
+ * 16.4.2). docs/decisions/10-audit-log-and-backups.md explains why there are several chains.
  */
 import { hash } from 'node:crypto';
 import type { AuditKey } from '../../foundation/database/db.ts';

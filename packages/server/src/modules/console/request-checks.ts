@@ -7,7 +7,7 @@
  * - `Sec-Fetch-Site: same-origin`, if the browser sends it: rejects sibling subdomains too, which SameSite does not.
  * - `Origin`, if the browser sends it: equals the console's origin.
  *
- * Reads, too, must pass the checks. docs/decisions/0029-console.md explains why there is no token against forgery.
+ * Reads, too, must pass the checks. docs/decisions/09-sign-in.md explains why there is no token against forgery.
  */
 import { consoleHeader } from '@keyreeve/contract';
 import { DomainError } from '../../foundation/errors.ts';

@@ -1,7 +1,7 @@
 /**
  * Rotates the root key after it has leaked, in one transaction: everything that is written from then on has keys of the new
  * version, and everything that an attacker could forge or open with the earlier one ends or is sealed again.
- * docs/decisions/0051-root-key-rotation.md states what stays, and why.
+ * docs/decisions/11-installation-keys.md states what stays, and why.
  */
 import { endAllSessionsTx } from '../accounts/session-epoch-store.ts';
 import { recordEventTx } from '../audit/audit.ts';

@@ -1,6 +1,6 @@
 /**
  * The scope catalogue: administrators declare scopes, mark those that need an entitlement, and delete them. Verification
- * applies each change that removes rights immediately, on every instance (docs/decisions/0025).
+ * applies each change that removes rights immediately, on every instance (docs/decisions/06-scopes-and-service-accounts.md).
  */
 import { limits, scopePattern, type ScopeRequest } from '@keyreeve/contract';
 import type { Clock } from '../../foundation/clock.ts';

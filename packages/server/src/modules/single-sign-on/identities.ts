@@ -1,6 +1,6 @@
 /**
  * Identities at the OpenID provider and their accounts. An identity is the issuer and the subject. It is never linked by its
- * email address: an operator links it, or its first sign-in creates an account (docs/decisions/0036-single-sign-on.md).
+ * email address: an operator links it, or its first sign-in creates an account (docs/decisions/09-sign-in.md).
  */
 import type { Accounts, AuthenticatedAccount } from '../accounts/accounts.ts';
 import { lockAccountTx } from '../accounts/credentials-store.ts';

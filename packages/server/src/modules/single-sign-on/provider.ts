@@ -149,6 +149,7 @@ export class Provider {
     const { issuer, clientId, clientSecret } = this.#options;
     const oidc = await load();
     const isHttp = issuer.startsWith('http:');
+    // Verifies the signature of the ID token, which OpenID Connect leaves optional in this flow.
     const execute = [oidc.enableNonRepudiationChecks, ...(isHttp ? [oidc.allowInsecureRequests] : [])];
     const bounded = (url: string, options: ProviderRequest): Promise<Response> => boundedFetch(url, options);
     const authenticationsWith = (secret: string) => ({

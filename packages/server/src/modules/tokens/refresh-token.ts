@@ -8,7 +8,7 @@
  * - The successor's secret is a MAC over its predecessor. So the server can return the same successor twice without
  *   storing it, and only to a client that holds the predecessor.
  *
- * The database contains only the keyed hash of the current token (docs/decisions/0005-refresh-tokens.md).
+ * The database contains only the keyed hash of the current token (docs/decisions/09-sign-in.md).
  */
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { checksumChars, refreshTokenBodyChars, refreshTokenPrefix } from '@keyreeve/contract';

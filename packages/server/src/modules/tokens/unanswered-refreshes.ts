@@ -1,7 +1,7 @@
 /**
  * Refreshes without a response: the server returned 503, or the connection closed before the response was written. The
  * client's token may have been replaced, and the client can only present it again. The server treats such a retry as if it
- * had arrived at the first failure, however long the outage lasts (docs/decisions/0005-refresh-tokens.md).
+ * had arrived at the first failure, however long the outage lasts (docs/decisions/09-sign-in.md).
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { limits } from '@keyreeve/contract';

@@ -406,7 +406,7 @@ create table scopes (
 
 create table api_keys (
   -- The first 53 bits of key_hash, and the order of the table: a verification finds the row in one descent over integers
-  -- (docs/decisions/0003-hot-path.md). key_hash decides.
+  -- (docs/decisions/01-verification.md). key_hash decides.
   lookup integer primary key,
   key_hash blob not null,
   -- The lowest version of the rules that may judge the key (api-keys/key-rules.ts): other programs reject it.
