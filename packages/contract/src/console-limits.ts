@@ -14,7 +14,7 @@ export const consoleLimits = {
     'The same without an action, while the account is an administrator.',
   ),
   consoleAdministratorSecondsMax: limit(86_400, 'The same in any case, while the account is an administrator.'),
-  testMailsPerHourMax: limit(20, 'Test mails that an administrator sends in an hour. More: 429.'),
+  testMailsPerHourMax: limit(20, 'Test mails that an administrator sends in an hour.', 'too_many_requests'),
   // Each extension is a write.
   consoleExtensionSeconds: limit(300, 'Shortest time between two extensions of a session by actions of the person.'),
   ...singleSignOnLimits,

@@ -2,7 +2,7 @@
 import { limit, type Limits } from './limit-definition.ts';
 
 export const passkeyLimits = {
-  passkeysPerAccountMax: limit(20, 'Passkeys of an account. More: 409.'),
+  passkeysPerAccountMax: limit(20, 'Passkeys of an account.', 'passkey_limit_reached'),
   passkeyChallengeSeconds: limit(300, 'Validity of the options for creating or using a passkey.'),
   // 1023 bytes (WebAuthn Level 3, section 4) in base64url.
   credentialIdCharsMax: limit(1_364, 'The credential id of a passkey, in base64url.'),
@@ -19,6 +19,7 @@ export const passkeyLimits = {
   passkeySignatureCharsMax: limit(683, 'The signature of a passkey, in base64url.'),
   passkeyChangesPerHourMax: limit(
     60,
-    'Passkeys that an account adds or renames in an hour, with those that are rejected. More: 429.',
+    'Passkeys that an account adds or renames in an hour, with those that are rejected.',
+    'too_many_requests',
   ),
 } as const satisfies Limits;

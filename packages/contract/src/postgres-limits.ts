@@ -8,12 +8,13 @@ export const postgresLimits = {
     2,
     'Of these, reserved for deletions, disabling, session ends and passwords. Two more are reserved for all other writes.',
   ),
-  postgresConnectMsMax: limit(2_000, 'Wait for a connection. Longer: 503.'),
-  postgresStatementMsMax: limit(2_000, 'Time of a statement, lock waits included. Longer: 503.'),
+  postgresConnectMsMax: limit(2_000, 'Wait for a connection.', 'unavailable'),
+  postgresStatementMsMax: limit(2_000, 'Time of a statement, lock waits included.', 'unavailable'),
   // Longer than the bound of a statement, so that its connection stays usable.
   postgresAnswerMsMax: limit(
     3_000,
-    'Wait for PostgreSQL. Longer: 503; the connection is closed, and a commit’s outcome is unknown.',
+    'Wait for PostgreSQL. The connection is closed, and a commit’s outcome is unknown.',
+    'unavailable',
   ),
   postgresKeepAliveSeconds: limit(
     30,

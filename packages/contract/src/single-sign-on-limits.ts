@@ -4,7 +4,7 @@ import { limit, type Limits } from './limit-definition.ts';
 export const singleSignOnLimits = {
   singleSignOnSeconds: limit(600, 'From the start of a single sign-on to the response of the provider.'),
   singleSignOnReturnPathCharsMax: limit(200, 'The path of the page to open after a single sign-on.'),
-  identityProviderSecondsMax: limit(5, 'Wait for a response of the OpenID provider. Longer: 503.'),
+  identityProviderSecondsMax: limit(5, 'Wait for a response of the OpenID provider.', 'identity_provider_unavailable'),
   identityProviderBytesMax: limit(262_144, 'A response of the OpenID provider.'),
   identityProviderRefreshSeconds: limit(
     3_600,
