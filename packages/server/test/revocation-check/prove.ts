@@ -133,6 +133,7 @@ function describeLong({ minutes, sums, total, injected }: LongRun, origin: reado
   const wanted = (count: number): number => Math.round((count * minutes) / 60);
   const reached = (found: number, count: number): string =>
     `${found} (${found >= wanted(count) ? 'at least' : '**missed:**'} ${wanted(count)})`;
+  const keyChanges = Object.entries(total.keyChanges).map(([kind, count]) => `${kind} ${count}`);
   return [
     '# Long run of the revocation check',
     '',
@@ -177,9 +178,8 @@ function describeLong({ minutes, sums, total, injected }: LongRun, origin: reado
     '',
     ...table([['fault', 'times'], ...injected]),
     '',
-    '```json',
-    JSON.stringify({ minutes, total, faults: Object.fromEntries(injected) }, null, 2),
-    '```',
+    `Key changes: ${keyChanges.join(', ')}. Lists compared: ${total.lists}.`,
+    ...total.examples.map((violation) => `\n${violation}`),
     '',
   ].join('\n');
 }
