@@ -39,25 +39,22 @@ const credentials = {
   addressesPerKeyMax: limit(32, 'IP addresses and ranges of one key.', 'invalid_request'),
   cidrCharsMax: limit(64, 'One IP address or range.'),
   keyMetadataBytesMax: limit(1_024, 'Metadata of a key, as JSON in UTF-8.', 'invalid_request'),
-  keyRateMax: limit(1_000_000, 'Tokens of a rate limit of a key or account in its window, and its burst.'),
+  keyRateMax: limit(1_000_000, 'Tokens of a rate limit of a key or account, and its burst.'),
   keyRateWindowSecondsMax: limit(86_400, 'Longest window of a rate limit: a day.'),
-  keyQuotaMax: limit(10 ** 12, 'Tokens of a quota of a key or account in its period.'),
+  keyQuotaMax: limit(10 ** 12, 'Tokens of a quota of a key or account.'),
   costMax: limit(10_000, 'Cost of one verification, in tokens.', 'invalid_request'),
-  rotationOverlapSeconds: limit(
-    86_400,
-    'Overlap of a rotation, in which the previous secret is valid, if the request sets no other.',
-  ),
+  rotationOverlapSeconds: limit(86_400, 'Overlap of a rotation, if the request sets no other.'),
   rotationOverlapSecondsMax: limit(2_592_000, 'Longest overlap of a rotation: 30 days.', 'invalid_request'),
   endedSecretKeptDays: limit(
     30,
-    'Days for which an ended previous secret of a key is refused as `expired`. Later: as `not_found`.',
+    'Days for which an ended previous secret is refused as `expired`. Later: as `not_found`.',
   ),
   shortLivedSecretSeconds: limit(600, 'Lifetime of a short-lived secret of a public-key key.'),
   shortLivedSecretsMax: limit(20, 'Valid short-lived secrets of a key. One more ends the oldest.'),
   // Longer than any assertion and any short-lived secret is valid.
   shortLivedSecretKeptSeconds: limit(
     900,
-    'Time after its issue for which an ended short-lived secret is refused as `expired`. Later: as `not_found`.',
+    'Time after its issue for which an ended short-lived secret is refused as `expired`, then as `not_found`.',
   ),
   assertionSecondsMax: limit(120, 'Lifetime of an assertion: `exp` − `iat`.'),
   assertionSkewSeconds: limit(60, 'Difference of `iat` of an assertion from the server’s time.'),
@@ -75,24 +72,18 @@ const credentials = {
     'Changes and rotations of keys per account in a minute, except disabling.',
     'too_many_changes',
   ),
-  firstExpiryNoticeDays: limit(14, 'Days from the first expiry notice of a key, by mail and webhook, to its expiry.'),
+  firstExpiryNoticeDays: limit(14, 'Days from the first expiry notice of a key to its expiry.'),
   lastExpiryNoticeDays: limit(3, 'Days from the second notice to the expiry.'),
   // An account may have many keys that expire on the same day.
-  expiryNoticeKeysMax: limit(
-    20,
-    'Keys that one mail about expiring keys lists. The mail also states their total number.',
-  ),
+  expiryNoticeKeysMax: limit(20, 'Keys that one mail about expiring keys lists.'),
   keyMailsPerHourMax: limit(
     20,
-    'Mails to an account in an hour about keys that another account or an operator created; as many about leaked keys, and about leaked secrets that have ended. More: not sent.',
+    'Mails to an account in an hour about keys that others created; as many about leaked keys, and about ended leaked secrets. More: not sent.',
   ),
-  leakNoticeKeysMax: limit(
-    20,
-    'Keys in each list of one mail about leaked secrets. The mail also states their total number.',
-  ),
+  leakNoticeKeysMax: limit(20, 'Keys in each list of one mail about leaked secrets.'),
   keyMailServiceAccountsMax: limit(
     100,
-    'Service accounts that a person has created and gets mail about. A person who has created more gets none.',
+    'Service accounts that a person has created and gets mail about. More: no mail.',
   ),
   clockSkewSeconds: limit(30, 'Tolerated clock difference between instances.'),
   // So a session causes at most one write in this time. No client needs more: an access token lives for at least 30 s.
@@ -143,13 +134,13 @@ const signIns = {
   passwordChangesPerHourMax: limit(20, 'Password changes per account in an hour.', 'too_many_requests'),
   managedCreationsPerHourMax: limit(
     30_000,
-    'Service accounts that the management keys of one account create in an hour, and keys that they create or rotate.',
+    'Service accounts, keys and rotations that the management keys of one account create in an hour.',
     'too_many_creations',
   ),
   // Each writes an audit event, which is never deleted.
   managedChangesPerHourMax: limit(
     30_000,
-    'Changes of service accounts and their keys by the management keys of one account in an hour, except disabling.',
+    'Changes by the management keys of one account in an hour, except disabling.',
     'too_many_changes',
   ),
   leakReportsPerHourMax: limit(
@@ -159,7 +150,7 @@ const signIns = {
   ),
   leakReportsPerNetworkMax: limit(
     240,
-    'Reports of leaked secrets per /48 network of IPv6 or /24 network of IPv4 in an hour. More: 429.',
+    'Reports of leaked secrets per /48 of IPv6 or /24 of IPv4 in an hour. More: 429.',
   ),
   leakReportRangesMax: limit(10_000, 'Client IP ranges and networks whose reports a process counts in memory.'),
   leakReportsInProgressMax: limit(
@@ -260,7 +251,7 @@ const queues = {
   lastUsedResolutionSeconds: limit(60, 'Interval between writes of a key’s `lastUsedAt`.'),
   lastUsedPendingMax: limit(
     20_000,
-    'Values of `lastUsedAt`, written every 10 s; half of them for keys without a use within a day. More: the newest are dropped.',
+    'Values of `lastUsedAt` that wait to be written, every 10 s. More: the newest are dropped.',
   ),
   usageRowsPendingMax: limit(
     20_000,
@@ -272,10 +263,7 @@ const queues = {
   ),
   lookupBatchMax: limit(256, 'Credentials that share one database read.'),
   lookupsWaitingMax: limit(100_000, 'Credentials that wait for a read. More: 503.'),
-  drawsInProgressMax: limit(
-    2,
-    'Draws of tokens from limits at once, per worker. On PostgreSQL, each has a connection of its own.',
-  ),
+  drawsInProgressMax: limit(2, 'Draws of tokens at once, per worker. On PostgreSQL, each has a connection of its own.'),
   limitsPerDrawMax: limit(256, 'Limits of keys and accounts that share one draw.'),
   drawsWaitingMax: limit(
     2_000,
@@ -283,18 +271,15 @@ const queues = {
   ),
   limitedSubjectsInMemoryMax: limit(
     50_000,
-    'Keys and accounts whose drawn tokens a worker holds. More: those without tokens or not used for a second are dropped; above half, those not used for 30 seconds.',
+    'Keys and accounts whose drawn tokens a worker holds. More: those without tokens or not used for a second are dropped.',
   ),
   requestStartsPerTurnMax: limit(1, 'Requests except verifications that start in one event-loop turn.'),
   expensiveReadsMax: limit(
     4,
-    'Lists of keys, pages of activity and usages of keys that are read at once, per worker. Further ones wait.',
+    'Lists of keys, activity and usage that are read at once, per worker. Further ones wait.',
   ),
   expensiveReadsPerAccountMax: limit(2, 'Of these, reads of one account.'),
-  rejectionsPerTurnMax: limit(
-    16,
-    'Rejections without a read, such as those of malformed keys, that one event-loop turn answers. Further ones wait.',
-  ),
+  rejectionsPerTurnMax: limit(16, 'Rejections without a read that one event-loop turn answers. Further ones wait.'),
   writesWaitingMax: limit(
     1_000,
     'Waiting writes. More: the newest write of the account or range with the most gets 429; if that is the caller, it gets 503.',
@@ -314,7 +299,7 @@ const queues = {
   requestsPerRangeMax: limit(512, 'The same per range.', 'too_many_in_progress'),
   removalsPerAccountMax: limit(
     32,
-    'Requests of an account in progress that remove rights, per worker. Further ones wait, up to 128 per credential, 256 per account and 512 per range; sessions and keys take turns.',
+    'Requests of an account in progress that remove rights, per worker. Further ones wait, up to the bounds of other requests; sessions and keys take turns.',
   ),
   // A client that ignores Retry-After sends one request a second on each connection.
   refusalHoldMs: limit(1_000, 'Delay of a 429 `too_many_in_progress`.'),
@@ -339,12 +324,9 @@ const operations = {
   exportsPerAccountMax: limit(2, 'Exports in progress of one account, per worker.', 'too_many_in_progress'),
   exportsPerProcessMax: limit(
     64,
-    'Exports in progress of all accounts, per worker; those of administrators count separately. More: the one that has waited longest for its client is reset.',
+    'Exports in progress, per worker; those of administrators count separately. More: the one that has waited longest for its client is reset.',
   ),
-  exportReadsMax: limit(
-    4,
-    'Exports that read from the database at once, per worker. Others wait, and accounts take turns.',
-  ),
+  exportReadsMax: limit(4, 'Exports that read from the database at once, per worker. Others wait.'),
   exportSecondsMax: limit(300, 'Duration of an export, which is then incomplete.', 'the connection is reset'),
   accountExportsPerHourMax: limit(6, 'Exports of its data by an account in an hour.', 'too_many_requests'),
   exportedActivityMax: limit(50_000, 'Events in the export of an account.'),

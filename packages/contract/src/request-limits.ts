@@ -31,12 +31,12 @@ export const requestLimits = {
   // A body that arrives at once is never the oldest for long.
   unfinishedBodiesPerCredentialMax: limit(
     128,
-    'Bodies that a worker is receiving with one session or key, except those of verifications. The one that began first is rejected.',
+    'Bodies that a worker is receiving with one session or key, except those of verifications. The oldest is rejected.',
     'too_many_in_progress',
   ),
   unfinishedBodiesPerRangeMax: limit(
     512,
-    'Bodies that a worker is receiving per client IP range. More: 429 for the one that began first, as with the next two.',
+    'Bodies that a worker is receiving from one client IP range. More: 429 for the oldest, as with the next two.',
   ),
   // Those of GitHub reports have up to 1 MiB, and need no credential.
   unfinishedBodyBytesMax: limit(33_554_432, 'Bytes of all these bodies.'),
@@ -45,7 +45,7 @@ export const requestLimits = {
   keepAliveTimeoutMs: limit(65_000, 'Lifetime of an idle connection.'),
   connectionsMax: limit(
     10_000,
-    'Open connections per worker; fewer if the process may open fewer files (by 512). One closes for the next client: the one that has been idle longest, of the client IP range with the most. Those of trusted proxies close last.',
+    'Open connections per worker; fewer if the process may open fewer files (by 512). The one that has been idle longest, of the client IP range with the most, closes for the next client; those of trusted proxies close last.',
     'a connection closes',
   ),
   requestsPerConnectionMax: limit(10_000, 'Requests on one connection.'),
