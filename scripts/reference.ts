@@ -26,9 +26,9 @@ IPv6 /64; it is trusted for an email address that signed in from it within ${lim
   const others = all.flatMap(({ rows }) =>
     rows
       .filter(([name, { answer }]) => answer === undefined && !signIns.includes(`\`${name}\``))
-      .map(([name, { value, why }]) => `| \`${name}\` | ${grouped(value)} | ${why} |`),
+      .map(([name, { value, why }]) => `\`${name}\` | ${grouped(value)} | ${why}`),
   );
-  const rest = `## All other bounds\n\n${table('| bound | value | meaning |\n| --- | ---: | --- |', others)}`;
+  const rest = `## All other bounds\n\n${table('bound | value | meaning\n--- | ---: | ---', others)}`;
   return page('# Limits', intro, ...met, signIns.trimEnd(), rest);
 }
 
