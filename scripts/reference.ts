@@ -18,9 +18,9 @@ IPv6 /64; it is trusted for an email address that signed in from it within ${lim
   const all = Object.entries(limitGroups).map(([title, group]) => ({ title, rows: Object.entries<Limit>(group) }));
   const met = all.map(({ title, rows }) => {
     const lines = rows.flatMap(([name, { value, why, answer }]) =>
-      answer === undefined ? [] : [`| \`${name}\` | ${grouped(value)} | ${why} | ${shown(answer)} |`],
+      answer === undefined ? [] : [`\`${name}\` | ${grouped(value)} | ${why} | ${shown(answer)}`],
     );
-    return `## ${title}\n\n${table('| bound | value | meaning | beyond it |\n| --- | ---: | --- | --- |', lines)}`;
+    return `## ${title}\n\n${table('bound | value | meaning | beyond it\n--- | ---: | --- | ---', lines)}`;
   });
   const signIns = signInSection();
   const others = all.flatMap(({ rows }) =>
