@@ -12,9 +12,9 @@ export function referencePages(): Readonly<Record<string, string>> {
 /** First the bounds that a client or an operator can meet, by subject, with what the client gets; then all others. */
 function limitsPage(): string {
   const intro = `These bounds are fixed; the settings are in [configuration.md](configuration.md). The first tables have the bounds that a
-client or an operator can meet, and what a client beyond them gets; [the last one](#all-other-bounds) has all others. There,
-“More: 429” and “Longer: 503” name the status of the response. A worker is one process. A range is an IPv4 address or an
-IPv6 /64; it is trusted for an email address that signed in from it within ${limits.loginOriginTrustDays} days.`;
+client or an operator can meet, and what a client beyond them gets; [the last one](#all-other-bounds) has all others, where
+“More: 429” names the status. A worker is one process. A range is an IPv4 address or an IPv6 /64; it is trusted for an email
+address that signed in from it within ${limits.loginOriginTrustDays} days.`;
   const all = Object.entries(limitGroups).map(([title, group]) => ({ title, rows: Object.entries<Limit>(group) }));
   const met = all.map(({ title, rows }) => {
     const lines = rows.flatMap(([name, { value, why, answer }]) =>
