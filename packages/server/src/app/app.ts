@@ -48,7 +48,7 @@ import { traceIdOf } from '../http/trace-context.ts';
 import { Turns } from '../http/turns.ts';
 import { UnfinishedBodies } from '../http/unfinished-bodies.ts';
 import { validator } from '../http/validation.ts';
-import { headerOf, RequestCall } from './request-call.ts';
+import { headerOf, RequestCall } from './requests/request-call.ts';
 import { routesOf, type RouteOptions } from './routes.ts';
 
 export interface AppOptions extends RouteOptions {

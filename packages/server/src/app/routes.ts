@@ -61,8 +61,8 @@ import type { Log } from '../foundation/log.ts';
 import type { RequestLog } from '../http/request-log.ts';
 import type { Route } from '../http/route.ts';
 import { Streams } from '../http/stream.ts';
-import { healthRoutes, type Health } from './health.ts';
-import { settingsRoutes, type SettingsView } from './settings-view.ts';
+import { healthRoutes, type Health } from './processes/health.ts';
+import { settingsRoutes, type SettingsView } from './configuration/settings-view.ts';
 
 export interface RouteOptions extends AdminParts, MailParts {
   readonly tokens: Tokens;

@@ -5,22 +5,22 @@ import { limits } from '@keyreeve/contract';
 import { keyPrefixWarnings } from '../modules/api-keys/key-prefixes.ts';
 import { catalogueWarnings } from '../modules/scope-catalogue/warnings.ts';
 import type { Clock } from '../foundation/clock.ts';
-import { describeConfig, processEnvironment, type Config, type Environment } from './config.ts';
-import { warningsOf } from './config-warnings.ts';
+import { describeConfig, processEnvironment, type Config, type Environment } from './configuration/config.ts';
+import { warningsOf } from './configuration/config-warnings.ts';
 import type { Argon2Parameters } from '../foundation/crypto/password.ts';
 import type { DatabaseReplacedError, FileIdentity } from '../foundation/database/file-identity.ts';
 import { announcePhase } from '../foundation/tracing.ts';
 import type { EmbeddedWriter } from '../foundation/database/database.ts';
 import { durabilityOf } from '../foundation/database/durability.ts';
-import { announce } from './announce.ts';
+import { announce } from './processes/announce.ts';
 import { pingDatabase } from '../foundation/database/installation.ts';
-import { assertEnvironments } from './environments-check.ts';
-import { AdminHosts } from './admin-hosts.ts';
-import { adminListener, type MetricsPage } from './admin-listener.ts';
+import { assertEnvironments } from './installation/environments-check.ts';
+import { AdminHosts } from './metrics/admin-hosts.ts';
+import { adminListener, type MetricsPage } from './metrics/admin-listener.ts';
 import { App, corsHeadersOf } from './app.ts';
 import { BasePath } from '../http/base-path.ts';
 import { SecurityHeaders } from '../http/headers.ts';
-import type { Health } from './health.ts';
+import type { Health } from './processes/health.ts';
 import type { LinkPageOptions } from '../modules/link-pages/link-pages.ts';
 import { RequestCounts } from '../http/request-counts.ts';
 import { RequestLog } from '../http/request-log.ts';
@@ -28,20 +28,20 @@ import type { RequestBounds } from '../http/request-gate.ts';
 import { Cors } from '../http/cors.ts';
 import { createHttpServer, listen } from '../http/server.ts';
 import { isRootKeyChanged, RootKeyChangedError } from '../foundation/database/root-key-changed.ts';
-import { Housekeeping } from './housekeeping.ts';
-import { openInstallation, type Installation, type OpenedInstallation } from './installation.ts';
+import { Housekeeping } from './processes/housekeeping.ts';
+import { openInstallation, type Installation, type OpenedInstallation } from './installation/installation.ts';
 import type { Log } from '../foundation/log.ts';
 import { parseRanges } from '../foundation/ip-address.ts';
-import { keepAfterFailure, ReservedSpace } from './reserved-space.ts';
+import { keepAfterFailure, ReservedSpace } from './installation/reserved-space.ts';
 import { ConsoleAssets } from '../modules/console/assets.ts';
 import { ConsoleHost } from '../modules/console/paths.ts';
 import { operatorName } from '../modules/mail/sender.ts';
 import { LinkedIdentities } from '../modules/single-sign-on/linked-identities.ts';
-import type { Metrics } from './metrics.ts';
-import { SettingsView } from './settings-view.ts';
-import { stopService } from './stop-service.ts';
-import { wire, type Services } from './wiring.ts';
-import { mailTemplates } from './wiring-mail.ts';
+import type { Metrics } from './metrics/metrics.ts';
+import { SettingsView } from './configuration/settings-view.ts';
+import { stopService } from './processes/stop-service.ts';
+import { wire, type Services } from './wiring/wiring.ts';
+import { mailTemplates } from './wiring/mail.ts';
 import type { HashingThreads } from '../foundation/crypto/hashing-threads.ts';
 
 export interface ServiceOptions {
@@ -371,7 +371,7 @@ function lazyMetrics(
   const { usageCounter: usage, signIns, tokens, webhooks } = services;
   let metrics: Promise<Metrics> | undefined;
   return () =>
-    (metrics ??= import('./metrics.ts').then(
+    (metrics ??= import('./metrics/metrics.ts').then(
       (module) =>
         new module.Metrics(
           {

@@ -1,7 +1,7 @@
 /** Housekeeping at the start and the stop of a service. */
 import assert from 'node:assert/strict';
 import { mock } from 'node:test';
-import { Housekeeping } from '../housekeeping.ts';
+import { Housekeeping } from '../processes/housekeeping.ts';
 import { unavailable } from '../../foundation/database/unavailable.ts';
 import { createLog } from '../../foundation/log.ts';
 import { dayMs } from '../../foundation/clock.ts';
