@@ -8,7 +8,8 @@ import { environmentMistakes, keyPrefixWarnings } from '../../modules/api-keys/k
 import { blockDetails } from '../../modules/audit-retention/block-details.ts';
 import { findRetentionState, type RetentionState } from '../../modules/audit-retention/store.ts';
 import { catalogueWarnings } from '../../modules/scope-catalogue/warnings.ts';
-import { dayMs, type Clock } from '../../foundation/clock.ts';
+import type { Core } from '../../foundation/core.ts';
+import { dayMs } from '../../foundation/clock.ts';
 import { describeDatabase } from '../../foundation/database/database.ts';
 import type { Db } from '../../foundation/database/db.ts';
 import { durabilityOf, type Durability } from '../../foundation/database/durability.ts';
@@ -31,10 +32,8 @@ export interface Check {
   readonly detail: string;
 }
 
-export interface CheckedInstallation {
+export interface CheckedInstallation extends Core {
   readonly config: Config;
-  readonly db: Db;
-  readonly clock: Clock;
   readonly outbox: Outbox;
   readonly signingKeys: SigningKeys;
 }

@@ -57,7 +57,14 @@ export async function rotateInstallation(
   try {
     const { jwtAlg: alg, accessTokenTtlSeconds } = config;
     const { signingKeySeal: seal } = next.keys;
-    const signingKey = await new SigningKeys({ db, clock, seal, alg, accessTokenTtlSeconds }).newKey();
+    const signingKey = await new SigningKeys({
+      db,
+      clock,
+      revocations: undefined,
+      seal,
+      alg,
+      accessTokenTtlSeconds,
+    }).newKey();
     const { journals, rotated } = await withPreparedJournals(isDryRun ? [] : folders, current.keys, next.keys, () =>
       rotateRootKey(principal, { db, clock, current, next, signingKey, endedInstances, isDryRun }),
     );

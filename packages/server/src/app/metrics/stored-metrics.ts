@@ -3,19 +3,16 @@
  * connection to the database they are absent; other metrics report that.
  */
 import type { Registry } from '@prometheus-io/client';
-import type { Clock } from '../../foundation/clock.ts';
+import type { Core } from '../../foundation/core.ts';
 import { findLastBackupAt } from '../../foundation/database/installation.ts';
 import { listRootKeys } from '../../foundation/database/root-keys.ts';
 import { masterKeysIn } from '../../modules/master-key/rotation.ts';
-import type { Db } from '../../foundation/database/db.ts';
 import { jobKinds, type Outbox, type WaitingJobs } from '../../modules/outbox/outbox.ts';
 import type { Estimates } from '../../modules/overview/estimates.ts';
 import type { SigningKeys } from '../../modules/signing-keys/signing-keys.ts';
 import { addGauge, type GaugeDescription, type Sample } from './metric-kinds.ts';
 
-export interface StoredSources {
-  readonly db: Db;
-  readonly clock: Clock;
+export interface StoredSources extends Core {
   readonly outbox: Pick<Outbox, 'waiting'>;
   readonly estimates: Pick<Estimates, 'read'>;
   readonly signingKeys: Pick<SigningKeys, 'list'>;

@@ -163,7 +163,7 @@ export function wire(options: WiringOptions): Services {
     seal: keys.webhookSeal,
     outbox,
     targets: config.webhookTargets,
-    journal,
+    revocations: journal,
     onFailure: (error) => log?.warn({ event: 'webhooks_not_followed', err: error }),
     onLogFailure: (error) => log?.warn({ event: 'webhook_deliveries_not_logged', err: error }),
   });

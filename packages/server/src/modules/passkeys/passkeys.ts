@@ -7,15 +7,14 @@ import {
   type RegistrationResponse,
 } from '@keyreeve/contract';
 import type { Accounts } from '../accounts/accounts.ts';
-import { toInstant, type Clock } from '../../foundation/clock.ts';
+import { toInstant } from '../../foundation/clock.ts';
 import type { KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
 import { randomId } from '../../foundation/crypto/secret.ts';
-import type { Db } from '../../foundation/database/db.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { validateNickname } from '../../foundation/nickname.ts';
 import type { AccountPrincipal } from '../../foundation/principal.ts';
 import { recordingChanges } from '../deletion-journal/run-narrowing.ts';
-import type { Revocations } from '../deletion-journal/revocation.ts';
+import type { RecordingCore } from '../deletion-journal/revocation.ts';
 import type { Mailer } from '../mail/mail.ts';
 import type { RequestLimits } from '../rate-limits/request-limits.ts';
 import type { SecondFactors } from '../second-factors/second-factors.ts';
@@ -27,9 +26,7 @@ import { listPasskeys, type PasskeyRow } from './store.ts';
 import { userHandleOf } from './user-handle.ts';
 import { algorithms, verifyRegistration } from './webauthn.ts';
 
-export interface PasskeysOptions {
-  readonly db: Db;
-  readonly clock: Clock;
+export interface PasskeysOptions extends RecordingCore {
   /** Keys of challenges and of user handles. */
   readonly challenges: KeyedHash;
   readonly userHandles: KeyedHash;
@@ -39,8 +36,6 @@ export interface PasskeysOptions {
   readonly secondFactors: SecondFactors;
   readonly requests: RequestLimits;
   readonly mailer: Mailer;
-  /** Undefined without a deletion journal. */
-  readonly revocations: Revocations | undefined;
 }
 
 export interface NewPasskeyRequest {

@@ -1,6 +1,7 @@
 /** The activity of an account: its audit events, without ids of other accounts and with selected details only. */
 import { limits, type ActivityActor, type ActivityEvent, type ActivityPage } from '@keyreeve/contract';
 import type { AccountPrincipal } from '../../foundation/principal.ts';
+import type { Core } from '../../foundation/core.ts';
 import { dayMs, toInstant, type Clock } from '../../foundation/clock.ts';
 import { fromCursor, sizeOf, toCursor, type PageRequest } from '../../foundation/cursor.ts';
 import type { Db } from '../../foundation/database/db.ts';
@@ -14,7 +15,7 @@ export class Activity {
   readonly #db: Db;
   readonly #clock: Clock;
 
-  constructor({ db, clock }: { readonly db: Db; readonly clock: Clock }) {
+  constructor({ db, clock }: Core) {
     this.#db = db;
     this.#clock = clock;
   }

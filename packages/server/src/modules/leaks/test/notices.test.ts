@@ -145,6 +145,7 @@ onEachDatabase('secrets of an account among many other texts cause one mail', as
   const leaks = new Leaks({
     db,
     clock,
+    revocations: undefined,
     hash: keys.apiKeyHash,
     keyPrefixes: ['krv'],
     pending: apiKeys.pending,

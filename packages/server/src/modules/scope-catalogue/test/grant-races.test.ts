@@ -65,7 +65,8 @@ onEachDatabase(
 );
 
 onEachDatabase('a change of the description of a scope keeps a mark that is set meanwhile', async (opened) => {
-  const on = (db: Db): ScopeCatalogue => new ScopeCatalogue({ db, clock: new FakeClock(now), isEnforced: true });
+  const on = (db: Db): ScopeCatalogue =>
+    new ScopeCatalogue({ db, clock: new FakeClock(now), revocations: undefined, isEnforced: true });
   // The row of the installation is the lock.
   await claimInstallation(opened.db, keys.check, now);
   await on(opened.db).set(operator, 'paid', open);
