@@ -4,10 +4,8 @@ import { hostname } from 'node:os';
 import { limits } from '@keyreeve/contract';
 import { keyPrefixWarnings } from '../modules/api-keys/key-prefixes.ts';
 import { catalogueWarnings } from '../modules/scope-catalogue/warnings.ts';
-import type { Clock } from '../foundation/clock.ts';
-import { describeConfig, processEnvironment, type Config, type Environment } from './configuration/config.ts';
+import { describeConfig, processEnvironment, type Config } from './configuration/config.ts';
 import { warningsOf } from './configuration/config-warnings.ts';
-import type { Argon2Parameters } from '../foundation/crypto/password.ts';
 import type { DatabaseReplacedError, FileIdentity } from '../foundation/database/file-identity.ts';
 import { announcePhase } from '../foundation/tracing.ts';
 import type { EmbeddedWriter } from '../foundation/database/database.ts';
@@ -37,28 +35,17 @@ import { ConsoleAssets } from '../modules/console/assets.ts';
 import { ConsoleHost } from '../modules/console/paths.ts';
 import { operatorName } from '../modules/mail/sender.ts';
 import { LinkedIdentities } from '../modules/single-sign-on/linked-identities.ts';
-import type { Metrics } from './metrics/metrics.ts';
+import type { Metrics, MetricsSources } from './metrics/metrics.ts';
 import { SettingsView } from './configuration/settings-view.ts';
 import { stopService } from './processes/stop-service.ts';
-import { wire, type Services } from './wiring/wiring.ts';
+import type { WiringSettings } from './wiring/core.ts';
+import { wire, type Services } from './wiring/wire.ts';
 import { mailTemplates } from './wiring/mail.ts';
-import type { HashingThreads } from '../foundation/crypto/hashing-threads.ts';
 
-export interface ServiceOptions {
-  readonly config: Config;
-  /** The source of the configuration, for the page of settings. Default: that of the process. */
-  readonly environment?: Environment;
-  readonly clock: Clock;
+export interface ServiceOptions extends WiringSettings {
   readonly log: Log;
   /** The writer of SQLite. Default: a writer thread. Tests write without one, because it takes longer to start than the service. */
   readonly writer?: EmbeddedWriter | undefined;
-  /** Default: the strength for production. Tests use cheaper hashes. */
-  readonly argon2?: Argon2Parameters;
-  /** Default: threads of this service. */
-  readonly hashingThreads?: HashingThreads;
-  /** See `WiringOptions`. */
-  readonly areRequestsLimited?: boolean;
-  readonly requestedMailDelayMsMax?: number;
   /** Default: the bounds of the contract. */
   readonly requestBounds?: RequestBounds | undefined;
   /** Folder with the files of the console. Default: the folder of its package. */
@@ -98,13 +85,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const space = ReservedSpace.release(config);
   const installation = await openAndMigrate(options, options.writer).catch(keepAfterFailure(space));
   return closeOnError(installation, async () => {
-    const { server, health, requestCounts, ...rest } = await startPublic(installation, options, requestLog);
-    const admin = await startAdmin(
-      options,
-      health,
-      lazyMetrics(rest.services, { config, installation, health, clock, requests: requestCounts }),
-      requestLog,
-    ).catch((error: unknown) => {
+    const { server, health, sources, ...rest } = await startPublic(installation, options, requestLog);
+    const admin = await startAdmin(options, health, lazyMetrics(sources), requestLog).catch((error: unknown) => {
       server.close();
       throw error;
     });
@@ -154,16 +136,12 @@ export async function startWorkerService(
   const { file } = installation.db;
   return closeOnError(installation, async () => {
     file?.compare(database);
-    const { server, health, requestCounts, ...rest } = await startPublic(installation, options, requestLog);
+    const { server, health, sources, ...rest } = await startPublic(installation, options, requestLog);
     const { services } = rest;
     const housekeeping = new Housekeeping(installation, clock, services, log, worker === 1);
     const parts = { health, housekeeping, installation, requestLog, services };
     const stop = () => stopService([server], config.drainSeconds, parts);
-    const metrics = lazyMetrics(
-      rest.services,
-      { config, installation, health, clock, requests: requestCounts },
-      worker,
-    );
+    const metrics = lazyMetrics(sources, worker);
     return { ...rest, metrics, replaced: file?.replaced, stop };
   });
 }
@@ -209,7 +187,7 @@ export async function ensureSigningKey(
 
 /** Starts the listener for clients. */
 async function startPublic(installation: OpenedInstallation, options: ServiceOptions, requestLog: RequestLog) {
-  const { config, clock, log, argon2, areRequestsLimited = true, requestedMailDelayMsMax, requestBounds } = options;
+  const { config, clock, log, requestBounds } = options;
   const { db } = installation;
   const security = securityOf(config);
   const health: Health = {
@@ -246,18 +224,11 @@ async function startPublic(installation: OpenedInstallation, options: ServiceOpt
     const publicUrl = config.publicUrl ?? `http://localhost:${address.port}`;
     const basePath = new BasePath(publicUrl);
     const services = wire({
-      config,
+      ...options,
       installation,
-      clock,
       issuer: publicUrl,
       masterKeyId: installation.rootKeys.masterKeyId,
-      log,
-      environment: options.environment,
       requestLog,
-      areRequestsLimited,
-      ...(argon2 ? { argon2 } : {}),
-      hashingThreads: options.hashingThreads,
-      ...(requestedMailDelayMsMax === undefined ? {} : { requestedMailDelayMsMax }),
     });
     const keyChange = Promise.withResolvers<RootKeyChangedError>();
     const onUnwritten = (error: unknown): void => {
@@ -303,7 +274,8 @@ async function startPublic(installation: OpenedInstallation, options: ServiceOpt
     services.webhooks.publisher.start();
     services.minutes.start(onUnwritten);
     const url = urlOf(config.host, address.port);
-    return { server, health, requestCounts, services, publicUrl, url, rootKeyChanged: keyChange.promise };
+    const sources: MetricsSources = { ...services, config, db, clock, health, requestCounts };
+    return { server, health, sources, services, publicUrl, url, rootKeyChanged: keyChange.promise };
   } catch (error) {
     // An open server would keep the process running.
     server.close();
@@ -354,38 +326,10 @@ async function closeOnError<T>({ db }: Installation, start: () => Promise<T>): P
   }
 }
 
-interface MeasuredParts {
-  readonly installation: Installation;
-  readonly health: Health;
-  readonly config: Config;
-  readonly clock: Clock;
-  readonly requests: RequestCounts;
-}
-
 /** Loads the metrics library at the first scrape, so that it does not delay the start. */
-function lazyMetrics(
-  services: Services,
-  { installation: { db }, ...measured }: MeasuredParts,
-  worker?: number,
-): () => Promise<Metrics> {
-  const { usageCounter: usage, signIns, tokens, webhooks } = services;
+function lazyMetrics(sources: MetricsSources, worker?: number): () => Promise<Metrics> {
   let metrics: Promise<Metrics> | undefined;
-  return () =>
-    (metrics ??= import('./metrics/metrics.ts').then(
-      (module) =>
-        new module.Metrics(
-          {
-            ...services,
-            ...measured,
-            db,
-            usage,
-            signIns: signIns.counts,
-            refreshes: tokens.refreshes,
-            webhooks: webhooks.sender.counts,
-          },
-          worker,
-        ),
-    ));
+  return () => (metrics ??= import('./metrics/metrics.ts').then((module) => new module.Metrics(sources, worker)));
 }
 
 function urlOf(host: string, port: number): string {

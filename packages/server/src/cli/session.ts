@@ -2,7 +2,7 @@
 import { systemClock } from '../foundation/clock.ts';
 import { processEnvironment, readConfig, type Config } from '../app/configuration/config.ts';
 import { openInstallation, type FindRootKeys, type OpenedInstallation } from '../app/installation/installation.ts';
-import { wire, type Services } from '../app/wiring/wiring.ts';
+import { wire, type Services } from '../app/wiring/wire.ts';
 import type { Principal } from '../foundation/principal.ts';
 
 /** The principal of all commands. A user who can run them on the machine has every permission. */

@@ -18,7 +18,7 @@ import { PgBouncer } from '../../test-kit/postgres/pgbouncer.ts';
 import { runningProcesses } from '../../test-kit/postgres/processes.ts';
 import { PostgresServer } from '../../test-kit/postgres/server.ts';
 import { newTempFolder } from '../../test-kit/temp-folder.ts';
-import { wire } from '../../src/app/wiring/wiring.ts';
+import { wire } from '../../src/app/wiring/wire.ts';
 import { databaseIn, environmentFor, keyreeveBin, type Environment } from '../e2e/program.ts';
 import { spawnQuietly } from '../e2e/proxy-kit.ts';
 import { HttpCatalogue } from './http-catalogue.ts';

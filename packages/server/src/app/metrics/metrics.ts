@@ -1,38 +1,22 @@
 /** Metrics for Prometheus. The hot path only increments numbers, which are collected at each scrape. */
 import { Registry } from '@prometheus-io/client';
 import { refusals } from '@keyreeve/contract';
-import type { PasswordHasher } from '../../foundation/crypto/password.ts';
+import type { Core } from '../../foundation/core.ts';
 import type { RequestCounts } from '../../http/request-counts.ts';
-import type { DeletionJournal } from '../../modules/deletion-journal/deletion-journal.ts';
-import type { KeyLimiter } from '../../modules/key-limits/key-limits.ts';
 import type { UsageCounter } from '../../modules/key-usage/usage-counter.ts';
-import { jobKinds, type Outbox } from '../../modules/outbox/outbox.ts';
-import type { SignInCounts } from '../../modules/tokens/sign-ins.ts';
-import type { RefreshCounts } from '../../modules/tokens/tokens.ts';
-import type { Verifier } from '../../modules/verification/verify.ts';
+import { jobKinds } from '../../modules/outbox/outbox.ts';
+import type { Services } from '../wiring/wire.ts';
 import { collectDatabase } from './database-metrics.ts';
 import type { Health } from '../processes/health.ts';
 import { collectGrowth, type GrowthSources } from './growth-metrics.ts';
 import { collectInstance } from './instance-metrics.ts';
 import { addCounter, addGauge, addHistogram, by } from './metric-kinds.ts';
 import { collectProcessMetrics } from './process-metrics.ts';
-import { collectStored, type StoredSources } from './stored-metrics.ts';
+import { collectStored } from './stored-metrics.ts';
 
-export interface MetricsSources extends StoredSources, GrowthSources {
-  readonly verifier: Pick<Verifier, 'counts' | 'durations'>;
-  /** Undefined if verifications are not counted by key. */
-  readonly usage: Pick<UsageCounter, 'totals' | 'rows'> | undefined;
-  readonly limiter: Pick<KeyLimiter, 'draws' | 'tokens' | 'waiting' | 'waits'>;
-  readonly signIns: SignInCounts;
-  readonly refreshes: RefreshCounts;
-  readonly hasher: Pick<PasswordHasher, 'stats'>;
-  readonly requests: RequestCounts;
-  readonly outbox: Outbox;
+export interface MetricsSources extends Services, Core, GrowthSources {
+  readonly requestCounts: RequestCounts;
   readonly health: Pick<Health, 'check'>;
-  /** Undefined if none is configured. */
-  readonly journal: Pick<DeletionJournal, 'lagMs'> | undefined;
-  /** Deliveries by result. */
-  readonly webhooks: Readonly<Record<string, number>>;
 }
 
 /** The metrics of a worker, as sent to the supervisor. */
@@ -45,14 +29,14 @@ export class Metrics {
   /** @param worker number of the worker; undefined without a supervisor, which reports for all workers */
   constructor(sources: MetricsSources, worker?: number) {
     const registry = this.#registry;
-    const { db, usage, journal } = sources;
+    const { db, usageCounter, journal } = sources;
     const labels: Record<string, string> = worker === undefined ? {} : { worker: String(worker) };
     collectProcessMetrics(registry, labels);
     if (worker === undefined) collectInstance(registry, db.dialect, sources.health);
     collectVerifications(registry, sources);
-    collectRequests(registry, sources.requests);
+    collectRequests(registry, sources.requestCounts);
     collectSignIns(registry, sources);
-    if (usage) collectUsage(registry, usage);
+    if (usageCounter) collectUsage(registry, usageCounter);
     collectLimits(registry, sources.limiter);
     collectOutbox(registry, sources);
     collectDatabase(registry, db);
@@ -133,19 +117,19 @@ function collectRequests(registry: Registry, requests: RequestCounts): void {
   });
 }
 
-function collectSignIns(registry: Registry, { signIns, refreshes, hasher }: MetricsSources): void {
+function collectSignIns(registry: Registry, { signIns, tokens, hasher }: MetricsSources): void {
   const labelNames = ['result'];
   addCounter(registry, {
     name: 'keyreeve_logins_total',
     help: 'Sign-ins, by result',
     labelNames,
-    read: () => by('result', { ...signIns }),
+    read: () => by('result', { ...signIns.counts }),
   });
   addCounter(registry, {
     name: 'keyreeve_refreshes_total',
     help: 'Refresh tokens presented, by result',
     labelNames,
-    read: () => by('result', { ...refreshes }),
+    read: () => by('result', { ...tokens.refreshes }),
   });
   addCounter(registry, {
     name: 'keyreeve_password_hashes_total',
@@ -159,7 +143,7 @@ function collectSignIns(registry: Registry, { signIns, refreshes, hasher }: Metr
   of('keyreeve_password_hashes_waiting', 'Password hashes in the queue', () => hasher.stats.waiting);
 }
 
-function collectUsage(registry: Registry, usage: Pick<UsageCounter, 'totals' | 'rows'>): void {
+function collectUsage(registry: Registry, usage: UsageCounter): void {
   addCounter(registry, {
     name: 'keyreeve_key_usage_total',
     help: 'Verifications in the usage of keys: written, dropped, or in a commit with an unknown outcome',
@@ -226,6 +210,6 @@ function collectOutbox(registry: Registry, { outbox, webhooks }: MetricsSources)
     name: 'keyreeve_webhook_deliveries_total',
     help: 'Attempts to deliver webhooks, by result',
     labelNames: ['result'],
-    read: () => by('result', webhooks),
+    read: () => by('result', webhooks.sender.counts),
   });
 }

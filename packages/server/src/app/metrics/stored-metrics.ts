@@ -7,16 +7,11 @@ import type { Core } from '../../foundation/core.ts';
 import { findLastBackupAt } from '../../foundation/database/installation.ts';
 import { listRootKeys } from '../../foundation/database/root-keys.ts';
 import { masterKeysIn } from '../../modules/master-key/rotation.ts';
-import { jobKinds, type Outbox, type WaitingJobs } from '../../modules/outbox/outbox.ts';
-import type { Estimates } from '../../modules/overview/estimates.ts';
-import type { SigningKeys } from '../../modules/signing-keys/signing-keys.ts';
+import { jobKinds, type WaitingJobs } from '../../modules/outbox/outbox.ts';
+import type { Services } from '../wiring/wire.ts';
 import { addGauge, type GaugeDescription, type Sample } from './metric-kinds.ts';
 
-export interface StoredSources extends Core {
-  readonly outbox: Pick<Outbox, 'waiting'>;
-  readonly estimates: Pick<Estimates, 'read'>;
-  readonly signingKeys: Pick<SigningKeys, 'list'>;
-}
+type StoredSources = Core & Pick<Services, 'outbox' | 'estimates' | 'signingKeys'>;
 
 export function collectStored(registry: Registry, { db, clock, outbox, estimates, signingKeys }: StoredSources): void {
   const add = ({ read, ...rest }: GaugeDescription): void =>

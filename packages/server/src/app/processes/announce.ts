@@ -4,7 +4,7 @@ import { isRootKeyChanged, rootKeyChanged, RootKeyChangedError } from '../../fou
 import type { Log } from '../../foundation/log.ts';
 import { ConfigError } from '../configuration/config.ts';
 import type { OpenedInstallation } from '../installation/installation.ts';
-import type { Services } from '../wiring/wiring.ts';
+import type { Services } from '../wiring/wire.ts';
 
 /**
  * Records the master key of this instance, so that a rotation does not remove it while the instance runs.

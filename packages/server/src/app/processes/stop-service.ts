@@ -6,7 +6,7 @@ import { drain } from './drain.ts';
 import type { Health } from './health.ts';
 import type { Housekeeping } from './housekeeping.ts';
 import type { Installation } from '../installation/installation.ts';
-import type { Services } from '../wiring/wiring.ts';
+import type { Services } from '../wiring/wire.ts';
 
 interface Parts {
   readonly health: Health;

@@ -2,14 +2,17 @@
 import { parseEmail } from '../../modules/accounts/email.ts';
 import { findLanguage } from '../../modules/accounts/store.ts';
 import type { Clock } from '../../foundation/clock.ts';
+import { MailTest } from '../../modules/administration/mail-test.ts';
+import { OutboxView } from '../../modules/administration/outbox-view.ts';
 import { AccessTokens } from '../../modules/mail/access-tokens.ts';
 import { deliverMail, renderDecoy, type DeliveryOptions } from '../../modules/mail/delivery.ts';
 import { parseSender } from '../../modules/mail/sender.ts';
 import { SmtpServer } from '../../modules/mail/smtp.ts';
 import { readTemplates, type Templates } from '../../modules/mail/templates/templates.ts';
-import type { Outbox } from '../../modules/outbox/outbox.ts';
 import { ConfigError, latestSecret, type Config, type Environment } from '../configuration/config.ts';
 import { smtpOauthOf } from '../configuration/mail-config.ts';
+import type { WiringCore } from './core.ts';
+import type { SignInServices } from './sign-in.ts';
 
 /** @throws ConfigError with all errors in the operator's templates */
 export function mailTemplates({ mailTemplates: folder }: Config): Templates {
@@ -35,25 +38,29 @@ export function mailServerOf(config: Config, clock: Clock, environment: Environm
   return new SmtpServer(() => latestUrl() ?? smtpUrl, parseSender(mailFrom), { mayBePlain, accessTokens });
 }
 
-/**
- * @param environment the source of the configuration
- * @returns undefined without a mail server
- */
-export function handleMail(
-  outbox: Outbox,
-  parts: Pick<DeliveryOptions, 'db' | 'clock' | 'codes' | 'links' | 'product'>,
-  config: Config,
-  environment: Environment,
-): SmtpServer | undefined {
-  const { db, clock } = parts;
+export function wireMail(core: WiringCore, signIn: SignInServices) {
+  const { db, clock, outbox, mailer, links, codes } = core;
+  return {
+    codes,
+    links,
+    mailer,
+    mailTest: new MailTest({ ...core, ...signIn, server: handleMail(core) }),
+    outbox,
+    outboxView: new OutboxView(db, clock, outbox),
+  };
+}
+
+/** @returns undefined without a mail server */
+function handleMail(core: WiringCore): SmtpServer | undefined {
+  const { config, db, clock, environment, outbox } = core;
   const server = mailServerOf(config, clock, environment);
   if (!server) return undefined;
   let templates: Templates | undefined;
-  const delivery = {
-    ...parts,
+  const delivery: DeliveryOptions = {
+    ...core,
     server,
     templates: () => (templates ??= mailTemplates(config)),
-    languageOf: (email: string) => findLanguage(db, parseEmail(email)?.canonicalEmail ?? ''),
+    languageOf: (email) => findLanguage(db, parseEmail(email)?.canonicalEmail ?? ''),
     defaultLanguage: config.language,
   };
   outbox.handle('mail', deliverMail(delivery));

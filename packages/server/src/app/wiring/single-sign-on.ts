@@ -1,35 +1,22 @@
-/** Creates the modules of single sign-on. `wiring.ts` calls it. */
+/** Creates the modules of single sign-on. */
 import { singleSignOnCallbackPath } from '@keyreeve/contract';
 import type { DomainError } from '../../foundation/errors.ts';
 import type { Console } from '../../modules/console/routes.ts';
-import { operatorName } from '../../modules/mail/sender.ts';
 import { AuthorizationRequests } from '../../modules/single-sign-on/authorization-request.ts';
 import { Identities } from '../../modules/single-sign-on/identities.ts';
 import { Provider } from '../../modules/single-sign-on/provider.ts';
 import type { SingleSignOnRoutes } from '../../modules/single-sign-on/routes.ts';
 import { SingleSignOn } from '../../modules/single-sign-on/single-sign-on.ts';
-import type { Log } from '../../foundation/log.ts';
 import { latestSecret } from '../configuration/config.ts';
 import { singleSignOnOf } from '../configuration/single-sign-on-config.ts';
-import type { ConsoleWiring } from './console.ts';
+import type { WiringCore } from './core.ts';
 import type { SignInServices } from './sign-in.ts';
 
-export interface SingleSignOnServices {
-  readonly identities: Identities;
-  readonly provider: Provider;
-  readonly routes: SingleSignOnRoutes;
-}
-
 /** @returns undefined unless it is configured */
-export function wireSingleSignOn(
-  { config, installation, clock, issuer: publicUrl, journal, environment }: ConsoleWiring,
-  { accounts, signIns }: SignInServices,
-  console: Console | undefined,
-  log: Log | undefined,
-): SingleSignOnServices | undefined {
+export function wireSingleSignOn(core: WiringCore, { accounts, signIns }: SignInServices, console: Console) {
+  const { config, environment, keys, log, product } = core;
   const settings = singleSignOnOf(config);
-  if (!settings || !console) return undefined;
-  const { db, keys } = installation;
+  if (!settings) return undefined;
   const { origin, cookie, sessions } = console;
   const { issuer, administrator } = settings;
   const latest = latestSecret(config, 'ssoClientSecret', environment);
@@ -38,10 +25,9 @@ export function wireSingleSignOn(
     clientSecret: () => latest() ?? settings.clientSecret,
     redirectUri: console.baseUrl + singleSignOnCallbackPath,
   });
-  const identities = new Identities({ db, clock, accounts, issuer, revocations: journal });
+  const identities = new Identities({ ...core, accounts, issuer });
   const singleSignOn = new SingleSignOn({
-    db,
-    clock,
+    ...core,
     hash: keys.singleSignOn,
     provider,
     requests: new AuthorizationRequests(keys.singleSignOn, origin),
@@ -53,7 +39,7 @@ export function wireSingleSignOn(
   const routes: SingleSignOnRoutes = {
     singleSignOn,
     cookie,
-    operator: operatorName(config.mailFrom, publicUrl),
+    operator: product,
     defaultLanguage: config.language,
     onFailed: (reason, error) => {
       // Any client can cause these without limit. The request has a log line of its own.

@@ -10,7 +10,7 @@ import { readConfig } from '../../../app/configuration/config.ts';
 import { Secret } from '../../crypto/secret.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { withTransaction } from '../../../../test-kit/wrapped-db.ts';
-import { wire } from '../../../app/wiring/wiring.ts';
+import { wire } from '../../../app/wiring/wire.ts';
 import { PostgresDatabases } from '../../../../test-kit/postgres/databases.ts';
 import { sharedPostgres } from '../../../../test-kit/postgres/running.ts';
 import { PostgresServer } from '../../../../test-kit/postgres/server.ts';

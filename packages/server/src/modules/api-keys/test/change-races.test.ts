@@ -14,7 +14,7 @@ import {
   race,
   rivalsMin,
 } from '../../../../test-kit/store-on-each-database.ts';
-import { wire, type Services } from '../../../app/wiring/wiring.ts';
+import { wire, type Services } from '../../../app/wiring/wire.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import { sql } from '../../../foundation/database/sql.ts';
 

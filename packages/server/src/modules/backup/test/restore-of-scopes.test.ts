@@ -8,7 +8,7 @@ import { addAccount, addKey, hashOf, keys, now, operator } from '../../../../tes
 import { onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
 import { newTempFolder } from '../../../../test-kit/temp-folder.ts';
 import { testConfig } from '../../../../test-kit/test-config.ts';
-import { wire, type Services } from '../../../app/wiring/wiring.ts';
+import { wire, type Services } from '../../../app/wiring/wire.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import { findKeyStates } from '../../api-keys/state-store.ts';
 import { nothingReplayed } from '../replay.ts';

@@ -9,7 +9,7 @@ import { codeOf, onEachDatabase, race, rivalsMin } from '../../../../test-kit/st
 import { testConfig } from '../../../../test-kit/test-config.ts';
 import { until } from '../../../../test-kit/until.ts';
 import { withTransaction } from '../../../../test-kit/wrapped-db.ts';
-import { wire, type Services } from '../../../app/wiring/wiring.ts';
+import { wire, type Services } from '../../../app/wiring/wire.ts';
 import { lookupOf } from '../../../foundation/crypto/keyed-hash.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import { makeKey } from '../../api-keys/key-format.ts';

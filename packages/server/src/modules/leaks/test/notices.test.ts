@@ -8,7 +8,7 @@ import { operator } from '../../../../test-kit/new-app.ts';
 import { addAccount, addServiceAccount, keys, now } from '../../../../test-kit/rows.ts';
 import { onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
 import { testConfig } from '../../../../test-kit/test-config.ts';
-import { wire } from '../../../app/wiring/wiring.ts';
+import { wire } from '../../../app/wiring/wire.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import { makeKey } from '../../api-keys/key-format.ts';
 import { Mailer, type MailMessage } from '../../mail/mail.ts';

@@ -10,7 +10,7 @@ import { openInstallation } from '../../../app/installation/installation.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { basic, bearer, newApp, operator } from '../../../../test-kit/new-app.ts';
 import { newTempFolder } from '../../../../test-kit/temp-folder.ts';
-import { wire } from '../../../app/wiring/wiring.ts';
+import { wire } from '../../../app/wiring/wire.ts';
 import { outcomes } from '../../../../test-kit/store-on-each-database.ts';
 import { KeptConnection } from '../../../../test-kit/kept-connection.ts';
 import { head } from '../../../../test-kit/raw-http.ts';

@@ -5,7 +5,7 @@ import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { addAccount, keys, now, operator } from '../../../../test-kit/rows.ts';
 import { onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
 import { testConfig } from '../../../../test-kit/test-config.ts';
-import { wire, type Services } from '../../../app/wiring/wiring.ts';
+import { wire, type Services } from '../../../app/wiring/wire.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import { storeScopeTx } from '../store.ts';
 

@@ -5,7 +5,7 @@ import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { addAccount, addSession, keys, now, operator } from '../../../../test-kit/rows.ts';
 import { onEachDatabase, outcomes, race, rivalsMin } from '../../../../test-kit/store-on-each-database.ts';
 import { testConfig } from '../../../../test-kit/test-config.ts';
-import { wire, type Services } from '../../../app/wiring/wiring.ts';
+import { wire, type Services } from '../../../app/wiring/wire.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import { claimInstallation } from '../../../../test-kit/installation.ts';
 import { ScopeCatalogue } from '../scope-catalogue.ts';

@@ -7,7 +7,7 @@ import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { addAccount, addKey, addSession, keys, now, operator } from '../../../../test-kit/rows.ts';
 import { codeOf, onEachDatabase, outcomes, race, rivalsMin } from '../../../../test-kit/store-on-each-database.ts';
 import { testConfig } from '../../../../test-kit/test-config.ts';
-import { wire, type Services } from '../../../app/wiring/wiring.ts';
+import { wire, type Services } from '../../../app/wiring/wire.ts';
 import type { Db, Transaction } from '../../../foundation/database/db.ts';
 import { sql } from '../../../foundation/database/sql.ts';
 import { manageScope } from '../acting-store.ts';

@@ -8,7 +8,7 @@ import { newKeyPair, signJwt } from '../../../../test-kit/public-key-client.ts';
 import { addAccount, keys, now, operator } from '../../../../test-kit/rows.ts';
 import { codeOf, onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
 import { testConfig } from '../../../../test-kit/test-config.ts';
-import { wire } from '../../../app/wiring/wiring.ts';
+import { wire } from '../../../app/wiring/wire.ts';
 
 const issuer = 'http://localhost';
 const clientIp = '127.0.0.1';
