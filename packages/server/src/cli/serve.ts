@@ -9,7 +9,8 @@ import { RootKeyChangedError } from '../foundation/database/root-key-changed.ts'
 import { firstStart, type FirstStart } from '../app/installation/first-start.ts';
 import { masterKeyPath } from '../app/installation/earlier-installation.ts';
 import { createLog, type Log } from '../foundation/log.ts';
-import { startService, type Running, type Service, type ServiceOptions } from '../app/service.ts';
+import type { ServiceOptions } from '../app/processes/service-options.ts';
+import { startService, type Running, type Service } from '../app/service.ts';
 import type { WorkerPoolError } from '../app/processes/worker-pool.ts';
 import { CliCommand, type SetStatus } from './command.ts';
 import { onNpmExit } from './npm-parent.ts';

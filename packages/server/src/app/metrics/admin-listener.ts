@@ -1,13 +1,16 @@
 /** The admin listener: only metrics and health. */
-import type { RequestListener } from 'node:http';
+import type { RequestListener, Server } from 'node:http';
+import { hostname } from 'node:os';
 import { DomainError } from '../../foundation/errors.ts';
-import type { AdminHosts } from './admin-hosts.ts';
+import { AdminHosts } from './admin-hosts.ts';
 import { pathOf, write, writeProblem } from '../../http/response.ts';
-import type { SecurityHeaders } from '../../http/headers.ts';
+import { securityOf, type SecurityHeaders } from '../../http/headers.ts';
 import { healthRoutes, type Health } from '../processes/health.ts';
-import type { RequestLog } from '../../http/request-log.ts';
+import { RequestLog } from '../../http/request-log.ts';
 import type { Call } from '../../http/route.ts';
 import { Router } from '../../http/router.ts';
+import { createHttpServer, listen } from '../../http/server.ts';
+import type { ServiceOptions } from '../processes/service-options.ts';
 
 const detail =
   'The host name of the URL is not one of this listener. Use an IP address, or add the name to KEYREEVE_ADMIN_NAMES.';
@@ -18,7 +21,7 @@ export interface MetricsPage {
   readonly text: () => Promise<string>;
 }
 
-export function adminListener(
+function adminListener(
   metrics: () => Promise<MetricsPage>,
   hosts: AdminHosts,
   health: Health,
@@ -53,4 +56,18 @@ export function adminListener(
       },
     );
   };
+}
+
+export async function startAdmin(
+  { config, log }: Pick<ServiceOptions, 'config' | 'log'>,
+  health: Health,
+  metrics: () => Promise<MetricsPage>,
+  requestLog = new RequestLog(log),
+): Promise<{ readonly server: Server; readonly url: string }> {
+  const security = securityOf(config.publicUrl);
+  const hosts = new AdminHosts({ ...config, machine: hostname() });
+  const listener = adminListener(metrics, hosts, health, security, requestLog);
+  const server = createHttpServer(security, log, listener, { requestLog });
+  const { url } = await listen(server, config.adminHost, config.adminPort);
+  return { server, url };
 }

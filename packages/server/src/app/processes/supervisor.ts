@@ -8,13 +8,16 @@ import type { DatabaseReplacedError } from '../../foundation/database/file-ident
 import type { RootKeyChangedError } from '../../foundation/database/root-key-changed.ts';
 import { pingDatabase } from '../../foundation/database/installation.ts';
 import { DomainError } from '../../foundation/errors.ts';
-import type { MetricsPage } from '../metrics/admin-listener.ts';
+import { startAdmin, type MetricsPage } from '../metrics/admin-listener.ts';
 import type { FirstAdministrator } from '../../modules/administration/first-administrator.ts';
 import type { Health } from './health.ts';
 import { listen } from '../../http/server.ts';
 import { drain } from './drain.ts';
 import { keepAfterFailure, ReservedSpace } from '../installation/reserved-space.ts';
-import { ensureSigningKey, openAndMigrate, startAdmin, type Running, type ServiceOptions } from '../service.ts';
+import { openAndMigrate } from '../installation/open-and-migrate.ts';
+import type { Running } from '../service.ts';
+import { wire } from '../wiring/wire.ts';
+import type { ServiceOptions } from './service-options.ts';
 import { WorkerPool, type WorkerPoolError } from './worker-pool.ts';
 
 export interface Supervisor extends Running {
@@ -49,7 +52,10 @@ export async function startSupervisor(options: ServiceOptions): Promise<Supervis
       ),
   };
   try {
-    const { firstAdministrator } = await ensureSigningKey(installation, options);
+    const issuer = config.publicUrl ?? 'http://localhost';
+    const { firstAdministrator, signingKeys } = wire({ config, installation, clock: options.clock, issuer });
+    // Each of the workers needs the first one.
+    await signingKeys.ensure();
     if (port !== 0) await assertFree(host, port);
     const admin = await startAdmin(options, health, lazyMetrics(pool, db, health));
     const { url, publicUrl } = await pool.start();
