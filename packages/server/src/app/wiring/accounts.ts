@@ -11,7 +11,7 @@ import type { KeyServices } from './keys.ts';
 import type { SignInServices } from './sign-in.ts';
 
 export function wireAccounts(core: WiringCore, signIn: SignInServices, keys: KeyServices) {
-  const { config, db, clock } = core;
+  const { config } = core;
   const parts = { ...core, ...signIn };
   return {
     selfService: new SelfService({
@@ -20,7 +20,7 @@ export function wireAccounts(core: WiringCore, signIn: SignInServices, keys: Key
       isSignUpOpen: config.isSignUpOpen,
     }),
     administration: new Administration({ ...parts, ...keys, managedChanges: core.creationLimits }),
-    directory: new Directory(db, clock),
+    directory: new Directory(core),
     emailSetting: new EmailSetting(core),
     firstAdministrator: new FirstAdministrator({ ...parts, onCreated: () => deleteCodeFile(config) }),
     keyFinder: new KeyFinder({ ...core, hash: core.keys.apiKeyHash, apiKeys: keys.apiKeys }),

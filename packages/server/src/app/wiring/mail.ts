@@ -39,14 +39,14 @@ export function mailServerOf(config: Config, clock: Clock, environment: Environm
 }
 
 export function wireMail(core: WiringCore, signIn: SignInServices) {
-  const { db, clock, outbox, mailer, links, codes } = core;
+  const { outbox, mailer, links, codes } = core;
   return {
     codes,
     links,
     mailer,
     mailTest: new MailTest({ ...core, ...signIn, server: handleMail(core) }),
     outbox,
-    outboxView: new OutboxView(db, clock, outbox),
+    outboxView: new OutboxView(core),
   };
 }
 
