@@ -45,21 +45,17 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const installation = await openAndMigrate(options, options.writer).catch(keepAfterFailure(space));
   return closeOnError(installation, async () => {
     const { server, health, sources, ...rest } = await startPublic(installation, options, requestLog);
+    const { services } = rest;
     const admin = await startAdmin(options, health, lazyMetrics(sources), requestLog).catch((error: unknown) => {
       server.close();
       throw error;
     });
-    const housekeeping = new Housekeeping(installation, clock, rest.services, log);
+    const housekeeping = new Housekeeping({ ...installation, clock, log }, services);
+    const parts = { health, housekeeping, installation, requestLog, services };
     await space?.keep(installation.db);
     const stop = () => {
       space?.stop();
-      return stopService([server, admin.server], config.drainSeconds, {
-        health,
-        housekeeping,
-        installation,
-        requestLog,
-        services: rest.services,
-      });
+      return stopService([server, admin.server], config.drainSeconds, parts);
     };
     return { ...rest, installation, adminUrl: admin.url, replaced: installation.db.file?.replaced, stop };
   }).catch(keepAfterFailure(space));
@@ -85,19 +81,14 @@ export async function startWorkerService(
   const { config, clock, log } = options;
   const requestLog = new RequestLog(log);
   const { environment } = options;
-  const installation = await openInstallation(config, {
-    clock,
-    mayCreate: false,
-    mayMigrate: false,
-    writer,
-    environment,
-  });
+  const shared = { clock, mayCreate: false, mayMigrate: false, writer, environment };
+  const installation = await openInstallation(config, shared);
   const { file } = installation.db;
   return closeOnError(installation, async () => {
     file?.compare(database);
     const { server, health, sources, ...rest } = await startPublic(installation, options, requestLog);
     const { services } = rest;
-    const housekeeping = new Housekeeping(installation, clock, services, log, worker === 1);
+    const housekeeping = new Housekeeping({ ...installation, clock, log, isFirst: worker === 1 }, services);
     const parts = { health, housekeeping, installation, requestLog, services };
     const stop = () => stopService([server], config.drainSeconds, parts);
     const metrics = lazyMetrics(sources, worker);

@@ -21,12 +21,16 @@ export interface MetricsPage {
   readonly text: () => Promise<string>;
 }
 
+interface AdminParts {
+  readonly hosts: AdminHosts;
+  readonly health: Health;
+  readonly security: SecurityHeaders;
+  readonly requestLog: RequestLog;
+}
+
 function adminListener(
   metrics: () => Promise<MetricsPage>,
-  hosts: AdminHosts,
-  health: Health,
-  security: SecurityHeaders,
-  log: RequestLog,
+  { hosts, health, security, requestLog }: AdminParts,
 ): RequestListener {
   const router = new Router(healthRoutes(health));
   return (request, response) => {
@@ -52,7 +56,7 @@ function adminListener(
       (answer) => write(response, security, answer),
       (error: unknown) => {
         const clientIp = (): string | undefined => request.socket.remoteAddress;
-        writeProblem(response, security, log.refused(error, { method, clientIp }));
+        writeProblem(response, security, requestLog.refused(error, { method, clientIp }));
       },
     );
   };
@@ -66,7 +70,7 @@ export async function startAdmin(
 ): Promise<{ readonly server: Server; readonly url: string }> {
   const security = securityOf(config.publicUrl);
   const hosts = new AdminHosts({ ...config, machine: hostname() });
-  const listener = adminListener(metrics, hosts, health, security, requestLog);
+  const listener = adminListener(metrics, { hosts, health, security, requestLog });
   const server = createHttpServer(security, log, listener, { requestLog });
   const { url } = await listen(server, config.adminHost, config.adminPort);
   return { server, url };

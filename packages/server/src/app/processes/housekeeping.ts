@@ -4,9 +4,9 @@
  */
 import { limits } from '@keyreeve/contract';
 import { indexNames } from '../../modules/api-keys/name-store.ts';
-import type { ExpiryNotices } from '../../modules/api-keys/expiry-notices.ts';
 import { deleteExpiredSignUps } from '../../modules/accounts/sign-up-store.ts';
 import { takeCheckpoint } from '../../modules/audit/checkpoint.ts';
+import type { Core } from '../../foundation/core.ts';
 import { dayMs, hourMs, type Clock } from '../../foundation/clock.ts';
 import { deleteExpiredCodes } from '../../modules/one-time-codes/store.ts';
 import { deleteOldEmailChanges } from '../../modules/accounts/email-change-store.ts';
@@ -20,15 +20,8 @@ import { deleteUntouchedBuckets } from '../../modules/rate-limits/store.ts';
 import { deleteSessionsAhead } from '../../modules/sessions/ahead-store.ts';
 import { deleteExpiredSessions } from '../../modules/sessions/store.ts';
 import { deleteEndedSecrets } from '../../modules/api-keys/change-store.ts';
-import type { Minutes } from '../../modules/overview/minutes.ts';
-import type { CanaryKeys } from '../../modules/canary-keys/canary-keys.ts';
-import type { QuotaNotices } from '../../modules/api-keys/quota-notices.ts';
-import type { UnusedKeys } from '../../modules/api-keys/unused-keys.ts';
-import type { OrphanedMeters } from '../../modules/key-limits/orphaned-meters.ts';
-import type { AuditRetention } from '../../modules/audit-retention/audit-retention.ts';
-import type { UsageRetention } from '../../modules/key-usage/retention.ts';
 import { deleteOldShortLived } from '../../modules/short-lived-secrets/store.ts';
-import type { Verifier } from '../../modules/verification/verify.ts';
+import type { Services } from '../wiring/wire.ts';
 import type { DeliveryLog } from '../../modules/webhooks/delivery-log.ts';
 
 const flushEveryMs = 10_000;
@@ -39,22 +32,25 @@ const rowsPerDeleteMax = 1_000;
 /** After its expiry, because the clock of another instance may be behind. */
 const usedChallengeKeptMs = 3_600_000;
 
-export interface HousekeepingParts {
-  readonly verifier: Verifier;
-  readonly auditRetention: Pick<AuditRetention, 'apply'>;
-  readonly usageRetention: Pick<UsageRetention, 'apply'>;
-  readonly orphanedMeters: OrphanedMeters;
-  readonly unusedKeys: UnusedKeys;
-  readonly canaryKeys: Pick<CanaryKeys, 'deleteOld'>;
-  readonly expiryNotices: Pick<ExpiryNotices, 'send'>;
-  readonly quotaNotices: Pick<QuotaNotices, 'flush' | 'close'>;
-  readonly minutes: Pick<Minutes, 'stop' | 'deleteOld'>;
+export interface HousekeepingParts extends Pick<Services, 'verifier' | 'orphanedMeters' | 'unusedKeys'> {
+  readonly auditRetention: Pick<Services['auditRetention'], 'apply'>;
+  readonly usageRetention: Pick<Services['usageRetention'], 'apply'>;
+  readonly canaryKeys: Pick<Services['canaryKeys'], 'deleteOld'>;
+  readonly expiryNotices: Pick<Services['expiryNotices'], 'send'>;
+  readonly quotaNotices: Pick<Services['quotaNotices'], 'flush' | 'close'>;
+  readonly minutes: Pick<Services['minutes'], 'stop' | 'deleteOld'>;
   readonly webhooks: { readonly log: Pick<DeliveryLog, 'deleteOld'> };
+}
+
+interface HousekeepingOptions extends Core, Pick<Installation, 'keys'> {
+  readonly log: Log;
+  /** Whether this process does more than write and log its verifications; one worker of an instance does. Default: true. */
+  readonly isFirst?: boolean;
 }
 
 export class Housekeeping {
   readonly #timers: NodeJS.Timeout[];
-  readonly #verifier: Verifier;
+  readonly #verifier: Services['verifier'];
   readonly #quotaNotices: HousekeepingParts['quotaNotices'];
   readonly #minutes: HousekeepingParts['minutes'];
   readonly #log: Log;
@@ -64,10 +60,8 @@ export class Housekeeping {
   #lastCheckpoint = '';
   #lastCounts: Readonly<Record<string, number>> = {};
 
-  /** @param isFirst whether this process does more than write and log its verifications; one worker of an instance does */
   constructor(
-    { db, keys }: Installation,
-    clock: Clock,
+    { db, clock, keys, log, isFirst = true }: HousekeepingOptions,
     {
       verifier,
       auditRetention,
@@ -80,8 +74,6 @@ export class Housekeeping {
       minutes,
       webhooks,
     }: HousekeepingParts,
-    log: Log,
-    isFirst = true,
   ) {
     this.#verifier = verifier;
     this.#quotaNotices = quotaNotices;
