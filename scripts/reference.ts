@@ -1,6 +1,6 @@
 /** The reference pages, generated from the program's own tables. */
 import { errors, limitGroups, limits, type Limit } from '@keyreeve/contract';
-import { settings } from '../packages/server/src/app/settings.ts';
+import { settings } from '../packages/server/src/app/configuration/settings.ts';
 
 const generated = '<!-- Made by `npm run docs` from the program’s own tables; edit those. -->';
 

@@ -1,6 +1,6 @@
 /** `keyreeve key show`, `change`, `rotate` and `end-previous`: one API key, for an operator. */
 import { Option } from 'commander';
-import { assertEnvironments } from '../app/environments-check.ts';
+import { assertEnvironments } from '../app/installation/environments-check.ts';
 import { limits, type KeyDetails } from '@keyreeve/contract';
 import { systemClock } from '../foundation/clock.ts';
 import { DomainError } from '../foundation/errors.ts';

@@ -42,7 +42,7 @@ const samples: readonly Sample[] = [
   // Layers
   imports('src/foundation/database/db.ts', '../../http/route.ts'),
   imports('src/http/route.ts', '../modules/audit/audit.ts'),
-  imports('src/modules/tokens/tokens.ts', '../../app/config.ts'),
+  imports('src/modules/tokens/tokens.ts', '../../app/configuration/config.ts'),
   imports('src/app/service.ts', '../cli/output.ts'),
   imports('src/modules/tokens/routes.ts', '../sessions/store.ts'),
   imports('src/modules/verification/forward.ts', '../api-keys/store.ts'),
@@ -141,7 +141,7 @@ const accepted: Readonly<Record<string, string>> = {
   [`${modules}sessions/store.ts`]: `const find = sql<Row>('find', 'delete from sessions');\nexport const all = tables.map((table) => ({\n  a: sql('a', \`delete from \${table}\`),\n}));\nexport { find };`,
   [`${modules}backup/store.ts`]: `const fill = sql('fill', 'insert into accounts (id) values (1)');\nexport { fill };`,
   [`${modules}deletion-journal/run-narrowing.ts`]: 'export const is = (error: E) => error.isOutcomeUnknown;',
-  'packages/server/src/app/config.ts': 'export const environment = () => process.env;',
+  'packages/server/src/app/configuration/config.ts': 'export const environment = () => process.env;',
   'packages/server/src/cli/serve.ts': `import { x } from '../app/service.ts';\nx();`,
 };
 for (const path of Object.keys(accepted)) Object.assign(accepted, { [path]: `${purpose}${accepted[path]}` });

@@ -5,21 +5,16 @@
  */
 import type { Principal } from '../../foundation/principal.ts';
 import { findAbilityEvent } from '../audit/store.ts';
-import type { Clock } from '../../foundation/clock.ts';
-import type { Db, Transaction } from '../../foundation/database/db.ts';
-import { revocationsOf, type Revocations } from '../deletion-journal/revocation.ts';
+import type { Transaction } from '../../foundation/database/db.ts';
+import { revocationsOf, type Revocations, type RecordingCore } from '../deletion-journal/revocation.ts';
 import { PendingChanges } from '../deletion-journal/pending-changes.ts';
 import { runNarrowing } from '../deletion-journal/run-narrowing.ts';
 import type { SignInLimits } from '../rate-limits/sign-in-limits.ts';
 import { allowedEarlier, type Guard } from './guard.ts';
 import { deleteAccountTx, disableAccountTx, enableAccount, findEnabledCount, type OnDeleted } from './store.ts';
 
-export interface AccountRevocationsOptions {
-  readonly db: Db;
-  readonly clock: Clock;
+export interface AccountRevocationsOptions extends RecordingCore {
   readonly signInLimits: SignInLimits;
-  /** Undefined without a deletion journal. */
-  readonly revocations?: Revocations | undefined;
   /** Checks the changes that accounts make. Without it, no account may make any. */
   readonly guard?: Guard;
 }

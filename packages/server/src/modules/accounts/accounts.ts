@@ -1,13 +1,12 @@
 /** Accounts: creation, lookup, changes by operators and administrators, and the verification of passwords. */
 import { limits } from '@keyreeve/contract';
 import type { Principal } from '../../foundation/principal.ts';
-import { monotonicMs, type Clock } from '../../foundation/clock.ts';
+import { monotonicMs } from '../../foundation/clock.ts';
 import { matchedKinds, type MatchedKind } from '../../foundation/crypto/imported-work.ts';
 import type { PasswordHasher } from '../../foundation/crypto/password.ts';
 import { randomBase62, randomId, Secret } from '../../foundation/crypto/secret.ts';
-import type { Db } from '../../foundation/database/db.ts';
 import { recordingChanges, runNarrowing } from '../deletion-journal/run-narrowing.ts';
-import type { Revocations } from '../deletion-journal/revocation.ts';
+import type { RecordingCore } from '../deletion-journal/revocation.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import type { SignInLimits } from '../rate-limits/sign-in-limits.ts';
 import { AccountRevocations } from './account-revocations.ts';
@@ -30,14 +29,10 @@ export interface AuthenticatedAccount {
   readonly role: store.Role;
 }
 
-export interface AccountsOptions {
-  readonly db: Db;
-  readonly clock: Clock;
+export interface AccountsOptions extends RecordingCore {
   readonly hasher: PasswordHasher;
   readonly rules: PasswordRules;
   readonly signInLimits: SignInLimits;
-  /** Undefined without a deletion journal. */
-  readonly revocations?: Revocations | undefined;
   /** Checks the changes that accounts make. Without it, no account may make any. */
   readonly guard?: Guard;
   /** Whether administrators sign in with single sign-on only: their passwords are then rejected. */

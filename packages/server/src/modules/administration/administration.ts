@@ -10,11 +10,11 @@ import { mergeLimits, toLimitsText } from '../key-limits/definition.ts';
 import type { KeyUsage, UsageRow } from '../key-usage/key-usage.ts';
 import { deleteAccountKeysTx } from '../api-keys/store.ts';
 import type { AccountPrincipal, Principal } from '../../foundation/principal.ts';
-import { toInstant, type Clock } from '../../foundation/clock.ts';
+import { toInstant } from '../../foundation/clock.ts';
 import type { OneTimeCodes } from '../one-time-codes/one-time-codes.ts';
 import { randomId } from '../../foundation/crypto/secret.ts';
-import type { Db, Transaction } from '../../foundation/database/db.ts';
-import { keyDeletions, type Revocations } from '../deletion-journal/revocation.ts';
+import type { Transaction } from '../../foundation/database/db.ts';
+import { keyDeletions, type RecordingCore } from '../deletion-journal/revocation.ts';
 import { recordingChanges, runNarrowing } from '../deletion-journal/run-narrowing.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { invitationLifetime, type Links } from '../mail/links.ts';
@@ -26,9 +26,7 @@ import * as store from './store.ts';
 import { recoverAccountTx, recoveryRepetitions, type ResetEmail } from './recover-account.ts';
 import { refuseTaken } from '../self-service/store.ts';
 
-export interface AdministrationOptions {
-  readonly db: Db;
-  readonly clock: Clock;
+export interface AdministrationOptions extends RecordingCore {
   readonly accounts: Accounts;
   readonly apiKeys: ApiKeys;
   readonly keyChanges: KeyChanges;
@@ -39,8 +37,6 @@ export interface AdministrationOptions {
   readonly signInLimits: SignInLimits;
   /** Undefined for load tests: the changes of management keys are not counted. */
   readonly managedChanges: ManagedChangeLimits | undefined;
-  /** Undefined without a deletion journal. */
-  readonly revocations: Revocations | undefined;
 }
 
 export class Administration {

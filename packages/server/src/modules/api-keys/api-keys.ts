@@ -3,13 +3,12 @@ import { hash as digestOf, randomInt } from 'node:crypto';
 import type { DisabledReason, KeyLimits } from '@keyreeve/contract';
 import type { Principal } from '../../foundation/principal.ts';
 import { allInOrder } from '../../foundation/all-in-order.ts';
-import type { Clock } from '../../foundation/clock.ts';
 import type { KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
 import type { Secret } from '../../foundation/crypto/secret.ts';
 import { CoalescingReader } from '../../foundation/database/coalescing-reader.ts';
 import { fromCursor, sizeOf, toCursor, type PageRequest } from '../../foundation/cursor.ts';
-import type { Db, Transaction } from '../../foundation/database/db.ts';
-import { keyDeletions, type Revocations } from '../deletion-journal/revocation.ts';
+import type { Transaction } from '../../foundation/database/db.ts';
+import { keyDeletions, type RecordingCore } from '../deletion-journal/revocation.ts';
 import { PendingChanges } from '../deletion-journal/pending-changes.ts';
 import { runNarrowing } from '../deletion-journal/run-narrowing.ts';
 import { DomainError } from '../../foundation/errors.ts';
@@ -44,9 +43,7 @@ import { randomHash } from './stored-hash.ts';
 import * as store from './store.ts';
 import { findWithheldScopes } from './withheld-store.ts';
 
-export interface ApiKeysOptions {
-  readonly db: Db;
-  readonly clock: Clock;
+export interface ApiKeysOptions extends RecordingCore {
   readonly hash: KeyedHash;
   /** KEYREEVE_KEY_PREFIX. */
   readonly prefix: string;
@@ -61,8 +58,6 @@ export interface ApiKeysOptions {
   readonly creationLimits: KeyCreationLimits | undefined;
   /** Absent: creations send no mail. */
   readonly creationNotices?: CreationNotices;
-  /** Absent without a deletion journal. */
-  readonly revocations?: Revocations | undefined;
   /** Called when a key with a given hash has been created: its text does not have the format of our keys. */
   readonly onGivenHash?: () => void;
 }

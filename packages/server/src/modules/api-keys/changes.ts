@@ -4,13 +4,13 @@ import { allInOrder } from '../../foundation/all-in-order.ts';
 import type { Clock } from '../../foundation/clock.ts';
 import type { KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
 import type { Secret } from '../../foundation/crypto/secret.ts';
-import type { Db, Reader, Transaction } from '../../foundation/database/db.ts';
+import type { Reader, Transaction } from '../../foundation/database/db.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { withoutJoiners } from '../../foundation/joiners.ts';
 import type { Principal } from '../../foundation/principal.ts';
 import { recordEventsTx } from '../audit/audit.ts';
 import type { PendingChanges } from '../deletion-journal/pending-changes.ts';
-import type { Revocations } from '../deletion-journal/revocation.ts';
+import type { RecordingCore } from '../deletion-journal/revocation.ts';
 import { runNarrowing } from '../deletion-journal/run-narrowing.ts';
 import { assertKeyChangeAllowed, countKeyChangeTx, isCounted } from '../rate-limits/key-change-limits.ts';
 import { assertCreationAllowed, countCreationTx, type KeyCreationLimits } from '../rate-limits/key-creation-limits.ts';
@@ -31,9 +31,7 @@ import { randomHash } from './stored-hash.ts';
 import { findForCreation, lockOwnerTx } from './store.ts';
 import { findWithheldScopes } from './withheld-store.ts';
 
-export interface KeyChangesOptions {
-  readonly db: Db;
-  readonly clock: Clock;
+export interface KeyChangesOptions extends RecordingCore {
   readonly hash: KeyedHash;
   /** KEYREEVE_KEY_PREFIX. */
   readonly prefix: string;
@@ -47,8 +45,6 @@ export interface KeyChangesOptions {
   readonly pending: PendingChanges<number>;
   /** A rotation counts as a creation too. Absent for load tests: nothing is counted. */
   readonly creationLimits: KeyCreationLimits | undefined;
-  /** Absent without a deletion journal. */
-  readonly revocations?: Revocations | undefined;
 }
 
 /** A key as responses show it. */

@@ -10,9 +10,10 @@ import { endAllSessionsTx } from '../accounts/session-epoch-store.ts';
 import { disableBeyondTx } from '../api-keys/keys-beyond-rules.ts';
 import type { Principal } from '../../foundation/principal.ts';
 import { recordEventTx } from '../audit/audit.ts';
-import { toInstant, type Clock } from '../../foundation/clock.ts';
+import type { Core } from '../../foundation/core.ts';
+import { toInstant } from '../../foundation/clock.ts';
 import type { InstallationKeys } from '../../foundation/crypto/master-key.ts';
-import type { Db, Transaction } from '../../foundation/database/db.ts';
+import type { Transaction } from '../../foundation/database/db.ts';
 import type { RootKeys } from '../../foundation/crypto/root-key.ts';
 import { countUnusedKeysFromTx, findInstallation, isInstallationOf } from '../../foundation/database/installation.ts';
 import { describeNewerSchema, newestSchema } from '../../foundation/database/migrate.ts';
@@ -26,15 +27,13 @@ import { listAllInstances } from '../overview/store.ts';
 import { clearTablesTx, continueIdsTx, holdsRows, insertRowsTx, lockTablesTx, storedTables } from './store.ts';
 import type { Counts } from './tables.ts';
 
-export interface RestoreOptions {
-  readonly db: Db;
+export interface RestoreOptions extends Core {
   /** Derive from `rootKeys`. */
   readonly keys: InstallationKeys;
   /** Those of the backup (`rootKeysOfBackup`). */
   readonly rootKeys: RootKeys;
   /** The check of the installation in the database when `rootKeys` were chosen; undefined if there was none. */
   readonly replacedCheck: Uint8Array | undefined;
-  readonly clock: Clock;
   readonly path: string;
   /** The installation's own journal; undefined without one. */
   readonly journal: DeletionJournal | undefined;

@@ -1,17 +1,14 @@
 /** Imports API keys of another system by their SHA-256. */
 import { withoutJoiners } from '../../foundation/joiners.ts';
 import type { Principal } from '../../foundation/principal.ts';
-import type { Clock } from '../../foundation/clock.ts';
+import type { Core } from '../../foundation/core.ts';
 import type { KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
-import type { Db } from '../../foundation/database/db.ts';
 import { readKey } from './key-line.ts';
 import * as store from './key-store.ts';
 import { numbered } from './nicknames.ts';
 import { LineRejectedError, SeenLines, type Importer, type Numbered, type Outcome } from './run-import.ts';
 
-export interface KeyImportOptions {
-  readonly db: Db;
-  readonly clock: Clock;
+export interface KeyImportOptions extends Core {
   readonly keyHash: KeyedHash;
   readonly keysPerAccountMax: number;
   readonly isDryRun: boolean;

@@ -6,8 +6,9 @@
  * instances together never spend more than a limit. A draw of unknown outcome counts as drawn, and its tokens are not spent.
  */
 import { limits } from '@keyreeve/contract';
-import { monotonicMs, type Clock } from '../../foundation/clock.ts';
-import type { Db, Transaction } from '../../foundation/database/db.ts';
+import type { Core } from '../../foundation/core.ts';
+import { monotonicMs } from '../../foundation/clock.ts';
+import type { Transaction } from '../../foundation/database/db.ts';
 import { drawShare, runInShare } from '../../foundation/database/share.ts';
 import { isOutcomeUnknown, unavailable } from '../../foundation/database/unavailable.ts';
 import { DomainError } from '../../foundation/errors.ts';
@@ -33,10 +34,8 @@ export interface QuotaReached {
   readonly limit: number;
 }
 
-export interface KeyLimiterOptions {
-  readonly db: Db;
-  /** On PostgreSQL, the clock of the database decides instead of the system clock: all instances share it. */
-  readonly clock: Clock;
+/** On PostgreSQL, the clock of the database decides instead of the system clock: all instances share it. */
+export interface KeyLimiterOptions extends Core {
   /**
    * Called after the verification, rarely more than once by this instance for a quota and period. It must not throw.
    * @returns whether it keeps the quota; otherwise a later draw calls it again

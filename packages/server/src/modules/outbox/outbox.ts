@@ -5,10 +5,11 @@
  */
 import { randomInt } from 'node:crypto';
 import { limits } from '@keyreeve/contract';
-import { dayMs, systemTimers, type Clock, type Timers } from '../../foundation/clock.ts';
+import type { Core } from '../../foundation/core.ts';
+import { dayMs, systemTimers, type Timers } from '../../foundation/clock.ts';
 import type { Sealer } from '../../foundation/crypto/seal.ts';
 import { randomId } from '../../foundation/crypto/secret.ts';
-import type { Db, Transaction } from '../../foundation/database/db.ts';
+import type { Transaction } from '../../foundation/database/db.ts';
 import { currentSpan, runAsSystem } from '../../foundation/database/share.ts';
 import { isTraced, Sampling, Span, type SpanContext } from '../../foundation/tracing.ts';
 import { JobFailure, LostJob, type Handler, type Job, type JobKind } from './job.ts';
@@ -17,9 +18,7 @@ import * as store from './store.ts';
 export { JobFailure, jobKinds, LostJob } from './job.ts';
 export type { FailureScope, Handler, Job, JobKind } from './job.ts';
 
-export interface OutboxOptions {
-  readonly db: Db;
-  readonly clock: Clock;
+export interface OutboxOptions extends Core {
   /** Measures the waits of a stop. */
   readonly timers?: Timers;
   readonly seal: Sealer;

@@ -17,10 +17,11 @@
  */
 import { limits } from '@keyreeve/contract';
 import { allInOrder } from '../../foundation/all-in-order.ts';
-import { dayMs, type Clock } from '../../foundation/clock.ts';
+import type { Core } from '../../foundation/core.ts';
+import { dayMs } from '../../foundation/clock.ts';
 import type { KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
 import { CoalescingReader } from '../../foundation/database/coalescing-reader.ts';
-import type { Db, Transaction } from '../../foundation/database/db.ts';
+import type { Transaction } from '../../foundation/database/db.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { coarseRange, ipRange, isWithin } from '../../foundation/ip-address.ts';
 import * as store from './store.ts';
@@ -31,9 +32,7 @@ export interface IpRangeLimit {
   readonly failuresMax: number;
 }
 
-export interface SignInLimitsOptions {
-  readonly db: Db;
-  readonly clock: Clock;
+export interface SignInLimitsOptions extends Core {
   readonly bucketHash: KeyedHash;
   readonly ipRangeLimits: readonly IpRangeLimit[];
   /** Off for load tests. */

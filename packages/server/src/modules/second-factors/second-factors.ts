@@ -5,11 +5,11 @@
 import { limits } from '@keyreeve/contract';
 import type { Principal } from '../../foundation/principal.ts';
 import { recordEventTx } from '../audit/audit.ts';
-import type { Clock } from '../../foundation/clock.ts';
+import type { Core } from '../../foundation/core.ts';
 import type { KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
 import type { Sealer } from '../../foundation/crypto/seal.ts';
 import type { Secret } from '../../foundation/crypto/secret.ts';
-import type { Db, Transaction } from '../../foundation/database/db.ts';
+import type { Transaction } from '../../foundation/database/db.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import type { SecondFactorLimits } from '../rate-limits/second-factor-limits.ts';
 import { makeRecoveryCode, recoveryCodeHash } from './recovery-code.ts';
@@ -27,9 +27,7 @@ export interface FactorConfirmation {
   readonly step: number;
 }
 
-export interface SecondFactorsOptions {
-  readonly db: Db;
-  readonly clock: Clock;
+export interface SecondFactorsOptions extends Core {
   readonly seal: Sealer;
   readonly codeHash: KeyedHash;
   readonly secondFactorLimits: SecondFactorLimits;

@@ -1,7 +1,7 @@
 /** Service accounts: a person, or a backend with a management key, creates, reads, changes and deletes them. */
 import { limits } from '@keyreeve/contract';
 import { allInOrder } from '../../foundation/all-in-order.ts';
-import type { Clock } from '../../foundation/clock.ts';
+import type { Core } from '../../foundation/core.ts';
 import { randomId } from '../../foundation/crypto/secret.ts';
 import { fromCursor, sizeOf, toCursor, type PageRequest } from '../../foundation/cursor.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
@@ -24,9 +24,7 @@ import type { ServiceAccountRow } from './store.ts';
 
 export type { ServiceAccountRow } from './store.ts';
 
-export interface ServiceAccountsOptions {
-  readonly db: Db;
-  readonly clock: Clock;
+export interface ServiceAccountsOptions extends Core {
   /** Deletes accounts, and repeats a deletion of unknown outcome. */
   readonly accounts: AccountRevocations;
   /** Absent for load tests. */

@@ -6,24 +6,18 @@ import type { Accounts, AuthenticatedAccount } from '../accounts/accounts.ts';
 import { lockAccountTx } from '../accounts/credentials-store.ts';
 import { createAccountTx, endAccountSessionsTx } from '../accounts/store.ts';
 import { recordEventTx } from '../audit/audit.ts';
-import type { Clock } from '../../foundation/clock.ts';
 import { randomId } from '../../foundation/crypto/secret.ts';
-import type { Db } from '../../foundation/database/db.ts';
 import type { Principal } from '../../foundation/principal.ts';
 import { recordingChanges } from '../deletion-journal/run-narrowing.ts';
-import type { Revocations } from '../deletion-journal/revocation.ts';
+import type { RecordingCore } from '../deletion-journal/revocation.ts';
 import type { Email } from '../accounts/email.ts';
 import type { Person } from './claims.ts';
 import { Refusal } from './refusal.ts';
 import * as store from './store.ts';
 
-export interface IdentitiesOptions {
-  readonly db: Db;
-  readonly clock: Clock;
+export interface IdentitiesOptions extends RecordingCore {
   readonly accounts: Accounts;
   readonly issuer: string;
-  /** Undefined without a deletion journal. */
-  readonly revocations: Revocations | undefined;
 }
 
 /** An account that may sign in, and its identity. */

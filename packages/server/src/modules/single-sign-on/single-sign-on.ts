@@ -4,9 +4,9 @@
  */
 import type { ConsolePrincipal } from '../../foundation/principal.ts';
 import { timingSafeEqual } from 'node:crypto';
-import type { Clock } from '../../foundation/clock.ts';
+import type { Core } from '../../foundation/core.ts';
 import type { KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
-import type { Db, Transaction } from '../../foundation/database/db.ts';
+import type { Transaction } from '../../foundation/database/db.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import type { ConsoleSessions, StartedSession } from '../console/console-sessions.ts';
 import { useChallengeTx } from '../passkeys/store.ts';
@@ -22,9 +22,7 @@ import type { Provider } from './provider.ts';
 import { Refusal } from './refusal.ts';
 import { addSessionTx, listSessionsTx } from './store.ts';
 
-export interface SingleSignOnOptions {
-  readonly db: Db;
-  readonly clock: Clock;
+export interface SingleSignOnOptions extends Core {
   /** Identifies used logout tokens. */
   readonly hash: KeyedHash;
   readonly provider: Provider;

@@ -5,10 +5,10 @@ import type { Accounts, Role } from '../accounts/accounts.ts';
 import type { AccountPrincipal, Principal } from '../../foundation/principal.ts';
 import { isRecent } from '../../foundation/recent.ts';
 import { assertRecentSignIn } from '../../foundation/recent-sign-in.ts';
-import { toInstant, type Clock } from '../../foundation/clock.ts';
+import type { Core } from '../../foundation/core.ts';
+import { toInstant } from '../../foundation/clock.ts';
 import type { Secret } from '../../foundation/crypto/secret.ts';
 import { CoalescingReader } from '../../foundation/database/coalescing-reader.ts';
-import type { Db } from '../../foundation/database/db.ts';
 import { pingDatabase } from '../../foundation/database/installation.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import type { AccessTokenClaims, AccessTokens, SignAccessToken } from './access-token.ts';
@@ -18,9 +18,7 @@ import type { Client } from './start-session.ts';
 import * as store from '../sessions/store.ts';
 import { UnansweredRefreshes } from './unanswered-refreshes.ts';
 
-export interface TokensOptions {
-  readonly db: Db;
-  readonly clock: Clock;
+export interface TokensOptions extends Core {
   readonly accounts: Accounts;
   readonly signIns: SignIns;
   readonly accessTokens: AccessTokens;

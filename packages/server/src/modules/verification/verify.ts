@@ -17,10 +17,10 @@ import {
 } from '../api-keys/state-store.ts';
 import { findShortLivedKeyStates } from '../short-lived-secrets/state-store.ts';
 import { withoutWithheld } from '../scope-catalogue/withheld.ts';
-import { expiryTime, type Clock } from '../../foundation/clock.ts';
+import type { Core } from '../../foundation/core.ts';
+import { expiryTime } from '../../foundation/clock.ts';
 import { lookupOf, type KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
 import { CoalescingReader } from '../../foundation/database/coalescing-reader.ts';
-import type { Db } from '../../foundation/database/db.ts';
 import type { PendingChanges } from '../deletion-journal/pending-changes.ts';
 import type { UsageCounter } from '../key-usage/usage-counter.ts';
 import type { KeyLimiter, LimitOutcome } from '../key-limits/key-limits.ts';
@@ -46,9 +46,7 @@ type Answer = (result: VerificationResult) => void;
 /** Called with DomainError `unavailable`. */
 type Fail = (error: unknown) => void;
 
-export interface VerifierOptions {
-  readonly db: Db;
-  readonly clock: Clock;
+export interface VerifierOptions extends Core {
   readonly hash: KeyedHash;
   readonly tokens: Tokens;
   readonly limiter: KeyLimiter;

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { BackupError } from '../format.ts';
 import { moveInstallation, planMove } from '../move.ts';
 import { countRows } from '../store.ts';
-import { databaseUrl } from '../../../app/config-values.ts';
+import { databaseUrl } from '../../../app/configuration/config-values.ts';
 import { deriveKeys } from '../../../foundation/crypto/master-key.ts';
 import type { SqliteLocation } from '../../../foundation/database/database.ts';
 import type { Db } from '../../../foundation/database/db.ts';

@@ -69,7 +69,7 @@ export const changesIn = (db: Db, at = since, revocations?: Revocations): KeyCha
     pending: new PendingChanges(),
     lifetimeDaysMax: 0,
     creationLimits: undefined,
-    ...(revocations ? { revocations } : {}),
+    revocations,
   });
 
 export class NarrowedKeys {

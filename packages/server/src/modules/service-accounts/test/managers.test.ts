@@ -5,11 +5,11 @@ import { limits } from '@keyreeve/contract';
 import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { behind, Line } from '../../../../test-kit/broken-connection.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
-import { addAccount, addKey, addSession, keys, now, operator } from '../../../../test-kit/rows.ts';
+import { addAccount, addKey, addSession, now, operator } from '../../../../test-kit/rows.ts';
 import { codeOf, onEachDatabase, outcomes, race, rivalsMin } from '../../../../test-kit/store-on-each-database.ts';
-import { testConfig } from '../../../../test-kit/test-config.ts';
 import { until } from '../../../../test-kit/until.ts';
-import { wire, type Services } from '../../../app/wiring.ts';
+import type { Services } from '../../../app/wiring/wire.ts';
+import { wireOn } from '../../../../test-kit/wire-on.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import { sql } from '../../../foundation/database/sql.ts';
 import { manageScope } from '../acting-store.ts';
@@ -18,8 +18,7 @@ import { deleteAccount, disableAccount } from '../../../../test-kit/store-change
 const setUnverified = sql('test_set_unverified', `update accounts set unverified_since = 1 where id = $1`);
 
 const clock = new FakeClock();
-const servicesOf = (db: Db): Services =>
-  wire({ config: testConfig(), installation: { db, keys, migrated: [] }, clock, issuer: 'http://localhost' });
+const servicesOf = (db: Db): Services => wireOn(db, { clock });
 const account = (id: string) => ({ kind: 'account', accountId: id, sessionId: `ses_${id}` }) as const;
 const outcome = (done: Promise<unknown>): Promise<unknown> => done.then(() => 'done', codeOf);
 

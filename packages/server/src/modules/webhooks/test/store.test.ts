@@ -20,7 +20,7 @@ const url = 'https://example.com/hooks';
 
 function newWebhooks(db: Db, clock = new FakeClock(now)): Webhooks {
   const outbox = new Outbox({ db, clock, seal: keys.outboxSeal });
-  return new Webhooks({ db, clock, seal: keys.webhookSeal, outbox, targets: [] });
+  return new Webhooks({ db, clock, revocations: undefined, seal: keys.webhookSeal, outbox, targets: [] });
 }
 
 interface Waiting {
