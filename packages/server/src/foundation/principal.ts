@@ -1,4 +1,4 @@
-/** The principal of an operation: the first argument of every operation that changes data, alone or in an {@link Act}. */
+/** The principal of an operation: the first argument of each operation that changes data, alone or in an {@link Act}. */
 
 export type Principal =
   | AccountPrincipal
