@@ -8,25 +8,20 @@ import { logEvents } from '../packages/server/src/foundation/log-events.ts';
 /** Name of a metric → when to act and what to do, or what else to know. Markdown. */
 const actions: Readonly<Record<string, string>> = {
   keyreeve_verifications_total: '`not_found` rises: a client guesses keys or uses a deleted one',
-  keyreeve_http_requests_total:
-    '`5xx` rises: read `refused` in the log; `429` rises: a client sends too many. Route `none`: unknown',
+  keyreeve_http_requests_total: '`5xx` rises: read `refused` in the log. Route `none`: unknown',
   keyreeve_rate_limited_requests_total: 'find the client in the log, or raise the [limit](limits.md)',
   keyreeve_key_usage_total:
-    '`dropped` (above 20,000 keys in 10 s in a worker, or failed writes) and `unknown` ones are missing in the usage',
-  keyreeve_key_usage_waiting: 'rises steadily, or is near 20,000 in a worker: check the database',
-  keyreeve_key_limit_draws_total:
-    '`failed` rises: keys with limits get `503`; check the database. `unknown`: the tokens are lost',
+    'it lacks `dropped` (above 20,000 keys in 10 s in a worker, or failed writes) and `unknown` ones',
+  keyreeve_key_usage_waiting: 'rises steadily, or nears 20,000 in a worker: check the database',
+  keyreeve_key_limit_draws_total: '`failed` (`503`): check the database. `unknown`: the tokens are lost',
   keyreeve_key_limit_tokens_total: 'many unspent: keys get [less than their limits](api-keys.md#how-exact-limits-are)',
-  keyreeve_key_limit_waits_total:
-    '`rejected` (`503`) rises: more than 2,000 wait in a worker; check the database, or add an instance',
+  keyreeve_key_limit_waits_total: '`rejected` (`503`): more than 2,000 wait in a worker; check the database',
   keyreeve_logins_total: '`refused` and `throttled` rise: a client guesses passwords; act if `accepted` rises too',
   keyreeve_refreshes_total:
-    '`refused` rises: clients keep old tokens, or one was stolen (`refresh_token_reused` in the log); `failed`: no database',
-  keyreeve_password_hashes_waiting: 'stays above 0: add processors or an instance',
-  keyreeve_password_hashes_total:
-    '`refused` (`503`) rises: add processors or an instance. `hashed` rises without accepted sign-ins: a client guesses passwords',
-  keyreeve_database_operation_duration_seconds:
-    '99th percentile above 0.1: the database, network (`read`), disk or synchronous standby (`commit`) is slow',
+    '`refused` rises: clients keep old tokens, or one was stolen (`refresh_token_reused`); `failed`: no database',
+  keyreeve_password_hashes_waiting: 'stays above 0: add processors',
+  keyreeve_password_hashes_total: '`refused` (`503`) rises: add processors or an instance',
+  keyreeve_database_operation_duration_seconds: 'above 0.1: the database, network, disk or standby is slow',
   keyreeve_database_writes: '`0`: no key can be deleted',
   keyreeve_database_commits_total: '`failed` rises: free disk space, or check PostgreSQL',
   keyreeve_database_errors_total: 'rises: read `refused` in the log',
@@ -38,11 +33,11 @@ const actions: Readonly<Record<string, string>> = {
     '`failed` rises: run `keyreeve webhook list`; `refused`: an [internal address](webhooks.md#where-deliveries-may-go)',
   keyreeve_database_bytes:
     'PostgreSQL: alert if `predict_linear(keyreeve_database_bytes[7d], 30 * 86400)` exceeds the disk',
-  keyreeve_disk_free_bytes: 'absent while a disk does not respond in 3 s',
+  keyreeve_disk_free_bytes: 'absent without a response in 3 s',
   keyreeve_audit_events: 'grows without end: set `KEYREEVE_AUDIT_DAYS`',
   keyreeve_accounts: 'SQLite: up to 1,000,000',
   keyreeve_sessions: 'rises without sign-ups: clients sign in instead of refreshing',
-  keyreeve_build_info: 'after an upgrade, instances must not differ',
+  keyreeve_build_info: 'after an upgrade, the same everywhere',
   keyreeve_workers_replaced_total: 'rises: read `worker_ended`; often too little memory',
 };
 
@@ -71,16 +66,16 @@ const withAction = (meaning: string, action: string | undefined): string =>
 
 const metricRow = ({ name, help, labelNames = [] }: MetricDescription): string => {
   const labels = labelNames.filter((label) => label !== 'worker');
-  return `| \`${name}${labels.length > 0 ? `{${labels.join()}}` : ''}\` | ${withAction(help, actions[name])} |`;
+  return `\`${name}${labels.length > 0 ? `{${labels.join()}}` : ''}\` | ${withAction(help, actions[name])}`;
 };
 
 const eventRow = ([event, [level, meaning, action]]: [string, readonly [string, string, string?]]): string =>
-  `| \`${event}\`, ${level} | ${withAction(meaning, action)} |`;
+  `\`${event}\`, ${level} | ${withAction(meaning, action)}`;
 
 /** Name of the table → its lines. */
 const tables = (): Readonly<Record<string, readonly string[]>> => ({
-  metrics: ['| metric | meaning; when to act |', '| --- | --- |', ...metricDescriptions().map(metricRow)],
-  'log events': ['| event, level | meaning; what to do |', '| --- | --- |', ...Object.entries(logEvents).map(eventRow)],
+  metrics: ['metric | meaning; when to act', '--- | ---', ...metricDescriptions().map(metricRow)],
+  'log events': ['event, level | meaning; what to do', '--- | ---', ...Object.entries(logEvents).map(eventRow)],
 });
 
 /** @returns the page with new tables, each after its mark @throws Error if the page lacks a mark */
@@ -89,6 +84,6 @@ export function withTables(page: string): string {
     const mark = `<!-- ${name}: made by \`npm run docs\` -->\n\n`;
     const [before, after] = text.split(mark);
     if (before === undefined || after === undefined) throw new Error(`docs/operating.md lacks ${mark}`);
-    return `${before}${mark}${lines.join('\n')}\n${after.replace(/^(?:\|.*\n)*/, '')}`;
+    return `${before}${mark}${lines.join('\n')}\n${after.replace(/^(?:[^#\n].*\n)*/, '')}`;
   }, page);
 }

@@ -29,11 +29,11 @@ trusted for an email address that signed in from it within ${limits.loginOriginT
 function configurationPage(): string {
   const rows = Object.values(settings).map(({ name, default: fallback, doc, isSecret }) => {
     const alsoFile = isSecret ? ` Or [\`${name}_FILE\`](operating.md#secret-files).` : '';
-    return `| \`${name}\` | ${fallback === '' ? '–' : `\`${fallback}\``} | ${doc.replaceAll('|', '\\|')}${alsoFile} |`;
+    return `\`${name}\`${fallback === '' ? '' : ` (\`${fallback}\`)`} | ${doc.replaceAll('|', '\\|')}${alsoFile}`;
   });
   const intro = `Keyreeve reads these environment variables at its start. It reports all errors, also unknown names \`KEYREEVE_…\`, and exits
 with status 78. \`keyreeve doctor\` prints the settings in force, without secrets.`;
-  return page('# Configuration', intro, table('| variable | default | meaning |\n| --- | --- | --- |', rows));
+  return page('# Configuration', intro, table('variable (default) | meaning\n--- | ---', rows));
 }
 
 function signInSection(): string {

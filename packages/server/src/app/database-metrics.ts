@@ -28,7 +28,7 @@ export function collectDatabase(registry: Registry, db: MeasuredDb): void {
   if (db.connections === undefined) return;
   addGauge(registry, {
     name: 'keyreeve_postgres_connections',
-    help: 'Connections to PostgreSQL, in use (active) or open (idle)',
+    help: 'Connections to PostgreSQL',
     labelNames: ['state'],
     read: () => by('state', { ...db.connections }),
   });

@@ -32,7 +32,7 @@ export function collectGrowth(registry: Registry, { db, config }: GrowthSources)
   gauge('keyreeve_audit_events', 'Events in the audit log', () => countKeptEvents(db));
   gauge(
     'keyreeve_audit_cut_timestamp_seconds',
-    'Audit events from before this time were removed; 0 if none',
+    'Audit events from before this time were removed',
     async () => cutTimeOf(await listCuts(db)) / 1_000,
   );
   gauge(
@@ -44,13 +44,13 @@ export function collectGrowth(registry: Registry, { db, config }: GrowthSources)
   if (config.auditDays !== undefined)
     gauge(
       'keyreeve_audit_retention_run_timestamp_seconds',
-      'Start of the last run of the retention; 0 before the first and after a failed one',
+      'Start of the last good run of the retention, or 0',
       async () => ((await findRetentionState(db))?.runAt ?? 0) / 1_000,
     );
   if (hasDisks(config))
     addGauge(registry, {
       name: 'keyreeve_disk_free_bytes',
-      help: 'Free disk space of the embedded database and the deletion journal',
+      help: 'Free disk space of SQLite and the deletion journal',
       labelNames: ['content'],
       read: () => freeOf(config),
     });

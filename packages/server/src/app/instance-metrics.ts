@@ -13,7 +13,7 @@ export function collectInstance(registry: Registry, database: Dialect, health: P
   const labels = { version, node: process.versions.node, database };
   addGauge(registry, {
     name: 'keyreeve_build_info',
-    help: '1, with versions and the kind of the database',
+    help: 'Versions and kind of database',
     labelNames: Object.keys(labels),
     read: () => [{ labels, value: 1 }],
   });

@@ -15,13 +15,13 @@ export const mailSettings = {
   mayMailBePlain: setting(
     'KEYREEVE_SMTP_WITHOUT_TLS',
     'refuse',
-    '`accept`: a mail server with a private IP address needs no TLS, and its certificate is not verified. Everyone on that network can read mail, whose links set passwords.',
+    '`accept`: no TLS for a mail server with a private IP address. Everyone on that network can read mail, whose links set passwords.',
     flag('accept', ['refuse', 'accept']),
   ),
   smtpOauthTokenUrl: setting(
     'KEYREEVE_SMTP_OAUTH_TOKEN_URL',
     '',
-    'For XOAUTH2, such as [Exchange Online or Google](mail.md#exchange-online-and-google): the token endpoint of the provider. Set the next three with it.',
+    'For XOAUTH2 ([Exchange Online, Google](mail.md#exchange-online-and-google)): the token endpoint. Set the next three with it.',
     optional(protectedUrl),
   ),
   smtpOauthClientId: setting(

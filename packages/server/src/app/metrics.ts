@@ -100,7 +100,7 @@ export class Metrics {
 function collectVerifications(registry: Registry, { verifier: { counts, durations } }: MetricsSources): void {
   addCounter(registry, {
     name: 'keyreeve_verifications_total',
-    help: 'Verifications. The reason of an acceptance is the type of the credential',
+    help: 'Verifications, by code of the refusal or type of the credential',
     labelNames: ['outcome', 'reason'],
     read: () =>
       Object.entries(counts).map(([reason, value]) => ({
@@ -160,7 +160,7 @@ function collectSignIns(registry: Registry, { signIns, refreshes, hasher }: Metr
   });
   addCounter(registry, {
     name: 'keyreeve_password_hashes_total',
-    help: 'Password hashes, computed or rejected by a full queue',
+    help: 'Password hashes, computed or refused',
     labelNames,
     read: () => by('result', { hashed: hasher.stats.hashed, refused: hasher.stats.refused }),
   });
@@ -194,7 +194,7 @@ function collectLimits(registry: Registry, limiter: MetricsSources['limiter']): 
   });
   addCounter(registry, {
     name: 'keyreeve_key_limit_tokens_total',
-    help: 'Tokens of limits, drawn from the database and spent by verifications',
+    help: 'Tokens drawn from limits, and spent',
     labelNames,
     read: () => by('result', { ...limiter.tokens }),
   });
@@ -205,7 +205,7 @@ function collectLimits(registry: Registry, limiter: MetricsSources['limiter']): 
   });
   addCounter(registry, {
     name: 'keyreeve_key_limit_waits_total',
-    help: 'Verifications that needed a draw, and waited or were rejected',
+    help: 'Verifications that needed a draw',
     labelNames,
     read: () => by('result', { ...limiter.waits }),
   });

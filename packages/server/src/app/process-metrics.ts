@@ -42,7 +42,7 @@ export function collectProcessMetrics(register: Registry, labels: Readonly<Recor
   });
   addCounter(register, {
     name: 'keyreeve_log_records_lost_total',
-    help: 'Log records that could not be written',
+    help: 'Lost log records',
     labelNames: Object.keys(labels),
     read: () => [{ labels, value: standardOutput.lost }],
   });

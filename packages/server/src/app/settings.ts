@@ -48,7 +48,7 @@ export const settings = {
   adminNames: setting(
     'KEYREEVE_ADMIN_NAMES',
     '',
-    'Host names, separated by commas, that [`/metrics`](operating.md#alerts) answers besides IP addresses, `localhost` and the machine’s name.',
+    'Further host names of [`/metrics`](operating.md#alerts), separated by commas.',
     list(hostName),
   ),
   publicUrl: setting(
@@ -72,13 +72,13 @@ export const settings = {
   consoleUrl: setting(
     'KEYREEVE_CONSOLE_URL',
     '',
-    'Origin of the console, such as `https://console.example.com`. If its host differs from the public URL’s, the console exists only there. Default: the public URL.',
+    'Origin of the console, such as `https://console.example.com`. If its host is another one, the console exists only there. Default: the public URL.',
     optional(httpOrigin),
   ),
   passkeyRpId: setting(
     'KEYREEVE_PASSKEY_RP_ID',
     '',
-    '[Relying party id](passkeys.md#the-relying-party-id) of passkeys: the host of the console’s URL (default), or a domain that it is in. Passkeys work only with the id that they were created for.',
+    '[Relying party id](passkeys.md#the-relying-party-id) of passkeys: the host of the console’s URL (default), or its domain. Passkeys work only with their id.',
     optional(hostName),
   ),
   ...singleSignOnSettings,
@@ -92,7 +92,7 @@ export const settings = {
   sqliteMappedMib: setting(
     'KEYREEVE_SQLITE_MMAP_MIB',
     '0',
-    'SQLite: MiB of the file to map into memory, at most 2047, for cheaper reads if it exceeds 40 MiB. A disk error or truncation of a mapped file ends the process.',
+    'SQLite: MiB of the file to map, at most 2047, for cheaper reads above 40 MiB. A disk error or truncation then ends the process.',
     integer(0, 2_047),
   ),
   masterKey: setting(
@@ -185,7 +185,7 @@ export const settings = {
   keyLifetimeDaysMax: setting(
     'KEYREEVE_KEY_LIFETIME_DAYS_MAX',
     '0',
-    'Longest lifetime of an API key in days, from its creation or a change of its expiry; also the default. Existing and imported keys keep theirs. 0: no limit.',
+    'Longest and default lifetime of an API key in days. Existing and imported keys keep theirs. 0: no limit.',
     integer(0, 36_500),
   ),
   keyUnusedDaysMax: setting(
@@ -233,7 +233,7 @@ export const settings = {
   trustedProxies: setting(
     'KEYREEVE_TRUSTED_PROXIES',
     '',
-    'IP addresses or networks of [proxies](operating.md#behind-a-proxy), separated by commas. Only they set `X-Forwarded-For` and `X-Forwarded-Proto`, so list only those that append their peer or replace the header. Required when the public URL is https.',
+    'IP addresses or networks of [proxies](operating.md#behind-a-proxy), separated by commas. Only they set `X-Forwarded-For` and `X-Forwarded-Proto`: list those that append their peer or replace it. Needed with an https public URL.',
     list(cidr),
   ),
   corsOrigins: setting(
@@ -252,7 +252,7 @@ export const settings = {
   webhookTargets: setting(
     'KEYREEVE_WEBHOOK_TARGETS',
     '',
-    'Internal receivers of [webhooks](webhooks.md#where-deliveries-may-go), also over http: `hooks.internal:8080` for a port, `10.1.0.0/16` for a network. Administrators can make Keyreeve send requests there.',
+    'Internal receivers of [webhooks](webhooks.md#where-deliveries-may-go), also over http: `hooks.internal:8080` for a port, `10.1.0.0/16` for a network. Administrators can send requests there.',
     list(webhookTarget),
   ),
   hasGithubScanning: setting(
@@ -264,7 +264,7 @@ export const settings = {
   githubKeys: setting(
     'KEYREEVE_GITHUB_SCANNING_KEYS',
     '',
-    'File with the response of `https://api.github.com/meta/public_keys/secret_scanning`. Without it, the service requests it for an unknown key or after 24 hours.',
+    'File with the response of `https://api.github.com/meta/public_keys/secret_scanning`, which the service otherwise requests.',
     optional(githubKeysFile),
   ),
   workers: setting(

@@ -16,7 +16,7 @@ export const singleSignOnSettings = {
   ssoAdminClaim: setting(
     'KEYREEVE_SSO_ADMIN_CLAIM',
     '',
-    'Claim of the ID token that makes a person an administrator, such as `groups`.',
+    'Claim that makes a person an administrator, such as `groups`.',
     optional(shortText),
   ),
   ssoAdminValue: setting(

@@ -48,7 +48,7 @@ export function collectStored(registry: Registry, { db, clock, outbox, estimates
     read: ofJobs(({ oldestMs }) => oldestMs / 1_000),
   });
 
-  const estimated = 'Estimate, at most a minute old';
+  const estimated = 'Estimate, each minute';
   addOne('keyreeve_accounts', `Accounts. ${estimated}`, async () => (await estimates.read()).accounts);
   addOne('keyreeve_api_keys', `API keys. ${estimated}`, async () => (await estimates.read()).apiKeys);
   addOne(

@@ -6,20 +6,16 @@ type Description = readonly [level: string, meaning: string, action?: string];
 
 export const logEvents = {
   request: ['info', 'a response that is no problem document'],
-  refused: [
-    'debug–error',
-    'a problem document; at `error`, the database is unreachable or the outcome of a commit unknown',
-    'check it',
-  ],
+  refused: ['debug–error', 'a problem document', 'at `error`, check the database'],
   repeated: [
     'as its lines',
-    'clients of `clientRange` got this response (`repeated`, `method`, `route`, `status`, `code`) `count` more times',
-    'if high, correct the client or block its network',
+    '`count` more of these lines from `clientRange`',
+    'correct the client, or block its network',
   ],
   verification_failed: ['error', 'a verification failed because of `err`'],
   verifications: [
     'info',
-    'their number by result in a minute, and the longest event-loop delay (`eventLoopDelayMaxMs`)',
+    'their number by result in a minute, and `eventLoopDelayMaxMs`',
     'above 100: add a worker or an instance',
   ],
   sign_in_failed: [
@@ -32,7 +28,7 @@ export const logEvents = {
   forwarded_for_malformed: ['warn', '`X-Forwarded-For` has a host name, port or brackets', 'correct `proxy`'],
   idle_connections_closed: [
     'warn',
-    'a worker with 10,000 connections closed `closed` idle ones',
+    'a worker had 10,000 connections',
     'find the clients; list proxies in `KEYREEVE_TRUSTED_PROXIES`',
   ],
   stalled_connections_closed: ['warn', '`closed` clients did not read their responses'],
@@ -40,7 +36,7 @@ export const logEvents = {
   hashing_priority: [
     'warn',
     'a flood of sign-ins can delay verifications',
-    'run on Linux; in a container, permit the system call `setpriority`',
+    'on Linux, permit the system call `setpriority`',
   ],
   listening: ['info', 'the service accepts requests'],
   stopping: ['info', 'the service stops, for `reason`'],
@@ -64,14 +60,14 @@ export const logEvents = {
   overview_not_written: ['warn', 'the [overview](administration.md#the-overview) lacks entries', 'check the database'],
   quota_notices_dropped: [
     'warn',
-    '`count` used-up quotas got no audit event and webhook: more than 20,000 waited, or 1,000 at the stop',
+    '`count` quotas got no event: more than 20,000 waited, or 1,000 at the stop',
     'check the database',
   ],
   unused_keys_disabled: ['info', '`count` [unused](api-keys.md#unused-keys) keys were disabled'],
   github_keys_not_fetched: ['warn', 'the [keys of GitHub](leaks.md) are missing', 'permit the request'],
   export_incomplete: [
     'warn',
-    'the client of `export` disconnected, lost its rights or read too slowly, the instance stopped, or `err`',
+    'the client of `export` disconnected, lost its rights or was slow, or `err`',
     'repeat it',
   ],
   audit_checkpoint: ['info', 'the end of the audit log', '[store it off the machine](audit.md#checkpoints)'],
@@ -83,7 +79,7 @@ export const logEvents = {
   ],
   deletion_journal_failed: [
     'error',
-    'it cannot be written; deletions apply, and their clients get `503`',
+    'deletions apply, but their clients get `503`',
     'free disk space, or mount the folder',
   ],
   deletion_journal_damaged: [
@@ -98,30 +94,26 @@ export const logEvents = {
   ],
   database_replaced: [
     'fatal',
-    'the file at `path` was replaced, moved or removed; exit',
-    'put the right file in place and start; if it is older, replay the deletion journal',
+    'the file at `path` was replaced, moved or removed, and the service exits',
+    'put the right file in place; if it is older, replay the deletion journal',
   ],
   root_key_changed: [
     'fatal',
-    'the [root key was rotated](master-key.md#after-a-leak) while this process was suspended; exit',
+    'the process exits after a [rotation of the root key](master-key.md#after-a-leak)',
     'start again',
   ],
-  log_records_lost: [
-    'error',
-    '`records` records are missing before this one',
-    'free disk space, or check the reader of the log',
-  ],
+  log_records_lost: ['error', '`records` records are missing here', 'free disk space, or check the reader of the log'],
   housekeeping_failed: [
     'warn',
-    'not done: writing usage, last uses, used-up quotas or checkpoint; deleting expired rows, usage or audit events; disabling unused keys; expiry notices',
+    'periodic work failed: usage, last uses, quotas, checkpoints, expiry, retention, unused keys',
     'if it repeats, check the database',
   ],
   worker_listening: ['info', 'a worker accepts connections'],
   worker_ended: ['error', 'a worker exited and is replaced', 'read earlier lines; `SIGKILL`: often too little memory'],
-  worker_failed: ['error', 'a worker did not start; retried', 'read `err`'],
-  workers_failed: ['fatal', 'five failed starts; exit', 'correct the cause in earlier lines'],
+  worker_failed: ['error', 'a worker did not start, and is retried', 'read `err`'],
+  workers_failed: ['fatal', 'the service exits after five failed starts', 'correct the cause in earlier lines'],
   metrics_failed: ['warn', 'a scrape lacks a worker', 'report it if it repeats'],
-  crashed: ['fatal', 'a defect; exit', 'start again, and report the line'],
+  crashed: ['fatal', 'a defect ends the process', 'start it, and report the line'],
 } as const satisfies Readonly<Record<string, Description>>;
 
 export type LogEvent = keyof typeof logEvents;
