@@ -45,7 +45,7 @@ const actions: Readonly<Record<string, string>> = {
 const sources = {
   db: { dialect: 'postgres', times: {}, writes: {}, connections: {} },
   config: { database: { kind: 'sqlite', path: 'keyreeve.db' }, auditDays: 30 },
-  usage: {},
+  usageCounter: {},
   journal: {},
   verifier: {},
   hasher: {},
