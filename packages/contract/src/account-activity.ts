@@ -3,7 +3,7 @@ import Type, { type Static } from 'typebox';
 import { accessTokenErrors } from './errors/groups.ts';
 import { limits } from './limits.ts';
 import { nextCursor, pageFields } from './paging.ts';
-import type { RouteContract } from './route.ts';
+import { route } from './route.ts';
 import { Instant, orNull, Text } from './schemas.ts';
 
 const strict = { additionalProperties: false } as const;
@@ -51,10 +51,7 @@ export const ActivityPage = Type.Object(
 );
 export type ActivityPage = Static<typeof ActivityPage>;
 
-export const getActivity = {
-  id: 'getActivity',
-  method: 'GET',
-  path: '/auth/account/activity',
+export const getActivity = route('getActivity', 'GET /auth/account/activity', {
   tag: 'Accounts',
   summary: 'List the activity of your account',
   description: `The account’s audit events of the last ${limits.activityDays} days, newest first: sign-ins, and changes of keys, sessions, password and second factor. Failed sign-ins are not recorded.`,
@@ -63,4 +60,4 @@ export const getActivity = {
   query: Type.Object({ ...pageFields }, strict),
   success: { status: 200, description: 'A page of events', schema: ActivityPage },
   errors: [...accessTokenErrors, 'invalid_request'],
-} as const satisfies RouteContract;
+});

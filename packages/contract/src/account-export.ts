@@ -7,7 +7,7 @@ import { ListedKeyFull } from './api-keys.ts';
 import { accessTokenErrors } from './errors/groups.ts';
 import { limits } from './limits.ts';
 import { Passkey } from './passkeys.ts';
-import type { RouteContract } from './route.ts';
+import { route } from './route.ts';
 import { Instant, orNull, Text } from './schemas.ts';
 import { ServiceAccount } from './service-accounts.ts';
 import { ListedSession } from './sessions.ts';
@@ -46,14 +46,11 @@ export const AccountExport = Type.Object(
 );
 export type AccountExport = Static<typeof AccountExport>;
 
-export const exportAccount = {
-  id: 'exportAccount',
-  method: 'GET',
-  path: '/auth/account/export',
+export const exportAccount = route('exportAccount', 'GET /auth/account/export', {
   tag: 'Accounts',
   summary: 'Export your data',
   description: `One JSON document. It does not contain the usage of API keys, which GET /auth/api-keys/{id}/usage returns. If the export fails in the middle, the server resets the connection. At most ${limits.accountExportsPerHourMax} per hour.`,
   auth: 'access_token',
   success: { status: 200, description: 'The account’s data', schema: AccountExport },
   errors: [...accessTokenErrors, 'too_many_requests'],
-} as const satisfies RouteContract;
+});

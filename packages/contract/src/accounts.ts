@@ -5,7 +5,7 @@ import { limits } from './limits.ts';
 import { ListedKey } from './api-keys.ts';
 import { shownLimits } from './key-limits.ts';
 import { languages } from './language.ts';
-import type { RouteContract } from './route.ts';
+import { route, type RouteContract } from './route.ts';
 import { CurrentPasswordBody, shownFactors } from './second-factor.ts';
 import { AccountId, Instant, Message, orNull, Role, Text } from './schemas.ts';
 
@@ -125,10 +125,7 @@ export const OwnAccount = Type.Object(
 export type OwnAccount = Static<typeof OwnAccount>;
 
 const tag = 'Accounts';
-export const signUp = {
-  id: 'signUp',
-  method: 'POST',
-  path: '/auth/accounts',
+export const signUp = route('signUp', 'POST /auth/accounts', {
   tag,
   summary: 'Sign up',
   description:
@@ -137,12 +134,9 @@ export const signUp = {
   body: { type: 'json', schema: SignUpBody },
   success: { status: 202, description: 'A mail follows', schema: Message },
   errors: ['signup_closed', 'email_invalid', ...newPasswordErrors, 'too_many_requests', 'overloaded'],
-} as const satisfies RouteContract;
+});
 
-export const verifyAccount = {
-  id: 'verifyAccount',
-  method: 'POST',
-  path: '/auth/accounts/verify',
+export const verifyAccount = route('verifyAccount', 'POST /auth/accounts/verify', {
   tag,
   summary: 'Verify the email of a sign-up',
   description:
@@ -151,12 +145,9 @@ export const verifyAccount = {
   body: { type: 'json', schema: CodeAndPasswordBody },
   success: { status: 200, description: 'Verified; sign in now', schema: Message },
   errors: ['code_invalid', 'invalid_credentials', 'too_many_attempts', 'too_many_requests', 'overloaded'],
-} as const satisfies RouteContract;
+});
 
-export const resendVerification = {
-  id: 'resendVerification',
-  method: 'POST',
-  path: '/auth/accounts/verify/resend',
+export const resendVerification = route('resendVerification', 'POST /auth/accounts/verify/resend', {
   tag,
   summary: 'Request the mail of a sign-up or an invitation again',
   description:
@@ -165,12 +156,9 @@ export const resendVerification = {
   body: { type: 'json', schema: EmailBody },
   success: { status: 202, description: 'A mail follows if there is such a sign-up or invitation', schema: Message },
   errors: ['email_invalid', 'too_many_requests', 'mail_not_configured'],
-} as const satisfies RouteContract;
+});
 
-export const requestPasswordReset = {
-  id: 'requestPasswordReset',
-  method: 'POST',
-  path: '/auth/password-resets',
+export const requestPasswordReset = route('requestPasswordReset', 'POST /auth/password-resets', {
   tag,
   summary: 'Request a password reset',
   description:
@@ -180,12 +168,9 @@ export const requestPasswordReset = {
   isNarrowing: true,
   success: { status: 202, description: 'A mail follows if the email has an account', schema: Message },
   errors: ['email_invalid', 'too_many_requests', 'mail_not_configured'],
-} as const satisfies RouteContract;
+});
 
-export const confirmPasswordReset = {
-  id: 'confirmPasswordReset',
-  method: 'POST',
-  path: '/auth/password-resets/confirm',
+export const confirmPasswordReset = route('confirmPasswordReset', 'POST /auth/password-resets/confirm', {
   tag,
   summary: 'Set a new password with the code from the mail',
   description:
@@ -195,12 +180,9 @@ export const confirmPasswordReset = {
   isNarrowing: true,
   success: { status: 200, description: 'The new password is in force', schema: MessageAndCredentials },
   errors: ['code_invalid', ...newPasswordErrors, 'too_many_requests', 'overloaded'],
-} as const satisfies RouteContract;
+});
 
-export const acceptInvitation = {
-  id: 'acceptInvitation',
-  method: 'POST',
-  path: '/auth/accounts/accept-invitation',
+export const acceptInvitation = route('acceptInvitation', 'POST /auth/accounts/accept-invitation', {
   tag,
   summary: 'Accept an invitation',
   description: 'Sets the password of an invited account and verifies its email.',
@@ -208,24 +190,18 @@ export const acceptInvitation = {
   body: { type: 'json', schema: InvitationBody },
   success: { status: 200, description: 'The account is ready; sign in now', schema: Message },
   errors: ['code_invalid', ...newPasswordErrors, 'too_many_requests', 'overloaded'],
-} as const satisfies RouteContract;
+});
 
-export const getOwnAccount = {
-  id: 'getOwnAccount',
-  method: 'GET',
-  path: '/auth/account',
+export const getOwnAccount = route('getOwnAccount', 'GET /auth/account', {
   tag,
   summary: 'Read your account',
   auth: 'access_token',
   isOpenBeforeEnrolment: true,
   success: { status: 200, description: 'The account', schema: OwnAccount },
   errors: accessTokenErrors,
-} as const satisfies RouteContract;
+});
 
-export const changeLanguage = {
-  id: 'changeLanguage',
-  method: 'PUT',
-  path: '/auth/account/language',
+export const changeLanguage = route('changeLanguage', 'PUT /auth/account/language', {
   tag,
   summary: 'Choose the language of mail',
   description: 'The sign-up’s `Accept-Language` sets the first language. Without one, `KEYREEVE_LANGUAGE` applies.',
@@ -233,12 +209,9 @@ export const changeLanguage = {
   body: { type: 'json', schema: LanguageBody },
   success: { status: 204, description: 'The language is set' },
   errors: [...accessTokenErrors, 'too_many_requests'],
-} as const satisfies RouteContract;
+});
 
-export const changePassword = {
-  id: 'changePassword',
-  method: 'PUT',
-  path: '/auth/account/password',
+export const changePassword = route('changePassword', 'PUT /auth/account/password', {
   tag,
   summary: 'Change the password',
   description:
@@ -248,12 +221,9 @@ export const changePassword = {
   isNarrowing: true,
   success: { status: 200, description: 'The new password is in force', schema: MessageAndKeys },
   errors: [...accessTokenErrors, ...currentPasswordErrors, ...newPasswordErrors, 'too_many_requests'],
-} as const satisfies RouteContract;
+});
 
-export const changeEmail = {
-  id: 'changeEmail',
-  method: 'PUT',
-  path: '/auth/account/email',
+export const changeEmail = route('changeEmail', 'PUT /auth/account/email', {
   tag,
   summary: 'Request a change of the email',
   description:
@@ -263,12 +233,9 @@ export const changeEmail = {
   body: { type: 'json', schema: ChangeEmailBody },
   success: { status: 202, description: 'A mail to the new address follows', schema: Message },
   errors: [...accessTokenErrors, ...currentPasswordErrors, 'email_invalid', 'too_many_requests', 'mail_not_configured'],
-} as const satisfies RouteContract;
+});
 
-export const confirmEmailChange = {
-  id: 'confirmEmailChange',
-  method: 'POST',
-  path: '/auth/account/email/confirm',
+export const confirmEmailChange = route('confirmEmailChange', 'POST /auth/account/email/confirm', {
   tag,
   summary: 'Confirm a change of the email',
   description:
@@ -284,12 +251,9 @@ export const confirmEmailChange = {
     'too_many_requests',
     'overloaded',
   ],
-} as const satisfies RouteContract;
+});
 
-export const undoEmailChange = {
-  id: 'undoEmailChange',
-  method: 'POST',
-  path: '/auth/account/email/undo',
+export const undoEmailChange = route('undoEmailChange', 'POST /auth/account/email/undo', {
   tag,
   summary: 'Undo a change of the email',
   description: `Needs the code from the mail to the previous email address, valid for ${limits.emailUndoSeconds / 86_400} days, and that email address, typed by the user: mail scanners press buttons. Restores it, undoes every later change, voids the password, ends all sessions, and mails a link to set a new password. Removes the second factors and API keys added since or in the ${limits.emailUndoSuspectDays} days before it; for keys, a change or rotation counts too. Those from before the change stay if they were used from a client IP range that was trusted earlier. \`revokeKeys\` deletes all keys. The response lists what stays. \`account_exists\`: another account has verified the address; the code stays valid.`,
@@ -298,12 +262,9 @@ export const undoEmailChange = {
   body: { type: 'json', schema: UndoEmailChangeBody },
   success: { status: 200, description: 'The account has its previous email', schema: MessageAndCredentials },
   errors: ['code_invalid', 'email_wrong', 'account_exists', 'too_many_requests'],
-} as const satisfies RouteContract;
+});
 
-export const acceptEmail = {
-  id: 'acceptEmail',
-  method: 'POST',
-  path: '/auth/account/email/accept',
+export const acceptEmail = route('acceptEmail', 'POST /auth/account/email/accept', {
   tag,
   summary: 'Accept an email that an administrator or an operator has set',
   description:
@@ -313,12 +274,9 @@ export const acceptEmail = {
   body: { type: 'json', schema: AcceptEmailBody },
   success: { status: 200, description: 'The account has the new email', schema: Message },
   errors: ['code_invalid', 'email_wrong', 'account_exists', 'too_many_requests'],
-} as const satisfies RouteContract;
+});
 
-export const deleteAccount = {
-  id: 'deleteAccount',
-  method: 'DELETE',
-  path: '/auth/account',
+export const deleteAccount = route('deleteAccount', 'DELETE /auth/account', {
   tag,
   summary: 'Delete your account',
   description:
@@ -329,7 +287,7 @@ export const deleteAccount = {
   isNarrowing: true,
   success: { status: 204, description: 'The account has been deleted' },
   errors: [...accessTokenErrors, ...currentPasswordErrors, 'last_administrator'],
-} as const satisfies RouteContract;
+});
 
 /** A page that a link in a mail opens. Requesting it changes nothing. */
 const linkPage = <Id extends string, Path extends string>(id: Id, path: Path, summary: string) =>
@@ -373,10 +331,7 @@ export const acceptInvitationPage = linkPage(
 );
 
 /** W3C, A Well-Known URL for Changing Passwords. */
-export const changePasswordPage = {
-  id: 'changePasswordPage',
-  method: 'GET',
-  path: '/.well-known/change-password',
+export const changePasswordPage = route('changePasswordPage', 'GET /.well-known/change-password', {
   tag: 'Pages for links in mail',
   summary: 'Find the page that changes the password',
   description:
@@ -388,4 +343,4 @@ export const changePasswordPage = {
     headers: { Location: 'URL of the page' },
   },
   errors: [],
-} as const satisfies RouteContract;
+});

@@ -6,7 +6,7 @@ import { ListedKeyFull } from './api-keys.ts';
 import { administratorErrors } from './errors/groups.ts';
 import { limits } from './limits.ts';
 import { nextCursor, pageFields } from './paging.ts';
-import type { RouteContract } from './route.ts';
+import { route } from './route.ts';
 import { AccountId, IntegerText, keyExample, orNull, Scope, Text } from './schemas.ts';
 
 const strict = { additionalProperties: false } as const;
@@ -32,11 +32,8 @@ export type OwnedKeyPage = Static<typeof OwnedKeyPage>;
 
 const Time = (description: string) => Type.Optional(Type.String({ format: 'date-time', maxLength: 35, description }));
 
-export const adminSearchKeys = {
+export const adminSearchKeys = route('adminSearchKeys', 'GET /admin/api-keys', {
   ...administrator,
-  id: 'adminSearchKeys',
-  method: 'GET',
-  path: '/admin/api-keys',
   summary: 'Search the API keys of all accounts',
   description: `In the order of their ids. The server reads at most ${limits.adminRowsPerPageMax} keys for a page, so continue until \`nextCursor\` is null. Secrets are never listed.`,
   query: Type.Object(
@@ -60,7 +57,7 @@ export const adminSearchKeys = {
   ),
   success: { status: 200, description: 'A page of keys', schema: OwnedKeyPage },
   errors: [...administratorErrors, 'invalid_request'],
-} as const satisfies RouteContract;
+});
 
 export const FindKeyBody = Type.Object(
   {
@@ -85,16 +82,13 @@ export const FoundKey = Type.Object(
 );
 export type FoundKey = Static<typeof FoundKey>;
 
-export const adminFindKey = {
+export const adminFindKey = route('adminFindKey', 'POST /admin/api-keys/find', {
   ...administrator,
   needsRecentSignIn: true,
-  id: 'adminFindKey',
-  method: 'POST',
-  path: '/admin/api-keys/find',
   summary: 'Find the API key of a secret',
   description:
     'Imported keys and ended previous secrets are found too. The secret is neither stored nor logged. Writes the audit event `api_key.identified`, which the owner can read.',
   body: { type: 'json', schema: FindKeyBody },
   success: { status: 200, description: 'The key and its owner', schema: FoundKey },
   errors: [...administratorErrors, 'reauth_required', 'key_not_found'],
-} as const satisfies RouteContract;
+});

@@ -4,7 +4,7 @@ import { administrator } from './admin-parts.ts';
 import { administratorErrors } from './errors/groups.ts';
 import { limits } from './limits.ts';
 import { nextCursor, pageFields } from './paging.ts';
-import type { RouteContract } from './route.ts';
+import { route } from './route.ts';
 import { Instant, orNull, Text } from './schemas.ts';
 
 const strict = { additionalProperties: false } as const;
@@ -52,11 +52,8 @@ export const MailTestResult = Type.Object(
 );
 export type MailTestResult = Static<typeof MailTestResult>;
 
-export const adminReadOutbox = {
+export const adminReadOutbox = route('adminReadOutbox', 'GET /admin/outbox', {
   ...administrator,
-  id: 'adminReadOutbox',
-  method: 'GET',
-  path: '/admin/outbox',
   summary: 'List jobs of the outbox',
   description: `Mail, webhooks and other jobs that are not finished, in the order of their ids. Never their content. The server reads at most ${limits.adminRowsPerPageMax} jobs for a page.`,
   query: Type.Object(
@@ -71,16 +68,13 @@ export const adminReadOutbox = {
   ),
   success: { status: 200, description: 'The number of jobs by kind, and a page of jobs', schema: OutboxPage },
   errors: [...administratorErrors, 'invalid_request'],
-} as const satisfies RouteContract;
+});
 
-export const adminTestMail = {
+export const adminTestMail = route('adminTestMail', 'POST /admin/mail/test', {
   ...administrator,
   needsRecentSignIn: true,
-  id: 'adminTestMail',
-  method: 'POST',
-  path: '/admin/mail/test',
   summary: 'Send a test mail',
   description: 'To the administrator’s own email address, immediately and once.',
   success: { status: 200, description: 'The result', schema: MailTestResult },
   errors: [...administratorErrors, 'reauth_required', 'mail_not_configured', 'too_many_requests'],
-} as const satisfies RouteContract;
+});

@@ -4,7 +4,7 @@ import { administrator } from './admin-parts.ts';
 import { AuditEvent } from './admin-schemas.ts';
 import { administratorErrors } from './errors/groups.ts';
 import { limits } from './limits.ts';
-import type { RouteContract } from './route.ts';
+import { route } from './route.ts';
 import { Instant, orNull, Text } from './schemas.ts';
 
 const strict = { additionalProperties: false } as const;
@@ -87,14 +87,11 @@ export const Overview = Type.Object(
 );
 export type Overview = Static<typeof Overview>;
 
-export const adminGetOverview = {
+export const adminGetOverview = route('adminGetOverview', 'GET /admin/overview', {
   ...administrator,
-  id: 'adminGetOverview',
-  method: 'GET',
-  path: '/admin/overview',
   summary: 'Read the overview',
   description:
     'What all processes counted in each of the last 60 minutes, durations of the last 5 minutes (upper bounds of the histogram’s buckets), and what needs attention.',
   success: { status: 200, description: 'The overview', schema: Overview },
   errors: [...administratorErrors],
-} as const satisfies RouteContract;
+});

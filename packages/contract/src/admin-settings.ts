@@ -2,7 +2,7 @@
 import Type, { type Static } from 'typebox';
 import { administrator } from './admin-parts.ts';
 import { administratorErrors } from './errors/groups.ts';
-import type { RouteContract } from './route.ts';
+import { route } from './route.ts';
 import { orNull, Text } from './schemas.ts';
 
 const strict = { additionalProperties: false } as const;
@@ -37,11 +37,8 @@ export const SettingsInForce = Type.Object(
 );
 export type SettingsInForce = Static<typeof SettingsInForce>;
 
-export const adminReadSettings = {
+export const adminReadSettings = route('adminReadSettings', 'GET /admin/settings', {
   ...administrator,
-  id: 'adminReadSettings',
-  method: 'GET',
-  path: '/admin/settings',
   summary: 'Read the settings',
   description:
     'Of the instance that answers. Only the operator can change them. The checks are those of `keyreeve doctor`, except those that read whole tables or files.',
@@ -51,4 +48,4 @@ export const adminReadSettings = {
     schema: SettingsInForce,
   },
   errors: [...administratorErrors],
-} as const satisfies RouteContract;
+});

@@ -3,7 +3,7 @@ import Type, { type Static } from 'typebox';
 import { administrator, changing } from './admin-parts.ts';
 import { administratorErrors } from './errors/groups.ts';
 import { limits } from './limits.ts';
-import type { RouteContract } from './route.ts';
+import { route } from './route.ts';
 import { Instant } from './schemas.ts';
 
 const strict = { additionalProperties: false } as const;
@@ -36,25 +36,19 @@ export const SigningKeyRotation = Type.Object(
   { $id: 'SigningKeyRotation', ...strict },
 );
 
-export const adminListSigningKeys = {
+export const adminListSigningKeys = route('adminListSigningKeys', 'GET /admin/signing-keys', {
   ...administrator,
-  id: 'adminListSigningKeys',
-  method: 'GET',
-  path: '/admin/signing-keys',
   summary: 'List the signing keys',
   description: 'Revoked keys, and keys whose last access token has expired, are not listed.',
   success: { status: 200, description: 'The published keys, by activation', schema: SigningKeyList },
   errors: [...administratorErrors],
-} as const satisfies RouteContract;
+});
 
-export const adminRotateSigningKeys = {
+export const adminRotateSigningKeys = route('adminRotateSigningKeys', 'POST /admin/signing-keys/rotate', {
   ...changing,
-  id: 'adminRotateSigningKeys',
-  method: 'POST',
-  path: '/admin/signing-keys/rotate',
   summary: 'Rotate the signing keys',
   description: `Creates the next key. It is published now and signs ${limits.signingKeyLeadSeconds / 60} minutes later, when other services have fetched it.`,
   body: { type: 'json', schema: SigningKeyRotation, isOptional: true },
   success: { status: 201, description: 'The new key', schema: SigningKey },
   errors: [...administratorErrors, 'reauth_required', 'signing_key_waiting'],
-} as const satisfies RouteContract;
+});

@@ -29,7 +29,7 @@ import { administratorErrors, newPasswordErrors } from './errors/groups.ts';
 import type { ErrorCode } from './errors.ts';
 import { limits } from './limits.ts';
 import { pageFields } from './paging.ts';
-import type { RouteContract } from './route.ts';
+import { route, type RouteContract } from './route.ts';
 import { AccountId, Role } from './schemas.ts';
 import { SessionId, SessionList } from './sessions.ts';
 
@@ -56,11 +56,8 @@ const change = <const Id extends string, const Path extends string, const Codes 
 const query = <S extends Record<string, TSchema>>(fields: S) =>
   Type.Object({ ...fields, ...pageFields }, { additionalProperties: false });
 
-export const adminListAccounts = {
+export const adminListAccounts = route('adminListAccounts', 'GET /admin/accounts', {
   ...administrator,
-  id: 'adminListAccounts',
-  method: 'GET',
-  path: '/admin/accounts',
   summary: 'Search accounts',
   description: `Ordered by email; a service account has its id there. The server reads at most ${limits.adminRowsPerPageMax} accounts for a page, so continue until \`nextCursor\` is null.`,
   query: query({
@@ -84,24 +81,18 @@ export const adminListAccounts = {
   }),
   success: { status: 200, description: 'A page of accounts', schema: AccountPage },
   errors: [...administratorErrors, 'invalid_request'],
-} as const satisfies RouteContract;
+});
 
-export const adminGetAccount = {
+export const adminGetAccount = route('adminGetAccount', 'GET /admin/accounts/:id', {
   ...administrator,
-  id: 'adminGetAccount',
-  method: 'GET',
-  path: '/admin/accounts/:id',
   summary: 'Read an account',
   ...ofAccount,
   success: account,
   errors: [...administratorErrors, 'account_not_found'],
-} as const satisfies RouteContract;
+});
 
-export const adminInviteAccount = {
+export const adminInviteAccount = route('adminInviteAccount', 'POST /admin/accounts', {
   ...changing,
-  id: 'adminInviteAccount',
-  method: 'POST',
-  path: '/admin/accounts',
   summary: 'Invite a user',
   description:
     'Creates an account without a password and mails its owner a link to set one, by default valid for 7 days, or 24 hours for an administrator. After 7 days, its page offers a new mail, unless the account was disabled or deleted.',
@@ -113,7 +104,7 @@ export const adminInviteAccount = {
     headers: { Location: '/admin/accounts/{id}' },
   },
   errors: [...administratorErrors, 'reauth_required', 'email_invalid', 'account_exists', 'mail_not_configured'],
-} as const satisfies RouteContract;
+});
 
 export const adminInviteAgain = change(
   'adminInviteAgain',
@@ -181,11 +172,8 @@ export const adminReportCompromised = {
   body: { type: 'json', schema: CompromisedBody, isOptional: true },
 } as const satisfies RouteContract;
 
-export const adminSetEmail = {
+export const adminSetEmail = route('adminSetEmail', 'PUT /admin/accounts/:id/email', {
   ...changing,
-  id: 'adminSetEmail',
-  method: 'PUT',
-  path: '/admin/accounts/:id/email',
   summary: 'Set the email of an account',
   description:
     'For an owner who has lost the mailbox. Nothing changes until the new email address confirms by its link. The current one is notified. Needs a sign-in with a second factor; rejects the accounts of administrators.',
@@ -209,7 +197,7 @@ export const adminSetEmail = {
     'service_account',
     'too_many_requests',
   ],
-} as const satisfies RouteContract;
+});
 
 export const adminRequireSecondFactor = change(
   'adminRequireSecondFactor',
@@ -235,11 +223,8 @@ export const adminRemoveSecondFactor = change(
   ['second_factor_not_enrolled', 'own_account', 'service_account'],
 );
 
-export const adminSetRole = {
+export const adminSetRole = route('adminSetRole', 'PUT /admin/accounts/:id/role', {
   ...changing,
-  id: 'adminSetRole',
-  method: 'PUT',
-  path: '/admin/accounts/:id/role',
   summary: 'Give an account a role',
   description: 'In force from the account’s next request, also in existing sessions.',
   ...ofAccount,
@@ -253,46 +238,34 @@ export const adminSetRole = {
     'last_administrator',
     'service_account',
   ],
-} as const satisfies RouteContract;
+});
 
-export const adminDeleteAccount = {
+export const adminDeleteAccount = route('adminDeleteAccount', 'DELETE /admin/accounts/:id', {
   ...changing,
-  id: 'adminDeleteAccount',
-  method: 'DELETE',
-  path: '/admin/accounts/:id',
   summary: 'Delete an account',
   description: 'Also deletes its sessions and keys; all are rejected after the response. The email is free again.',
   ...ofAccount,
   success: message,
   errors: [...administratorErrors, 'reauth_required', 'account_not_found', 'last_administrator'],
-} as const satisfies RouteContract;
+});
 
-export const adminListSessions = {
+export const adminListSessions = route('adminListSessions', 'GET /admin/accounts/:id/sessions', {
   ...administrator,
-  id: 'adminListSessions',
-  method: 'GET',
-  path: '/admin/accounts/:id/sessions',
   summary: 'List an account’s sessions',
   ...ofAccount,
   success: { status: 200, description: 'Active sessions, newest first', schema: SessionList },
   errors: [...administratorErrors, 'account_not_found', 'service_account'],
-} as const satisfies RouteContract;
+});
 
-export const adminEndSession = {
+export const adminEndSession = route('adminEndSession', 'DELETE /admin/accounts/:id/sessions/:sessionId', {
   ...changing,
-  id: 'adminEndSession',
-  method: 'DELETE',
-  path: '/admin/accounts/:id/sessions/:sessionId',
   summary: 'End an account’s session',
   params: Type.Object({ id: AccountId, sessionId: SessionId }),
   success: message,
   errors: [...administratorErrors, 'reauth_required', 'account_not_found', 'service_account', 'session_not_found'],
-} as const satisfies RouteContract;
+});
 
-export const createFirstAdministrator = {
-  id: 'createFirstAdministrator',
-  method: 'POST',
-  path: '/auth/first-administrator',
+export const createFirstAdministrator = route('createFirstAdministrator', 'POST /auth/first-administrator', {
   tag: 'Administration',
   summary: 'Create the first administrator',
   description:
@@ -301,7 +274,7 @@ export const createFirstAdministrator = {
   body: { type: 'json', schema: FirstAdministratorBody },
   success: { status: 201, description: 'The account; sign in now', schema: FirstAdministrator },
   errors: ['code_invalid', 'email_invalid', 'account_exists', ...newPasswordErrors, 'overloaded'],
-} as const satisfies RouteContract;
+});
 
 /** All routes of administration. */
 export const adminRoutes = [

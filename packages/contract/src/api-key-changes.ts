@@ -6,7 +6,7 @@ import { exampleOf } from './examples.ts';
 import { PublicKeyBody } from './jwk.ts';
 import { shownLimits } from './key-limits.ts';
 import { limits } from './limits.ts';
-import type { RouteContract } from './route.ts';
+import { route } from './route.ts';
 import { Instant, KeyId, Message, orNull, Text } from './schemas.ts';
 
 const strict = { additionalProperties: false } as const;
@@ -115,21 +115,15 @@ export type RotatedKey = RotatedPublicKey & Pick<CreatedKey, 'key'>;
 const ofKey = { params: Type.Object({ id: KeyId }), tag: 'API keys', auth: 'access_token' } as const;
 const ownKeyErrors = [...accessTokenErrors, 'not_key_owner', 'key_not_found'] as const;
 
-export const getKey = {
+export const getKey = route('getKey', 'GET /auth/api-keys/:id', {
   ...ofKey,
-  id: 'getKey',
-  method: 'GET',
-  path: '/auth/api-keys/:id',
   summary: 'Get an API key',
   success: { status: 200, description: 'The key, without its secret', schema: KeyDetails },
   errors: ownKeyErrors,
-} as const satisfies RouteContract;
+});
 
-export const changeKey = {
+export const changeKey = route('changeKey', 'PATCH /auth/api-keys/:id', {
   ...ofKey,
-  id: 'changeKey',
-  method: 'PATCH',
-  path: '/auth/api-keys/:id',
   summary: 'Change an API key',
   description:
     'The key keeps its secret. A change that removes rights (disabling the key, removing a scope, an earlier expiry, other IP ranges) applies to every verification that starts after the response, on every instance and endpoint, and so do changed limits.',
@@ -148,13 +142,10 @@ export const changeKey = {
     'key_leaked',
     'too_many_changes',
   ],
-} as const satisfies RouteContract;
+});
 
-export const rotateKey = {
+export const rotateKey = route('rotateKey', 'POST /auth/api-keys/:id/rotate', {
   ...ofKey,
-  id: 'rotateKey',
-  method: 'POST',
-  path: '/auth/api-keys/:id/rotate',
   summary: 'Replace the secret of an API key',
   description:
     'The key keeps its id, nickname, scopes and usage. The previous secret is valid until the end of the overlap, so that clients can change to the new one. Only this response contains the new secret. A key with a public key gets a new public key instead. A secret that ends is rejected by every verification that starts after the response.',
@@ -169,17 +160,14 @@ export const rotateKey = {
     'too_many_changes',
     'too_many_creations',
   ],
-} as const satisfies RouteContract;
+});
 
-export const endPreviousSecret = {
+export const endPreviousSecret = route('endPreviousSecret', 'DELETE /auth/api-keys/:id/previous', {
   ...ofKey,
-  id: 'endPreviousSecret',
-  method: 'DELETE',
-  path: '/auth/api-keys/:id/previous',
   summary: 'End the previous secret of an API key',
   description: 'Every verification of the previous secret that starts after the response is rejected.',
   isOpenBeforeEnrolment: true,
   isNarrowing: true,
   success: { status: 200, description: 'Only the current secret is valid', schema: Message },
   errors: [...ownKeyErrors, 'no_previous_secret'],
-} as const satisfies RouteContract;
+});

@@ -7,7 +7,7 @@ import { PublicKey } from './jwk.ts';
 import { limits } from './limits.ts';
 import { exampleOf } from './examples.ts';
 import { nextCursor, pageFields } from './paging.ts';
-import type { RouteContract } from './route.ts';
+import { route } from './route.ts';
 import { documentedAs, Environment, Instant, keyExample, KeyId, Message, orNull, Scope, Text } from './schemas.ts';
 
 const examples = ['billing worker'];
@@ -147,10 +147,7 @@ export const KeyList = Type.Object(
   { $id: 'ApiKeyList', additionalProperties: false, examples: [{ apiKeys: [exampleOf(ListedKey)] }] },
 );
 
-export const createKey = {
-  id: 'createKey',
-  method: 'POST',
-  path: '/auth/api-keys',
+export const createKey = route('createKey', 'POST /auth/api-keys', {
   tag: 'API keys',
   summary: 'Create an API key',
   description: 'Only this response contains the secret. If the secret is lost, rotate the key.',
@@ -174,12 +171,9 @@ export const createKey = {
     'key_limit_reached',
     'too_many_creations',
   ],
-} as const satisfies RouteContract;
+});
 
-export const listKeys = {
-  id: 'listKeys',
-  method: 'GET',
-  path: '/auth/api-keys',
+export const listKeys = route('listKeys', 'GET /auth/api-keys', {
   tag: 'API keys',
   summary: 'List the account’s API keys',
   description:
@@ -199,12 +193,9 @@ export const listKeys = {
   }),
   success: { status: 200, description: 'The keys', schema: KeyList },
   errors: [...accessTokenErrors, 'invalid_request'],
-} as const satisfies RouteContract;
+});
 
-export const deleteKey = {
-  id: 'deleteKey',
-  method: 'DELETE',
-  path: '/auth/api-keys/:id',
+export const deleteKey = route('deleteKey', 'DELETE /auth/api-keys/:id', {
   tag: 'API keys',
   summary: 'Delete an API key',
   description:
@@ -219,4 +210,4 @@ export const deleteKey = {
     schema: Message,
   },
   errors: [...accessTokenErrors, 'not_key_owner', 'key_not_found'],
-} as const satisfies RouteContract;
+});

@@ -2,7 +2,7 @@
 import Type, { type Static } from 'typebox';
 import { CreatedKey, keyFields, keyTimes } from './api-keys.ts';
 import { limits } from './limits.ts';
-import type { RouteContract } from './route.ts';
+import { route } from './route.ts';
 import { AccountId, Instant, KeyId, Message, Text } from './schemas.ts';
 
 const strict = { additionalProperties: false } as const;
@@ -39,38 +39,29 @@ export const CanaryKeyList = Type.Object(
 );
 export type CanaryKeyList = Static<typeof CanaryKeyList>;
 
-export const createCanaryKey = {
+export const createCanaryKey = route('createCanaryKey', 'POST /auth/canary-keys', {
   ...ofCredential,
-  id: 'createCanaryKey',
-  method: 'POST',
-  path: '/auth/canary-keys',
   summary: 'Create a canary key',
   description: `A key without scopes that expires after ${limits.canaryKeySeconds / 60} minutes, or with the credential. Only verifications that the credential requests accept it.`,
   success: { status: 201, description: 'The new key', schema: CreatedCanaryKey },
   errors: [...credentialErrors, 'key_limit_reached', 'too_many_creations'],
-} as const satisfies RouteContract;
+});
 
-export const listCanaryKeys = {
+export const listCanaryKeys = route('listCanaryKeys', 'GET /auth/canary-keys', {
   ...ofCredential,
-  id: 'listCanaryKeys',
-  method: 'GET',
-  path: '/auth/canary-keys',
   summary: 'List the canary keys, and describe the instance',
   success: { status: 200, description: 'The canary keys of the credential', schema: CanaryKeyList },
   errors: [...credentialErrors],
-} as const satisfies RouteContract;
+});
 
-export const deleteCanaryKey = {
+export const deleteCanaryKey = route('deleteCanaryKey', 'DELETE /auth/canary-keys/:id', {
   ...ofCredential,
-  id: 'deleteCanaryKey',
-  method: 'DELETE',
-  path: '/auth/canary-keys/:id',
   summary: 'Delete a canary key',
   description: 'The response is 404 for every id that is not a canary key of the credential.',
   params: Type.Object({ id: KeyId }),
   isNarrowing: true,
   success: { status: 200, description: 'The key has been deleted', schema: Message },
   errors: [...credentialErrors, 'key_not_found'],
-} as const satisfies RouteContract;
+});
 
 export const canaryKeyRoutes = [createCanaryKey, listCanaryKeys, deleteCanaryKey] as const;

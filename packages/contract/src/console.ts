@@ -8,7 +8,7 @@ import { languages } from './language.ts';
 import { limits } from './limits.ts';
 import { AuthenticationResponse } from './passkey-messages.ts';
 import { PasskeySignInBody } from './passkeys.ts';
-import type { RouteContract } from './route.ts';
+import { route, type RouteContract } from './route.ts';
 import { AccountId, Instant, orNull, Role, Text } from './schemas.ts';
 import { SessionId } from './sessions.ts';
 
@@ -119,21 +119,15 @@ const headers = Type.Object({
 const cookie = { 'Set-Cookie': 'The cookie of the session: HttpOnly, SameSite=Strict' };
 const tag = 'Console';
 
-export const getConsoleConfig = {
-  id: 'getConsoleConfig',
-  method: 'GET',
-  path: '/console/config',
+export const getConsoleConfig = route('getConsoleConfig', 'GET /console/config', {
   tag,
   summary: 'Get what the console shows before the sign-in',
   auth: 'none',
   success: { status: 200, description: 'The settings', schema: ConsoleConfig },
   errors: ['not_found'],
-} as const satisfies RouteContract;
+});
 
-export const startConsoleSession = {
-  id: 'startConsoleSession',
-  method: 'POST',
-  path: '/console/session',
+export const startConsoleSession = route('startConsoleSession', 'POST /console/session', {
   tag,
   summary: 'Sign in to the console',
   description:
@@ -152,7 +146,7 @@ export const startConsoleSession = {
     'too_many_attempts',
     'overloaded',
   ],
-} as const satisfies RouteContract;
+});
 
 export const startConsoleSessionWithPasskey = {
   ...startConsoleSession,
@@ -173,10 +167,7 @@ export const startConsoleSessionWithPasskey = {
   ],
 } as const satisfies RouteContract;
 
-export const getConsoleSession = {
-  id: 'getConsoleSession',
-  method: 'GET',
-  path: '/console/session',
+export const getConsoleSession = route('getConsoleSession', 'GET /console/session', {
   tag,
   summary: 'Get the console’s session',
   description:
@@ -185,12 +176,9 @@ export const getConsoleSession = {
   headers,
   success: { status: 200, description: 'The session; null without one', schema: orNull(SessionView) },
   errors: ['ambiguous_credentials', 'cross_origin_request', 'not_found'],
-} as const satisfies RouteContract;
+});
 
-export const confirmConsoleSession = {
-  id: 'confirmConsoleSession',
-  method: 'POST',
-  path: '/console/session/confirm',
+export const confirmConsoleSession = route('confirmConsoleSession', 'POST /console/session/confirm', {
   tag,
   summary: 'Confirm the password or a passkey within the console’s session',
   description: `For operations that require a sign-in in the last ${limits.recentSignInSeconds / 60} minutes. The cookie gets a new secret, and the server rejects the previous one from then on. The options for a passkey are those of \`POST /auth/passkeys/sign-in/options\`.`,
@@ -206,12 +194,9 @@ export const confirmConsoleSession = {
     'passkey_rejected',
     'passkeys_unavailable',
   ],
-} as const satisfies RouteContract;
+});
 
-export const endConsoleSession = {
-  id: 'endConsoleSession',
-  method: 'DELETE',
-  path: '/console/session',
+export const endConsoleSession = route('endConsoleSession', 'DELETE /console/session', {
   tag,
   summary: 'Sign out of the console',
   auth: 'console_session',
@@ -223,7 +208,7 @@ export const endConsoleSession = {
     headers: { 'Set-Cookie': 'Expires the cookie', 'Clear-Site-Data': '`"cache", "storage"`' },
   },
   errors: consoleErrors,
-} as const satisfies RouteContract;
+});
 
 export const consoleRoutes: readonly RouteContract[] = [
   getConsoleConfig,

@@ -4,7 +4,7 @@
  */
 import Type, { type Static } from 'typebox';
 import { keyExample, Text } from './schemas.ts';
-import type { RouteContract } from './route.ts';
+import { route } from './route.ts';
 import { limits } from './limits.ts';
 
 /** Other members are ignored: GitHub adds members and values of `source`. */
@@ -44,10 +44,7 @@ export type GithubLabel = Static<typeof GithubLabel>;
 
 export const GithubLabels = Type.Array(GithubLabel, { $id: 'GithubSecretLabels' });
 
-export const reportGithubLeaks = {
-  id: 'reportGithubLeaks',
-  method: 'POST',
-  path: '/auth/leaks/github',
+export const reportGithubLeaks = route('reportGithubLeaks', 'POST /auth/leaks/github', {
   tag: 'Leaks',
   summary: 'Report secrets that GitHub found',
   description: `For GitHub secret scanning, with \`KEYREEVE_GITHUB_SCANNING=on\`. Ends each secret like \`POST /auth/leaks\`. The signature covers the bytes of the body. At most ${limits.githubMatchesMax} matches; the labels have the same order.`,
@@ -65,4 +62,4 @@ export const reportGithubLeaks = {
   body: { type: 'raw', schema: GithubMatches, bytesMax: limits.githubReportBytesMax },
   success: { status: 200, description: 'The secrets are ended', schema: GithubLabels },
   errors: ['invalid_signature', 'invalid_request', 'malformed_json', 'not_found', 'unavailable'],
-} as const satisfies RouteContract;
+});

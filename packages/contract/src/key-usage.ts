@@ -2,7 +2,7 @@
 import Type, { type Static } from 'typebox';
 import { accessTokenErrors } from './errors/groups.ts';
 import { limits } from './limits.ts';
-import type { RouteContract } from './route.ts';
+import { route } from './route.ts';
 import { Instant, KeyId } from './schemas.ts';
 
 const strict = { additionalProperties: false } as const;
@@ -49,13 +49,10 @@ export const usageRead = {
   success: { status: 200, description: 'The usage', schema: KeyUsage },
 } as const;
 
-export const getKeyUsage = {
+export const getKeyUsage = route('getKeyUsage', 'GET /auth/api-keys/:id/usage', {
   ...usageRead,
-  id: 'getKeyUsage',
-  method: 'GET',
-  path: '/auth/api-keys/:id/usage',
   tag: 'API keys',
   auth: 'access_token',
   params: Type.Object({ id: KeyId }),
   errors: [...accessTokenErrors, 'invalid_request', 'not_key_owner', 'key_not_found', 'usage_not_kept'],
-} as const satisfies RouteContract;
+});

@@ -1,7 +1,7 @@
 /** Reports of leaked secrets of API keys. */
 import Type from 'typebox';
 import { limits } from './limits.ts';
-import type { RouteContract } from './route.ts';
+import { route } from './route.ts';
 import { keyExample, Message } from './schemas.ts';
 
 export const LeaksBody = Type.Object(
@@ -15,10 +15,7 @@ export const LeaksBody = Type.Object(
   { $id: 'LeakReport', additionalProperties: false },
 );
 
-export const reportLeaks = {
-  id: 'reportLeaks',
-  method: 'POST',
-  path: '/auth/leaks',
+export const reportLeaks = route('reportLeaks', 'POST /auth/leaks', {
   tag: 'API keys',
   auth: 'none',
   summary: 'Report leaked secrets of API keys',
@@ -31,4 +28,4 @@ export const reportLeaks = {
     schema: Message,
   },
   errors: ['not_found', 'too_many_requests'],
-} as const satisfies RouteContract;
+});

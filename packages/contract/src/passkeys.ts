@@ -3,7 +3,7 @@ import Type, { type Static } from 'typebox';
 import { accessTokenErrors } from './errors/groups.ts';
 import { limits } from './limits.ts';
 import { CreationOptions, RegistrationResponse, RequestOptions, AuthenticationResponse } from './passkey-messages.ts';
-import type { RouteContract } from './route.ts';
+import { route } from './route.ts';
 import { Instant, orNull, Text } from './schemas.ts';
 import { TokenPair } from './tokens.ts';
 
@@ -86,10 +86,7 @@ export type AddedPasskey = Static<typeof AddedPasskey>;
 const tag = 'Passkeys';
 const params = Type.Object({ id: PasskeyId });
 
-export const passkeyOptions = {
-  id: 'passkeyOptions',
-  method: 'POST',
-  path: '/auth/passkeys/options',
+export const passkeyOptions = route('passkeyOptions', 'POST /auth/passkeys/options', {
   tag,
   summary: 'Start to add a passkey',
   description: `Returns the options for \`navigator.credentials.create()\` (\`PublicKeyCredential.parseCreationOptionsFromJSON()\`). They are valid for ${limits.passkeyChallengeSeconds / 60} minutes, for this session. Nothing is stored.`,
@@ -98,12 +95,9 @@ export const passkeyOptions = {
   needsRecentSignIn: true,
   success: { status: 200, description: 'The options', schema: CreationOptions },
   errors: [...accessTokenErrors, 'passkeys_unavailable', 'passkey_limit_reached'],
-} as const satisfies RouteContract;
+});
 
-export const addPasskey = {
-  id: 'addPasskey',
-  method: 'POST',
-  path: '/auth/passkeys',
+export const addPasskey = route('addPasskey', 'POST /auth/passkeys', {
   tag,
   summary: 'Add a passkey',
   description:
@@ -122,12 +116,9 @@ export const addPasskey = {
     'passkey_exists',
     'too_many_requests',
   ],
-} as const satisfies RouteContract;
+});
 
-export const listPasskeys = {
-  id: 'listPasskeys',
-  method: 'GET',
-  path: '/auth/passkeys',
+export const listPasskeys = route('listPasskeys', 'GET /auth/passkeys', {
   tag,
   summary: 'List the account’s passkeys',
   description: 'Oldest first.',
@@ -135,12 +126,9 @@ export const listPasskeys = {
   isOpenBeforeEnrolment: true,
   success: { status: 200, description: 'The passkeys', schema: PasskeyList },
   errors: accessTokenErrors,
-} as const satisfies RouteContract;
+});
 
-export const renamePasskey = {
-  id: 'renamePasskey',
-  method: 'PATCH',
-  path: '/auth/passkeys/:id',
+export const renamePasskey = route('renamePasskey', 'PATCH /auth/passkeys/:id', {
   tag,
   summary: 'Rename a passkey',
   auth: 'access_token',
@@ -148,12 +136,9 @@ export const renamePasskey = {
   body: { type: 'json', schema: PasskeyNameBody },
   success: { status: 204, description: 'The passkey has the name' },
   errors: [...accessTokenErrors, 'nickname_invalid', 'passkey_not_found', 'too_many_requests'],
-} as const satisfies RouteContract;
+});
 
-export const removePasskey = {
-  id: 'removePasskey',
-  method: 'DELETE',
-  path: '/auth/passkeys/:id',
+export const removePasskey = route('removePasskey', 'DELETE /auth/passkeys/:id', {
   tag,
   summary: 'Remove a passkey',
   description:
@@ -164,24 +149,18 @@ export const removePasskey = {
   isNarrowing: true,
   success: { status: 204, description: 'The passkey has been removed' },
   errors: [...accessTokenErrors, 'passkey_not_found', 'second_factor_required_by_policy'],
-} as const satisfies RouteContract;
+});
 
-export const passkeySignInOptions = {
-  id: 'passkeySignInOptions',
-  method: 'POST',
-  path: '/auth/passkeys/sign-in/options',
+export const passkeySignInOptions = route('passkeySignInOptions', 'POST /auth/passkeys/sign-in/options', {
   tag,
   summary: 'Start a sign-in with a passkey',
   description: `Returns the options for \`navigator.credentials.get()\` (\`PublicKeyCredential.parseRequestOptionsFromJSON()\`). They name no account and are valid for ${limits.passkeyChallengeSeconds / 60} minutes. Nothing is stored.`,
   auth: 'none',
   success: { status: 200, description: 'The options', schema: RequestOptions },
   errors: ['passkeys_unavailable'],
-} as const satisfies RouteContract;
+});
 
-export const signInWithPasskey = {
-  id: 'signInWithPasskey',
-  method: 'POST',
-  path: '/auth/token/passkey',
+export const signInWithPasskey = route('signInWithPasskey', 'POST /auth/token/passkey', {
   tag,
   summary: 'Sign in with a passkey',
   description:
@@ -190,7 +169,7 @@ export const signInWithPasskey = {
   body: { type: 'json', schema: PasskeySignInBody },
   success: { status: 200, description: 'A new session’s tokens', schema: TokenPair },
   errors: ['passkey_rejected', 'invalid_credentials', 'passkeys_unavailable', 'too_many_attempts', 'overloaded'],
-} as const satisfies RouteContract;
+});
 
 /** Of an account, except the sign-in. */
 export const passkeyRoutes = [

@@ -87,6 +87,23 @@ export interface RouteContract {
   readonly errors: readonly ErrorCode[];
 }
 
+type Rest = Omit<RouteContract, 'id' | 'method' | 'path'>;
+
+/**
+ * Defines a route with literal types, from which the console derives the types of its requests.
+ * @param at method and path, such as `GET /auth/account`
+ * @param rest a member that routes do not have is a compile error: a misspelt flag would have no effect
+ */
+export function route<
+  const Id extends string,
+  const M extends RouteContract['method'],
+  const P extends string,
+  const R extends Rest,
+>(id: Id, at: `${M} ${P}`, rest: R & Readonly<Record<Exclude<keyof R, keyof Rest>, never>>) {
+  const [method, path] = at.split(' ') as [M, P];
+  return { id, method, path, ...(rest as R) };
+}
+
 /**
  * Whether the requests in progress are bounded per credential, account and client IP range. Verifications have their own
  * queue. Pages and documents are computed once, and only start in turn.

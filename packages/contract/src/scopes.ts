@@ -3,7 +3,7 @@ import Type, { type Static } from 'typebox';
 import { AccountDetail } from './admin-schemas.ts';
 import { accessTokenErrors, administratorErrors } from './errors/groups.ts';
 import { limits } from './limits.ts';
-import type { RouteContract } from './route.ts';
+import { route, type RouteContract } from './route.ts';
 import { AccountId, Instant, Message, orNull, Scope, Text } from './schemas.ts';
 
 const strict = { additionalProperties: false } as const;
@@ -64,10 +64,7 @@ export const EntitlementsBody = Type.Object(
   { $id: 'Entitlements', ...strict },
 );
 
-export const listGrantableScopes = {
-  id: 'listGrantableScopes',
-  method: 'GET',
-  path: '/auth/scopes',
+export const listGrantableScopes = route('listGrantableScopes', 'GET /auth/scopes', {
   tag: 'API keys',
   summary: 'List the declared scopes',
   description:
@@ -75,22 +72,19 @@ export const listGrantableScopes = {
   auth: 'access_token',
   success: { status: 200, description: 'The declared scopes', schema: GrantableScopes },
   errors: accessTokenErrors,
-} as const satisfies RouteContract;
+});
 
 const administrator = { tag: 'Administration', auth: 'administrator' } as const;
 const changing = { ...administrator, needsRecentSignIn: true, isNarrowing: true } as const;
 const ofScope = { params: Type.Object({ name: Scope }), path: '/admin/scopes/:name' } as const;
 const scope = { status: 200, description: 'The scope', schema: DeclaredScope } as const;
 
-export const adminListScopes = {
+export const adminListScopes = route('adminListScopes', 'GET /admin/scopes', {
   ...administrator,
-  id: 'adminListScopes',
-  method: 'GET',
-  path: '/admin/scopes',
   summary: 'List the scope catalogue',
   success: { status: 200, description: 'All scopes by name, with the deleted ones', schema: ScopeList },
   errors: administratorErrors,
-} as const satisfies RouteContract;
+});
 
 export const adminGetScope = {
   ...administrator,
@@ -127,11 +121,8 @@ export const adminDeleteScope = {
   errors: [...administratorErrors, 'reauth_required', 'scope_not_found'],
 } as const satisfies RouteContract;
 
-export const adminSetEntitlements = {
+export const adminSetEntitlements = route('adminSetEntitlements', 'PUT /admin/accounts/:id/entitlements', {
   ...changing,
-  id: 'adminSetEntitlements',
-  method: 'PUT',
-  path: '/admin/accounts/:id/entitlements',
   summary: 'Set the entitlements of an account',
   description:
     'The scopes with `entitled: true` that the account’s keys may have. A removed one is in force on none of its keys, for every verification that starts after the response.',
@@ -139,7 +130,7 @@ export const adminSetEntitlements = {
   body: { type: 'json', schema: EntitlementsBody },
   success: { status: 200, description: 'The account', schema: AccountDetail },
   errors: [...administratorErrors, 'reauth_required', 'account_not_found'],
-} as const satisfies RouteContract;
+});
 
 export const scopeAdminRoutes = [
   adminListScopes,

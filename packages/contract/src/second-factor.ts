@@ -3,7 +3,7 @@ import Type, { type Static } from 'typebox';
 import { accessTokenErrors, currentPasswordErrors } from './errors/groups.ts';
 import { limits } from './limits.ts';
 import { AuthenticationResponse } from './passkey-messages.ts';
-import type { RouteContract } from './route.ts';
+import { route } from './route.ts';
 import { Text } from './schemas.ts';
 
 /** The request header of a sign-in with a second factor. */
@@ -80,10 +80,7 @@ export const shownFactors = {
   passkeys: Type.Integer({ minimum: 0, description: 'Number of passkeys', examples: [1] }),
 };
 
-export const beginSecondFactor = {
-  id: 'beginSecondFactor',
-  method: 'POST',
-  path: '/auth/account/second-factor',
+export const beginSecondFactor = route('beginSecondFactor', 'POST /auth/account/second-factor', {
   tag: 'Second factor',
   summary: 'Start to enrol an authenticator app',
   description: `Creates a secret (TOTP: SHA-1, six digits, 30 seconds) for the user’s authenticator. Nothing changes until it is confirmed within ${limits.secondFactorEnrolmentSeconds / 60} minutes; another request replaces it.`,
@@ -93,12 +90,9 @@ export const beginSecondFactor = {
   body: { type: 'json', schema: CurrentPasswordBody },
   success: { status: 201, description: 'The secret', schema: BegunFactor },
   errors: [...accessTokenErrors, ...currentPasswordErrors, 'second_factor_exists'],
-} as const satisfies RouteContract;
+});
 
-export const confirmSecondFactor = {
-  id: 'confirmSecondFactor',
-  method: 'POST',
-  path: '/auth/account/second-factor/confirm',
+export const confirmSecondFactor = route('confirmSecondFactor', 'POST /auth/account/second-factor/confirm', {
   tag: 'Second factor',
   summary: 'Confirm the second factor',
   description:
@@ -108,12 +102,9 @@ export const confirmSecondFactor = {
   body: { type: 'json', schema: FactorCodeBody },
   success: { status: 200, description: 'Recovery codes', schema: RecoveryCodes },
   errors: [...accessTokenErrors, 'second_factor_wrong', 'second_factor_not_enrolled', 'too_many_attempts'],
-} as const satisfies RouteContract;
+});
 
-export const removeSecondFactor = {
-  id: 'removeSecondFactor',
-  method: 'DELETE',
-  path: '/auth/account/second-factor',
+export const removeSecondFactor = route('removeSecondFactor', 'DELETE /auth/account/second-factor', {
   tag: 'Second factor',
   summary: 'Remove the authenticator app',
   description:
@@ -130,12 +121,9 @@ export const removeSecondFactor = {
     'second_factor_not_enrolled',
     'passkeys_unavailable',
   ],
-} as const satisfies RouteContract;
+});
 
-export const replaceRecoveryCodes = {
-  id: 'replaceRecoveryCodes',
-  method: 'POST',
-  path: '/auth/account/recovery-codes',
+export const replaceRecoveryCodes = route('replaceRecoveryCodes', 'POST /auth/account/recovery-codes', {
   tag: 'Second factor',
   summary: 'Create new recovery codes',
   description: 'Voids the old ones.',
@@ -150,4 +138,4 @@ export const replaceRecoveryCodes = {
     'second_factor_not_enrolled',
     'passkeys_unavailable',
   ],
-} as const satisfies RouteContract;
+});

@@ -4,7 +4,7 @@ import { changing, administrator } from './admin-parts.ts';
 import { accessTokenErrors, administratorErrors, managerErrors } from './errors/groups.ts';
 import { limits } from './limits.ts';
 import { nextCursor, pageFields } from './paging.ts';
-import type { RouteContract } from './route.ts';
+import { route } from './route.ts';
 import { AccountId, Instant, Message, orNull, Text } from './schemas.ts';
 
 const strict = { additionalProperties: false } as const;
@@ -78,11 +78,8 @@ const ofManager = { params: Type.Object({ id: AccountId, accountId: AccountId })
 const shown = <Schema extends TSchema>(description: string, schema: Schema) =>
   ({ status: 200, description, schema }) as const;
 
-export const createServiceAccount = {
+export const createServiceAccount = route('createServiceAccount', 'POST /auth/service-accounts', {
   ...managing,
-  id: 'createServiceAccount',
-  method: 'POST',
-  path: '/auth/service-accounts',
   summary: 'Create a service account',
   description:
     'The account of the caller becomes its first manager. A service account never signs in; it has API keys, which stay valid when its managers leave.',
@@ -103,13 +100,10 @@ export const createServiceAccount = {
     'service_account_limit_reached',
     'too_many_creations',
   ],
-} as const satisfies RouteContract;
+});
 
-export const listServiceAccounts = {
+export const listServiceAccounts = route('listServiceAccounts', 'GET /auth/service-accounts', {
   ...managing,
-  id: 'listServiceAccounts',
-  method: 'GET',
-  path: '/auth/service-accounts',
   summary: 'List the service accounts that the caller manages',
   isOpenBeforeEnrolment: true,
   description:
@@ -117,25 +111,19 @@ export const listServiceAccounts = {
   query: Type.Object({ externalId: Type.Optional(ExternalId), ...pageFields }, strict),
   success: shown('A page of service accounts', ServiceAccountPage),
   errors: [...managerErrors, 'invalid_request'],
-} as const satisfies RouteContract;
+});
 
-export const getServiceAccount = {
+export const getServiceAccount = route('getServiceAccount', `GET ${path}`, {
   ...managing,
   ...ofAccount,
-  id: 'getServiceAccount',
-  method: 'GET',
-  path,
   summary: 'Get a service account',
   success: shown('The service account', ServiceAccount),
   errors: [...managerErrors, 'account_not_found'],
-} as const satisfies RouteContract;
+});
 
-export const changeServiceAccount = {
+export const changeServiceAccount = route('changeServiceAccount', `PATCH ${path}`, {
   ...managing,
   ...ofAccount,
-  id: 'changeServiceAccount',
-  method: 'PATCH',
-  path,
   summary: 'Change a service account',
   description:
     'Only the account that created it can do this, with an access token or a management key. After the deletion of that account, every manager can.',
@@ -150,14 +138,11 @@ export const changeServiceAccount = {
     'name_taken',
     'too_many_changes',
   ],
-} as const satisfies RouteContract;
+});
 
-export const deleteServiceAccount = {
+export const deleteServiceAccount = route('deleteServiceAccount', `DELETE ${path}`, {
   ...managing,
   ...ofAccount,
-  id: 'deleteServiceAccount',
-  method: 'DELETE',
-  path,
   summary: 'Delete a service account',
   description:
     'Also deletes its keys: every verification that starts after the response rejects them, on every instance. Cannot be undone.',
@@ -165,29 +150,23 @@ export const deleteServiceAccount = {
   isNarrowing: true,
   success: shown('It is deleted', Message),
   errors: [...managerErrors, 'reauth_required', 'account_not_found'],
-} as const satisfies RouteContract;
+});
 
 const managers = shown('The managers, in the order in which they were added', ManagerList);
 const added = shown('The manager', Manager);
 const removed = shown('The account is no longer a manager', Message);
 
-export const listManagers = {
+export const listManagers = route('listManagers', `GET ${path}/managers`, {
   ...managing,
   ...ofAccount,
-  id: 'listManagers',
-  method: 'GET',
-  path: `${path}/managers`,
   summary: 'List the managers of a service account',
   success: managers,
   errors: [...managerErrors, 'account_not_found'],
-} as const satisfies RouteContract;
+});
 
-export const addManager = {
+export const addManager = route('addManager', `PUT ${path}/managers/:accountId`, {
   ...managingAsPerson,
   ...ofManager,
-  id: 'addManager',
-  method: 'PUT',
-  path: `${path}/managers/:accountId`,
   summary: 'Add a manager',
   description:
     'A manager can delete the service account, do everything with its keys, and add and remove managers. Nothing changes if the account is a manager already. Management keys only read managers.',
@@ -201,14 +180,11 @@ export const addManager = {
     'manager_limit_reached',
     'too_many_changes',
   ],
-} as const satisfies RouteContract;
+});
 
-export const removeManager = {
+export const removeManager = route('removeManager', `DELETE ${path}/managers/:accountId`, {
   ...managingAsPerson,
   ...ofManager,
-  id: 'removeManager',
-  method: 'DELETE',
-  path: `${path}/managers/:accountId`,
   summary: 'Remove a manager',
   description:
     'After the response, the account can do nothing with the service account. Keys that it created stay valid. The last manager cannot be removed.',
@@ -216,27 +192,21 @@ export const removeManager = {
   isNarrowing: true,
   success: removed,
   errors: [...accessTokenErrors, 'reauth_required', 'account_not_found', 'manager_not_found', 'last_manager'],
-} as const satisfies RouteContract;
+});
 
 const adminPath = '/admin/accounts/:id/managers';
 
-export const adminListManagers = {
+export const adminListManagers = route('adminListManagers', `GET ${adminPath}`, {
   ...administrator,
   ...ofAccount,
-  id: 'adminListManagers',
-  method: 'GET',
-  path: adminPath,
   summary: 'List the managers of a service account',
   success: managers,
   errors: [...administratorErrors, 'account_not_found'],
-} as const satisfies RouteContract;
+});
 
-export const adminAddManager = {
+export const adminAddManager = route('adminAddManager', `PUT ${adminPath}/:accountId`, {
   ...changing,
   ...ofManager,
-  id: 'adminAddManager',
-  method: 'PUT',
-  path: `${adminPath}/:accountId`,
   summary: 'Add a manager to a service account',
   description: 'For a service account whose managers have left.',
   success: added,
@@ -247,19 +217,16 @@ export const adminAddManager = {
     'manager_not_eligible',
     'manager_limit_reached',
   ],
-} as const satisfies RouteContract;
+});
 
-export const adminRemoveManager = {
+export const adminRemoveManager = route('adminRemoveManager', `DELETE ${adminPath}/:accountId`, {
   ...changing,
   ...ofManager,
-  id: 'adminRemoveManager',
-  method: 'DELETE',
-  path: `${adminPath}/:accountId`,
   summary: 'Remove a manager of a service account',
   description: 'An administrator can remove the last manager too.',
   success: removed,
   errors: [...administratorErrors, 'reauth_required', 'account_not_found', 'manager_not_found'],
-} as const satisfies RouteContract;
+});
 
 export const serviceAccountRoutes = [
   createServiceAccount,

@@ -1,7 +1,7 @@
 /** Sessions of an account: their list and their end. */
 import Type, { type Static } from 'typebox';
 import { accessTokenErrors } from './errors/groups.ts';
-import type { RouteContract } from './route.ts';
+import { route } from './route.ts';
 import { Instant, Text } from './schemas.ts';
 
 export const SessionId = Text('ses_7Hq2mXwZ0RkT5bLp1NvYcd', 'The `sid` of its access tokens; not a secret');
@@ -30,10 +30,7 @@ export const EndedSessions = Type.Object(
   { $id: 'EndedSessions', additionalProperties: false },
 );
 
-export const listSessions = {
-  id: 'listSessions',
-  method: 'GET',
-  path: '/auth/sessions',
+export const listSessions = route('listSessions', 'GET /auth/sessions', {
   tag: 'Sessions',
   summary: 'List the account’s sessions',
   description: 'Active sessions, newest first.',
@@ -41,12 +38,9 @@ export const listSessions = {
   isOpenBeforeEnrolment: true,
   success: { status: 200, description: 'The sessions', schema: SessionList },
   errors: accessTokenErrors,
-} as const satisfies RouteContract;
+});
 
-export const endSession = {
-  id: 'endSession',
-  method: 'DELETE',
-  path: '/auth/sessions/:id',
+export const endSession = route('endSession', 'DELETE /auth/sessions/:id', {
   tag: 'Sessions',
   summary: 'End a session',
   description: 'Keyreeve immediately rejects its refresh token and access tokens. It may be the current session.',
@@ -56,12 +50,9 @@ export const endSession = {
   isNarrowing: true,
   success: { status: 204, description: 'The session has ended' },
   errors: [...accessTokenErrors, 'session_not_found'],
-} as const satisfies RouteContract;
+});
 
-export const endOtherSessions = {
-  id: 'endOtherSessions',
-  method: 'DELETE',
-  path: '/auth/sessions',
+export const endOtherSessions = route('endOtherSessions', 'DELETE /auth/sessions', {
   tag: 'Sessions',
   summary: 'End all other sessions',
   description: 'All except the current one, and sign-ins in progress.',
@@ -74,4 +65,4 @@ export const endOtherSessions = {
     schema: EndedSessions,
   },
   errors: accessTokenErrors,
-} as const satisfies RouteContract;
+});

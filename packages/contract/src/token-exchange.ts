@@ -2,7 +2,7 @@
 import Type, { type Static } from 'typebox';
 import { shortLivedSecretPrefix } from './credentials.ts';
 import { limits } from './limits.ts';
-import type { RouteContract } from './route.ts';
+import { route } from './route.ts';
 import { Text } from './schemas.ts';
 
 export const jwtBearerGrant = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
@@ -40,10 +40,7 @@ export const OAuthError = Type.Object(
 );
 export type OAuthError = Static<typeof OAuthError>;
 
-export const exchangeAssertion = {
-  id: 'exchangeAssertion',
-  method: 'POST',
-  path: '/auth/oauth/token',
+export const exchangeAssertion = route('exchangeAssertion', 'POST /auth/oauth/token', {
   tag: 'API keys',
   summary: 'Exchange an assertion for a short-lived secret',
   description:
@@ -58,4 +55,4 @@ export const exchangeAssertion = {
   },
   errorFormat: 'oauth',
   errors: ['invalid_request', 'invalid_grant', 'unsupported_grant_type', 'invalid_scope', 'too_many_exchanges'],
-} as const satisfies RouteContract;
+});

@@ -1,7 +1,7 @@
 /** Sign-in, refresh, sign-out, public keys and discovery. */
 import Type, { type Static } from 'typebox';
 import { limits } from './limits.ts';
-import type { RouteContract } from './route.ts';
+import { route } from './route.ts';
 import { Text } from './schemas.ts';
 import { jwtBearerGrant } from './token-exchange.ts';
 import { oneTimePasswordHeader } from './second-factor.ts';
@@ -27,10 +27,7 @@ export const RefreshTokenBody = Type.Object(
 );
 export type RefreshTokenBody = Static<typeof RefreshTokenBody>;
 
-export const issueTokens = {
-  id: 'issueTokens',
-  method: 'POST',
-  path: '/auth/token',
+export const issueTokens = route('issueTokens', 'POST /auth/token', {
   tag: 'Tokens',
   summary: 'Exchange email and password for tokens',
   description:
@@ -43,12 +40,9 @@ export const issueTokens = {
   }),
   success: { status: 200, description: 'A new session’s tokens', schema: TokenPair },
   errors: ['invalid_credentials', 'second_factor_required', 'second_factor_invalid', 'too_many_attempts', 'overloaded'],
-} as const satisfies RouteContract;
+});
 
-export const refreshTokens = {
-  id: 'refreshTokens',
-  method: 'POST',
-  path: '/auth/token/refresh',
+export const refreshTokens = route('refreshTokens', 'POST /auth/token/refresh', {
   tag: 'Tokens',
   summary: 'Exchange a refresh token for a new pair',
   description: `The refresh token is replaced. For 30 seconds (\`KEYREEVE_REFRESH_GRACE_SECONDS\`) a replaced token returns the same successor, for retries and second tabs; after a 503 or a lost response, a retry succeeds until ${limits.unansweredRefreshSeconds / 60} minutes after the database answers again. Any other use of a replaced token ends the session. A token that was issued less than ${limits.refreshReuseSeconds} seconds ago is returned unchanged, with a new access token.`,
@@ -56,12 +50,9 @@ export const refreshTokens = {
   body: { type: 'json', schema: RefreshTokenBody },
   success: { status: 200, description: 'The session’s next tokens', schema: TokenPair },
   errors: ['invalid_refresh_token', 'refresh_token_reused'],
-} as const satisfies RouteContract;
+});
 
-export const revokeTokens = {
-  id: 'revokeTokens',
-  method: 'POST',
-  path: '/auth/token/revoke',
+export const revokeTokens = route('revokeTokens', 'POST /auth/token/revoke', {
   tag: 'Tokens',
   summary: 'Sign out',
   description:
@@ -71,7 +62,7 @@ export const revokeTokens = {
   isNarrowing: true,
   success: { status: 204, description: 'The session has ended' },
   errors: [],
-} as const satisfies RouteContract;
+});
 
 const exampleKey = { kty: 'OKP', kid: 'nR3kq0Zb', alg: 'EdDSA', use: 'sig', crv: 'Ed25519', x: '11qYAYKxCrfV…' };
 /** RFC 7517 section 4. `kty` determines the optional members. */
@@ -92,10 +83,7 @@ export const Jwk = Type.Object(
 export const Jwks = Type.Object({ keys: Type.Array(Jwk) }, { $id: 'JsonWebKeySet', additionalProperties: false });
 export type Jwks = Static<typeof Jwks>;
 
-export const getJwks = {
-  id: 'getJwks',
-  method: 'GET',
-  path: '/.well-known/jwks.json',
+export const getJwks = route('getJwks', 'GET /.well-known/jwks.json', {
   tag: 'Tokens',
   summary: 'Get the public keys of access tokens',
   description:
@@ -109,7 +97,7 @@ export const getJwks = {
     isFixed: true,
   },
   errors: [],
-} as const satisfies RouteContract;
+});
 
 export const Metadata = Type.Object(
   {
@@ -127,10 +115,7 @@ export const Metadata = Type.Object(
 );
 export type Metadata = Static<typeof Metadata>;
 
-export const getMetadata = {
-  id: 'getMetadata',
-  method: 'GET',
-  path: '/.well-known/oauth-authorization-server',
+export const getMetadata = route('getMetadata', 'GET /.well-known/oauth-authorization-server', {
   tag: 'Tokens',
   summary: 'Get the server metadata',
   description:
@@ -144,4 +129,4 @@ export const getMetadata = {
     isFixed: true,
   },
   errors: [],
-} as const satisfies RouteContract;
+});

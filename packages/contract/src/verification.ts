@@ -2,7 +2,7 @@
 import Type, { type Static } from 'typebox';
 import { refusals, type Refusal } from './refusals.ts';
 import { limits } from './limits.ts';
-import type { RouteContract } from './route.ts';
+import { route } from './route.ts';
 import { AccountId, Environment, Instant, keyExample, KeyId, orNull, Scope, Text } from './schemas.ts';
 
 const CredentialText = Type.String({
@@ -183,10 +183,7 @@ export const VerifyBatchResult = Type.Object(
 
 const serviceErrors = ['invalid_service_key', 'insufficient_scope', 'ambiguous_credentials'] as const;
 
-export const verify = {
-  id: 'verify',
-  method: 'POST',
-  path: '/auth/verify',
+export const verify = route('verify', 'POST /auth/verify', {
   tag: 'Verification',
   summary: 'Verify one credential',
   description: 'For backends.',
@@ -194,12 +191,9 @@ export const verify = {
   body: { type: 'json', schema: VerifyBody },
   success: { status: 200, description: 'The verification result', schema: VerifyResult },
   errors: [...serviceErrors],
-} as const satisfies RouteContract;
+});
 
-export const verifyBatch = {
-  id: 'verifyBatch',
-  method: 'POST',
-  path: '/auth/verify/batch',
+export const verifyBatch = route('verifyBatch', 'POST /auth/verify/batch', {
   tag: 'Verification',
   summary: 'Verify many credentials in one round trip',
   description: `Up to ${limits.credentialsPerBatchMax} credentials; the results come in the same order. With \`questions\`, each entry can also contain required scopes and the client IP. Each credential has a result of its own: a malformed credential, or one that the server cannot verify now (\`unavailable\`), does not affect the others. The response is 503 if every result is \`unavailable\`.`,
@@ -211,7 +205,7 @@ export const verifyBatch = {
     schema: VerifyBatchResult,
   },
   errors: [...serviceErrors],
-} as const satisfies RouteContract;
+});
 
 export const IntrospectBody = Type.Object(
   {
@@ -234,10 +228,7 @@ export const Introspection = Type.Object(
 );
 export type Introspection = Static<typeof Introspection>;
 
-export const introspect = {
-  id: 'introspect',
-  method: 'POST',
-  path: '/auth/introspect',
+export const introspect = route('introspect', 'POST /auth/introspect', {
   tag: 'Verification',
   summary: 'Introspect a credential (RFC 7662)',
   description:
@@ -246,7 +237,7 @@ export const introspect = {
   body: { type: 'form', schema: IntrospectBody },
   success: { status: 200, description: 'The state of the credential', schema: Introspection },
   errors: [...serviceErrors, 'invalid_request'],
-} as const satisfies RouteContract;
+});
 
 /** The code of a rejection by a limit that has the status 403 (`limited=403`). */
 export const refusalHeader = 'X-Keyreeve-Refusal';
@@ -264,10 +255,7 @@ export const identityHeaders = {
   environment: 'X-Keyreeve-Environment',
 } as const;
 
-export const forward = {
-  id: 'forward',
-  method: 'GET',
-  path: '/auth/forward',
+export const forward = route('forward', 'GET /auth/forward', {
   tag: 'Verification',
   summary: 'Verify the credential of this request',
   description:
@@ -304,4 +292,4 @@ export const forward = {
     'invalid_request',
     'method_not_allowed',
   ],
-} as const satisfies RouteContract;
+});

@@ -3,7 +3,7 @@ import Type, { type Static } from 'typebox';
 import { administratorErrors } from './errors/groups.ts';
 import { limits } from './limits.ts';
 import { nextCursor, pageFields } from './paging.ts';
-import type { RouteContract } from './route.ts';
+import { route, type RouteContract } from './route.ts';
 import { Instant, orNull, Text } from './schemas.ts';
 import { WebhookEventType, WebhookId } from './webhooks.ts';
 
@@ -71,10 +71,7 @@ export type ReplayedDeliveries = Static<typeof ReplayedDeliveries>;
 const tag = 'Webhooks';
 const params = Type.Object({ id: WebhookId });
 
-export const listWebhookDeliveries = {
-  id: 'listWebhookDeliveries',
-  method: 'GET',
-  path: '/admin/webhooks/:id/deliveries',
+export const listWebhookDeliveries = route('listWebhookDeliveries', 'GET /admin/webhooks/:id/deliveries', {
   tag,
   summary: 'List the deliveries of a webhook endpoint',
   description: `The most recently begun first, of ${limits.webhookDeliveryDays} days. An attempt appears after about a second.`,
@@ -83,43 +80,45 @@ export const listWebhookDeliveries = {
   query: Type.Object({ state: Type.Optional(DeliveryState), ...pageFields }, strict),
   success: { status: 200, description: 'A page of deliveries', schema: WebhookDeliveryPage },
   errors: [...administratorErrors, 'invalid_request', 'webhook_not_found'],
-} as const satisfies RouteContract;
+});
 
-export const replayWebhookDelivery = {
-  id: 'replayWebhookDelivery',
-  method: 'POST',
-  path: '/admin/webhooks/:id/deliveries/:delivery/replay',
-  tag,
-  summary: 'Replay a webhook delivery',
-  description: 'Sends the event again with the same id. Changes nothing if an attempt follows anyway.',
-  auth: 'administrator',
-  needsRecentSignIn: true,
-  params: Type.Object({ id: WebhookId, delivery: DeliveryId }),
-  success: { status: 204, description: 'It is queued' },
-  errors: [
-    ...administratorErrors,
-    'reauth_required',
-    'webhook_not_found',
-    'webhook_delivery_not_found',
-    'webhook_disabled',
-    'webhook_event_missing',
-  ],
-} as const satisfies RouteContract;
+export const replayWebhookDelivery = route(
+  'replayWebhookDelivery',
+  'POST /admin/webhooks/:id/deliveries/:delivery/replay',
+  {
+    tag,
+    summary: 'Replay a webhook delivery',
+    description: 'Sends the event again with the same id. Changes nothing if an attempt follows anyway.',
+    auth: 'administrator',
+    needsRecentSignIn: true,
+    params: Type.Object({ id: WebhookId, delivery: DeliveryId }),
+    success: { status: 204, description: 'It is queued' },
+    errors: [
+      ...administratorErrors,
+      'reauth_required',
+      'webhook_not_found',
+      'webhook_delivery_not_found',
+      'webhook_disabled',
+      'webhook_event_missing',
+    ],
+  },
+);
 
-export const replayFailedWebhookDeliveries = {
-  id: 'replayFailedWebhookDeliveries',
-  method: 'POST',
-  path: '/admin/webhooks/:id/replay-failed',
-  tag,
-  summary: 'Replay the failed deliveries of a webhook endpoint',
-  description: `At most ${limits.webhookReplaysMax}, the most recently begun first, with the same ids.`,
-  auth: 'administrator',
-  needsRecentSignIn: true,
-  params,
-  body: { type: 'json', schema: ReplayBody },
-  success: { status: 200, description: 'How many are queued', schema: ReplayedDeliveries },
-  errors: [...administratorErrors, 'reauth_required', 'webhook_not_found', 'webhook_disabled'],
-} as const satisfies RouteContract;
+export const replayFailedWebhookDeliveries = route(
+  'replayFailedWebhookDeliveries',
+  'POST /admin/webhooks/:id/replay-failed',
+  {
+    tag,
+    summary: 'Replay the failed deliveries of a webhook endpoint',
+    description: `At most ${limits.webhookReplaysMax}, the most recently begun first, with the same ids.`,
+    auth: 'administrator',
+    needsRecentSignIn: true,
+    params,
+    body: { type: 'json', schema: ReplayBody },
+    success: { status: 200, description: 'How many are queued', schema: ReplayedDeliveries },
+    errors: [...administratorErrors, 'reauth_required', 'webhook_not_found', 'webhook_disabled'],
+  },
+);
 
 export const webhookDeliveryRoutes: readonly RouteContract[] = [
   listWebhookDeliveries,

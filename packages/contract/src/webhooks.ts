@@ -2,7 +2,7 @@
 import Type, { type Static } from 'typebox';
 import { administratorErrors } from './errors/groups.ts';
 import { limits } from './limits.ts';
-import type { RouteContract } from './route.ts';
+import { route, type RouteContract } from './route.ts';
 import { Instant, orNull, Text } from './schemas.ts';
 
 /** The types of events and their meanings. */
@@ -128,10 +128,7 @@ export type WebhookTest = Static<typeof WebhookTest>;
 const params = Type.Object({ id: WebhookId });
 const tag = 'Webhooks';
 
-export const createWebhook = {
-  id: 'createWebhook',
-  method: 'POST',
-  path: '/admin/webhooks',
+export const createWebhook = route('createWebhook', 'POST /admin/webhooks', {
   tag,
   summary: 'Create a webhook endpoint',
   description: 'It receives events from now on. Only this response has the secret.',
@@ -145,35 +142,26 @@ export const createWebhook = {
     headers: { Location: '/admin/webhooks/{id}' },
   },
   errors: [...administratorErrors, 'reauth_required', 'webhook_url_refused', 'webhook_limit_reached'],
-} as const satisfies RouteContract;
+});
 
-export const listWebhooks = {
-  id: 'listWebhooks',
-  method: 'GET',
-  path: '/admin/webhooks',
+export const listWebhooks = route('listWebhooks', 'GET /admin/webhooks', {
   tag,
   summary: 'List the webhook endpoints',
   auth: 'administrator',
   success: { status: 200, description: 'All of them, oldest first', schema: WebhookList },
   errors: [...administratorErrors],
-} as const satisfies RouteContract;
+});
 
-export const getWebhook = {
-  id: 'getWebhook',
-  method: 'GET',
-  path: '/admin/webhooks/:id',
+export const getWebhook = route('getWebhook', 'GET /admin/webhooks/:id', {
   tag,
   summary: 'Read a webhook endpoint',
   auth: 'administrator',
   params,
   success: { status: 200, description: 'The endpoint and the state of its deliveries', schema: Webhook },
   errors: [...administratorErrors, 'webhook_not_found'],
-} as const satisfies RouteContract;
+});
 
-export const deleteWebhook = {
-  id: 'deleteWebhook',
-  method: 'DELETE',
-  path: '/admin/webhooks/:id',
+export const deleteWebhook = route('deleteWebhook', 'DELETE /admin/webhooks/:id', {
   tag,
   summary: 'Delete a webhook endpoint',
   description: 'Discards its waiting events.',
@@ -183,12 +171,9 @@ export const deleteWebhook = {
   isNarrowing: true,
   success: { status: 204, description: 'It has been deleted' },
   errors: [...administratorErrors, 'reauth_required', 'webhook_not_found'],
-} as const satisfies RouteContract;
+});
 
-export const disableWebhook = {
-  id: 'disableWebhook',
-  method: 'POST',
-  path: '/admin/webhooks/:id/disable',
+export const disableWebhook = route('disableWebhook', 'POST /admin/webhooks/:id/disable', {
   tag,
   summary: 'Disable a webhook endpoint',
   description: 'It receives no more events. Waiting events, and events until it is enabled, are discarded.',
@@ -198,12 +183,9 @@ export const disableWebhook = {
   isNarrowing: true,
   success: { status: 204, description: 'It is disabled' },
   errors: [...administratorErrors, 'reauth_required', 'webhook_not_found'],
-} as const satisfies RouteContract;
+});
 
-export const enableWebhook = {
-  id: 'enableWebhook',
-  method: 'POST',
-  path: '/admin/webhooks/:id/enable',
+export const enableWebhook = route('enableWebhook', 'POST /admin/webhooks/:id/enable', {
   tag,
   summary: 'Enable a webhook endpoint',
   description: 'It receives events from now on.',
@@ -212,12 +194,9 @@ export const enableWebhook = {
   params,
   success: { status: 204, description: 'It is enabled' },
   errors: [...administratorErrors, 'reauth_required', 'webhook_not_found'],
-} as const satisfies RouteContract;
+});
 
-export const rotateWebhookSecret = {
-  id: 'rotateWebhookSecret',
-  method: 'POST',
-  path: '/admin/webhooks/:id/rotate-secret',
+export const rotateWebhookSecret = route('rotateWebhookSecret', 'POST /admin/webhooks/:id/rotate-secret', {
   tag,
   summary: 'Give a webhook endpoint a new secret',
   description: `For ${limits.webhookSecretOverlapSeconds / 3_600} hours each delivery is signed with both the new and the old secret.`,
@@ -226,12 +205,9 @@ export const rotateWebhookSecret = {
   params,
   success: { status: 200, description: 'The new secret', schema: RotatedWebhookSecret },
   errors: [...administratorErrors, 'reauth_required', 'webhook_not_found'],
-} as const satisfies RouteContract;
+});
 
-export const testWebhook = {
-  id: 'testWebhook',
-  method: 'POST',
-  path: '/admin/webhooks/:id/test',
+export const testWebhook = route('testWebhook', 'POST /admin/webhooks/:id/test', {
   tag,
   summary: 'Test a webhook endpoint',
   description: 'Immediately and once. Also to a disabled endpoint.',
@@ -240,7 +216,7 @@ export const testWebhook = {
   params,
   success: { status: 200, description: 'The result of the delivery', schema: WebhookTest },
   errors: [...administratorErrors, 'reauth_required', 'webhook_not_found'],
-} as const satisfies RouteContract;
+});
 
 export const webhookAdminRoutes: readonly RouteContract[] = [
   createWebhook,
