@@ -1,6 +1,5 @@
 /** The own account's activity: its audit events, as its owner reads them. */
 import Type, { type Static } from 'typebox';
-import { accessTokenErrors } from './errors/groups.ts';
 import { limits } from './limits.ts';
 import { nextCursor, pageFields } from './paging.ts';
 import { route } from './route.ts';
@@ -59,5 +58,5 @@ export const getActivity = route('getActivity', 'GET /auth/account/activity', {
   isExpensive: true,
   query: Type.Object({ ...pageFields }, strict),
   success: { status: 200, description: 'A page of events', schema: ActivityPage },
-  errors: [...accessTokenErrors, 'invalid_request'],
+  errors: ['invalid_request'],
 });

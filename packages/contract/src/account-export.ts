@@ -4,7 +4,6 @@ import { OwnAccount } from './accounts.ts';
 import { ActivityEvent } from './account-activity.ts';
 import { PreviousEmail } from './admin-schemas.ts';
 import { ListedKeyFull } from './api-keys.ts';
-import { accessTokenErrors } from './errors/groups.ts';
 import { limits } from './limits.ts';
 import { Passkey } from './passkeys.ts';
 import { route } from './route.ts';
@@ -52,5 +51,5 @@ export const exportAccount = route('exportAccount', 'GET /auth/account/export', 
   description: `One JSON document. It does not contain the usage of API keys, which GET /auth/api-keys/{id}/usage returns. If the export fails in the middle, the server resets the connection. At most ${limits.accountExportsPerHourMax} per hour.`,
   auth: 'access_token',
   success: { status: 200, description: 'The account’s data', schema: AccountExport },
-  errors: [...accessTokenErrors, 'too_many_requests'],
+  errors: ['too_many_requests'],
 });

@@ -1,6 +1,6 @@
 /** Sign-up, email verification, password reset, and changes to the own account. */
 import Type, { type Static } from 'typebox';
-import { accessTokenErrors, currentPasswordErrors, newPasswordErrors } from './errors/groups.ts';
+import { currentPasswordErrors, newPasswordErrors } from './errors/groups.ts';
 import { limits } from './limits.ts';
 import { ListedKey } from './api-keys.ts';
 import { shownLimits } from './key-limits.ts';
@@ -124,46 +124,44 @@ export const OwnAccount = Type.Object(
 );
 export type OwnAccount = Static<typeof OwnAccount>;
 
-const tag = 'Accounts';
+const open = { tag: 'Accounts', auth: 'none' } as const;
+const byCode = { tag: 'Accounts', auth: 'one_time_code' } as const;
+const own = { tag: 'Accounts', auth: 'access_token' } as const;
 export const signUp = route('signUp', 'POST /auth/accounts', {
-  tag,
+  ...open,
   summary: 'Sign up',
   description:
     'The response and its time are the same whether or not the email has an account. Until the email is verified, a sign-in with this password is rejected.',
-  auth: 'none',
   body: { type: 'json', schema: SignUpBody },
   success: { status: 202, description: 'A mail follows', schema: Message },
   errors: ['signup_closed', 'email_invalid', ...newPasswordErrors, 'too_many_requests', 'overloaded'],
 });
 
 export const verifyAccount = route('verifyAccount', 'POST /auth/accounts/verify', {
-  tag,
+  ...byCode,
   summary: 'Verify the email of a sign-up',
   description:
     'Needs the code from the mail and the password of that sign-up. Removes the account’s earlier sessions, keys, second factors and other codes. A wrong password leaves the code valid.',
-  auth: 'one_time_code',
   body: { type: 'json', schema: CodeAndPasswordBody },
   success: { status: 200, description: 'Verified; sign in now', schema: Message },
   errors: ['code_invalid', 'invalid_credentials', 'too_many_attempts', 'too_many_requests', 'overloaded'],
 });
 
 export const resendVerification = route('resendVerification', 'POST /auth/accounts/verify/resend', {
-  tag,
+  ...open,
   summary: 'Request the mail of a sign-up or an invitation again',
   description:
     'For the newest sign-up with this email in the last 24 hours, or for an invitation that was not accepted. The response is the same for any email.',
-  auth: 'none',
   body: { type: 'json', schema: EmailBody },
   success: { status: 202, description: 'A mail follows if there is such a sign-up or invitation', schema: Message },
   errors: ['email_invalid', 'too_many_requests', 'mail_not_configured'],
 });
 
 export const requestPasswordReset = route('requestPasswordReset', 'POST /auth/password-resets', {
-  tag,
+  ...open,
   summary: 'Request a password reset',
   description:
     'The response and its time are the same whether or not the email has an account. The link in the mail is by default valid for 10 minutes after the mail is handed over.',
-  auth: 'none',
   body: { type: 'json', schema: EmailBody },
   isNarrowing: true,
   success: { status: 202, description: 'A mail follows if the email has an account', schema: Message },
@@ -171,11 +169,10 @@ export const requestPasswordReset = route('requestPasswordReset', 'POST /auth/pa
 });
 
 export const confirmPasswordReset = route('confirmPasswordReset', 'POST /auth/password-resets/confirm', {
-  tag,
+  ...byCode,
   summary: 'Set a new password with the code from the mail',
   description:
     'Ends all sessions and verifies the email. Does not sign in. Second factors stay in force, and API keys continue to work unless `revokeKeys` is true; the response lists both.',
-  auth: 'one_time_code',
   body: { type: 'json', schema: ResetBody },
   isNarrowing: true,
   success: { status: 200, description: 'The new password is in force', schema: MessageAndCredentials },
@@ -183,64 +180,57 @@ export const confirmPasswordReset = route('confirmPasswordReset', 'POST /auth/pa
 });
 
 export const acceptInvitation = route('acceptInvitation', 'POST /auth/accounts/accept-invitation', {
-  tag,
+  ...byCode,
   summary: 'Accept an invitation',
   description: 'Sets the password of an invited account and verifies its email.',
-  auth: 'one_time_code',
   body: { type: 'json', schema: InvitationBody },
   success: { status: 200, description: 'The account is ready; sign in now', schema: Message },
   errors: ['code_invalid', ...newPasswordErrors, 'too_many_requests', 'overloaded'],
 });
 
 export const getOwnAccount = route('getOwnAccount', 'GET /auth/account', {
-  tag,
+  ...own,
   summary: 'Read your account',
-  auth: 'access_token',
   isOpenBeforeEnrolment: true,
   success: { status: 200, description: 'The account', schema: OwnAccount },
-  errors: accessTokenErrors,
 });
 
 export const changeLanguage = route('changeLanguage', 'PUT /auth/account/language', {
-  tag,
+  ...own,
   summary: 'Choose the language of mail',
   description: 'The sign-up’s `Accept-Language` sets the first language. Without one, `KEYREEVE_LANGUAGE` applies.',
-  auth: 'access_token',
   body: { type: 'json', schema: LanguageBody },
   success: { status: 204, description: 'The language is set' },
-  errors: [...accessTokenErrors, 'too_many_requests'],
+  errors: ['too_many_requests'],
 });
 
 export const changePassword = route('changePassword', 'PUT /auth/account/password', {
-  tag,
+  ...own,
   summary: 'Change the password',
   description:
     'Ends every other session; the current one continues with its tokens. API keys continue to work unless `revokeKeys` is true; the response lists them.',
-  auth: 'access_token',
   body: { type: 'json', schema: ChangePasswordBody },
   isNarrowing: true,
   success: { status: 200, description: 'The new password is in force', schema: MessageAndKeys },
-  errors: [...accessTokenErrors, ...currentPasswordErrors, ...newPasswordErrors, 'too_many_requests'],
+  errors: [...currentPasswordErrors, ...newPasswordErrors, 'too_many_requests'],
 });
 
 export const changeEmail = route('changeEmail', 'PUT /auth/account/email', {
-  tag,
+  ...own,
   summary: 'Request a change of the email',
   description:
     'Both email addresses receive a mail; the one to the new email address has a link that confirms the change. The response is the same when another account has the new email address.',
-  auth: 'access_token',
   needsRecentSignIn: true,
   body: { type: 'json', schema: ChangeEmailBody },
   success: { status: 202, description: 'A mail to the new address follows', schema: Message },
-  errors: [...accessTokenErrors, ...currentPasswordErrors, 'email_invalid', 'too_many_requests', 'mail_not_configured'],
+  errors: [...currentPasswordErrors, 'email_invalid', 'too_many_requests', 'mail_not_configured'],
 });
 
 export const confirmEmailChange = route('confirmEmailChange', 'POST /auth/account/email/confirm', {
-  tag,
+  ...byCode,
   summary: 'Confirm a change of the email',
   description:
     'Needs the code from the mail to the new email address and the account’s password. Ends all sessions and voids all other codes. A wrong password leaves the code valid.',
-  auth: 'one_time_code',
   body: { type: 'json', schema: CodeAndPasswordBody },
   success: { status: 200, description: 'The account has the new email', schema: Message },
   errors: [
@@ -254,10 +244,9 @@ export const confirmEmailChange = route('confirmEmailChange', 'POST /auth/accoun
 });
 
 export const undoEmailChange = route('undoEmailChange', 'POST /auth/account/email/undo', {
-  tag,
+  ...byCode,
   summary: 'Undo a change of the email',
   description: `Needs the code from the mail to the previous email address, valid for ${limits.emailUndoSeconds / 86_400} days, and that email address, typed by the user: mail scanners press buttons. Restores it, undoes every later change, voids the password, ends all sessions, and mails a link to set a new password. Removes the second factors and API keys added since or in the ${limits.emailUndoSuspectDays} days before it; for keys, a change or rotation counts too. Those from before the change stay if they were used from a client IP range that was trusted earlier. \`revokeKeys\` deletes all keys. The response lists what stays. \`account_exists\`: another account has verified the address; the code stays valid.`,
-  auth: 'one_time_code',
   isNarrowing: true,
   body: { type: 'json', schema: UndoEmailChangeBody },
   success: { status: 200, description: 'The account has its previous email', schema: MessageAndCredentials },
@@ -265,11 +254,10 @@ export const undoEmailChange = route('undoEmailChange', 'POST /auth/account/emai
 });
 
 export const acceptEmail = route('acceptEmail', 'POST /auth/account/email/accept', {
-  tag,
+  ...byCode,
   summary: 'Accept an email that an administrator or an operator has set',
   description:
     'Needs the code from the mail to the new email address, and the new or the current email address, typed by the user. Ends all sessions and voids all other codes; the password stays the same.',
-  auth: 'one_time_code',
   isNarrowing: true,
   body: { type: 'json', schema: AcceptEmailBody },
   success: { status: 200, description: 'The account has the new email', schema: Message },
@@ -277,16 +265,15 @@ export const acceptEmail = route('acceptEmail', 'POST /auth/account/email/accept
 });
 
 export const deleteAccount = route('deleteAccount', 'DELETE /auth/account', {
-  tag,
+  ...own,
   summary: 'Delete your account',
   description:
     'Also deletes its sessions and API keys: every verification that starts after the response is rejected. The email is free again. Cannot be undone.',
-  auth: 'access_token',
   needsRecentSignIn: true,
   body: { type: 'json', schema: CurrentPasswordBody },
   isNarrowing: true,
   success: { status: 204, description: 'The account has been deleted' },
-  errors: [...accessTokenErrors, ...currentPasswordErrors, 'last_administrator'],
+  errors: [...currentPasswordErrors, 'last_administrator'],
 });
 
 /** A page that a link in a mail opens. Requesting it changes nothing. */
@@ -342,5 +329,4 @@ export const changePasswordPage = route('changePasswordPage', 'GET /.well-known/
     description: 'The page',
     headers: { Location: 'URL of the page' },
   },
-  errors: [],
 });

@@ -2,7 +2,6 @@
 import Type from 'typebox';
 import { administrator } from './admin-parts.ts';
 import { AuditPage } from './admin-schemas.ts';
-import { administratorErrors } from './errors/groups.ts';
 import { limits } from './limits.ts';
 import { pageFields } from './paging.ts';
 import { route } from './route.ts';
@@ -47,7 +46,7 @@ export const adminListAudit = route('adminListAudit', 'GET /admin/audit', {
   description: `Newest first. The server reads at most ${limits.adminRowsPerPageMax} events for a page, so continue until \`nextCursor\` is null. With \`after\`: the events since then, oldest first, without \`cursor\`, \`from\` and \`to\`.`,
   query: Type.Object({ ...auditFilterFields, after, ...pageFields }, strict),
   success: { status: 200, description: 'A page of events', schema: AuditPage },
-  errors: [...administratorErrors, 'invalid_request'],
+  errors: ['invalid_request'],
 });
 
 export const adminExportAudit = route('adminExportAudit', 'GET /admin/audit/export', {
@@ -66,5 +65,5 @@ export const adminExportAudit = route('adminExportAudit', 'GET /admin/audit/expo
     otherContentTypes: ['application/jsonl; charset=utf-8'],
     headers: { 'Content-Disposition': 'The name of the file' },
   },
-  errors: [...administratorErrors, 'invalid_request'],
+  errors: ['invalid_request'],
 });

@@ -3,7 +3,6 @@ import Type, { type Static } from 'typebox';
 import { administrator } from './admin-parts.ts';
 import { SearchText } from './api-key-list.ts';
 import { ListedKeyFull } from './api-keys.ts';
-import { administratorErrors } from './errors/groups.ts';
 import { limits } from './limits.ts';
 import { nextCursor, pageFields } from './paging.ts';
 import { route } from './route.ts';
@@ -56,7 +55,7 @@ export const adminSearchKeys = route('adminSearchKeys', 'GET /admin/api-keys', {
     strict,
   ),
   success: { status: 200, description: 'A page of keys', schema: OwnedKeyPage },
-  errors: [...administratorErrors, 'invalid_request'],
+  errors: ['invalid_request'],
 });
 
 export const FindKeyBody = Type.Object(
@@ -90,5 +89,5 @@ export const adminFindKey = route('adminFindKey', 'POST /admin/api-keys/find', {
     'Imported keys and ended previous secrets are found too. The secret is neither stored nor logged. Writes the audit event `api_key.identified`, which the owner can read.',
   body: { type: 'json', schema: FindKeyBody },
   success: { status: 200, description: 'The key and its owner', schema: FoundKey },
-  errors: [...administratorErrors, 'reauth_required', 'key_not_found'],
+  errors: ['key_not_found'],
 });

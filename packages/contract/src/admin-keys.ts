@@ -3,7 +3,6 @@ import Type from 'typebox';
 import { account, administrator, changing, message, ofAccount } from './admin-parts.ts';
 import { AdministeredKeys, KeyRestrictionBody } from './admin-schemas.ts';
 import { KeyDetails } from './api-key-changes.ts';
-import { administratorErrors } from './errors/groups.ts';
 import { KeyLimits } from './key-limits.ts';
 import { usageRead } from './key-usage.ts';
 import { route } from './route.ts';
@@ -16,7 +15,7 @@ export const adminListKeys = route('adminListKeys', 'GET /admin/accounts/:id/api
     'Secrets are never listed. The list has no pages: an account has at most `KEYREEVE_KEYS_PER_ACCOUNT_MAX` keys, 100 by default.',
   ...ofAccount,
   success: { status: 200, description: 'The keys, oldest first', schema: AdministeredKeys },
-  errors: [...administratorErrors, 'account_not_found'],
+  errors: ['account_not_found'],
 });
 
 const ofKey = { params: Type.Object({ id: AccountId, keyId: KeyId }) } as const;
@@ -26,7 +25,7 @@ export const adminGetKey = route('adminGetKey', 'GET /admin/accounts/:id/api-key
   ...ofKey,
   summary: 'Get an account’s API key',
   success: { status: 200, description: 'The key, without its secret', schema: KeyDetails },
-  errors: [...administratorErrors, 'account_not_found', 'key_not_found'],
+  errors: ['account_not_found', 'key_not_found'],
 });
 
 export const adminGetKeyUsage = route('adminGetKeyUsage', 'GET /admin/accounts/:id/api-keys/:keyId/usage', {
@@ -34,7 +33,7 @@ export const adminGetKeyUsage = route('adminGetKeyUsage', 'GET /admin/accounts/:
   ...ofKey,
   ...usageRead,
   summary: 'Get the usage of an account’s API key',
-  errors: [...administratorErrors, 'invalid_request', 'account_not_found', 'key_not_found', 'usage_not_kept'],
+  errors: ['invalid_request', 'account_not_found', 'key_not_found', 'usage_not_kept'],
 });
 
 export const adminChangeKey = route('adminChangeKey', 'PATCH /admin/accounts/:id/api-keys/:keyId', {
@@ -45,7 +44,7 @@ export const adminChangeKey = route('adminChangeKey', 'PATCH /admin/accounts/:id
     'Like the owner’s change. Only an administrator or an operator can enable a key that an administrator has disabled.',
   body: { type: 'json', schema: KeyRestrictionBody },
   success: { status: 200, description: 'The changed key', schema: KeyDetails },
-  errors: [...administratorErrors, 'reauth_required', 'account_not_found', 'key_not_found', 'too_many_changes'],
+  errors: ['account_not_found', 'key_not_found', 'too_many_changes'],
 });
 
 export const adminDeleteKey = route('adminDeleteKey', 'DELETE /admin/accounts/:id/api-keys/:keyId', {
@@ -53,7 +52,7 @@ export const adminDeleteKey = route('adminDeleteKey', 'DELETE /admin/accounts/:i
   summary: 'Delete an account’s API key',
   ...ofKey,
   success: message,
-  errors: [...administratorErrors, 'reauth_required', 'account_not_found', 'key_not_found'],
+  errors: ['account_not_found', 'key_not_found'],
 });
 
 export const adminSetLimits = route('adminSetLimits', 'PUT /admin/accounts/:id/limits', {
@@ -64,5 +63,5 @@ export const adminSetLimits = route('adminSetLimits', 'PUT /admin/accounts/:id/l
   ...ofAccount,
   body: { type: 'json', schema: KeyLimits },
   success: account,
-  errors: [...administratorErrors, 'reauth_required', 'account_not_found'],
+  errors: ['account_not_found'],
 });

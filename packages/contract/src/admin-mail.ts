@@ -1,7 +1,6 @@
 /** Administration: the outbox, which has the mail and webhooks that are not delivered yet, and a test of the mail server. */
 import Type, { type Static } from 'typebox';
 import { administrator } from './admin-parts.ts';
-import { administratorErrors } from './errors/groups.ts';
 import { limits } from './limits.ts';
 import { nextCursor, pageFields } from './paging.ts';
 import { route } from './route.ts';
@@ -67,7 +66,7 @@ export const adminReadOutbox = route('adminReadOutbox', 'GET /admin/outbox', {
     strict,
   ),
   success: { status: 200, description: 'The number of jobs by kind, and a page of jobs', schema: OutboxPage },
-  errors: [...administratorErrors, 'invalid_request'],
+  errors: ['invalid_request'],
 });
 
 export const adminTestMail = route('adminTestMail', 'POST /admin/mail/test', {
@@ -76,5 +75,5 @@ export const adminTestMail = route('adminTestMail', 'POST /admin/mail/test', {
   summary: 'Send a test mail',
   description: 'To the administrator’s own email address, immediately and once.',
   success: { status: 200, description: 'The result', schema: MailTestResult },
-  errors: [...administratorErrors, 'reauth_required', 'mail_not_configured', 'too_many_requests'],
+  errors: ['mail_not_configured', 'too_many_requests'],
 });

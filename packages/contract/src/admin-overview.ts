@@ -2,7 +2,6 @@
 import Type, { type Static } from 'typebox';
 import { administrator } from './admin-parts.ts';
 import { AuditEvent } from './admin-schemas.ts';
-import { administratorErrors } from './errors/groups.ts';
 import { limits } from './limits.ts';
 import { route } from './route.ts';
 import { Instant, orNull, Text } from './schemas.ts';
@@ -93,5 +92,4 @@ export const adminGetOverview = route('adminGetOverview', 'GET /admin/overview',
   description:
     'What all processes counted in each of the last 60 minutes, durations of the last 5 minutes (upper bounds of the histogram’s buckets), and what needs attention.',
   success: { status: 200, description: 'The overview', schema: Overview },
-  errors: [...administratorErrors],
 });

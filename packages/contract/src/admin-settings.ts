@@ -1,7 +1,6 @@
 /** Administration: the settings in force, and checks of the installation. */
 import Type, { type Static } from 'typebox';
 import { administrator } from './admin-parts.ts';
-import { administratorErrors } from './errors/groups.ts';
 import { route } from './route.ts';
 import { orNull, Text } from './schemas.ts';
 
@@ -47,5 +46,4 @@ export const adminReadSettings = route('adminReadSettings', 'GET /admin/settings
     description: 'The settings in force, and checks of the installation',
     schema: SettingsInForce,
   },
-  errors: [...administratorErrors],
 });

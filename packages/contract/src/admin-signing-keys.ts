@@ -1,7 +1,6 @@
 /** Administration: the keys that sign access tokens. */
 import Type, { type Static } from 'typebox';
 import { administrator, changing } from './admin-parts.ts';
-import { administratorErrors } from './errors/groups.ts';
 import { limits } from './limits.ts';
 import { route } from './route.ts';
 import { Instant } from './schemas.ts';
@@ -41,7 +40,6 @@ export const adminListSigningKeys = route('adminListSigningKeys', 'GET /admin/si
   summary: 'List the signing keys',
   description: 'Revoked keys, and keys whose last access token has expired, are not listed.',
   success: { status: 200, description: 'The published keys, by activation', schema: SigningKeyList },
-  errors: [...administratorErrors],
 });
 
 export const adminRotateSigningKeys = route('adminRotateSigningKeys', 'POST /admin/signing-keys/rotate', {
@@ -50,5 +48,5 @@ export const adminRotateSigningKeys = route('adminRotateSigningKeys', 'POST /adm
   description: `Creates the next key. It is published now and signs ${limits.signingKeyLeadSeconds / 60} minutes later, when other services have fetched it.`,
   body: { type: 'json', schema: SigningKeyRotation, isOptional: true },
   success: { status: 201, description: 'The new key', schema: SigningKey },
-  errors: [...administratorErrors, 'reauth_required', 'signing_key_waiting'],
+  errors: ['signing_key_waiting'],
 });

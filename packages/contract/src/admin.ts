@@ -25,7 +25,7 @@ import { adminReadOutbox, adminTestMail } from './admin-mail.ts';
 import { adminReadSettings } from './admin-settings.ts';
 import { adminListSigningKeys, adminRotateSigningKeys } from './admin-signing-keys.ts';
 import { account, administrator, changing, message, ofAccount } from './admin-parts.ts';
-import { administratorErrors, newPasswordErrors } from './errors/groups.ts';
+import { newPasswordErrors } from './errors/groups.ts';
 import type { ErrorCode } from './errors.ts';
 import { limits } from './limits.ts';
 import { pageFields } from './paging.ts';
@@ -41,17 +41,14 @@ const change = <const Id extends string, const Path extends string, const Codes 
   description: string,
   errors: Codes,
 ) =>
-  ({
+  route(id, `POST /admin/accounts/:id/${path}`, {
     ...changing,
-    id,
-    method: 'POST',
-    path: `/admin/accounts/:id/${path}`,
     summary,
     description,
     ...ofAccount,
     success: account,
-    errors: [...administratorErrors, 'reauth_required', 'account_not_found', ...errors],
-  }) as const satisfies RouteContract;
+    errors: ['account_not_found', ...errors],
+  });
 
 const query = <S extends Record<string, TSchema>>(fields: S) =>
   Type.Object({ ...fields, ...pageFields }, { additionalProperties: false });
@@ -80,7 +77,7 @@ export const adminListAccounts = route('adminListAccounts', 'GET /admin/accounts
     state: Type.Optional(Type.Enum(['enabled', 'disabled', 'unverified'], { description: '`enabled`: not disabled' })),
   }),
   success: { status: 200, description: 'A page of accounts', schema: AccountPage },
-  errors: [...administratorErrors, 'invalid_request'],
+  errors: ['invalid_request'],
 });
 
 export const adminGetAccount = route('adminGetAccount', 'GET /admin/accounts/:id', {
@@ -88,7 +85,7 @@ export const adminGetAccount = route('adminGetAccount', 'GET /admin/accounts/:id
   summary: 'Read an account',
   ...ofAccount,
   success: account,
-  errors: [...administratorErrors, 'account_not_found'],
+  errors: ['account_not_found'],
 });
 
 export const adminInviteAccount = route('adminInviteAccount', 'POST /admin/accounts', {
@@ -103,7 +100,7 @@ export const adminInviteAccount = route('adminInviteAccount', 'POST /admin/accou
     schema: AccountDetail,
     headers: { Location: '/admin/accounts/{id}' },
   },
-  errors: [...administratorErrors, 'reauth_required', 'email_invalid', 'account_exists', 'mail_not_configured'],
+  errors: ['email_invalid', 'account_exists', 'mail_not_configured'],
 });
 
 export const adminInviteAgain = change(
@@ -185,8 +182,6 @@ export const adminSetEmail = route('adminSetEmail', 'PUT /admin/accounts/:id/ema
     schema: AccountDetail,
   },
   errors: [
-    ...administratorErrors,
-    'reauth_required',
     'account_not_found',
     'email_invalid',
     'account_exists',
@@ -230,14 +225,7 @@ export const adminSetRole = route('adminSetRole', 'PUT /admin/accounts/:id/role'
   ...ofAccount,
   body: { type: 'json', schema: RoleBody },
   success: account,
-  errors: [
-    ...administratorErrors,
-    'reauth_required',
-    'account_not_found',
-    'account_unverified',
-    'last_administrator',
-    'service_account',
-  ],
+  errors: ['account_not_found', 'account_unverified', 'last_administrator', 'service_account'],
 });
 
 export const adminDeleteAccount = route('adminDeleteAccount', 'DELETE /admin/accounts/:id', {
@@ -246,7 +234,7 @@ export const adminDeleteAccount = route('adminDeleteAccount', 'DELETE /admin/acc
   description: 'Also deletes its sessions and keys; all are rejected after the response. The email is free again.',
   ...ofAccount,
   success: message,
-  errors: [...administratorErrors, 'reauth_required', 'account_not_found', 'last_administrator'],
+  errors: ['account_not_found', 'last_administrator'],
 });
 
 export const adminListSessions = route('adminListSessions', 'GET /admin/accounts/:id/sessions', {
@@ -254,7 +242,7 @@ export const adminListSessions = route('adminListSessions', 'GET /admin/accounts
   summary: 'List an account’s sessions',
   ...ofAccount,
   success: { status: 200, description: 'Active sessions, newest first', schema: SessionList },
-  errors: [...administratorErrors, 'account_not_found', 'service_account'],
+  errors: ['account_not_found', 'service_account'],
 });
 
 export const adminEndSession = route('adminEndSession', 'DELETE /admin/accounts/:id/sessions/:sessionId', {
@@ -262,7 +250,7 @@ export const adminEndSession = route('adminEndSession', 'DELETE /admin/accounts/
   summary: 'End an account’s session',
   params: Type.Object({ id: AccountId, sessionId: SessionId }),
   success: message,
-  errors: [...administratorErrors, 'reauth_required', 'account_not_found', 'service_account', 'session_not_found'],
+  errors: ['account_not_found', 'service_account', 'session_not_found'],
 });
 
 export const createFirstAdministrator = route('createFirstAdministrator', 'POST /auth/first-administrator', {

@@ -1,7 +1,6 @@
 /** Changes of an account's API keys: reading one, changing it, rotating its secret. */
 import Type, { type Static } from 'typebox';
 import { AddressesOrNull, CreatedKey, keyFields, keyState, keyTimes, MetadataOrNull, NewKeyBody } from './api-keys.ts';
-import { accessTokenErrors } from './errors/groups.ts';
 import { exampleOf } from './examples.ts';
 import { PublicKeyBody } from './jwk.ts';
 import { shownLimits } from './key-limits.ts';
@@ -113,7 +112,7 @@ export type RotatedPublicKey = Omit<Static<typeof RotatedKey>, 'key'>;
 export type RotatedKey = RotatedPublicKey & Pick<CreatedKey, 'key'>;
 
 const ofKey = { params: Type.Object({ id: KeyId }), tag: 'API keys', auth: 'access_token' } as const;
-const ownKeyErrors = [...accessTokenErrors, 'not_key_owner', 'key_not_found'] as const;
+const ownKeyErrors = ['not_key_owner', 'key_not_found'] as const;
 
 export const getKey = route('getKey', 'GET /auth/api-keys/:id', {
   ...ofKey,

@@ -1,7 +1,6 @@
 /** Creation, list and deletion of an account's API keys. */
 import Type, { type Static } from 'typebox';
 import { keyListFields, recentUsage } from './api-key-list.ts';
-import { accessTokenErrors } from './errors/groups.ts';
 import { KeyLimits } from './key-limits.ts';
 import { PublicKey } from './jwk.ts';
 import { limits } from './limits.ts';
@@ -147,11 +146,12 @@ export const KeyList = Type.Object(
   { $id: 'ApiKeyList', additionalProperties: false, examples: [{ apiKeys: [exampleOf(ListedKey)] }] },
 );
 
+export const ownKeys = { tag: 'API keys', auth: 'access_token' } as const;
+
 export const createKey = route('createKey', 'POST /auth/api-keys', {
-  tag: 'API keys',
+  ...ownKeys,
   summary: 'Create an API key',
   description: 'Only this response contains the secret. If the secret is lost, rotate the key.',
-  auth: 'access_token',
   body: { type: 'json', schema: NewKeyBody },
   success: {
     status: 201,
@@ -160,7 +160,6 @@ export const createKey = route('createKey', 'POST /auth/api-keys', {
     headers: { Location: '/auth/api-keys/{id}' },
   },
   errors: [
-    ...accessTokenErrors,
     'nickname_invalid',
     'scope_invalid',
     'reserved_scope',
@@ -174,11 +173,10 @@ export const createKey = route('createKey', 'POST /auth/api-keys', {
 });
 
 export const listKeys = route('listKeys', 'GET /auth/api-keys', {
-  tag: 'API keys',
+  ...ownKeys,
   summary: 'List the account’s API keys',
   description:
     'Oldest first: all of them. With any query parameter except `view`, the response is one page, with `nextCursor`. Secrets are never listed.',
-  auth: 'access_token',
   isExpensive: true,
   isOpenBeforeEnrolment: true,
   query: Type.Object({
@@ -192,15 +190,14 @@ export const listKeys = route('listKeys', 'GET /auth/api-keys', {
     ...pageFields,
   }),
   success: { status: 200, description: 'The keys', schema: KeyList },
-  errors: [...accessTokenErrors, 'invalid_request'],
+  errors: ['invalid_request'],
 });
 
 export const deleteKey = route('deleteKey', 'DELETE /auth/api-keys/:id', {
-  tag: 'API keys',
+  ...ownKeys,
   summary: 'Delete an API key',
   description:
     'Every verification that starts after the response is rejected, on every instance and endpoint. Cannot be undone.',
-  auth: 'access_token',
   isOpenBeforeEnrolment: true,
   params: Type.Object({ id: KeyId }),
   isNarrowing: true,
@@ -209,5 +206,5 @@ export const deleteKey = route('deleteKey', 'DELETE /auth/api-keys/:id', {
     description: 'The key has been deleted',
     schema: Message,
   },
-  errors: [...accessTokenErrors, 'not_key_owner', 'key_not_found'],
+  errors: ['not_key_owner', 'key_not_found'],
 });

@@ -7,7 +7,6 @@ import { AccountId, Instant, KeyId, Message, Text } from './schemas.ts';
 
 const strict = { additionalProperties: false } as const;
 const ofCredential = { tag: 'Revocation check', auth: 'canary_credential' } as const;
-const credentialErrors = ['invalid_service_key', 'ambiguous_credentials'] as const;
 
 export const CreatedCanaryKey = Type.Object(
   { ...CreatedKey.properties, expiresAt: Instant },
@@ -44,14 +43,13 @@ export const createCanaryKey = route('createCanaryKey', 'POST /auth/canary-keys'
   summary: 'Create a canary key',
   description: `A key without scopes that expires after ${limits.canaryKeySeconds / 60} minutes, or with the credential. Only verifications that the credential requests accept it.`,
   success: { status: 201, description: 'The new key', schema: CreatedCanaryKey },
-  errors: [...credentialErrors, 'key_limit_reached', 'too_many_creations'],
+  errors: ['key_limit_reached', 'too_many_creations'],
 });
 
 export const listCanaryKeys = route('listCanaryKeys', 'GET /auth/canary-keys', {
   ...ofCredential,
   summary: 'List the canary keys, and describe the instance',
   success: { status: 200, description: 'The canary keys of the credential', schema: CanaryKeyList },
-  errors: [...credentialErrors],
 });
 
 export const deleteCanaryKey = route('deleteCanaryKey', 'DELETE /auth/canary-keys/:id', {
@@ -61,7 +59,7 @@ export const deleteCanaryKey = route('deleteCanaryKey', 'DELETE /auth/canary-key
   params: Type.Object({ id: KeyId }),
   isNarrowing: true,
   success: { status: 200, description: 'The key has been deleted', schema: Message },
-  errors: [...credentialErrors, 'key_not_found'],
+  errors: ['key_not_found'],
 });
 
 export const canaryKeyRoutes = [createCanaryKey, listCanaryKeys, deleteCanaryKey] as const;

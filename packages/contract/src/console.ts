@@ -3,7 +3,7 @@
  * administrators, which the server also mounts below `/console/api`.
  */
 import Type, { type Static } from 'typebox';
-import { consoleErrors, currentPasswordErrors } from './errors/groups.ts';
+import { currentPasswordErrors } from './errors/groups.ts';
 import { languages } from './language.ts';
 import { limits } from './limits.ts';
 import { AuthenticationResponse } from './passkey-messages.ts';
@@ -187,7 +187,6 @@ export const confirmConsoleSession = route('confirmConsoleSession', 'POST /conso
   body: { type: 'json', schema: ConsoleConfirmationBody },
   success: { status: 200, description: 'The session, with a new cookie', schema: SessionView, headers: cookie },
   errors: [
-    ...consoleErrors,
     ...currentPasswordErrors,
     'second_factor_required',
     'second_factor_wrong',
@@ -207,7 +206,6 @@ export const endConsoleSession = route('endConsoleSession', 'DELETE /console/ses
     description: 'The session has ended',
     headers: { 'Set-Cookie': 'Expires the cookie', 'Clear-Site-Data': '`"cache", "storage"`' },
   },
-  errors: consoleErrors,
 });
 
 export const consoleRoutes: readonly RouteContract[] = [

@@ -19,7 +19,6 @@ export const live = route('live', 'GET /health/live', {
   summary: 'Check that the process runs',
   auth: 'none',
   success: { status: 200, description: 'It runs', schema: Health },
-  errors: [],
 });
 
 export const ready = route('ready', 'GET /health/ready', {
@@ -44,7 +43,6 @@ export const getOpenApi = route('getOpenApi', 'GET /openapi.json', {
   summary: 'Get this contract as an OpenAPI 3.1 document',
   auth: 'none',
   success: { status: 200, description: 'The document', schema: OpenApiDocument, isFixed: true },
-  errors: [],
 });
 
 export const getDocs = route('getDocs', 'GET /docs', {
@@ -57,7 +55,6 @@ export const getDocs = route('getDocs', 'GET /docs', {
     contentType: 'text/html; charset=utf-8',
     isFixed: true,
   },
-  errors: [],
 });
 
 export const getProblem = route('getProblem', 'GET /problems/:code', {
@@ -97,5 +94,4 @@ export const getRoot = route('getRoot', 'GET /', {
     schema: ServiceInfo,
     isFixed: true,
   },
-  errors: [],
 });

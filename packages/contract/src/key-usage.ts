@@ -1,6 +1,5 @@
 /** The usage of API keys: how often verifications accepted and refused them. */
 import Type, { type Static } from 'typebox';
-import { accessTokenErrors } from './errors/groups.ts';
 import { limits } from './limits.ts';
 import { route } from './route.ts';
 import { Instant, KeyId } from './schemas.ts';
@@ -54,5 +53,5 @@ export const getKeyUsage = route('getKeyUsage', 'GET /auth/api-keys/:id/usage', 
   tag: 'API keys',
   auth: 'access_token',
   params: Type.Object({ id: KeyId }),
-  errors: [...accessTokenErrors, 'invalid_request', 'not_key_owner', 'key_not_found', 'usage_not_kept'],
+  errors: ['invalid_request', 'not_key_owner', 'key_not_found', 'usage_not_kept'],
 });

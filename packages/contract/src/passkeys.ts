@@ -1,6 +1,5 @@
 /** Passkeys (WebAuthn Level 3): registration, list, and sign-in. */
 import Type, { type Static } from 'typebox';
-import { accessTokenErrors } from './errors/groups.ts';
 import { limits } from './limits.ts';
 import { CreationOptions, RegistrationResponse, RequestOptions, AuthenticationResponse } from './passkey-messages.ts';
 import { route } from './route.ts';
@@ -83,32 +82,30 @@ export const AddedPasskey = Type.Object(
 );
 export type AddedPasskey = Static<typeof AddedPasskey>;
 
+const own = { tag: 'Passkeys', auth: 'access_token' } as const;
 const tag = 'Passkeys';
 const params = Type.Object({ id: PasskeyId });
 
 export const passkeyOptions = route('passkeyOptions', 'POST /auth/passkeys/options', {
-  tag,
+  ...own,
   summary: 'Start to add a passkey',
   description: `Returns the options for \`navigator.credentials.create()\` (\`PublicKeyCredential.parseCreationOptionsFromJSON()\`). They are valid for ${limits.passkeyChallengeSeconds / 60} minutes, for this session. Nothing is stored.`,
-  auth: 'access_token',
   isOpenBeforeEnrolment: true,
   needsRecentSignIn: true,
   success: { status: 200, description: 'The options', schema: CreationOptions },
-  errors: [...accessTokenErrors, 'passkeys_unavailable', 'passkey_limit_reached'],
+  errors: ['passkeys_unavailable', 'passkey_limit_reached'],
 });
 
 export const addPasskey = route('addPasskey', 'POST /auth/passkeys', {
-  tag,
+  ...own,
   summary: 'Add a passkey',
   description:
     'The passkey can then sign in, alone or as the second factor after the password. The first second factor of the account comes with recovery codes; sign-ins with the password then need a second factor. Ends the account’s other sessions and notifies the owner by mail.',
-  auth: 'access_token',
   isOpenBeforeEnrolment: true,
   needsRecentSignIn: true,
   body: { type: 'json', schema: NewPasskeyBody },
   success: { status: 201, description: 'The passkey', schema: AddedPasskey },
   errors: [
-    ...accessTokenErrors,
     'nickname_invalid',
     'passkey_invalid',
     'passkeys_unavailable',
@@ -119,36 +116,32 @@ export const addPasskey = route('addPasskey', 'POST /auth/passkeys', {
 });
 
 export const listPasskeys = route('listPasskeys', 'GET /auth/passkeys', {
-  tag,
+  ...own,
   summary: 'List the account’s passkeys',
   description: 'Oldest first.',
-  auth: 'access_token',
   isOpenBeforeEnrolment: true,
   success: { status: 200, description: 'The passkeys', schema: PasskeyList },
-  errors: accessTokenErrors,
 });
 
 export const renamePasskey = route('renamePasskey', 'PATCH /auth/passkeys/:id', {
-  tag,
+  ...own,
   summary: 'Rename a passkey',
-  auth: 'access_token',
   params,
   body: { type: 'json', schema: PasskeyNameBody },
   success: { status: 204, description: 'The passkey has the name' },
-  errors: [...accessTokenErrors, 'nickname_invalid', 'passkey_not_found', 'too_many_requests'],
+  errors: ['nickname_invalid', 'passkey_not_found', 'too_many_requests'],
 });
 
 export const removePasskey = route('removePasskey', 'DELETE /auth/passkeys/:id', {
-  tag,
+  ...own,
   summary: 'Remove a passkey',
   description:
     'Ends the account’s other sessions and notifies the owner by mail. Without another second factor, the recovery codes are removed as well, and a sign-in needs only the password; an account that must have a second factor keeps its last one.',
-  auth: 'access_token',
   needsRecentSignIn: true,
   params,
   isNarrowing: true,
   success: { status: 204, description: 'The passkey has been removed' },
-  errors: [...accessTokenErrors, 'passkey_not_found', 'second_factor_required_by_policy'],
+  errors: ['passkey_not_found', 'second_factor_required_by_policy'],
 });
 
 export const passkeySignInOptions = route('passkeySignInOptions', 'POST /auth/passkeys/sign-in/options', {

@@ -1,6 +1,6 @@
 /** Second factors: an authenticator that shows six digits (TOTP, RFC 6238), and recovery codes. */
 import Type, { type Static } from 'typebox';
-import { accessTokenErrors, currentPasswordErrors } from './errors/groups.ts';
+import { currentPasswordErrors } from './errors/groups.ts';
 import { limits } from './limits.ts';
 import { AuthenticationResponse } from './passkey-messages.ts';
 import { route } from './route.ts';
@@ -80,41 +80,39 @@ export const shownFactors = {
   passkeys: Type.Integer({ minimum: 0, description: 'Number of passkeys', examples: [1] }),
 };
 
+const own = { tag: 'Second factor', auth: 'access_token' } as const;
+
 export const beginSecondFactor = route('beginSecondFactor', 'POST /auth/account/second-factor', {
-  tag: 'Second factor',
+  ...own,
   summary: 'Start to enrol an authenticator app',
   description: `Creates a secret (TOTP: SHA-1, six digits, 30 seconds) for the user’s authenticator. Nothing changes until it is confirmed within ${limits.secondFactorEnrolmentSeconds / 60} minutes; another request replaces it.`,
-  auth: 'access_token',
   isOpenBeforeEnrolment: true,
   needsRecentSignIn: true,
   body: { type: 'json', schema: CurrentPasswordBody },
   success: { status: 201, description: 'The secret', schema: BegunFactor },
-  errors: [...accessTokenErrors, ...currentPasswordErrors, 'second_factor_exists'],
+  errors: [...currentPasswordErrors, 'second_factor_exists'],
 });
 
 export const confirmSecondFactor = route('confirmSecondFactor', 'POST /auth/account/second-factor/confirm', {
-  tag: 'Second factor',
+  ...own,
   summary: 'Confirm the second factor',
   description:
     'Needs a code of the authenticator; sign-ins then need one too. Ends the account’s other sessions and notifies the owner by mail.',
-  auth: 'access_token',
   isOpenBeforeEnrolment: true,
   body: { type: 'json', schema: FactorCodeBody },
   success: { status: 200, description: 'Recovery codes', schema: RecoveryCodes },
-  errors: [...accessTokenErrors, 'second_factor_wrong', 'second_factor_not_enrolled', 'too_many_attempts'],
+  errors: ['second_factor_wrong', 'second_factor_not_enrolled', 'too_many_attempts'],
 });
 
 export const removeSecondFactor = route('removeSecondFactor', 'DELETE /auth/account/second-factor', {
-  tag: 'Second factor',
+  ...own,
   summary: 'Remove the authenticator app',
   description:
     'Also removes the recovery codes, unless the account has passkeys, which stay a second factor. Ends the account’s other sessions and notifies the owner by mail.',
-  auth: 'access_token',
   needsRecentSignIn: true,
   body: { type: 'json', schema: FactorProofBody },
   success: { status: 204, description: 'Without passkeys, a sign-in needs only the password' },
   errors: [
-    ...accessTokenErrors,
     ...currentPasswordErrors,
     'second_factor_wrong',
     'second_factor_required_by_policy',
@@ -124,18 +122,11 @@ export const removeSecondFactor = route('removeSecondFactor', 'DELETE /auth/acco
 });
 
 export const replaceRecoveryCodes = route('replaceRecoveryCodes', 'POST /auth/account/recovery-codes', {
-  tag: 'Second factor',
+  ...own,
   summary: 'Create new recovery codes',
   description: 'Voids the old ones.',
-  auth: 'access_token',
   needsRecentSignIn: true,
   body: { type: 'json', schema: FactorProofBody },
   success: { status: 200, description: 'The new codes', schema: RecoveryCodes },
-  errors: [
-    ...accessTokenErrors,
-    ...currentPasswordErrors,
-    'second_factor_wrong',
-    'second_factor_not_enrolled',
-    'passkeys_unavailable',
-  ],
+  errors: [...currentPasswordErrors, 'second_factor_wrong', 'second_factor_not_enrolled', 'passkeys_unavailable'],
 });

@@ -1,7 +1,6 @@
 /** Service accounts: accounts of machines, whose managers create their keys. */
 import Type, { type Static, type TSchema } from 'typebox';
 import { changing, administrator } from './admin-parts.ts';
-import { accessTokenErrors, administratorErrors, managerErrors } from './errors/groups.ts';
 import { limits } from './limits.ts';
 import { nextCursor, pageFields } from './paging.ts';
 import { route } from './route.ts';
@@ -91,7 +90,6 @@ export const createServiceAccount = route('createServiceAccount', 'POST /auth/se
     headers: { Location: '/auth/service-accounts/{id}' },
   },
   errors: [
-    ...managerErrors,
     'nickname_invalid',
     'email_unverified',
     'account_limited',
@@ -110,7 +108,7 @@ export const listServiceAccounts = route('listServiceAccounts', 'GET /auth/servi
     'In the order in which the caller became a manager. With `externalId`, only the one that the account of the caller has created.',
   query: Type.Object({ externalId: Type.Optional(ExternalId), ...pageFields }, strict),
   success: shown('A page of service accounts', ServiceAccountPage),
-  errors: [...managerErrors, 'invalid_request'],
+  errors: ['invalid_request'],
 });
 
 export const getServiceAccount = route('getServiceAccount', `GET ${path}`, {
@@ -118,7 +116,7 @@ export const getServiceAccount = route('getServiceAccount', `GET ${path}`, {
   ...ofAccount,
   summary: 'Get a service account',
   success: shown('The service account', ServiceAccount),
-  errors: [...managerErrors, 'account_not_found'],
+  errors: ['account_not_found'],
 });
 
 export const changeServiceAccount = route('changeServiceAccount', `PATCH ${path}`, {
@@ -130,7 +128,6 @@ export const changeServiceAccount = route('changeServiceAccount', `PATCH ${path}
   body: { type: 'json', schema: ServiceAccountChangeBody },
   success: shown('The service account', ServiceAccount),
   errors: [
-    ...managerErrors,
     'nickname_invalid',
     'creator_required',
     'account_not_found',
@@ -149,7 +146,7 @@ export const deleteServiceAccount = route('deleteServiceAccount', `DELETE ${path
   needsRecentSignIn: true,
   isNarrowing: true,
   success: shown('It is deleted', Message),
-  errors: [...managerErrors, 'reauth_required', 'account_not_found'],
+  errors: ['account_not_found'],
 });
 
 const managers = shown('The managers, in the order in which they were added', ManagerList);
@@ -161,7 +158,7 @@ export const listManagers = route('listManagers', `GET ${path}/managers`, {
   ...ofAccount,
   summary: 'List the managers of a service account',
   success: managers,
-  errors: [...managerErrors, 'account_not_found'],
+  errors: ['account_not_found'],
 });
 
 export const addManager = route('addManager', `PUT ${path}/managers/:accountId`, {
@@ -172,14 +169,7 @@ export const addManager = route('addManager', `PUT ${path}/managers/:accountId`,
     'A manager can delete the service account, do everything with its keys, and add and remove managers. Nothing changes if the account is a manager already. Management keys only read managers.',
   needsRecentSignIn: true,
   success: added,
-  errors: [
-    ...accessTokenErrors,
-    'reauth_required',
-    'account_not_found',
-    'manager_not_eligible',
-    'manager_limit_reached',
-    'too_many_changes',
-  ],
+  errors: ['account_not_found', 'manager_not_eligible', 'manager_limit_reached', 'too_many_changes'],
 });
 
 export const removeManager = route('removeManager', `DELETE ${path}/managers/:accountId`, {
@@ -191,7 +181,7 @@ export const removeManager = route('removeManager', `DELETE ${path}/managers/:ac
   needsRecentSignIn: true,
   isNarrowing: true,
   success: removed,
-  errors: [...accessTokenErrors, 'reauth_required', 'account_not_found', 'manager_not_found', 'last_manager'],
+  errors: ['account_not_found', 'manager_not_found', 'last_manager'],
 });
 
 const adminPath = '/admin/accounts/:id/managers';
@@ -201,7 +191,7 @@ export const adminListManagers = route('adminListManagers', `GET ${adminPath}`, 
   ...ofAccount,
   summary: 'List the managers of a service account',
   success: managers,
-  errors: [...administratorErrors, 'account_not_found'],
+  errors: ['account_not_found'],
 });
 
 export const adminAddManager = route('adminAddManager', `PUT ${adminPath}/:accountId`, {
@@ -210,13 +200,7 @@ export const adminAddManager = route('adminAddManager', `PUT ${adminPath}/:accou
   summary: 'Add a manager to a service account',
   description: 'For a service account whose managers have left.',
   success: added,
-  errors: [
-    ...administratorErrors,
-    'reauth_required',
-    'account_not_found',
-    'manager_not_eligible',
-    'manager_limit_reached',
-  ],
+  errors: ['account_not_found', 'manager_not_eligible', 'manager_limit_reached'],
 });
 
 export const adminRemoveManager = route('adminRemoveManager', `DELETE ${adminPath}/:accountId`, {
@@ -225,7 +209,7 @@ export const adminRemoveManager = route('adminRemoveManager', `DELETE ${adminPat
   summary: 'Remove a manager of a service account',
   description: 'An administrator can remove the last manager too.',
   success: removed,
-  errors: [...administratorErrors, 'reauth_required', 'account_not_found', 'manager_not_found'],
+  errors: ['account_not_found', 'manager_not_found'],
 });
 
 export const serviceAccountRoutes = [

@@ -1,6 +1,5 @@
 /** Sessions of an account: their list and their end. */
 import Type, { type Static } from 'typebox';
-import { accessTokenErrors } from './errors/groups.ts';
 import { route } from './route.ts';
 import { Instant, Text } from './schemas.ts';
 
@@ -30,33 +29,31 @@ export const EndedSessions = Type.Object(
   { $id: 'EndedSessions', additionalProperties: false },
 );
 
+const own = { tag: 'Sessions', auth: 'access_token' } as const;
+
 export const listSessions = route('listSessions', 'GET /auth/sessions', {
-  tag: 'Sessions',
+  ...own,
   summary: 'List the account’s sessions',
   description: 'Active sessions, newest first.',
-  auth: 'access_token',
   isOpenBeforeEnrolment: true,
   success: { status: 200, description: 'The sessions', schema: SessionList },
-  errors: accessTokenErrors,
 });
 
 export const endSession = route('endSession', 'DELETE /auth/sessions/:id', {
-  tag: 'Sessions',
+  ...own,
   summary: 'End a session',
   description: 'Keyreeve immediately rejects its refresh token and access tokens. It may be the current session.',
-  auth: 'access_token',
   isOpenBeforeEnrolment: true,
   params: Type.Object({ id: SessionId }),
   isNarrowing: true,
   success: { status: 204, description: 'The session has ended' },
-  errors: [...accessTokenErrors, 'session_not_found'],
+  errors: ['session_not_found'],
 });
 
 export const endOtherSessions = route('endOtherSessions', 'DELETE /auth/sessions', {
-  tag: 'Sessions',
+  ...own,
   summary: 'End all other sessions',
   description: 'All except the current one, and sign-ins in progress.',
-  auth: 'access_token',
   isOpenBeforeEnrolment: true,
   isNarrowing: true,
   success: {
@@ -64,5 +61,4 @@ export const endOtherSessions = route('endOtherSessions', 'DELETE /auth/sessions
     description: 'The number of ended sessions',
     schema: EndedSessions,
   },
-  errors: accessTokenErrors,
 });

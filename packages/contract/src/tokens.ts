@@ -61,7 +61,6 @@ export const revokeTokens = route('revokeTokens', 'POST /auth/token/revoke', {
   body: { type: 'json', schema: RefreshTokenBody },
   isNarrowing: true,
   success: { status: 204, description: 'The session has ended' },
-  errors: [],
 });
 
 const exampleKey = { kty: 'OKP', kid: 'nR3kq0Zb', alg: 'EdDSA', use: 'sig', crv: 'Ed25519', x: '11qYAYKxCrfV…' };
@@ -96,7 +95,6 @@ export const getJwks = route('getJwks', 'GET /.well-known/jwks.json', {
     headers: { 'Cache-Control': discoveryCacheControl },
     isFixed: true,
   },
-  errors: [],
 });
 
 export const Metadata = Type.Object(
@@ -128,5 +126,4 @@ export const getMetadata = route('getMetadata', 'GET /.well-known/oauth-authoriz
     headers: { 'Cache-Control': discoveryCacheControl },
     isFixed: true,
   },
-  errors: [],
 });

@@ -181,30 +181,26 @@ export const VerifyBatchResult = Type.Object(
   { $id: 'VerificationBatchResult', additionalProperties: false },
 );
 
-const serviceErrors = ['invalid_service_key', 'insufficient_scope', 'ambiguous_credentials'] as const;
+const byServiceKey = { tag: 'Verification', auth: 'service_key' } as const;
 
 export const verify = route('verify', 'POST /auth/verify', {
-  tag: 'Verification',
+  ...byServiceKey,
   summary: 'Verify one credential',
   description: 'For backends.',
-  auth: 'service_key',
   body: { type: 'json', schema: VerifyBody },
   success: { status: 200, description: 'The verification result', schema: VerifyResult },
-  errors: [...serviceErrors],
 });
 
 export const verifyBatch = route('verifyBatch', 'POST /auth/verify/batch', {
-  tag: 'Verification',
+  ...byServiceKey,
   summary: 'Verify many credentials in one round trip',
   description: `Up to ${limits.credentialsPerBatchMax} credentials; the results come in the same order. With \`questions\`, each entry can also contain required scopes and the client IP. Each credential has a result of its own: a malformed credential, or one that the server cannot verify now (\`unavailable\`), does not affect the others. The response is 503 if every result is \`unavailable\`.`,
-  auth: 'service_key',
   body: { type: 'json', schema: VerifyBatchBody, bytesMax: limits.batchBodyBytesMax },
   success: {
     status: 200,
     description: 'One result per credential, in order',
     schema: VerifyBatchResult,
   },
-  errors: [...serviceErrors],
 });
 
 export const IntrospectBody = Type.Object(
@@ -229,14 +225,13 @@ export const Introspection = Type.Object(
 export type Introspection = Static<typeof Introspection>;
 
 export const introspect = route('introspect', 'POST /auth/introspect', {
-  tag: 'Verification',
+  ...byServiceKey,
   summary: 'Introspect a credential (RFC 7662)',
   description:
     'For RFC 7662 clients. Send the caller’s key as Bearer, X-API-Key, or Basic with the key’s id as user and the key as password. For a credential that is not valid, the response is only `{"active": false}`.',
-  auth: 'service_key',
   body: { type: 'form', schema: IntrospectBody },
   success: { status: 200, description: 'The state of the credential', schema: Introspection },
-  errors: [...serviceErrors, 'invalid_request'],
+  errors: ['invalid_request'],
 });
 
 /** The code of a rejection by a limit that has the status 403 (`limited=403`). */

@@ -1,11 +1,10 @@
 /** The log of webhook deliveries, and their replay. Administrators use it. */
 import Type, { type Static } from 'typebox';
-import { administratorErrors } from './errors/groups.ts';
 import { limits } from './limits.ts';
 import { nextCursor, pageFields } from './paging.ts';
 import { route, type RouteContract } from './route.ts';
 import { Instant, orNull, Text } from './schemas.ts';
-import { WebhookEventType, WebhookId } from './webhooks.ts';
+import { changingWebhook, ofWebhook, WebhookEventType, WebhookId } from './webhooks.ts';
 
 const strict = { additionalProperties: false } as const;
 const DeliveryId = Type.String({
@@ -68,57 +67,34 @@ export const ReplayedDeliveries = Type.Object(
 );
 export type ReplayedDeliveries = Static<typeof ReplayedDeliveries>;
 
-const tag = 'Webhooks';
-const params = Type.Object({ id: WebhookId });
+const path = '/admin/webhooks/:id';
 
-export const listWebhookDeliveries = route('listWebhookDeliveries', 'GET /admin/webhooks/:id/deliveries', {
-  tag,
+export const listWebhookDeliveries = route('listWebhookDeliveries', `GET ${path}/deliveries`, {
+  ...ofWebhook,
   summary: 'List the deliveries of a webhook endpoint',
   description: `The most recently begun first, of ${limits.webhookDeliveryDays} days. An attempt appears after about a second.`,
-  auth: 'administrator',
-  params,
   query: Type.Object({ state: Type.Optional(DeliveryState), ...pageFields }, strict),
   success: { status: 200, description: 'A page of deliveries', schema: WebhookDeliveryPage },
-  errors: [...administratorErrors, 'invalid_request', 'webhook_not_found'],
+  errors: ['invalid_request', 'webhook_not_found'],
 });
 
-export const replayWebhookDelivery = route(
-  'replayWebhookDelivery',
-  'POST /admin/webhooks/:id/deliveries/:delivery/replay',
-  {
-    tag,
-    summary: 'Replay a webhook delivery',
-    description: 'Sends the event again with the same id. Changes nothing if an attempt follows anyway.',
-    auth: 'administrator',
-    needsRecentSignIn: true,
-    params: Type.Object({ id: WebhookId, delivery: DeliveryId }),
-    success: { status: 204, description: 'It is queued' },
-    errors: [
-      ...administratorErrors,
-      'reauth_required',
-      'webhook_not_found',
-      'webhook_delivery_not_found',
-      'webhook_disabled',
-      'webhook_event_missing',
-    ],
-  },
-);
+export const replayWebhookDelivery = route('replayWebhookDelivery', `POST ${path}/deliveries/:delivery/replay`, {
+  ...changingWebhook,
+  summary: 'Replay a webhook delivery',
+  description: 'Sends the event again with the same id. Changes nothing if an attempt follows anyway.',
+  params: Type.Object({ id: WebhookId, delivery: DeliveryId }),
+  success: { status: 204, description: 'It is queued' },
+  errors: ['webhook_not_found', 'webhook_delivery_not_found', 'webhook_disabled', 'webhook_event_missing'],
+});
 
-export const replayFailedWebhookDeliveries = route(
-  'replayFailedWebhookDeliveries',
-  'POST /admin/webhooks/:id/replay-failed',
-  {
-    tag,
-    summary: 'Replay the failed deliveries of a webhook endpoint',
-    description: `At most ${limits.webhookReplaysMax}, the most recently begun first, with the same ids.`,
-    auth: 'administrator',
-    needsRecentSignIn: true,
-    params,
-    body: { type: 'json', schema: ReplayBody },
-    success: { status: 200, description: 'How many are queued', schema: ReplayedDeliveries },
-    errors: [...administratorErrors, 'reauth_required', 'webhook_not_found', 'webhook_disabled'],
-  },
-);
+export const replayFailedWebhookDeliveries = route('replayFailedWebhookDeliveries', `POST ${path}/replay-failed`, {
+  ...changingWebhook,
+  summary: 'Replay the failed deliveries of a webhook endpoint',
+  description: `At most ${limits.webhookReplaysMax}, the most recently begun first, with the same ids.`,
+  body: { type: 'json', schema: ReplayBody },
+  success: { status: 200, description: 'How many are queued', schema: ReplayedDeliveries },
+  errors: ['webhook_not_found', 'webhook_disabled'],
+});
 
 export const webhookDeliveryRoutes: readonly RouteContract[] = [
   listWebhookDeliveries,

@@ -1,6 +1,5 @@
 /** Webhook endpoints: URLs that receive events of accounts, keys and sessions. Administrators register them. */
 import Type, { type Static } from 'typebox';
-import { administratorErrors } from './errors/groups.ts';
 import { limits } from './limits.ts';
 import { route, type RouteContract } from './route.ts';
 import { Instant, orNull, Text } from './schemas.ts';
@@ -125,15 +124,16 @@ export const WebhookTest = Type.Object(
 );
 export type WebhookTest = Static<typeof WebhookTest>;
 
-const params = Type.Object({ id: WebhookId });
-const tag = 'Webhooks';
+const administration = { tag: 'Webhooks', auth: 'administrator' } as const;
+const changing = { ...administration, needsRecentSignIn: true } as const;
+/** A webhook endpoint: reading, and changes. */
+export const ofWebhook = { ...administration, params: Type.Object({ id: WebhookId }) } as const;
+export const changingWebhook = { ...changing, ...ofWebhook } as const;
 
 export const createWebhook = route('createWebhook', 'POST /admin/webhooks', {
-  tag,
+  ...changing,
   summary: 'Create a webhook endpoint',
   description: 'It receives events from now on. Only this response has the secret.',
-  auth: 'administrator',
-  needsRecentSignIn: true,
   body: { type: 'json', schema: NewWebhookBody },
   success: {
     status: 201,
@@ -141,81 +141,62 @@ export const createWebhook = route('createWebhook', 'POST /admin/webhooks', {
     schema: CreatedWebhook,
     headers: { Location: '/admin/webhooks/{id}' },
   },
-  errors: [...administratorErrors, 'reauth_required', 'webhook_url_refused', 'webhook_limit_reached'],
+  errors: ['webhook_url_refused', 'webhook_limit_reached'],
 });
 
 export const listWebhooks = route('listWebhooks', 'GET /admin/webhooks', {
-  tag,
+  ...administration,
   summary: 'List the webhook endpoints',
-  auth: 'administrator',
   success: { status: 200, description: 'All of them, oldest first', schema: WebhookList },
-  errors: [...administratorErrors],
 });
 
 export const getWebhook = route('getWebhook', 'GET /admin/webhooks/:id', {
-  tag,
+  ...ofWebhook,
   summary: 'Read a webhook endpoint',
-  auth: 'administrator',
-  params,
   success: { status: 200, description: 'The endpoint and the state of its deliveries', schema: Webhook },
-  errors: [...administratorErrors, 'webhook_not_found'],
+  errors: ['webhook_not_found'],
 });
 
 export const deleteWebhook = route('deleteWebhook', 'DELETE /admin/webhooks/:id', {
-  tag,
+  ...changingWebhook,
   summary: 'Delete a webhook endpoint',
   description: 'Discards its waiting events.',
-  auth: 'administrator',
-  needsRecentSignIn: true,
-  params,
   isNarrowing: true,
   success: { status: 204, description: 'It has been deleted' },
-  errors: [...administratorErrors, 'reauth_required', 'webhook_not_found'],
+  errors: ['webhook_not_found'],
 });
 
 export const disableWebhook = route('disableWebhook', 'POST /admin/webhooks/:id/disable', {
-  tag,
+  ...changingWebhook,
   summary: 'Disable a webhook endpoint',
   description: 'It receives no more events. Waiting events, and events until it is enabled, are discarded.',
-  auth: 'administrator',
-  needsRecentSignIn: true,
-  params,
   isNarrowing: true,
   success: { status: 204, description: 'It is disabled' },
-  errors: [...administratorErrors, 'reauth_required', 'webhook_not_found'],
+  errors: ['webhook_not_found'],
 });
 
 export const enableWebhook = route('enableWebhook', 'POST /admin/webhooks/:id/enable', {
-  tag,
+  ...changingWebhook,
   summary: 'Enable a webhook endpoint',
   description: 'It receives events from now on.',
-  auth: 'administrator',
-  needsRecentSignIn: true,
-  params,
   success: { status: 204, description: 'It is enabled' },
-  errors: [...administratorErrors, 'reauth_required', 'webhook_not_found'],
+  errors: ['webhook_not_found'],
 });
 
 export const rotateWebhookSecret = route('rotateWebhookSecret', 'POST /admin/webhooks/:id/rotate-secret', {
-  tag,
+  ...changingWebhook,
   summary: 'Give a webhook endpoint a new secret',
   description: `For ${limits.webhookSecretOverlapSeconds / 3_600} hours each delivery is signed with both the new and the old secret.`,
-  auth: 'administrator',
-  needsRecentSignIn: true,
-  params,
   success: { status: 200, description: 'The new secret', schema: RotatedWebhookSecret },
-  errors: [...administratorErrors, 'reauth_required', 'webhook_not_found'],
+  errors: ['webhook_not_found'],
 });
 
 export const testWebhook = route('testWebhook', 'POST /admin/webhooks/:id/test', {
-  tag,
+  ...changingWebhook,
   summary: 'Test a webhook endpoint',
   description: 'Immediately and once. Also to a disabled endpoint.',
-  auth: 'administrator',
-  needsRecentSignIn: true,
-  params,
   success: { status: 200, description: 'The result of the delivery', schema: WebhookTest },
-  errors: [...administratorErrors, 'reauth_required', 'webhook_not_found'],
+  errors: ['webhook_not_found'],
 });
 
 export const webhookAdminRoutes: readonly RouteContract[] = [
