@@ -5,6 +5,7 @@ import { limits } from './limits.ts';
 import { ListedKey } from './api-keys.ts';
 import { shownLimits } from './key-limits.ts';
 import { languages } from './language.ts';
+import { Named } from './named.ts';
 import { route, type RouteContract } from './route.ts';
 import { CurrentPasswordBody, shownFactors } from './second-factor.ts';
 import { AccountId, Instant, Message, orNull, Role, Text } from './schemas.ts';
@@ -29,81 +30,61 @@ const RevokeKeys = Type.Boolean({
   examples: [false],
 });
 
-const strict = { additionalProperties: false } as const;
-
-export const SignUpBody = Type.Object({ email: Email, password: NewPassword }, { $id: 'SignUp', ...strict });
-export const EmailBody = Type.Object({ email: Email }, { $id: 'EmailRequest', ...strict });
-export const CodeAndPasswordBody = Type.Object(
-  { code: Code, password: CurrentPassword },
-  { $id: 'EmailConfirmation', ...strict },
-);
-export const ResetBody = Type.Object(
-  { code: Code, password: NewPassword, revokeKeys: Type.Optional(RevokeKeys) },
-  { $id: 'PasswordReset', ...strict },
-);
-export const InvitationBody = Type.Object(
-  { code: Code, password: NewPassword },
-  { $id: 'InvitationAcceptance', ...strict },
-);
+export const SignUpBody = Named('SignUp', { email: Email, password: NewPassword });
+export const EmailBody = Named('EmailRequest', { email: Email });
+export const CodeAndPasswordBody = Named('EmailConfirmation', { code: Code, password: CurrentPassword });
+export const ResetBody = Named('PasswordReset', {
+  code: Code,
+  password: NewPassword,
+  revokeKeys: Type.Optional(RevokeKeys),
+});
+export const InvitationBody = Named('InvitationAcceptance', { code: Code, password: NewPassword });
 // Scanners of mail gateways press buttons, but do not type an email address.
 const TypedEmail = (description: string) =>
   Type.String({ ...emailBounds, description: `${description} The user types it`, examples: ['ada@example.com'] });
-export const AcceptEmailBody = Type.Object(
-  { code: Code, email: TypedEmail('The new or the current email address.') },
-  { $id: 'EmailAcceptance', ...strict },
-);
-export const UndoEmailChangeBody = Type.Object(
-  {
-    code: Code,
-    email: TypedEmail('The previous email address.'),
-    revokeKeys: Type.Optional(RevokeKeys),
-  },
-  { $id: 'EmailChangeUndo', ...strict },
-);
-export const ChangePasswordBody = Type.Object(
-  { currentPassword: CurrentPassword, newPassword: NewPassword, revokeKeys: Type.Optional(RevokeKeys) },
-  { $id: 'PasswordChange', ...strict },
-);
-export const ChangeEmailBody = Type.Object(
-  { email: Email, currentPassword: CurrentPassword },
-  { $id: 'EmailChange', ...strict },
-);
+export const AcceptEmailBody = Named('EmailAcceptance', {
+  code: Code,
+  email: TypedEmail('The new or the current email address.'),
+});
+export const UndoEmailChangeBody = Named('EmailChangeUndo', {
+  code: Code,
+  email: TypedEmail('The previous email address.'),
+  revokeKeys: Type.Optional(RevokeKeys),
+});
+export const ChangePasswordBody = Named('PasswordChange', {
+  currentPassword: CurrentPassword,
+  newPassword: NewPassword,
+  revokeKeys: Type.Optional(RevokeKeys),
+});
+export const ChangeEmailBody = Named('EmailChange', { email: Email, currentPassword: CurrentPassword });
 
 const Language = Type.Enum([...languages], { description: 'Language of the account’s mail', examples: ['en'] });
-export const LanguageBody = Type.Object({ language: Language }, { $id: 'LanguageChange', ...strict });
+export const LanguageBody = Named('LanguageChange', { language: Language });
 
-export const MessageAndKeys = Type.Object(
-  {
-    message: Text('The new password is in force.'),
-    apiKeys: Type.Array(ListedKey, { description: 'The keys that continue to work, oldest first' }),
-  },
-  { $id: 'RemainingApiKeys', ...strict },
-);
+export const MessageAndKeys = Named('RemainingApiKeys', {
+  message: Text('The new password is in force.'),
+  apiKeys: Type.Array(ListedKey, { description: 'The keys that continue to work, oldest first' }),
+});
 export type MessageAndKeys = Static<typeof MessageAndKeys>;
 
-export const RemainingPasskey = Type.Object(
-  { name: Text('laptop'), createdAt: Instant },
-  { $id: 'RemainingPasskey', ...strict },
-);
-export const RemainingFactors = Type.Object(
+export const RemainingPasskey = Named('RemainingPasskey', { name: Text('laptop'), createdAt: Instant });
+export const RemainingFactors = Named(
+  'RemainingSecondFactors',
   {
     authenticator: Type.Boolean({ description: 'Whether an authenticator app is enrolled' }),
     passkeys: Type.Array(RemainingPasskey, { description: 'Oldest first' }),
     recoveryCodes: Type.Integer({ minimum: 0, description: 'Number of unused recovery codes', examples: [10] }),
   },
-  {
-    $id: 'RemainingSecondFactors',
-    ...strict,
-    description: 'Second factors that stay in force. A sign-in with one of them permits removing the others',
-  },
+  { description: 'Second factors that stay in force. A sign-in with one of them permits removing the others' },
 );
-export const MessageAndCredentials = Type.Object(
-  { ...MessageAndKeys.properties, secondFactors: RemainingFactors },
-  { $id: 'RemainingCredentials', ...strict },
-);
+export const MessageAndCredentials = Named('RemainingCredentials', {
+  ...MessageAndKeys.properties,
+  secondFactors: RemainingFactors,
+});
 export type MessageAndCredentials = Static<typeof MessageAndCredentials>;
 
-export const OwnAccount = Type.Object(
+export const OwnAccount = Named(
+  'Account',
   {
     id: AccountId,
     email: Text('ada@example.com'),
@@ -116,11 +97,7 @@ export const OwnAccount = Type.Object(
     language: orNull(Language),
     ...shownLimits,
   },
-  {
-    $id: 'Account',
-    ...strict,
-    description: '`limits`: all API keys of the account share them; an administrator sets them',
-  },
+  { description: '`limits`: all API keys of the account share them; an administrator sets them' },
 );
 export type OwnAccount = Static<typeof OwnAccount>;
 

@@ -4,29 +4,24 @@ import { administrator } from './admin-parts.ts';
 import { SearchText } from './api-key-list.ts';
 import { ListedKeyFull } from './api-keys.ts';
 import { limits } from './limits.ts';
+import { Named } from './named.ts';
 import { nextCursor, pageFields } from './paging.ts';
 import { route } from './route.ts';
 import { AccountId, IntegerText, keyExample, orNull, Scope, Text } from './schemas.ts';
 
 const strict = { additionalProperties: false } as const;
 
-export const KeyOwner = Type.Object(
-  {
-    id: AccountId,
-    email: orNull(Text('ada@example.com', 'Null for a service account')),
-    name: orNull(Text('billing', 'Of a service account'), null),
-  },
-  { $id: 'ApiKeyOwner', ...strict },
-);
+export const KeyOwner = Named('ApiKeyOwner', {
+  id: AccountId,
+  email: orNull(Text('ada@example.com', 'Null for a service account')),
+  name: orNull(Text('billing', 'Of a service account'), null),
+});
 
 const { usage: _, ...keyMembers } = ListedKeyFull.properties;
-export const OwnedKey = Type.Object({ ...keyMembers, owner: KeyOwner }, { $id: 'OwnedApiKey', ...strict });
+export const OwnedKey = Named('OwnedApiKey', { ...keyMembers, owner: KeyOwner });
 export type OwnedKey = Static<typeof OwnedKey>;
 
-export const OwnedKeyPage = Type.Object(
-  { apiKeys: Type.Array(OwnedKey, { examples: [[]] }), nextCursor },
-  { $id: 'OwnedApiKeyPage', ...strict },
-);
+export const OwnedKeyPage = Named('OwnedApiKeyPage', { apiKeys: Type.Array(OwnedKey, { examples: [[]] }), nextCursor });
 export type OwnedKeyPage = Static<typeof OwnedKeyPage>;
 
 const Time = (description: string) => Type.Optional(Type.String({ format: 'date-time', maxLength: 35, description }));
@@ -58,27 +53,21 @@ export const adminSearchKeys = route('adminSearchKeys', 'GET /admin/api-keys', {
   errors: ['invalid_request'],
 });
 
-export const FindKeyBody = Type.Object(
-  {
-    key: Type.String({
-      minLength: 1,
-      maxLength: limits.importedKeyCharsMax,
-      description: 'The whole secret',
-      examples: [keyExample],
-    }),
-  },
-  { $id: 'ApiKeySearch', ...strict },
-);
+export const FindKeyBody = Named('ApiKeySearch', {
+  key: Type.String({
+    minLength: 1,
+    maxLength: limits.importedKeyCharsMax,
+    description: 'The whole secret',
+    examples: [keyExample],
+  }),
+});
 
-export const FoundKey = Type.Object(
-  {
-    ...OwnedKey.properties,
-    secret: Type.Enum(['current', 'previous', 'short_lived', 'leaked'], {
-      description: 'What the given secret is to the key. `leaked`: a report has ended it',
-    }),
-  },
-  { $id: 'FoundApiKey', ...strict },
-);
+export const FoundKey = Named('FoundApiKey', {
+  ...OwnedKey.properties,
+  secret: Type.Enum(['current', 'previous', 'short_lived', 'leaked'], {
+    description: 'What the given secret is to the key. `leaked`: a report has ended it',
+  }),
+});
 export type FoundKey = Static<typeof FoundKey>;
 
 export const adminFindKey = route('adminFindKey', 'POST /admin/api-keys/find', {

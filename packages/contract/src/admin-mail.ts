@@ -2,6 +2,7 @@
 import Type, { type Static } from 'typebox';
 import { administrator } from './admin-parts.ts';
 import { limits } from './limits.ts';
+import { Named } from './named.ts';
 import { nextCursor, pageFields } from './paging.ts';
 import { route } from './route.ts';
 import { Instant, orNull, Text } from './schemas.ts';
@@ -12,43 +13,35 @@ const strict = { additionalProperties: false } as const;
 const kinds = ['mail', 'decoy', 'sign_up', 'password_reset', 'webhook'] as const;
 const Kind = Type.String({ examples: ['mail'] });
 
-export const OutboxKind = Type.Object(
-  {
-    kind: Kind,
-    count: Type.Integer({ minimum: 0, description: 'At most 10,000 jobs of all kinds are counted' }),
-    oldestAt: Instant,
-  },
-  { $id: 'OutboxKind', ...strict },
-);
+export const OutboxKind = Named('OutboxKind', {
+  kind: Kind,
+  count: Type.Integer({ minimum: 0, description: 'At most 10,000 jobs of all kinds are counted' }),
+  oldestAt: Instant,
+});
 
-export const OutboxJob = Type.Object(
-  {
-    id: Type.String({ examples: ['msg_3K9vQm1ZyT4cW8nB6pXr2L'] }),
-    kind: Kind,
-    webhookId: orNull(Text('whe_3K9vQm1ZyT4cW8nB6pXr2L', 'The endpoint of a webhook'), null),
-    createdAt: Instant,
-    attempts: Type.Integer({ minimum: 0, description: 'Including one in progress' }),
-    nextAttemptAt: Instant,
-    lastFailure: orNull(Text('the mail server answered 451', 'Of the last failed attempt'), null),
-  },
-  { $id: 'OutboxJob', ...strict },
-);
+export const OutboxJob = Named('OutboxJob', {
+  id: Type.String({ examples: ['msg_3K9vQm1ZyT4cW8nB6pXr2L'] }),
+  kind: Kind,
+  webhookId: orNull(Text('whe_3K9vQm1ZyT4cW8nB6pXr2L', 'The endpoint of a webhook'), null),
+  createdAt: Instant,
+  attempts: Type.Integer({ minimum: 0, description: 'Including one in progress' }),
+  nextAttemptAt: Instant,
+  lastFailure: orNull(Text('the mail server answered 451', 'Of the last failed attempt'), null),
+});
 
-export const OutboxPage = Type.Object(
-  { kinds: Type.Array(OutboxKind), jobs: Type.Array(OutboxJob, { examples: [[]] }), nextCursor },
-  { $id: 'OutboxPage', ...strict },
-);
+export const OutboxPage = Named('OutboxPage', {
+  kinds: Type.Array(OutboxKind),
+  jobs: Type.Array(OutboxJob, { examples: [[]] }),
+  nextCursor,
+});
 export type OutboxPage = Static<typeof OutboxPage>;
 
-export const MailTestResult = Type.Object(
-  {
-    to: Text('ada@example.com', 'The administrator’s own email address'),
-    delivered: Type.Boolean({ description: 'Whether the mail server accepted the mail' }),
-    response: orNull(Text('250 2.0.0 Ok: queued', 'Of the mail server')),
-    failure: orNull(Text('the mail server answered 451'), null),
-  },
-  { $id: 'MailTestResult', ...strict },
-);
+export const MailTestResult = Named('MailTestResult', {
+  to: Text('ada@example.com', 'The administrator’s own email address'),
+  delivered: Type.Boolean({ description: 'Whether the mail server accepted the mail' }),
+  response: orNull(Text('250 2.0.0 Ok: queued', 'Of the mail server')),
+  failure: orNull(Text('the mail server answered 451'), null),
+});
 export type MailTestResult = Static<typeof MailTestResult>;
 
 export const adminReadOutbox = route('adminReadOutbox', 'GET /admin/outbox', {

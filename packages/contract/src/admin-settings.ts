@@ -1,39 +1,29 @@
 /** Administration: the settings in force, and checks of the installation. */
 import Type, { type Static } from 'typebox';
 import { administrator } from './admin-parts.ts';
+import { Named } from './named.ts';
 import { route } from './route.ts';
 import { orNull, Text } from './schemas.ts';
 
-const strict = { additionalProperties: false } as const;
+export const SettingInForce = Named('Setting', {
+  name: Type.String({ examples: ['KEYREEVE_PORT'] }),
+  value: orNull(Text('8787', 'Without passwords; empty if it is not set. Null for a secret that is set')),
+  source: Type.Enum(['default', 'environment', 'file'], {
+    description: '`file`: the variable with `_FILE` at its end',
+  }),
+});
 
-export const SettingInForce = Type.Object(
-  {
-    name: Type.String({ examples: ['KEYREEVE_PORT'] }),
-    value: orNull(Text('8787', 'Without passwords; empty if it is not set. Null for a secret that is set')),
-    source: Type.Enum(['default', 'environment', 'file'], {
-      description: '`file`: the variable with `_FILE` at its end',
-    }),
-  },
-  { $id: 'Setting', ...strict },
-);
+export const InstallationCheck = Named('InstallationCheck', {
+  name: Type.String({ examples: ['signing key'] }),
+  state: Type.Enum(['ok', 'note', 'warning', 'failed']),
+  detail: Type.String({ description: 'For operators', examples: ['10.0.0.2 responds'] }),
+});
 
-export const InstallationCheck = Type.Object(
-  {
-    name: Type.String({ examples: ['signing key'] }),
-    state: Type.Enum(['ok', 'note', 'warning', 'failed']),
-    detail: Type.String({ description: 'For operators', examples: ['10.0.0.2 responds'] }),
-  },
-  { $id: 'InstallationCheck', ...strict },
-);
-
-export const SettingsInForce = Type.Object(
-  {
-    version: Type.String({ description: 'Of the program', examples: ['1.4.0'] }),
-    settings: Type.Array(SettingInForce),
-    checks: Type.Array(InstallationCheck),
-  },
-  { $id: 'Settings', ...strict },
-);
+export const SettingsInForce = Named('Settings', {
+  version: Type.String({ description: 'Of the program', examples: ['1.4.0'] }),
+  settings: Type.Array(SettingInForce),
+  checks: Type.Array(InstallationCheck),
+});
 export type SettingsInForce = Static<typeof SettingsInForce>;
 
 export const adminReadSettings = route('adminReadSettings', 'GET /admin/settings', {

@@ -2,38 +2,28 @@
 import Type, { type Static } from 'typebox';
 import { administrator, changing } from './admin-parts.ts';
 import { limits } from './limits.ts';
+import { Named } from './named.ts';
 import { route } from './route.ts';
 import { Instant } from './schemas.ts';
 
-const strict = { additionalProperties: false } as const;
-
-export const SigningKey = Type.Object(
-  {
-    kid: Type.String({ examples: ['dYk0u3rY8mQ2nS1vXw5zAA'] }),
-    alg: Type.String({ examples: ['ES256'] }),
-    state: Type.Enum(['next', 'active', 'retired'], {
-      description: 'All are published. `next`: does not sign yet. `retired`: no longer signs',
-    }),
-    createdAt: Instant,
-    activatesAt: Instant,
-  },
-  { $id: 'SigningKey', ...strict },
-);
+export const SigningKey = Named('SigningKey', {
+  kid: Type.String({ examples: ['dYk0u3rY8mQ2nS1vXw5zAA'] }),
+  alg: Type.String({ examples: ['ES256'] }),
+  state: Type.Enum(['next', 'active', 'retired'], {
+    description: 'All are published. `next`: does not sign yet. `retired`: no longer signs',
+  }),
+  createdAt: Instant,
+  activatesAt: Instant,
+});
 export type SigningKey = Static<typeof SigningKey>;
 
-export const SigningKeyList = Type.Object(
-  { signingKeys: Type.Array(SigningKey) },
-  { $id: 'SigningKeyList', ...strict },
-);
+export const SigningKeyList = Named('SigningKeyList', { signingKeys: Type.Array(SigningKey) });
 
-export const SigningKeyRotation = Type.Object(
-  {
-    immediately: Type.Optional(
-      Type.Boolean({ description: 'For a leaked key: revokes all other keys, so all access tokens end' }),
-    ),
-  },
-  { $id: 'SigningKeyRotation', ...strict },
-);
+export const SigningKeyRotation = Named('SigningKeyRotation', {
+  immediately: Type.Optional(
+    Type.Boolean({ description: 'For a leaked key: revokes all other keys, so all access tokens end' }),
+  ),
+});
 
 export const adminListSigningKeys = route('adminListSigningKeys', 'GET /admin/signing-keys', {
   ...administrator,

@@ -5,17 +5,14 @@ import { exampleOf } from './examples.ts';
 import { PublicKeyBody } from './jwk.ts';
 import { shownLimits } from './key-limits.ts';
 import { limits } from './limits.ts';
+import { Named } from './named.ts';
 import { route } from './route.ts';
 import { Instant, KeyId, Message, orNull, Text } from './schemas.ts';
 
-const strict = { additionalProperties: false } as const;
+export const PreviousSecret = Named('PreviousSecret', { expiresAt: Instant, lastUsedAt: orNull(Instant) });
 
-export const PreviousSecret = Type.Object(
-  { expiresAt: Instant, lastUsedAt: orNull(Instant) },
-  { $id: 'PreviousSecret', ...strict },
-);
-
-export const KeyDetails = Type.Object(
+export const KeyDetails = Named(
+  'ApiKeyWithRestrictions',
   {
     ...keyFields,
     ...keyTimes,
@@ -30,8 +27,6 @@ export const KeyDetails = Type.Object(
     previous: orNull(PreviousSecret, null),
   },
   {
-    $id: 'ApiKeyWithRestrictions',
-    ...strict,
     description:
       '`previous`: the secret before the last rotation, while it is still valid. `quotaUse`: null without a quota',
   },
@@ -41,7 +36,8 @@ export type KeyDetails = Static<typeof KeyDetails>;
 const { nickname, scopes, expiresAt, addresses, limits: keyLimits, metadata } = NewKeyBody.properties;
 const restriction = { scopes, expiresAt, addresses };
 
-export const KeyChangeBody = Type.Object(
+export const KeyChangeBody = Named(
+  'ApiKeyChange',
   {
     nickname: Type.Optional(nickname),
     ...restriction,
@@ -52,8 +48,6 @@ export const KeyChangeBody = Type.Object(
     ),
   },
   {
-    $id: 'ApiKeyChange',
-    ...strict,
     minProperties: 1,
     examples: [exampleOf(Type.Object(restriction))],
     description:
@@ -62,7 +56,8 @@ export const KeyChangeBody = Type.Object(
 );
 export type KeyChangeBody = Static<typeof KeyChangeBody>;
 
-export const RotationBody = Type.Object(
+export const RotationBody = Named(
+  'ApiKeyRotation',
   {
     publicKey: Type.Optional(
       Type.Object({}, { ...PublicKeyBody, description: 'Required for a key with a public key: the new one' }),
@@ -88,11 +83,12 @@ export const RotationBody = Type.Object(
       }),
     ),
   },
-  { $id: 'ApiKeyRotation', ...strict, examples: [{ overlapSeconds: limits.rotationOverlapSeconds }] },
+  { examples: [{ overlapSeconds: limits.rotationOverlapSeconds }] },
 );
 export type RotationBody = Static<typeof RotationBody>;
 
-export const RotatedKey = Type.Object(
+export const RotatedKey = Named(
+  'RotatedApiKey',
   {
     ...keyFields,
     key: Type.Optional(CreatedKey.properties.key),
@@ -100,8 +96,6 @@ export const RotatedKey = Type.Object(
     previousExpiresAt: orNull(Type.String({ ...Instant, examples: ['2026-11-22T09:30:00.000Z'] })),
   },
   {
-    $id: 'RotatedApiKey',
-    ...strict,
     description:
       '`previousExpiresAt`: the end of the overlap; null without an overlap. `key` is absent for a key with a public key',
   },

@@ -5,6 +5,7 @@ import { KeyLimits } from './key-limits.ts';
 import { PublicKey } from './jwk.ts';
 import { limits } from './limits.ts';
 import { exampleOf } from './examples.ts';
+import { Named } from './named.ts';
 import { nextCursor, pageFields } from './paging.ts';
 import { route } from './route.ts';
 import { documentedAs, Environment, Instant, keyExample, KeyId, Message, orNull, Scope, Text } from './schemas.ts';
@@ -62,7 +63,8 @@ export const Addresses = Type.Array(Type.String({ maxLength: limits.cidrCharsMax
 export const AddressesOrNull = Type.Union([Addresses, Type.Null()], { $id: 'ApiKeyAddresses' });
 export const MetadataOrNull = Type.Union([KeyMetadata, Type.Null()], { $id: 'ApiKeyMetadata' });
 
-export const NewKeyBody = Type.Object(
+export const NewKeyBody = Named(
+  'NewApiKey',
   {
     // The rules need Unicode properties, which JSON Schema lacks (see nickname_invalid), and apply to the form in NFC.
     nickname: Type.String({
@@ -104,26 +106,22 @@ export const NewKeyBody = Type.Object(
     ),
   },
   {
-    $id: 'NewApiKey',
-    additionalProperties: false,
     // Without IP ranges, so that the key works where the example is copied.
     examples: [{ nickname: examples[0], scopes: ['orders:read'], expiresAt: '2036-01-31T00:00:00Z' }],
   },
 );
 export type NewKeyBody = Static<typeof NewKeyBody>;
 
-export const CreatedKey = Type.Object(
-  {
-    ...keyFields,
-    key: Text(keyExample, 'The secret. No other response has it'),
-    ...keyTimes,
-  },
-  { $id: 'CreatedApiKey', additionalProperties: false },
-);
+export const CreatedKey = Named('CreatedApiKey', {
+  ...keyFields,
+  key: Text(keyExample, 'The secret. No other response has it'),
+  ...keyTimes,
+});
 export type CreatedKey = Static<typeof CreatedKey>;
 
-export const ListedKey = Type.Object({ ...keyFields, ...keyTimes }, { $id: 'ApiKey', additionalProperties: false });
-export const ListedKeyFull = Type.Object(
+export const ListedKey = Named('ApiKey', { ...keyFields, ...keyTimes });
+export const ListedKeyFull = Named(
+  'ApiKeyDetails',
   {
     ...keyFields,
     ...keyTimes,
@@ -133,17 +131,18 @@ export const ListedKeyFull = Type.Object(
     lastUsedAt: orNull(Instant),
     usage: recentUsage,
   },
-  { $id: 'ApiKeyDetails', additionalProperties: false, description: 'With ?view=full' },
+  { description: 'With ?view=full' },
 );
 export type ListedKey = Static<typeof ListedKey>;
 export type ListedKeyFull = Static<typeof ListedKeyFull>;
 
-export const KeyList = Type.Object(
+export const KeyList = Named(
+  'ApiKeyList',
   {
     apiKeys: Type.Union([Type.Array(ListedKeyFull), Type.Array(ListedKey)]),
     nextCursor: Type.Optional(nextCursor),
   },
-  { $id: 'ApiKeyList', additionalProperties: false, examples: [{ apiKeys: [exampleOf(ListedKey)] }] },
+  { examples: [{ apiKeys: [exampleOf(ListedKey)] }] },
 );
 
 export const ownKeys = { tag: 'API keys', auth: 'access_token' } as const;

@@ -2,40 +2,29 @@
 import Type, { type Static } from 'typebox';
 import { CreatedKey, keyFields, keyTimes } from './api-keys.ts';
 import { limits } from './limits.ts';
+import { Named } from './named.ts';
 import { route } from './route.ts';
 import { AccountId, Instant, KeyId, Message, Text } from './schemas.ts';
 
-const strict = { additionalProperties: false } as const;
 const ofCredential = { tag: 'Revocation check', auth: 'canary_credential' } as const;
 
-export const CreatedCanaryKey = Type.Object(
-  { ...CreatedKey.properties, expiresAt: Instant },
-  { $id: 'CreatedCanaryKey', ...strict },
-);
+export const CreatedCanaryKey = Named('CreatedCanaryKey', { ...CreatedKey.properties, expiresAt: Instant });
 export type CreatedCanaryKey = Static<typeof CreatedCanaryKey>;
 
-export const CanaryKey = Type.Object(
-  { ...keyFields, ...keyTimes, expiresAt: Instant },
-  { $id: 'CanaryKey', ...strict },
-);
-export const CanaryCredential = Type.Object(
-  { keyId: KeyId, accountId: AccountId, expiresAt: Instant },
-  { $id: 'CanaryCredential', ...strict },
-);
-export const CanaryInstance = Type.Object(
-  {
-    id: Text('ins_3K9vQm1ZyT4cW8nB6pXr2L', 'Of the process that answers; new at each start'),
-    version: Text('0.2.0'),
-    node: Text('v26.10.0'),
-    database: Type.Enum(['sqlite', 'postgres']),
-    now: Instant,
-  },
-  { $id: 'CanaryInstance', ...strict },
-);
-export const CanaryKeyList = Type.Object(
-  { apiKeys: Type.Array(CanaryKey), credential: CanaryCredential, instance: CanaryInstance },
-  { $id: 'CanaryKeyList', ...strict },
-);
+export const CanaryKey = Named('CanaryKey', { ...keyFields, ...keyTimes, expiresAt: Instant });
+export const CanaryCredential = Named('CanaryCredential', { keyId: KeyId, accountId: AccountId, expiresAt: Instant });
+export const CanaryInstance = Named('CanaryInstance', {
+  id: Text('ins_3K9vQm1ZyT4cW8nB6pXr2L', 'Of the process that answers; new at each start'),
+  version: Text('0.2.0'),
+  node: Text('v26.10.0'),
+  database: Type.Enum(['sqlite', 'postgres']),
+  now: Instant,
+});
+export const CanaryKeyList = Named('CanaryKeyList', {
+  apiKeys: Type.Array(CanaryKey),
+  credential: CanaryCredential,
+  instance: CanaryInstance,
+});
 export type CanaryKeyList = Static<typeof CanaryKeyList>;
 
 export const createCanaryKey = route('createCanaryKey', 'POST /auth/canary-keys', {

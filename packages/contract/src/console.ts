@@ -6,6 +6,7 @@ import Type, { type Static } from 'typebox';
 import { currentPasswordErrors } from './errors/groups.ts';
 import { languages } from './language.ts';
 import { limits } from './limits.ts';
+import { Named } from './named.ts';
 import { AuthenticationResponse } from './passkey-messages.ts';
 import { PasskeySignInBody } from './passkeys.ts';
 import { route, type RouteContract } from './route.ts';
@@ -17,65 +18,52 @@ export const consoleHeader = 'X-Keyreeve-Console';
 /** Below it, the routes of accounts and administrators accept the cookie instead of an access token. */
 export const consoleApiPath = '/console/api';
 
-const strict = { additionalProperties: false } as const;
-
-export const ConsoleFeatures = Type.Object(
-  {
-    signUp: Type.Boolean({ description: 'Whether sign-up is open' }),
-    mail: Type.Boolean({ description: 'Whether a mail server is configured' }),
-    passkeys: Type.Boolean({ description: 'Whether people can sign in with passkeys' }),
-    usageDays: Type.Integer({ minimum: 0, description: 'Days for which usage is kept; 0: not counted' }),
-    keyDaysMax: Type.Integer({ minimum: 0, description: 'Longest lifetime of a new key in days; 0: no limit' }),
-    passwordLengthMin: Type.Integer({ minimum: 1, description: 'Fewest characters of a new password' }),
-    environments: Type.Array(Text('live'), { description: 'Empty if the installation has none' }),
-    singleSignOn: orNull(Text('Example ID', 'The name of the OpenID provider; null without single sign-on')),
-    scopesCatalogue: Type.Boolean({ description: 'Whether keys may only have declared scopes' }),
-  },
-  { $id: 'ConsoleFeatures', ...strict },
-);
+export const ConsoleFeatures = Named('ConsoleFeatures', {
+  signUp: Type.Boolean({ description: 'Whether sign-up is open' }),
+  mail: Type.Boolean({ description: 'Whether a mail server is configured' }),
+  passkeys: Type.Boolean({ description: 'Whether people can sign in with passkeys' }),
+  usageDays: Type.Integer({ minimum: 0, description: 'Days for which usage is kept; 0: not counted' }),
+  keyDaysMax: Type.Integer({ minimum: 0, description: 'Longest lifetime of a new key in days; 0: no limit' }),
+  passwordLengthMin: Type.Integer({ minimum: 1, description: 'Fewest characters of a new password' }),
+  environments: Type.Array(Text('live'), { description: 'Empty if the installation has none' }),
+  singleSignOn: orNull(Text('Example ID', 'The name of the OpenID provider; null without single sign-on')),
+  scopesCatalogue: Type.Boolean({ description: 'Whether keys may only have declared scopes' }),
+});
 
 const Languages = Type.Enum([...languages], { examples: ['en'] });
 
-export const ConsoleConfig = Type.Object(
-  {
-    product: Text('Example', 'The operator’s name'),
-    features: ConsoleFeatures,
-    needsAdministrator: Type.Boolean({ description: 'Whether the installation has no administrator yet' }),
-    origin: Text('https://auth.example.com', 'Where people open the console'),
-    languages: Type.Array(Languages),
-    now: Instant,
-  },
-  { $id: 'ConsoleConfig', ...strict },
-);
+export const ConsoleConfig = Named('ConsoleConfig', {
+  product: Text('Example', 'The operator’s name'),
+  features: ConsoleFeatures,
+  needsAdministrator: Type.Boolean({ description: 'Whether the installation has no administrator yet' }),
+  origin: Text('https://auth.example.com', 'Where people open the console'),
+  languages: Type.Array(Languages),
+  now: Instant,
+});
 export type ConsoleConfig = Static<typeof ConsoleConfig>;
 
-export const ConsoleAccount = Type.Object(
-  {
-    id: AccountId,
-    email: Text('ada@example.com'),
-    role: Role,
-    language: orNull(Languages),
-    secondFactor: Type.Boolean({ description: 'Whether a second factor is in force' }),
-    mustEnrol: Type.Boolean({ description: 'Whether a second factor is required and missing' }),
-  },
-  { $id: 'ConsoleAccount', ...strict },
-);
+export const ConsoleAccount = Named('ConsoleAccount', {
+  id: AccountId,
+  email: Text('ada@example.com'),
+  role: Role,
+  language: orNull(Languages),
+  secondFactor: Type.Boolean({ description: 'Whether a second factor is in force' }),
+  mustEnrol: Type.Boolean({ description: 'Whether a second factor is required and missing' }),
+});
 
-export const ConsoleSession = Type.Object(
-  {
-    id: SessionId,
-    createdAt: Instant,
-    authenticatedAt: Type.String({ ...Instant, description: 'The sign-in or the last confirmation' }),
-    idleExpiresAt: Type.String({ ...Instant, description: 'When it ends without an action of the person' }),
-    expiresAt: Type.String({ ...Instant, description: 'When it ends in any case' }),
-  },
-  { $id: 'ConsoleSession', ...strict },
-);
+export const ConsoleSession = Named('ConsoleSession', {
+  id: SessionId,
+  createdAt: Instant,
+  authenticatedAt: Type.String({ ...Instant, description: 'The sign-in or the last confirmation' }),
+  idleExpiresAt: Type.String({ ...Instant, description: 'When it ends without an action of the person' }),
+  expiresAt: Type.String({ ...Instant, description: 'When it ends in any case' }),
+});
 
-export const SessionView = Type.Object(
-  { account: ConsoleAccount, session: ConsoleSession, now: Instant },
-  { $id: 'ConsoleSessionView', ...strict },
-);
+export const SessionView = Named('ConsoleSessionView', {
+  account: ConsoleAccount,
+  session: ConsoleSession,
+  now: Instant,
+});
 export type SessionView = Static<typeof SessionView>;
 
 const Password = Type.String({
@@ -91,19 +79,15 @@ const code = Type.Optional(
   }),
 );
 
-export const ConsoleSignInBody = Type.Object(
-  {
-    email: Type.String({ minLength: 1, maxLength: limits.emailCharsMax, examples: ['ada@example.com'] }),
-    password: Password,
-    code,
-  },
-  { $id: 'ConsoleSignIn', ...strict },
-);
-export const ConsoleConfirmationBody = Type.Object(
+export const ConsoleSignInBody = Named('ConsoleSignIn', {
+  email: Type.String({ minLength: 1, maxLength: limits.emailCharsMax, examples: ['ada@example.com'] }),
+  password: Password,
+  code,
+});
+export const ConsoleConfirmationBody = Named(
+  'ConsoleConfirmation',
   { password: Type.Optional(Password), code, passkey: Type.Optional(AuthenticationResponse) },
   {
-    $id: 'ConsoleConfirmation',
-    ...strict,
     description: 'Either `password`, with `code` if the account has a second factor, or `passkey`',
     examples: [{ password: 'wombat orbit velvet 42', code: '492039' }],
   },

@@ -6,6 +6,7 @@ import Type, { type Static } from 'typebox';
 import { keyExample, Text } from './schemas.ts';
 import { route } from './route.ts';
 import { limits } from './limits.ts';
+import { Named } from './named.ts';
 
 /** Other members are ignored: GitHub adds members and values of `source`. */
 export const GithubMatch = Type.Object(
@@ -27,19 +28,16 @@ export type GithubMatch = Static<typeof GithubMatch>;
 
 export const GithubMatches = Type.Array(GithubMatch, { $id: 'GithubSecretMatches' });
 
-export const GithubLabel = Type.Object(
-  {
-    token_hash: Text(
-      '2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b',
-      'SHA-256 of `token` in UTF-8, in hexadecimal',
-    ),
-    token_type: Text('keyreeve_api_key', 'The `type` of the match'),
-    label: Type.Enum(['true_positive', 'false_positive'], {
-      description: '`true_positive` if the prefix, length and checksum are those of a key of this installation',
-    }),
-  },
-  { $id: 'GithubSecretLabel', additionalProperties: false },
-);
+export const GithubLabel = Named('GithubSecretLabel', {
+  token_hash: Text(
+    '2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b',
+    'SHA-256 of `token` in UTF-8, in hexadecimal',
+  ),
+  token_type: Text('keyreeve_api_key', 'The `type` of the match'),
+  label: Type.Enum(['true_positive', 'false_positive'], {
+    description: '`true_positive` if the prefix, length and checksum are those of a key of this installation',
+  }),
+});
 export type GithubLabel = Static<typeof GithubLabel>;
 
 export const GithubLabels = Type.Array(GithubLabel, { $id: 'GithubSecretLabels' });

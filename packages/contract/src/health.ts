@@ -1,18 +1,16 @@
 /** Health checks, and the routes that publish the contract. */
 import Type from 'typebox';
+import { Named } from './named.ts';
 import { route } from './route.ts';
 import { ErrorCodes } from './schemas.ts';
 
-export const Health = Type.Object({ status: Type.Literal('ok') }, { $id: 'Health', additionalProperties: false });
-export const Readiness = Type.Object(
-  {
-    status: Type.Literal('ok'),
-    writes: Type.Boolean({
-      description: 'Whether changes can be committed. Verifications continue when it is false.',
-    }),
-  },
-  { $id: 'Readiness', additionalProperties: false },
-);
+export const Health = Named('Health', { status: Type.Literal('ok') });
+export const Readiness = Named('Readiness', {
+  status: Type.Literal('ok'),
+  writes: Type.Boolean({
+    description: 'Whether changes can be committed. Verifications continue when it is false.',
+  }),
+});
 
 export const live = route('live', 'GET /health/live', {
   tag: 'Health',
@@ -67,20 +65,17 @@ export const getProblem = route('getProblem', 'GET /problems/:code', {
 });
 
 const Path = (path: string) => Type.String({ examples: [path] });
-export const ServiceInfo = Type.Object(
-  {
-    name: Type.Literal('Keyreeve'),
-    contractVersion: Type.String({
-      description: 'Version of the HTTP contract, as in /openapi.json. The version of the program is not disclosed',
-      examples: ['1.0.0'],
-    }),
-    docs: Path('/docs'),
-    openapi: Path('/openapi.json'),
-    jwks: Path('/.well-known/jwks.json'),
-    health: Path('/health/ready'),
-  },
-  { $id: 'ServiceInfo', additionalProperties: false },
-);
+export const ServiceInfo = Named('ServiceInfo', {
+  name: Type.Literal('Keyreeve'),
+  contractVersion: Type.String({
+    description: 'Version of the HTTP contract, as in /openapi.json. The version of the program is not disclosed',
+    examples: ['1.0.0'],
+  }),
+  docs: Path('/docs'),
+  openapi: Path('/openapi.json'),
+  jwks: Path('/.well-known/jwks.json'),
+  health: Path('/health/ready'),
+});
 
 export const getRoot = route('getRoot', 'GET /', {
   tag: 'Contract',

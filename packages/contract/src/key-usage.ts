@@ -1,6 +1,7 @@
 /** The usage of API keys: how often verifications accepted and refused them. */
 import Type, { type Static } from 'typebox';
 import { limits } from './limits.ts';
+import { Named } from './named.ts';
 import { route } from './route.ts';
 import { Instant, KeyId } from './schemas.ts';
 
@@ -23,7 +24,8 @@ export type UsageQuery = Static<typeof UsageQuery>;
 
 const Count = (description: string, example: number) => Type.Integer({ minimum: 0, description, examples: [example] });
 
-export const UsageEntry = Type.Object(
+export const UsageEntry = Named(
+  'ApiKeyUsageEntry',
   {
     at: Instant,
     accepted: Count('Verifications that accepted the key', 1842),
@@ -32,11 +34,11 @@ export const UsageEntry = Type.Object(
       3,
     ),
   },
-  { $id: 'ApiKeyUsageEntry', ...strict, description: '`at`: the start of the hour or day' },
+  { description: '`at`: the start of the hour or day' },
 );
 export type UsageEntry = Static<typeof UsageEntry>;
 
-export const KeyUsage = Type.Object({ usage: Type.Array(UsageEntry) }, { $id: 'ApiKeyUsage', ...strict });
+export const KeyUsage = Named('ApiKeyUsage', { usage: Type.Array(UsageEntry) });
 export type KeyUsage = Static<typeof KeyUsage>;
 
 /** The parts that the routes of owners and administrators share. */

@@ -1,6 +1,7 @@
 /** Passkeys (WebAuthn Level 3): registration, list, and sign-in. */
 import Type, { type Static } from 'typebox';
 import { limits } from './limits.ts';
+import { Named } from './named.ts';
 import { CreationOptions, RegistrationResponse, RequestOptions, AuthenticationResponse } from './passkey-messages.ts';
 import { route } from './route.ts';
 import { Instant, orNull, Text } from './schemas.ts';
@@ -15,20 +16,16 @@ const Name = Type.String({
   examples: ['Ada’s phone'],
 });
 
-const strict = { additionalProperties: false } as const;
-
-export const NewPasskeyBody = Type.Object(
+export const NewPasskeyBody = Named(
+  'NewPasskey',
   { name: Name, response: RegistrationResponse },
-  {
-    $id: 'NewPasskey',
-    ...strict,
-    description: '`response`: the result of `navigator.credentials.create()`, as its `toJSON()` returns it',
-  },
+  { description: '`response`: the result of `navigator.credentials.create()`, as its `toJSON()` returns it' },
 );
 
-export const PasskeyNameBody = Type.Object({ name: Name }, { $id: 'PasskeyName', ...strict });
+export const PasskeyNameBody = Named('PasskeyName', { name: Name });
 
-export const PasskeySignInBody = Type.Object(
+export const PasskeySignInBody = Named(
+  'PasskeySignIn',
   {
     passkey: AuthenticationResponse,
     email: Type.Optional(Type.String({ minLength: 1, maxLength: limits.emailCharsMax, examples: ['ada@example.com'] })),
@@ -36,50 +33,36 @@ export const PasskeySignInBody = Type.Object(
       Type.String({ minLength: 1, maxLength: limits.passwordBytesMax, examples: ['wombat orbit velvet 42'] }),
     ),
   },
-  {
-    $id: 'PasskeySignIn',
-    ...strict,
-    description: 'With `email` and `password`, the passkey is the second factor. Without both, it is the only factor',
-  },
+  { description: 'With `email` and `password`, the passkey is the second factor. Without both, it is the only factor' },
 );
 
-export const Passkey = Type.Object(
-  {
-    id: PasskeyId,
-    name: Text('Ada’s phone'),
-    createdAt: Instant,
-    lastUsedAt: orNull(Instant),
-    synced: Type.Boolean({ description: 'Whether it is backed up, and so possibly on several devices' }),
-    usable: Type.Boolean({
-      description: 'False if it was created for another `KEYREEVE_PASSKEY_RP_ID`: browsers do not offer it',
-    }),
-    credentialId: Text('u1XkQ0mT8pLw', 'The id in WebAuthn, in base64url'),
-  },
-  { $id: 'Passkey', ...strict },
-);
+export const Passkey = Named('Passkey', {
+  id: PasskeyId,
+  name: Text('Ada’s phone'),
+  createdAt: Instant,
+  lastUsedAt: orNull(Instant),
+  synced: Type.Boolean({ description: 'Whether it is backed up, and so possibly on several devices' }),
+  usable: Type.Boolean({
+    description: 'False if it was created for another `KEYREEVE_PASSKEY_RP_ID`: browsers do not offer it',
+  }),
+  credentialId: Text('u1XkQ0mT8pLw', 'The id in WebAuthn, in base64url'),
+});
 export type Passkey = Static<typeof Passkey>;
 
-export const PasskeyList = Type.Object(
-  {
-    passkeys: Type.Array(Passkey),
-    userHandle: Text('M3q1uRk9…', 'The account in WebAuthn (`user.id`), for `signalAllAcceptedCredentials()`'),
-    rpId: orNull(Text('auth.example.com', 'Null: this installation has no passkeys')),
-  },
-  { $id: 'PasskeyList', ...strict },
-);
+export const PasskeyList = Named('PasskeyList', {
+  passkeys: Type.Array(Passkey),
+  userHandle: Text('M3q1uRk9…', 'The account in WebAuthn (`user.id`), for `signalAllAcceptedCredentials()`'),
+  rpId: orNull(Text('auth.example.com', 'Null: this installation has no passkeys')),
+});
 export type PasskeyList = Static<typeof PasskeyList>;
 
-export const AddedPasskey = Type.Object(
-  {
-    passkey: Passkey,
-    recoveryCodes: Type.Array(Type.String(), {
-      description:
-        'Only with the account’s first second factor; otherwise empty. Each works once in place of a passkey',
-      examples: [['7K2M-Q9XD-4RTB-0HVN-6WCE-P3JA']],
-    }),
-  },
-  { $id: 'AddedPasskey', ...strict },
-);
+export const AddedPasskey = Named('AddedPasskey', {
+  passkey: Passkey,
+  recoveryCodes: Type.Array(Type.String(), {
+    description: 'Only with the account’s first second factor; otherwise empty. Each works once in place of a passkey',
+    examples: [['7K2M-Q9XD-4RTB-0HVN-6WCE-P3JA']],
+  }),
+});
 export type AddedPasskey = Static<typeof AddedPasskey>;
 
 const own = { tag: 'Passkeys', auth: 'access_token' } as const;

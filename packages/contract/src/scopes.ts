@@ -2,10 +2,9 @@
 import Type, { type Static } from 'typebox';
 import { account, administrator, changing, message, ofAccount } from './admin-parts.ts';
 import { limits } from './limits.ts';
+import { Named } from './named.ts';
 import { route } from './route.ts';
 import { Instant, orNull, Scope, Text } from './schemas.ts';
-
-const strict = { additionalProperties: false } as const;
 
 const name = Text('orders:read');
 const Description = Type.String({
@@ -17,27 +16,19 @@ const Entitled = Type.Boolean({
   description: 'true: in force only on keys of accounts that have it as an entitlement',
 });
 
-export const GrantableScope = Type.Object(
-  {
-    name,
-    description: Description,
-    mayGrant: Type.Boolean({ description: 'Whether the account can give it to its keys', examples: [true] }),
-  },
-  { $id: 'GrantableScope', ...strict },
-);
-export const GrantableScopes = Type.Object(
-  { scopes: Type.Array(GrantableScope) },
-  { $id: 'GrantableScopeList', ...strict },
-);
+export const GrantableScope = Named('GrantableScope', {
+  name,
+  description: Description,
+  mayGrant: Type.Boolean({ description: 'Whether the account can give it to its keys', examples: [true] }),
+});
+export const GrantableScopes = Named('GrantableScopeList', { scopes: Type.Array(GrantableScope) });
 export type GrantableScopes = Static<typeof GrantableScopes>;
 
-export const ScopeBody = Type.Object(
-  { description: Description, entitled: Entitled },
-  { $id: 'ScopeDeclaration', ...strict },
-);
+export const ScopeBody = Named('ScopeDeclaration', { description: Description, entitled: Entitled });
 export type ScopeRequest = Static<typeof ScopeBody>;
 
-export const DeclaredScope = Type.Object(
+export const DeclaredScope = Named(
+  'DeclaredScope',
   {
     name,
     description: Description,
@@ -46,22 +37,19 @@ export const DeclaredScope = Type.Object(
     updatedAt: Instant,
     deletedAt: orNull(Instant, null),
   },
-  { $id: 'DeclaredScope', ...strict, description: '`deletedAt`: since then, the scope is in force on no key' },
+  { description: '`deletedAt`: since then, the scope is in force on no key' },
 );
 export type DeclaredScope = Static<typeof DeclaredScope>;
 
-export const ScopeList = Type.Object({ scopes: Type.Array(DeclaredScope) }, { $id: 'DeclaredScopeList', ...strict });
+export const ScopeList = Named('DeclaredScopeList', { scopes: Type.Array(DeclaredScope) });
 
-export const EntitlementsBody = Type.Object(
-  {
-    entitlements: Type.Array(Scope, {
-      maxItems: limits.entitlementsPerAccountMax,
-      uniqueItems: true,
-      description: 'All of them: the list replaces the current one',
-    }),
-  },
-  { $id: 'Entitlements', ...strict },
-);
+export const EntitlementsBody = Named('Entitlements', {
+  entitlements: Type.Array(Scope, {
+    maxItems: limits.entitlementsPerAccountMax,
+    uniqueItems: true,
+    description: 'All of them: the list replaces the current one',
+  }),
+});
 
 export const listGrantableScopes = route('listGrantableScopes', 'GET /auth/scopes', {
   tag: 'API keys',

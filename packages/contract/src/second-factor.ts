@@ -2,6 +2,7 @@
 import Type, { type Static } from 'typebox';
 import { currentPasswordErrors } from './errors/groups.ts';
 import { limits } from './limits.ts';
+import { Named } from './named.ts';
 import { AuthenticationResponse } from './passkey-messages.ts';
 import { route } from './route.ts';
 import { Text } from './schemas.ts';
@@ -21,57 +22,44 @@ const Code = Type.String({
   examples: ['492039'],
 });
 
-export const CurrentPasswordBody = Type.Object(
-  { currentPassword: CurrentPassword },
-  { $id: 'PasswordConfirmation', additionalProperties: false },
-);
-export const FactorProofBody = Type.Object(
+export const CurrentPasswordBody = Named('PasswordConfirmation', { currentPassword: CurrentPassword });
+export const FactorProofBody = Named(
+  'SecondFactorProof',
   {
     currentPassword: CurrentPassword,
     code: Type.Optional(Code),
     passkey: Type.Optional(AuthenticationResponse),
   },
   {
-    $id: 'SecondFactorProof',
-    additionalProperties: false,
     description: '`code`, or `passkey`: the response to the options of `second_factor_required`',
     examples: [{ currentPassword: 'wombat orbit velvet 42', code: '492039' }],
   },
 );
-export const FactorCodeBody = Type.Object(
-  {
-    code: Type.String({
-      minLength: 1,
-      maxLength: limits.oneTimePasswordCharsMax,
-      description: 'The six digits',
-      examples: ['492039'],
-    }),
-  },
-  { $id: 'SecondFactorCode', additionalProperties: false },
-);
+export const FactorCodeBody = Named('SecondFactorCode', {
+  code: Type.String({
+    minLength: 1,
+    maxLength: limits.oneTimePasswordCharsMax,
+    description: 'The six digits',
+    examples: ['492039'],
+  }),
+});
 
-export const BegunFactor = Type.Object(
-  {
-    secret: Text('JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP', 'Base32, to type. Only this response has it'),
-    uri: Text(
-      'otpauth://totp/Keyreeve:ada%40example.com?issuer=Keyreeve&secret=JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP',
-      'The secret as a URI for a QR code',
-    ),
-  },
-  { $id: 'NewSecondFactor', additionalProperties: false },
-);
+export const BegunFactor = Named('NewSecondFactor', {
+  secret: Text('JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP', 'Base32, to type. Only this response has it'),
+  uri: Text(
+    'otpauth://totp/Keyreeve:ada%40example.com?issuer=Keyreeve&secret=JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP',
+    'The secret as a URI for a QR code',
+  ),
+});
 export type BegunFactor = Static<typeof BegunFactor>;
 
-export const RecoveryCodes = Type.Object(
-  {
-    recoveryCodes: Type.Array(Type.String(), {
-      description:
-        'Each works once in place of a code. Only this response has them. Empty after the confirmation of an authenticator app beside passkeys: the account keeps its codes',
-      examples: [['7K2M-Q9XD-4RTB-0HVN-6WCE-P3JA']],
-    }),
-  },
-  { $id: 'RecoveryCodes', additionalProperties: false },
-);
+export const RecoveryCodes = Named('RecoveryCodes', {
+  recoveryCodes: Type.Array(Type.String(), {
+    description:
+      'Each works once in place of a code. Only this response has them. Empty after the confirmation of an authenticator app beside passkeys: the account keeps its codes',
+    examples: [['7K2M-Q9XD-4RTB-0HVN-6WCE-P3JA']],
+  }),
+});
 export type RecoveryCodes = Static<typeof RecoveryCodes>;
 
 /** Which second factors an account has. */

@@ -7,14 +7,14 @@ import type { ErrorCode } from './errors.ts';
 import { getKeyUsage } from './key-usage.ts';
 import { KeyLimits, shownLimits } from './key-limits.ts';
 import { limits } from './limits.ts';
+import { Named } from './named.ts';
 import { registerPublicKey } from './public-key-registration.ts';
 import { route, type RouteContract } from './route.ts';
 import { AccountId, Text } from './schemas.ts';
 import { EntitlementsBody } from './scopes.ts';
 
-const strict = { additionalProperties: false } as const;
-
-export const NewServiceAccountKeyBody = Type.Object(
+export const NewServiceAccountKeyBody = Named(
+  'NewServiceAccountKey',
   {
     ...NewKeyBody.properties,
     sha256: Type.Optional(
@@ -25,13 +25,14 @@ export const NewServiceAccountKeyBody = Type.Object(
       }),
     ),
   },
-  { $id: 'NewServiceAccountKey', ...strict, examples: [{ nickname: 'tenant 182', scopes: ['orders:read'] }] },
+  { examples: [{ nickname: 'tenant 182', scopes: ['orders:read'] }] },
 );
 export type NewServiceAccountKeyBody = Static<typeof NewServiceAccountKeyBody>;
 
-export const CreatedServiceAccountKey = Type.Object(
+export const CreatedServiceAccountKey = Named(
+  'CreatedServiceAccountKey',
   { ...keyFields, key: Type.Optional(CreatedKey.properties.key), ...keyTimes },
-  { $id: 'CreatedServiceAccountKey', ...strict, description: '`key` is absent if the request has `sha256`' },
+  { description: '`key` is absent if the request has `sha256`' },
 );
 export type CreatedServiceAccountKey = Static<typeof CreatedServiceAccountKey>;
 
@@ -94,11 +95,10 @@ export const endServiceAccountPreviousSecret = ofServiceAccount('endServiceAccou
 export const getServiceAccountKeyUsage = ofServiceAccount('getServiceAccountKeyUsage', getKeyUsage);
 export const deleteServiceAccountKey = ofServiceAccount('deleteServiceAccountKey', deleteKey);
 
-export const ServiceAccountLimits = Type.Object(shownLimits, { $id: 'ServiceAccountLimits', ...strict });
-export const ServiceAccountEntitlements = Type.Object(
-  { entitlements: Type.Array(Text('reports:read')) },
-  { $id: 'ServiceAccountEntitlements', ...strict },
-);
+export const ServiceAccountLimits = Named('ServiceAccountLimits', shownLimits);
+export const ServiceAccountEntitlements = Named('ServiceAccountEntitlements', {
+  entitlements: Type.Array(Text('reports:read')),
+});
 
 const accountPath = '/auth/service-accounts/:accountId';
 const byManagementKey = {

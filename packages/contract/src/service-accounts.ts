@@ -2,6 +2,7 @@
 import Type, { type Static, type TSchema } from 'typebox';
 import { changing, administrator } from './admin-parts.ts';
 import { limits } from './limits.ts';
+import { Named } from './named.ts';
 import { nextCursor, pageFields } from './paging.ts';
 import { route } from './route.ts';
 import { AccountId, Instant, Message, orNull, Text } from './schemas.ts';
@@ -23,17 +24,13 @@ const ExternalId = Type.String({
   examples: ['tenant-7'],
 });
 
-export const NewServiceAccountBody = Type.Object(
-  { name: Name, externalId: Type.Optional(ExternalId) },
-  { $id: 'NewServiceAccount', ...strict },
-);
+export const NewServiceAccountBody = Named('NewServiceAccount', { name: Name, externalId: Type.Optional(ExternalId) });
 export type NewServiceAccount = Static<typeof NewServiceAccountBody>;
 
-export const ServiceAccountChangeBody = Type.Object(
+export const ServiceAccountChangeBody = Named(
+  'ServiceAccountChange',
   { name: Type.Optional(Name), externalId: Type.Optional(orNull(ExternalId)) },
   {
-    $id: 'ServiceAccountChange',
-    ...strict,
     minProperties: 1,
     description: 'Absent members keep their values; null removes the external id',
     examples: [{ name: 'billing worker' }],
@@ -41,7 +38,8 @@ export const ServiceAccountChangeBody = Type.Object(
 );
 export type ServiceAccountChange = Static<typeof ServiceAccountChangeBody>;
 
-export const ServiceAccount = Type.Object(
+export const ServiceAccount = Named(
+  'ServiceAccount',
   {
     id: AccountId,
     name: Text('billing'),
@@ -51,22 +49,20 @@ export const ServiceAccount = Type.Object(
     updatedAt: Instant,
   },
   {
-    $id: 'ServiceAccount',
-    ...strict,
     description:
       '`creatorId`: the account that created it, null after the deletion of that account; `updatedAt`: the last change of these members or of the managers',
   },
 );
 export type ServiceAccount = Static<typeof ServiceAccount>;
 
-export const ServiceAccountPage = Type.Object(
-  { serviceAccounts: Type.Array(ServiceAccount), nextCursor },
-  { $id: 'ServiceAccountPage', ...strict },
-);
+export const ServiceAccountPage = Named('ServiceAccountPage', {
+  serviceAccounts: Type.Array(ServiceAccount),
+  nextCursor,
+});
 
-export const Manager = Type.Object({ accountId: AccountId, addedAt: Instant }, { $id: 'Manager', ...strict });
+export const Manager = Named('Manager', { accountId: AccountId, addedAt: Instant });
 export type Manager = Static<typeof Manager>;
-export const ManagerList = Type.Object({ managers: Type.Array(Manager) }, { $id: 'ManagerList', ...strict });
+export const ManagerList = Named('ManagerList', { managers: Type.Array(Manager) });
 
 const managing = { tag: 'Service accounts', auth: 'manager' } as const;
 // No management key: a thief of one would add an account of their own, which stays after the key was deleted.

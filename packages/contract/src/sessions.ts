@@ -1,33 +1,25 @@
 /** Sessions of an account: their list and their end. */
 import Type, { type Static } from 'typebox';
+import { Named } from './named.ts';
 import { route } from './route.ts';
 import { Instant, Text } from './schemas.ts';
 
 export const SessionId = Text('ses_7Hq2mXwZ0RkT5bLp1NvYcd', 'The `sid` of its access tokens; not a secret');
 
-export const ListedSession = Type.Object(
-  {
-    id: SessionId,
-    createdAt: Instant,
-    lastUsedAt: Type.String({ ...Instant, description: 'Time of the sign-in or the last refresh' }),
-    expiresAt: Type.String({ ...Instant, description: 'When it ends without a refresh' }),
-    address: Type.String({ description: 'Client IP of the sign-in', examples: ['192.0.2.7'] }),
-    program: Text('curl/8.5.0', 'User agent of the sign-in; empty if none was sent'),
-    current: Type.Boolean({ description: 'Whether it is the session of this request' }),
-  },
-  { $id: 'Session', additionalProperties: false },
-);
+export const ListedSession = Named('Session', {
+  id: SessionId,
+  createdAt: Instant,
+  lastUsedAt: Type.String({ ...Instant, description: 'Time of the sign-in or the last refresh' }),
+  expiresAt: Type.String({ ...Instant, description: 'When it ends without a refresh' }),
+  address: Type.String({ description: 'Client IP of the sign-in', examples: ['192.0.2.7'] }),
+  program: Text('curl/8.5.0', 'User agent of the sign-in; empty if none was sent'),
+  current: Type.Boolean({ description: 'Whether it is the session of this request' }),
+});
 export type ListedSession = Static<typeof ListedSession>;
 
-export const SessionList = Type.Object(
-  { sessions: Type.Array(ListedSession) },
-  { $id: 'SessionList', additionalProperties: false },
-);
+export const SessionList = Named('SessionList', { sessions: Type.Array(ListedSession) });
 
-export const EndedSessions = Type.Object(
-  { ended: Type.Integer({ minimum: 0 }) },
-  { $id: 'EndedSessions', additionalProperties: false },
-);
+export const EndedSessions = Named('EndedSessions', { ended: Type.Integer({ minimum: 0 }) });
 
 const own = { tag: 'Sessions', auth: 'access_token' } as const;
 

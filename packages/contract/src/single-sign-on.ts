@@ -5,35 +5,30 @@
 import Type, { type Static } from 'typebox';
 import { startConsoleSession } from './console.ts';
 import { limits } from './limits.ts';
+import { Named } from './named.ts';
 import { route, type RouteContract } from './route.ts';
 import { Text } from './schemas.ts';
 
 /** The redirect URI of the client at the provider, relative to the console's origin. */
 export const singleSignOnCallbackPath = '/console/sso/callback';
 
-const strict = { additionalProperties: false } as const;
+export const SingleSignOnBody = Named('SingleSignOn', {
+  returnTo: Type.Optional(
+    Type.String({
+      maxLength: limits.singleSignOnReturnPathCharsMax,
+      pattern: '^/console(?:/[A-Za-z0-9_-]+)*$',
+      description: 'The page to open afterwards',
+      examples: ['/console/keys'],
+    }),
+  ),
+  isConfirmation: Type.Optional(
+    Type.Boolean({ description: 'Whether the provider must ask the person to sign in again', examples: [false] }),
+  ),
+});
 
-export const SingleSignOnBody = Type.Object(
-  {
-    returnTo: Type.Optional(
-      Type.String({
-        maxLength: limits.singleSignOnReturnPathCharsMax,
-        pattern: '^/console(?:/[A-Za-z0-9_-]+)*$',
-        description: 'The page to open afterwards',
-        examples: ['/console/keys'],
-      }),
-    ),
-    isConfirmation: Type.Optional(
-      Type.Boolean({ description: 'Whether the provider must ask the person to sign in again', examples: [false] }),
-    ),
-  },
-  { $id: 'SingleSignOn', ...strict },
-);
-
-export const SingleSignOnStart = Type.Object(
-  { location: Text('https://id.example.com/authorize?client_id=…', 'The page of the provider to open') },
-  { $id: 'SingleSignOnStart', ...strict },
-);
+export const SingleSignOnStart = Named('SingleSignOnStart', {
+  location: Text('https://id.example.com/authorize?client_id=…', 'The page of the provider to open'),
+});
 export type SingleSignOnStart = Static<typeof SingleSignOnStart>;
 
 /** Further parameters are ignored (OpenID Connect Back-Channel Logout 1.0, section 2.5). */

@@ -2,6 +2,7 @@
 import Type, { type Static } from 'typebox';
 import { shortLivedSecretPrefix } from './credentials.ts';
 import { limits } from './limits.ts';
+import { Named } from './named.ts';
 import { route } from './route.ts';
 import { Text } from './schemas.ts';
 
@@ -17,27 +18,21 @@ export const ExchangeBody = Type.Object(
   { $id: 'AssertionExchange' },
 );
 
-export const ExchangedSecret = Type.Object(
-  {
-    access_token: Text(`${shortLivedSecretPrefix}_8sT2xUvN…`, 'The short-lived secret, for use like an API key'),
-    token_type: Type.Literal('Bearer'),
-    expires_in: Type.Integer({
-      description: 'Seconds; fewer if the key or the overlap of its public key ends earlier',
-      examples: [limits.shortLivedSecretSeconds],
-    }),
-  },
-  { $id: 'ShortLivedSecret', additionalProperties: false },
-);
+export const ExchangedSecret = Named('ShortLivedSecret', {
+  access_token: Text(`${shortLivedSecretPrefix}_8sT2xUvN…`, 'The short-lived secret, for use like an API key'),
+  token_type: Type.Literal('Bearer'),
+  expires_in: Type.Integer({
+    description: 'Seconds; fewer if the key or the overlap of its public key ends earlier',
+    examples: [limits.shortLivedSecretSeconds],
+  }),
+});
 export type ExchangedSecret = Static<typeof ExchangedSecret>;
 
 /** RFC 6749 section 5.2. */
-export const OAuthError = Type.Object(
-  {
-    error: Type.Enum(['invalid_request', 'invalid_grant', 'unsupported_grant_type', 'invalid_scope']),
-    error_description: Text('The assertion is malformed, expired, …'),
-  },
-  { $id: 'OAuthError', additionalProperties: false },
-);
+export const OAuthError = Named('OAuthError', {
+  error: Type.Enum(['invalid_request', 'invalid_grant', 'unsupported_grant_type', 'invalid_scope']),
+  error_description: Text('The assertion is malformed, expired, …'),
+});
 export type OAuthError = Static<typeof OAuthError>;
 
 export const exchangeAssertion = route('exchangeAssertion', 'POST /auth/oauth/token', {

@@ -1,6 +1,7 @@
 /** Sign-in, refresh, sign-out, public keys and discovery. */
 import Type, { type Static } from 'typebox';
 import { limits } from './limits.ts';
+import { Named } from './named.ts';
 import { route } from './route.ts';
 import { Text } from './schemas.ts';
 import { jwtBearerGrant } from './token-exchange.ts';
@@ -9,22 +10,18 @@ import { oneTimePasswordHeader } from './second-factor.ts';
 /** For the responses with public keys and discovery. */
 export const discoveryCacheControl = `public, max-age=${limits.jwksMaxAgeSeconds}`;
 
-export const TokenPair = Type.Object(
-  {
-    accessToken: Text('eyJhbGciOiJFZERTQSJ9…', 'A JWT (RFC 9068), valid for 10 minutes unless configured otherwise'),
-    refreshToken: Text(
-      'krvr_8sT2xUvN…',
-      `Opaque; replaced at every use that is ${limits.refreshReuseSeconds} seconds or more after it was issued`,
-    ),
-  },
-  { $id: 'TokenPair', additionalProperties: false },
-);
+export const TokenPair = Named('TokenPair', {
+  accessToken: Text('eyJhbGciOiJFZERTQSJ9…', 'A JWT (RFC 9068), valid for 10 minutes unless configured otherwise'),
+  refreshToken: Text(
+    'krvr_8sT2xUvN…',
+    `Opaque; replaced at every use that is ${limits.refreshReuseSeconds} seconds or more after it was issued`,
+  ),
+});
 export type TokenPair = Static<typeof TokenPair>;
 
-export const RefreshTokenBody = Type.Object(
-  { refreshToken: Type.String({ minLength: 1, maxLength: 512, examples: ['krvr_8sT2xUvN…'] }) },
-  { $id: 'RefreshTokenRequest', additionalProperties: false },
-);
+export const RefreshTokenBody = Named('RefreshTokenRequest', {
+  refreshToken: Type.String({ minLength: 1, maxLength: 512, examples: ['krvr_8sT2xUvN…'] }),
+});
 export type RefreshTokenBody = Static<typeof RefreshTokenBody>;
 
 export const issueTokens = route('issueTokens', 'POST /auth/token', {
@@ -65,7 +62,8 @@ export const revokeTokens = route('revokeTokens', 'POST /auth/token/revoke', {
 
 const exampleKey = { kty: 'OKP', kid: 'nR3kq0Zb', alg: 'EdDSA', use: 'sig', crv: 'Ed25519', x: '11qYAYKxCrfV…' };
 /** RFC 7517 section 4. `kty` determines the optional members. */
-export const Jwk = Type.Object(
+export const Jwk = Named(
+  'JsonWebKey',
   {
     kty: Type.String(),
     kid: Type.String(),
@@ -77,9 +75,9 @@ export const Jwk = Type.Object(
     n: Type.Optional(Type.String()),
     e: Type.Optional(Type.String()),
   },
-  { $id: 'JsonWebKey', additionalProperties: false, examples: [exampleKey] },
+  { examples: [exampleKey] },
 );
-export const Jwks = Type.Object({ keys: Type.Array(Jwk) }, { $id: 'JsonWebKeySet', additionalProperties: false });
+export const Jwks = Named('JsonWebKeySet', { keys: Type.Array(Jwk) });
 export type Jwks = Static<typeof Jwks>;
 
 export const getJwks = route('getJwks', 'GET /.well-known/jwks.json', {
@@ -97,20 +95,17 @@ export const getJwks = route('getJwks', 'GET /.well-known/jwks.json', {
   },
 });
 
-export const Metadata = Type.Object(
-  {
-    issuer: Text('https://auth.example.com'),
-    token_endpoint: Text('https://auth.example.com/auth/oauth/token'),
-    token_endpoint_auth_methods_supported: Type.Array(Text('none')),
-    jwks_uri: Text('https://auth.example.com/.well-known/jwks.json'),
-    introspection_endpoint: Text('https://auth.example.com/auth/introspect'),
-    introspection_endpoint_auth_methods_supported: Type.Array(Text('client_secret_basic')),
-    response_types_supported: Type.Array(Type.String(), { examples: [[]] }),
-    grant_types_supported: Type.Array(Text(jwtBearerGrant)),
-    service_documentation: Text('https://auth.example.com/docs'),
-  },
-  { $id: 'ServerMetadata', additionalProperties: false },
-);
+export const Metadata = Named('ServerMetadata', {
+  issuer: Text('https://auth.example.com'),
+  token_endpoint: Text('https://auth.example.com/auth/oauth/token'),
+  token_endpoint_auth_methods_supported: Type.Array(Text('none')),
+  jwks_uri: Text('https://auth.example.com/.well-known/jwks.json'),
+  introspection_endpoint: Text('https://auth.example.com/auth/introspect'),
+  introspection_endpoint_auth_methods_supported: Type.Array(Text('client_secret_basic')),
+  response_types_supported: Type.Array(Type.String(), { examples: [[]] }),
+  grant_types_supported: Type.Array(Text(jwtBearerGrant)),
+  service_documentation: Text('https://auth.example.com/docs'),
+});
 export type Metadata = Static<typeof Metadata>;
 
 export const getMetadata = route('getMetadata', 'GET /.well-known/oauth-authorization-server', {

@@ -1,6 +1,7 @@
 /** The log of webhook deliveries, and their replay. Administrators use it. */
 import Type, { type Static } from 'typebox';
 import { limits } from './limits.ts';
+import { Named } from './named.ts';
 import { nextCursor, pageFields } from './paging.ts';
 import { route, type RouteContract } from './route.ts';
 import { Instant, orNull, Text } from './schemas.ts';
@@ -16,55 +17,43 @@ export const DeliveryState = Type.Enum(['waiting', 'delivered', 'failed'], {
   description: '`waiting`: an attempt follows',
 });
 
-export const DeliveryAttempt = Type.Object(
-  {
-    at: Instant,
-    status: orNull(Type.Integer({ description: 'Null without a response', examples: [503] })),
-    ms: Type.Integer({ minimum: 0, examples: [41] }),
-    error: orNull(Text('it answered 503'), null),
-  },
-  { $id: 'WebhookAttempt', ...strict },
-);
+export const DeliveryAttempt = Named('WebhookAttempt', {
+  at: Instant,
+  status: orNull(Type.Integer({ description: 'Null without a response', examples: [503] })),
+  ms: Type.Integer({ minimum: 0, examples: [41] }),
+  error: orNull(Text('it answered 503'), null),
+});
 
-export const WebhookDelivery = Type.Object(
-  {
-    id: DeliveryId,
-    event: WebhookEventType,
-    at: Type.String({ ...Instant, description: 'Time of the event' }),
-    state: DeliveryState,
-    attemptCount: Type.Integer({ minimum: 1 }),
-    attempts: Type.Array(DeliveryAttempt, { description: `The last ${limits.webhookAttemptsShownMax}, oldest first` }),
-  },
-  { $id: 'WebhookDelivery', ...strict },
-);
+export const WebhookDelivery = Named('WebhookDelivery', {
+  id: DeliveryId,
+  event: WebhookEventType,
+  at: Type.String({ ...Instant, description: 'Time of the event' }),
+  state: DeliveryState,
+  attemptCount: Type.Integer({ minimum: 1 }),
+  attempts: Type.Array(DeliveryAttempt, { description: `The last ${limits.webhookAttemptsShownMax}, oldest first` }),
+});
 export type WebhookDelivery = Static<typeof WebhookDelivery>;
 
-export const WebhookDeliveryPage = Type.Object(
-  { deliveries: Type.Array(WebhookDelivery), nextCursor },
-  { $id: 'WebhookDeliveryList', ...strict },
-);
+export const WebhookDeliveryPage = Named('WebhookDeliveryList', {
+  deliveries: Type.Array(WebhookDelivery),
+  nextCursor,
+});
 export type WebhookDeliveryPage = Static<typeof WebhookDeliveryPage>;
 
-export const ReplayBody = Type.Object(
-  {
-    since: Type.String({
-      format: 'date-time',
-      maxLength: 35,
-      description: 'RFC 3339. Deliveries whose last attempt was at this time or later',
-      examples: ['2026-11-20T00:00:00Z'],
-    }),
-  },
-  { $id: 'WebhookReplay', ...strict },
-);
+export const ReplayBody = Named('WebhookReplay', {
+  since: Type.String({
+    format: 'date-time',
+    maxLength: 35,
+    description: 'RFC 3339. Deliveries whose last attempt was at this time or later',
+    examples: ['2026-11-20T00:00:00Z'],
+  }),
+});
 
-export const ReplayedDeliveries = Type.Object(
-  {
-    replayed: Type.Integer({ minimum: 0 }),
-    skipped: Type.Integer({ minimum: 0, description: 'Their events are not available' }),
-    hasMore: Type.Boolean({ description: 'Whether another request would replay more' }),
-  },
-  { $id: 'WebhookReplayResult', ...strict },
-);
+export const ReplayedDeliveries = Named('WebhookReplayResult', {
+  replayed: Type.Integer({ minimum: 0 }),
+  skipped: Type.Integer({ minimum: 0, description: 'Their events are not available' }),
+  hasMore: Type.Boolean({ description: 'Whether another request would replay more' }),
+});
 export type ReplayedDeliveries = Static<typeof ReplayedDeliveries>;
 
 const path = '/admin/webhooks/:id';

@@ -3,6 +3,7 @@ import Type, { type TSchema } from 'typebox';
 import { DisabledReasonName } from './api-keys.ts';
 import { Quota } from './key-limits.ts';
 import { limits } from './limits.ts';
+import { Named } from './named.ts';
 import { AccountId, Environment, Instant, KeyId, Text } from './schemas.ts';
 import { SessionId } from './sessions.ts';
 import { WebhookId, webhookEventTable, type WebhookEvent } from './webhooks.ts';
@@ -55,69 +56,45 @@ const scopeEvents = ['scope.set', 'scope.deleted'] as const;
 const sessionEvents = ['session.ended', 'session.reuse_detected'] as const;
 const testEvents = ['webhook.test'] as const;
 
-export const AccountEventData = Type.Object({ accountId: AccountId }, { $id: 'AccountEventData', ...strict });
+export const AccountEventData = Named('AccountEventData', { accountId: AccountId });
 const key = { accountId: AccountId, keyId: KeyId, nickname: Text('billing worker') };
-export const KeyEventData = Type.Object(key, { $id: 'ApiKeyEventData', ...strict });
-export const CreatedKeyEventData = Type.Object(
-  {
-    ...key,
-    createdBy: Type.Enum(['account', 'operator', 'key'], {
-      description:
-        '`account`: the owner, or a person who manages the service account; `operator`: the command line; `key`: a management key',
-    }),
-    environment: Type.Optional(
-      Type.String({ ...Environment, description: 'Absent: the first environment, or there are none' }),
-    ),
-  },
-  { $id: 'CreatedApiKeyEventData', ...strict },
-);
-export const DisabledKeyEventData = Type.Object(
-  { ...key, reason: DisabledReasonName },
-  { $id: 'DisabledApiKeyEventData', ...strict },
-);
-export const ExpiringKeyEventData = Type.Object(
-  { ...key, expiresAt: Instant },
-  { $id: 'ExpiringApiKeyEventData', ...strict },
-);
-export const LeakedKeyEventData = Type.Object(
-  {
-    ...key,
-    secret: Type.Enum(['current', 'previous', 'short_lived'], { description: '`current`: the key is disabled' }),
-    reportedBy: Type.Enum(['possessor', 'github', 'operator', 'deletion_journal'], {
-      description:
-        '`possessor`: a client that sent the secret; `deletion_journal`: a replay ended it again after a restore, for any reporter',
-    }),
-  },
-  { $id: 'LeakedApiKeyEventData', ...strict },
-);
-export const RotatedKeyEventData = Type.Object(
-  {
-    ...key,
-    overlapSeconds: Type.Integer({
-      minimum: 0,
-      description: 'How long the previous secret is valid after `timestamp`; 0: it has ended',
-      examples: [limits.rotationOverlapSeconds],
-    }),
-  },
-  { $id: 'RotatedApiKeyEventData', ...strict },
-);
+export const KeyEventData = Named('ApiKeyEventData', key);
+export const CreatedKeyEventData = Named('CreatedApiKeyEventData', {
+  ...key,
+  createdBy: Type.Enum(['account', 'operator', 'key'], {
+    description:
+      '`account`: the owner, or a person who manages the service account; `operator`: the command line; `key`: a management key',
+  }),
+  environment: Type.Optional(
+    Type.String({ ...Environment, description: 'Absent: the first environment, or there are none' }),
+  ),
+});
+export const DisabledKeyEventData = Named('DisabledApiKeyEventData', { ...key, reason: DisabledReasonName });
+export const ExpiringKeyEventData = Named('ExpiringApiKeyEventData', { ...key, expiresAt: Instant });
+export const LeakedKeyEventData = Named('LeakedApiKeyEventData', {
+  ...key,
+  secret: Type.Enum(['current', 'previous', 'short_lived'], { description: '`current`: the key is disabled' }),
+  reportedBy: Type.Enum(['possessor', 'github', 'operator', 'deletion_journal'], {
+    description:
+      '`possessor`: a client that sent the secret; `deletion_journal`: a replay ended it again after a restore, for any reporter',
+  }),
+});
+export const RotatedKeyEventData = Named('RotatedApiKeyEventData', {
+  ...key,
+  overlapSeconds: Type.Integer({
+    minimum: 0,
+    description: 'How long the previous secret is valid after `timestamp`; 0: it has ended',
+    examples: [limits.rotationOverlapSeconds],
+  }),
+});
 const { limit, per } = Quota.properties;
 const quota = { limit, per, period: Text('2026-11', 'The day or month in UTC, or `ever`') };
-export const AccountQuotaEventData = Type.Object(
-  { accountId: AccountId, ...quota },
-  { $id: 'AccountQuotaEventData', ...strict },
-);
-export const KeyQuotaEventData = Type.Object({ ...key, ...quota }, { $id: 'ApiKeyQuotaEventData', ...strict });
-export const ManagerEventData = Type.Object(
-  { accountId: AccountId, managerId: AccountId },
-  { $id: 'ServiceAccountManagerEventData', ...strict },
-);
-export const ScopeEventData = Type.Object({ scope: Text('reports:read') }, { $id: 'ScopeEventData', ...strict });
-export const SessionEventData = Type.Object(
-  { accountId: AccountId, sessionId: SessionId },
-  { $id: 'SessionEventData', ...strict },
-);
-export const TestEventData = Type.Object({ endpointId: WebhookId }, { $id: 'WebhookTestEventData', ...strict });
+export const AccountQuotaEventData = Named('AccountQuotaEventData', { accountId: AccountId, ...quota });
+export const KeyQuotaEventData = Named('ApiKeyQuotaEventData', { ...key, ...quota });
+export const ManagerEventData = Named('ServiceAccountManagerEventData', { accountId: AccountId, managerId: AccountId });
+export const ScopeEventData = Named('ScopeEventData', { scope: Text('reports:read') });
+export const SessionEventData = Named('SessionEventData', { accountId: AccountId, sessionId: SessionId });
+export const TestEventData = Named('WebhookTestEventData', { endpointId: WebhookId });
 
 export const AccountEvent = message('AccountEvent', accountEvents, AccountEventData);
 export const KeyEvent = message('ApiKeyEvent', keyEvents, KeyEventData);

@@ -1,6 +1,7 @@
 /** Webhook endpoints: URLs that receive events of accounts, keys and sessions. Administrators register them. */
 import Type, { type Static } from 'typebox';
 import { limits } from './limits.ts';
+import { Named } from './named.ts';
 import { route, type RouteContract } from './route.ts';
 import { Instant, orNull, Text } from './schemas.ts';
 
@@ -67,10 +68,7 @@ const Events = Type.Array(WebhookEventType, {
   uniqueItems: true,
 });
 
-export const NewWebhookBody = Type.Object(
-  { url: Url, events: Events },
-  { $id: 'NewWebhook', additionalProperties: false },
-);
+export const NewWebhookBody = Named('NewWebhook', { url: Url, events: Events });
 
 const endpointFields = {
   id: WebhookId,
@@ -85,43 +83,28 @@ const Secret = Type.String({
   examples: ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'],
 });
 
-export const CreatedWebhook = Type.Object(
-  { ...endpointFields, secret: Secret },
-  { $id: 'CreatedWebhook', additionalProperties: false },
-);
+export const CreatedWebhook = Named('CreatedWebhook', { ...endpointFields, secret: Secret });
 export type CreatedWebhook = Static<typeof CreatedWebhook>;
 
-export const Webhook = Type.Object(
-  {
-    ...endpointFields,
-    waiting: Type.Integer({ minimum: 0, description: 'Unfinished deliveries' }),
-    lastDeliveredAt: orNull(Instant),
-    lastFailedAt: orNull(Instant, null),
-    lastFailure: orNull(Text('it answered 503'), null),
-  },
-  { $id: 'Webhook', additionalProperties: false },
-);
+export const Webhook = Named('Webhook', {
+  ...endpointFields,
+  waiting: Type.Integer({ minimum: 0, description: 'Unfinished deliveries' }),
+  lastDeliveredAt: orNull(Instant),
+  lastFailedAt: orNull(Instant, null),
+  lastFailure: orNull(Text('it answered 503'), null),
+});
 export type Webhook = Static<typeof Webhook>;
 
-export const WebhookList = Type.Object(
-  { webhooks: Type.Array(Webhook) },
-  { $id: 'WebhookList', additionalProperties: false },
-);
+export const WebhookList = Named('WebhookList', { webhooks: Type.Array(Webhook) });
 
-export const RotatedWebhookSecret = Type.Object(
-  { secret: Secret, previousValidUntil: Instant },
-  { $id: 'WebhookSecret', additionalProperties: false },
-);
+export const RotatedWebhookSecret = Named('WebhookSecret', { secret: Secret, previousValidUntil: Instant });
 export type RotatedWebhookSecret = Static<typeof RotatedWebhookSecret>;
 
-export const WebhookTest = Type.Object(
-  {
-    delivered: Type.Boolean(),
-    status: orNull(Type.Integer({ description: 'Status of the endpoint’s response, if any', examples: [204] })),
-    failure: orNull(Text('it answered 503'), null),
-  },
-  { $id: 'WebhookTestResult', additionalProperties: false },
-);
+export const WebhookTest = Named('WebhookTestResult', {
+  delivered: Type.Boolean(),
+  status: orNull(Type.Integer({ description: 'Status of the endpoint’s response, if any', examples: [204] })),
+  failure: orNull(Text('it answered 503'), null),
+});
 export type WebhookTest = Static<typeof WebhookTest>;
 
 const administration = { tag: 'Webhooks', auth: 'administrator' } as const;
