@@ -28,7 +28,6 @@ export function DeleteAccountDialog({ email, onClose }: DeleteAccountDialogProps
     await call('DELETE /auth/account', { body: { currentPassword } });
     isDeleted.value = true;
   });
-  const { problem } = action;
   // The session ended with the account.
   if (isDeleted.value) return <Deleted onClose={() => void (session.value = null)} />;
   return (
@@ -45,9 +44,9 @@ export function DeleteAccountDialog({ email, onClose }: DeleteAccountDialogProps
           name="email"
           autocomplete="off"
           autofocus
-          error={problem?.code === 'email_differs' ? problem.sentence : undefined}
+          codes={['email_differs']}
         />
-        <ProofFields problem={problem} />
+        <ProofFields />
       </Form>
     </Dialog>
   );

@@ -22,7 +22,6 @@ export function EmailDialog({ onClose }: { readonly onClose: () => void }) {
     await call('PUT /auth/account/email', { body: { email, currentPassword } });
     sentTo.value = email;
   });
-  const { problem } = action;
   return (
     <Dialog title={text.account.changeEmail} onClose={onClose}>
       {sentTo.value ? (
@@ -46,9 +45,9 @@ export function EmailDialog({ onClose }: { readonly onClose: () => void }) {
               type="email"
               autocomplete="email"
               autofocus
-              error={problem?.code === 'email_invalid' ? problem.sentence : undefined}
+              codes={['email_invalid']}
             />
-            <ProofFields problem={problem} />
+            <ProofFields />
           </Form>
         </>
       )}

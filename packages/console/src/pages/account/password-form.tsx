@@ -14,6 +14,7 @@ import { Step } from '../../parts/step.tsx';
 import { useAction } from '../../resource.ts';
 import { config } from '../../session.ts';
 import { text } from '../../text/text.ts';
+import { newPasswordCodes } from '../sign-in/new-password-field.tsx';
 
 interface PasswordFormProps {
   readonly onClose: () => void;
@@ -35,19 +36,18 @@ export function PasswordForm({ onClose, onChanged, children }: PasswordFormProps
     onChanged?.();
   });
   if (changed.value) return <Changed keyCount={changed.value.apiKeys.length} onClose={onClose} />;
-  const isPasswordRejected = action.problem?.code.startsWith('password_') && action.problem.code !== 'password_wrong';
   return (
     <>
       {children ?? <p>{text.account.passwordIntro}</p>}
       <Form action={action} submit={text.account.changePassword} onCancel={onClose}>
-        <ProofFields problem={action.problem} autofocus />
+        <ProofFields autofocus />
         <Field
           label={text.account.newPassword}
           name="newPassword"
           type="password"
           autocomplete="new-password"
           hint={text.account.passwordHint(config.value?.features.passwordLengthMin ?? 0)}
-          error={isPasswordRejected ? action.problem?.sentence : undefined}
+          codes={newPasswordCodes}
         />
         <Choice label={text.account.revokeKeys} name="revokeKeys" hint={text.account.revokeKeysHint} />
       </Form>

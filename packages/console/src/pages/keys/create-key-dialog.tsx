@@ -22,7 +22,7 @@ export function CreateKeyDialog({ owner, onClose }: CreateKeyDialogProps) {
       onClose={() => secret.peek() === undefined && onClose(false)}
       act={async (fields) => (secret.value = (await owner.create(newKeyOf(fields))).key)}
     >
-      {(problem) => <KeyFields isOwn={owner.isOwn} problem={problem} />}
+      <KeyFields isOwn={owner.isOwn} />
     </ActionDialog>
   ) : (
     <KeySecretDialog title={text.keys.created} secret={secret.value} onClose={() => onClose(true)} />

@@ -170,14 +170,7 @@ function KeyDialog({ name, owner, current, change, onDeleted, onClose }: KeyDial
             if (body) await change(body);
           }}
         >
-          {(problem) => (
-            <KeyFields
-              current={current}
-              isOwner={isOwner(owner)}
-              isOwn={isOwner(owner) && owner.isOwn}
-              problem={problem}
-            />
-          )}
+          <KeyFields current={current} isOwner={isOwner(owner)} isOwn={isOwner(owner) && owner.isOwn} />
         </ActionDialog>
       );
     case 'disable':

@@ -129,21 +129,17 @@ function PasskeyDialog({ opened, list, onClose, reload }: PasskeyDialogProps) {
         void reload();
       }}
     >
-      {(problem) => (
-        <>
-          {!passkey && <p>{text.security.addPasskeyIntro}</p>}
-          <Field
-            label={text.security.passkeyName}
-            name="name"
-            autocomplete="off"
-            autofocus
-            maxLength={64}
-            hint={text.security.passkeyNameHint}
-            defaultValue={passkey?.name ?? deviceText(navigator.userAgent)}
-            error={problem?.code === 'nickname_invalid' ? problem.sentence : undefined}
-          />
-        </>
-      )}
+      {!passkey && <p>{text.security.addPasskeyIntro}</p>}
+      <Field
+        label={text.security.passkeyName}
+        name="name"
+        autocomplete="off"
+        autofocus
+        maxLength={64}
+        hint={text.security.passkeyNameHint}
+        defaultValue={passkey?.name ?? deviceText(navigator.userAgent)}
+        codes={['nickname_invalid']}
+      />
     </ActionDialog>
   );
 }

@@ -98,12 +98,8 @@ const RemoveDialog = ({ mayUsePasskey, onClose }: ProofDialogProps) => (
       await reloadSession();
     }}
   >
-    {(problem) => (
-      <>
-        <p>{text.security.removeIntro}</p>
-        <ProofFields problem={problem} needsCode mayUsePasskey={mayUsePasskey} autofocus />
-      </>
-    )}
+    <p>{text.security.removeIntro}</p>
+    <ProofFields needsCode mayUsePasskey={mayUsePasskey} autofocus />
   </ActionDialog>
 );
 
@@ -117,11 +113,7 @@ const ReplaceDialog = ({ mayUsePasskey, onClose }: ProofDialogProps) => (
       recoveryCodes.value = created.recoveryCodes;
     }}
   >
-    {(problem) => (
-      <>
-        <p>{text.security.replaceIntro}</p>
-        <ProofFields problem={problem} needsCode mayUsePasskey={mayUsePasskey} autofocus />
-      </>
-    )}
+    <p>{text.security.replaceIntro}</p>
+    <ProofFields needsCode mayUsePasskey={mayUsePasskey} autofocus />
   </ActionDialog>
 );

@@ -116,19 +116,17 @@ const AddDialog = ({ id, path, onClose, onAdded }: AddDialogProps) => (
       onAdded(text.serviceAccounts.managerAdded);
     }}
   >
-    {(problem) => (
-      <Field
-        label={text.serviceAccounts.managerId}
-        name="accountId"
-        look="code"
-        autocomplete="off"
-        spellcheck={false}
-        autofocus
-        pattern="\s*acc_[0-9A-Za-z]+\s*"
-        hint={text.serviceAccounts.managerIdHint}
-        error={problem?.code === 'manager_not_eligible' ? problem.sentence : undefined}
-      />
-    )}
+    <Field
+      label={text.serviceAccounts.managerId}
+      name="accountId"
+      look="code"
+      autocomplete="off"
+      spellcheck={false}
+      autofocus
+      pattern="\s*acc_[0-9A-Za-z]+\s*"
+      hint={text.serviceAccounts.managerIdHint}
+      codes={['manager_not_eligible']}
+    />
   </ActionDialog>
 );
 

@@ -21,28 +21,25 @@ export const ServiceAccountForm = ({ title, submit, account, onSubmit, onClose }
     onClose={onClose}
     act={(fields) => onSubmit({ name: fields.text('name').trim(), externalId: fields.optional('externalId') })}
   >
-    {(problem) => (
-      <>
-        <Field
-          label={text.serviceAccounts.name}
-          name="name"
-          autocomplete="off"
-          autofocus
-          hint={text.serviceAccounts.nameHint}
-          defaultValue={account?.name}
-          error={['name_taken', 'nickname_invalid'].includes(problem?.code ?? '') ? problem?.sentence : undefined}
-        />
-        <Field
-          label={text.serviceAccounts.externalId}
-          name="externalId"
-          autocomplete="off"
-          isOptional
-          maxLength={128}
-          hint={text.serviceAccounts.externalIdHint}
-          defaultValue={account?.externalId ?? undefined}
-          error={problem?.code === 'external_id_taken' ? problem.sentence : problem?.about('/externalId')}
-        />
-      </>
-    )}
+    <Field
+      label={text.serviceAccounts.name}
+      name="name"
+      autocomplete="off"
+      autofocus
+      hint={text.serviceAccounts.nameHint}
+      defaultValue={account?.name}
+      codes={['name_taken', 'nickname_invalid']}
+    />
+    <Field
+      label={text.serviceAccounts.externalId}
+      name="externalId"
+      autocomplete="off"
+      isOptional
+      maxLength={128}
+      hint={text.serviceAccounts.externalIdHint}
+      defaultValue={account?.externalId ?? undefined}
+      codes={['external_id_taken']}
+      pointer="/externalId"
+    />
   </ActionDialog>
 );

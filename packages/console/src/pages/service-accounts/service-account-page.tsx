@@ -138,18 +138,14 @@ function DeleteDialog({ account, onClose }: { readonly account: ServiceAccount; 
         route(`${root}/service-accounts`, true);
       }}
     >
-      {(problem) => (
-        <>
-          <p>{text.serviceAccounts.deleteIntro}</p>
-          <Field
-            label={text.serviceAccounts.typeName(account.name)}
-            name="name"
-            autocomplete="off"
-            autofocus
-            error={problem?.code === 'name_differs' ? problem.sentence : undefined}
-          />
-        </>
-      )}
+      <p>{text.serviceAccounts.deleteIntro}</p>
+      <Field
+        label={text.serviceAccounts.typeName(account.name)}
+        name="name"
+        autocomplete="off"
+        autofocus
+        codes={['name_differs']}
+      />
     </ActionDialog>
   );
 }

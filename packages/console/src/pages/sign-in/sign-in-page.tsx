@@ -241,7 +241,7 @@ function SecondFactorStep({ action, passkey, step, firstChoice, go }: SecondFact
 function CodeForm({ action, isRecovery }: StepProps & { readonly isRecovery: boolean }) {
   const isWrong = action.problem?.code === 'second_factor_invalid';
   return (
-    <Form action={action} submit={text.signIn.submit} hasFieldError={isWrong}>
+    <Form action={action} submit={text.signIn.submit}>
       {isRecovery ? (
         <Field
           label={text.signIn.recoveryCode}

@@ -4,8 +4,7 @@ import type { Fields } from '../../../fields.ts';
 import { formatDateTime } from '../../../format.ts';
 import { ActionDialog } from '../../../parts/action-dialog.tsx';
 import { announce } from '../../../parts/announce.tsx';
-import { Field } from '../../../parts/field.tsx';
-import { Select } from '../../../parts/select.tsx';
+import { Field, Select } from '../../../parts/field.tsx';
 import { Problem } from '../../../problem.ts';
 import { adminText } from '../../../text/admin-text.ts';
 import { isDangerous, simplePaths, simpleTexts, type ActionName } from './account-actions.ts';
@@ -93,20 +92,16 @@ const EmailDialog = ({ account, onClose, onDone }: ActionDialogProps) => (
       onDone(adminText.accounts.emailSet(email));
     }}
   >
-    {(problem) => (
-      <>
-        <AccountName account={account} />
-        <p>{adminText.accounts.setEmailIntro}</p>
-        <Field
-          label={adminText.accounts.newEmail}
-          name="email"
-          type="email"
-          autocomplete="off"
-          autofocus
-          error={['email_invalid', 'account_exists'].includes(problem?.code ?? '') ? problem?.sentence : undefined}
-        />
-      </>
-    )}
+    <AccountName account={account} />
+    <p>{adminText.accounts.setEmailIntro}</p>
+    <Field
+      label={adminText.accounts.newEmail}
+      name="email"
+      type="email"
+      autocomplete="off"
+      autofocus
+      codes={['email_invalid', 'account_exists']}
+    />
   </ActionDialog>
 );
 
@@ -180,18 +175,14 @@ function DeleteDialog({ account, onClose, onDeleted }: ActionDialogProps) {
         onDeleted();
       }}
     >
-      {(problem) => (
-        <>
-          <p>{adminText.accounts.deleteIntro}</p>
-          <Field
-            label={adminText.accounts.typeToConfirm(name)}
-            name="name"
-            autocomplete="off"
-            autofocus
-            error={problem?.code === 'name_differs' ? problem.sentence : undefined}
-          />
-        </>
-      )}
+      <p>{adminText.accounts.deleteIntro}</p>
+      <Field
+        label={adminText.accounts.typeToConfirm(name)}
+        name="name"
+        autocomplete="off"
+        autofocus
+        codes={['name_differs']}
+      />
     </ActionDialog>
   );
 }

@@ -37,7 +37,7 @@ export function LimitsSection({ account, onChanged }: LimitsSectionProps) {
             onChanged(adminText.accounts.limitsSaved);
           }}
         >
-          {(problem) => <LimitFields limits={account.limits} problem={problem} />}
+          <LimitFields limits={account.limits} />
         </ActionDialog>
       )}
     </Section>

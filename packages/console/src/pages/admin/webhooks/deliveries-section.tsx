@@ -12,7 +12,7 @@ import { Empty, Loaded } from '../../../parts/loaded.tsx';
 import { Pager } from '../../../parts/pager.tsx';
 import { ProblemNotice } from '../../../parts/problem-notice.tsx';
 import { Section } from '../../../parts/section.tsx';
-import { Select } from '../../../parts/select.tsx';
+import { Select } from '../../../parts/field.tsx';
 import { ServerText } from '../../../parts/server-text.tsx';
 import { Table, type Column } from '../../../parts/table.tsx';
 import { Time } from '../../../parts/time.tsx';
