@@ -5,10 +5,10 @@ import { call } from '../../api.ts';
 import { useList } from '../../list.ts';
 import { announce } from '../../parts/announce.tsx';
 import { Button } from '../../parts/button.tsx';
-import { Empty, Loaded } from '../../parts/loaded.tsx';
+import { Empty } from '../../parts/loaded.tsx';
 import { Page } from '../../parts/page.tsx';
-import { Pager } from '../../parts/pager.tsx';
-import { Table, type Column } from '../../parts/table.tsx';
+import { PagedTable } from '../../parts/paged-table.tsx';
+import type { Column } from '../../parts/table.tsx';
 import { Time } from '../../parts/time.tsx';
 import { session } from '../../session.ts';
 import { text } from '../../text/text.ts';
@@ -55,23 +55,21 @@ export function ServiceAccountsPage() {
       {text.serviceAccounts.create}
     </Button>
   );
-  const { isEmpty } = list;
   return (
-    <Page title={text.serviceAccounts.title} intro={text.serviceAccounts.intro} actions={!isEmpty && create}>
+    <Page title={text.serviceAccounts.title} intro={text.serviceAccounts.intro} actions={!list.isEmpty && create}>
       <div class="list">
-        <Loaded of={list}>
-          {({ items }) =>
-            isEmpty ? (
-              <Empty title={text.serviceAccounts.emptyTitle} icon="service">
-                <p>{text.serviceAccounts.empty}</p>
-                {create}
-              </Empty>
-            ) : (
-              <Table label={text.serviceAccounts.title} columns={columns()} rows={items} keyOf={({ id }) => id} />
-            )
+        <PagedTable
+          list={list}
+          label={text.serviceAccounts.title}
+          keyOf={({ id }) => id}
+          columns={columns()}
+          empty={
+            <Empty title={text.serviceAccounts.emptyTitle} icon="service">
+              <p>{text.serviceAccounts.empty}</p>
+              {create}
+            </Empty>
           }
-        </Loaded>
-        {!isEmpty && <Pager list={list} />}
+        />
       </div>
       {isCreating.value && (
         <ServiceAccountForm

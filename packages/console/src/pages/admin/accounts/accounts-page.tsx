@@ -5,16 +5,13 @@ import { call, type RequestOf } from '../../../api.ts';
 import { useList } from '../../../list.ts';
 import { announce } from '../../../parts/announce.tsx';
 import { Button } from '../../../parts/button.tsx';
-import { FilterSelect } from '../../../parts/filter-select.tsx';
-import { ListHeader, Search } from '../../../parts/list-header.tsx';
-import { Empty, Loaded } from '../../../parts/loaded.tsx';
+import { FilterSelect, ListHeader, Search } from '../../../parts/list-header.tsx';
 import { Page } from '../../../parts/page.tsx';
-import { Pager } from '../../../parts/pager.tsx';
-import { Table, type Column } from '../../../parts/table.tsx';
+import { PagedTable } from '../../../parts/paged-table.tsx';
+import type { Column } from '../../../parts/table.tsx';
 import { Time } from '../../../parts/time.tsx';
 import { config } from '../../../session.ts';
 import { adminText } from '../../../text/admin-text.ts';
-import { text } from '../../../text/text.ts';
 import { firstMatches } from '../bounded-search.ts';
 import { AccountState, accountPath, nameOf, type ListedAccount } from './account.tsx';
 import { InviteDialog } from './invite-dialog.tsx';
@@ -44,79 +41,55 @@ const columns = (): readonly Column<ListedAccount>[] => [
 
 export function AccountsPage() {
   const { route } = useLocation();
+  const texts = adminText.accounts;
   const isInviting = useSignal(false);
   const list = useList<ListedAccount>(
     ['search', 'kind', 'role', 'state', 'creatorId'],
-    ({ search, cursor: start, ...query }, signal) =>
-      firstMatches(async (cursor) => {
-        const page = await call('GET /admin/accounts', {
-          query: { ...(query as Query), ...(search && { query: search }), ...(cursor && { cursor }) },
-          signal,
-        });
-        return { items: page.accounts, nextCursor: page.nextCursor };
-      }, start),
+    firstMatches(async ({ search, ...filters }, signal) => {
+      const query = { ...(filters as Query), ...(search && { query: search }) };
+      const page = await call('GET /admin/accounts', { query, signal });
+      return { items: page.accounts, nextCursor: page.nextCursor };
+    }),
     choices,
   );
   return (
     <Page
-      title={adminText.accounts.title}
+      title={texts.title}
       actions={
         config.value?.features.mail && (
           <Button kind="primary" icon="plus" onClick={() => void (isInviting.value = true)}>
-            {adminText.accounts.invite}
+            {texts.invite}
           </Button>
         )
       }
     >
       <div class="list">
-        <ListHeader>
-          <Search label={adminText.accounts.search} value={list.searchText} onSearch={list.search} />
-          <FilterSelect
-            list={list}
-            name="kind"
-            label={adminText.accounts.kind}
-            all={adminText.accounts.allKinds}
-            options={adminText.accounts.kinds}
-          />
-          <FilterSelect
-            list={list}
-            name="role"
-            label={adminText.accounts.role}
-            all={adminText.accounts.allRoles}
-            options={adminText.accounts.roles}
-          />
+        <ListHeader list={list}>
+          <Search label={texts.search} value={list.searchText} onSearch={list.search} />
+          <FilterSelect list={list} name="kind" label={texts.kind} all={texts.allKinds} options={texts.kinds} />
+          <FilterSelect list={list} name="role" label={texts.role} all={texts.allRoles} options={texts.roles} />
           <FilterSelect
             list={list}
             name="state"
-            label={adminText.accounts.state}
-            all={adminText.accounts.allStates}
-            options={adminText.accounts.filterStates}
+            label={texts.state}
+            all={texts.allStates}
+            options={texts.filterStates}
           />
-          {list.hasFilters && (
-            <Button kind="link" onClick={list.clearFilters}>
-              {text.general.clearFilters}
-            </Button>
-          )}
         </ListHeader>
-        <Loaded of={list} rows={6}>
-          {({ items }) =>
-            items.length > 0 ? (
-              <Table label={adminText.accounts.title} rows={items} keyOf={({ id }) => id} columns={columns()} />
-            ) : (
-              <Empty title={text.general.noMatch} icon="search">
-                {/* A page of the search reads a bounded number of accounts. */}
-                {!list.next && <Button onClick={list.clearFilters}>{text.general.clearFilters}</Button>}
-              </Empty>
-            )
-          }
-        </Loaded>
-        <Pager list={list} defaultSize="50" />
+        <PagedTable
+          list={list}
+          skeletonRows={6}
+          defaultSize="50"
+          label={texts.title}
+          keyOf={({ id }) => id}
+          columns={columns()}
+        />
       </div>
       {isInviting.value && (
         <InviteDialog
           onClose={() => void (isInviting.value = false)}
           onInvited={({ id, email }) => {
-            announce(adminText.accounts.invited(email ?? id));
+            announce(texts.invited(email ?? id));
             route(accountPath(id));
           }}
         />

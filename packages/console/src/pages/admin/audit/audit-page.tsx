@@ -2,21 +2,17 @@
 import { signal } from '@preact/signals';
 import { call, download, type RequestOf, type ResponseOf } from '../../../api.ts';
 import { useList, type List, type ListQuery } from '../../../list.ts';
-import { Button } from '../../../parts/button.tsx';
 import { CodeBlock } from '../../../parts/code-block.tsx';
 import { FilterField } from '../../../parts/filter-field.tsx';
-import { FilterSelect } from '../../../parts/filter-select.tsx';
-import { ListHeader } from '../../../parts/list-header.tsx';
-import { Empty, Loaded } from '../../../parts/loaded.tsx';
+import { FilterSelect, ListHeader } from '../../../parts/list-header.tsx';
 import { Menu } from '../../../parts/menu.tsx';
 import { Page } from '../../../parts/page.tsx';
-import { Pager } from '../../../parts/pager.tsx';
+import { PagedTable } from '../../../parts/paged-table.tsx';
 import { ProblemNotice } from '../../../parts/problem-notice.tsx';
-import { Table, type Column } from '../../../parts/table.tsx';
+import type { Column } from '../../../parts/table.tsx';
 import { useAction } from '../../../resource.ts';
 import { saveFile } from '../../../save-file.ts';
 import { adminText } from '../../../text/admin-text.ts';
-import { text } from '../../../text/text.ts';
 import { accountPath } from '../accounts/account.tsx';
 import { firstMatches } from '../bounded-search.ts';
 import { accountIdPattern } from '../keys/key-search.ts';
@@ -46,39 +42,32 @@ const opened = signal<ReadonlySet<number>>(new Set());
 export function AuditPage() {
   const list = useList<AuditEvent>(
     Object.keys(filters),
-    ({ cursor: start, ...query }, abort) =>
-      firstMatches(async (cursor) => {
-        const page = await call('GET /admin/audit', {
-          query: { limit: '50', ...(query as Query), ...(cursor && { cursor }) },
-          signal: abort,
-        });
-        return { items: page.events, nextCursor: page.nextCursor };
-      }, start),
+    firstMatches(async (query, abort) => {
+      const request = { query: { limit: '50', ...(query as Query) }, signal: abort };
+      const page = await call('GET /admin/audit', request);
+      return { items: page.events, nextCursor: page.nextCursor };
+    }),
     filters,
   );
   return (
     <Page title={adminText.audit.title} intro={adminText.audit.intro} actions={<Export query={list.query} />}>
       <div class="list">
         <Filters list={list} />
-        <Loaded of={list} rows={6}>
-          {({ items }) =>
-            items.length > 0 ? (
-              <Table label={adminText.audit.title} rows={items} keyOf={({ id }) => id} columns={columns()} />
-            ) : (
-              <Empty title={text.general.noMatch} icon="search">
-                <Button onClick={list.clearFilters}>{text.general.clearFilters}</Button>
-              </Empty>
-            )
-          }
-        </Loaded>
-        <Pager list={list} defaultSize="50" />
+        <PagedTable
+          list={list}
+          skeletonRows={6}
+          defaultSize="50"
+          label={adminText.audit.title}
+          keyOf={({ id }) => id}
+          columns={columns()}
+        />
       </div>
     </Page>
   );
 }
 
 const Filters = ({ list }: { readonly list: List<AuditEvent> }) => (
-  <ListHeader>
+  <ListHeader list={list}>
     {(['from', 'to'] as const).map((name) => (
       <FilterField
         list={list}
@@ -120,11 +109,6 @@ const Filters = ({ list }: { readonly list: List<AuditEvent> }) => (
       />
       {adminText.audit.utc}
     </label>
-    {list.hasFilters && (
-      <Button kind="link" onClick={list.clearFilters}>
-        {text.general.clearFilters}
-      </Button>
-    )}
   </ListHeader>
 );
 

@@ -1,24 +1,23 @@
 /** Mail and other jobs of the outbox: how many wait, why some fail; and a test mail. */
 import { useSignal } from '@preact/signals';
-import { call, type ResponseOf } from '../../../api.ts';
-import { useList, type List } from '../../../list.ts';
+import { call, type RequestOf, type ResponseOf } from '../../../api.ts';
+import { useList } from '../../../list.ts';
 import { Badge } from '../../../parts/badge.tsx';
 import { Button } from '../../../parts/button.tsx';
-import { FilterSelect } from '../../../parts/filter-select.tsx';
-import { ListHeader } from '../../../parts/list-header.tsx';
-import { Empty, Loaded } from '../../../parts/loaded.tsx';
+import { FilterSelect, ListHeader } from '../../../parts/list-header.tsx';
+import { Empty } from '../../../parts/loaded.tsx';
 import { Page } from '../../../parts/page.tsx';
-import { Pager } from '../../../parts/pager.tsx';
+import { PagedTable } from '../../../parts/paged-table.tsx';
 import { ServerText } from '../../../parts/server-text.tsx';
 import { Table, type Column } from '../../../parts/table.tsx';
 import { Time } from '../../../parts/time.tsx';
 import { config } from '../../../session.ts';
 import { adminText } from '../../../text/admin-text.ts';
-import { text } from '../../../text/text.ts';
 import { firstMatches } from '../bounded-search.ts';
 import { jobKindLabel } from './job-kind.ts';
 import { TestMailDialog } from './test-mail-dialog.tsx';
 
+type Query = NonNullable<RequestOf<'GET /admin/outbox'>['query']>;
 type Outbox = ResponseOf<'GET /admin/outbox'>;
 type Job = Outbox['jobs'][number];
 
@@ -31,18 +30,11 @@ export function MailPage() {
   const kinds = useSignal<Outbox['kinds']>([]);
   const list = useList<Job>(
     ['kind', 'state'],
-    ({ cursor: start, kind, state, limit }, signal) =>
-      firstMatches(async (cursor) => {
-        const query = {
-          ...(kind && { kind: kind as (typeof kindNames)[number] }),
-          ...(state && { state: state as (typeof stateNames)[number] }),
-          ...(limit && { limit }),
-          ...(cursor && { cursor }),
-        };
-        const { jobs, nextCursor, kinds: counted } = await call('GET /admin/outbox', { query, signal });
-        kinds.value = counted;
-        return { items: jobs, nextCursor };
-      }, start),
+    firstMatches(async (query, signal) => {
+      const { jobs, nextCursor, kinds: counted } = await call('GET /admin/outbox', { query: query as Query, signal });
+      kinds.value = counted;
+      return { items: jobs, nextCursor };
+    }),
     { kind: kindNames, state: stateNames },
   );
   return (
@@ -61,50 +53,23 @@ export function MailPage() {
         {kinds.value.length > 0 && (
           <Table label={texts.count} rows={kinds.value} keyOf={({ kind }) => kind} columns={kindColumns()} />
         )}
-        <Filters list={list} />
-        <Loaded of={list} rows={4}>
-          {({ items }) =>
-            items.length > 0 ? (
-              <Table label={texts.jobs} rows={items} keyOf={({ id }) => id} columns={columns()} />
-            ) : list.isEmpty ? (
-              <Empty title={texts.none} icon="success" />
-            ) : (
-              <Empty title={text.general.noMatch} icon="search">
-                <Button onClick={list.clearFilters}>{text.general.clearFilters}</Button>
-              </Empty>
-            )
-          }
-        </Loaded>
-        <Pager list={list} defaultSize="100" />
+        <ListHeader list={list}>
+          <FilterSelect list={list} name="kind" label={texts.kind} all={texts.allKinds} options={texts.kinds} />
+          <FilterSelect list={list} name="state" label={texts.state} all={texts.allStates} options={texts.states} />
+        </ListHeader>
+        <PagedTable
+          list={list}
+          skeletonRows={4}
+          label={texts.jobs}
+          keyOf={({ id }) => id}
+          columns={columns()}
+          empty={<Empty title={texts.none} icon="success" />}
+        />
       </div>
       {isTesting.value && <TestMailDialog onClose={() => void (isTesting.value = false)} />}
     </Page>
   );
 }
-
-const Filters = ({ list }: { readonly list: List<Job> }) => (
-  <ListHeader>
-    <FilterSelect
-      list={list}
-      name="kind"
-      label={adminText.mail.kind}
-      all={adminText.mail.allKinds}
-      options={adminText.mail.kinds}
-    />
-    <FilterSelect
-      list={list}
-      name="state"
-      label={adminText.mail.state}
-      all={adminText.mail.allStates}
-      options={adminText.mail.states}
-    />
-    {list.hasFilters && (
-      <Button kind="link" onClick={list.clearFilters}>
-        {text.general.clearFilters}
-      </Button>
-    )}
-  </ListHeader>
-);
 
 function kindColumns(): readonly Column<Outbox['kinds'][number]>[] {
   const texts = adminText.mail;

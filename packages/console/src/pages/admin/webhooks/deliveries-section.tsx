@@ -6,15 +6,14 @@ import { ActionDialog } from '../../../parts/action-dialog.tsx';
 import { announce } from '../../../parts/announce.tsx';
 import { Badge } from '../../../parts/badge.tsx';
 import { Button } from '../../../parts/button.tsx';
-import { FilterSelect } from '../../../parts/filter-select.tsx';
-import { ListHeader } from '../../../parts/list-header.tsx';
-import { Empty, Loaded } from '../../../parts/loaded.tsx';
-import { Pager } from '../../../parts/pager.tsx';
+import { FilterSelect, ListHeader } from '../../../parts/list-header.tsx';
+import { Empty } from '../../../parts/loaded.tsx';
+import { PagedTable } from '../../../parts/paged-table.tsx';
 import { ProblemNotice } from '../../../parts/problem-notice.tsx';
 import { Section } from '../../../parts/section.tsx';
 import { Select } from '../../../parts/field.tsx';
 import { ServerText } from '../../../parts/server-text.tsx';
-import { Table, type Column } from '../../../parts/table.tsx';
+import type { Column } from '../../../parts/table.tsx';
 import { Time } from '../../../parts/time.tsx';
 import { useAction } from '../../../resource.ts';
 import { adminText } from '../../../text/admin-text.ts';
@@ -51,7 +50,7 @@ export function DeliveriesSection({ id }: { readonly id: string }) {
       actions={<Button onClick={() => void (isReplaying.value = true)}>{texts.replayFailed}</Button>}
     >
       {replay.problem && <ProblemNotice problem={replay.problem} />}
-      <ListHeader>
+      <ListHeader list={list}>
         <FilterSelect
           list={list}
           name="state"
@@ -60,21 +59,14 @@ export function DeliveriesSection({ id }: { readonly id: string }) {
           options={texts.deliveryStates}
         />
       </ListHeader>
-      <Loaded of={list}>
-        {({ items }) =>
-          items.length > 0 ? (
-            <Table
-              label={texts.deliveries}
-              rows={items}
-              keyOf={(delivery) => delivery.id}
-              columns={columnsOf((delivery) => void replay.run(delivery))}
-            />
-          ) : (
-            <Empty title={list.isEmpty ? texts.noDeliveries : text.general.noMatch} />
-          )
-        }
-      </Loaded>
-      <Pager list={list} defaultSize="20" />
+      <PagedTable
+        list={list}
+        defaultSize="20"
+        label={texts.deliveries}
+        keyOf={(delivery) => delivery.id}
+        columns={columnsOf((delivery) => void replay.run(delivery))}
+        empty={<Empty title={texts.noDeliveries} />}
+      />
       {isReplaying.value && (
         <ReplayFailedDialog
           id={id}
