@@ -145,11 +145,7 @@ function ExportSection() {
     <Section
       title={text.account.export}
       description={text.account.exportDescription}
-      actions={
-        <Button isBusy={action.isRunning} onClick={() => void action.run()}>
-          {text.account.exportButton}
-        </Button>
-      }
+      actions={<Button action={action}>{text.account.exportButton}</Button>}
     >
       {action.problem && <ProblemNotice problem={action.problem} />}
     </Section>

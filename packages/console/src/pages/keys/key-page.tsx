@@ -98,9 +98,7 @@ function Actions({ current: { disabledReason, publicKey }, isOwner: isOwnKey, di
         <Button onClick={open('disable')}>{text.keys.disable}</Button>
       ) : (
         (isOwnKey ? enabledByOwner.has(disabledReason) : disabledReason !== 'leaked') && (
-          <Button isBusy={enable.isRunning} onClick={() => void enable.run()}>
-            {text.keys.enable}
-          </Button>
+          <Button action={enable}>{text.keys.enable}</Button>
         )
       )}
       <Button kind="danger" onClick={open('delete')}>

@@ -107,7 +107,7 @@ function SecureDialog({ onClose, onSessionsEnded }: SecureDialogProps) {
         <div class="stack tight">
           <p class="hint">{text.security.notYouSessions}</p>
           <div class="actions">
-            <Button isSmall isBusy={end.isRunning} onClick={() => void end.run()}>
+            <Button isSmall action={end}>
               {text.security.endOthers}
             </Button>
           </div>

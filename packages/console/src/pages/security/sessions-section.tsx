@@ -41,13 +41,7 @@ export function SessionsSection({ sessions }: { readonly sessions: Resource<List
     <Section
       title={text.security.sessions}
       description={text.security.sessionsIntro}
-      actions={
-        hasOthers && (
-          <Button isBusy={endOthers.isRunning} onClick={() => void endOthers.run()}>
-            {text.security.endOthers}
-          </Button>
-        )
-      }
+      actions={hasOthers && <Button action={endOthers}>{text.security.endOthers}</Button>}
     >
       {endOthers.problem && <ProblemNotice problem={endOthers.problem} />}
       <Loaded of={sessions}>

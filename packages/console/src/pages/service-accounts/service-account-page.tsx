@@ -2,17 +2,15 @@
 import { useSignal } from '@preact/signals';
 import { useLocation } from 'preact-iso/router';
 import { call } from '../../api.ts';
-import { ActionDialog } from '../../parts/action-dialog.tsx';
 import { announce } from '../../parts/announce.tsx';
 import { Button } from '../../parts/button.tsx';
+import { DeletionDialog } from '../../parts/deletion-dialog.tsx';
 import { CopyButton } from '../../parts/copy-button.tsx';
-import { Field } from '../../parts/field.tsx';
 import { Loaded } from '../../parts/loaded.tsx';
 import { Page } from '../../parts/page.tsx';
 import { Section } from '../../parts/section.tsx';
 import { Setting } from '../../parts/setting.tsx';
 import { Time } from '../../parts/time.tsx';
-import { Problem } from '../../problem.ts';
 import { useResource, type Resource } from '../../resource.ts';
 import { session } from '../../session.ts';
 import { text } from '../../text/text.ts';
@@ -126,26 +124,18 @@ function Details({ account, resource }: SectionsProps) {
 function DeleteDialog({ account, onClose }: { readonly account: ServiceAccount; readonly onClose: () => void }) {
   const { route } = useLocation();
   return (
-    <ActionDialog
+    <DeletionDialog
       title={text.serviceAccounts.deleteTitle(account.name)}
       submit={text.serviceAccounts.delete}
-      kind="danger"
+      intro={text.serviceAccounts.deleteIntro}
+      label={text.serviceAccounts.typeName(account.name)}
+      name={account.name}
       onClose={onClose}
-      act={async (fields) => {
-        if (fields.text('name').trim() !== account.name) throw new Problem('name_differs', 0);
+      remove={async () => {
         await call('DELETE /auth/service-accounts/:id', { params: { id: account.id } });
         announce(text.serviceAccounts.deleted(account.name));
         route(`${root}/service-accounts`, true);
       }}
-    >
-      <p>{text.serviceAccounts.deleteIntro}</p>
-      <Field
-        label={text.serviceAccounts.typeName(account.name)}
-        name="name"
-        autocomplete="off"
-        autofocus
-        codes={['name_differs']}
-      />
-    </ActionDialog>
+    />
   );
 }

@@ -4,8 +4,8 @@ import type { Fields } from '../../../fields.ts';
 import { formatDateTime } from '../../../format.ts';
 import { ActionDialog } from '../../../parts/action-dialog.tsx';
 import { announce } from '../../../parts/announce.tsx';
+import { DeletionDialog } from '../../../parts/deletion-dialog.tsx';
 import { Field, Select } from '../../../parts/field.tsx';
-import { Problem } from '../../../problem.ts';
 import { adminText } from '../../../text/admin-text.ts';
 import { isDangerous, simplePaths, simpleTexts, type ActionName } from './account-actions.ts';
 import { nameOf, type AccountDetail } from './account.tsx';
@@ -162,27 +162,20 @@ function CompromisedDialog({ account, onClose, onDone }: ActionDialogProps) {
 
 function DeleteDialog({ account, onClose, onDeleted }: ActionDialogProps) {
   const name = nameOf(account);
+  const { accounts } = adminText;
   return (
-    <ActionDialog
-      title={adminText.accounts.deleteTitle}
-      submit={adminText.accounts.delete}
-      kind="danger"
+    <DeletionDialog
+      title={accounts.deleteTitle}
+      submit={accounts.delete}
+      intro={accounts.deleteIntro}
+      label={accounts.typeToConfirm(name)}
+      name={name}
       onClose={onClose}
-      act={async (fields) => {
-        if (fields.text('name').trim() !== name) throw new Problem('name_differs', 0);
+      remove={async () => {
         await call('DELETE /admin/accounts/:id', { params: { id: account.id } });
-        announce(adminText.accounts.deleted(name));
+        announce(accounts.deleted(name));
         onDeleted();
       }}
-    >
-      <p>{adminText.accounts.deleteIntro}</p>
-      <Field
-        label={adminText.accounts.typeToConfirm(name)}
-        name="name"
-        autocomplete="off"
-        autofocus
-        codes={['name_differs']}
-      />
-    </ActionDialog>
+    />
   );
 }

@@ -49,16 +49,12 @@ function WebhookView({ id }: { readonly id: string }) {
       actions={
         current && (
           <>
-            <Button isBusy={test.isRunning} onClick={() => void test.run()}>
-              {adminText.webhooks.test}
-            </Button>
+            <Button action={test}>{adminText.webhooks.test}</Button>
             <Button onClick={open('rotate')}>{adminText.webhooks.rotate}</Button>
             {current.disabledAt === null ? (
               <Button onClick={open('disable')}>{adminText.webhooks.disable}</Button>
             ) : (
-              <Button isBusy={enable.isRunning} onClick={() => void enable.run()}>
-                {adminText.webhooks.enable}
-              </Button>
+              <Button action={enable}>{adminText.webhooks.enable}</Button>
             )}
             <Button kind="danger" onClick={open('delete')}>
               {adminText.webhooks.delete}

@@ -7,7 +7,6 @@ export const accounts = {
   inviteIntro: 'Die Person erhält eine E-Mail mit einem Link, um ein Passwort zu setzen.',
   invited: (email: string) => `${email} wurde eingeladen.`,
   search: 'Suche nach ID oder E-Mail-Adresse',
-  none: 'Keine Konten',
   email: 'E-Mail-Adresse',
   kind: 'Art',
   kinds: { person: 'Person', service: 'Dienstkonto' },

@@ -7,7 +7,6 @@ export const accounts = {
   inviteIntro: 'The person receives a mail with a link to set a password.',
   invited: (email: string) => `${email} has been invited.`,
   search: 'Search by ID or email address',
-  none: 'No accounts',
   email: 'Email address',
   kind: 'Kind',
   kinds: { person: 'Person', service: 'Service account' },
