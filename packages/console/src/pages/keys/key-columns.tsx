@@ -32,7 +32,7 @@ export function keyColumns<K extends Key>(pathOf: (key: K) => string, onDelete?:
       cell: ({ scopes }) => <ScopeChips scopes={scopes} />,
     }),
     lastUsed: column({
-      label: text.keys.lastUsed,
+      label: text.general.lastUsed,
       priority: 'medium',
       cell: ({ lastUsedAt }) => <Time at={lastUsedAt} />,
     }),
@@ -41,9 +41,9 @@ export function keyColumns<K extends Key>(pathOf: (key: K) => string, onDelete?:
       priority: 'low',
       cell: ({ expiresAt }) => <Time at={expiresAt} as="date" />,
     }),
-    state: column({ label: text.keys.state, priority: 'below', cell: (key) => <KeyState of={key} /> }),
+    state: column({ label: text.general.state, priority: 'below', cell: (key) => <KeyState of={key} /> }),
     actions: column({
-      label: text.keys.actions,
+      label: text.general.actions,
       isLabelHidden: true,
       align: 'end',
       cell: (key, index) => (

@@ -62,7 +62,7 @@ export function KeyList({ owner, isCreating }: KeyListProps) {
         <PagedTable
           list={list}
           skeletonRows={6}
-          label={text.keys.title}
+          label={text.general.keys}
           keyOf={({ id }) => id}
           sort={list.query['sort'] ?? 'created'}
           onSort={(sort) => list.change('sort', sort)}
@@ -112,8 +112,8 @@ function Filters({ list }: { readonly list: List<ListedKey> }) {
         <FilterSelect
           list={list}
           name="state"
-          label={text.keys.state}
-          all={text.keys.allStates}
+          label={text.general.state}
+          all={text.general.allStates}
           options={filterStates()}
         />
       </ListHeader>
@@ -142,7 +142,7 @@ function columnsOf(
       cell: ({ environment }) => environment,
     },
     {
-      label: text.keys.createdAt,
+      label: text.general.created,
       sort: 'created',
       priority: hasEnvironments ? 'lowest' : 'low',
       cell: ({ createdAt }) => <Time at={createdAt} as="date" />,

@@ -127,7 +127,7 @@ function Notices({ current, onEnd }: { readonly current: KeyDetails; readonly on
       {previous && (
         <Notice>
           <p>
-            {text.keys.previousValid(formatDateTime(previous.expiresAt))} {text.keys.lastUsed}:{' '}
+            {text.keys.previousValid(formatDateTime(previous.expiresAt))} {text.general.lastUsed}:{' '}
             <Time at={previous.lastUsedAt} />.
           </p>
           {onEnd && (

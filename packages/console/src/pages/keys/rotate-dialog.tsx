@@ -70,7 +70,7 @@ export function RotateDialog({ owner, current, onClose }: RotateDialogProps) {
       {previous && disabledReason !== 'leaked' && (
         <Notice tone="warning">
           <p>
-            {text.keys.overlapInProgress(formatDateTime(previous.expiresAt))} {text.keys.lastUsed}:{' '}
+            {text.keys.overlapInProgress(formatDateTime(previous.expiresAt))} {text.general.lastUsed}:{' '}
             <Time at={previous.lastUsedAt} />
           </p>
           <Choice

@@ -67,7 +67,7 @@ function hintOf({ details }: ActivityEvent): string | undefined {
 
 const columns = (): readonly Column<ActivityEvent>[] => [
   {
-    label: text.security.event,
+    label: text.general.event,
     cell: (event) => (
       <>
         {eventText(event.action, event.details) ?? event.action}
@@ -86,7 +86,7 @@ const columns = (): readonly Column<ActivityEvent>[] => [
         </>
       ),
   },
-  { label: text.security.when, priority: 'below', cell: ({ at }) => <Time at={at} /> },
+  { label: text.general.when, priority: 'below', cell: ({ at }) => <Time at={at} /> },
 ];
 
 interface SecureDialogProps {

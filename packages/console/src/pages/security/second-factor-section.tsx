@@ -61,7 +61,7 @@ export function SecondFactorSection() {
                 : hasApp &&
                   !isOnlyFactor && (
                     <Button kind="danger" onClick={() => void open('remove')}>
-                      {text.security.remove}
+                      {text.general.remove}
                     </Button>
                   )
             }
@@ -89,7 +89,7 @@ interface ProofDialogProps {
 const RemoveDialog = ({ mayUsePasskey, onClose }: ProofDialogProps) => (
   <ActionDialog
     title={text.security.removeTitle}
-    submit={text.security.remove}
+    submit={text.general.remove}
     kind="danger"
     onClose={onClose}
     act={async (fields) => {

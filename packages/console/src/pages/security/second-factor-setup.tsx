@@ -19,7 +19,7 @@ type Begun = ResponseOf<'POST /auth/account/second-factor'>;
 export function SecondFactorSetup({ onClose }: { readonly onClose: () => void }) {
   const begun = useSignal<Begun>();
   return (
-    <Dialog title={text.security.setUpTitle} onClose={onClose}>
+    <Dialog title={text.security.setUp} onClose={onClose}>
       {begun.value ? (
         <ConfirmStep begun={begun.value} onClose={onClose} />
       ) : (

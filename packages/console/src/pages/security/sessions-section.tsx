@@ -94,7 +94,7 @@ const columnsOf = (busyId: string, onEnd: (session: Session) => void): readonly 
   },
   { label: text.security.clientIp, priority: 'below', cell: (session) => <span class="code">{session.address}</span> },
   { label: text.security.signedIn, priority: 'low', cell: (session) => <Time at={session.createdAt} /> },
-  { label: text.security.lastUsed, priority: 'below', cell: (session) => <Time at={session.lastUsedAt} /> },
+  { label: text.general.lastUsed, priority: 'below', cell: (session) => <Time at={session.lastUsedAt} /> },
   { label: text.security.expires, priority: 'medium', cell: (session) => <Time at={session.expiresAt} /> },
   {
     label: text.general.actions,

@@ -91,7 +91,7 @@ const columnsOf = (onRemove: (accountId: string) => void): readonly Column<Manag
     align: 'end',
     cell: ({ accountId }) => (
       <Button kind="quiet" isSmall onClick={() => onRemove(accountId)}>
-        {text.serviceAccounts.remove}
+        {text.general.remove}
         <span class="visually-hidden"> {accountId}</span>
       </Button>
     ),
@@ -145,7 +145,7 @@ function RemoveDialog({ id, path, isAdministered, accountId, onClose, onRemoved 
   return (
     <ActionDialog
       title={text.serviceAccounts.removeTitle}
-      submit={text.serviceAccounts.remove}
+      submit={text.general.remove}
       kind="danger"
       onClose={onClose}
       act={async () => {

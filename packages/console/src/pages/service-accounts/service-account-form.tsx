@@ -22,7 +22,7 @@ export const ServiceAccountForm = ({ title, submit, account, onSubmit, onClose }
     act={(fields) => onSubmit({ name: fields.text('name').trim(), externalId: fields.optional('externalId') })}
   >
     <Field
-      label={text.serviceAccounts.name}
+      label={text.general.name}
       name="name"
       autocomplete="off"
       autofocus

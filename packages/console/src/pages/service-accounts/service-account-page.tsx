@@ -34,7 +34,7 @@ export function ServiceAccountPage({ id }: { readonly id: string }) {
   return (
     <Page
       title={account.value?.name ?? text.serviceAccounts.one}
-      parent={{ href: `${root}/service-accounts`, label: text.serviceAccounts.title }}
+      parent={{ href: `${root}/service-accounts`, label: text.general.serviceAccounts }}
       actions={account.value && <CreateKeyButton isCreating={isCreating} />}
     >
       <Loaded of={account}>
@@ -81,26 +81,26 @@ function Details({ account, resource }: SectionsProps) {
   const canChange = account.creatorId === null || account.creatorId === session.value?.account.id;
   return (
     <Section
-      title={text.serviceAccounts.details}
+      title={text.general.details}
       description={!canChange && text.serviceAccounts.onlyCreator}
       actions={
         canChange && <Button onClick={() => void (isChanging.value = true)}>{text.serviceAccounts.change}</Button>
       }
     >
       <dl class="settings">
-        <Setting label={text.serviceAccounts.id} hint={text.serviceAccounts.idHint}>
+        <Setting label={text.general.accountId} hint={text.serviceAccounts.idHint}>
           <span class="code">{account.id}</span>
-          <CopyButton label={text.serviceAccounts.id} value={account.id} />
+          <CopyButton label={text.general.accountId} value={account.id} />
         </Setting>
         <Setting label={text.serviceAccounts.externalId}>
           {account.externalId === null ? (
-            <span class="muted">{text.serviceAccounts.none}</span>
+            <span class="muted">{text.general.none}</span>
           ) : (
             <span class="code">{account.externalId}</span>
           )}
         </Setting>
         <Setting label={text.serviceAccounts.createdBy}>{creatorOf(account)}</Setting>
-        <Setting label={text.serviceAccounts.created}>
+        <Setting label={text.general.created}>
           <Time at={account.createdAt} as="dateTime" />
         </Setting>
       </dl>
@@ -128,7 +128,7 @@ function DeleteDialog({ account, onClose }: { readonly account: ServiceAccount; 
       title={text.serviceAccounts.deleteTitle(account.name)}
       submit={text.serviceAccounts.delete}
       intro={text.serviceAccounts.deleteIntro}
-      label={text.serviceAccounts.typeName(account.name)}
+      label={text.general.typeName(account.name)}
       name={account.name}
       onClose={onClose}
       remove={async () => {

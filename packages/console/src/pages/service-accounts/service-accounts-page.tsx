@@ -24,7 +24,7 @@ export function creatorOf({ creatorId }: ServiceAccount): string {
 
 const columns = (): readonly Column<ServiceAccount>[] => [
   {
-    label: text.serviceAccounts.name,
+    label: text.general.name,
     cell: ({ id, name }) => (
       <a class="row-link" href={pathOf(id)}>
         {name}
@@ -37,7 +37,7 @@ const columns = (): readonly Column<ServiceAccount>[] => [
   },
   { label: text.serviceAccounts.createdBy, cell: creatorOf, priority: 'medium' },
   {
-    label: text.serviceAccounts.created,
+    label: text.general.created,
     cell: ({ createdAt }) => <Time at={createdAt} as="date" />,
     priority: 'medium',
   },
@@ -56,11 +56,11 @@ export function ServiceAccountsPage() {
     </Button>
   );
   return (
-    <Page title={text.serviceAccounts.title} intro={text.serviceAccounts.intro} actions={!list.isEmpty && create}>
+    <Page title={text.general.serviceAccounts} intro={text.serviceAccounts.intro} actions={!list.isEmpty && create}>
       <div class="list">
         <PagedTable
           list={list}
-          label={text.serviceAccounts.title}
+          label={text.general.serviceAccounts}
           keyOf={({ id }) => id}
           columns={columns()}
           empty={

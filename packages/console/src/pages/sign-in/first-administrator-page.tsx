@@ -52,7 +52,7 @@ export function FirstAdministratorPage() {
             <CodeBlock label={text.signIn.whereCommandLabel} code={command} />
           </div>
         </details>
-        <Field label={text.signIn.email} name="email" type="email" autocomplete="username" codes={['email_invalid']} />
+        <Field label={text.general.email} name="email" type="email" autocomplete="username" codes={['email_invalid']} />
         <NewPasswordField />
       </Form>
     </Page>

@@ -17,7 +17,7 @@ export function SignUpPage() {
     await send('POST /auth/accounts', { body: { email, password: fields.text('password') } });
     sentTo.value = email;
   });
-  const toSignIn = <a href={`${root}/sign-in`}>{text.signIn.toSignIn}</a>;
+  const toSignIn = <a href={`${root}/sign-in`}>{text.signIn.title}</a>;
   if (sentTo.value)
     return (
       <Page key="sent" title={text.signIn.mailTitle} intro={text.signIn.mailSent(sentTo.value)}>
@@ -31,7 +31,7 @@ export function SignUpPage() {
     <Page key="form" title={text.signIn.signUpTitle}>
       <Form action={signUp} submit={text.signIn.signUpSubmit}>
         <Field
-          label={text.signIn.email}
+          label={text.general.email}
           name="email"
           type="email"
           autocomplete="username"

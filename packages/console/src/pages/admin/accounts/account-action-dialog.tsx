@@ -7,6 +7,7 @@ import { announce } from '../../../parts/announce.tsx';
 import { DeletionDialog } from '../../../parts/deletion-dialog.tsx';
 import { Field, Select } from '../../../parts/field.tsx';
 import { adminText } from '../../../text/admin-text.ts';
+import { text } from '../../../text/text.ts';
 import { isDangerous, simplePaths, simpleTexts, type ActionName } from './account-actions.ts';
 import { nameOf, type AccountDetail } from './account.tsx';
 
@@ -73,7 +74,7 @@ const RoleDialog = ({ account, onClose, onDone }: ActionDialogProps) => (
     <AccountName account={account} />
     <p>{adminText.accounts.changeRoleIntro}</p>
     <Select
-      label={adminText.accounts.role}
+      label={text.account.role}
       name="role"
       defaultValue={account.role}
       options={(['user', 'admin'] as const).map((role) => [role, adminText.accounts.roles[role]] as const)}
@@ -95,7 +96,7 @@ const EmailDialog = ({ account, onClose, onDone }: ActionDialogProps) => (
     <AccountName account={account} />
     <p>{adminText.accounts.setEmailIntro}</p>
     <Field
-      label={adminText.accounts.newEmail}
+      label={text.account.newEmail}
       name="email"
       type="email"
       autocomplete="off"
@@ -168,7 +169,7 @@ function DeleteDialog({ account, onClose, onDeleted }: ActionDialogProps) {
       title={accounts.deleteTitle}
       submit={accounts.delete}
       intro={accounts.deleteIntro}
-      label={accounts.typeToConfirm(name)}
+      label={text.general.typeName(name)}
       name={name}
       onClose={onClose}
       remove={async () => {

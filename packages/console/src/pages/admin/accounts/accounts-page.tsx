@@ -12,6 +12,7 @@ import type { Column } from '../../../parts/table.tsx';
 import { Time } from '../../../parts/time.tsx';
 import { config } from '../../../session.ts';
 import { adminText } from '../../../text/admin-text.ts';
+import { text } from '../../../text/text.ts';
 import { firstMatches } from '../bounded-search.ts';
 import { AccountState, accountPath, nameOf, type ListedAccount } from './account.tsx';
 import { InviteDialog } from './invite-dialog.tsx';
@@ -22,18 +23,18 @@ const choices = { kind: ['person', 'service'], role: ['user', 'admin'], state: [
 
 const columns = (): readonly Column<ListedAccount>[] => [
   {
-    label: adminText.accounts.email,
+    label: text.general.email,
     cell: (account) => (
       <a class="row-link account-name" href={accountPath(account.id)}>
         <bdi>{nameOf(account)}</bdi>
       </a>
     ),
   },
-  { label: adminText.accounts.kind, priority: 'low', cell: ({ kind }) => adminText.accounts.kinds[kind] },
-  { label: adminText.accounts.role, priority: 'medium', cell: ({ role }) => adminText.accounts.roles[role] },
-  { label: adminText.accounts.state, priority: 'below', cell: (account) => <AccountState of={account} /> },
+  { label: adminText.general.kind, priority: 'low', cell: ({ kind }) => adminText.accounts.kinds[kind] },
+  { label: text.account.role, priority: 'medium', cell: ({ role }) => adminText.accounts.roles[role] },
+  { label: text.general.state, priority: 'below', cell: (account) => <AccountState of={account} /> },
   {
-    label: adminText.accounts.created,
+    label: text.general.created,
     priority: 'medium',
     cell: ({ createdAt }) => <Time at={createdAt} as="date" />,
   },
@@ -54,7 +55,7 @@ export function AccountsPage() {
   );
   return (
     <Page
-      title={texts.title}
+      title={adminText.general.accounts}
       actions={
         config.value?.features.mail && (
           <Button kind="primary" icon="plus" onClick={() => void (isInviting.value = true)}>
@@ -66,13 +67,19 @@ export function AccountsPage() {
       <div class="list">
         <ListHeader list={list}>
           <Search label={texts.search} value={list.searchText} onSearch={list.search} />
-          <FilterSelect list={list} name="kind" label={texts.kind} all={texts.allKinds} options={texts.kinds} />
-          <FilterSelect list={list} name="role" label={texts.role} all={texts.allRoles} options={texts.roles} />
+          <FilterSelect
+            list={list}
+            name="kind"
+            label={adminText.general.kind}
+            all={adminText.general.allKinds}
+            options={texts.kinds}
+          />
+          <FilterSelect list={list} name="role" label={text.account.role} all={texts.allRoles} options={texts.roles} />
           <FilterSelect
             list={list}
             name="state"
-            label={texts.state}
-            all={texts.allStates}
+            label={text.general.state}
+            all={text.general.allStates}
             options={texts.filterStates}
           />
         </ListHeader>
@@ -80,7 +87,7 @@ export function AccountsPage() {
           list={list}
           skeletonRows={6}
           defaultSize="50"
-          label={texts.title}
+          label={adminText.general.accounts}
           keyOf={({ id }) => id}
           columns={columns()}
         />

@@ -3,6 +3,7 @@ import { call } from '../../../api.ts';
 import { ActionDialog } from '../../../parts/action-dialog.tsx';
 import { Field, Select } from '../../../parts/field.tsx';
 import { adminText } from '../../../text/admin-text.ts';
+import { text } from '../../../text/text.ts';
 import type { AccountDetail } from './account.tsx';
 
 interface InviteDialogProps {
@@ -22,7 +23,7 @@ export const InviteDialog = ({ onClose, onInvited }: InviteDialogProps) => (
   >
     <p>{adminText.accounts.inviteIntro}</p>
     <Field
-      label={adminText.accounts.email}
+      label={text.general.email}
       name="email"
       type="email"
       autocomplete="off"
@@ -30,7 +31,7 @@ export const InviteDialog = ({ onClose, onInvited }: InviteDialogProps) => (
       codes={['email_invalid', 'account_exists']}
     />
     <Select
-      label={adminText.accounts.role}
+      label={text.account.role}
       name="role"
       defaultValue="user"
       options={(['user', 'admin'] as const).map((role) => [role, adminText.accounts.roles[role]] as const)}

@@ -8,6 +8,7 @@ import { PagedTable } from '../../../parts/paged-table.tsx';
 import { Section } from '../../../parts/section.tsx';
 import type { Column } from '../../../parts/table.tsx';
 import { adminText } from '../../../text/admin-text.ts';
+import { text } from '../../../text/text.ts';
 import { deletion, DeletionNotice } from '../../keys/delete-key-dialog.tsx';
 import { keyColumns } from '../../keys/key-columns.tsx';
 import { ownedKeyPath, type OwnedKey } from '../keys/administered-keys.ts';
@@ -30,12 +31,12 @@ export function KeysSection({ id, changes }: KeysSectionProps) {
   });
   useLayoutEffect(() => () => void (deletion.value = undefined), []);
   return (
-    <Section title={adminText.accounts.keys}>
+    <Section title={text.general.keys}>
       <DeletionNotice />
       <PagedTable
         list={list}
         defaultSize="20"
-        label={adminText.accounts.keys}
+        label={text.general.keys}
         keyOf={(key) => key.id}
         columns={columns()}
         empty={<Empty title={adminText.accounts.noKeys} />}

@@ -13,6 +13,7 @@ import type { Column } from '../../../parts/table.tsx';
 import { useAction } from '../../../resource.ts';
 import { saveFile } from '../../../save-file.ts';
 import { adminText } from '../../../text/admin-text.ts';
+import { text } from '../../../text/text.ts';
 import { accountPath } from '../accounts/account.tsx';
 import { firstMatches } from '../bounded-search.ts';
 import { accountIdPattern } from '../keys/key-search.ts';
@@ -50,14 +51,14 @@ export function AuditPage() {
     filters,
   );
   return (
-    <Page title={adminText.audit.title} intro={adminText.audit.intro} actions={<Export query={list.query} />}>
+    <Page title={adminText.general.audit} intro={adminText.audit.intro} actions={<Export query={list.query} />}>
       <div class="list">
         <Filters list={list} />
         <PagedTable
           list={list}
           skeletonRows={6}
           defaultSize="50"
-          label={adminText.audit.title}
+          label={adminText.general.audit}
           keyOf={({ id }) => id}
           columns={columns()}
         />
@@ -89,14 +90,14 @@ const Filters = ({ list }: { readonly list: List<AuditEvent> }) => (
     <FilterField
       list={list}
       name="account"
-      label={adminText.audit.account}
+      label={text.general.account}
       pattern={accountIdPattern}
       placeholder="acc_…"
     />
     <FilterField
       list={list}
       name="actor"
-      label={adminText.audit.actor}
+      label={adminText.general.actor}
       pattern={actorPattern}
       placeholder="account:acc_…"
     />
@@ -155,19 +156,19 @@ const EventCell = ({ event: { id, action, details } }: { readonly event: AuditEv
         open={opened.value.has(id)}
         onToggle={(event) => toggle(id, event.currentTarget.open)}
       >
-        <summary>{adminText.audit.details}</summary>
-        <CodeBlock label={adminText.audit.details} code={`${action}\n${JSON.stringify(details, null, 2)}`} />
+        <summary>{adminText.general.details}</summary>
+        <CodeBlock label={adminText.general.details} code={`${action}\n${JSON.stringify(details, null, 2)}`} />
       </details>
     )}
   </>
 );
 
 const columns = (): readonly Column<AuditEvent>[] => [
-  { label: adminText.audit.event, cell: (event) => <EventCell event={event} /> },
-  { label: adminText.audit.when, priority: 'below', cell: ({ at }) => <EventTime at={at} /> },
-  { label: adminText.audit.actor, priority: 'below', cell: ({ actor }) => <span class="code">{actor}</span> },
+  { label: text.general.event, cell: (event) => <EventCell event={event} /> },
+  { label: text.general.when, priority: 'below', cell: ({ at }) => <EventTime at={at} /> },
+  { label: adminText.general.actor, priority: 'below', cell: ({ actor }) => <span class="code">{actor}</span> },
   {
-    label: adminText.audit.account,
+    label: text.general.account,
     priority: 'low',
     cell: ({ accountId }) =>
       accountId === null ? (

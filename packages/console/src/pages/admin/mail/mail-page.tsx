@@ -13,6 +13,7 @@ import { Table, type Column } from '../../../parts/table.tsx';
 import { Time } from '../../../parts/time.tsx';
 import { config } from '../../../session.ts';
 import { adminText } from '../../../text/admin-text.ts';
+import { text } from '../../../text/text.ts';
 import { firstMatches } from '../bounded-search.ts';
 import { jobKindLabel } from './job-kind.ts';
 import { TestMailDialog } from './test-mail-dialog.tsx';
@@ -39,7 +40,7 @@ export function MailPage() {
   );
   return (
     <Page
-      title={texts.title}
+      title={adminText.general.mail}
       intro={texts.intro}
       actions={
         config.value?.features.mail && (
@@ -54,8 +55,20 @@ export function MailPage() {
           <Table label={texts.count} rows={kinds.value} keyOf={({ kind }) => kind} columns={kindColumns()} />
         )}
         <ListHeader list={list}>
-          <FilterSelect list={list} name="kind" label={texts.kind} all={texts.allKinds} options={texts.kinds} />
-          <FilterSelect list={list} name="state" label={texts.state} all={texts.allStates} options={texts.states} />
+          <FilterSelect
+            list={list}
+            name="kind"
+            label={adminText.general.kind}
+            all={adminText.general.allKinds}
+            options={texts.kinds}
+          />
+          <FilterSelect
+            list={list}
+            name="state"
+            label={text.general.state}
+            all={text.general.allStates}
+            options={texts.states}
+          />
         </ListHeader>
         <PagedTable
           list={list}
@@ -74,7 +87,7 @@ export function MailPage() {
 function kindColumns(): readonly Column<Outbox['kinds'][number]>[] {
   const texts = adminText.mail;
   return [
-    { label: texts.kind, cell: ({ kind }) => jobKindLabel(kind) },
+    { label: adminText.general.kind, cell: ({ kind }) => jobKindLabel(kind) },
     { label: texts.count, align: 'end', cell: ({ count }) => count },
     { label: texts.oldest, cell: ({ oldestAt }) => <Time at={oldestAt} /> },
   ];
@@ -83,9 +96,9 @@ function kindColumns(): readonly Column<Outbox['kinds'][number]>[] {
 function columns(): readonly Column<Job>[] {
   const texts = adminText.mail;
   return [
-    { label: texts.kind, cell: ({ kind }) => jobKindLabel(kind) },
+    { label: adminText.general.kind, cell: ({ kind }) => jobKindLabel(kind) },
     {
-      label: texts.state,
+      label: text.general.state,
       priority: 'below',
       cell: ({ lastFailure }) =>
         lastFailure === null ? (
@@ -95,8 +108,8 @@ function columns(): readonly Column<Job>[] {
         ),
     },
     { label: texts.failure, priority: 'below', cell: ({ lastFailure }) => <ServerText>{lastFailure}</ServerText> },
-    { label: texts.attempts, priority: 'medium', align: 'end', cell: ({ attempts }) => attempts },
+    { label: adminText.general.attempts, priority: 'medium', align: 'end', cell: ({ attempts }) => attempts },
     { label: texts.nextAttempt, priority: 'medium', cell: ({ nextAttemptAt }) => <Time at={nextAttemptAt} /> },
-    { label: texts.created, priority: 'low', cell: ({ createdAt }) => <Time at={createdAt} /> },
+    { label: text.general.created, priority: 'low', cell: ({ createdAt }) => <Time at={createdAt} /> },
   ];
 }

@@ -6,6 +6,7 @@ import { Choice } from '../../../parts/choice.tsx';
 import { Field } from '../../../parts/field.tsx';
 import { Notice } from '../../../parts/notice.tsx';
 import { adminText } from '../../../text/admin-text.ts';
+import { text } from '../../../text/text.ts';
 
 export type Scope = ResponseOf<'GET /admin/scopes'>['scopes'][number];
 
@@ -38,7 +39,7 @@ export function ScopeDialog({ current, onClose, onSaved }: ScopeDialogProps) {
         </p>
       ) : (
         <Field
-          label={adminText.scopes.name}
+          label={text.general.name}
           name="name"
           look="code"
           autocomplete="off"

@@ -54,7 +54,7 @@ export function DeliveriesSection({ id }: { readonly id: string }) {
         <FilterSelect
           list={list}
           name="state"
-          label={texts.state}
+          label={text.general.state}
           all={texts.allDeliveries}
           options={texts.deliveryStates}
         />
@@ -106,14 +106,14 @@ function ReplayFailedDialog({ id, onReplayed, onClose }: ReplayFailedDialogProps
 function columnsOf(onReplay: (delivery: string) => void): readonly Column<Delivery>[] {
   const texts = adminText.webhooks;
   return [
-    { label: texts.event, cell: ({ event }) => <code>{event}</code> },
-    { label: texts.created, priority: 'below', cell: ({ at }) => <Time at={at} /> },
+    { label: text.general.event, cell: ({ event }) => <code>{event}</code> },
+    { label: text.general.created, priority: 'below', cell: ({ at }) => <Time at={at} /> },
     {
-      label: texts.state,
+      label: text.general.state,
       priority: 'below',
       cell: ({ state }) => <Badge tone={tones[state]}>{texts.deliveryStates[state]}</Badge>,
     },
-    { label: texts.attempts, priority: 'medium', align: 'end', cell: ({ attemptCount }) => attemptCount },
+    { label: adminText.general.attempts, priority: 'medium', align: 'end', cell: ({ attemptCount }) => attemptCount },
     {
       label: texts.lastAttempt,
       priority: 'medium',
@@ -126,7 +126,7 @@ function columnsOf(onReplay: (delivery: string) => void): readonly Column<Delive
       cell: ({ attempts }) => <ServerText>{attempts.at(-1)?.error ?? null}</ServerText>,
     },
     {
-      label: text.keys.actions,
+      label: text.general.actions,
       isLabelHidden: true,
       align: 'end',
       cell: ({ id, event, state }) =>

@@ -1,48 +1,30 @@
 /** German texts of the pages about accounts. */
 export const accounts = {
-  title: 'Konten',
-  account: 'Konto',
   invite: 'Einladen',
   inviteTitle: 'Eine Person einladen',
   inviteIntro: 'Die Person erhält eine E-Mail mit einem Link, um ein Passwort zu setzen.',
   invited: (email: string) => `${email} wurde eingeladen.`,
   search: 'Suche nach ID oder E-Mail-Adresse',
-  email: 'E-Mail-Adresse',
-  kind: 'Art',
   kinds: { person: 'Person', service: 'Dienstkonto' },
-  allKinds: 'Alle Arten',
-  role: 'Rolle',
   roles: { user: 'Benutzer', admin: 'Administrator' },
   allRoles: 'Alle Rollen',
-  state: 'Zustand',
   states: { enabled: 'Aktiv', disabled: 'Gesperrt', unverified: 'E-Mail nicht bestätigt', invited: 'Eingeladen' },
   /** Of the filter: `unverified` contains invited accounts. */
   filterStates: { enabled: 'Aktiv', disabled: 'Gesperrt', unverified: 'E-Mail nicht bestätigt' },
-  allStates: 'Alle Zustände',
-  created: 'Erstellt',
 
-  details: 'Einzelheiten',
-  id: 'Konto-ID',
-  name: 'Name',
-  externalId: 'Externe ID',
-  creator: 'Erstellt von',
   deletedAccount: 'einem gelöschten Konto',
-  password: 'Passwort',
   passwordSet: 'gesetzt',
   passwordMissing: 'nicht gesetzt: Das Konto kann sich nicht damit anmelden',
-  secondFactor: 'Zweiter Faktor',
   authenticator: 'Authenticator-App',
   passkeys: (count: number) => (count === 1 ? '1 Passkey' : `${count} Passkeys`),
   noFactor: 'keiner',
   requiredFactor: (factors: string) => `${factors} (vorgeschrieben)`,
-  updated: 'Geändert',
   emailChanges: 'Änderungen der E-Mail-Adresse',
   disabledSince: 'Dieses Konto ist gesperrt: Es kann sich nicht anmelden, und seine Schlüssel werden abgelehnt. Seit',
   emailChanged: (previous: string, at: string) =>
     `Die E-Mail-Adresse wurde am ${at} geändert. Vorher war sie ${previous}.`,
   you: 'Ihr Konto',
 
-  keys: 'API-Schlüssel',
   noKeys: 'Das Konto hat keine API-Schlüssel.',
   revokeKeys: 'Alle Schlüssel löschen',
   revokeKeysTitle: 'Alle API-Schlüssel des Kontos löschen?',
@@ -50,7 +32,6 @@ export const accounts = {
     'Jede Anfrage mit einem dieser Schlüssel wird sofort abgelehnt, auf jeder Instanz. Das Löschen lässt sich nicht rückgängig machen.',
   keysRevoked: 'Alle API-Schlüssel des Kontos wurden gelöscht.',
 
-  sessions: 'Sitzungen',
   noSessions: 'Das Konto ist nirgends angemeldet.',
   endSessions: 'Alle Sitzungen beenden',
   sessionsEnded: 'Alle Sitzungen des Kontos wurden beendet.',
@@ -63,21 +44,15 @@ export const accounts = {
   entitlements: 'Berechtigungen',
   entitlementsIntro:
     'Scopes, die nur berechtigte Konten an ihren Schlüsseln haben können. Ein entfernter Scope gilt für keinen Schlüssel dieses Kontos mehr.',
-  noEntitlements: 'keine',
   noEntitledScopes: 'Der Katalog hat keinen Scope, der eine Berechtigung benötigt.',
   changeEntitlements: 'Berechtigungen ändern',
   entitlementsSaved: 'Die Berechtigungen wurden geändert.',
   undeclared: 'Nicht im Katalog',
 
-  events: 'Neueste Ereignisse',
   allEvents: 'Alle Ereignisse des Kontos',
   eventsIntro: 'Aus dem Audit-Log.',
   noEvents: 'Das Audit-Log hat kein Ereignis dieses Kontos.',
-  event: 'Ereignis',
-  actor: 'Akteur',
-  when: 'Wann',
 
-  actions: 'Aktionen',
   inviteAgain: 'Einladung erneut senden',
   inviteAgainIntro: 'Das Konto erhält einen neuen Link. Frühere Links werden ungültig.',
   invitedAgain: 'Die Einladung wurde gesendet.',
@@ -112,7 +87,6 @@ export const accounts = {
   setEmail: 'E-Mail-Adresse setzen',
   setEmailIntro:
     'Wenn der Besitzer keinen Zugang zu seinem Postfach mehr hat. Nichts ändert sich, bis der Link in einer E-Mail an die neue Adresse verwendet wird. Die bisherige wird benachrichtigt. Sie benötigen dafür einen zweiten Faktor.',
-  newEmail: 'Neue E-Mail-Adresse',
   emailSet: (email: string) => `${email} erhält eine E-Mail mit einem Link.`,
   compromised: 'Kompromittiertes Konto sichern',
   compromisedIntro: 'In einem Schritt:',
@@ -132,6 +106,5 @@ export const accounts = {
   deleteTitle: 'Das Konto löschen?',
   deleteIntro:
     'Seine Sitzungen und API-Schlüssel werden mit ihm gelöscht, und jede Instanz lehnt sie sofort ab. Das lässt sich nicht rückgängig machen.',
-  typeToConfirm: (name: string) => `Geben Sie zur Bestätigung ${name} ein`,
   deleted: (name: string) => `${name} wurde gelöscht.`,
 };
