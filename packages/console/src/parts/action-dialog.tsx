@@ -7,7 +7,8 @@ import { Form } from './form.tsx';
 
 interface ActionDialogProps {
   readonly title: string;
-  readonly submit: string;
+  /** Of the main button. Default: the title. */
+  readonly submit?: string;
   readonly kind?: 'primary' | 'danger';
   readonly size?: 'small' | 'large';
   readonly act: (fields: Fields) => Promise<unknown>;
@@ -16,7 +17,8 @@ interface ActionDialogProps {
   readonly children?: ComponentChildren;
 }
 
-export function ActionDialog({ title, submit, kind = 'primary', size, act, onClose, children }: ActionDialogProps) {
+export function ActionDialog({ title, kind = 'primary', size, act, onClose, ...rest }: ActionDialogProps) {
+  const { submit = title, children } = rest;
   const action = useAction(async (fields: Fields) => {
     await act(fields);
     onClose();

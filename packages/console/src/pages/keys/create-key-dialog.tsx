@@ -17,7 +17,6 @@ export function CreateKeyDialog({ owner, onClose }: CreateKeyDialogProps) {
   return secret.value === undefined ? (
     <ActionDialog
       title={text.keys.create}
-      submit={text.keys.create}
       size="large"
       onClose={() => secret.peek() === undefined && onClose(false)}
       act={async (fields) => (secret.value = (await owner.create(newKeyOf(fields))).key)}

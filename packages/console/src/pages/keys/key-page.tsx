@@ -187,7 +187,6 @@ function KeyDialog({ name, owner, current, change, onDeleted, onClose }: KeyDial
       return (
         <ActionDialog
           title={text.keys.endPrevious}
-          submit={text.keys.endPrevious}
           kind="danger"
           onClose={onClose}
           act={async () => {

@@ -54,7 +54,6 @@ export function RotateDialog({ owner, current, onClose }: RotateDialogProps) {
   return (
     <ActionDialog
       title={text.keys.rotate}
-      submit={text.keys.rotate}
       onClose={() => rotated.peek() === undefined && onClose()}
       act={async (fields) => {
         const overlapSeconds = Number(fields.text('overlap'));

@@ -108,7 +108,6 @@ interface AddDialogProps {
 const AddDialog = ({ id, path, onClose, onAdded }: AddDialogProps) => (
   <ActionDialog
     title={text.serviceAccounts.addManager}
-    submit={text.serviceAccounts.addManager}
     onClose={onClose}
     act={async (fields) => {
       const accountId = fields.text('accountId').trim();

@@ -8,16 +8,15 @@ export type ServiceAccount = ResponseOf<'GET /auth/service-accounts/:id'>;
 
 interface ServiceAccountFormProps {
   readonly title: string;
-  readonly submit: string;
   readonly account?: ServiceAccount;
   readonly onSubmit: (values: { readonly name: string; readonly externalId: string | undefined }) => Promise<void>;
   readonly onClose: () => void;
 }
 
-export const ServiceAccountForm = ({ title, submit, account, onSubmit, onClose }: ServiceAccountFormProps) => (
+export const ServiceAccountForm = ({ title, account, onSubmit, onClose }: ServiceAccountFormProps) => (
   <ActionDialog
     title={title}
-    submit={submit}
+    submit={account ? text.general.save : title}
     onClose={onClose}
     act={(fields) => onSubmit({ name: fields.text('name').trim(), externalId: fields.optional('externalId') })}
   >

@@ -107,7 +107,6 @@ function Details({ account, resource }: SectionsProps) {
       {isChanging.value && (
         <ServiceAccountForm
           title={text.serviceAccounts.changeTitle}
-          submit={text.general.save}
           account={account}
           onClose={() => void (isChanging.value = false)}
           onSubmit={async ({ name, externalId = null }) => {

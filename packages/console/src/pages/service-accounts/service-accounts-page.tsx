@@ -74,7 +74,6 @@ export function ServiceAccountsPage() {
       {isCreating.value && (
         <ServiceAccountForm
           title={text.serviceAccounts.create}
-          submit={text.serviceAccounts.create}
           onClose={() => void (isCreating.value = false)}
           onSubmit={async ({ name, externalId }) => {
             const body = { name, ...(externalId === undefined ? {} : { externalId }) };

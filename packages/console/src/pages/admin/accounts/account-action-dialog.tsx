@@ -63,7 +63,6 @@ const AccountName = ({ account }: { readonly account: AccountDetail }) => (
 const RoleDialog = ({ account, onClose, onDone }: ActionDialogProps) => (
   <ActionDialog
     title={adminText.accounts.changeRole}
-    submit={adminText.accounts.changeRole}
     onClose={onClose}
     act={async (fields) => {
       const role = fields.text('role') as AccountDetail['role'];
@@ -85,7 +84,6 @@ const RoleDialog = ({ account, onClose, onDone }: ActionDialogProps) => (
 const EmailDialog = ({ account, onClose, onDone }: ActionDialogProps) => (
   <ActionDialog
     title={adminText.accounts.setEmail}
-    submit={adminText.accounts.setEmail}
     onClose={onClose}
     act={async (fields) => {
       const email = fields.text('email').trim();
@@ -123,7 +121,6 @@ function CompromisedDialog({ account, onClose, onDone }: ActionDialogProps) {
   return (
     <ActionDialog
       title={accounts.compromised}
-      submit={accounts.compromised}
       kind="danger"
       onClose={onClose}
       act={async (fields) => {

@@ -47,7 +47,6 @@ function EntitlementsDialog({
   return (
     <ActionDialog
       title={accounts.changeEntitlements}
-      submit={accounts.changeEntitlements}
       onClose={onClose}
       act={async (fields) => {
         if (!fields.isChecked(loadedName)) return;

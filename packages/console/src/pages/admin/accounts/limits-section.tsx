@@ -28,7 +28,6 @@ export function LimitsSection({ account, onChanged }: LimitsSectionProps) {
       {isChanging.value && (
         <ActionDialog
           title={adminText.accounts.changeLimits}
-          submit={adminText.accounts.changeLimits}
           onClose={close}
           act={async (fields) => {
             const { rate, quota } = limitsOf(fields);

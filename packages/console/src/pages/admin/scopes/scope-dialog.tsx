@@ -24,7 +24,6 @@ export function ScopeDialog({ current, onClose, onSaved }: ScopeDialogProps) {
   return (
     <ActionDialog
       title={title}
-      submit={title}
       onClose={onClose}
       act={async (fields) => {
         const name = current?.name ?? fields.text('name').trim();

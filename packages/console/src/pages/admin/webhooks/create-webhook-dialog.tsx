@@ -49,7 +49,6 @@ interface CreateWebhookDialogProps {
 export const CreateWebhookDialog = ({ onClose, onCreated }: CreateWebhookDialogProps) => (
   <ActionDialog
     title={adminText.webhooks.create}
-    submit={adminText.webhooks.create}
     size="large"
     onClose={onClose}
     act={async (fields) => {
