@@ -1,6 +1,6 @@
 /** Mail and other jobs of the outbox: how many wait, why some fail; and a test mail. */
 import { useSignal } from '@preact/signals';
-import { call, type RequestOf, type ResponseOf } from '../../../api.ts';
+import { call, type ResponseOf } from '../../../api.ts';
 import { useList } from '../../../list.ts';
 import { Badge } from '../../../parts/badge.tsx';
 import { Button } from '../../../parts/button.tsx';
@@ -18,7 +18,6 @@ import { firstMatches } from '../bounded-search.ts';
 import { jobKindLabel } from './job-kind.ts';
 import { TestMailDialog } from './test-mail-dialog.tsx';
 
-type Query = NonNullable<RequestOf<'GET /admin/outbox'>['query']>;
 type Outbox = ResponseOf<'GET /admin/outbox'>;
 type Job = Outbox['jobs'][number];
 
@@ -32,7 +31,7 @@ export function MailPage() {
   const list = useList<Job>(
     ['kind', 'state'],
     firstMatches(async (query, signal) => {
-      const { jobs, nextCursor, kinds: counted } = await call('GET /admin/outbox', { query: query as Query, signal });
+      const { jobs, nextCursor, kinds: counted } = await call('GET /admin/outbox', { query, signal });
       kinds.value = counted;
       return { items: jobs, nextCursor };
     }),
