@@ -10,7 +10,7 @@ const ownKeys = keysOf();
 export function KeysPage({ CreateKeyDialog }: Pick<KeyListProps, 'CreateKeyDialog'>) {
   const isCreating = useSignal(false);
   return (
-    <Page title={text.keys.title} intro={text.keys.intro} actions={<CreateKeyButton isCreating={isCreating} />}>
+    <Page title={text.general.keys} intro={text.keys.intro} actions={<CreateKeyButton isCreating={isCreating} />}>
       <KeyList owner={ownKeys} CreateKeyDialog={CreateKeyDialog} isCreating={isCreating} />
     </Page>
   );

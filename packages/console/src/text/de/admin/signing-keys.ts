@@ -2,14 +2,11 @@
 import type { AdminTexts } from '../../texts.ts';
 
 export const signingKeys: AdminTexts['signingKeys'] = {
-  title: 'Signaturschlüssel',
   intro:
     'Diese Schlüssel signieren Zugriffstoken. Dienste rufen die öffentlichen Schlüssel ab, um die Token zu prüfen.',
   kid: 'Schlüssel-ID',
   alg: 'Algorithmus',
-  state: 'Zustand',
   states: { next: 'Nächster', active: 'Aktiv', retired: 'Abgelöst' },
-  created: 'Erstellt',
   signsFrom: 'Signiert ab',
   rotate: 'Wechseln',
   rotateTitle: 'Signaturschlüssel wechseln?',
