@@ -2,7 +2,9 @@
 FROM node:26-trixie-slim AS build
 WORKDIR /app
 COPY . .
-RUN sh scripts/image-install.sh /app
+# Run-time dependencies of the service only. The image has its own Node, so the pinned ones are removed.
+RUN npm ci --omit=dev --ignore-scripts --include-workspace-root --workspace packages/server \
+    && rm -rf node_modules/node-linux-* node_modules/node-darwin-* node_modules/node-bin-* node_modules/node-win-*
 
 FROM node:26-trixie-slim
 ENV NODE_ENV=production \
