@@ -38,11 +38,11 @@ export function accountCommand(): Command {
   withAccount(account.command('disable'))
     .description('Disable an account: its sessions end and its API keys are rejected immediately.')
     .examples('keyreeve account disable you@example.com')
-    .action((text: string, options: OutputOptions) => change(text, options, 'disable', 'Disabled'));
+    .action(changing('Disabled', ({ accounts }, { id }) => accounts.disable(operator, id)));
   withAccount(account.command('enable'))
     .description('Enable a disabled account. Its API keys work again.')
     .examples('keyreeve account enable you@example.com')
-    .action((text: string, options: OutputOptions) => change(text, options, 'enable', 'Enabled'));
+    .action(changing('Enabled', ({ accounts }, { id }) => accounts.enable(operator, id)));
   withAccount(account.command('set-email'))
     .argument('<email>', 'new email address')
     .description(
@@ -55,9 +55,7 @@ export function accountCommand(): Command {
       'Confirm, after a restore, that the email address belongs to the owner. Permits password resets again.',
     )
     .examples('keyreeve account confirm-email you@example.com')
-    .action((text: string, options: OutputOptions) =>
-      change(text, options, 'confirmEmail', 'Confirmed the email address of'),
-    );
+    .action(changing('Confirmed the email address of', ({ accounts }, { id }) => accounts.confirmEmail(operator, id)));
   withAccount(account.command('set-role'))
     .addArgument(new Argument('<role>', 'new role').choices(['user', 'admin']))
     .description('Set the role of an account. An administrator needs a verified email address.')
@@ -84,17 +82,29 @@ export function accountCommand(): Command {
   withAccount(account.command('require-second-factor'))
     .description('Require a second factor. Until it is enrolled, sessions permit nothing else; API keys still work.')
     .examples('keyreeve account require-second-factor you@example.com')
-    .action((text: string, options: OutputOptions) => requireSecondFactor(text, options, true));
+    .action(
+      changing('Required a second factor of', ({ accounts }, { id }) =>
+        accounts.requireSecondFactor(operator, id, true),
+      ),
+    );
   withAccount(account.command('waive-second-factor'))
     .description('Stop requiring a second factor. An enrolled second factor stays in force.')
     .examples('keyreeve account waive-second-factor you@example.com')
-    .action((text: string, options: OutputOptions) => requireSecondFactor(text, options, false));
+    .action(
+      changing('Waived the second factor of', ({ accounts }, { id }) =>
+        accounts.requireSecondFactor(operator, id, false),
+      ),
+    );
   withAccount(account.command('remove-second-factor'))
     .description(
       'Remove a lost second factor with all passkeys, and end all sessions. Verify the identity of the owner first.',
     )
     .examples('keyreeve account remove-second-factor you@example.com')
-    .action(removeSecondFactor);
+    .action(
+      changing('Removed the second factor of', ({ administration }, { id }) =>
+        administration.removeSecondFactor(operator, id, 'localhost'),
+      ),
+    );
   addPasskeyCommands(account);
   addIdentityCommands(account);
   withAccount(account.command('delete'))
@@ -199,20 +209,6 @@ async function entitlements(
   print(options, { id: account.id, entitlements: held }, line);
 }
 
-async function requireSecondFactor(text: string, options: OutputOptions, isRequired: boolean): Promise<void> {
-  const account = await afterChange(text, ({ accounts }, { id }) =>
-    accounts.requireSecondFactor(operator, id, isRequired),
-  );
-  printAccount(options, account, isRequired ? 'Required a second factor of' : 'Waived the second factor of');
-}
-
-async function removeSecondFactor(text: string, options: OutputOptions): Promise<void> {
-  const account = await afterChange(text, ({ administration }, { id }) =>
-    administration.removeSecondFactor(operator, id, 'localhost'),
-  );
-  printAccount(options, account, 'Removed the second factor of');
-}
-
 const list = (options: OutputOptions): Promise<void> =>
   withInstallation({}, ({ accounts }) =>
     printList(options, accounts.list(), {
@@ -229,16 +225,6 @@ const list = (options: OutputOptions): Promise<void> =>
     }),
   );
 
-async function change(
-  text: string,
-  options: OutputOptions,
-  operation: 'disable' | 'enable' | 'confirmEmail',
-  done: string,
-): Promise<void> {
-  const account = await afterChange(text, ({ accounts }, { id }) => accounts[operation](operator, id));
-  printAccount(options, account, done);
-}
-
 /** @returns the account after the change */
 const afterChange = (
   idOrEmail: string,
@@ -249,6 +235,12 @@ const afterChange = (
     await apply(context, account);
     return context.accounts.findById(account.id);
   });
+
+/** The action of a command that changes an account and prints it. */
+const changing =
+  (done: string, apply: Parameters<typeof afterChange>[1]) =>
+  async (text: string, options: OutputOptions): Promise<void> =>
+    printAccount(options, await afterChange(text, apply), done);
 
 async function remove(text: string, options: OutputOptions & { yes?: boolean }): Promise<void> {
   const account = await withInstallation({}, async ({ accounts, apiKeys }) => {

@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
@@ -15,9 +14,7 @@ import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { freePort } from '../../../../test-kit/free-port.ts';
 import { Mailbox } from '../../../../test-kit/mailbox.ts';
 import { ScriptedSmtp, type SmtpScript } from '../../../../test-kit/scripted-smtp.ts';
-
-const tlsFile = (name: string): Buffer => readFileSync(new URL(`../../../../test/e2e/tls/${name}`, import.meta.url));
-const tls = { key: tlsFile('server.key'), cert: tlsFile('server.crt') };
+import { tls } from '../../../../test-kit/tls.ts';
 
 const mail: OutgoingMail = {
   id: 'msg_one',
