@@ -1,5 +1,5 @@
 /** `keyreeve account …`: accounts, for an operator. */
-import { Argument, type Command } from 'commander';
+import { Argument, Option, type Command } from 'commander';
 import type { KeyLimits, QuotaUse } from '@keyreeve/contract';
 import type { Account, Role } from '../modules/accounts/accounts.ts';
 import { toInstant } from '../foundation/clock.ts';
@@ -72,7 +72,7 @@ export function accountCommand(): Command {
   withAccount(account.command('entitlements'))
     .description('List or set the entitlements of an account.')
     .option('--set <scopes>', 'replace them by these scopes, separated by commas')
-    .option('--clear', 'remove all of them')
+    .addOption(new Option('--clear', 'remove all of them').conflicts('set'))
     .documentedIn('docs/scopes.md')
     .examples(
       'keyreeve account entitlements you@example.com',
@@ -124,7 +124,7 @@ const withAccount = (command: CliCommand): CliCommand => command.argument(...acc
 const withPassword = (command: CliCommand): CliCommand =>
   command
     .option('--password-stdin', 'read the password from standard input')
-    .option('--generate', 'generate a password and print it')
+    .addOption(new Option('--generate', 'generate a password and print it').conflicts('passwordStdin'))
     .json();
 
 async function create(email: string, options: PasswordCommandOptions & { admin?: boolean }): Promise<void> {
@@ -198,7 +198,6 @@ async function entitlements(
   text: string,
   { set, clear = false, ...options }: OutputOptions & { set?: string; clear?: boolean },
 ): Promise<void> {
-  if (set !== undefined && clear) throw new UsageError('--set and --clear exclude each other');
   const names = clear ? [] : set?.split(',');
   const { account, held } = await withInstallation({}, async ({ accounts, entitlements: service }) => {
     const found = await accounts.find(text);

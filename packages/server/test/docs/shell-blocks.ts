@@ -41,7 +41,7 @@ export interface PageRun {
   readonly blocks: readonly string[];
   readonly outputs: readonly string[];
   /** What the first block that contains the text prints. */
-  outputOf(text: string): string;
+  readonly outputOf: (text: string) => string;
 }
 
 /** Runs the blocks of a page in a service of its own. @param settings of the service, which the blocks that start it set */
