@@ -2,7 +2,12 @@
 FROM node:26-trixie-slim AS build
 WORKDIR /app
 COPY . .
-RUN sh scripts/image-install.sh /app
+# The console is built with its dependencies, which the run-time dependencies of the service then replace. The image has its
+# own Node, so the pinned ones are removed.
+RUN npm ci --include=dev --ignore-scripts --workspace packages/console \
+    && node packages/console/build.ts \
+    && npm ci --omit=dev --ignore-scripts --include-workspace-root --workspace packages/server \
+    && rm -rf node_modules/node-linux-* node_modules/node-darwin-* node_modules/node-bin-* node_modules/node-win-*
 
 FROM node:26-trixie-slim
 ENV NODE_ENV=production \

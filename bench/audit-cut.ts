@@ -13,22 +13,17 @@ import { deriveKeys } from '../packages/server/src/foundation/crypto/master-key.
 import { openDatabase } from '../packages/server/src/foundation/database/database.ts';
 import { SqliteConnection } from '../packages/server/src/foundation/database/sqlite-connection.ts';
 import { appendAuditEventsTx } from '../packages/server/src/modules/audit/store.ts';
+import type { BenchOptions } from './databases.ts';
 import { createRequest, forwardRequest, keyreeve } from './keyreeve.ts';
 import { measure, type Load } from './measure.ts';
 import { threadsProcessorMs } from '../packages/server/test-kit/processor-time.ts';
+import { intervalOf } from './pairs.ts';
 import { Programs, type Running } from './processes.ts';
 import { Report } from './report.ts';
 import { writePool } from './request.ts';
-import { alternate, median, medianInterval, ms, rate, type Contender, type Measured, type Rounds } from './rounds.ts';
+import { alternate, median, rate, type Contender, type Measured, type Rounds } from './rounds.ts';
 import { seed, type Seeded } from './seed.ts';
 import { accessTokensOf } from './tokens.ts';
-
-export interface AuditCutOptions {
-  readonly keys: number;
-  readonly rounds: number;
-  readonly seconds: number;
-  readonly folder: string;
-}
 
 /** More than a cut removes in a second. */
 const eventsPerSecondMax = 25_000;
@@ -41,7 +36,7 @@ const creations = { connections: 8, rate: 100 };
 const signedIn = 8;
 const warmUpRounds = 2;
 
-export async function auditCut({ keys, rounds, seconds, folder }: AuditCutOptions): Promise<string> {
+export async function auditCut({ keys, rounds, seconds, folder }: BenchOptions): Promise<string> {
   const path = join(folder, 'plain.db');
   const plain = await seed(`sqlite:${path}`, `${path}.keys`, keys);
   const events = (2 * (rounds + warmUpRounds) * seconds + otherSeconds) * eventsPerSecondMax;
@@ -73,15 +68,14 @@ export async function auditCut({ keys, rounds, seconds, folder }: AuditCutOption
         },
       },
     ];
-    await alternate(contenders, warmUpRounds);
-    perSecond.length = 0;
-    const found = await alternate(contenders, rounds);
-    addRows(report, what, found, median(perSecond));
+    const found = await alternate(contenders, rounds, warmUpRounds);
+    const removedPerSecond = median(perSecond.slice(warmUpRounds));
+    addRows(report, what, found, removedPerSecond);
     const addedUs = found.median('with', 'processorUs') - found.median('without', 'processorUs');
     const { rate: requestsPerSecond = 0 } = loadOf(withCut);
     report.add(
       `processor time for each removed event beside ${what}`,
-      (addedUs * requestsPerSecond) / median(perSecond),
+      (addedUs * requestsPerSecond) / removedPerSecond,
       { unit: ' µs' },
     );
   };
@@ -101,21 +95,15 @@ export async function auditCut({ keys, rounds, seconds, folder }: AuditCutOption
 }
 
 function addRows(report: Report, what: string, found: Rounds, removedPerSecond: number): void {
-  const [from, to] = medianInterval(found.ratios('with', 'without', 'processorUs'));
-  const [more, less] = [found.median('with', 'processorUs'), found.median('without', 'processorUs')];
-  report.add(
+  report.ratio(
     `processor time for each of ${what}, with / without a cut`,
-    found.ratio('with', 'without', 'processorUs'),
+    found,
+    ['with', 'without', 'processorUs'],
     {},
-    `95 % interval ${from.toFixed(2)} to ${to.toFixed(2)}; ${more.toFixed(0)} against ${less.toFixed(0)} µs, ${rate(removedPerSecond)} removed events/s`,
+    `${intervalOf(found, 'with', 'without').text}, ${rate(removedPerSecond)} removed events/s`,
   );
-  for (const [name, figure] of [
-    ['p50', 'msP50'],
-    ['p99', 'msP99'],
-  ] as const) {
-    const details = `${ms(found.median('with', figure))} against ${ms(found.median('without', figure))} ms`;
-    report.add(`${name} of ${what}, with / without a cut`, found.ratio('with', 'without', figure), {}, details);
-  }
+  report.ratio(`p50 of ${what}, with / without a cut`, found, ['with', 'without', 'msP50'], {});
+  report.ratio(`p99 of ${what}, with / without a cut`, found, ['with', 'without', 'msP99'], {});
 }
 
 /** Events that are old enough, and a new one, which shows that the clock is right. */

@@ -10,6 +10,7 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SqliteConnection } from '../packages/server/src/foundation/database/sqlite-connection.ts';
+import type { BenchOptions } from './databases.ts';
 import { forwardRequest, keyreeve, keyreeveCommand } from './keyreeve.ts';
 import { load, Programs, type Running } from './processes.ts';
 import { requestText } from './request.ts';
@@ -17,15 +18,7 @@ import { median, ms, table } from './rounds.ts';
 import { emailAt, password, seed, type Seeded } from './seed.ts';
 import { signIn } from './tokens.ts';
 
-export interface DelaysOptions {
-  readonly keys: number;
-  readonly rounds: number;
-  /** Duration of each scenario. */
-  readonly seconds: number;
-  readonly folder: string;
-}
-
-interface Context extends DelaysOptions {
+interface Context extends BenchOptions {
   readonly server: Running;
   readonly seeded: Seeded;
   readonly round: number;
@@ -85,7 +78,7 @@ const scenarios: Readonly<Record<string, Work>> = {
   'keyreeve audit verify': ({ seeded }) => keyreeveCommand(allCores, seeded, ['audit', 'verify']),
 };
 
-export async function delays(options: DelaysOptions): Promise<string> {
+export async function delays(options: BenchOptions): Promise<string> {
   const path = join(options.folder, 'delays.db');
   console.error(`seeding ${options.keys} keys`);
   const seeded = await seed(`sqlite:${path}`, `${path}.keys`, options.keys);

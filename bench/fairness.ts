@@ -7,23 +7,19 @@
 import { Agent, request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { join } from 'node:path';
-import { PostgresServer } from '../packages/server/test-kit/postgres/server.ts';
+import { Databases, type BenchOptions } from './databases.ts';
 import type { FloodOptions } from './flood.ts';
 import { keyreeve } from './keyreeve.ts';
 import { run } from './processes.ts';
 import { jsonRequest, requestText } from './request.ts';
 import { titleOf } from './report.ts';
 import { ms, table } from './rounds.ts';
-import { emailAt, password, seed, type Seeded } from './seed.ts';
+import { emailAt, password, type Seeded } from './seed.ts';
 
-export interface FairnessOptions {
-  readonly seconds: number;
+export interface FairnessOptions extends Pick<BenchOptions, 'seconds' | 'databases' | 'folder'> {
   readonly connections: number;
-  readonly databases: readonly string[];
   /** Runs the floods whose names contain this text. */
   readonly floods: string;
-  readonly folder: string;
 }
 
 interface Answer {
@@ -221,10 +217,8 @@ async function measure(database: string, seeded: Seeded, options: FairnessOption
 export async function fairness(options: FairnessOptions): Promise<string> {
   const rows: Row[] = [];
   for (const database of options.databases) {
-    await using postgres = database === 'postgres' ? await PostgresServer.start({ durable: true }) : undefined;
-    const path = join(options.folder, database);
-    const url = postgres ? `${(await postgres.createDatabase()).url}?sslmode=disable` : `sqlite:${path}.db`;
-    rows.push(...(await measure(titleOf(database), await seed(url, `${path}.keys`, 1_000), options)));
+    await using databases = await Databases.start(database, options.folder);
+    rows.push(...(await measure(titleOf(database), await databases.seed('keys', 1_000), options)));
   }
   const columns = [
     'flood',

@@ -1,5 +1,5 @@
 /** The hot path on SQLite, compared with its limit: `npm run bench`. */
-import { join } from 'node:path';
+import { Databases, type BenchOptions } from './databases.ts';
 import { interference } from './interference.ts';
 import { forwardRequest, keyreeve } from './keyreeve.ts';
 import { contender, measure } from './measure.ts';
@@ -7,18 +7,14 @@ import { Programs } from './processes.ts';
 import { residentMib, treeResidentMib } from '../packages/server/test-kit/processor-time.ts';
 import { Report } from './report.ts';
 import { alternate, generatorNote, rate } from './rounds.ts';
-import { seed, type Seeded } from './seed.ts';
-import { beside, throughput } from './throughput.ts';
+import type { Seeded } from './seed.ts';
+import { throughput } from './throughput.ts';
 
-export interface HotPathOptions {
-  readonly keys: number;
+export interface HotPathOptions extends BenchOptions {
   /** Number of keys in a second, larger database; 0 skips it. */
   readonly many: number;
   /** Number of verifications before the server's memory is measured. */
   readonly verifications: number;
-  readonly rounds: number;
-  readonly seconds: number;
-  readonly folder: string;
 }
 
 const connections = 64;
@@ -31,15 +27,11 @@ const bars = {
 
 export async function hotPath(options: HotPathOptions): Promise<string> {
   const report = new Report();
-  const seedFile = (name: string, keys: number): Promise<Seeded> => {
-    console.error(`seeding ${keys} keys`);
-    const path = join(options.folder, `${name}.db`);
-    return seed(`sqlite:${path}`, `${path}.keys`, keys);
-  };
-  const small = await seedFile('small', options.keys);
+  await using databases = await Databases.start('sqlite', options.folder);
+  const small = await databases.seed('small', options.keys);
   await timeAndMemory(report, small, options);
   await interference(report, small, options);
-  if (options.many > 0) await size(report, small, await seedFile('many', options.many), options);
+  if (options.many > 0) await size(report, small, await databases.seed('many', options.many), options);
   return [String(report), generatorNote].join('\n\n');
 }
 
@@ -71,12 +63,7 @@ async function size(report: Report, small: Seeded, many: Seeded, { keys, ...opti
       request: forwardRequest(seeded.keys),
     });
   const contenders = [await ofSize('small', small), await ofSize('many', many)];
-  await alternate(contenders, 1);
-  const found = await alternate(contenders, rounds);
-  report.add(
-    `processor time per verification, ${rate(options.many)} keys / ${rate(keys)} keys`,
-    found.ratio('many', 'small', 'processorUs'),
-    { atMost: 1.2 },
-    beside(found, 'many', 'small'),
-  );
+  const found = await alternate(contenders, rounds, 1);
+  const what = `processor time per verification, ${rate(options.many)} keys / ${rate(keys)} keys`;
+  report.ratio(what, found, ['many', 'small', 'processorUs'], { atMost: 1.2 });
 }

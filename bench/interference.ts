@@ -4,6 +4,7 @@
  */
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
+import type { BenchOptions } from './databases.ts';
 import type { HashLimitOptions } from './hash-limit.ts';
 import { createRequest, deleteRequest, forwardRequest, keyreeve, signInRequest } from './keyreeve.ts';
 import type { LoadResult } from './load.ts';
@@ -13,14 +14,9 @@ import type { Report } from './report.ts';
 import { writePool, type Pool, type RequestTemplate } from './request.ts';
 import { alternate, rate, type Measured, type Rounds } from './rounds.ts';
 import { emailAt, keysPerAccount, signedInAccounts, type Seeded } from './seed.ts';
-import { p99s } from './throughput.ts';
 import { basicOf, signIn, type SignedIn } from './tokens.ts';
 
-export interface InterferenceOptions {
-  readonly rounds: number;
-  readonly seconds: number;
-  readonly folder: string;
-}
+type InterferenceOptions = Pick<BenchOptions, 'rounds' | 'seconds' | 'folder'>;
 
 interface SignInOptions extends InterferenceOptions {
   readonly logins: Pool;
@@ -121,7 +117,7 @@ async function changes(report: Report, server: Running, calm: Calm, options: Int
 
 function reportP99(report: Report, what: string, found: Rounds, goal?: number): void {
   const bar = { atMost: 3, ...(goal === undefined ? {} : { goal }) };
-  report.add(`p99 of ${what}`, found.ratio('disturbed', 'calm', 'msP99'), bar, p99s(found, 'disturbed', 'calm'));
+  report.ratio(`p99 of ${what}`, found, ['disturbed', 'calm', 'msP99'], bar);
 }
 
 /** As many bare hashes run at once as in the server. */
@@ -134,11 +130,11 @@ async function signInRate(report: Report, server: Running, options: SignInOption
     { name: 'sign-in', run: () => measure(server, { connections: signInConnections, seconds, request }, allCores) },
     { name: 'hash', run: () => run<Measured>(allCores, './hash-limit.ts', bare) },
   ];
-  await alternate(contenders, 1);
-  const found = await alternate(contenders, rounds);
-  report.add(
+  const found = await alternate(contenders, rounds, 1);
+  report.ratio(
     'rate of sign-ins / bare hashes at the same priority',
-    found.ratio('sign-in', 'hash', 'perSecond'),
+    found,
+    ['sign-in', 'hash', 'perSecond'],
     { atLeast: 0.95 },
     `${found.rate('sign-in')} against ${found.rate('hash')} per second`,
   );
@@ -158,9 +154,10 @@ async function saturation(report: Report, server: Running, verifying: Load, opti
     ],
     rounds,
   );
-  report.add(
+  report.ratio(
     'rate of sign-ins, with / without verifications that saturate all cores',
-    found.ratio('disturbed', 'calm', 'perSecond'),
+    found,
+    ['disturbed', 'calm', 'perSecond'],
     { atLeast: 0.25 },
     `${found.rate('disturbed')} against ${found.rate('calm')} per second`,
   );

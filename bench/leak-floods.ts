@@ -9,21 +9,15 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { makeKey } from '../packages/server/src/modules/api-keys/key-format.ts';
 import { githubSettings, GithubSigner, signedBy } from '../packages/server/test-kit/github.ts';
+import type { BenchOptions } from './databases.ts';
 import type { FloodOptions } from './flood.ts';
 import { forwardRequest, keyreeve } from './keyreeve.ts';
 import { measure } from './measure.ts';
 import { Programs, run } from './processes.ts';
-import { Report } from './report.ts';
+import { Report, timesOf } from './report.ts';
 import { jsonRequest } from './request.ts';
-import { alternate, ms, type Measured } from './rounds.ts';
+import { alternate, type Measured } from './rounds.ts';
 import { seed } from './seed.ts';
-
-export interface LeakFloodsOptions {
-  readonly keys: number;
-  readonly rounds: number;
-  readonly seconds: number;
-  readonly folder: string;
-}
 
 const path = '/auth/leaks';
 const forwarded = { 'X-Forwarded-For': '@client-ip@' };
@@ -55,7 +49,7 @@ function wrongSignatures({ keyId }: GithubSigner): string[] {
   });
 }
 
-export async function leakFloods({ keys, rounds, seconds, folder }: LeakFloodsOptions): Promise<string> {
+export async function leakFloods({ keys, rounds, seconds, folder }: BenchOptions): Promise<string> {
   const seeded = await seed(`sqlite:${join(folder, 'leaks.db')}`, join(folder, 'leaks.keys'), keys);
   const github = new GithubSigner();
   await using programs = new Programs();
@@ -98,13 +92,12 @@ export async function leakFloods({ keys, rounds, seconds, folder }: LeakFloodsOp
   );
   const report = new Report();
   for (const name of Object.keys(floods)) {
-    const [p50, calm] = [found.median(name, 'msP50'), found.median('calm', 'msP50')];
-    const p99 = `p99 ${ms(found.median(name, 'msP99'))} against ${ms(found.median('calm', 'msP99'))} ms`;
-    report.add(
+    report.ratio(
       `p50 of ${verifications.rate} verifications/s, with / without a flood of ${name}`,
-      found.ratio(name, 'calm', 'msP50'),
+      found,
+      [name, 'calm', 'msP50'],
       { atMost: p50RatioMax },
-      `${ms(p50)} against ${ms(calm)} ms, ${p99}`,
+      `${timesOf(found, name, 'calm', 'msP50')}, p99 ${timesOf(found, name, 'calm', 'msP99')}`,
     );
   }
   console.error(statuses.join('\n'));

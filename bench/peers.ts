@@ -6,7 +6,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { PostgresServer } from '../packages/server/test-kit/postgres/server.ts';
+import { Databases, type BenchOptions } from './databases.ts';
 import type { HashLimitOptions } from './hash-limit.ts';
 import {
   createRequest,
@@ -32,23 +32,13 @@ import {
   type Measured,
   type Rounds,
 } from './rounds.ts';
-import { seed, signedInAccounts } from './seed.ts';
+import { signedInAccounts } from './seed.ts';
 import { basicOf, signIn } from './tokens.ts';
-
-export interface PeersOptions {
-  readonly keys: number;
-  readonly rounds: number;
-  readonly seconds: number;
-  /** `sqlite` or `postgres`. */
-  readonly databases: readonly string[];
-  readonly folder: string;
-}
 
 interface Setup {
   readonly name: string;
   readonly folder: string;
-  /** @returns the URL of a new database for one program */
-  readonly newUrl: (name: string) => Promise<string>;
+  readonly databases: Databases;
 }
 
 /** A measurement of Keyreeve, and its limit: the constant for the same request, or bare hashes. */
@@ -86,20 +76,14 @@ const accountsThatSignIn = 1_000;
 const userCount = 1_000;
 const signedInUsers = 32;
 
-export async function peers(options: PeersOptions): Promise<string> {
+export async function peers(options: BenchOptions): Promise<string> {
   installPeers();
   const byDatabase = new Map<string, Results>();
   for (const name of options.databases) {
     const folder = join(options.folder, name);
     mkdirSync(folder);
-    if (name === 'sqlite') {
-      const newUrl = (file: string) => Promise.resolve(`sqlite:${join(folder, `${file}.db`)}`);
-      byDatabase.set(name, await measureAll({ name, folder, newUrl }, options));
-      continue;
-    }
-    await using server = await PostgresServer.start({ durable: true });
-    const newUrl = async () => `${(await server.createDatabase()).url}?sslmode=disable`;
-    byDatabase.set(name, await measureAll({ name, folder, newUrl }, options));
+    await using databases = await Databases.start(name, folder);
+    byDatabase.set(name, await measureAll({ name, folder, databases }, options));
   }
   const columns = [
     'what',
@@ -128,7 +112,7 @@ function goalTable(byDatabase: ReadonlyMap<string, Results>): string {
   return table(['goal', ...names.map(titleOf)], rows);
 }
 
-async function measureAll(setup: Setup, options: PeersOptions): Promise<Results> {
+async function measureAll(setup: Setup, options: BenchOptions): Promise<Results> {
   await using programs = new Programs();
   const comparisons = await prepare(setup, options, programs);
   const rows: string[][] = [];
@@ -136,9 +120,7 @@ async function measureAll(setup: Setup, options: PeersOptions): Promise<Results>
   for (const comparison of comparisons) {
     const { peer: thePeer, ours } = comparison;
     const contenders = [thePeer, ...ours.flatMap(({ program, limit }) => [program, limit])];
-    // The first round is a warm-up.
-    await alternate(contenders, 1);
-    const rounds = await alternate(contenders, options.rounds);
+    const rounds = await alternate(contenders, options.rounds, 1);
     const measured = rowsOf(comparison, rounds);
     for (const row of measured) console.error(row.join(', '));
     rows.push(...measured);
@@ -149,18 +131,18 @@ async function measureAll(setup: Setup, options: PeersOptions): Promise<Results>
 
 /** Fills the databases and starts the programs. */
 async function prepare(
-  { name, folder, newUrl }: Setup,
-  { keys, seconds }: PeersOptions,
+  { name, folder, databases }: Setup,
+  { keys, seconds }: BenchOptions,
   programs: Programs,
 ): Promise<readonly Comparison[]> {
-  console.error(`${name}: seeding ${keys} keys for each`);
-  const seeded = await seed(await newUrl('keyreeve'), join(folder, 'keys'), keys);
-  const betterAuthUrl = await newUrl('better-auth');
+  console.error(`${name}: ${keys} keys for each`);
+  const seeded = await databases.seed('keyreeve', keys);
+  const betterAuthUrl = await databases.newUrl('better-auth');
   const poolPath = join(folder, 'better-auth');
   const betterAuthInput = { databaseUrl: betterAuthUrl, keys, users: userCount, sessions: signedInUsers, poolPath };
   const betterAuthScript = './peers/better-auth-seed.ts';
   const betterAuth = await run<peer.BetterAuthSeeded>('0,1', betterAuthScript, betterAuthInput, production);
-  const oidcUrl = await newUrl('oidc-provider');
+  const oidcUrl = await databases.newUrl('oidc-provider');
   const oidcInput = { databaseUrl: oidcUrl, tokens: keys, poolPath: join(folder, 'oidc-tokens') };
   const oidc = await run<peer.OidcSeeded>('0,1', './peers/oidc-provider-seed.ts', oidcInput, production);
 

@@ -1,5 +1,5 @@
 /** A table of measurements with their bars, in the form of RESULTS.md. */
-import { table } from './rounds.ts';
+import { ms, table, type Figure, type Rounds } from './rounds.ts';
 
 /** @param database `sqlite` or `postgres` */
 export const titleOf = (database: string): string => (database === 'postgres' ? 'PostgreSQL' : 'SQLite');
@@ -25,10 +25,32 @@ export class Report {
     this.#rows.push(row);
   }
 
+  /** The ratio of the figures of two contenders. @param details default: the values of both */
+  ratio(
+    what: string,
+    found: Rounds,
+    [one, other, figure]: readonly [one: string, other: string, figure: Figure],
+    bar: Bar,
+    details = figure.startsWith('ms') ? timesOf(found, one, other, figure) : beside(found, one, other),
+  ): void {
+    this.add(what, found.ratio(one, other, figure), bar, details);
+  }
+
   toString(): string {
     return table(['what', 'measured', 'bar', ''], this.#rows);
   }
 }
+
+/** @returns the processor times and rates of two contenders */
+export const beside = (found: Rounds, one: string, other: string): string =>
+  `${us(found.median(one, 'processorUs'))} against ${us(found.median(other, 'processorUs'))} µs, ` +
+  `${found.rate(one)} against ${found.rate(other)} requests/s`;
+
+/** @returns a percentile of two contenders */
+export const timesOf = (found: Rounds, one: string, other: string, figure: Figure): string =>
+  `${ms(found.median(one, figure))} against ${ms(found.median(other, figure))} ms`;
+
+export const us = (value: number): string => value.toFixed(value < 100 ? 1 : 0);
 
 export function barText({ atMost, atLeast, goal, unit = '' }: Bar): string {
   const bar = atMost === undefined ? (atLeast === undefined ? 'none' : `at least ${atLeast}`) : `at most ${atMost}`;

@@ -70,9 +70,12 @@ export class Rounds {
   }
 }
 
-/** @throws Error if a response was not the expected one, because a rate of rejections is meaningless */
-export const alternate = (contenders: readonly Contender[], rounds: number): Promise<Rounds> =>
-  inRounds(contenders, rounds, async (record) => {
+/**
+ * @param warmUp rounds before the measured ones, which are discarded
+ * @throws Error if a response was not the expected one, because a rate of rejections is meaningless
+ */
+export const alternate = (contenders: readonly Contender[], rounds: number, warmUp = 0): Promise<Rounds> =>
+  inRounds(contenders, { rounds, warmUp }, async (record) => {
     for (const { name, run } of contenders) record(name, await run());
   });
 
@@ -80,8 +83,8 @@ export const alternate = (contenders: readonly Contender[], rounds: number): Pro
  * Runs all contenders at the same time, so that a busy machine affects all of them equally: for processor times of programs on
  * the same core. @throws Error as {@link alternate}
  */
-export const together = (contenders: readonly Contender[], rounds: number): Promise<Rounds> =>
-  inRounds(contenders, rounds, async (record) => {
+export const together = (contenders: readonly Contender[], rounds: number, warmUp = 0): Promise<Rounds> =>
+  inRounds(contenders, { rounds, warmUp }, async (record) => {
     await Promise.all(contenders.map(async ({ name, run }) => record(name, await run())));
   });
 
@@ -89,7 +92,7 @@ type Recorder = (name: string, result: Measured) => void;
 
 async function inRounds(
   contenders: readonly Contender[],
-  rounds: number,
+  { rounds, warmUp }: { readonly rounds: number; readonly warmUp: number },
   run: (record: Recorder) => Promise<void>,
 ): Promise<Rounds> {
   const byName = new Map<string, Measured[]>(contenders.map(({ name }) => [name, []]));
@@ -98,7 +101,8 @@ async function inRounds(
     if (failures > 0) throw new Error(`${name}: ${failures} of ${requests} requests failed: ${firstFailure}`);
     byName.get(name)?.push(result);
   };
-  for (let round = 0; round < rounds; round++) await run(record);
+  for (let round = 0; round < warmUp + rounds; round++) await run(record);
+  for (const measured of byName.values()) measured.splice(0, warmUp);
   return new Rounds(byName);
 }
 

@@ -22,6 +22,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { auditCut } from './audit-cut.ts';
 import { before } from './before.ts';
+import type { BenchOptions } from './databases.ts';
 import { delays } from './delays.ts';
 import { fairness } from './fairness.ts';
 import { hotPath } from './hot-path.ts';
@@ -47,55 +48,42 @@ const { values, positionals } = parseArgs({
   },
 });
 
-const bounds = (keys: number, rounds: number, seconds: number) => {
+const folder = mkdtempSync(join(tmpdir(), 'keyreeve-bench-'));
+
+const boundsOf = (keys: number, rounds: number, seconds: number): BenchOptions => {
   const defaults = values.quick ? { keys: 20_000, rounds: 1, seconds: 1 } : { keys, rounds, seconds };
   return {
     keys: Number(values.keys ?? defaults.keys),
     rounds: Number(values.rounds ?? defaults.rounds),
     seconds: Number(values.seconds ?? defaults.seconds),
+    databases: values.databases.split(','),
+    folder,
   };
 };
 
-const folder = mkdtempSync(join(tmpdir(), 'keyreeve-bench-'));
+const commitOption = (): string => {
+  if (values.commit === undefined) throw new Error('name the commit to compare with: --commit REF');
+  return values.commit;
+};
+const manyOption = (many: number, quick: number): number => Number(values.many ?? (values.quick ? quick : many));
+
 const commands: Readonly<Record<string, () => Promise<string>>> = {
   'hot-path': () => {
-    const defaults = values.quick
-      ? { many: 40_000, verifications: 20_000 }
-      : { many: 10_000_000, verifications: 1_000_000 };
-    return hotPath({ ...bounds(1_000_000, 5, 3), ...defaults, many: Number(values.many ?? defaults.many), folder });
+    const verifications = values.quick ? 20_000 : 1_000_000;
+    return hotPath({ ...boundsOf(1_000_000, 5, 3), many: manyOption(10_000_000, 40_000), verifications });
   },
-  peers: () => peers({ ...bounds(100_000, 5, 1.5), databases: values.databases.split(','), folder }),
-  workers: () => workers({ ...bounds(1_000_000, 5, 2), databases: values.databases.split(','), folder }),
-  before: () => {
-    const { commit } = values;
-    if (commit === undefined) throw new Error('before needs --commit REF, the commit to compare with');
-    return before({ ...bounds(200_000, 15, 2), commit, databases: values.databases.split(','), folder });
-  },
-  tracing: () => {
-    const { commit } = values;
-    if (commit === undefined) throw new Error('tracing needs --commit REF, a commit without tracing');
-    return tracing({ ...bounds(500, 15, 2), commit, folder });
-  },
-  delays: () => delays({ ...bounds(200_000, 3, 10), folder }),
-  fairness: () => {
-    const { seconds } = bounds(0, 1, 10);
-    return fairness({
-      seconds,
-      connections: values.quick ? 200 : 1_200,
-      databases: values.databases.split(','),
-      floods: values.floods,
-      folder,
-    });
-  },
-  'audit-cut': () => auditCut({ ...bounds(20_000, 21, 1), folder }),
-  leaks: () => leakFloods({ ...bounds(20_000, 5, 3), folder }),
-  limits: () => {
-    const once = Number(values.many ?? (values.quick ? 5_000 : 100_000));
-    return limits({ ...bounds(10_000, 15, 1), once, databases: values.databases.split(','), folder });
-  },
-  sdk: () => sdk({ ...bounds(20_000, 7, 3), folder }),
-  'sdk-go': () => sdkOfGo({ ...bounds(20_000, 7, 3), folder }),
-  postgres: () => postgres({ ...bounds(1_000_000, 5, 2), folder }),
+  peers: () => peers(boundsOf(100_000, 5, 1.5)),
+  workers: () => workers(boundsOf(1_000_000, 5, 2)),
+  before: () => before({ ...boundsOf(200_000, 15, 2), commit: commitOption() }),
+  tracing: () => tracing({ ...boundsOf(500, 15, 2), commit: commitOption() }),
+  delays: () => delays(boundsOf(200_000, 3, 10)),
+  fairness: () => fairness({ ...boundsOf(0, 1, 10), connections: values.quick ? 200 : 1_200, floods: values.floods }),
+  'audit-cut': () => auditCut(boundsOf(20_000, 21, 1)),
+  leaks: () => leakFloods(boundsOf(20_000, 5, 3)),
+  limits: () => limits({ ...boundsOf(10_000, 15, 1), once: manyOption(100_000, 5_000) }),
+  sdk: () => sdk(boundsOf(20_000, 7, 3)),
+  'sdk-go': () => sdkOfGo(boundsOf(20_000, 7, 3)),
+  postgres: () => postgres(boundsOf(1_000_000, 5, 2)),
 };
 
 try {

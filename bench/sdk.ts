@@ -1,20 +1,14 @@
 /** The client libraries compared with one request for each verification: `npm run bench -- sdk`, and `sdk-go` for Go. */
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
+import type { BenchOptions } from './databases.ts';
 import { keyreeve } from './keyreeve.ts';
 import type { LoadResult } from './load.ts';
 import { executeProgram, Programs, run } from './processes.ts';
 import { Report, type Bar } from './report.ts';
-import { alternate, ms, type Contender } from './rounds.ts';
+import { alternate, type Contender } from './rounds.ts';
 import type { SdkLoadOptions } from './sdk-load.ts';
 import { seed } from './seed.ts';
-
-export interface SdkOptions {
-  readonly keys: number;
-  readonly rounds: number;
-  readonly seconds: number;
-  readonly folder: string;
-}
 
 interface Level {
   /** Verifications in progress. */
@@ -35,11 +29,11 @@ const [library, single] = ways;
 
 type Load = (options: SdkLoadOptions) => Promise<LoadResult>;
 
-export const sdk = (options: SdkOptions): Promise<string> =>
+export const sdk = (options: BenchOptions): Promise<string> =>
   compare(options, (load) => run<LoadResult>('1', './sdk-load.ts', load));
 
 /** The same for the Go library, with a program that sends one request each over `net/http`. */
-export function sdkOfGo(options: SdkOptions): Promise<string> {
+export function sdkOfGo(options: BenchOptions): Promise<string> {
   const program = join(options.folder, 'sdk-load');
   const source = join(import.meta.dirname, '../packages/go');
   execFileSync('go', ['build', '-o', program, './test/load'], { cwd: source, stdio: 'inherit' });
@@ -50,7 +44,7 @@ export function sdkOfGo(options: SdkOptions): Promise<string> {
 }
 
 /** The server has one core, the client the other. */
-async function compare({ keys, rounds, seconds, folder }: SdkOptions, load: Load): Promise<string> {
+async function compare({ keys, rounds, seconds, folder }: BenchOptions, load: Load): Promise<string> {
   const seeded = await seed(`sqlite:${join(folder, 'sdk.db')}`, join(folder, 'sdk'), keys);
   await using programs = new Programs();
   const { port } = programs.add(await keyreeve('0', seeded));
@@ -61,11 +55,10 @@ async function compare({ keys, rounds, seconds, folder }: SdkOptions, load: Load
       return { name: how, run: () => load(options) };
     });
     const found = await alternate(contenders, rounds);
-    const rates = ways.map((how) => found.rate(how)).join(' against ');
-    const times = ways.map((how) => ms(found.median(how, 'msP50'))).join(' against ');
     const title = `${loops} at once, library / one request each`;
-    report.add(`${title}: rate`, found.ratio(library, single, 'perSecond'), rate, `${rates} verifications/s`);
-    report.add(`${title}: p50`, found.ratio(library, single, 'msP50'), p50, `${times} ms`);
+    const rates = `${found.rate(library)} against ${found.rate(single)} verifications/s`;
+    report.ratio(`${title}: rate`, found, [library, single, 'perSecond'], rate, rates);
+    report.ratio(`${title}: p50`, found, [library, single, 'msP50'], p50);
   }
   return String(report);
 }

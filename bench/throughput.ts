@@ -2,9 +2,9 @@
 import { batchRequest, forwardRequest, verifyRequest } from './keyreeve.ts';
 import { constantRequest, contender } from './measure.ts';
 import type { Running } from './processes.ts';
-import type { Bar, Report } from './report.ts';
+import { us, type Bar, type Report } from './report.ts';
 import type { RequestTemplate } from './request.ts';
-import { alternate, ms, type Rounds } from './rounds.ts';
+import { alternate } from './rounds.ts';
 import type { Seeded } from './seed.ts';
 
 export interface ThroughputOptions {
@@ -40,26 +40,24 @@ export async function throughput(report: Report, options: ThroughputOptions): Pr
     named('constant to verify', limit, constantRequest(verify)),
     named('batch', server, batchRequest(keys, serviceKey, batchSize)),
   ];
-  // The first round is a warm-up.
-  await alternate(contenders, 1);
-  const found = await alternate(contenders, rounds);
-  report.add(
+  const found = await alternate(contenders, rounds, 1);
+  report.ratio(
     `processor time of \`GET /auth/forward\` / constant, ${connections} connections`,
-    found.ratio('forward', 'constant to forward', 'processorUs'),
+    found,
+    ['forward', 'constant to forward', 'processorUs'],
     bars.forward,
-    beside(found, 'forward', 'constant to forward'),
   );
-  report.add(
+  report.ratio(
     `the same without the short path, ${connections} connections`,
-    found.ratio('through node:http', 'constant to forward', 'processorUs'),
+    found,
+    ['through node:http', 'constant to forward', 'processorUs'],
     bars.nodeHttp,
-    beside(found, 'through node:http', 'constant to forward'),
   );
-  report.add(
+  report.ratio(
     `processor time of a constant / \`POST /auth/verify\`, ${connections} connections`,
-    found.ratio('constant to verify', 'verify', 'processorUs'),
+    found,
+    ['constant to verify', 'verify', 'processorUs'],
     bars.verify,
-    beside(found, 'constant to verify', 'verify'),
   );
   report.add(
     `processor time per credential of a batch of ${batchSize} / constant, ${connections} connections`,
@@ -68,14 +66,3 @@ export async function throughput(report: Report, options: ThroughputOptions): Pr
     `${us(found.median('batch', 'processorUs') / batchSize)} µs, ${found.rate('batch')} batches/s`,
   );
 }
-
-/** @returns the processor times and rates of two contenders */
-export const beside = (found: Rounds, one: string, other: string): string =>
-  `${us(found.median(one, 'processorUs'))} against ${us(found.median(other, 'processorUs'))} µs, ` +
-  `${found.rate(one)} against ${found.rate(other)} requests/s`;
-
-/** @returns the 99th percentiles of two contenders */
-export const p99s = (found: Rounds, one: string, other: string): string =>
-  `${ms(found.median(one, 'msP99'))} against ${ms(found.median(other, 'msP99'))} ms`;
-
-const us = (value: number): string => value.toFixed(value < 100 ? 1 : 0);

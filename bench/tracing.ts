@@ -6,25 +6,13 @@
 import { createServer } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
-import { forwardRequest, keyreeve } from './keyreeve.ts';
-import { measure } from './measure.ts';
-import { threadsProcessorMs } from '../packages/server/test-kit/processor-time.ts';
-import { Programs } from './processes.ts';
+import type { BeforeOptions } from './before.ts';
+import { Databases } from './databases.ts';
+import { forwardRequest } from './keyreeve.ts';
+import { intervalOf, ProgramsAtOnce } from './pairs.ts';
 import { Report } from './report.ts';
-import { medianInterval, together, type Contender } from './rounds.ts';
-import { seed } from './seed.ts';
-import { beside } from './throughput.ts';
+import { together } from './rounds.ts';
 import { commitOf } from './variant.ts';
-
-export interface TracingOptions {
-  /** A commit without tracing whose program accepts the database of this one. */
-  readonly commit: string;
-  readonly keys: number;
-  readonly rounds: number;
-  readonly seconds: number;
-  readonly folder: string;
-}
 
 /** Of each program. */
 const connections = 32;
@@ -38,7 +26,8 @@ const rows = [
   ['one request in a hundred recorded / without the package', 'sampled', 'off', 1.02],
 ] as const;
 
-export async function tracing({ commit, keys, rounds, seconds, folder }: TracingOptions): Promise<string> {
+/** @param commit without tracing, whose program accepts the database of this one */
+export async function tracing({ commit, keys, rounds, seconds, folder }: BeforeOptions): Promise<string> {
   const report = new Report();
   using earlier = commitOf(commit);
   await using collector = await startCollector();
@@ -46,35 +35,20 @@ export async function tracing({ commit, keys, rounds, seconds, folder }: Tracing
     NODE_OPTIONS: `--import ${import.meta.resolve('../packages/otel/src/register.ts')}`,
     OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
   };
-  const variants: readonly (readonly [string, Readonly<Record<string, string>>, string?])[] = [
-    ['before', {}, earlier.program],
-    ['off', {}],
-    ['idle', loaded],
-    ['sampled', { ...loaded, KEYREEVE_TRACE_RATIO: traceRatio }],
-  ];
-  await using programs = new Programs();
-  const contenders: Contender[] = [];
-  for (const [name, environment, program] of variants) {
-    const pool = join(folder, name);
-    const seeded = await seed(`sqlite:${pool}.db`, pool, keys);
-    const running = programs.add(await keyreeve('0', seeded, program, environment));
-    const load = { connections, seconds, request: forwardRequest(seeded.keys) };
-    contenders.push({ name, run: () => measure(running, load, '1', threadsProcessorMs) });
-  }
+  await using databases = await Databases.start('sqlite', folder);
+  await using programs = await ProgramsAtOnce.start(databases, keys, {
+    before: { program: earlier.program },
+    off: {},
+    idle: { environment: loaded },
+    sampled: { environment: { ...loaded, KEYREEVE_TRACE_RATIO: traceRatio } },
+  });
+  const contenders = programs.contenders((of) => ({ connections, seconds, request: forwardRequest(of.keys) }));
   const before = collector.received();
   for (const [title, name, other, atMost] of rows) {
     // Only two programs at once: each export of spans costs the same for few spans and for many.
     const pair = contenders.filter((each) => each.name === name || each.name === other);
-    await together(pair, warmUpRounds);
-    const found = await together(pair, rounds);
-    const [from, to] = medianInterval(found.ratios(name, other, 'processorUs'));
-    const interval = `95 % interval ${from.toFixed(3)} to ${to.toFixed(3)}`;
-    report.add(
-      title,
-      found.ratio(name, other, 'processorUs'),
-      { atMost },
-      `${interval}; ${beside(found, name, other)}`,
-    );
+    const found = await together(pair, rounds, warmUpRounds);
+    report.ratio(title, found, [name, other, 'processorUs'], { atMost }, intervalOf(found, name, other).text);
   }
   return `${String(report)}\n\nThe collector received ${collector.received() - before} exports.`;
 }

@@ -3,9 +3,8 @@
  * cores the second worker competes with them. The processor time per request shows the cost of sharing.
  */
 import { availableParallelism } from 'node:os';
-import { join } from 'node:path';
 import { limits } from '@keyreeve/contract';
-import { PostgresServer } from '../packages/server/test-kit/postgres/server.ts';
+import { Databases, type BenchOptions } from './databases.ts';
 import { createRequest, forwardRequest, keyreeve } from './keyreeve.ts';
 import { contender } from './measure.ts';
 import { Programs, type Running } from './processes.ts';
@@ -13,16 +12,8 @@ import { treeResidentMib } from '../packages/server/test-kit/processor-time.ts';
 import { barText, titleOf, verdict } from './report.ts';
 import type { RequestTemplate } from './request.ts';
 import { alternate, ms, rate, table, type Figure } from './rounds.ts';
-import { seed, type Seeded } from './seed.ts';
+import type { Seeded } from './seed.ts';
 import { signIn } from './tokens.ts';
-
-export interface WorkersOptions {
-  readonly keys: number;
-  readonly rounds: number;
-  readonly seconds: number;
-  readonly databases: readonly string[];
-  readonly folder: string;
-}
 
 const counts = [1, Math.max(2, availableParallelism())] as const;
 const title = counts.join('/');
@@ -44,14 +35,11 @@ interface Rows {
   readonly goals: Row[];
 }
 
-export async function workers(options: WorkersOptions): Promise<string> {
+export async function workers(options: BenchOptions): Promise<string> {
   const rows: Rows = { measured: [], costs: [], goals: [] };
   for (const database of options.databases) {
-    await using postgres = database === 'postgres' ? await PostgresServer.start({ durable: true }) : undefined;
-    const path = join(options.folder, database);
-    const url = postgres ? `${(await postgres.createDatabase()).url}?sslmode=disable` : `sqlite:${path}.db`;
-    console.error(`seeding ${options.keys} keys in ${database}`);
-    const seeded = await seed(url, `${path}.keys`, options.keys);
+    await using databases = await Databases.start(database, options.folder);
+    const seeded = await databases.seed('keys', options.keys);
     await using programs = new Programs();
     const both: Record<string, Running> = {};
     for (const count of counts) {
@@ -67,7 +55,7 @@ export async function workers(options: WorkersOptions): Promise<string> {
   ].join('\n\n');
 }
 
-type Run = WorkersOptions & { readonly rows: Rows };
+type Run = BenchOptions & { readonly rows: Rows };
 
 async function compare(database: string, both: Both, { keys }: Seeded, run: Run): Promise<void> {
   for (const connections of [64, 4]) {
@@ -100,8 +88,7 @@ async function measureBoth(
 ): Promise<number> {
   const load = { ...requests, seconds, requestsPerConnectionMax };
   const contenders = Object.entries(both).map(([name, running]) => contender(name, running, load, cores));
-  await alternate(contenders, 1);
-  const found = await alternate(contenders, rounds);
+  const found = await alternate(contenders, rounds, 1);
   const cell = (figure: Figure, text: (value: number) => string): string =>
     `${text(found.median(one, figure))}/${text(found.median(many, figure))} (${found.ratio(many, one, figure).toFixed(2)})`;
   const row = [what, cell('perSecond', rate), cell('msP99', ms), cell('processorUs', rate)];

@@ -1,8 +1,9 @@
 /** One Go module with all broken builds of the library, so that the linker, which takes most of the time, runs once. */
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { edited, type LibraryMutant } from '../../conformance/library-mutants.ts';
 import { packageFolder } from './go.ts';
-import { edited, goMutants, stateOfMutants, type GoMutant } from './mutants.ts';
+import { goMutants, stateOfMutants } from './mutants.ts';
 
 export const nameOfMutant = (index: number): string => `mutant${index}`;
 
@@ -28,7 +29,7 @@ ${runs}
   writeFileSync(join(folder, 'mutants_test.go'), tests);
 }
 
-function makePackage(mutant: GoMutant, folder: string): void {
+function makePackage(mutant: LibraryMutant, folder: string): void {
   mkdirSync(folder);
   const names: string[] = [];
   for (const file of readdirSync(packageFolder)) {
@@ -37,7 +38,7 @@ function makePackage(mutant: GoMutant, folder: string): void {
     // Files whose names end in _test.go are not part of a package that another one imports.
     writeFileSync(
       join(folder, file.replace(/_test\.go$/, '_of_tests.go')),
-      file === mutant.file ? edited(mutant, text) : text,
+      file === mutant.file ? edited(mutant, packageFolder) : text,
     );
     if (file.endsWith('_test.go'))
       names.push(...Array.from(text.matchAll(/^func (Test\w+)\(/gm), ([, name = '']) => name));

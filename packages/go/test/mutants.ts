@@ -1,27 +1,12 @@
 /** Broken builds of the Go library: each breaks one of its rules, and names the tests that detect it. */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { packageFolder } from './go.ts';
-
-export interface GoMutant {
-  readonly name: string;
-  readonly file: string;
-  readonly from: string;
-  readonly to: string;
-  /** A pattern for names of Go tests. */
-  readonly test: string;
-  /** Whether it accepts deleted keys, which the revocation check detects. */
-  readonly isUnsafe?: true;
-}
+import type { TestedLibrary } from '../../conformance/check-library.ts';
+import { edited, type LibraryMutant } from '../../conformance/library-mutants.ts';
+import { buildProgram, packageFolder, skip } from './go.ts';
 
 const sender = 'batch_sender.go';
 const connection = 'connection.go';
-
-/** @throws Error if the text to replace does not occur exactly once */
-export function edited({ from, to, name }: GoMutant, text: string): string {
-  if (text.split(from).length !== 2) throw new Error(`${name}: the sources do not contain the text once`);
-  return text.replace(from, () => to);
-}
 
 /** What some edits keep. */
 export const stateOfMutants = `package keyreeve
@@ -33,10 +18,10 @@ var seenEntries []*entry
 `;
 
 /** Writes the edited file. @returns the path of an overlay for `go build` and `go test` */
-export function makeMutant(mutant: GoMutant, folder: string): string {
+function makeMutant(mutant: LibraryMutant, folder: string): string {
   const original = join(packageFolder, mutant.file);
   const replacement = join(folder, mutant.file);
-  writeFileSync(replacement, edited(mutant, readFileSync(original, 'utf8')));
+  writeFileSync(replacement, edited(mutant, packageFolder));
   const added = join(folder, 'state.go');
   writeFileSync(added, stateOfMutants);
   const overlay = join(folder, 'overlay.json');
@@ -45,7 +30,13 @@ export function makeMutant(mutant: GoMutant, folder: string): string {
   return overlay;
 }
 
-export const goMutants: readonly GoMutant[] = [
+export const goLibrary: TestedLibrary = {
+  language: 'Go',
+  skip,
+  build: (folder, mutant) => buildProgram(folder, mutant && makeMutant(mutant, folder)),
+};
+
+export const goMutants: readonly LibraryMutant[] = [
   {
     name: 'rule 1: a question shares the entry of another caller while it is in flight',
     file: sender,

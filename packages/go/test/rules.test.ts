@@ -1,10 +1,9 @@
 /** The Go library keeps the rules, and is formatted; the edits of its broken builds fit its sources. */
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { test } from 'node:test';
+import { testEdits } from '../../conformance/library-mutants.ts';
 import { packageFolder, run, runGo, skip } from './go.ts';
-import { edited, goMutants } from './mutants.ts';
+import { goMutants } from './mutants.ts';
 
 test('the Go library keeps the rules', { skip }, async () => {
   const { status, output } = await runGo(['test', '-count=1', '-timeout=0', '-v', '.']);
@@ -18,8 +17,4 @@ test('the Go library is formatted, and go vet finds nothing', { skip }, async ()
   assert.deepEqual(await runGo(['vet', './...']), { status: 0, output: '' });
 });
 
-for (const mutant of goMutants) {
-  test(`the edit of a broken build fits the Go sources: ${mutant.name}`, () => {
-    edited(mutant, readFileSync(join(packageFolder, mutant.file), 'utf8'));
-  });
-}
+testEdits('Go', goMutants, packageFolder);

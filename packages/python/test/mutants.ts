@@ -1,38 +1,33 @@
 /** Broken builds of the Python library: each breaks one of its rules, and names the tests that detect it. */
-import { cpSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { packageFolder } from './python.ts';
+import type { TestedLibrary } from '../../conformance/check-library.ts';
+import { edited, type LibraryMutant } from '../../conformance/library-mutants.ts';
+import { packageFolder, python, pythonEnvironment, skip } from './python.ts';
 
-export interface PythonMutant {
-  readonly name: string;
-  /** In src/keyreeve. */
-  readonly file: string;
-  readonly from: string;
-  readonly to: string;
-  /** A pattern for names of tests. */
-  readonly test: string;
-  /** Whether it accepts deleted keys, which the revocation check detects. */
-  readonly isUnsafe?: true;
-}
-
+/** Where the edited files are. */
+export const sources = join(packageFolder, 'src/keyreeve');
 const sender = '_batch_sender.py';
 const connection = '_connection.py';
 
-/** @throws Error if the text to replace does not occur exactly once */
-export function edited({ from, to, name }: PythonMutant, text: string): string {
-  if (text.split(from).length !== 2) throw new Error(`${name}: the sources do not contain the text once`);
-  return text.replace(from, () => to);
-}
-
 /** Copies the library with the mutant's edit. @returns the folder to import from */
-export function makeMutant(mutant: PythonMutant, folder: string): string {
+export function makeMutant(mutant: LibraryMutant, folder: string): string {
   cpSync(join(packageFolder, 'src'), folder, { recursive: true });
-  const path = join(folder, 'keyreeve', mutant.file);
-  writeFileSync(path, edited(mutant, readFileSync(path, 'utf8')));
+  writeFileSync(join(folder, 'keyreeve', mutant.file), edited(mutant, sources));
   return folder;
 }
 
-export const pythonMutants: readonly PythonMutant[] = [
+export const pythonLibrary: TestedLibrary = {
+  language: 'Python',
+  skip,
+  build: (folder, mutant) => ({
+    command: python,
+    args: [`${packageFolder}test/program.py`],
+    env: pythonEnvironment(mutant && makeMutant(mutant, folder)),
+  }),
+};
+
+export const pythonMutants: readonly LibraryMutant[] = [
   {
     name: 'rule 1: a question shares the entry of another caller while it is in flight',
     file: sender,

@@ -1,10 +1,9 @@
 /** The Python library keeps the rules, and has the right types; the edits of its broken builds fit its sources. */
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { test } from 'node:test';
-import { edited, pythonMutants } from './mutants.ts';
-import { packageFolder, pythonEnvironment, runPython, runRules, skip } from './python.ts';
+import { testEdits } from '../../conformance/library-mutants.ts';
+import { pythonMutants, sources } from './mutants.ts';
+import { pythonEnvironment, runPython, runRules, skip } from './python.ts';
 
 test('the Python library keeps the rules', { skip }, async () => {
   const { status, output } = await runRules('*');
@@ -17,8 +16,4 @@ test('the Python library and its tests have the right types', { skip }, async ()
   assert.equal(status, 0, output);
 });
 
-for (const mutant of pythonMutants) {
-  test(`the edit of a broken build fits the Python sources: ${mutant.name}`, () => {
-    edited(mutant, readFileSync(join(packageFolder, 'src/keyreeve', mutant.file), 'utf8'));
-  });
-}
+testEdits('Python', pythonMutants, sources);

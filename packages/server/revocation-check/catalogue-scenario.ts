@@ -7,16 +7,16 @@ import { setTimeout } from 'node:timers/promises';
 import { monotonicMs } from '../src/foundation/clock.ts';
 import { DomainError } from '../src/foundation/errors.ts';
 import type { CanaryKey, CatalogueChanges } from './canaries.ts';
-import { clientIpOfProbes, forgedAddress, otherScope } from './changed-key.ts';
-import { ChangingCondition, newKeyConditions } from './changing-condition.ts';
+import { otherScope } from './changed-key.ts';
+import { ChangingCondition } from './changing-condition.ts';
 import type { AskedOfKey } from './condition.ts';
 import type { KeyChangeKind } from './history.ts';
 import { pauseMs } from './key-deletion.ts';
 import { KeySource } from './key-source.ts';
 import { ProbeLoops } from './probe-loops.ts';
 import { pick } from './prober.ts';
+import { askedOf } from './scenario-key.ts';
 import type { ScenarioOptions } from './scenario-options.ts';
-import { SecretRecord } from './secret-record.ts';
 
 interface Taking {
   readonly kind: KeyChangeKind;
@@ -70,10 +70,9 @@ async function takeAndGrant(scope: ChangingScope, options: ScenarioOptions): Pro
   const source = await newSource(scope, catalogue, options);
   const keys: CanaryKey[] = [];
   for (let left = source ? keysPerAccount : 0; left > 0; left--) {
-    const key = await source?.newKey('created', {
-      scopes: [otherScope, scope.name],
-      ask: askFor(scope.name, condition),
-    });
+    // The condition is the same for all keys of the account.
+    const ask = (id: number): AskedOfKey => askedOf(id, scope.name, { scope: condition });
+    const key = await source?.newKey('created', { scopes: [otherScope, scope.name], ask });
     if (key) keys.push(key);
   }
   if (!source || keys.length === 0) {
@@ -114,17 +113,6 @@ async function newSource(
     return undefined;
   }
 }
-
-/** @param condition that the scope is in force, the same for all keys of the account */
-const askFor =
-  (scope: string, condition: ChangingCondition) =>
-  (id: number): AskedOfKey => ({
-    scope,
-    address: clientIpOfProbes,
-    forgedAddress,
-    secret: new SecretRecord(`secret 1 of key ${id}`),
-    conditions: { ...newKeyConditions(id), scope: condition },
-  });
 
 interface Target {
   readonly condition: ChangingCondition;

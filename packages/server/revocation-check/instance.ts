@@ -91,3 +91,10 @@ const isFromCache = (headers: IncomingHttpHeaders): boolean =>
   [headers['cache-status'], headers['x-cache'], headers['cf-cache-status']].some((text) =>
     /\bhit\b/i.test(String(text ?? '')),
   );
+
+/** Of a request without a response, for the operator. */
+export const messageOf = (error: unknown): string => {
+  const { message = '', name = 'Error', code } = error as { message?: string; name?: string; code?: string };
+  const text = message || name;
+  return code === undefined || text.includes(code) ? text : `${text} (${code})`;
+};

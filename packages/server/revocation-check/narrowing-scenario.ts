@@ -6,15 +6,13 @@
 import { randomInt } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { monotonicMs, systemClock } from '../src/foundation/clock.ts';
-import { DomainError } from '../src/foundation/errors.ts';
 import { ChangedKey } from './changed-key.ts';
+import { forEachKey } from './scenario-key.ts';
 import type { ScenarioOptions } from './scenario-options.ts';
-import type { KeyKind } from './history.ts';
 import { pauseMs } from './key-deletion.ts';
-import { KeyAbandoned } from './key-requests.ts';
-import { KeySource } from './key-source.ts';
+import type { KeySource } from './key-source.ts';
 import { pick } from './prober.ts';
-import { ProbeLoops } from './probe-loops.ts';
+import type { ProbeLoops } from './probe-loops.ts';
 import { inRandomRounds } from './random.ts';
 
 type Step = (key: ChangedKey) => Promise<void>;
@@ -80,7 +78,7 @@ const steps: readonly Step[] = [
 export async function runNarrowingScenario(options: ScenarioOptions): Promise<void> {
   // In rounds, so that also a short run takes each step.
   const nextSteps = inRandomRounds(steps);
-  await forEachKey(options, async (key, probes) => {
+  await forEachChangedKey(options, async (key, probes) => {
     for (let left = 1 + randomInt(stepsMax); left > 0 && !options.isOver(); left--) {
       await probes.more(1 + randomInt(options.probesMax));
       await nextSteps.next().value(key);
@@ -92,7 +90,7 @@ export async function runNarrowingScenario(options: ScenarioOptions): Promise<vo
 /** Waits until the previous secret of a key ends, or until the key expires, and verifies it meanwhile. */
 export async function runEndingScenario(options: ScenarioOptions): Promise<void> {
   let turn = 0;
-  await forEachKey(options, async (key, probes) => {
+  await forEachChangedKey(options, async (key, probes) => {
     if (turn++ % 2 === 0) {
       await waitUntil(await key.rotate(pick(shortOverlapSeconds)), options);
       await key.probeEverywhere();
@@ -106,36 +104,14 @@ export async function runEndingScenario(options: ScenarioOptions): Promise<void>
   });
 }
 
-async function forEachKey(
+function forEachChangedKey(
   options: ScenarioOptions,
   change: (key: ChangedKey, probes: ProbeLoops) => Promise<void>,
 ): Promise<void> {
-  const { canaries, prober, loops, isOver } = options;
-  let source: KeySource | undefined;
-  for (let count = 0; !isOver(); count++) {
-    const kind: KeyKind = count % keysPerCaller === keysPerCaller - 1 ? 'caller' : 'created';
-    let key: ChangedKey | undefined;
-    try {
-      if (source === undefined || source.isExhausted) source = new KeySource(await canaries.newAccount(), options);
-      key = await ChangedKey.create(kind, source, options);
-    } catch (error) {
-      if (!(error instanceof DomainError)) throw error;
-    }
-    if (key === undefined) {
-      await setTimeout(pauseMs);
-      continue;
-    }
-    const changed = key;
-    const probes = new ProbeLoops(loops, () => prober.probeAnywhere(pick(changed.secrets)));
-    try {
-      await change(changed, probes);
-    } catch (error) {
-      if (!(error instanceof KeyAbandoned)) throw error;
-    } finally {
-      await changed.delete();
-      await probes.stop();
-    }
-  }
+  let count = 0;
+  const create = (source: KeySource): Promise<ChangedKey | undefined> =>
+    ChangedKey.create(count++ % keysPerCaller === keysPerCaller - 1 ? 'caller' : 'created', source, options);
+  return forEachKey(options, create, change);
 }
 
 /** @param time of `monotonicMs` */

@@ -14,7 +14,7 @@ import {
 } from './canary-credential.ts';
 import { Checker } from './checker.ts';
 import { DeletionScenario } from './deletion-scenario.ts';
-import { Instance, type HttpResponse } from './instance.ts';
+import { Instance, messageOf, type HttpResponse } from './instance.ts';
 import { Prober } from './prober.ts';
 import type { Report } from './report.ts';
 import { describeRequest } from './verification-methods.ts';
@@ -85,7 +85,7 @@ export class OutsideWorkload {
   /** @param seconds of the run @returns what prevents the check, for the operator; empty if nothing does */
   async findObstacles(seconds: number): Promise<readonly string[]> {
     const found = await Promise.all(this.instances.map((instance) => this.#findObstacle(instance, seconds)));
-    const obstacles = [...found.filter((obstacle) => obstacle !== undefined), ...this.#findSameInstances()];
+    const obstacles = [...found.filter((obstacle) => obstacle !== undefined), ...this.findSameInstances()];
     if (obstacles.length > 0 || !this.#credential) return [...new Set(obstacles)];
     return this.#prepare(this.#credential);
   }
@@ -135,11 +135,6 @@ export class OutsideWorkload {
   /** @returns the ids of canary keys that could not be deleted */
   async deleteKeys(): Promise<readonly number[]> {
     return (await this.#source?.deleteAll()) ?? [];
-  }
-
-  /** @returns pairs of URLs behind which the same process answered */
-  findSameInstances(): readonly string[] {
-    return this.#findSameInstances();
   }
 
   close(): void {
@@ -213,7 +208,8 @@ export class OutsideWorkload {
     this.observed.set(instance.url, observed);
   }
 
-  #findSameInstances(): string[] {
+  /** @returns pairs of URLs behind which the same process answered */
+  findSameInstances(): string[] {
     const seen = new Map<string, string>();
     const found: string[] = [];
     for (const [url, { processes }] of this.observed) {
@@ -251,9 +247,3 @@ function originOf(location: string | undefined, base: string): string {
   const target = URL.parse(location ?? '', base);
   return target === null ? 'an unknown place' : target.origin;
 }
-
-const messageOf = (error: unknown): string => {
-  const { message = '', name = 'Error', code } = error as { message?: string; name?: string; code?: string };
-  const text = message || name;
-  return code === undefined || text.includes(code) ? text : `${text} (${code})`;
-};

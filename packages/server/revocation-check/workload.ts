@@ -10,17 +10,18 @@ import { AccountSession } from './account-session.ts';
 import { Prober } from './prober.ts';
 import type { Canaries, CanaryAccount, CanaryKey } from './canaries.ts';
 import { runDeclaredScopeScenario, runEntitlementScenario } from './catalogue-scenario.ts';
-import { clientIpOfProbes, otherScope, scope } from './changed-key.ts';
+import { otherScope, scope } from './changed-key.ts';
 import { Checker } from './checker.ts';
 import { DeletionScenario } from './deletion-scenario.ts';
 import { runDisablingScenario } from './disabling-scenario.ts';
 import type { KeyKind } from './history.ts';
-import { Instance } from './instance.ts';
+import { Instance, messageOf } from './instance.ts';
 import { KeySource } from './key-source.ts';
 import { reportLeak } from './leak-report.ts';
 import { runEndingScenario, runNarrowingScenario } from './narrowing-scenario.ts';
 import { runPublicKeyScenario } from './public-key-scenario.ts';
 import type { Report } from './report.ts';
+import { clientIpOfProbes } from './scenario-key.ts';
 import type { ScenarioOptions } from './scenario-options.ts';
 import { describeRequest } from './verification-methods.ts';
 
@@ -254,5 +255,3 @@ export class Workload {
     return found;
   }
 }
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message || error.name : String(error));

@@ -1,6 +1,16 @@
 /** A mail server that follows a script: it replies, stays silent or disconnects at the step that a test names. */
 import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
+import type { OutgoingMail } from '../src/modules/mail/smtp.ts';
+
+export const testMail: OutgoingMail = {
+  id: 'msg_one',
+  to: 'ada@example.com',
+  subject: 'Confirm',
+  text: 'Hello',
+  html: '<p>Hello</p>',
+  writtenAt: Date.UTC(2026, 10, 21, 9, 30),
+};
 
 /** `message` is the end of the message. */
 export type SmtpStep = 'greeting' | 'EHLO' | 'STARTTLS' | 'AUTH' | 'MAIL' | 'RCPT' | 'DATA' | 'message';

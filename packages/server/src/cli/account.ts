@@ -1,5 +1,5 @@
 /** `keyreeve account …`: accounts, for an operator. */
-import { Argument, type Command } from 'commander';
+import { Argument, Option, type Command } from 'commander';
 import type { KeyLimits, QuotaUse } from '@keyreeve/contract';
 import type { Account, Role } from '../modules/accounts/accounts.ts';
 import { toInstant } from '../foundation/clock.ts';
@@ -38,11 +38,11 @@ export function accountCommand(): Command {
   withAccount(account.command('disable'))
     .description('Disable an account: its sessions end and its API keys are rejected immediately.')
     .examples('keyreeve account disable you@example.com')
-    .action((text: string, options: OutputOptions) => change(text, options, 'disable', 'Disabled'));
+    .action(changing('Disabled', ({ accounts }, { id }) => accounts.disable(operator, id)));
   withAccount(account.command('enable'))
     .description('Enable a disabled account. Its API keys work again.')
     .examples('keyreeve account enable you@example.com')
-    .action((text: string, options: OutputOptions) => change(text, options, 'enable', 'Enabled'));
+    .action(changing('Enabled', ({ accounts }, { id }) => accounts.enable(operator, id)));
   withAccount(account.command('set-email'))
     .argument('<email>', 'new email address')
     .description(
@@ -55,9 +55,7 @@ export function accountCommand(): Command {
       'Confirm, after a restore, that the email address belongs to the owner. Permits password resets again.',
     )
     .examples('keyreeve account confirm-email you@example.com')
-    .action((text: string, options: OutputOptions) =>
-      change(text, options, 'confirmEmail', 'Confirmed the email address of'),
-    );
+    .action(changing('Confirmed the email address of', ({ accounts }, { id }) => accounts.confirmEmail(operator, id)));
   withAccount(account.command('set-role'))
     .addArgument(new Argument('<role>', 'new role').choices(['user', 'admin']))
     .description('Set the role of an account. An administrator needs a verified email address.')
@@ -74,7 +72,7 @@ export function accountCommand(): Command {
   withAccount(account.command('entitlements'))
     .description('List or set the entitlements of an account.')
     .option('--set <scopes>', 'replace them by these scopes, separated by commas')
-    .option('--clear', 'remove all of them')
+    .addOption(new Option('--clear', 'remove all of them').conflicts('set'))
     .documentedIn('docs/scopes.md')
     .examples(
       'keyreeve account entitlements you@example.com',
@@ -84,17 +82,29 @@ export function accountCommand(): Command {
   withAccount(account.command('require-second-factor'))
     .description('Require a second factor. Until it is enrolled, sessions permit nothing else; API keys still work.')
     .examples('keyreeve account require-second-factor you@example.com')
-    .action((text: string, options: OutputOptions) => requireSecondFactor(text, options, true));
+    .action(
+      changing('Required a second factor of', ({ accounts }, { id }) =>
+        accounts.requireSecondFactor(operator, id, true),
+      ),
+    );
   withAccount(account.command('waive-second-factor'))
     .description('Stop requiring a second factor. An enrolled second factor stays in force.')
     .examples('keyreeve account waive-second-factor you@example.com')
-    .action((text: string, options: OutputOptions) => requireSecondFactor(text, options, false));
+    .action(
+      changing('Waived the second factor of', ({ accounts }, { id }) =>
+        accounts.requireSecondFactor(operator, id, false),
+      ),
+    );
   withAccount(account.command('remove-second-factor'))
     .description(
       'Remove a lost second factor with all passkeys, and end all sessions. Verify the identity of the owner first.',
     )
     .examples('keyreeve account remove-second-factor you@example.com')
-    .action(removeSecondFactor);
+    .action(
+      changing('Removed the second factor of', ({ administration }, { id }) =>
+        administration.removeSecondFactor(operator, id, 'localhost'),
+      ),
+    );
   addPasskeyCommands(account);
   addIdentityCommands(account);
   withAccount(account.command('delete'))
@@ -114,7 +124,7 @@ const withAccount = (command: CliCommand): CliCommand => command.argument(...acc
 const withPassword = (command: CliCommand): CliCommand =>
   command
     .option('--password-stdin', 'read the password from standard input')
-    .option('--generate', 'generate a password and print it')
+    .addOption(new Option('--generate', 'generate a password and print it').conflicts('passwordStdin'))
     .json();
 
 async function create(email: string, options: PasswordCommandOptions & { admin?: boolean }): Promise<void> {
@@ -188,7 +198,6 @@ async function entitlements(
   text: string,
   { set, clear = false, ...options }: OutputOptions & { set?: string; clear?: boolean },
 ): Promise<void> {
-  if (set !== undefined && clear) throw new UsageError('--set and --clear exclude each other');
   const names = clear ? [] : set?.split(',');
   const { account, held } = await withInstallation({}, async ({ accounts, entitlements: service }) => {
     const found = await accounts.find(text);
@@ -197,20 +206,6 @@ async function entitlements(
   });
   const line = `Account ${labelOf(account)} has ${held.length === 0 ? 'no entitlements' : `the entitlements ${held.join(', ')}`}.`;
   print(options, { id: account.id, entitlements: held }, line);
-}
-
-async function requireSecondFactor(text: string, options: OutputOptions, isRequired: boolean): Promise<void> {
-  const account = await afterChange(text, ({ accounts }, { id }) =>
-    accounts.requireSecondFactor(operator, id, isRequired),
-  );
-  printAccount(options, account, isRequired ? 'Required a second factor of' : 'Waived the second factor of');
-}
-
-async function removeSecondFactor(text: string, options: OutputOptions): Promise<void> {
-  const account = await afterChange(text, ({ administration }, { id }) =>
-    administration.removeSecondFactor(operator, id, 'localhost'),
-  );
-  printAccount(options, account, 'Removed the second factor of');
 }
 
 const list = (options: OutputOptions): Promise<void> =>
@@ -229,16 +224,6 @@ const list = (options: OutputOptions): Promise<void> =>
     }),
   );
 
-async function change(
-  text: string,
-  options: OutputOptions,
-  operation: 'disable' | 'enable' | 'confirmEmail',
-  done: string,
-): Promise<void> {
-  const account = await afterChange(text, ({ accounts }, { id }) => accounts[operation](operator, id));
-  printAccount(options, account, done);
-}
-
 /** @returns the account after the change */
 const afterChange = (
   idOrEmail: string,
@@ -249,6 +234,12 @@ const afterChange = (
     await apply(context, account);
     return context.accounts.findById(account.id);
   });
+
+/** The action of a command that changes an account and prints it. */
+const changing =
+  (done: string, apply: Parameters<typeof afterChange>[1]) =>
+  async (text: string, options: OutputOptions): Promise<void> =>
+    printAccount(options, await afterChange(text, apply), done);
 
 async function remove(text: string, options: OutputOptions & { yes?: boolean }): Promise<void> {
   const account = await withInstallation({}, async ({ accounts, apiKeys }) => {

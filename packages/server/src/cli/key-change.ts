@@ -11,6 +11,7 @@ import { toKeyDetails, toRotatedKey, toRotatedPublicKey } from '../modules/api-k
 import type { RecentUse } from '../modules/key-usage/key-usage.ts';
 import { labelOf } from './account-text.ts';
 import type { CliCommand } from './command.ts';
+import { parseCount } from './count.ts';
 import { UsageError } from './failure.ts';
 import { findKey, parseMetadata, type NamedKey } from './key-input.ts';
 import { lastUseOf, stateOf } from './key-text.ts';
@@ -191,9 +192,10 @@ function requestOf(options: ChangeOptions): KeyChangeRequest {
 }
 
 async function rotate(text: string, options: RotateOptions): Promise<void> {
+  const overlap = parseCount('--overlap', options.overlap, limits.rotationOverlapSecondsMax, 0);
   const request: RotationRequest = options.endCurrent
     ? { endCurrent: true }
-    : { overlapSeconds: parseOverlap(options.overlap), endPrevious: options.endPrevious === true };
+    : { overlapSeconds: overlap ?? limits.rotationOverlapSeconds, endPrevious: options.endPrevious === true };
   const jwk = options.publicKey === undefined ? undefined : readPublicKey(options.publicKey);
   const { key, secret } = await withKey(text, async ({ keyChanges, config, installation }, { id, owner }) => {
     await assertEnvironments(installation.db, config);
@@ -240,15 +242,6 @@ function withOptions(error: unknown, id: number, hasPublicKey = false): unknown 
       detail: `The current secret of API key ${id} was reported as leaked and has ended. Rotate the key: keyreeve key rotate ${id}`,
     });
   return error;
-}
-
-/** @throws UsageError */
-function parseOverlap(text = String(limits.rotationOverlapSeconds)): number {
-  const seconds = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
-  if (seconds <= limits.rotationOverlapSecondsMax) return seconds;
-  throw new UsageError(
-    `--overlap must be a whole number of seconds from 0 to ${limits.rotationOverlapSecondsMax}, not “${text}”`,
-  );
 }
 
 async function endPrevious(text: string, options: OutputOptions): Promise<void> {

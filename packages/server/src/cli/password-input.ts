@@ -21,7 +21,6 @@ export async function obtainPassword({
   passwordStdin = false,
   generate = false,
 }: PasswordOptions): Promise<ObtainedPassword> {
-  if (passwordStdin && generate) throw new UsageError('--password-stdin and --generate cannot be combined');
   if (generate) return { password: generatePassword(), isGenerated: true };
   if (passwordStdin) return { password: await readStandardInput(), isGenerated: false };
   if (!process.stdin.isTTY) {

@@ -3,6 +3,7 @@ import { isLoopback } from '../foundation/ip-address.ts';
 import { rules } from '../../revocation-check/history.ts';
 import type { OutsideResult } from '../../revocation-check/outside-run.ts';
 import { readCredential } from './canary-credential.ts';
+import { parseCount } from './count.ts';
 import { UsageError } from './failure.ts';
 import { table, version } from './output.ts';
 
@@ -28,7 +29,7 @@ export async function proveFromOutside(options: OutsideOptions, bounds: RunBound
   for (const url of urls) assertUsable(url, allowHttp);
   const plain = urls.map((url) => url.replace(/(?<!\/)\/+$/, ''));
   if (new Set(plain).size < plain.length) throw new UsageError('--url names an instance twice');
-  const seed = seedText === undefined ? undefined : parseSeed(seedText);
+  const seed = parseCount('--seed', seedText, seedMax, 0);
   const credential = await readCredential(credentialFile);
   const { runOutside } = await import('../../revocation-check/outside-run.ts');
   const { deletionsMax, ...others } = bounds;
@@ -53,12 +54,6 @@ function assertUsable(url: string, allowHttp: boolean): void {
   throw new UsageError(
     `--url ${url} is plain HTTP, so the network would see the credential; use https, or --allow-http on a network that you trust`,
   );
-}
-
-function parseSeed(text: string): number {
-  const seed = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN;
-  if (!(seed <= seedMax)) throw new UsageError(`--seed must be a whole number from 0 to ${seedMax}, not “${text}”`);
-  return seed;
 }
 
 export function describeOutside(result: OutsideResult): string {

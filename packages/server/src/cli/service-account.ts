@@ -1,5 +1,5 @@
 /** `keyreeve service-account …`: service accounts and their managers, for an operator. */
-import type { Command } from 'commander';
+import { Option, type Command } from 'commander';
 import { toInstant } from '../foundation/clock.ts';
 import { listServiceAccounts, type ListedServiceAccount } from '../modules/service-accounts/list-store.ts';
 import type { ManagerRow, ServiceAccountRow } from '../modules/service-accounts/store.ts';
@@ -59,7 +59,7 @@ export function serviceAccountCommand(): Command {
     .description('Change the name or the external id of a service account.')
     .option('--name <name>', 'new name')
     .option('--external-id <id>', 'new external id')
-    .option('--clear-external-id', 'remove the external id')
+    .addOption(new Option('--clear-external-id', 'remove the external id').conflicts('externalId'))
     .examples('keyreeve service-account change acc_3K9vQm1ZyT4cW8nB6pXr2L --name nightly-export')
     .action(change);
   withId(service.command('delete'))
@@ -70,11 +70,11 @@ export function serviceAccountCommand(): Command {
   withManager(service.command('add-manager'))
     .description('Add a manager: an account that can do everything with the keys of the service account.')
     .examples('keyreeve service-account add-manager acc_3K9vQm1ZyT4cW8nB6pXr2L you@example.com')
-    .action(addManager);
+    .action(changingManager('add', 'added', 'manages'));
   withManager(service.command('remove-manager'))
     .description('Remove a manager, also the last one. Then only administrators and operators manage the account.')
     .examples('keyreeve service-account remove-manager acc_3K9vQm1ZyT4cW8nB6pXr2L you@example.com')
-    .action(removeManager);
+    .action(changingManager('remove', 'removed', 'no longer manages'));
   return service;
 }
 
@@ -170,8 +170,6 @@ async function managersOf({ accounts, managers }: CommandContext, id: string): P
 
 async function change(id: string, options: ChangeOptions): Promise<void> {
   const { name, externalId, clearExternalId } = options;
-  if (externalId !== undefined && clearExternalId)
-    throw new UsageError('--external-id and --clear-external-id exclude each other');
   const wanted = clearExternalId ? null : externalId;
   if (name === undefined && wanted === undefined) throw new UsageError('name a change, for example --name; see --help');
   const members = {
@@ -193,24 +191,18 @@ async function remove(id: string, options: OutputOptions & { yes?: boolean }): P
   print(options, { id, deleted: true }, `Deleted service account ${id}.`);
 }
 
-async function addManager(id: string, account: string, options: OutputOptions): Promise<void> {
-  const manager = await withInstallation({}, async ({ accounts, managers }) => {
-    const found = await accounts.find(account);
-    await managers.add(operator, id, found.id);
-    return found;
-  });
-  print(options, { id, accountId: manager.id, added: true }, `${manager.email} manages service account ${id}.`);
-}
-
-async function removeManager(id: string, account: string, options: OutputOptions): Promise<void> {
-  const manager = await withInstallation({}, async ({ accounts, managers }) => {
-    const found = await accounts.find(account);
-    await managers.remove(operator, id, found.id);
-    return found;
-  });
-  const text = `${manager.email} no longer manages service account ${id}.`;
-  print(options, { id, accountId: manager.id, removed: true }, text);
-}
+/** The action of a command that adds or removes a manager. @param says what follows the email address of the manager */
+const changingManager =
+  (operation: 'add' | 'remove', done: 'added' | 'removed', says: string) =>
+  async (id: string, account: string, options: OutputOptions): Promise<void> => {
+    const manager = await withInstallation({}, async ({ accounts, managers }) => {
+      const found = await accounts.find(account);
+      await managers[operation](operator, id, found.id);
+      return found;
+    });
+    const text = `${manager.email} ${says} service account ${id}.`;
+    print(options, { id, accountId: manager.id, [done]: true }, text);
+  };
 
 const stateOf = (disabledAt: number | null): string => (disabledAt === null ? 'enabled' : 'disabled');
 

@@ -10,25 +10,18 @@ import { newKeyPair, newPublicKeyKey, type KeyAlgorithm } from '../../test-kit/p
 import { newTempFolder } from '../../test-kit/temp-folder.ts';
 import { FakeClock } from '../../test-kit/fake-clock.ts';
 import { programMsMax } from '../../test-kit/time-limits.ts';
-import { newProgram } from '../e2e/program.ts';
 import { hasCurl } from './curl-program.ts';
-import { outputsOf, readPage, shellBlocks } from './shell-blocks.ts';
-import { assertLike, shownJson } from './shown-json.ts';
+import { assertShownJson, readPage, runPage } from './shell-blocks.ts';
 
 const page = readPage('docs/public-keys.md');
-const blocks = shellBlocks(page);
-const run = promisify(execFile);
+const execute = promisify(execFile);
 const program = (language: string): string => new RegExp(`\`\`\`${language}\n([^]*?)\`\`\``).exec(page)?.[1] ?? '';
 
 test('each shell block works as it stands, and prints what the page shows', async (t) => {
   if (!hasCurl(t) || !(await hasProgram(t, 'openssl', ['pkeyutl', '-help']))) return;
-  await using running = await newProgram();
-  const outputs = await outputsOf(blocks, running);
-  assert.equal(outputs.length, blocks.length);
-  const shown = shownJson(page, blocks);
-  assert.equal(shown.length, 3);
-  for (const [index, json] of shown) assertLike(JSON.parse(outputs[index]?.trim() ?? ''), json, blocks[index] ?? '');
-  const outputOf = (text: string): string => outputs[blocks.findIndex((block) => block.includes(text))] ?? '';
+  const run = await runPage('docs/public-keys.md');
+  const { outputOf } = run;
+  assertShownJson(run, 3);
   assert.match(outputOf('--public-key'), /^Created API key \d+ \(reports\)\.$/m);
   assert.match(outputOf('/auth/forward'), /^X-Keyreeve-Key-Id: \d+/im);
   assert.match(outputOf('/previous"'), /has ended/);
@@ -52,14 +45,14 @@ for (const [name, command, language, file, alg] of clients)
     writeFileSync(privateKey, pair.privateKey.export({ format: 'pem', type: 'pkcs8' }));
     writeFileSync(join(folder.path, file), program(language));
     const env = { PATH: process.env['PATH'], BASE_URL: app.url, KEY_ID: String(keyId), PRIVATE_KEY: privateKey };
-    const { stdout } = await run(command, [join(folder.path, file)], { env, timeout: programMsMax });
+    const { stdout } = await execute(command, [join(folder.path, file)], { env, timeout: programMsMax });
     assert.match(stdout, /^krvt_[0-9A-Za-z]{49}\n$/);
     assert.equal((await app.call('GET', '/auth/forward', { headers: bearer(stdout.trim()) })).status, 200);
   });
 
 /** @returns false where the machine has none: then the test is named as not tried, and fails in CI */
 async function hasProgram(t: TestContext, command: string, args: readonly string[]): Promise<boolean> {
-  const isInstalled = await run(command, args).then(
+  const isInstalled = await execute(command, args).then(
     () => true,
     () => false,
   );

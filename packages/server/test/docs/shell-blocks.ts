@@ -1,10 +1,12 @@
 /** The code blocks of a page, run in one shell after those of the README that sign in. */
+import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { programMsMax } from '../../test-kit/time-limits.ts';
-import { environmentFor, keyreeveBin, type newProgram } from '../e2e/program.ts';
+import { environmentFor, keyreeveBin, newProgram, type Environment } from '../e2e/program.ts';
+import { assertLike, shownJson } from './shown-json.ts';
 
 /** The folder of the repository. */
 export const root = fileURLToPath(new URL('../../../../', import.meta.url));
@@ -32,4 +34,30 @@ curl() { command curl "$@"; printf '\\n'; }\n`;
     { cwd: root, env: environmentFor(program.folder), timeout: programMsMax },
   );
   return stdout.split(separator).slice(1);
+}
+
+export interface PageRun {
+  readonly page: string;
+  readonly blocks: readonly string[];
+  readonly outputs: readonly string[];
+  /** What the first block that contains the text prints. */
+  readonly outputOf: (text: string) => string;
+}
+
+/** Runs the blocks of a page in a service of its own. @param settings of the service, which the blocks that start it set */
+export async function runPage(path: string, settings: (page: string) => Environment = () => ({})): Promise<PageRun> {
+  const page = readPage(path);
+  const blocks = shellBlocks(page).filter((block) => !block.endsWith(' npm start\n'));
+  await using program = await newProgram(settings(page));
+  const outputs = await outputsOf(blocks, program);
+  assert.equal(outputs.length, blocks.length);
+  const outputOf = (text: string): string => outputs[blocks.findIndex((block) => block.includes(text))] ?? '';
+  return { page, blocks, outputs, outputOf };
+}
+
+/** Asserts that the blocks print the JSON that the page shows after them. @param count how many the page shows at least */
+export function assertShownJson({ page, blocks, outputs }: PageRun, count: number): void {
+  const shown = shownJson(page, blocks);
+  assert.ok(shown.length >= count, `${shown.length}`);
+  for (const [index, json] of shown) assertLike(JSON.parse(outputs[index]?.trim() ?? ''), json, blocks[index] ?? '');
 }

@@ -1,11 +1,9 @@
 /** The code blocks of docs/verification.md, run in order after those of the README, print what the page shows. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { newProgram } from '../e2e/program.ts';
 import { hasCurl } from './curl-program.ts';
-import { outputsOf, readPage, shellBlocks } from './shell-blocks.ts';
+import { runPage } from './shell-blocks.ts';
 
-const blocks = shellBlocks(readPage('docs/verification.md'));
 const withoutNumbers = (text: string): string => text.replaceAll(/(?<!\w)\d+/g, 'n');
 /** The first response that a block shows, with any text for "…". */
 function shownBy(block: string): RegExp | undefined {
@@ -20,8 +18,7 @@ function shownBy(block: string): RegExp | undefined {
 
 test('each block works as it stands, and prints the first response that the page shows', async (t) => {
   if (!hasCurl(t)) return;
-  await using program = await newProgram();
-  const outputs = await outputsOf(blocks, program);
+  const { blocks, outputs } = await runPage('docs/verification.md');
   let shown = 0;
   for (const [index, block] of blocks.entries()) {
     const pattern = shownBy(block);

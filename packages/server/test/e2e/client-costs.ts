@@ -6,9 +6,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Edit } from '../revocation-check/mutant-edits.ts';
 import { send, values } from './proxy-client.ts';
-import { findProgram, startBackend, startProxy, type ForwardAuthServer } from './proxy-kit.ts';
+import type { ForwardAuthServer } from './proxy-kit.ts';
 import type { TestedProxy } from './proxy-programs.ts';
-import { bearer, envoyHeaders } from './proxy-setup.ts';
+import { runChecks } from './proxy-run.ts';
+import { bearer, envoyHeaders, type ProxySetup } from './proxy-setup.ts';
 
 /** Sends a request of a client to Envoy, or the request to Keyreeve that Envoy makes of it. @returns the status */
 type Send = (path: string, key: string) => Promise<number>;
@@ -59,40 +60,28 @@ export function checkCostOf(proxy: TestedProxy, start: () => Promise<ForwardAuth
   const [find, replace] = costs[proxy.name] ?? assert.fail();
 
   test(`the cost in the file of ${proxy.name} applies, and a client cannot reduce it`, async (t) => {
-    const program = findProgram(proxy.program);
-    if (program === undefined) {
-      assert.notEqual(process.env['CI'], 'true', `${proxy.name} is not installed, but CI requires it`);
-      t.skip(`${proxy.name} is not installed`);
-      return;
-    }
     const keyreeve = await start();
-    const backend = await startBackend();
-    const ports = { keyreeve: keyreeve.port, backend: backend.port };
+    const sendThrough =
+      (setup: ProxySetup): Send =>
+      async (path, key) => {
+        const response = await setup.send({ path, headers: [bearer(key)] });
+        if (response.status === 429) assert.equal(values(response.headers, 'Retry-After').length, 1);
+        assert.equal(setup.backend.takeRequests().length, response.status === 200 ? 1 : 0);
+        return response.status;
+      };
     /** @param cost in the file of the proxy */
-    const withCost = async (cost: string, check: (send: Send) => Promise<void>): Promise<void> => {
+    const withCost = (cost: string, check: (send: Send) => Promise<void>): Promise<void> => {
       const edit = (text: string): string => text.replace(find, replace.replace('5', cost));
-      const running = await startProxy(proxy, program, ports, edit);
-      try {
-        await check(async (path, key) => {
-          const response = await send(running.port, { path, headers: [bearer(key)] });
-          if (response.status === 429) assert.equal(values(response.headers, 'Retry-After').length, 1);
-          assert.equal(backend.takeRequests().length, response.status === 200 ? 1 : 0);
-          return response.status;
-        });
-      } finally {
-        await running.stop();
-      }
-    };
-    try {
-      await withCost('5', (sendCostly) => assertCostApplies(keyreeve, `costly with ${proxy.name}`, sendCostly));
-      // 0 is invalid.
-      await withCost('0', async (sendFree) => {
-        for (const path of ['/x', '/x?cost=1'])
-          assert.ok([400, 500, 503].includes(await sendFree(path, keyreeve.key.key)), path);
+      return runChecks(t, { ...proxy, edit }, keyreeve, {
+        [`a cost of ${cost}`]: (setup) => check(sendThrough(setup)),
       });
-    } finally {
-      await backend.stop();
-    }
+    };
+    await withCost('5', (sendCostly) => assertCostApplies(keyreeve, `costly with ${proxy.name}`, sendCostly));
+    // 0 is invalid.
+    await withCost('0', async (sendFree) => {
+      for (const path of ['/x', '/x?cost=1'])
+        assert.ok([400, 500, 503].includes(await sendFree(path, keyreeve.key.key)), path);
+    });
   });
 }
 

@@ -1,6 +1,5 @@
 /** A client's query does not reduce the cost and the scopes that the operator requires (`client-costs.ts`). */
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { beforeEach, test } from 'node:test';
 import { assertFits } from '../revocation-check/edits-fit.ts';
 import {
@@ -14,7 +13,8 @@ import {
 } from './client-costs.ts';
 import { startKeyreeve } from './forward-auth-server.ts';
 import type { ForwardAuthServer } from './proxy-kit.ts';
-import { productProxies, proxies } from './proxy-programs.ts';
+import { testPlaces } from './proxy-edits.ts';
+import { productProxies } from './proxy-programs.ts';
 import { startedOnce } from './shared-keyreeve.ts';
 
 const start = startedOnce(() => startKeyreeve());
@@ -49,15 +49,7 @@ test('no query of a client makes a verification free', async () => {
   await assertNothingIsFree(keyreeve);
 });
 
-for (const proxy of proxies) {
-  const [find] = costs[proxy.name] ?? assert.fail();
-
-  test(`the file of ${proxy.name} has one place for a cost`, () => {
-    const [file = ''] = proxy.files;
-    const text = readFileSync(new URL(`../../../../docs/forward-auth/${file}`, import.meta.url), 'utf8');
-    assert.equal(text.split(find).length, 2);
-  });
-}
+testPlaces('a cost', costs);
 
 for (const proxy of productProxies) checkCostOf(proxy, start);
 

@@ -52,24 +52,28 @@ suite('the image of the Dockerfile', { skip: skipWithout('images') }, () => {
     assert.deepEqual([lstatSync(image.root).uid, lstatSync(join(image.root, 'data')).uid], [outside(0), outside(user)]);
   });
 
-  test('names an unprivileged user, the data volume and the launcher', () => {
+  test('names an unprivileged user, the data volume and the launcher', { tags: ['asvs:13.2.2'] }, () => {
     const { User, Entrypoint, Cmd, Env } = image.config;
     assert.deepEqual([User, Entrypoint, Cmd], [`${user}:${user}`, ['node', launcher], ['serve']]);
     assert.ok(Env.includes('KEYREEVE_DATABASE_URL=sqlite:/data/keyreeve.db'));
     assert.deepEqual(readdirSync(join(image.root, 'data')), ['deletions']);
   });
 
-  test('contains no history, tests, documents, development dependencies or second Node', () => {
-    const app = join(image.root, 'app');
-    assert.deepEqual(
-      ['.git', 'docs', 'bench', 'data', 'node_modules/typescript', 'node_modules/playwright-core'].filter(
-        (name) => globSync(name, { cwd: app }).length > 0,
-      ),
-      [],
-    );
-    assert.deepEqual(globSync('packages/**/{*.test.ts,test-kit}', { cwd: app, exclude: ['**/node_modules/**'] }), []);
-    assert.deepEqual(globSync('node_modules/node-*/bin/node', { cwd: app }), []);
-  });
+  test(
+    'contains no history, tests, documents, development dependencies or second Node',
+    { tags: ['asvs:15.2.3'] },
+    () => {
+      const app = join(image.root, 'app');
+      assert.deepEqual(
+        ['.git', 'docs', 'bench', 'data', 'node_modules/typescript', 'node_modules/playwright-core'].filter(
+          (name) => globSync(name, { cwd: app }).length > 0,
+        ),
+        [],
+      );
+      assert.deepEqual(globSync('packages/**/{*.test.ts,test-kit}', { cwd: app, exclude: ['**/node_modules/**'] }), []);
+      assert.deepEqual(globSync('node_modules/node-*/bin/node', { cwd: app }), []);
+    },
+  );
 
   test('serves with a read-only root, no capabilities and no privileges, rejects a deleted key, and drains', async () => {
     const mounts = mountsOf('restricted');

@@ -6,10 +6,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Edit } from '../revocation-check/mutant-edits.ts';
 import { startKeyreeve } from './forward-auth-server.ts';
-import { echo, send, values } from './proxy-client.ts';
+import { send, values } from './proxy-client.ts';
 import { claims } from './proxy-guarantees.ts';
-import { findProgram, startBackend, startProxy, startTap, type ForwardAuthServer, type TestKey } from './proxy-kit.ts';
+import type { ForwardAuthServer, TestKey } from './proxy-kit.ts';
 import type { TestedProxy } from './proxy-programs.ts';
+import { runChecks } from './proxy-run.ts';
 import { assertForwarded, assertRejected, bearer, envoyHeaders, identity, type ProxySetup } from './proxy-setup.ts';
 
 /** All environments, so that only a required one can reject the keys of another. */
@@ -82,53 +83,11 @@ export function checkEnvironmentsOf(proxy: TestedProxy, start: () => Promise<Ser
   const [find, replace] = requirements[proxy.name] ?? assert.fail();
 
   test(`with the file of ${proxy.name}, no client chooses an environment`, async (t) => {
-    const program = findProgram(proxy.program);
-    if (program === undefined) {
-      assert.notEqual(process.env['CI'], 'true', `${proxy.name} is not installed, but CI requires it`);
-      t.skip(`${proxy.name} is not installed`);
-      return;
-    }
     const keyreeve = await start();
-    await withProxy({ proxy, program, keyreeve, check: assertIdentity });
-    const edit = (text: string): string => text.replace(find, replace);
-    await withProxy({ proxy, program, keyreeve, edit, check: assertOnlyLive });
+    await runChecks(t, proxy, keyreeve, { 'the backend receives it': (setup) => assertIdentity(setup, keyreeve) });
+    const checks = { 'a required one rejects others': (setup: ProxySetup) => assertOnlyLive(setup, keyreeve) };
+    await runChecks(t, { ...proxy, edit: (text) => text.replace(find, replace) }, keyreeve, checks);
   });
-}
-
-interface CheckedProxy {
-  readonly proxy: TestedProxy;
-  readonly program: string;
-  readonly keyreeve: Server;
-  readonly edit?: (text: string) => string;
-  readonly check: (setup: ProxySetup, keyreeve: Server) => Promise<void>;
-}
-
-async function withProxy({ proxy, program, keyreeve, edit, check }: CheckedProxy): Promise<void> {
-  const backend = await startBackend();
-  const tap = await startTap(keyreeve.port);
-  try {
-    const running = await startProxy(proxy, program, { keyreeve: tap.port, backend: backend.port }, edit);
-    const { port } = running;
-    try {
-      await check(
-        {
-          proxy,
-          keyreeve,
-          tap,
-          backend,
-          url: `http://127.0.0.1:${port}`,
-          send: (request) => send(port, request),
-          echo: (path, headers, text) => echo(port, path, headers, text),
-        },
-        keyreeve,
-      );
-    } finally {
-      await running.stop();
-    }
-  } finally {
-    await tap.stop();
-    await backend.stop();
-  }
 }
 
 /** With the `path_prefix` that names an environment. @returns the status and the environment */

@@ -7,26 +7,15 @@ import { beforeEach, describe, test } from 'node:test';
 import { startKeyreeve } from './forward-auth-server.ts';
 import { envoyOfEnvoyGateway, envoyOfGatewayApi, envoyOfIstio } from './kubernetes-envoy.ts';
 import { guaranteesOfAddresses } from './proxy-addresses.ts';
-import { guaranteesForBrowsers } from './proxy-browser.ts';
+import { completeChecks } from './proxy-checks.ts';
 import { claims, guarantees, guaranteesOfRejections } from './proxy-guarantees.ts';
 import type { ForwardAuthServer } from './proxy-kit.ts';
 import { guaranteesOfLimits } from './proxy-limits.ts';
-import { guaranteesOfPaths } from './proxy-paths.ts';
 import { proxies, type TestedProxy } from './proxy-programs.ts';
 import { runChecks, type Checks } from './proxy-run.ts';
 import { assertForwarded, bearer, identity, identityOfKey } from './proxy-setup.ts';
 import { guaranteesOfStreams } from './proxy-streams.ts';
 import { startedOnce } from './shared-keyreeve.ts';
-
-const complete: Checks = {
-  ...guarantees,
-  ...guaranteesOfRejections,
-  ...guaranteesForBrowsers,
-  ...guaranteesOfPaths,
-  ...guaranteesOfAddresses,
-  ...guaranteesOfLimits,
-  ...guaranteesOfStreams,
-};
 
 /** What the first lines of `gateway-api.yaml` and docs/forward-auth.md exclude. */
 const excludedFromGatewayApi: readonly string[] = [
@@ -69,8 +58,8 @@ interface Case {
 const forbidden = { whenUnreachable: 403, whenUnavailable: 403, whenSilent: 403 };
 const cases: readonly Case[] = [
   { file: 'gateway-api', checks: ofGatewayApi, toEnvoy: envoyOfGatewayApi, statuses: forbidden },
-  { file: 'envoy-gateway', checks: complete, toEnvoy: envoyOfEnvoyGateway },
-  { file: 'istio', checks: complete, toEnvoy: envoyOfIstio },
+  { file: 'envoy-gateway', checks: completeChecks, toEnvoy: envoyOfEnvoyGateway },
+  { file: 'istio', checks: completeChecks, toEnvoy: envoyOfIstio },
 ];
 
 const start = startedOnce(() => startKeyreeve());

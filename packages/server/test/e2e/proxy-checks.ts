@@ -7,8 +7,19 @@ import type { ForwardAuthServer } from './proxy-kit.ts';
 import { guaranteesOfLimits } from './proxy-limits.ts';
 import { guaranteesOfPaths, guaranteesOfRulesByPath } from './proxy-paths.ts';
 import type { TestedProxy } from './proxy-programs.ts';
-import { runChecks } from './proxy-run.ts';
+import { runChecks, type Checks } from './proxy-run.ts';
 import { guaranteesOfStreams } from './proxy-streams.ts';
+
+/** Those of every configuration. */
+export const completeChecks: Checks = {
+  ...guarantees,
+  ...guaranteesOfRejections,
+  ...guaranteesForBrowsers,
+  ...guaranteesOfPaths,
+  ...guaranteesOfAddresses,
+  ...guaranteesOfLimits,
+  ...guaranteesOfStreams,
+};
 
 /** Concurrently, because most of the time is the timeout of a proxy for Keyreeve, 30 s with Traefik. */
 export function checkConfigurations(proxies: readonly TestedProxy[], keyreeve: () => Promise<ForwardAuthServer>): void {
@@ -16,13 +27,7 @@ export function checkConfigurations(proxies: readonly TestedProxy[], keyreeve: (
     for (const proxy of proxies) {
       void test(`${proxy.name} with our configuration`, async (t) =>
         runChecks(t, proxy, await keyreeve(), {
-          ...guarantees,
-          ...guaranteesOfRejections,
-          ...guaranteesForBrowsers,
-          ...guaranteesOfPaths,
-          ...guaranteesOfAddresses,
-          ...guaranteesOfLimits,
-          ...guaranteesOfStreams,
+          ...completeChecks,
           ...(proxy.hasRuleByPath ? { ...guaranteesOfFixedUrl, ...guaranteesOfRulesByPath } : {}),
         }));
     }

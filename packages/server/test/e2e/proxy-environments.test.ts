@@ -1,6 +1,4 @@
 /** No client chooses an environment (`environment-checks.ts`). */
-import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { assertFits } from '../revocation-check/edits-fit.ts';
 import {
@@ -10,20 +8,13 @@ import {
   requirements,
   startServer,
 } from './environment-checks.ts';
-import { productProxies, proxies } from './proxy-programs.ts';
+import { testPlaces } from './proxy-edits.ts';
+import { productProxies } from './proxy-programs.ts';
 import { startedOnce } from './shared-keyreeve.ts';
 
 const start = startedOnce(() => startServer());
 
-for (const proxy of proxies) {
-  const [find] = requirements[proxy.name] ?? assert.fail();
-
-  test(`the file of ${proxy.name} has one place for an environment`, () => {
-    const [file = ''] = proxy.files;
-    const text = readFileSync(new URL(`../../../../docs/forward-auth/${file}`, import.meta.url), 'utf8');
-    assert.equal(text.split(find).length, 2);
-  });
-}
+testPlaces('an environment', requirements);
 
 for (const proxy of productProxies) checkEnvironmentsOf(proxy, start);
 

@@ -2,6 +2,7 @@
  * Starts a proxy with its configuration from `docs/forward-auth/` on free ports, between a backend that records its requests and
  * a tap that records the requests of the proxy to Keyreeve.
  */
+import assert from 'node:assert/strict';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
@@ -9,6 +10,7 @@ import { accessSync, constants, chmodSync, mkdtempSync, readFileSync, writeFileS
 import { createServer as createHttpServer, type RequestListener } from 'node:http';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { basename, delimiter, join } from 'node:path';
+import type { TestContext } from 'node:test';
 import { freePort } from '../../test-kit/free-port.ts';
 import { newTempFolder } from '../../test-kit/temp-folder.ts';
 import { programMsMax } from '../../test-kit/time-limits.ts';
@@ -71,6 +73,15 @@ export function findProgram(program: string): string | undefined {
         return false;
       }
     });
+}
+
+/** @returns undefined where the program is not installed: then the test is skipped, and fails under CI */
+export function installedProgram(t: TestContext, program: string): string | undefined {
+  const path = findProgram(program);
+  if (path !== undefined) return path;
+  assert.notEqual(process.env['CI'], 'true', `${program} is not installed, but CI requires it`);
+  t.skip(`${program} is not installed`);
+  return undefined;
 }
 
 /** @param edit changes the text of a file, as an operator does */

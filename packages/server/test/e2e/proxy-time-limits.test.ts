@@ -6,25 +6,17 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { test, type TestContext } from 'node:test';
+import { test } from 'node:test';
 import { freePort } from '../../test-kit/free-port.ts';
 import { newTempFolder } from '../../test-kit/temp-folder.ts';
 import { readPage } from '../docs/shell-blocks.ts';
 import { envoyOfEnvoyGateway, envoyOfGatewayApi, envoyOfIstio } from './kubernetes-envoy.ts';
-import { findProgram, startProxy } from './proxy-kit.ts';
+import { installedProgram, startProxy } from './proxy-kit.ts';
 import { withGrpc } from './proxy-grpc.ts';
 import { proxies, type TestedProxy } from './proxy-programs.ts';
 
-function programOf(t: TestContext, name: string): string | undefined {
-  const program = findProgram(name);
-  if (program !== undefined) return program;
-  assert.notEqual(process.env['CI'], 'true', `${name} is not installed, but CI requires it`);
-  t.skip(`${name} is not installed`);
-  return undefined;
-}
-
 test('nginx ends a response or a stream only after 24 hours without a byte', (t) => {
-  const nginx = programOf(t, 'nginx');
+  const nginx = installedProgram(t, 'nginx');
   if (nginx === undefined) return;
   using folder = newTempFolder();
   const text = withGrpc({ backend: 9000, nginx: 8081 })(readPage('docs/forward-auth/nginx.conf'));
@@ -89,7 +81,7 @@ for (const { file, toEnvoy, silence } of [
 ]) {
   const ended = silence === undefined ? 'no response' : 'no response, and a silent stream after a day only,';
   test(`Envoy with ${file} ends ${ended} by a time limit`, async (t) => {
-    const program = programOf(t, 'envoy');
+    const program = installedProgram(t, 'envoy');
     if (program === undefined) return;
     const adminPort = await freePort();
     const admin = { address: { socket_address: { address: '127.0.0.1', port_value: adminPort } } };

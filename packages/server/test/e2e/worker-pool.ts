@@ -4,7 +4,7 @@ import { Agent, request, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { newPlace } from '../../test-kit/new-db.ts';
 import { until } from '../../test-kit/until.ts';
-import type { Environment, HttpResponse, LogRecord, Program } from './program.ts';
+import { bearer, type Environment, type HttpResponse, type LogRecord, type Program } from './program.ts';
 
 /** A test that gets the settings of a database of its kind. */
 export const withDatabase = (run: (environment: Environment) => Promise<void>) => async (): Promise<void> => {
@@ -82,6 +82,10 @@ export class Connection {
     this.isOver = response.headers.connection === 'close';
     const isJson = /json/.test(response.headers['content-type'] ?? '');
     return { status: response.statusCode ?? 0, text: content, json: isJson ? JSON.parse(content) : undefined };
+  }
+
+  async verify(key: string, times: number): Promise<void> {
+    for (let count = 0; count < times; count++) await this.call('GET', '/auth/forward', bearer(key));
   }
 
   /** Sends a request, and resets the connection after `whenReceived`, so that its response cannot be written. */

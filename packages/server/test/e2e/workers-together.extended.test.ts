@@ -102,17 +102,13 @@ test('the fail2ban filter finds the client IP of a failed sign-in in the log of 
 const ofKeys = 'keyreeve_verifications_total{outcome="accepted",reason="api_key"}';
 const ofUnknown = 'keyreeve_verifications_total{outcome="refused",reason="not_found"}';
 
-async function verify(connection: Connection, key: string, times: number): Promise<void> {
-  for (let count = 0; count < times; count++) await connection.call('GET', '/auth/forward', bearer(key));
-}
-
 test('metrics are sums over all workers and do not decrease when one ends; metrics of a process name its worker', async () => {
   await using program = await newProgram({ KEYREEVE_WORKERS: '2' });
   const { key } = await program.newKey();
   const [first, second] = await connectionsTo(program);
   await scrapeUntil(program, ofKeys, 0);
-  await verify(first, key, 5);
-  await verify(second, key, 7);
+  await first.verify(key, 5);
+  await second.verify(key, 7);
   const after = await scrapeUntil(program, ofKeys, 12);
   assert.equal(after.get(ofUnknown), 0);
   assert.equal(after.get('keyreeve_logins_total{result="accepted"}'), 1);
@@ -143,7 +139,7 @@ test('metrics are sums over all workers and do not decrease when one ends; metri
     [2, 1],
   );
   const [, next] = await connectionsTo(program);
-  await verify(next, key, 3);
+  await next.verify(key, 3);
   await scrapeUntil(program, ofKeys, 15);
   for (const it of [first, second, next]) it[Symbol.dispose]();
 });

@@ -56,16 +56,12 @@ testOnBoth(
   }),
 );
 
-async function verify(connection: Connection, key: string, times: number): Promise<void> {
-  for (let count = 0; count < times; count++) await connection.call('GET', '/auth/forward', bearer(key));
-}
-
 test('a connection closes after a fixed number of requests, with the response to the last one', async () => {
   await using program = await newProgram({ KEYREEVE_WORKERS: '2' });
   const { key } = await program.newKey();
   const [first, second] = await connectionsTo(program);
   // `Connection.to` has sent one request.
-  await verify(first, key, limits.requestsPerSharedConnectionMax - 2);
+  await first.verify(key, limits.requestsPerSharedConnectionMax - 2);
   assert.equal(first.isOver, false);
   assert.equal((await first.call('GET', '/auth/forward', bearer(key))).status, 200);
   assert.equal(first.isOver, true);

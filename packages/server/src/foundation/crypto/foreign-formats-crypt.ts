@@ -1,7 +1,7 @@
 /** Formats of crypt(3), of applications in PHP, and of libraries that hash a password before bcrypt. */
 import { fromCryptOrder } from './crypt-digests.ts';
-import { bcryptSalt, bcryptSaltText, cryptBytes, cryptNumber } from './foreign-encodings.ts';
-import type { ForeignFormat } from './foreign-format.ts';
+import { bcryptSalt, bcryptSaltText, cryptBytes } from './foreign-encodings.ts';
+import { bcryptAs, repeatedAs, type ForeignFormat } from './foreign-format.ts';
 import { ForeignHashError } from './foreign-hash.ts';
 
 const shaCryptRoundsDefault = 5_000;
@@ -11,56 +11,33 @@ export const cryptFormats: readonly ForeignFormat[] = [
   {
     // WordPress before 6.8 and other applications in PHP ($P$), phpBB 3.0 ($H$).
     pattern: /^\$([PH])\$([./0-9A-Za-z])([./0-9A-Za-z]{8})([./0-9A-Za-z]{22})$/,
-    read: ([kind, log = '', salt = '', digest = '']) => ({
-      scheme: kind === 'P' ? 'phpass' : 'phpass-phpbb',
-      parameters: { i: 2 ** cryptNumber(log) },
-      salt: Buffer.from(salt),
-      digest: cryptBytes(digest),
-    }),
+    read: ([kind, log = '', salt = '', digest = '']) =>
+      repeatedAs(kind === 'P' ? 'phpass' : 'phpass-phpbb', log, salt, digest),
   },
   {
     // WordPress from 6.8 on.
     pattern: /^\$wp\$2y\$(\d\d)\$([./A-Za-z0-9]{22})([./A-Za-z0-9]{31})$/,
-    read: ([cost, salt = '', digest = '']) => ({
-      scheme: 'bcrypt-wordpress',
-      parameters: { c: Number(cost) },
-      salt: bcryptSalt(salt),
-      digest: Buffer.from(digest),
-    }),
+    read: bcryptAs('bcrypt-wordpress'),
   },
   {
     // Drupal 7 keeps 55 characters of the text, which is 32 bytes and 2 bits of the SHA-512.
     pattern: /^\$S\$([./0-9A-Za-z])([./0-9A-Za-z]{8})([./0-9A-Za-z]{43})$/,
-    read: ([log = '', salt = '', digest = '']) => ({
-      scheme: 'drupal7',
-      parameters: { i: 2 ** cryptNumber(log) },
-      salt: Buffer.from(salt),
-      digest: cryptBytes(digest),
-    }),
+    read: ([log = '', salt = '', digest = '']) => repeatedAs('drupal7', log, salt, digest),
   },
   {
     // Django.
     pattern: /^bcrypt_sha256\$\$2[aby]\$(\d\d)\$([./A-Za-z0-9]{22})([./A-Za-z0-9]{31})$/,
-    read: ([cost, salt = '', digest = '']) => ({
-      scheme: 'bcrypt-sha256-hex',
-      parameters: { c: Number(cost) },
-      salt: bcryptSalt(salt),
-      digest: Buffer.from(digest),
-    }),
+    read: bcryptAs('bcrypt-sha256-hex'),
   },
   {
     // passlib: versions 2 and 1.
     pattern: /^\$bcrypt-sha256\$(v=2,t=2[aby],r=|2[aby],)(\d{1,2})\$([./A-Za-z0-9]{22})\$([./A-Za-z0-9]{31})$/,
-    read: ([version = '', cost, salt = '', digest = '']) => {
-      const bytes = bcryptSalt(salt);
+    read: ([version = '', cost = '', salt = '', digest = '']) => {
       // The text of the salt is a key in version 2, and only its canonical form is stored.
-      if (bcryptSaltText(bytes) !== salt) throw new ForeignHashError('its salt is not in the canonical form');
-      return {
-        scheme: version.startsWith('v=2') ? 'bcrypt-hmac-sha256' : 'bcrypt-sha256-base64',
-        parameters: { c: Number(cost) },
-        salt: bytes,
-        digest: Buffer.from(digest),
-      };
+      if (bcryptSaltText(bcryptSalt(salt)) !== salt)
+        throw new ForeignHashError('its salt is not in the canonical form');
+      const scheme = version.startsWith('v=2') ? 'bcrypt-hmac-sha256' : 'bcrypt-sha256-base64';
+      return bcryptAs(scheme)([cost, salt, digest]);
     },
   },
   {

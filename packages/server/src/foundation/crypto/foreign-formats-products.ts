@@ -1,6 +1,6 @@
 /** Formats of products that store the algorithms in a form of their own. */
 import { base64, hex, readList } from './foreign-encodings.ts';
-import type { ForeignFormat, ParsedHash } from './foreign-format.ts';
+import { pbkdf2, scrypt, type ForeignFormat, type ParsedHash } from './foreign-format.ts';
 import { ForeignHashError, type ForeignScheme } from './foreign-hash.ts';
 
 export const productFormats: readonly ForeignFormat[] = [
@@ -53,15 +53,14 @@ export const productFormats: readonly ForeignFormat[] = [
     pattern: /^\{scrypt(?:@SpringSecurity_v5_8)?\}\$([0-9a-f]{1,8})\$([A-Za-z0-9+/]+={0,2})\$([A-Za-z0-9+/]+={0,2})$/,
     read: ([number = '', salt = '', digest = '']) => {
       const value = Number.parseInt(number, 16);
-      const parameters = { n: 2 ** (value >>> 16), r: (value >>> 8) & 0xff, p: value & 0xff };
-      return { scheme: 'scrypt', parameters, salt: base64(salt), digest: base64(digest) };
+      return scrypt([2 ** (value >>> 16), (value >>> 8) & 0xff, value & 0xff], base64(salt), base64(digest));
     },
   },
   {
     // LDAP directories and passlib.
     pattern: /^\{PBKDF2(?:-SHA(1|256|512))?\}(\d{1,9})\$([A-Za-z0-9+/.]+={0,2})\$([A-Za-z0-9+/.]+={0,2})$/i,
     read: ([number = '1', rounds, salt = '', digest = '']) =>
-      pbkdf2(`sha${number}`, Number(rounds), base64(salt), base64(digest)),
+      pbkdf2(`sha${number}`, rounds, base64(salt), base64(digest)),
   },
   {
     // 389 Directory Server: rounds as a 32-bit number, 64 bytes of salt, 256 bytes of PBKDF2.
@@ -83,13 +82,6 @@ export const productFormats: readonly ForeignFormat[] = [
       gitea(algorithm, numbers.split('$').map(Number), salt, hex(digest)),
   },
 ];
-
-const pbkdf2 = (name: string, i: number, salt: Buffer, digest: Buffer): ParsedHash => ({
-  scheme: `pbkdf2-${name}` as ForeignScheme,
-  parameters: { i },
-  salt,
-  digest,
-});
 
 /**
  * Firebase encrypts the signer key of the project with AES-256-CTR under the scrypt hash. The key stream is compared instead
@@ -119,8 +111,7 @@ function gitea(algorithm: string, numbers: readonly number[], text: string, dige
   if (algorithm === 'pbkdf2' && numbers.length === 2) return pbkdf2('sha256', first, salt, digest);
   if (algorithm === 'argon2' && numbers.length === 4)
     return { scheme: 'argon2id', parameters: { v: 19, t: first, m: second, p: third }, salt, digest };
-  if (algorithm === 'scrypt' && numbers.length === 4)
-    return { scheme: 'scrypt', parameters: { n: first, r: second, p: third }, salt, digest };
+  if (algorithm === 'scrypt' && numbers.length === 4) return scrypt([first, second, third], salt, digest);
   throw new ForeignHashError('it is not one of Gitea');
 }
 

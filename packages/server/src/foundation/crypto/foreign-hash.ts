@@ -165,51 +165,41 @@ export function algorithmOf(scheme: ForeignScheme): PlainScheme {
   }
 }
 
-/** The work of a hash, in units of its algorithm. */
-export function unitsOf({ scheme, parameters, digestBytes }: ForeignKind): number {
+/** The work of a hash in units of its algorithm, and the most that an import accepts for one hash: one to two seconds. */
+function workOf({ scheme, parameters, digestBytes }: ForeignKind): {
+  readonly units: number;
+  readonly unitsMax: number;
+} {
   const { m = 0, t = 0, c = 0, n = 0, r = 0, p = 0, i = 0 } = parameters;
   switch (algorithmOf(scheme)) {
     case 'argon2d':
     case 'argon2i':
     case 'argon2id':
-      return m * t;
+      return { units: m * t, unitsMax: limits.importedArgon2KibPassesMax };
     case 'bcrypt':
     case 'bcrypt-wordpress':
-      return 2 ** c;
+      return { units: 2 ** c, unitsMax: 2 ** limits.importedBcryptCostMax };
     case 'scrypt':
-      return n * r * p;
+      return { units: n * r * p, unitsMax: limits.importedScryptBlocksMax };
     case 'pbkdf2-sha1':
     case 'pbkdf2-sha256':
     case 'pbkdf2-sha512':
-      return i * Math.ceil(digestBytes / digestBlockBytes(scheme));
+      return {
+        units: i * Math.ceil(digestBytes / digestBlockBytes(scheme)),
+        unitsMax: limits.importedPbkdf2RoundsMax,
+      };
     default:
-      return i;
+      return { units: i, unitsMax: limits.importedRoundsMax };
   }
 }
 
-/** The most units that an import accepts for one hash of the algorithm: one to two seconds. */
-function unitsMaxOf(algorithm: PlainScheme): number {
-  switch (algorithm) {
-    case 'argon2d':
-    case 'argon2i':
-    case 'argon2id':
-      return limits.importedArgon2KibPassesMax;
-    case 'bcrypt':
-    case 'bcrypt-wordpress':
-      return 2 ** limits.importedBcryptCostMax;
-    case 'scrypt':
-      return limits.importedScryptBlocksMax;
-    case 'pbkdf2-sha1':
-    case 'pbkdf2-sha256':
-    case 'pbkdf2-sha512':
-      return limits.importedPbkdf2RoundsMax;
-    default:
-      return limits.importedRoundsMax;
-  }
-}
+export const unitsOf = (kind: ForeignKind): number => workOf(kind).units;
 
 /** The cost of a sign-in with the hash, as a share of the maximum that an import accepts: 1 is one to two seconds. */
-export const costOf = (kind: ForeignKind): number => unitsOf(kind) / unitsMaxOf(algorithmOf(kind.scheme));
+export function costOf(kind: ForeignKind): number {
+  const { units, unitsMax } = workOf(kind);
+  return units / unitsMax;
+}
 
 /** Of PBKDF2: bytes of a block, which costs all rounds. Only the first one is kept and compared: its 160 to 512 bits decide. */
 export const digestBlockBytes = (scheme: ForeignScheme): number =>

@@ -20,7 +20,7 @@ export interface SealedColumn {
   readonly start: string | number;
 }
 
-export interface Resealing {
+interface Resealing {
   readonly from: Sealer;
   readonly to: Sealer;
 }

@@ -51,7 +51,6 @@ export const keyFormats = {
 } as const satisfies Readonly<Record<string, Records>>;
 
 export type AccountFormat = keyof typeof accountFormats;
-export type KeyFormat = keyof typeof keyFormats;
 
 /** @throws Error for a file that does not have them */
 export const readHashConfig = (path: string): HashConfig => hashConfigOf(readFileSync(path, 'utf8'));

@@ -1,6 +1,5 @@
-/** Seals the payloads of outbox jobs with another key. */
-import type { Transaction } from '../../foundation/database/db.ts';
-import { resealColumnTx, type Resealed, type Resealing, type SealedRow } from '../../foundation/database/reseal.ts';
+/** The payloads of outbox jobs, which a rotation of the root key seals again. */
+import type { SealedColumn, SealedRow } from '../../foundation/database/reseal.ts';
 import { sql } from '../../foundation/database/sql.ts';
 
 const list = sql<SealedRow>(
@@ -9,5 +8,4 @@ const list = sql<SealedRow>(
 );
 const replace = sql('reseal_outbox', `update outbox set payload = $2 where id = $1`);
 
-export const resealJobsTx = (tx: Transaction, resealing: Resealing): Promise<Resealed> =>
-  resealColumnTx(tx, { list, replace, start: '' }, resealing);
+export const sealedPayloads: SealedColumn = { list, replace, start: '' };

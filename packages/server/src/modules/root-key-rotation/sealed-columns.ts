@@ -3,40 +3,33 @@ import type { InstallationKeys } from '../../foundation/crypto/master-key.ts';
 import type { Sealer } from '../../foundation/crypto/seal.ts';
 import type { Transaction } from '../../foundation/database/db.ts';
 import type { ErasableTable } from '../../foundation/database/erase.ts';
-import { sumOf, type Resealed, type Resealing } from '../../foundation/database/reseal.ts';
-import { resealJobsTx } from '../outbox/reseal-store.ts';
-import { resealSecondFactorsTx } from '../second-factors/reseal-store.ts';
-import { resealSigningKeysTx } from '../signing-keys/reseal-store.ts';
-import { resealWebhookSecretsTx } from '../webhooks/reseal-store.ts';
+import { resealColumnTx, sumOf, type Resealed, type SealedColumn } from '../../foundation/database/reseal.ts';
+import { sealedPayloads } from '../outbox/reseal-store.ts';
+import { sealedPendingSecrets, sealedSecrets } from '../second-factors/reseal-store.ts';
+import { sealedPrivateKeys } from '../signing-keys/reseal-store.ts';
+import { sealedWebhookSecrets } from '../webhooks/reseal-store.ts';
 
 interface SealedTable {
   readonly table: ErasableTable;
-  readonly columns: readonly string[];
+  /** By name. */
+  readonly columns: Readonly<Record<string, SealedColumn>>;
   readonly sealOf: (keys: InstallationKeys) => Sealer;
-  readonly resealTx: (tx: Transaction, resealing: Resealing) => Promise<Resealed>;
 }
 
 export const sealedTables: readonly SealedTable[] = [
   {
     table: 'second_factors',
-    columns: ['secret', 'pending_secret'],
+    columns: { secret: sealedSecrets, pending_secret: sealedPendingSecrets },
     sealOf: ({ secondFactorSeal }) => secondFactorSeal,
-    resealTx: resealSecondFactorsTx,
   },
-  {
-    table: 'webhook_endpoints',
-    columns: ['secret'],
-    sealOf: ({ webhookSeal }) => webhookSeal,
-    resealTx: resealWebhookSecretsTx,
-  },
+  { table: 'webhook_endpoints', columns: { secret: sealedWebhookSecrets }, sealOf: ({ webhookSeal }) => webhookSeal },
   // All keys from before the rotation are revoked. Without this, a stolen root key would open them in a later copy.
   {
     table: 'signing_keys',
-    columns: ['private_jwk'],
+    columns: { private_jwk: sealedPrivateKeys },
     sealOf: ({ signingKeySeal }) => signingKeySeal,
-    resealTx: resealSigningKeysTx,
   },
-  { table: 'outbox', columns: ['payload'], sealOf: ({ outboxSeal }) => outboxSeal, resealTx: resealJobsTx },
+  { table: 'outbox', columns: { payload: sealedPayloads }, sealOf: ({ outboxSeal }) => outboxSeal },
 ];
 
 export async function resealAllTx(
@@ -45,7 +38,8 @@ export async function resealAllTx(
   next: InstallationKeys,
 ): Promise<Resealed> {
   const parts: Resealed[] = [];
-  for (const { sealOf, resealTx } of sealedTables)
-    parts.push(await resealTx(tx, { from: sealOf(current), to: sealOf(next) }));
+  for (const { columns, sealOf } of sealedTables)
+    for (const column of Object.values(columns))
+      parts.push(await resealColumnTx(tx, column, { from: sealOf(current), to: sealOf(next) }));
   return sumOf(parts);
 }

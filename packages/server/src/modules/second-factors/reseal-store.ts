@@ -1,12 +1,5 @@
-/** Seals the secrets of authenticator apps with another key. */
-import type { Transaction } from '../../foundation/database/db.ts';
-import {
-  resealColumnTx,
-  sumOf,
-  type Resealed,
-  type Resealing,
-  type SealedRow,
-} from '../../foundation/database/reseal.ts';
+/** The secrets of authenticator apps, which a rotation of the root key seals again. */
+import type { SealedColumn, SealedRow } from '../../foundation/database/reseal.ts';
 import { sql } from '../../foundation/database/sql.ts';
 
 const listSecrets = sql<SealedRow>(
@@ -26,8 +19,5 @@ const replacePending = sql(
   `update second_factors set pending_secret = $2 where account_pk = $1`,
 );
 
-export const resealSecondFactorsTx = async (tx: Transaction, resealing: Resealing): Promise<Resealed> =>
-  sumOf([
-    await resealColumnTx(tx, { list: listSecrets, replace: replaceSecret, start: 0 }, resealing),
-    await resealColumnTx(tx, { list: listPending, replace: replacePending, start: 0 }, resealing),
-  ]);
+export const sealedSecrets: SealedColumn = { list: listSecrets, replace: replaceSecret, start: 0 };
+export const sealedPendingSecrets: SealedColumn = { list: listPending, replace: replacePending, start: 0 };

@@ -8,9 +8,12 @@ const secretBytes = 20;
 /** Accepted steps before and after the current one: allows for clock skew and slow typing (RFC 6238 section 5.2). */
 const window = 1;
 
-/** 160 random bits in base32. */
-export const newTotpSecret = (): string =>
-  new TotpKey({ buffer: Uint8Array.from(randomBytes(secretBytes)).buffer }).base32;
+/** A secret as text: base32 (RFC 4648 section 6) without padding. */
+export const totpSecretOf = (bytes: Uint8Array): string =>
+  new TotpKey({ buffer: Uint8Array.from(bytes).buffer }).base32;
+
+/** 160 random bits. */
+export const newTotpSecret = (): string => totpSecretOf(randomBytes(secretBytes));
 
 /** The URI for a QR code. @param issuer shown by the authenticator app */
 export const totpUri = (secret: string, issuer: string, label: string): string =>

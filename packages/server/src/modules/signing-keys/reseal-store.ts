@@ -1,6 +1,5 @@
-/** Seals the private signing keys with another key. */
-import type { Transaction } from '../../foundation/database/db.ts';
-import { resealColumnTx, type Resealed, type Resealing, type SealedRow } from '../../foundation/database/reseal.ts';
+/** The private signing keys, which a rotation of the root key seals again. */
+import type { SealedColumn, SealedRow } from '../../foundation/database/reseal.ts';
 import { sql } from '../../foundation/database/sql.ts';
 
 const list = sql<SealedRow>(
@@ -9,5 +8,4 @@ const list = sql<SealedRow>(
 );
 const replace = sql('reseal_signing_key', `update signing_keys set private_jwk = $2 where kid = $1`);
 
-export const resealSigningKeysTx = (tx: Transaction, resealing: Resealing): Promise<Resealed> =>
-  resealColumnTx(tx, { list, replace, start: '' }, resealing);
+export const sealedPrivateKeys: SealedColumn = { list, replace, start: '' };

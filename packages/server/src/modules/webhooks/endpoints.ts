@@ -20,18 +20,8 @@ export interface EndpointsOptions extends RecordingCore {
   readonly sender: Sender;
 }
 
-export interface Endpoint {
-  readonly id: string;
-  readonly url: string;
+export interface Endpoint extends Omit<store.CountedEndpointRow, 'secret' | 'events'> {
   readonly events: readonly WebhookEvent[];
-  readonly createdAt: number;
-  readonly updatedAt: number;
-  readonly disabledAt: number | null;
-  /** Deliveries that have not succeeded yet. */
-  readonly waiting: number;
-  readonly lastDeliveredAt: number | null;
-  readonly lastFailedAt: number | null;
-  readonly lastFailure: string | null;
 }
 
 export class Endpoints {
@@ -78,7 +68,7 @@ export class Endpoints {
   /** @throws DomainError `webhook_not_found` */
   async find(id: string): Promise<Endpoint> {
     const row = await store.findCountedEndpoint(this.#options.db, id);
-    if (!row) throw new DomainError('webhook_not_found', { detail: `There is no webhook endpoint ${id}.` });
+    if (!row) throw notFound(id);
     return toEndpoint(row);
   }
 
@@ -130,27 +120,21 @@ export class Endpoints {
   async test(id: string): Promise<Attempt> {
     const { db, clock, sender } = this.#options;
     const endpoint = await store.findEndpoint(db, id);
-    if (!endpoint) throw new DomainError('webhook_not_found', { detail: `There is no webhook endpoint ${id}.` });
+    if (!endpoint) throw notFound(id);
     const messageId = randomId('msg');
     return sender.attempt(endpoint, messageId, bodyOf(messageId, 'webhook.test', clock.now(), { endpointId: id }));
   }
 }
 
+const notFound = (id: string): DomainError =>
+  new DomainError('webhook_not_found', { detail: `There is no webhook endpoint ${id}.` });
+
 const neverTried = { lastDeliveredAt: null, lastFailedAt: null, lastFailure: null };
 
-/** Omits the secret. */
-const toEndpoint = (row: store.CountedEndpointRow): Endpoint => ({
-  id: row.id,
-  url: row.url,
-  events: row.events.split(' ') as WebhookEvent[],
-  createdAt: row.createdAt,
-  updatedAt: row.updatedAt,
-  disabledAt: row.disabledAt,
-  waiting: row.waiting,
-  lastDeliveredAt: row.lastDeliveredAt,
-  lastFailedAt: row.lastFailedAt,
-  lastFailure: row.lastFailure,
-});
+function toEndpoint(row: store.CountedEndpointRow): Endpoint {
+  const { secret: _, events, ...shown } = row;
+  return { ...shown, events: events.split(' ') as WebhookEvent[] };
+}
 
 const instantOrNull = (ms: number | null): string | null => (ms === null ? null : toInstant(ms));
 

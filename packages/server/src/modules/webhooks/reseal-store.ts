@@ -1,6 +1,5 @@
-/** Seals the secrets of webhook endpoints with another key. */
-import type { Transaction } from '../../foundation/database/db.ts';
-import { resealColumnTx, type Resealed, type Resealing, type SealedRow } from '../../foundation/database/reseal.ts';
+/** The secrets of webhook endpoints, which a rotation of the root key seals again. */
+import type { SealedColumn, SealedRow } from '../../foundation/database/reseal.ts';
 import { sql } from '../../foundation/database/sql.ts';
 
 const list = sql<SealedRow>(
@@ -9,5 +8,4 @@ const list = sql<SealedRow>(
 );
 const replace = sql('reseal_webhook_secret', `update webhook_endpoints set secret = $2 where id = $1`);
 
-export const resealWebhookSecretsTx = (tx: Transaction, resealing: Resealing): Promise<Resealed> =>
-  resealColumnTx(tx, { list, replace, start: '' }, resealing);
+export const sealedWebhookSecrets: SealedColumn = { list, replace, start: '' };

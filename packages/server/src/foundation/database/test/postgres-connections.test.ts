@@ -1,10 +1,9 @@
 /** Connections to PostgreSQL: lost ones, several servers, old servers, search paths, sign-ins that are bound to TLS, new secrets. */
 import assert from 'node:assert/strict';
-import { appendFileSync, chmodSync, chownSync, copyFileSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { appendFileSync, chmodSync, copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { limits } from '@keyreeve/contract';
 import { databaseUrl } from '../../../app/configuration/config-values.ts';
 import { freePort } from '../../../../test-kit/free-port.ts';
@@ -13,6 +12,7 @@ import { PostgresDatabases } from '../../../../test-kit/postgres/databases.ts';
 import { PostgresServer } from '../../../../test-kit/postgres/server.ts';
 import { databaseWaits } from '../../../../test-kit/time-limits.ts';
 import { newTempFolder } from '../../../../test-kit/temp-folder.ts';
+import { newTlsServer, tlsPath } from '../../../../test-kit/tls.ts';
 import { until } from '../../../../test-kit/until.ts';
 import { FaultProxy } from '../../../../test/revocation-check/fault-proxy.ts';
 import { DomainError } from '../../errors.ts';
@@ -23,7 +23,6 @@ import { parsePostgresUrl, type PostgresLocation } from '../postgres-url.ts';
 import { sql } from '../sql.ts';
 
 const one = sql<{ one: number }>('test_one', 'select 1 as one');
-const tls = fileURLToPath(new URL('../../../../test/e2e/tls/', import.meta.url));
 
 async function onUrl(url: string, prove: (db: Db) => Promise<void>): Promise<void> {
   const db = await openDatabase(databaseUrl(url), testKeys.auditChain);
@@ -244,8 +243,8 @@ test('the client has the certificate of the database URL, and reads a new one fo
   appendFileSync(join(server.folder, 'data', 'postgresql.conf'), `ssl_ca_file = 'server.crt'\n`);
   using folder = newTempFolder();
   const [sslcert, sslkey] = [join(folder.path, 'client.crt'), join(folder.path, 'client.key')];
-  copyFileSync(join(tls, 'server.crt'), sslcert);
-  copyFileSync(join(tls, 'server.key'), sslkey);
+  copyFileSync(tlsPath('server.crt'), sslcert);
+  copyFileSync(tlsPath('server.key'), sslkey);
   chmodSync(sslkey, 0o600);
   const own = withParameters(url, { sslmode: 'require', sslcert, sslkey });
   await server.restart();
@@ -262,7 +261,7 @@ test('a file of the database URL that cannot be read is named, with its paramete
   await using place = await newPlace('postgres');
   using folder = newTempFolder();
   const [missing, key] = [join(folder.path, 'none.pem'), join(folder.path, 'key.pem')];
-  const { crt } = { crt: join(tls, 'server.crt') };
+  const { crt } = { crt: tlsPath('server.crt') };
   writeFileSync(key, 'readable by all', { mode: 0o644 });
   const cases: readonly (readonly [parameters: Readonly<Record<string, string>>, reason: RegExp])[] = [
     [{ sslmode: 'verify-full', sslrootcert: missing }, /the sslrootcert \S+none\.pem can't be read \(ENOENT\)/],
@@ -310,19 +309,3 @@ test('new connections have the certificates and the password of now, and keep th
   url = `postgres://other:newest@db/auth?sslrootcert=${folder.path}/none`;
   assert.deepEqual(now().slice(0, 3), ['db', 'other', 'new']);
 });
-
-async function newTlsServer(): Promise<PostgresServer> {
-  const server = await PostgresServer.start();
-  const data = join(server.folder, 'data');
-  const { uid, gid } = statSync(data);
-  for (const name of ['server.crt', 'server.key']) {
-    const path = join(data, name);
-    copyFileSync(join(tls, name), path);
-    chownSync(path, uid, gid);
-    // PostgreSQL rejects a private key that other users can read.
-    chmodSync(path, 0o600);
-  }
-  appendFileSync(join(data, 'postgresql.conf'), 'ssl = on\n');
-  await server.restart();
-  return server;
-}

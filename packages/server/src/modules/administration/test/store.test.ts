@@ -8,7 +8,6 @@ import { findUndoableChange, insertEmailChangeTx } from '../../accounts/email-ch
 import { sql } from '../../../foundation/database/sql.ts';
 import { findAccounts, findDetail } from '../store.ts';
 import { testConfig } from '../../../../test-kit/test-config.ts';
-import { claimInstallation } from '../../../../test-kit/installation.ts';
 import { claimJobs } from '../../outbox/store.ts';
 import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
@@ -16,10 +15,9 @@ import { withTransaction } from '../../../../test-kit/wrapped-db.ts';
 import type { Services } from '../../../app/wiring/wire.ts';
 import { wireOn } from '../../../../test-kit/wire-on.ts';
 import { behind, Line } from '../../../../test-kit/broken-connection.ts';
-import { codeOf, onEachDatabase, raceToValues, rivalsMin, tally } from '../../../../test-kit/store-on-each-database.ts';
+import { codeOf, onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
 import { addAccount, keys, now, operator } from '../../../../test-kit/rows.ts';
 import { until } from '../../../../test-kit/until.ts';
-import { setAccountRole } from '../../../../test-kit/store-changes.ts';
 
 const mail = { KEYREEVE_SMTP_URL: 'smtp://127.0.0.1:1', KEYREEVE_MAIL_FROM: 'a@example.com' };
 
@@ -47,19 +45,6 @@ onEachDatabase(
     assert.deepEqual([full.rows.length, full.scannedUntil], [2, 'b1@example.com']);
   },
 );
-
-onEachDatabase('one administrator remains if all concurrently give up the role', async (opened) => {
-  const { db } = opened;
-  // The row of the installation is the lock.
-  await claimInstallation(db, keys.check, now);
-  const ids = await Promise.all(Array.from({ length: rivalsMin }, (_, index) => addAccount(db, `a${index}`, 'admin')));
-  const outcomes = await raceToValues(opened, rivalsMin, async (connection, rival) => {
-    const id = ids[rival] ?? '';
-    const itself = { kind: 'account', accountId: id, sessionId: 'ses_any' } as const;
-    return setAccountRole(connection, itself, { id, role: 'user', now }, async () => undefined).catch(codeOf);
-  });
-  assert.deepEqual(tally(outcomes), { true: rivalsMin - 1, last_administrator: 1 });
-});
 
 onEachDatabase('details are found only by the exact id', async ({ db }) => {
   await addAccount(db, 'ada');

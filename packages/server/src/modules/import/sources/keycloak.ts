@@ -1,5 +1,5 @@
 /** Keycloak: the files of `kc.sh export`, and of the partial export: an object with `users`. */
-import { encode } from './base32.ts';
+import { totpSecretOf } from '../../second-factors/totp.ts';
 import { LineRejectedError, type FileObject } from '../file-record.ts';
 import { flagOf, objectOf, objectsOf, present, textOf, type Convert } from './source.ts';
 
@@ -48,7 +48,7 @@ function totpOf(credential: FileObject | undefined): string | undefined {
   if (secret === undefined || subType !== 'totp' || digits !== 6 || period !== 30 || algorithm !== 'HmacSHA1')
     throw new LineRejectedError('the authenticator app does not use TOTP with SHA-1, 6 digits and 30 seconds');
   // The key is the text itself unless it says otherwise.
-  return secretEncoding === 'BASE32' ? secret : encode(Buffer.from(secret));
+  return secretEncoding === 'BASE32' ? secret : totpSecretOf(Buffer.from(secret));
 }
 
 function jsonOf(text: unknown): FileObject {

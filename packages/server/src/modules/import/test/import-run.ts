@@ -22,14 +22,19 @@ export interface RunOptions {
   readonly chunkBytes?: number;
 }
 
-/** @param file its bytes, or records of JSON Lines */
+/** Its bytes, or records of JSON Lines, each as a value or as it stands in the file. */
+export type TestFile = Uint8Array | readonly (object | string | Uint8Array)[];
+
+const lineOf = (record: object | string | Uint8Array): Uint8Array =>
+  record instanceof Uint8Array ? record : Buffer.from(typeof record === 'string' ? record : JSON.stringify(record));
+
 export async function run<Item>(
   importer: Importer<Item>,
-  file: Uint8Array | readonly object[],
+  file: TestFile,
   { records, chunkBytes = 1_000 }: RunOptions = {},
 ): Promise<Report> {
   const bytes =
-    file instanceof Uint8Array ? file : Buffer.from(file.map((each) => `${JSON.stringify(each)}\n`).join(''));
+    file instanceof Uint8Array ? file : Buffer.concat(file.flatMap((each) => [lineOf(each), Buffer.from('\n')]));
   const source = async function* (): AsyncGenerator<Uint8Array> {
     for (let at = 0; at < bytes.length; at += chunkBytes) yield bytes.subarray(at, at + chunkBytes);
   };
@@ -42,9 +47,22 @@ export async function run<Item>(
   return { ...result, refusedLines };
 }
 
+/** The report of an import of one line that does nothing, except for `more`. */
+export const counted = (more: Partial<Report>): Report => ({
+  lines: 1,
+  imported: 0,
+  updated: 0,
+  existing: 0,
+  changed: 0,
+  refused: 0,
+  refusedLines: {},
+  warnings: [],
+  ...more,
+});
+
 export const importAccounts = (
   db: Db,
-  file: Uint8Array | readonly object[],
+  file: TestFile,
   more: Partial<AccountImportOptions> & RunOptions = {},
 ): Promise<Report> =>
   run(
@@ -64,7 +82,7 @@ export const importAccounts = (
 
 export const importKeys = (
   db: Db,
-  file: Uint8Array | readonly object[],
+  file: TestFile,
   more: Partial<KeyImportOptions> & RunOptions = {},
 ): Promise<Report> =>
   run(

@@ -7,85 +7,27 @@ import { rememberLeakedTx } from '../../api-keys/leak-store.ts';
 import { findKeyStates } from '../../api-keys/state-store.ts';
 import { changesIn } from '../../backup/test/narrowed-keys.ts';
 import { listAccountKeys } from '../../api-keys/store.ts';
-import { PasswordHasher } from '../../../foundation/crypto/password.ts';
-import type { Db } from '../../../foundation/database/db.ts';
 import { wereKeysImported } from '../../../foundation/database/installation.ts';
 import { claimInstallation } from '../../../../test-kit/installation.ts';
-import { accountImporter, type AccountImportOptions } from '../accounts.ts';
-import { keyImporter, type KeyImportOptions } from '../api-keys.ts';
-import type { Records } from '../records.ts';
-import { runImport, type ImportCounts, type Importer, type Warning } from '../run-import.ts';
-import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { foreignVectors } from '../../../foundation/crypto/test/foreign-hash-vectors.ts';
 import { onEachDatabase, rivalsMin } from '../../../../test-kit/store-on-each-database.ts';
 import { addAccount, addKey, keys, now, operator } from '../../../../test-kit/rows.ts';
 import { deleteKey } from '../../../../test-kit/store-changes.ts';
+import { counted, importAccounts, importKeys as importWithin } from './import-run.ts';
 
-const clock = new FakeClock(now);
-const hasher = new PasswordHasher(keys.passwordPeppers, { memoryKib: 64, passes: 1, lanes: 1 });
 const bcrypt = foreignVectors.find(({ name }) => name === 'bcrypt $2b')?.hash ?? '';
 const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest();
 
-type Report = ImportCounts & { refusedLines: Record<number, string> };
-
-async function run<Item>(
-  importer: Importer<Item>,
-  source: AsyncIterable<Uint8Array>,
-  onWarnings?: (warnings: readonly Warning[]) => void,
-  records?: Records,
-): Promise<Report> {
-  const refusedLines: Record<number, string> = {};
-  const listener = {
-    refused: async ({ line, reason }: { line: number; reason: string }) => void (refusedLines[line] = reason),
-    progress: () => undefined,
-  };
-  const { warnings, traits: _, ...rest } = await runImport(source, importer, listener, records);
-  onWarnings?.(warnings);
-  return { ...rest, refusedLines };
-}
-
-async function* fileOf(lines: readonly (string | object | Uint8Array)[], end = '\n'): AsyncGenerator<Uint8Array> {
-  for (const [index, line] of lines.entries()) {
-    yield Buffer.from(typeof line === 'string' || line instanceof Uint8Array ? line : JSON.stringify(line));
-    yield Buffer.from(index === lines.length - 1 ? end : '\n');
-  }
-}
-
-const importAccounts = (db: Db, lines: Parameters<typeof fileOf>[0], more: Partial<AccountImportOptions> = {}) =>
-  run(
-    accountImporter(operator, {
-      db,
-      clock,
-      revocations: undefined,
-      hasher,
-      isDryRun: false,
-      onExisting: 'skip',
-      ...more,
-    }),
-    fileOf(lines),
-  );
-const importKeys = (db: Db, lines: Parameters<typeof fileOf>[0], more: Partial<KeyImportOptions> = {}) =>
-  run(
-    keyImporter(operator, { db, clock, keyHash: keys.apiKeyHash, keysPerAccountMax: 3, isDryRun: false, ...more }),
-    fileOf(lines),
-  );
-
-const counts = (lines: number, imported: number, existing: number, refused = 0): ImportCounts => ({
-  lines,
-  imported,
-  updated: 0,
-  existing,
-  changed: 0,
-  refused,
-});
+const keysPerAccountMax = 3;
+const importKeys: typeof importWithin = (db, lines, more) => importWithin(db, lines, { keysPerAccountMax, ...more });
 
 onEachDatabase('an account is imported with its states and its audit events', async ({ db }) => {
   const report = await importAccounts(db, [
     { email: 'Ada@Example.com', passwordHash: bcrypt, createdAt: '2024-02-29T12:00:00+01:00' },
     { email: 'bob@example.com', verified: false, disabled: true, passwordHash: null },
   ]);
-  assert.deepEqual(report, { ...counts(2, 2, 0), refusedLines: {} });
+  assert.deepEqual(report, counted({ lines: 2, imported: 2 }));
   const ada = await accountStore.findCredentials(db, 'ada@example.com');
   const bob = await accountStore.findCredentials(db, 'bob@example.com');
   assert.ok(ada && bob);
@@ -158,7 +100,8 @@ onEachDatabase(
     const lines = [good('first'), ...badLines.map(([line]) => line), '', good('last')];
     for (const isDryRun of [true, false]) {
       const { refusedLines, ...rest } = await importAccounts(db, lines, { isDryRun });
-      assert.deepEqual(rest, counts(badLines.length + 2, 2, 0, badLines.length));
+      const expected = counted({ lines: badLines.length + 2, imported: 2, refused: badLines.length, refusedLines });
+      assert.deepEqual({ ...rest, refusedLines }, expected);
       for (const [index, [, reason]] of badLines.entries()) assert.match(refusedLines[index + 2] ?? '', reason);
       assert.equal(Object.keys(refusedLines).length, badLines.length);
     }
@@ -170,41 +113,26 @@ onEachDatabase(
 
 onEachDatabase('a truncated file is reported at its last line', async ({ db }) => {
   const whole = JSON.stringify({ email: 'é@example.com', verified: true }).replace('é', 'e');
+  const fileOf = (text: string): Buffer => Buffer.from(`{"email":"first@example.com"}\n${text}`);
   for (const end of [1, 5, 12, whole.length - 1]) {
-    const lines = [{ email: 'first@example.com' }, whole.slice(0, end)];
-    const source = fileOf(lines, '');
-    const importer = accountImporter(operator, {
-      db,
-      clock,
-      revocations: undefined,
-      hasher,
-      isDryRun: true,
-      onExisting: 'skip',
-    });
-    const { refusedLines } = await run(importer, source);
+    const { refusedLines } = await importAccounts(db, fileOf(whole.slice(0, end)), { isDryRun: true });
     assert.deepEqual(refusedLines, { 2: 'the file is cut off in this line' });
   }
-  const importer = accountImporter(operator, {
-    db,
-    clock,
-    revocations: undefined,
-    hasher,
-    isDryRun: true,
-    onExisting: 'skip',
-  });
   // Only the last line feed is missing.
-  assert.deepEqual(await run(importer, fileOf([whole], '')), { ...counts(1, 1, 0), refusedLines: {} });
+  const report = await importAccounts(db, fileOf(whole), { isDryRun: true });
+  assert.deepEqual(report, counted({ lines: 2, imported: 2 }));
 });
 
 onEachDatabase('an email address is imported once, within a file and across imports', async ({ db }) => {
   await addAccount(db, 'ada');
   const lines = [{ email: 'ADA@example.com' }, { email: 'bob@example.com' }, { email: 'Bob@EXAMPLE.com' }];
   const twice = { 3: 'line 2 has the same email' };
-  assert.deepEqual(await importAccounts(db, lines, { isDryRun: true }), { ...counts(3, 1, 1, 1), refusedLines: twice });
+  const added = counted({ lines: 3, imported: 1, existing: 1, refused: 1, refusedLines: twice });
+  assert.deepEqual(await importAccounts(db, lines, { isDryRun: true }), added);
   assert.equal((await accountStore.listAccounts(db, undefined, 10)).length, 1);
-  assert.deepEqual(await importAccounts(db, lines), { ...counts(3, 1, 1, 1), refusedLines: twice });
+  assert.deepEqual(await importAccounts(db, lines), added);
   const trail = await listAuditEvents(db);
-  assert.deepEqual(await importAccounts(db, lines), { ...counts(3, 0, 2, 1), refusedLines: twice });
+  assert.deepEqual(await importAccounts(db, lines), { ...added, imported: 0, existing: 2 });
   assert.deepEqual(await listAuditEvents(db), trail);
   const exists = 'an account with this email address already exists';
   for (const isDryRun of [true, false]) {
@@ -251,7 +179,7 @@ onEachDatabase(
       },
       { account: ada, nickname: 'base64', hash: sha256('sk_3').toString('base64'), createdAt: '2020-01-01T00:00:00Z' },
     ];
-    const report = { ...counts(3, 3, 0), refusedLines: {} };
+    const report = counted({ lines: 3, imported: 3 });
     assert.deepEqual(await importKeys(db, lines, { isDryRun: true }), report);
     assert.equal(await wereKeysImported(db), false);
     assert.deepEqual(await listAccountKeys(db, ada), []);
@@ -275,7 +203,7 @@ onEachDatabase(
       states.map((state) => String(state?.id)),
     );
     assert.equal(created[0]?.details, JSON.stringify({ nickname: 'hex', scopes: ['a', 'b'], imported: 'sha256' }));
-    assert.deepEqual(await importKeys(db, lines), { ...counts(3, 0, 3), refusedLines: {} });
+    assert.deepEqual(await importKeys(db, lines), counted({ lines: 3, existing: 3 }));
     assert.equal((await listAuditEvents(db)).filter(({ action }) => action === 'api_key.created').length, 3);
   },
 );
@@ -304,7 +232,7 @@ onEachDatabase('the replaced secret of an imported key cannot be imported again'
   await changes.rotate(operator, ada, id, { overlapSeconds: 0, endPrevious: false });
   await changes.change(operator, ada, id, { nickname: 'new' });
   for (const isDryRun of [true, false])
-    assert.deepEqual(await importKeys(db, lines, { isDryRun }), { ...counts(1, 0, 1), refusedLines: {} });
+    assert.deepEqual(await importKeys(db, lines, { isDryRun }), counted({ existing: 1 }));
   assert.deepEqual(await findKeyStates(db, [keys.apiKeyHash.stored('sk_old')]), [undefined]);
 });
 

@@ -11,24 +11,21 @@ import { SqliteDb } from '../../../foundation/database/sqlite.ts';
 import { accountImporter } from '../accounts.ts';
 import { keyImporter } from '../api-keys.ts';
 import type { PasswordHashOptions } from '../password-hashes.ts';
-import { runImport, type Importer } from '../run-import.ts';
+import type { Importer } from '../run-import.ts';
 import { basic, bearer, newApp, operator, type TestApp } from '../../../../test-kit/new-app.ts';
 import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { foreignVectors } from '../../../foundation/crypto/test/foreign-hash-vectors.ts';
 import { fastVectors, productVectors } from '../../../foundation/crypto/test/product-hash-vectors.ts';
 import { test } from '../../../../test-kit/app-on-each-database.ts';
 import { until } from '../../../../test-kit/until.ts';
+import { run } from './import-run.ts';
 
 const masterKey = randomBytes(32);
 const newImportApp = () => newApp({ environment: { KEYREEVE_MASTER_KEY: masterKey.toString('base64url') } });
 
 /** Imports as the command line does. Every line must be imported. */
 async function importLines<Item>(importer: Importer<Item>, lines: readonly object[]): Promise<void> {
-  const source = async function* (): AsyncGenerator<Uint8Array> {
-    for (const line of lines) yield Buffer.from(`${JSON.stringify(line)}\n`);
-  };
-  const refused = async (line: object): Promise<void> => assert.fail(JSON.stringify(line));
-  await runImport(source(), importer, { refused, progress: () => undefined });
+  assert.deepEqual((await run(importer, lines)).refusedLines, {});
 }
 
 const importAccounts = (

@@ -3,15 +3,11 @@ import assert from 'node:assert/strict';
 import * as accountStore from '../../accounts/store.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import { limits } from '@keyreeve/contract';
-import { PasswordHasher } from '../../../foundation/crypto/password.ts';
 import { fastVectors } from '../../../foundation/crypto/test/product-hash-vectors.ts';
-import { FakeClock } from '../../../../test-kit/fake-clock.ts';
-import { keys, now, operator } from '../../../../test-kit/rows.ts';
+import { operator } from '../../../../test-kit/rows.ts';
 import { onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
 import { accountImporter, type AccountImportOptions } from '../accounts.ts';
-import { runImport } from '../run-import.ts';
-
-const hasher = new PasswordHasher(keys.passwordPeppers, { memoryKib: 64, passes: 1, lanes: 1 });
+import { clock, hasher, run } from './import-run.ts';
 
 /** @returns the counts, the reasons of rejections, and the sentences for the operator */
 async function importHashes(
@@ -19,23 +15,11 @@ async function importHashes(
   hashes: readonly string[],
   more: Partial<AccountImportOptions> = {},
 ): Promise<{ imported: number; existing: number; reasons: string[]; notes: readonly string[] }> {
-  const source = async function* (): AsyncGenerator<Uint8Array> {
-    for (const [index, passwordHash] of hashes.entries())
-      yield Buffer.from(`${JSON.stringify({ email: `user${index}@example.com`, passwordHash })}\n`);
-  };
-  const options = {
-    db,
-    clock: new FakeClock(now),
-    revocations: undefined,
-    hasher,
-    isDryRun: false,
-    onExisting: 'skip',
-    ...more,
-  } as const;
+  const lines = hashes.map((passwordHash, index) => ({ email: `user${index}@example.com`, passwordHash }));
+  const options = { db, clock, revocations: undefined, hasher, isDryRun: false, onExisting: 'skip', ...more } as const;
   const importer = accountImporter(operator, options);
-  const reasons: string[] = [];
-  const listener = { refused: async ({ reason }: { reason: string }) => void reasons.push(reason), progress: () => {} };
-  const { imported, existing } = await runImport(source(), importer, listener);
+  const { imported, existing, refusedLines } = await run(importer, lines);
+  const reasons = Object.values(refusedLines);
   return { imported, existing, reasons, notes: (await importer.notes?.()) ?? [] };
 }
 

@@ -8,7 +8,7 @@ import type { Db } from '../../../foundation/database/db.ts';
 import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { operator } from '../../../../test-kit/rows.ts';
 import { onEachDatabase, rivalsMin } from '../../../../test-kit/store-on-each-database.ts';
-import { clock, hasher, importAccounts } from './import-run.ts';
+import { clock, counted, hasher, importAccounts } from './import-run.ts';
 import { deleteAccount, disableAccount, setAccountRole } from '../../../../test-kit/store-changes.ts';
 
 const hashOf = (password: string): string =>
@@ -27,17 +27,6 @@ const changedInFile = 'the file has changed since the import of the account; --u
 const changedHere = 'the account has changed here since its import, so it is not updated';
 const notImported = 'no import has created the account that exists, so it is not updated';
 const warning = (reason: string) => [{ reason, lines: 1, firstLine: 1 }];
-const counted = (more: object) => ({
-  lines: 1,
-  imported: 0,
-  updated: 0,
-  existing: 0,
-  changed: 0,
-  refused: 0,
-  refusedLines: {},
-  warnings: [],
-  ...more,
-});
 
 onEachDatabase('an update takes the password that was changed in the other system', async ({ db }) => {
   await importAccounts(db, [line()]);

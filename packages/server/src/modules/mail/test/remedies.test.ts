@@ -2,38 +2,26 @@
 import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { jwtVerify } from 'jose';
 import { AccessTokens } from '../access-tokens.ts';
 import { parseSender } from '../sender.ts';
-import { SmtpServer, type OutgoingMail, type SmtpServerOptions } from '../smtp.ts';
+import { SmtpServer, type SmtpServerOptions } from '../smtp.ts';
 import { JobFailure } from '../../outbox/outbox.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { freePort } from '../../../../test-kit/free-port.ts';
 import { Mailbox } from '../../../../test-kit/mailbox.ts';
-import { ScriptedSmtp, type SmtpScript } from '../../../../test-kit/scripted-smtp.ts';
-
-const tlsFile = (name: string): Buffer => readFileSync(new URL(`../../../../test/e2e/tls/${name}`, import.meta.url));
-const tls = { key: tlsFile('server.key'), cert: tlsFile('server.crt') };
-
-const mail: OutgoingMail = {
-  id: 'msg_one',
-  to: 'ada@example.com',
-  subject: 'Confirm',
-  text: 'Hello',
-  html: '<p>Hello</p>',
-  writtenAt: Date.UTC(2026, 10, 21, 9, 30),
-};
+import { ScriptedSmtp, type SmtpScript, testMail } from '../../../../test-kit/scripted-smtp.ts';
+import { tls } from '../../../../test-kit/tls.ts';
 
 const serverAt = (url: string, options?: SmtpServerOptions): SmtpServer =>
   new SmtpServer(() => url, parseSender('Example <accounts@example.com>'), options);
 
 async function failureOf(url: string, options?: SmtpServerOptions): Promise<string> {
   const failure: unknown = await serverAt(url, options)
-    .send(mail)
+    .send(testMail)
     .catch((error: unknown) => error);
   assert.ok(failure instanceof JobFailure, String(failure));
   assert.equal(failure.scope, 'queue', failure.message);
@@ -52,10 +40,10 @@ async function startMailbox(server: object): Promise<Mailbox & { readonly secure
 
 test('STARTTLS is used wherever it is offered; within the machine the certificate is not verified', async () => {
   await using offering = await startMailbox({ ...tls, disabledCommands: ['AUTH'] });
-  await serverAt(`smtp://localhost:${offering.port}`).send(mail);
+  await serverAt(`smtp://localhost:${offering.port}`).send(testMail);
   assert.deepEqual(offering.secured, [true]);
   await using plain = await startMailbox({});
-  await serverAt(`smtp://127.0.0.1:${plain.port}`).send(mail);
+  await serverAt(`smtp://127.0.0.1:${plain.port}`).send(testMail);
   assert.deepEqual(plain.secured, [false]);
 });
 
@@ -65,10 +53,10 @@ test('a relay on a private network needs no TLS if the operator accepts it, and 
   const url = `smtp://0.0.0.0:${plain.port}`;
   assert.match(await failureOf(url), /offers no STARTTLS on this port\..*set KEYREEVE_SMTP_WITHOUT_TLS=accept$/);
   assert.deepEqual(plain.messages, []);
-  await serverAt(url, { mayBePlain: true }).send(mail);
+  await serverAt(url, { mayBePlain: true }).send(testMail);
   assert.equal(plain.messages.length, 1);
   await using offering = await startMailbox({ ...tls, disabledCommands: ['AUTH'] });
-  await serverAt(`smtp://0.0.0.0:${offering.port}`, { mayBePlain: true }).send(mail);
+  await serverAt(`smtp://0.0.0.0:${offering.port}`, { mayBePlain: true }).send(testMail);
   assert.deepEqual(offering.secured, [true]);
 });
 
@@ -122,8 +110,8 @@ test('the sign-in with client credentials sends an access token, which is reques
   const clock = new FakeClock();
   const accessTokens = new AccessTokens({ ...client, clock, tokenUrl: endpoint.url, clientSecret: () => 'a secret' });
   const smtp = serverAt(`smtp://accounts%40example.com@127.0.0.1:${server.port}`, { accessTokens });
-  await smtp.send(mail);
-  await smtp.send(mail);
+  await smtp.send(testMail);
+  await smtp.send(testMail);
   assert.deepEqual(
     endpoint.requests.map((parameters) => Object.fromEntries(parameters)),
     [
@@ -140,7 +128,7 @@ test('the sign-in with client credentials sends an access token, which is reques
   assert.equal(mechanism, 'XOAUTH2');
   assert.equal(Buffer.from(proof, 'base64').toString(), 'user=accounts@example.com\x01auth=Bearer token-1\x01\x01');
   clock.advance({ seconds: 3_600 });
-  await smtp.send(mail);
+  await smtp.send(testMail);
   assert.equal(endpoint.requests.length, 2);
 });
 
@@ -151,7 +139,7 @@ test('a service account signs an assertion with its private key', async () => {
   const clientSecret = privateKey.export({ type: 'pkcs8', format: 'pem' });
   const clock = new FakeClock();
   const accessTokens = new AccessTokens({ ...client, clock, tokenUrl: endpoint.url, clientSecret: () => clientSecret });
-  await serverAt(`smtp://accounts%40example.com@127.0.0.1:${server.port}`, { accessTokens }).send(mail);
+  await serverAt(`smtp://accounts%40example.com@127.0.0.1:${server.port}`, { accessTokens }).send(testMail);
   const [parameters] = endpoint.requests;
   assert.equal(parameters?.get('grant_type'), 'urn:ietf:params:oauth:grant-type:jwt-bearer');
   const { payload } = await jwtVerify(parameters?.get('assertion') ?? '', publicKey, {

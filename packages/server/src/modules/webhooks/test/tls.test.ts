@@ -1,22 +1,20 @@
 /** TLS to an endpoint: the certificate is verified for the name, although the connection uses an IP address. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { createServer } from 'node:https';
 import { test } from 'node:test';
 import { getCACertificates, setDefaultCACertificates, type TLSSocket } from 'node:tls';
 import { AddressGuard } from '../address-guard.ts';
 import { post } from '../post.ts';
+import { tls } from '../../../../test-kit/tls.ts';
 import type { AddressInfo } from 'node:net';
-
-const tls = (name: string): Buffer => readFileSync(new URL(`../../../../test/e2e/tls/${name}`, import.meta.url));
 
 test(
   'a certificate is verified for the name in the URL, which Host and SNI contain',
   { tags: ['asvs:12.3.2'] },
   async () => {
     const seen: object[] = [];
-    const server = createServer({ cert: tls('server.crt'), key: tls('server.key') }, (request, response) => {
+    const server = createServer(tls, (request, response) => {
       const { servername } = request.socket as TLSSocket & { servername: unknown };
       seen.push({ host: request.headers.host, servername });
       response.writeHead(204).end();
@@ -31,7 +29,7 @@ test(
     process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0';
     try {
       await assert.rejects(send('localhost'), { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' });
-      setDefaultCACertificates([...getCACertificates('default'), tls('server.crt').toString()]);
+      setDefaultCACertificates([...getCACertificates('default'), tls.cert.toString()]);
       await assert.rejects(send('other.test'), { code: 'ERR_TLS_CERT_ALTNAME_INVALID' });
       assert.deepEqual(seen, []);
       assert.equal(await send('localhost'), 204);
