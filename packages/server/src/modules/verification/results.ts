@@ -6,7 +6,7 @@ import { refusals, type Refusal } from '@keyreeve/contract';
 import { expiryTime, type Clock } from '../../foundation/clock.ts';
 import type { KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
 import type { Db } from '../../foundation/database/db.ts';
-import { AddressRanges } from '../api-keys/address-ranges.ts';
+import { AddressRanges } from '../api-keys/addresses.ts';
 import type { Environments } from '../api-keys/environments.ts';
 import { hasScopes, scopesInForce } from '../api-keys/scopes.ts';
 import { endOf, touchKeys, touchPreviousSecrets, type KeyState } from '../api-keys/state-store.ts';
