@@ -1,20 +1,19 @@
 /** The program on PostgreSQL: simultaneous starts, a role with few rights, TLS, and an unavailable server. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { appendFileSync, chmodSync, chownSync, copyFileSync, statSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { newPlace } from '../../test-kit/new-db.ts';
 import { PostgresDatabases } from '../../test-kit/postgres/databases.ts';
 import { PostgresServer } from '../../test-kit/postgres/server.ts';
+import { enableTls, tls } from '../../test-kit/postgres/tls.ts';
 import { newTempFolder } from '../../test-kit/temp-folder.ts';
 import { until } from '../../test-kit/until.ts';
 import { basic, bearer, goodPassword, newProgram, runProgram, type Program } from './program.ts';
 
 const masterKey = Buffer.alloc(32, 9).toString('base64url');
 const environmentOf = (url: string) => ({ KEYREEVE_DATABASE_URL: url, KEYREEVE_MASTER_KEY: masterKey });
-const tls = fileURLToPath(new URL('./tls/', import.meta.url));
 
 /** Creates an account and a key with commands. */
 async function newKey(program: Program): Promise<string> {
@@ -164,17 +163,3 @@ test('a server that has become a standby is not read, because its data may be ou
 /** Attempts can be rejected quickly, until the program has connected again. */
 const untilAccepted = (program: Program, key: string): Promise<void> =>
   until('the key is accepted again', async () => (await forward(program, key)) === 200);
-
-async function enableTls(server: PostgresServer): Promise<void> {
-  const data = join(server.folder, 'data');
-  const { uid, gid } = statSync(data);
-  for (const name of ['server.crt', 'server.key']) {
-    const path = join(data, name);
-    copyFileSync(join(tls, name), path);
-    chownSync(path, uid, gid);
-    // PostgreSQL rejects a private key that other users can read.
-    chmodSync(path, 0o600);
-  }
-  appendFileSync(join(data, 'postgresql.conf'), 'ssl = on\n');
-  await server.restart();
-}

@@ -1,16 +1,16 @@
 /** Connections to PostgreSQL: lost ones, several servers, old servers, search paths, sign-ins that are bound to TLS, new secrets. */
 import assert from 'node:assert/strict';
-import { appendFileSync, chmodSync, chownSync, copyFileSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { appendFileSync, chmodSync, copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { limits } from '@keyreeve/contract';
 import { databaseUrl } from '../../../app/config-values.ts';
 import { freePort } from '../../../../test-kit/free-port.ts';
 import { newPlace, testKeys } from '../../../../test-kit/new-db.ts';
 import { PostgresDatabases } from '../../../../test-kit/postgres/databases.ts';
 import { PostgresServer } from '../../../../test-kit/postgres/server.ts';
+import { enableTls, tls } from '../../../../test-kit/postgres/tls.ts';
 import { databaseWaits } from '../../../../test-kit/time-limits.ts';
 import { newTempFolder } from '../../../../test-kit/temp-folder.ts';
 import { until } from '../../../../test-kit/until.ts';
@@ -23,7 +23,6 @@ import { parsePostgresUrl, type PostgresLocation } from '../postgres-url.ts';
 import { sql } from '../sql.ts';
 
 const one = sql<{ one: number }>('test_one', 'select 1 as one');
-const tls = fileURLToPath(new URL('../../../../test/e2e/tls/', import.meta.url));
 
 async function onUrl(url: string, prove: (db: Db) => Promise<void>): Promise<void> {
   const db = await openDatabase(databaseUrl(url), testKeys.auditChain);
@@ -214,7 +213,8 @@ test('connections to an earlier primary are not used once another server is the 
 });
 
 test('the sign-in is bound to the certificate of the server where the database URL requires it', async () => {
-  await using server = await newTlsServer();
+  await using server = await PostgresServer.start();
+  await enableTls(server);
   const { url } = await server.createDatabase();
   const parameters = { sslmode: 'require', channel_binding: 'require' };
   await onUrl(withParameters(url, parameters), async (db) => assert.deepEqual(await db.get(one), { one: 1 }));
@@ -237,7 +237,8 @@ test('the sign-in is bound to the certificate of the server where the database U
 });
 
 test('the client has the certificate of the database URL, and reads a new one for each connection', async () => {
-  await using server = await newTlsServer();
+  await using server = await PostgresServer.start();
+  await enableTls(server);
   const { url } = await server.createDatabase();
   const rules = join(server.folder, 'data', 'pg_hba.conf');
   writeFileSync(rules, `hostssl all all all scram-sha-256 clientcert=verify-ca\n${readFileSync(rules, 'utf8')}`);
@@ -310,19 +311,3 @@ test('new connections have the certificates and the password of now, and keep th
   url = `postgres://other:newest@db/auth?sslrootcert=${folder.path}/none`;
   assert.deepEqual(now().slice(0, 3), ['db', 'other', 'new']);
 });
-
-async function newTlsServer(): Promise<PostgresServer> {
-  const server = await PostgresServer.start();
-  const data = join(server.folder, 'data');
-  const { uid, gid } = statSync(data);
-  for (const name of ['server.crt', 'server.key']) {
-    const path = join(data, name);
-    copyFileSync(join(tls, name), path);
-    chownSync(path, uid, gid);
-    // PostgreSQL rejects a private key that other users can read.
-    chmodSync(path, 0o600);
-  }
-  appendFileSync(join(data, 'postgresql.conf'), 'ssl = on\n');
-  await server.restart();
-  return server;
-}

@@ -11,8 +11,7 @@ import { testConfig } from '../../../../test-kit/test-config.ts';
 import { wire, type Services } from '../../../app/wiring.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import { nothingReplayed } from '../replay.ts';
-import { replayOnLive } from '../replay-on-live.ts';
-import { backUp, journalIn, later, restore } from './backup-kit.ts';
+import { backUp, journalIn, replay, restore } from './backup-kit.ts';
 
 const servicesOf = (db: Db, at: number): Services =>
   wire({
@@ -65,15 +64,7 @@ onEachDatabase('a restore removes managers again, also the last one, and keeps t
     );
     // A manager who is added after the restore stays, whatever the clock of the machine shows.
     await servicesOf(target.db, now).managers.add(operator, two, 'acc_eve');
-    const again = await replayOnLive(operator, {
-      db: target.db,
-      keys,
-      clock: new FakeClock(later),
-      journal: journalIn(target.db, folder),
-      journalFolders: [],
-      isDryRun: false,
-    });
-    assert.deepEqual(again.replayed, nothingReplayed);
+    assert.deepEqual(await replay(target.db, folder), nothingReplayed);
     assert.deepEqual(await managersOf(target.db, two), ['acc_eve']);
   }
   // The database that has all changes has lost none.

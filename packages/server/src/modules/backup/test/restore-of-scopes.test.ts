@@ -12,8 +12,7 @@ import { wire, type Services } from '../../../app/wiring.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import { findKeyStates } from '../../api-keys/state-store.ts';
 import { nothingReplayed } from '../replay.ts';
-import { replayOnLive } from '../replay-on-live.ts';
-import { backUp, journalIn, later, restore } from './backup-kit.ts';
+import { backUp, journalIn, later, replay, restore } from './backup-kit.ts';
 
 const marked = { description: 'kept', entitled: true };
 const open = { description: 'kept', entitled: false };
@@ -100,20 +99,11 @@ onEachDatabase('a restore puts no scope in force again that was marked, deleted 
     );
     // The journal has the repetitions, too. Another replay finds nothing to repeat, also after an operator has decided anew.
     await journalIn(target.db, folder).catchUp();
-    const again = () =>
-      replayOnLive(operator, {
-        db: target.db,
-        keys,
-        clock: new FakeClock(later),
-        journal: undefined,
-        journalFolders: [folder],
-        isDryRun: false,
-      });
-    assert.deepEqual((await again()).replayed, nothingReplayed);
+    assert.deepEqual(await replay(target.db, folder), nothingReplayed);
     const { scopeCatalogue, entitlements } = servicesOf(target.db, later + 10);
     for (const name of ['both', 'gone', 'later', 'undeclared']) await scopeCatalogue.set(operator, name, open);
     await entitlements.set(operator, 'acc_ada', ['held', 'taken']);
-    assert.deepEqual((await again()).replayed, nothingReplayed);
+    assert.deepEqual(await replay(target.db, folder), nothingReplayed);
     assert.deepEqual(await withheldIn(target.db), { acc_ada: [], acc_eve: [] });
   }
 });
@@ -138,14 +128,6 @@ onEachDatabase('a restore finds a removed entitlement whose time a slower clock 
     const { entitlements } = servicesOf(target.db, later + 10);
     assert.deepEqual(await entitlements.list(id), []);
     await entitlements.set(operator, id, ['taken']);
-    const again = await replayOnLive(operator, {
-      db: target.db,
-      keys,
-      clock: new FakeClock(later),
-      journal: undefined,
-      journalFolders: [folder],
-      isDryRun: false,
-    });
-    assert.deepEqual(again.replayed, nothingReplayed, 'an operator has decided anew');
+    assert.deepEqual(await replay(target.db, folder), nothingReplayed, 'an operator has decided anew');
   }
 });
