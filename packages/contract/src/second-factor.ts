@@ -9,7 +9,7 @@ import { Text } from './schemas.ts';
 /** The request header of a sign-in with a second factor. */
 export const oneTimePasswordHeader = 'X-Keyreeve-OTP';
 
-const CurrentPassword = Type.String({
+export const CurrentPassword = Type.String({
   minLength: 1,
   maxLength: limits.passwordBytesMax,
   examples: ['wombat orbit velvet 42'],

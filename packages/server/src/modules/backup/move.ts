@@ -27,7 +27,7 @@ import {
   pagesOf,
   storedTables,
 } from './store.ts';
-import type { Counts } from './tables.ts';
+import type { Counts } from './table.ts';
 
 type Source = Reader & Pick<Db, 'dialect'>;
 

@@ -1,6 +1,6 @@
 /** What the console shows before a sign-in. It is public, so it contains no version and no count. */
 import { languages, type ConsoleConfig } from '@keyreeve/contract';
-import { hasAdministrator } from '../accounts/store.ts';
+import { hasAdministrator } from '../accounts/administrators-store.ts';
 import { toInstant, type Clock } from '../../foundation/clock.ts';
 import { CoalescedCall } from '../../foundation/database/coalesced-call.ts';
 import type { Db } from '../../foundation/database/db.ts';
