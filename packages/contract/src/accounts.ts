@@ -6,11 +6,9 @@ import { ListedKey } from './api-keys.ts';
 import { shownLimits } from './key-limits.ts';
 import { languages } from './language.ts';
 import type { RouteContract } from './route.ts';
-import { CurrentPassword, CurrentPasswordBody, shownFactors } from './second-factor.ts';
-import { AccountId, Instant, Message, orNull, Role, Text } from './schemas.ts';
+import { CurrentPasswordBody, shownFactors } from './second-factor.ts';
+import { AccountId, Email, Instant, Message, orNull, Password, Role, Text } from './schemas.ts';
 
-const emailBounds = { minLength: 1, maxLength: limits.emailCharsMax } as const;
-const Email = Type.String({ ...emailBounds, examples: ['ada@example.com'] });
 // JSON Schema cannot express the rules: see password_too_short, password_too_long, password_invalid, password_context, password_common.
 const NewPassword = Type.String({ minLength: 1, examples: ['wombat orbit velvet 42'] });
 const Code = Type.String({
@@ -29,7 +27,7 @@ const strict = { additionalProperties: false } as const;
 export const SignUpBody = Type.Object({ email: Email, password: NewPassword }, { $id: 'SignUp', ...strict });
 export const EmailBody = Type.Object({ email: Email }, { $id: 'EmailRequest', ...strict });
 export const CodeAndPasswordBody = Type.Object(
-  { code: Code, password: CurrentPassword },
+  { code: Code, password: Password },
   { $id: 'EmailConfirmation', ...strict },
 );
 export const ResetBody = Type.Object(
@@ -42,7 +40,12 @@ export const InvitationBody = Type.Object(
 );
 // Scanners of mail gateways press buttons, but do not type an email address.
 const TypedEmail = (description: string) =>
-  Type.String({ ...emailBounds, description: `${description} The user types it`, examples: ['ada@example.com'] });
+  Type.String({
+    minLength: 1,
+    maxLength: limits.emailCharsMax,
+    description: `${description} The user types it`,
+    examples: ['ada@example.com'],
+  });
 export const AcceptEmailBody = Type.Object(
   { code: Code, email: TypedEmail('The new or the current email address.') },
   { $id: 'EmailAcceptance', ...strict },
@@ -56,11 +59,11 @@ export const UndoEmailChangeBody = Type.Object(
   { $id: 'EmailChangeUndo', ...strict },
 );
 export const ChangePasswordBody = Type.Object(
-  { currentPassword: CurrentPassword, newPassword: NewPassword, revokeKeys: Type.Optional(RevokeKeys) },
+  { currentPassword: Password, newPassword: NewPassword, revokeKeys: Type.Optional(RevokeKeys) },
   { $id: 'PasswordChange', ...strict },
 );
 export const ChangeEmailBody = Type.Object(
-  { email: Email, currentPassword: CurrentPassword },
+  { email: Email, currentPassword: Password },
   { $id: 'EmailChange', ...strict },
 );
 

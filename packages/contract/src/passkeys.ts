@@ -4,7 +4,7 @@ import { accessTokenErrors } from './errors/groups.ts';
 import { limits } from './limits.ts';
 import { CreationOptions, RegistrationResponse, RequestOptions, AuthenticationResponse } from './passkey-messages.ts';
 import type { RouteContract } from './route.ts';
-import { Instant, orNull, Text } from './schemas.ts';
+import { Email, Instant, orNull, Password, Text } from './schemas.ts';
 import { TokenPair } from './tokens.ts';
 
 const PasskeyId = Text('pas_5Tz0pWc8hKq2RmY7LbX1Nd', 'Not a secret');
@@ -32,10 +32,8 @@ export const PasskeyNameBody = Type.Object({ name: Name }, { $id: 'PasskeyName',
 export const PasskeySignInBody = Type.Object(
   {
     passkey: AuthenticationResponse,
-    email: Type.Optional(Type.String({ minLength: 1, maxLength: limits.emailCharsMax, examples: ['ada@example.com'] })),
-    password: Type.Optional(
-      Type.String({ minLength: 1, maxLength: limits.passwordBytesMax, examples: ['wombat orbit velvet 42'] }),
-    ),
+    email: Type.Optional(Email),
+    password: Type.Optional(Password),
   },
   {
     $id: 'PasskeySignIn',

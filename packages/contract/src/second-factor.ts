@@ -4,16 +4,11 @@ import { accessTokenErrors, currentPasswordErrors } from './errors/groups.ts';
 import { limits } from './limits.ts';
 import { AuthenticationResponse } from './passkey-messages.ts';
 import type { RouteContract } from './route.ts';
-import { Text } from './schemas.ts';
+import { Password, Text } from './schemas.ts';
 
 /** The request header of a sign-in with a second factor. */
 export const oneTimePasswordHeader = 'X-Keyreeve-OTP';
 
-export const CurrentPassword = Type.String({
-  minLength: 1,
-  maxLength: limits.passwordBytesMax,
-  examples: ['wombat orbit velvet 42'],
-});
 const Code = Type.String({
   minLength: 1,
   maxLength: limits.oneTimePasswordCharsMax,
@@ -22,12 +17,12 @@ const Code = Type.String({
 });
 
 export const CurrentPasswordBody = Type.Object(
-  { currentPassword: CurrentPassword },
+  { currentPassword: Password },
   { $id: 'PasswordConfirmation', additionalProperties: false },
 );
 export const FactorProofBody = Type.Object(
   {
-    currentPassword: CurrentPassword,
+    currentPassword: Password,
     code: Type.Optional(Code),
     passkey: Type.Optional(AuthenticationResponse),
   },
