@@ -8,7 +8,7 @@
 import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock, dayMs } from '../packages/server/src/foundation/clock.ts';
-import { databaseUrl } from '../packages/server/src/app/config-values.ts';
+import { databaseUrl } from '../packages/server/src/app/configuration/config-values.ts';
 import { deriveKeys } from '../packages/server/src/foundation/crypto/master-key.ts';
 import { openDatabase } from '../packages/server/src/foundation/database/database.ts';
 import { SqliteConnection } from '../packages/server/src/foundation/database/sqlite-connection.ts';

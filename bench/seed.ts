@@ -5,7 +5,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { makeKey } from '../packages/server/src/modules/api-keys/key-format.ts';
 import { systemClock } from '../packages/server/src/foundation/clock.ts';
-import { databaseUrl as parseDatabaseUrl } from '../packages/server/src/app/config-values.ts';
+import { databaseUrl as parseDatabaseUrl } from '../packages/server/src/app/configuration/config-values.ts';
 import { deriveKeys, type InstallationKeys } from '../packages/server/src/foundation/crypto/master-key.ts';
 import { lookupOf } from '../packages/server/src/foundation/crypto/keyed-hash.ts';
 import { PasswordHasher } from '../packages/server/src/foundation/crypto/password.ts';

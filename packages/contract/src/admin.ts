@@ -34,20 +34,16 @@ import { AccountId, Role } from './schemas.ts';
 import { SessionId, SessionList } from './sessions.ts';
 
 /** A change of one account, without a body. */
-const change = <const Id extends string, const Path extends string, const Codes extends readonly ErrorCode[]>(
-  id: Id,
-  path: Path,
-  summary: string,
-  description: string,
-  errors: Codes,
-) =>
+const change = <const Id extends string, const Path extends string, const Codes extends readonly ErrorCode[]>({
+  path,
+  errors,
+  ...described
+}: { id: Id; path: Path; errors: Codes } & Record<'summary' | 'description', string>) =>
   ({
     ...changing,
-    id,
+    ...described,
     method: 'POST',
     path: `/admin/accounts/:id/${path}`,
-    summary,
-    description,
     ...ofAccount,
     success: account,
     errors: [...administratorErrors, 'reauth_required', 'account_not_found', ...errors],
@@ -115,61 +111,62 @@ export const adminInviteAccount = {
   errors: [...administratorErrors, 'reauth_required', 'email_invalid', 'account_exists', 'mail_not_configured'],
 } as const satisfies RouteContract;
 
-export const adminInviteAgain = change(
-  'adminInviteAgain',
-  'invite',
-  'Send an invitation again',
-  'Sends a new link and voids the earlier ones. For an account without a password.',
-  ['account_has_password', 'mail_not_configured', 'email_unconfirmed', 'service_account'],
-);
+export const adminInviteAgain = change({
+  id: 'adminInviteAgain',
+  path: 'invite',
+  summary: 'Send an invitation again',
+  description: 'Sends a new link and voids the earlier ones. For an account without a password.',
+  errors: ['account_has_password', 'mail_not_configured', 'email_unconfirmed', 'service_account'],
+});
 
-export const adminDisableAccount = change(
-  'adminDisableAccount',
-  'disable',
-  'Disable an account',
-  'After the response, its sessions have ended and every instance rejects its keys.',
-  ['last_administrator'],
-);
+export const adminDisableAccount = change({
+  id: 'adminDisableAccount',
+  path: 'disable',
+  summary: 'Disable an account',
+  description: 'After the response, its sessions have ended and every instance rejects its keys.',
+  errors: ['last_administrator'],
+});
 
-export const adminEnableAccount = change(
-  'adminEnableAccount',
-  'enable',
-  'Enable an account',
-  'Sign-ins and its keys work again. Its sessions stay ended.',
-  [],
-);
+export const adminEnableAccount = change({
+  id: 'adminEnableAccount',
+  path: 'enable',
+  summary: 'Enable an account',
+  description: 'Sign-ins and its keys work again. Its sessions stay ended.',
+  errors: [],
+});
 
-export const adminEndSessions = change(
-  'adminEndSessions',
-  'end-sessions',
-  'End all sessions of an account',
-  'Including the current session, if it belongs to the account.',
-  ['service_account'],
-);
+export const adminEndSessions = change({
+  id: 'adminEndSessions',
+  path: 'end-sessions',
+  summary: 'End all sessions of an account',
+  description: 'Including the current session, if it belongs to the account.',
+  errors: ['service_account'],
+});
 
-export const adminRevokeKeys = change(
-  'adminRevokeKeys',
-  'revoke-keys',
-  'Delete all API keys of an account',
-  'In one commit. Cannot be undone.',
-  [],
-);
+export const adminRevokeKeys = change({
+  id: 'adminRevokeKeys',
+  path: 'revoke-keys',
+  summary: 'Delete all API keys of an account',
+  description: 'In one commit. Cannot be undone.',
+  errors: [],
+});
 
-export const adminResetPassword = change(
-  'adminResetPassword',
-  'reset-password',
-  'Send a password reset',
-  'Mails the owner a link to set a new password. The old one works until then.',
-  ['mail_not_configured', 'email_unconfirmed', 'service_account'],
-);
+export const adminResetPassword = change({
+  id: 'adminResetPassword',
+  path: 'reset-password',
+  summary: 'Send a password reset',
+  description: 'Mails the owner a link to set a new password. The old one works until then.',
+  errors: ['mail_not_configured', 'email_unconfirmed', 'service_account'],
+});
 
 export const adminReportCompromised = {
-  ...change(
-    'adminReportCompromised',
-    'compromised',
-    'Secure a compromised account',
-    'In one commit: ends its sessions, deletes its API keys, voids its password, removes its passkeys, and mails its owner a link to set a new password. An authenticator app stays in force. Without mail, disable the account instead. If the email was changed within 30 days, the body must select the recipient of the link: the previous email address, which is restored, or the current one.',
-    [
+  ...change({
+    id: 'adminReportCompromised',
+    path: 'compromised',
+    summary: 'Secure a compromised account',
+    description:
+      'In one commit: ends its sessions, deletes its API keys, voids its password, removes its passkeys, and mails its owner a link to set a new password. An authenticator app stays in force. Without mail, disable the account instead. If the email was changed within 30 days, the body must select the recipient of the link: the previous email address, which is restored, or the current one.',
+    errors: [
       'mail_not_configured',
       'last_administrator',
       'email_changed_recently',
@@ -177,7 +174,7 @@ export const adminReportCompromised = {
       'account_exists',
       'service_account',
     ],
-  ),
+  }),
   body: { type: 'json', schema: CompromisedBody, isOptional: true },
 } as const satisfies RouteContract;
 
@@ -211,29 +208,31 @@ export const adminSetEmail = {
   ],
 } as const satisfies RouteContract;
 
-export const adminRequireSecondFactor = change(
-  'adminRequireSecondFactor',
-  'require-second-factor',
-  'Require a second factor',
-  'Until the account has one, its access tokens only allow enrolment, reading the account and signing out.',
-  ['service_account'],
-);
+export const adminRequireSecondFactor = change({
+  id: 'adminRequireSecondFactor',
+  path: 'require-second-factor',
+  summary: 'Require a second factor',
+  description:
+    'Until the account has one, its access tokens only allow enrolment, reading the account and signing out.',
+  errors: ['service_account'],
+});
 
-export const adminWaiveSecondFactor = change(
-  'adminWaiveSecondFactor',
-  'waive-second-factor',
-  'No longer require a second factor',
-  'An enrolled second factor stays in force.',
-  ['service_account'],
-);
+export const adminWaiveSecondFactor = change({
+  id: 'adminWaiveSecondFactor',
+  path: 'waive-second-factor',
+  summary: 'No longer require a second factor',
+  description: 'An enrolled second factor stays in force.',
+  errors: ['service_account'],
+});
 
-export const adminRemoveSecondFactor = change(
-  'adminRemoveSecondFactor',
-  'remove-second-factor',
-  'Remove a lost second factor',
-  'Also removes its passkeys and recovery codes, ends the account’s sessions and notifies the owner by mail. Rejected for the administrator’s own account. Verify the owner’s identity first: afterwards the password is enough.',
-  ['second_factor_not_enrolled', 'own_account', 'service_account'],
-);
+export const adminRemoveSecondFactor = change({
+  id: 'adminRemoveSecondFactor',
+  path: 'remove-second-factor',
+  summary: 'Remove a lost second factor',
+  description:
+    'Also removes its passkeys and recovery codes, ends the account’s sessions and notifies the owner by mail. Rejected for the administrator’s own account. Verify the owner’s identity first: afterwards the password is enough.',
+  errors: ['second_factor_not_enrolled', 'own_account', 'service_account'],
+});
 
 export const adminSetRole = {
   ...changing,

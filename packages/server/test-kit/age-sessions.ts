@@ -1,6 +1,6 @@
 /** Makes refresh tokens of a running program old enough for a rotation, because tests cannot change its clock. */
 import { limits } from '@keyreeve/contract';
-import { databaseUrl } from '../src/app/config-values.ts';
+import { databaseUrl } from '../src/app/configuration/config-values.ts';
 import { openDatabase } from '../src/foundation/database/database.ts';
 import { sql } from '../src/foundation/database/sql.ts';
 import { testKeys } from './new-db.ts';

@@ -1,5 +1,5 @@
 /** Installations with a fixed root key, whose keys tests can therefore derive. */
-import { databaseUrl } from '../src/app/config-values.ts';
+import { databaseUrl } from '../src/app/configuration/config-values.ts';
 import { deriveKeys } from '../src/foundation/crypto/master-key.ts';
 import { openDatabase } from '../src/foundation/database/database.ts';
 import type { Db } from '../src/foundation/database/db.ts';

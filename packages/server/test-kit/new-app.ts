@@ -2,14 +2,14 @@
  * The complete service in the test's process: a real database in its own folder, real HTTP on a free port, cheap
  * password hashes, and a clock that the test advances.
  */
-import { readConfig } from '../src/app/config.ts';
+import { readConfig } from '../src/app/configuration/config.ts';
 import { Secret } from '../src/foundation/crypto/secret.ts';
 import type { Account } from '../src/modules/accounts/accounts.ts';
 import type { EmbeddedWriter } from '../src/foundation/database/database.ts';
 import type { Db } from '../src/foundation/database/db.ts';
 import { createLog } from '../src/foundation/log.ts';
 import type { RequestBounds } from '../src/http/request-gate.ts';
-import { openInstallation, type OpenedInstallation } from '../src/app/installation.ts';
+import { openInstallation, type OpenedInstallation } from '../src/app/installation/installation.ts';
 import { startService, type Service } from '../src/app/service.ts';
 import { assertDeclared, type Answered } from './declared-answers.ts';
 import { HashingThreads } from '../src/foundation/crypto/hashing-threads.ts';

@@ -2,9 +2,9 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { databaseUrl } from '../src/app/config-values.ts';
-import { masterKeyPath } from '../src/app/earlier-installation.ts';
-import { createMasterKey } from '../src/app/master-key-file.ts';
+import { databaseUrl } from '../src/app/configuration/config-values.ts';
+import { masterKeyPath } from '../src/app/installation/earlier-installation.ts';
+import { createMasterKey } from '../src/app/key-files/master-key-file.ts';
 import { deriveKeys } from '../src/foundation/crypto/master-key.ts';
 import { openDatabase, type EmbeddedWriter } from '../src/foundation/database/database.ts';
 import type { Db } from '../src/foundation/database/db.ts';

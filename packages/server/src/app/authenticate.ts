@@ -117,7 +117,7 @@ async function authenticateManagementKey(
 ): Promise<KeyPrincipal> {
   if (presented.kind === 'ambiguous') throw new DomainError('ambiguous_credentials');
   const text = 'text' in presented ? presented.text : undefined;
-  const key = await verifiedKey(verifier, text, { clientIp }, manageScope, manageScopeMissing);
+  const key = await verifiedKey(verifier, text, { clientIp }, managing);
   if (!key?.valid || text === undefined) throw new DomainError('invalid_management_key');
   const { keyId, accountId, addresses } = key;
   return { kind: 'key', keyId, accountId, lookup: verifier.lookupOf(text), addresses };
@@ -170,7 +170,7 @@ export async function authenticateService(
   const { verifier } = authenticators;
   // With another id, the key is not used: no use of it is recorded.
   const mayVerify = basic && (({ id }: { id: number }) => formDecoded(basic.user) === String(id));
-  const key = await verifiedKey(verifier, text, { clientIp, mayVerify }, verifyScope, verifyScopeMissing);
+  const key = await verifiedKey(verifier, text, { clientIp, mayVerify }, verifying);
   const isElsewhere = key?.valid === false && (key.code === 'address_not_allowed' || key.code === 'address_required');
   const canary = isElsewhere && text !== undefined ? await canaryOf(authenticators, text) : undefined;
   const caller = canary ?? (key?.valid ? key : undefined);
@@ -178,28 +178,39 @@ export async function authenticateService(
   return canary;
 }
 
+interface RequiredScope {
+  readonly scope: string;
+  /** Of the error, if the key lacks it. */
+  readonly detail: string;
+}
+
 /** @returns undefined without a key @throws DomainError `insufficient_scope` */
 async function verifiedKey(
   verifier: Verifier,
   text: string | undefined,
   conditions: Pick<Conditions, 'clientIp' | 'mayVerify'>,
-  scope: string,
-  scopeMissing: string,
+  { scope, detail }: RequiredScope,
 ): Promise<AcceptedKey | Refused | undefined> {
   if (text === undefined) return undefined;
   // A limit of the key or its account must not stop a service.
   const result = await verifier.verifyKey(text, { ...conditions, scopes: [scope], isUnlimited: true });
   if (!result.valid && result.code === 'insufficient_scope')
-    throw new DomainError('insufficient_scope', { scopes: [scope], detail: scopeMissing });
+    throw new DomainError('insufficient_scope', { scopes: [scope], detail });
   return result.valid && result.type !== 'api_key' ? undefined : result;
 }
 
-const verifyScopeMissing = `The key is valid but lacks the scope \`${verifyScope}\`. An administrator creates a key with it: POST /auth/api-keys with {"nickname":"…","scopes":["${verifyScope}"]}, within ${limits.recentSignInSeconds / 60} minutes of a sign-in. An operator creates one with \`keyreeve key create --scope ${verifyScope}\`.`;
+const verifying: RequiredScope = {
+  scope: verifyScope,
+  detail: `The key is valid but lacks the scope \`${verifyScope}\`. An administrator creates a key with it: POST /auth/api-keys with {"nickname":"…","scopes":["${verifyScope}"]}, within ${limits.recentSignInSeconds / 60} minutes of a sign-in. An operator creates one with \`keyreeve key create --scope ${verifyScope}\`.`,
+};
 
 const settingRequiresManagementKey =
   'Only a management key, an administrator or an operator sets limits and entitlements.';
 
-const manageScopeMissing = `The key is valid but is no management key: it lacks the scope \`${manageScope}\`. An operator creates a management key with \`keyreeve key create --scope ${manageScope}\`.`;
+const managing: RequiredScope = {
+  scope: manageScope,
+  detail: `The key is valid but is no management key: it lacks the scope \`${manageScope}\`. An operator creates a management key with \`keyreeve key create --scope ${manageScope}\`.`,
+};
 
 /** Clients may form-encode both parts (RFC 6749 section 2.3.1). Decoding does not change an id or a key. */
 function formDecoded(text: string): string {

@@ -3,97 +3,50 @@
  * client can reach.
  */
 import { auditRoutes } from '../modules/administration/audit-routes.ts';
-import { mailRoutes, type MailParts } from '../modules/administration/mail-routes.ts';
+import { mailRoutes } from '../modules/administration/mail-routes.ts';
 import {
   adminRoutes,
   firstAdministratorRoutes,
   serviceAccountSettingRoutes,
-  type AdminParts,
 } from '../modules/administration/routes.ts';
-import type { CanaryKeys } from '../modules/canary-keys/canary-keys.ts';
-import { canaryKeyRoutes, type CanaryInstance } from '../modules/canary-keys/routes.ts';
+import { canaryKeyRoutes } from '../modules/canary-keys/routes.ts';
 import { contractRoutes } from '../modules/api-reference/routes.ts';
-import type { ApiKeys } from '../modules/api-keys/api-keys.ts';
-import type { KeyChanges } from '../modules/api-keys/changes.ts';
-import type { OwnerOf } from '../modules/api-keys/key-owner.ts';
 import { apiKeyRoutes, serviceAccountKeyRoutes, type RecentUsageOf } from '../modules/api-keys/routes.ts';
 import type { ConsoleAssets } from '../modules/console/assets.ts';
 import { consolePageRoutes } from '../modules/console/page-routes.ts';
 import type { ConsoleHost } from '../modules/console/paths.ts';
 import { mirrorOf } from '../modules/console/mirror.ts';
-import { consoleRoutes, type Console } from '../modules/console/routes.ts';
-import type { KeyUsage } from '../modules/key-usage/key-usage.ts';
+import { consoleRoutes } from '../modules/console/routes.ts';
 import { keyUsageRoutes } from '../modules/key-usage/routes.ts';
-import type { GithubReports } from '../modules/leaks/github-reports.ts';
 import { githubLeakRoutes } from '../modules/leaks/github-routes.ts';
-import type { LeakReports } from '../modules/leaks/leak-reports.ts';
 import { leakRoutes } from '../modules/leaks/routes.ts';
 import type { LinkPageOptions } from '../modules/link-pages/link-pages.ts';
 import { scopeAdminRoutes, scopeRoutes } from '../modules/scope-catalogue/routes.ts';
-import type { ScopeCatalogue } from '../modules/scope-catalogue/scope-catalogue.ts';
-import type { Enrolment } from '../modules/second-factors/enrolment.ts';
-import type { Passkeys } from '../modules/passkeys/passkeys.ts';
 import { passkeyRoutes, passkeySignInRoutes } from '../modules/passkeys/routes.ts';
-import type { PasskeySignIns } from '../modules/passkeys/sign-ins.ts';
 import { enrolmentRoutes } from '../modules/second-factors/routes.ts';
-import type { Managers } from '../modules/service-accounts/managers.ts';
 import { managerAdminRoutes, serviceAccountRoutes } from '../modules/service-accounts/routes.ts';
-import type { ServiceAccounts } from '../modules/service-accounts/service-accounts.ts';
 import { exportRoutes } from '../modules/self-service/export-routes.ts';
 import { accountRoutes } from '../modules/self-service/routes.ts';
-import type { SelfService } from '../modules/self-service/self-service.ts';
 import { signingKeyRoutes } from '../modules/signing-keys/routes.ts';
-import type { SigningKeys } from '../modules/signing-keys/signing-keys.ts';
 import { discoveryRoutes, sessionRoutes, tokenRoutes } from '../modules/tokens/routes.ts';
-import type { Exchange } from '../modules/short-lived-secrets/exchange.ts';
 import { exchangeRoutes } from '../modules/short-lived-secrets/routes.ts';
 import type { LinkedIdentities } from '../modules/single-sign-on/linked-identities.ts';
-import { singleSignOnRoutes, type SingleSignOnRoutes } from '../modules/single-sign-on/routes.ts';
-import type { Tokens } from '../modules/tokens/tokens.ts';
+import { singleSignOnRoutes } from '../modules/single-sign-on/routes.ts';
 import { verificationRoutes } from '../modules/verification/routes.ts';
-import type { Verifier } from '../modules/verification/verify.ts';
-import type { Overview } from '../modules/overview/overview.ts';
 import { overviewRoutes } from '../modules/overview/routes.ts';
 import { webhookRoutes } from '../modules/webhooks/routes.ts';
-import type { Webhooks } from '../modules/webhooks/webhooks.ts';
 import type { BasePath } from '../http/base-path.ts';
 import type { Log } from '../foundation/log.ts';
 import type { RequestLog } from '../http/request-log.ts';
 import type { Route } from '../http/route.ts';
 import { Streams } from '../http/stream.ts';
-import { healthRoutes, type Health } from './health.ts';
-import { settingsRoutes, type SettingsView } from './settings-view.ts';
+import { healthRoutes, type Health } from './processes/health.ts';
+import { settingsRoutes, type SettingsView } from './configuration/settings-view.ts';
+import type { Services } from './wiring/wire.ts';
 
-export interface RouteOptions extends AdminParts, MailParts {
-  readonly tokens: Tokens;
-  readonly selfService: SelfService;
-  readonly apiKeys: ApiKeys;
-  readonly keyChanges: KeyChanges;
-  readonly keyUsage: KeyUsage;
-  readonly canaryKeys: CanaryKeys;
-  readonly canaryInstance: CanaryInstance;
-  /** Undefined unless the operator accepts reports: their path is then unknown. */
-  readonly leakReports: LeakReports | undefined;
-  readonly managers: Managers;
-  readonly overview: Overview;
-  readonly managedAccount: OwnerOf;
-  readonly scopeCatalogue: ScopeCatalogue;
-  readonly serviceAccounts: ServiceAccounts;
-  readonly exchange: Exchange;
-  /** Undefined if it is off: its paths are then unknown. */
-  readonly console: Console | undefined;
-  /** Undefined unless it is configured: its paths are then unknown. */
-  readonly singleSignOn: { readonly routes: SingleSignOnRoutes } | undefined;
+export interface RouteOptions extends Services {
   readonly linkedIdentities: LinkedIdentities;
-  readonly enrolment: Enrolment;
-  readonly passkeys: Passkeys;
-  readonly passkeySignIns: PasskeySignIns;
-  /** Undefined if GitHub secret scanning is off. */
-  readonly githubReports: GithubReports | undefined;
-  readonly verifier: Verifier;
-  readonly signingKeys: SigningKeys;
   readonly settingsView: SettingsView;
-  readonly webhooks: Webhooks;
   readonly health: Health;
   readonly log: Log;
   readonly requestLog: RequestLog;

@@ -1,5 +1,5 @@
 /** `keyreeve audit cut`: removes the oldest audit events now. */
-import type { Config } from '../app/config.ts';
+import type { Config } from '../app/configuration/config.ts';
 import { dayMs, systemClock, toInstant } from '../foundation/clock.ts';
 import type { CutResult } from '../modules/audit-retention/audit-cutter.ts';
 import { blockDetails } from '../modules/audit-retention/block-details.ts';

@@ -1,6 +1,6 @@
 /** Credentials of a revocation check from outside: `keyreeve prove-revocation credential` issues one, the check reads it. */
 import { limits } from '@keyreeve/contract';
-import { canaryCredential } from '../app/config.ts';
+import { canaryCredential } from '../app/configuration/config.ts';
 import { toInstant } from '../foundation/clock.ts';
 import { Secret } from '../foundation/crypto/secret.ts';
 import { readSecretFile } from '../foundation/secret-file.ts';

@@ -1,7 +1,7 @@
 /** Commands whose help has, beside what commander prints: examples, environment variables and a page of the documentation. */
 import { Command } from 'commander';
-import type { Config } from '../app/config.ts';
-import { settings } from '../app/settings.ts';
+import type { Config } from '../app/configuration/config.ts';
+import { settings } from '../app/configuration/settings.ts';
 
 /** Sets the exit status of the program. */
 export type SetStatus = (status: number) => void;

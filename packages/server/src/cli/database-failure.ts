@@ -1,5 +1,5 @@
 /** Describes errors of the database: which database, what failed, and what to do. */
-import { processEnvironment, readConfig } from '../app/config.ts';
+import { processEnvironment, readConfig } from '../app/configuration/config.ts';
 import { describeDatabase, type DatabaseLocation } from '../foundation/database/database.ts';
 
 /** The first pattern that matches the driver's message determines the remedy. */

@@ -1,6 +1,6 @@
 /**
  * `keyreeve doctor`: prints the configuration and checks the installation. The checks in this file read whole tables or files,
- * so only this command runs them; `app/checks.ts` has those that administrators can request too.
+ * so only this command runs them; `app/installation/checks.ts` has those that administrators can request too.
  */
 import type { Command } from 'commander';
 import { listUnconfirmedEmails } from '../modules/accounts/unconfirmed-email-store.ts';
@@ -9,9 +9,9 @@ import { countKeysBeyond } from '../modules/api-keys/store.ts';
 import { manageScope } from '../modules/service-accounts/acting-store.ts';
 import { listUnboundedManagementKeys } from '../modules/service-accounts/management-key-store.ts';
 import { dayMs, systemClock } from '../foundation/clock.ts';
-import { describeConfig, processEnvironment, readConfig, type Config } from '../app/config.ts';
-import { configurationChecks, installationChecks, runtimeCheck, type Check } from '../app/checks.ts';
-import { instanceChecks } from '../app/master-key-checks.ts';
+import { describeConfig, processEnvironment, readConfig, type Config } from '../app/configuration/config.ts';
+import { configurationChecks, installationChecks, runtimeCheck, type Check } from '../app/installation/checks.ts';
+import { instanceChecks } from '../app/key-files/master-key-checks.ts';
 import type { Db } from '../foundation/database/db.ts';
 import { findLastBackupAt } from '../foundation/database/installation.ts';
 import { findSchemaState, type SchemaState } from '../foundation/database/migrate.ts';

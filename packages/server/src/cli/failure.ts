@@ -2,7 +2,7 @@
 import { errors } from '@keyreeve/contract';
 import { BackupError } from '../modules/backup/format.ts';
 import { RootKeyRotationError } from '../modules/root-key-rotation/rotate.ts';
-import { ConfigError } from '../app/config.ts';
+import { ConfigError } from '../app/configuration/config.ts';
 import { JournalError } from '../modules/deletion-journal/files.ts';
 import { NoSpaceError } from '../foundation/database/compact-sqlite-file.ts';
 import { FileInUseError } from '../foundation/database/retire-sqlite-file.ts';

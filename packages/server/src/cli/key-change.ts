@@ -1,6 +1,6 @@
 /** `keyreeve key show`, `change`, `rotate` and `end-previous`: one API key, for an operator. */
 import { Option } from 'commander';
-import { assertEnvironments } from '../app/environments-check.ts';
+import { assertEnvironments } from '../app/installation/environments-check.ts';
 import { limits, type KeyDetails } from '@keyreeve/contract';
 import { systemClock } from '../foundation/clock.ts';
 import { DomainError } from '../foundation/errors.ts';
@@ -199,7 +199,7 @@ async function rotate(text: string, options: RotateOptions): Promise<void> {
     const rotated: Promise<RotatedTo> =
       jwk === undefined
         ? keyChanges.rotate(operator, owner, id, request)
-        : keyChanges.rotatePublicKey(operator, owner, id, request, jwk).then((row) => ({ key: row }));
+        : keyChanges.rotatePublicKey(operator, owner, id, { ...request, publicKey: jwk }).then((row) => ({ key: row }));
     return rotated.catch((error: unknown) => {
       throw withOptions(error, id, jwk !== undefined);
     });

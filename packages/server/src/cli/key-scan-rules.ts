@@ -1,6 +1,6 @@
 /** `keyreeve key scan-rules`: rules with which secret scanners find the API keys of this installation. */
 import { Option } from 'commander';
-import { processEnvironment, readConfig } from '../app/config.ts';
+import { processEnvironment, readConfig } from '../app/configuration/config.ts';
 import { acceptedPrefixes } from '../modules/api-keys/key-prefixes.ts';
 import { scanFormats, scanRules, type ScanFormat } from '../modules/api-keys/scan-rules.ts';
 import type { CliCommand } from './command.ts';

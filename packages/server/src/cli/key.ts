@@ -6,7 +6,7 @@ import { hasReservedScope } from '../modules/api-keys/scopes.ts';
 import { DomainError } from '../foundation/errors.ts';
 import { withoutJoiners } from '../foundation/joiners.ts';
 import { CliCommand } from './command.ts';
-import { assertEnvironments } from '../app/environments-check.ts';
+import { assertEnvironments } from '../app/installation/environments-check.ts';
 import { confirm, yesHelp } from './confirm.ts';
 import { UsageError } from './failure.ts';
 import { addChangeCommands } from './key-change.ts';

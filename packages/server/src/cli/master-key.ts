@@ -3,9 +3,9 @@ import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { processEnvironment, readConfig, type Config } from '../app/config.ts';
-import { fileBeside, generateMasterKey, readMasterKey } from '../app/master-key-file.ts';
-import { MasterKeyFiles } from '../app/master-key-rotation-files.ts';
+import { processEnvironment, readConfig, type Config } from '../app/configuration/config.ts';
+import { fileBeside, generateMasterKey, readMasterKey } from '../app/key-files/master-key-file.ts';
+import { MasterKeyFiles } from '../app/key-files/master-key-rotation-files.ts';
 import { systemClock } from '../foundation/clock.ts';
 import { FileExistsError } from '../foundation/complete-file.ts';
 import {

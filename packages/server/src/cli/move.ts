@@ -3,18 +3,24 @@ import { rmSync } from 'node:fs';
 import type { Command } from 'commander';
 import { assertMigrated, moveInstallation, planMove, type Moved } from '../modules/backup/move.ts';
 import { systemClock } from '../foundation/clock.ts';
-import { ConfigError, processEnvironment, readConfig, type Config } from '../app/config.ts';
-import { databaseUrl } from '../app/config-values.ts';
+import { ConfigError, processEnvironment, readConfig, type Config } from '../app/configuration/config.ts';
+import { databaseUrl } from '../app/configuration/config-values.ts';
 import { deriveKeys } from '../foundation/crypto/master-key.ts';
 import type { RootKeys } from '../foundation/crypto/root-key.ts';
 import { describeDatabase, openDatabase, type DatabaseLocation } from '../foundation/database/database.ts';
 import type { Db, Reader } from '../foundation/database/db.ts';
 import { LateAuditKey } from '../foundation/database/late-audit-key.ts';
 import { retireFile } from '../foundation/database/retire-sqlite-file.ts';
-import { masterKeyPath } from '../app/earlier-installation.ts';
-import { embeddedExists, findMasterKey, movedPath, noDatabase, openInstallation } from '../app/installation.ts';
-import { findRootKeys } from '../app/installation-keys.ts';
-import { reservedPathOf } from '../app/reserved-space.ts';
+import { masterKeyPath } from '../app/installation/earlier-installation.ts';
+import {
+  embeddedExists,
+  findMasterKey,
+  movedPath,
+  noDatabase,
+  openInstallation,
+} from '../app/installation/installation.ts';
+import { findRootKeys } from '../app/key-files/installation-keys.ts';
+import { reservedPathOf } from '../app/installation/reserved-space.ts';
 import { rowsTable } from './backup.ts';
 import { CliCommand } from './command.ts';
 import { UsageError } from './failure.ts';
@@ -57,7 +63,7 @@ async function move({ to, dryRun = false, ...options }: MoveOptions): Promise<vo
       mayMigrate: true,
       fill: () => rootKeysIn(source, database, masterKey),
     });
-    return closeAfter(db, () => moveInstallation(operator, source, db, keys.check, systemClock));
+    return closeAfter(db, () => moveInstallation(operator, source, db, { keys, clock: systemClock }));
   });
   rmSync(reservedPathOf(database.path), { force: true });
   const settings = settingsAfter(config, database.path, target);

@@ -2,7 +2,7 @@
  * Detects that npm has exited. `npm start` and `npx keyreeve serve` run the program in a shell. A SIGTERM to npm ends npm and
  * the shell but does not reach the program, which would continue without a parent.
  */
-import { processEnvironment } from '../app/config.ts';
+import { processEnvironment } from '../app/configuration/config.ts';
 
 const checkIntervalMs = 200;
 /** The values of `npm start` and `npx`. Other scripts may start a service that outlives them. */

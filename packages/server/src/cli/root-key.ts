@@ -1,8 +1,8 @@
 /** `keyreeve root-key …`: rotates the root key after a leak. */
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { processEnvironment, readConfig } from '../app/config.ts';
-import { rotateInstallation, type RotationResult } from '../app/root-key-rotation.ts';
+import { processEnvironment, readConfig } from '../app/configuration/config.ts';
+import { rotateInstallation, type RotationResult } from '../app/key-files/root-key-rotation.ts';
 import { systemClock } from '../foundation/clock.ts';
 import { describeDatabase } from '../foundation/database/database.ts';
 import { CliCommand } from './command.ts';

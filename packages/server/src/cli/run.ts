@@ -1,6 +1,6 @@
 /** Runs one command. Every error becomes a message on standard error and an exit status. */
 import { CommanderError, type Command } from 'commander';
-import { ConfigError } from '../app/config.ts';
+import { ConfigError } from '../app/configuration/config.ts';
 import { SchemaError } from '../foundation/database/migrate.ts';
 import { DomainError } from '../foundation/errors.ts';
 import { closedPipeStatus, OutputClosedError } from './closed-pipe.ts';

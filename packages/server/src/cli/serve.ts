@@ -2,15 +2,16 @@
 import cluster from 'node:cluster';
 import type { Command } from 'commander';
 import { systemClock, toInstant } from '../foundation/clock.ts';
-import { processEnvironment, readConfig, type Config } from '../app/config.ts';
+import { processEnvironment, readConfig, type Config } from '../app/configuration/config.ts';
 import { describeDatabase } from '../foundation/database/database.ts';
 import { DatabaseReplacedError } from '../foundation/database/file-identity.ts';
 import { RootKeyChangedError } from '../foundation/database/root-key-changed.ts';
-import { firstStart, type FirstStart } from '../app/first-start.ts';
-import { masterKeyPath } from '../app/earlier-installation.ts';
+import { firstStart, type FirstStart } from '../app/installation/first-start.ts';
+import { masterKeyPath } from '../app/installation/earlier-installation.ts';
 import { createLog, type Log } from '../foundation/log.ts';
-import { startService, type Running, type Service, type ServiceOptions } from '../app/service.ts';
-import type { WorkerPoolError } from '../app/workers/worker-pool.ts';
+import type { ServiceOptions } from '../app/processes/service-options.ts';
+import { startService, type Running, type Service } from '../app/service.ts';
+import type { WorkerPoolError } from '../app/processes/worker-pool.ts';
 import { CliCommand, type SetStatus } from './command.ts';
 import { onNpmExit } from './npm-parent.ts';
 import { version } from './output.ts';
@@ -30,7 +31,7 @@ export function serveCommand(setStatus: SetStatus): Command {
 async function serve(): Promise<number> {
   const config = readConfig(processEnvironment(), { isTerminal: process.stdin.isTTY });
   // Imported before the first scrape: importing it later would block the event loop for 20 to 30 ms.
-  await import('../app/metrics.ts');
+  await import('../app/metrics/metrics.ts');
   if (cluster.isWorker) return serveAsWorker(config);
   const log = createLog(config.logLevel);
   const options = { config, clock: systemClock, log };
@@ -47,7 +48,7 @@ const failureOf = ({ replaced, rootKeyChanged }: Service) =>
 
 async function serveAsWorker(config: Config): Promise<number> {
   try {
-    const { runWorker } = await import('../app/workers/worker.ts');
+    const { runWorker } = await import('../app/processes/worker.ts');
     return await runWorker(config, systemClock);
   } finally {
     // After the status is set and an error printed. Without this, the channel to the supervisor keeps the process running.
@@ -56,8 +57,8 @@ async function serveAsWorker(config: Config): Promise<number> {
 }
 
 async function serveWithWorkers(options: ServiceOptions): Promise<number> {
-  const { startSupervisor } = await import('../app/workers/supervisor.ts');
-  const { WorkerPoolError } = await import('../app/workers/worker-pool.ts');
+  const { startSupervisor } = await import('../app/processes/supervisor.ts');
+  const { WorkerPoolError } = await import('../app/processes/worker-pool.ts');
   const { config, log } = options;
   try {
     const supervisor = await startSupervisor(options);

@@ -1,8 +1,8 @@
 /** Opens the installation for a command and closes it afterwards. */
 import { systemClock } from '../foundation/clock.ts';
-import { processEnvironment, readConfig, type Config } from '../app/config.ts';
-import { openInstallation, type FindRootKeys, type OpenedInstallation } from '../app/installation.ts';
-import { wire, type Services } from '../app/wiring.ts';
+import { processEnvironment, readConfig, type Config } from '../app/configuration/config.ts';
+import { openInstallation, type FindRootKeys, type OpenedInstallation } from '../app/installation/installation.ts';
+import { wire, type Services } from '../app/wiring/wire.ts';
 import type { Principal } from '../foundation/principal.ts';
 
 /** The principal of all commands. A user who can run them on the machine has every permission. */

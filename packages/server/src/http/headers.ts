@@ -37,3 +37,7 @@ export class SecurityHeaders {
     ];
   }
 }
+
+/** @param publicUrl undefined for a service without one, which clients reach over plain HTTP */
+export const securityOf = (publicUrl: string | undefined): SecurityHeaders =>
+  new SecurityHeaders(publicUrl?.startsWith('https:') ?? false);

@@ -166,8 +166,8 @@ function serveConnections(
   });
 }
 
-/** @returns the address and port, once the server listens */
-export async function listen(server: Server, host: string, port: number): Promise<AddressInfo> {
+/** @returns the port, and the URL for example `http://127.0.0.1:8787`, once the server listens */
+export async function listen(server: Server, host: string, port: number): Promise<{ port: number; url: string }> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(port, host, () => {
@@ -175,7 +175,8 @@ export async function listen(server: Server, host: string, port: number): Promis
       resolve();
     });
   });
-  return server.address() as AddressInfo;
+  const address = server.address() as AddressInfo;
+  return { port: address.port, url: `http://${host.includes(':') ? `[${host}]` : host}:${address.port}` };
 }
 
 /**

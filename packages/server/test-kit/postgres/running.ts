@@ -3,7 +3,7 @@
  * migrated database as a template, because a copy takes less time than the migrations.
  */
 import { systemClock } from '../../src/foundation/clock.ts';
-import { databaseUrl } from '../../src/app/config-values.ts';
+import { databaseUrl } from '../../src/app/configuration/config-values.ts';
 import { deriveKeys } from '../../src/foundation/crypto/master-key.ts';
 import { openDatabase } from '../../src/foundation/database/database.ts';
 import { migrate } from '../../src/foundation/database/migrate.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { readConfig } from '../../src/app/config.ts';
+import { readConfig } from '../../src/app/configuration/config.ts';
 
 const folder = new URL('../../../../docs/compose/', import.meta.url);
 const compose = readFileSync(new URL('compose.yaml', folder), 'utf8');

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { readConfig } from '../../src/app/config.ts';
+import { readConfig } from '../../src/app/configuration/config.ts';
 import { newTempFolder } from '../../test-kit/temp-folder.ts';
 import { root } from './shell-blocks.ts';
 

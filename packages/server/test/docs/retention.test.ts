@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { limits } from '@keyreeve/contract';
-import { settings } from '../../src/app/settings.ts';
+import { settings } from '../../src/app/configuration/settings.ts';
 
 const page = readFileSync(new URL('../../../../docs/retention.md', import.meta.url), 'utf8');
 const rows = page.split('\n').filter((line) => line.startsWith('| '));

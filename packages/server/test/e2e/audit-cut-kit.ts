@@ -1,7 +1,7 @@
 /** An installation with audit events of chosen ages. */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import { databaseUrl } from '../../src/app/config-values.ts';
+import { databaseUrl } from '../../src/app/configuration/config-values.ts';
 import { dayMs, systemClock, toInstant } from '../../src/foundation/clock.ts';
 import { createFixedInstallation } from '../../test-kit/installation.ts';
 import { deriveKeys } from '../../src/foundation/crypto/master-key.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { statSync } from 'node:fs';
 import { until } from '../../test-kit/until.ts';
-import { reservedBytes, reservedPathOf } from '../../src/app/reserved-space.ts';
+import { reservedBytes, reservedPathOf } from '../../src/app/installation/reserved-space.ts';
 import { codeOf, publicUrl, readinessOf, statusOf } from './full-disk-service.ts';
 import { bearer, databaseIn, startProgram, type Key, type Program } from './program.ts';
 import { SmallDisk } from './small-disk.ts';

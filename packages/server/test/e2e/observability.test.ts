@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { freeMibMin } from '../../src/app/disk-check.ts';
+import { freeMibMin } from '../../src/app/installation/disk-check.ts';
 import { jobLateMs } from '../../src/modules/outbox/outbox.ts';
 import { signingKeyAgeDaysMax } from '../../src/modules/signing-keys/signing-keys.ts';
 import { newPlace } from '../../test-kit/new-db.ts';

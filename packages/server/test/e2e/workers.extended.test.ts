@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { testOnBoth } from '../../test-kit/app-on-each-database.ts';
 import { limits } from '@keyreeve/contract';
-import { databaseUrl } from '../../src/app/config-values.ts';
+import { databaseUrl } from '../../src/app/configuration/config-values.ts';
 import { openDatabase } from '../../src/foundation/database/database.ts';
 import { sql } from '../../src/foundation/database/sql.ts';
 import { ageSessions } from '../../test-kit/age-sessions.ts';

@@ -141,7 +141,7 @@ export const repeatedResponses: readonly Edit[] = [
   },
 ];
 
-const verifyCaller = `const key = await verifiedKey(verifier, text, { clientIp, mayVerify }, verifyScope, verifyScopeMissing);`;
+const verifyCaller = `const key = await verifiedKey(verifier, text, { clientIp, mayVerify }, verifying);`;
 
 /** In `authenticate.ts`: a cache of callers, of 5 s. @param which an expression that is true for requests that use it */
 export const rememberedCallers = (which: string): readonly Edit[] => [
@@ -151,7 +151,7 @@ export const rememberedCallers = (which: string): readonly Edit[] => [
     replace: `const callers: Map<string, { key: any; until: number }> = ((globalThis as any).callers ??= new Map());
   const found = ${which} && text !== undefined ? callers.get(text) : undefined;
   const isFresh = found !== undefined && Date.now() < found.until;
-  const key = isFresh ? found.key : await verifiedKey(verifier, text, { clientIp, mayVerify }, verifyScope, verifyScopeMissing);
+  const key = isFresh ? found.key : await verifiedKey(verifier, text, { clientIp, mayVerify }, verifying);
   if (${which} && text !== undefined && key?.valid && !isFresh) callers.set(text, { key, until: Date.now() + 5000 });`,
   },
 ];

@@ -65,7 +65,7 @@ export const mutants: readonly Mutant[] = [
     name: 'a response to a service that does not depend on the verification of its own key',
     edits: [
       {
-        file: 'app/app.ts',
+        file: 'app/requests/answers.ts',
         find: `const caller = authenticate();`,
         replace: `const caller = authenticate().catch(() => undefined);`,
       },

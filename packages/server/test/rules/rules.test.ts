@@ -43,7 +43,7 @@ const samples: readonly Sample[] = [
   // Layers
   imports('src/foundation/database/db.ts', '../../http/route.ts'),
   imports('src/http/route.ts', '../modules/audit/audit.ts'),
-  imports('src/modules/tokens/tokens.ts', '../../app/config.ts'),
+  imports('src/modules/tokens/tokens.ts', '../../app/configuration/config.ts'),
   imports('src/app/service.ts', '../cli/output.ts'),
   imports('src/modules/tokens/routes.ts', '../sessions/store.ts'),
   imports('src/modules/verification/forward.ts', '../api-keys/store.ts'),
@@ -150,7 +150,7 @@ const accepted: Readonly<Record<string, string>> = {
   [`${modules}sessions/store.ts`]: `const find = sql<Row>('find', 'delete from sessions');\nexport const all = tables.map((table) => ({\n  a: sql('a', \`delete from \${table}\`),\n}));\nexport { find };`,
   [`${modules}backup/store.ts`]: `const fill = sql('fill', 'insert into accounts (id) values (1)');\nexport { fill };`,
   [`${modules}deletion-journal/run-narrowing.ts`]: 'export const is = (error: E) => error.isOutcomeUnknown;',
-  'packages/server/src/app/config.ts': 'export const environment = () => process.env;',
+  'packages/server/src/app/configuration/config.ts': 'export const environment = () => process.env;',
   'packages/server/src/cli/serve.ts': `import { x } from '../app/service.ts';\nx();`,
 };
 for (const path of Object.keys(accepted)) Object.assign(accepted, { [path]: `${purpose}${accepted[path]}` });
@@ -301,11 +301,21 @@ test('files in other languages are short, finished and in kebab-case', () => {
   }
 });
 
+const wordsOf = (text: string): number => text.trim().split(/\s+/).length;
+const sumOf = (counts: readonly number[]): number => counts.reduce((sum, count) => sum + count, 0);
+
+test('all Markdown together has at most 80,000 words, apart from the results of the benchmarks', () => {
+  const pages = [...texts].filter(([path]) => path.endsWith('.md') && path !== 'bench/RESULTS.md');
+  assert.ok(pages.length > 50);
+  const words = sumOf(pages.map(([, text]) => wordsOf(text)));
+  assert.ok(words <= 80_000, `${words} words: tell each thing once, on the page that a reader opens for it`);
+});
+
 test('a decision has at most 600 words, and all of them with their index at most 9,000', () => {
   const folder = 'docs/decisions/';
   const decisions = [...texts]
     .filter(([path]) => path.startsWith(folder))
-    .map(([path, text]) => ({ name: path.slice(folder.length), text, words: text.trim().split(/\s+/).length }));
+    .map(([path, text]) => ({ name: path.slice(folder.length), text, words: wordsOf(text) }));
   const index = decisions.find(({ name }) => name === 'README.md')?.text ?? '';
   const isListed = (name: string): boolean => /^\d\d-[a-z-]+\.md$/.test(name) && index.includes(`](${name})`);
   const wrong = decisions.filter(({ name, words }) => words > 600 || (name !== 'README.md' && !isListed(name)));
@@ -314,5 +324,5 @@ test('a decision has at most 600 words, and all of them with their index at most
     wrong.map(({ name, words }) => `${name}: ${words} words`),
     [],
   );
-  assert.ok(decisions.reduce((sum, { words }) => sum + words, 0) <= 9_000);
+  assert.ok(sumOf(decisions.map(({ words }) => words)) <= 9_000);
 });

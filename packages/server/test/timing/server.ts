@@ -3,7 +3,7 @@
  * removes (`KEYREEVE_THROTTLE=off` removes those of sign-ins). The measurement sends thousands of requests.
  */
 import { systemClock } from '../../src/foundation/clock.ts';
-import { processEnvironment, readConfig } from '../../src/app/config.ts';
+import { processEnvironment, readConfig } from '../../src/app/configuration/config.ts';
 import { createLog } from '../../src/foundation/log.ts';
 import { startService } from '../../src/app/service.ts';
 

@@ -126,6 +126,6 @@ export const keys = {
   accepted: 'Angenommen',
   refused: 'Abgelehnt',
   noUsage: (period: string) => `Keine Anfragen (${period}).`,
-  usage: (total: string, refused: string, period: string, peak: string, at: string) =>
+  usage: ({ total, refused, period, peak, at }: Record<'total' | 'refused' | 'period' | 'peak' | 'at', string>) =>
     `${total} Anfragen (${period}), davon ${refused} abgelehnt. Höchstwert: ${peak} (${at}).`,
 };

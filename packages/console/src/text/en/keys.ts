@@ -120,6 +120,6 @@ export const keys = {
   accepted: 'Accepted',
   refused: 'Refused',
   noUsage: (period: string) => `No requests in ${period}.`,
-  usage: (total: string, refused: string, period: string, peak: string, at: string) =>
+  usage: ({ total, refused, period, peak, at }: Record<'total' | 'refused' | 'period' | 'peak' | 'at', string>) =>
     `${total} requests in ${period}, ${refused} of them refused. Peak: ${peak} (${at}).`,
 };

@@ -1,7 +1,7 @@
 /** Which hosts the admin listener serves metrics to. */
 import assert from 'node:assert/strict';
 import { hostname } from 'node:os';
-import { AdminHosts } from '../admin-hosts.ts';
+import { AdminHosts } from '../metrics/admin-hosts.ts';
 import { assertProblem, fromWire } from '../../../test-kit/assert-problem.ts';
 import { test } from '../../../test-kit/app-on-each-database.ts';
 import { newApp } from '../../../test-kit/new-app.ts';

@@ -1,6 +1,6 @@
 /** A public URL with a path: a proxy removes the path from requests or not, and what the service states contains it. */
 import assert from 'node:assert/strict';
-import { readConfig } from '../config.ts';
+import { readConfig } from '../configuration/config.ts';
 import { test } from '../../../test-kit/app-on-each-database.ts';
 import { basic, bearer, goodPassword, newApp, type TestApp } from '../../../test-kit/new-app.ts';
 

@@ -1,8 +1,8 @@
 /** Warnings about settings that are valid but risky. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readConfig } from '../config.ts';
-import { warningsOf } from '../config-warnings.ts';
+import { readConfig } from '../configuration/config.ts';
+import { warningsOf } from '../configuration/config-warnings.ts';
 
 type Environment = Readonly<Record<string, string>>;
 

@@ -7,9 +7,9 @@ import { Registry } from '@prometheus-io/client';
 import { databases } from '../../../test-kit/new-db.ts';
 import { newTempFolder } from '../../../test-kit/temp-folder.ts';
 import { testConfig } from '../../../test-kit/test-config.ts';
-import type { Config } from '../config.ts';
-import { checkDisks, freeMibMin, readDisks, type DiskState, type ReadDisk } from '../disk-check.ts';
-import { collectGrowth } from '../growth-metrics.ts';
+import type { Config } from '../configuration/config.ts';
+import { checkDisks, freeMibMin, readDisks, type DiskState, type ReadDisk } from '../installation/disk-check.ts';
+import { collectGrowth } from '../metrics/growth-metrics.ts';
 
 const free: DiskState = { device: 1, isReadOnly: false, freeBytes: freeMibMin * 2 ** 20 };
 

@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { SteppedTimers } from '../../../test-kit/stepped-timers.ts';
 import { until } from '../../../test-kit/until.ts';
 import { watchConnections } from '../../http/stop-accepting.ts';
-import { drain } from '../drain.ts';
+import { drain } from '../processes/drain.ts';
 
 interface Drained extends AsyncDisposable {
   readonly server: Server;

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { limits } from '@keyreeve/contract';
-import { environments } from '../config-values.ts';
+import { environments } from '../configuration/config-values.ts';
 
 test('an installation has at most the maximum number of environments', () => {
   const list = (count: number): string => Array.from({ length: count }, (_, n) => `e${n}:prefix_${n}`).join();

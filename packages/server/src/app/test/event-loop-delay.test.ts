@@ -4,7 +4,7 @@ import { monotonicMs } from '../../foundation/clock.ts';
 import { until } from '../../../test-kit/until.ts';
 import { newApp } from '../../../test-kit/new-app.ts';
 import { test } from '../../../test-kit/app-on-each-database.ts';
-import { EventLoopDelay, RollingMax } from '../event-loop-delay.ts';
+import { EventLoopDelay, RollingMax } from '../metrics/event-loop-delay.ts';
 
 const blockedMs = 60;
 const shortestReportedMs = 40;

@@ -18,8 +18,8 @@ import { newAdministrator, problemCode } from '../../../test-kit/administrators.
 import { test } from '../../../test-kit/app-on-each-database.ts';
 import { goodPassword, newApp, operator, type TestApp } from '../../../test-kit/new-app.ts';
 import { currentKind } from '../../../test-kit/new-db.ts';
-import { readConfig } from '../config.ts';
-import { codeFileOf, firstStart, type FirstStart } from '../first-start.ts';
+import { readConfig } from '../configuration/config.ts';
+import { codeFileOf, firstStart, type FirstStart } from '../installation/first-start.ts';
 
 const countCodes = sql<{ readonly total: number }>(
   'test_count_first_codes',

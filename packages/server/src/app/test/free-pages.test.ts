@@ -9,9 +9,9 @@ import { sql } from '../../foundation/database/sql.ts';
 import { insertEvents } from '../../../test-kit/many-rows.ts';
 import { bearer, newApp, operator } from '../../../test-kit/new-app.ts';
 import { currentKind } from '../../../test-kit/new-db.ts';
-import { databaseChecks, checkFreePages } from '../checks.ts';
-import { databaseUrl } from '../config-values.ts';
-import { readConfig } from '../config.ts';
+import { databaseChecks, checkFreePages } from '../installation/checks.ts';
+import { databaseUrl } from '../configuration/config-values.ts';
+import { readConfig } from '../configuration/config.ts';
 
 const mib = 2 ** 20;
 const removeEvents = sql('test_remove_events', `delete from audit_events where action = 'test.removed'`);

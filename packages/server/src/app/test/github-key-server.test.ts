@@ -1,8 +1,8 @@
 /** Reports of GitHub with keys from a key server: configuration, address guard, request and signature together. */
 import assert from 'node:assert/strict';
 import { limits } from '@keyreeve/contract';
-import { readConfig } from '../config.ts';
-import { newGithubReports } from '../github-reports.ts';
+import { readConfig } from '../configuration/config.ts';
+import { newGithubReports } from '../wiring/github-reports.ts';
 import type { GithubReports } from '../../modules/leaks/github-reports.ts';
 import { makeKey } from '../../modules/api-keys/key-format.ts';
 import { test } from '../../../test-kit/app-on-each-database.ts';

@@ -1,7 +1,7 @@
 /** Housekeeping at the start and the stop of a service. */
 import assert from 'node:assert/strict';
 import { mock } from 'node:test';
-import { Housekeeping } from '../housekeeping.ts';
+import { Housekeeping } from '../processes/housekeeping.ts';
 import { unavailable } from '../../foundation/database/unavailable.ts';
 import { createLog } from '../../foundation/log.ts';
 import { dayMs } from '../../foundation/clock.ts';
@@ -24,7 +24,7 @@ test('a task that the stop interrupts is no failure, and no later task starts; o
   const { services } = app.service;
   const lines: string[] = [];
   const log = createLog('info', { write: (line: string) => void lines.push(line) });
-  const installation = { db: app.db, keys, migrated: [] };
+  const core = { db: app.db, clock: app.clock, keys, log };
   for (const [error, isLogged] of [
     [unavailable(new Error('the database is closed')), false],
     [new Error('a defect'), true],
@@ -37,7 +37,7 @@ test('a task that the stop interrupts is no failure, and no later task starts; o
     });
     const send = mock.fn(() => Promise.resolve());
     const parts = { ...services, usageRetention: { apply }, expiryNotices: { send } };
-    const housekeeping = new Housekeeping(installation, app.clock, parts, log);
+    const housekeeping = new Housekeeping(core, parts);
     await started.promise;
     await housekeeping.stop();
     interrupted.reject(error);
@@ -59,7 +59,7 @@ test('sessions that began while a clock was ahead are deleted after an hour, not
   mock.timers.enable({ apis: ['setInterval'] });
   try {
     const parts = { ...app.service.services, expiryNotices: { send } };
-    const housekeeping = new Housekeeping({ db: app.db, keys, migrated: [] }, app.clock, parts, log);
+    const housekeeping = new Housekeeping({ db: app.db, clock: app.clock, keys, log }, parts);
     await started.promise;
     assert.equal(await isKept(), true);
     mock.timers.tick(3_600_000);
@@ -82,7 +82,7 @@ test('a task that takes longer than its interval does not start a second time be
   mock.timers.enable({ apis: ['setInterval'] });
   try {
     const parts = { ...app.service.services, usageRetention: { apply } };
-    const housekeeping = new Housekeeping({ db: app.db, keys, migrated: [] }, app.clock, parts, log);
+    const housekeeping = new Housekeeping({ db: app.db, clock: app.clock, keys, log }, parts);
     // At the start, this task follows another one.
     await until('the task has started', () => ends.length === 1);
     mock.timers.tick(3_600_000);
@@ -103,7 +103,7 @@ test('a failure of the last flush is logged, also when the database is unavailab
   const { services } = app.service;
   const lines: string[] = [];
   const log = createLog('info', { write: (line: string) => void lines.push(line) });
-  const housekeeping = new Housekeeping({ db: app.db, keys, migrated: [] }, app.clock, services, log, false);
+  const housekeeping = new Housekeeping({ db: app.db, clock: app.clock, keys, log, isFirst: false }, services);
   mock.method(services.verifier, 'flush', () => Promise.reject(unavailable(new Error('closed'))));
   await housekeeping.stop();
   assert.deepEqual(eventsIn(lines), ['housekeeping_failed']);

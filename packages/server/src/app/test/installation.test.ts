@@ -4,14 +4,14 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, s
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { systemClock } from '../../foundation/clock.ts';
-import { ConfigError, readConfig } from '../config.ts';
+import { ConfigError, readConfig } from '../configuration/config.ts';
 import { deriveKeys } from '../../foundation/crypto/master-key.ts';
 import { openDatabase } from '../../foundation/database/database.ts';
 import { migrate } from '../../foundation/database/migrate.ts';
 import { sql } from '../../foundation/database/sql.ts';
 import { JournalFile } from '../../modules/deletion-journal/files.ts';
-import { masterKeyPath } from '../earlier-installation.ts';
-import { openInstallation } from '../installation.ts';
+import { masterKeyPath } from '../installation/earlier-installation.ts';
+import { openInstallation } from '../installation/installation.ts';
 import { currentKind, databaseKinds, newPlace } from '../../../test-kit/new-db.ts';
 import { newTempFolder } from '../../../test-kit/temp-folder.ts';
 import { openTogether } from './open-together.ts';

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { latestSecret, readConfig } from '../config.ts';
+import { latestSecret, readConfig } from '../configuration/config.ts';
 import { bearer, newApp } from '../../../test-kit/new-app.ts';
 import { newPlace } from '../../../test-kit/new-db.ts';
 import { clientSecret, newOpenIdProvider } from '../../../test-kit/openid-provider.ts';

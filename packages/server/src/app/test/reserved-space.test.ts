@@ -3,12 +3,12 @@ import assert from 'node:assert/strict';
 import { existsSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { databaseUrl } from '../config-values.ts';
+import { databaseUrl } from '../configuration/config-values.ts';
 import type { SqliteLocation } from '../../foundation/database/database.ts';
 import { newApp } from '../../../test-kit/new-app.ts';
 import { currentKind, newPlace } from '../../../test-kit/new-db.ts';
 import { newTempFolder } from '../../../test-kit/temp-folder.ts';
-import { ReservedSpace, reservedBytes, reservedPathOf } from '../reserved-space.ts';
+import { ReservedSpace, reservedBytes, reservedPathOf } from '../installation/reserved-space.ts';
 
 test('while the service runs, only its user can read the file that reserves space, and the file has its full size', async () => {
   await currentKind.run('sqlite', async () => {

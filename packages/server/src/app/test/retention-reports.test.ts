@@ -6,8 +6,8 @@ import { claimRunTx, releaseRunTx, setBlockedTx, setPassedTx } from '../../modul
 import { now } from '../../../test-kit/rows.ts';
 import { onEachDatabase } from '../../../test-kit/store-on-each-database.ts';
 import { testConfig } from '../../../test-kit/test-config.ts';
-import { databaseChecks } from '../checks.ts';
-import { collectGrowth } from '../growth-metrics.ts';
+import { databaseChecks } from '../installation/checks.ts';
+import { collectGrowth } from '../metrics/growth-metrics.ts';
 
 async function blockedIn(db: Db, auditDays: number | undefined): Promise<string | undefined> {
   const registry = new Registry();

@@ -1,9 +1,9 @@
 /** Root keys of installations: creation, and the master keys that do not open them. */
 import assert from 'node:assert/strict';
-import { ConfigError, readConfig } from '../config.ts';
-import { findRootKeys } from '../installation-keys.ts';
-import { openInstallation } from '../installation.ts';
-import { databaseUrl } from '../config-values.ts';
+import { ConfigError, readConfig } from '../configuration/config.ts';
+import { findRootKeys } from '../key-files/installation-keys.ts';
+import { openInstallation } from '../installation/installation.ts';
+import { databaseUrl } from '../configuration/config-values.ts';
 import { systemClock } from '../../foundation/clock.ts';
 import { deriveKeys } from '../../foundation/crypto/master-key.ts';
 import { RootKeys } from '../../foundation/crypto/root-key.ts';

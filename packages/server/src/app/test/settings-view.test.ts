@@ -7,7 +7,7 @@ import { administer, newAccessToken, newAdministrator } from '../../../test-kit/
 import { test } from '../../../test-kit/app-on-each-database.ts';
 import { newApp, type TestApp } from '../../../test-kit/new-app.ts';
 import { newTempFolder } from '../../../test-kit/temp-folder.ts';
-import { settings } from '../settings.ts';
+import { settings } from '../configuration/settings.ts';
 
 const canary = 'q7ZcanaryZ7q';
 

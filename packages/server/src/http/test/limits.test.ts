@@ -1,7 +1,6 @@
 /** Bounds of the size and duration of requests: values at each bound and beyond it. */
 import assert from 'node:assert/strict';
 import type { Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import Type from 'typebox';
 import { limits } from '@keyreeve/contract';
 import { write, writeProblem } from '../response.ts';
@@ -108,7 +107,7 @@ async function bareServer(adjust: (server: Server) => void) {
     readBody(request).then(() => write(response, security, { status: 204 }), refuse);
   });
   adjust(server);
-  const { port }: AddressInfo = await listen(server, '127.0.0.1', 0);
+  const { port } = await listen(server, '127.0.0.1', 0);
   const close = async (): Promise<void> => {
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));

@@ -1,13 +1,12 @@
 /** Accounts: creation, lookup, changes by operators and administrators, and the verification of passwords. */
 import { limits } from '@keyreeve/contract';
 import type { Principal } from '../../foundation/principal.ts';
-import { monotonicMs, type Clock } from '../../foundation/clock.ts';
+import { monotonicMs } from '../../foundation/clock.ts';
 import { matchedKinds, type MatchedKind } from '../../foundation/crypto/imported-work.ts';
 import type { PasswordHasher } from '../../foundation/crypto/password.ts';
 import { randomBase62, randomId, Secret } from '../../foundation/crypto/secret.ts';
-import type { Db } from '../../foundation/database/db.ts';
 import { recordingChanges, runNarrowing } from '../deletion-journal/run-narrowing.ts';
-import type { Revocations } from '../deletion-journal/revocation.ts';
+import type { RecordingCore } from '../deletion-journal/revocation.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import type { SignInLimits } from '../rate-limits/sign-in-limits.ts';
 import { AccountRevocations } from './account-revocations.ts';
@@ -31,14 +30,10 @@ export interface AuthenticatedAccount {
   readonly role: store.Role;
 }
 
-export interface AccountsOptions {
-  readonly db: Db;
-  readonly clock: Clock;
+export interface AccountsOptions extends RecordingCore {
   readonly hasher: PasswordHasher;
   readonly rules: PasswordRules;
   readonly signInLimits: SignInLimits;
-  /** Undefined without a deletion journal. */
-  readonly revocations?: Revocations | undefined;
   /** Checks the changes that accounts make. Without it, no account may make any. */
   readonly guard?: Guard;
   /** Whether administrators sign in with single sign-on only: their passwords are then rejected. */
@@ -113,7 +108,7 @@ export class Accounts {
     const hash = await hasher.hash(this.#acceptPassword(password, { email, canonicalEmail }));
     const now = clock.now();
     const isSet = await recordingChanges(revocations, { accountId: id, at: now }, () =>
-      setPasswordHash(db, principal, id, hash, now, (tx) => signInLimits.clearTrustedRangesTx(tx, canonicalEmail)),
+      setPasswordHash(db, principal, { id, hash, now }, (tx) => signInLimits.clearTrustedRangesTx(tx, canonicalEmail)),
     );
     if (!isSet) throw notFound(id);
   }
@@ -177,7 +172,7 @@ export class Accounts {
   /** Ends all sessions. @throws DomainError `account_not_found`, `invalid_access_token` */
   async endSessions(principal: Principal, id: string): Promise<void> {
     const { db, clock, guard } = this.#options;
-    if (!(await store.endAccountSessions(db, principal, id, clock.now(), guard))) throw notFound(id);
+    if (!(await store.endAccountSessions(db, { principal, now: clock.now(), guard }, id))) throw notFound(id);
   }
 
   /** The requirement applies from the account's next sign-in on. @throws DomainError `account_not_found`, `invalid_access_token` */
@@ -185,7 +180,7 @@ export class Accounts {
     const { db, clock, guard, revocations } = this.#options;
     const now = clock.now();
     const isChanged = await recordingChanges(revocations, { accountId: id, at: now }, () =>
-      store.requireSecondFactor(db, principal, id, isRequired, now, guard),
+      store.requireSecondFactor(db, { principal, now, guard }, id, isRequired),
     );
     if (!isChanged) await this.findById(id);
   }
@@ -233,7 +228,7 @@ export class Accounts {
     const { db, hasher, clock } = this.#options;
     try {
       const hash = await hasher.renew(password, account.passwordHash, typed);
-      await replacePasswordHash(db, account.id, account.passwordHash, hash, clock.now());
+      await replacePasswordHash(db, account, hash, clock.now());
     } catch (error) {
       if (!(error instanceof DomainError)) throw error;
     }

@@ -9,11 +9,11 @@ import { mergeLimits, toLimitsText } from '../key-limits/definition.ts';
 import type { KeyUsage, UsageRow } from '../key-usage/key-usage.ts';
 import { deleteAccountKeysTx } from '../api-keys/store.ts';
 import type { AccountPrincipal, Principal } from '../../foundation/principal.ts';
-import { toInstant, type Clock } from '../../foundation/clock.ts';
+import { toInstant } from '../../foundation/clock.ts';
 import type { OneTimeCodes } from '../one-time-codes/one-time-codes.ts';
 import { randomId } from '../../foundation/crypto/secret.ts';
-import type { Db, Transaction } from '../../foundation/database/db.ts';
-import { keyDeletions, type Revocations } from '../deletion-journal/revocation.ts';
+import type { Transaction } from '../../foundation/database/db.ts';
+import { keyDeletions, type RecordingCore } from '../deletion-journal/revocation.ts';
 import { recordingChanges, runNarrowing } from '../deletion-journal/run-narrowing.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { invitationLifetime, type Links } from '../mail/links.ts';
@@ -25,9 +25,7 @@ import * as store from './store.ts';
 import { recoverAccountTx, recoveryRepetitions, type ResetEmail } from './recover-account.ts';
 import { refuseTaken } from '../self-service/store.ts';
 
-export interface AdministrationOptions {
-  readonly db: Db;
-  readonly clock: Clock;
+export interface AdministrationOptions extends RecordingCore {
   readonly accounts: Accounts;
   readonly apiKeys: ApiKeys;
   readonly keyChanges: KeyChanges;
@@ -38,8 +36,6 @@ export interface AdministrationOptions {
   readonly signInLimits: SignInLimits;
   /** Undefined for load tests: the changes of management keys are not counted. */
   readonly managedChanges: ManagedChangeLimits | undefined;
-  /** Undefined without a deletion journal. */
-  readonly revocations: Revocations | undefined;
 }
 
 export class Administration {
@@ -84,7 +80,7 @@ export class Administration {
     const { db, clock, mailer } = this.#options;
     await this.#assertMail(id);
     const now = clock.now();
-    await store.inviteAgain(db, principal, id, (account) => this.#invitation(account, now), now);
+    await store.inviteAgain(db, { principal, now }, id, (account) => this.#invitation(account, now));
     mailer.sendSoon();
   }
 
@@ -96,7 +92,7 @@ export class Administration {
     const { db, clock, mailer } = this.#options;
     await this.#assertMail(id);
     const now = clock.now();
-    await store.sendReset(db, principal, id, await this.#reset(id, now, true), now);
+    await store.sendReset(db, { principal, now }, id, await this.#reset(id, now, true));
     mailer.sendSoon();
   }
 
@@ -106,9 +102,8 @@ export class Administration {
    *   `invalid_management_key`, `too_many_changes`
    */
   async setLimits(principal: Principal, id: string, value: KeyLimits): Promise<void> {
-    const { db, clock, managedChanges } = this.#options;
     const text = toLimitsText(value, '');
-    await store.changeLimits(db, principal, id, () => text, clock.now(), managedChanges);
+    await store.changeLimits(this.#options, { principal, now: this.#options.clock.now() }, id, () => text);
   }
 
   /**
@@ -116,15 +111,15 @@ export class Administration {
    * @throws DomainError as {@link setLimits}
    */
   async changeLimits(principal: Principal, id: string, patch: KeyLimits): Promise<void> {
-    const { db, clock } = this.#options;
-    await store.changeLimits(db, principal, id, (before) => mergeLimits(before, patch), clock.now());
+    const act = { principal, now: this.#options.clock.now() };
+    await store.changeLimits(this.#options, act, id, (before) => mergeLimits(before, patch));
   }
 
   /** Deletes all API keys of the account. @throws DomainError `account_not_found`, `invalid_access_token`, `unavailable` */
   async revokeKeys(principal: Principal, id: string): Promise<void> {
     const { clock, accounts } = this.#options;
     const now = clock.now();
-    const repeatTx = (tx: Transaction): Promise<number[]> => deleteAccountKeysTx(tx, principal, id, now);
+    const repeatTx = (tx: Transaction): Promise<number[]> => deleteAccountKeysTx(tx, { principal, now }, id);
     await runNarrowing(this.#options, {
       changeTx: (tx) => store.revokeKeysTx(tx, principal, id, now),
       recordedOf: (keyIds) => keyDeletions(keyIds, now),
@@ -172,7 +167,7 @@ export class Administration {
     const data = { at: toInstant(now), address: clientIp };
     const mailTo = (to: string) => mailer.prepare({ to, template: 'second_factor_removed', data });
     await recordingChanges(revocations, { accountId: id, at: now }, () =>
-      store.removeSecondFactor(db, principal, id, mailTo, now),
+      store.removeSecondFactor(db, { principal, now }, id, mailTo),
     );
     mailer.sendSoon();
   }
@@ -216,7 +211,7 @@ export class Administration {
     const isOwn = (await findLiveSession(db, sessionId, now))?.accountId === id;
     // The end of the session, which this read saw, may not have reached the standby yet.
     if (!isOwn) await db.confirm();
-    if (!isOwn || !(await store.endSession(db, principal, id, sessionId, now)))
+    if (!isOwn || !(await store.endSession(db, { principal, now }, id, sessionId)))
       throw new DomainError('session_not_found');
   }
 

@@ -1,10 +1,10 @@
 /** The audit log as administrators read it: filtered, in pages or as an export. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { limits, type AuditPage } from '@keyreeve/contract';
-import { dayMs, toInstant, type Clock } from '../../foundation/clock.ts';
+import type { Core } from '../../foundation/core.ts';
+import { dayMs, toInstant } from '../../foundation/clock.ts';
 import { fromCursor, sizeOf, toCursor, type PageRequest } from '../../foundation/cursor.ts';
 import { readsOf } from '../../foundation/database/read-parts.ts';
-import type { Db } from '../../foundation/database/db.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import type { AccountPrincipal } from '../../foundation/principal.ts';
 import type { ContentStream, Streams } from '../../http/stream.ts';
@@ -52,12 +52,10 @@ interface Found {
 }
 
 export class AuditLog {
-  readonly #db: Db;
-  readonly #clock: Clock;
+  readonly #core: Core;
 
-  constructor(db: Db, clock: Clock) {
-    this.#db = db;
-    this.#clock = clock;
+  constructor(core: Core) {
+    this.#core = core;
   }
 
   /** Newest first. @throws DomainError `invalid_request` for an invalid cursor or time */
@@ -83,10 +81,10 @@ export class AuditLog {
     if (cursor !== undefined) throw wrong('after', 'Do not send `cursor` with it.');
     if (filter.from !== undefined || filter.to !== undefined)
       throw wrong('after', 'Do not send `from` or `to` with it.');
-    const settledBefore = this.#clock.now() - settledMs;
+    const settledBefore = this.#core.clock.now() - settledMs;
     const events: FoundEvent[] = [];
     let nextAfter = after;
-    for (const event of await listEventsAfterId(this.#db, after, followedMax)) {
+    for (const event of await listEventsAfterId(this.#core.db, after, followedMax)) {
       if (events.length === size || (event.id > nextAfter + 1 && event.at > settledBefore)) break;
       nextAfter = event.id;
       if (isMatch(event, filter)) events.push(event);
@@ -101,7 +99,7 @@ export class AuditLog {
     search: AuditSearch,
     streams: Streams,
   ): Promise<ContentStream> {
-    const check = (): Promise<void> => assertSessionContinues(this.#db, principal, this.#clock.now());
+    const check = (): Promise<void> => assertSessionContinues(this.#core.db, principal, this.#core.clock.now());
     const parts = this.#parts(format, toFilter(search));
     return streams.open({ name: 'audit', owner: principal.accountId, check, parts });
   }
@@ -120,19 +118,21 @@ export class AuditLog {
 
   /** @returns an id above those of the events until `to`, and not above those of later events: each read of a page omits them */
   async #start({ to }: EventFilter): Promise<number> {
-    return to === undefined ? (await newestEventId(this.#db)) + 1 : findIdAfter(this.#db, to + clockDifferenceMax);
+    return to === undefined
+      ? (await newestEventId(this.#core.db)) + 1
+      : findIdAfter(this.#core.db, to + clockDifferenceMax);
   }
 
   async #search(filter: EventFilter, before: number, searchedMax: number, limit: number): Promise<Found> {
     const events: FoundEvent[] = [];
     let position = before;
-    for (const count of readsOf(this.#db, limit, searchedMax)) {
+    for (const count of readsOf(this.#core.db, limit, searchedMax)) {
       // SQLite reads synchronously: other requests run between two reads.
       if (position !== before) await nextTurn();
       const part = { before: position, searchedMax: count, limit: limit - events.length };
-      events.push(...(await searchEvents(this.#db, filter, part)));
+      events.push(...(await searchEvents(this.#core.db, filter, part)));
       if (events.length === limit) return { events, before: events.at(-1)?.id };
-      const last = await findLastSearched(this.#db, filter.accountId, position, count);
+      const last = await findLastSearched(this.#core.db, filter.accountId, position, count);
       const isOver = last === undefined || (filter.from !== undefined && last.at < filter.from - clockDifferenceMax);
       if (isOver) return { events, before: undefined };
       position = last.id;

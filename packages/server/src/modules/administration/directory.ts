@@ -3,9 +3,9 @@ import { limits, type AccountDetail, type AccountPage, type AdministeredAccount 
 import { emailChangesKeptSince } from '../self-service/email-change-tx.ts';
 import { parseEmail } from '../accounts/email.ts';
 import { isAccountId } from '../../foundation/account-id.ts';
-import { toInstant, type Clock } from '../../foundation/clock.ts';
+import type { Core } from '../../foundation/core.ts';
+import { toInstant } from '../../foundation/clock.ts';
 import { fromCursor, sizeOf, toCursor, type PageRequest } from '../../foundation/cursor.ts';
-import type { Db } from '../../foundation/database/db.ts';
 import { listEmailChanges } from '../accounts/email-change-store.ts';
 import { toLimits } from '../key-limits/definition.ts';
 import { toQuotaUse } from '../key-limits/quota-use.ts';
@@ -23,21 +23,19 @@ export interface AccountSearch extends PageRequest {
 }
 
 export class Directory {
-  readonly #db: Db;
-  readonly #clock: Clock;
+  readonly #core: Core;
   readonly auditLog: AuditLog;
 
-  constructor(db: Db, clock: Clock) {
-    this.#db = db;
-    this.#clock = clock;
-    this.auditLog = new AuditLog(db, clock);
+  constructor(core: Core) {
+    this.#core = core;
+    this.auditLog = new AuditLog(core);
   }
 
   /** @throws DomainError `account_not_found` */
   async read(id: string): Promise<AccountDetail> {
-    const row = await this.confirmingAbsence(id, () => store.findDetail(this.#db, id, this.#clock.now()));
+    const row = await this.confirmingAbsence(id, () => store.findDetail(this.#core.db, id, this.#core.clock.now()));
     if (!row) return this.#rejectAbsent();
-    const changes = await listEmailChanges(this.#db, id, emailChangesKeptSince(this.#clock.now()));
+    const changes = await listEmailChanges(this.#core.db, id, emailChangesKeptSince(this.#core.clock.now()));
     return {
       ...toAccount(row),
       secondFactor: row.secondFactors > 0,
@@ -46,7 +44,7 @@ export class Directory {
       apiKeyCount: row.apiKeys,
       sessionCount: row.sessions,
       limits: toLimits(row.limits),
-      quotaUse: toQuotaUse(row, this.#clock),
+      quotaUse: toQuotaUse(row, this.#core.clock),
       entitlements: row.entitlements?.split(' ') ?? [],
       emailChanges: changes.map(({ email, changedAt }) => ({ previousEmail: email, changedAt: toInstant(changedAt) })),
     };
@@ -78,7 +76,7 @@ export class Directory {
   }
 
   async #rejectAbsent(): Promise<never> {
-    await this.#db.confirm();
+    await this.#core.db.confirm();
     throw new DomainError('account_not_found', { detail: 'No account has this id.' });
   }
 
@@ -96,13 +94,8 @@ export class Directory {
       creatorId: creatorId ?? '',
       state: state ?? '',
     } as const;
-    const { rows, scannedUntil } = await store.findAccounts(
-      this.#db,
-      filter,
-      after,
-      sizeOf(limit),
-      limits.adminRowsPerPageMax,
-    );
+    const page = { after, limit: sizeOf(limit), rowsMax: limits.adminRowsPerPageMax };
+    const { rows, scannedUntil } = await store.findAccounts(this.#core.db, filter, page);
     return { accounts: rows.map(toAccount), nextCursor: scannedUntil === undefined ? null : toCursor(scannedUntil) };
   }
 
@@ -110,7 +103,7 @@ export class Directory {
     id: string,
     { role, kind, creatorId, state }: Pick<AccountSearch, 'role' | 'kind' | 'creatorId' | 'state'>,
   ): Promise<AccountPage> {
-    const row = await store.findDetail(this.#db, id, this.#clock.now());
+    const row = await store.findDetail(this.#core.db, id, this.#core.clock.now());
     const isOther =
       (role !== undefined && row?.role !== role) ||
       (kind !== undefined && row?.kind !== kind) ||

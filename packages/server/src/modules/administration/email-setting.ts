@@ -7,19 +7,18 @@ import { isEmailTakenTx, lockAccountTx } from '../accounts/credentials-store.ts'
 import { acceptEmail } from '../accounts/accounts.ts';
 import { recordAccountEventTx } from '../audit/audit.ts';
 import type { Principal } from '../../foundation/principal.ts';
-import { toInstant, type Clock } from '../../foundation/clock.ts';
+import type { Core } from '../../foundation/core.ts';
+import { toInstant } from '../../foundation/clock.ts';
 import type { OneTimeCodes } from '../one-time-codes/one-time-codes.ts';
 import { insertCodeTx, deleteCodesTx } from '../one-time-codes/store.ts';
-import type { Db, Transaction } from '../../foundation/database/db.ts';
+import type { Transaction } from '../../foundation/database/db.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { queueMailTx, type Mailer } from '../mail/mail.ts';
 import { findFactor } from '../second-factors/store.ts';
 import { assertSessionValidTx } from '../sessions/store.ts';
 import { isOnlySingleSignOnTx } from './store.ts';
 
-export interface EmailSettingOptions {
-  readonly db: Db;
-  readonly clock: Clock;
+export interface EmailSettingOptions extends Core {
   readonly codes: OneTimeCodes;
   readonly mailer: Mailer;
 }
@@ -61,7 +60,7 @@ export class EmailSetting {
       await queueMailTx(tx, mailer.prepareWithCode({ to: wanted.email, codeTemplate: 'change_email', data: {}, code }));
       const notice = { newEmail: wanted.email, at: toInstant(now) };
       await queueMailTx(tx, mailer.prepare({ to: account.email, template: 'email_set_requested', data: notice }));
-      await recordAccountEventTx(tx, principal, 'account.email_change_requested', id, now);
+      await recordAccountEventTx(tx, { at: now, principal, action: 'account.email_change_requested', accountId: id });
     });
     mailer.sendSoon();
     return now + limits.emailChangeCodeSeconds * 1000;

@@ -6,18 +6,15 @@ import { limits } from '@keyreeve/contract';
 import { acceptNewPassword, type PasswordRules } from '../accounts/password-rules.ts';
 import { hasAdministrator } from '../accounts/administrators-store.ts';
 import { parseEmail } from '../accounts/email.ts';
-import type { Clock } from '../../foundation/clock.ts';
+import type { Core } from '../../foundation/core.ts';
 import type { OneTimeCodes } from '../one-time-codes/one-time-codes.ts';
 import { findCode } from '../one-time-codes/store.ts';
 import type { PasswordHasher } from '../../foundation/crypto/password.ts';
 import { randomId, type Secret } from '../../foundation/crypto/secret.ts';
-import type { Db } from '../../foundation/database/db.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import * as store from './store.ts';
 
-export interface FirstAdministratorOptions {
-  readonly db: Db;
-  readonly clock: Clock;
+export interface FirstAdministratorOptions extends Core {
   readonly codes: OneTimeCodes;
   readonly hasher: PasswordHasher;
   readonly rules: PasswordRules;

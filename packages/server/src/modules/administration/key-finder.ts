@@ -1,8 +1,7 @@
 /** Finds the API key that a secret belongs to, for an administrator who has found the secret. */
 import { limits, type FoundKey } from '@keyreeve/contract';
-import type { Clock } from '../../foundation/clock.ts';
+import type { Core } from '../../foundation/core.ts';
 import type { KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
-import type { Db } from '../../foundation/database/db.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import type { AccountPrincipal } from '../../foundation/principal.ts';
 import type { ApiKeys } from '../api-keys/api-keys.ts';
@@ -14,9 +13,7 @@ import { findIdAfter, findLastSearched, searchEvents } from '../audit/search-sto
 import { assertSessionValidTx } from '../sessions/store.ts';
 import { findShortLivedOwners } from '../short-lived-secrets/store.ts';
 
-export interface KeyFinderOptions {
-  readonly db: Db;
-  readonly clock: Clock;
+export interface KeyFinderOptions extends Core {
   readonly hash: KeyedHash;
   readonly apiKeys: Pick<ApiKeys, 'searchOwned'>;
 }

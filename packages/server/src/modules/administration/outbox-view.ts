@@ -1,8 +1,8 @@
 /** The outbox as administrators read it: how many jobs wait, and why some fail. Never the content of a job. */
 import { limits, type OutboxPage } from '@keyreeve/contract';
-import { toInstant, type Clock } from '../../foundation/clock.ts';
+import type { Core } from '../../foundation/core.ts';
+import { toInstant } from '../../foundation/clock.ts';
 import { fromCursor, sizeOf, toCursor, type PageRequest } from '../../foundation/cursor.ts';
-import type { Db } from '../../foundation/database/db.ts';
 import type { Outbox } from '../outbox/outbox.ts';
 import { findLastListed, listJobs, type ListedJob } from '../outbox/store.ts';
 
@@ -11,15 +11,15 @@ export interface OutboxSearch extends PageRequest {
   readonly state?: 'waiting' | 'failing';
 }
 
-export class OutboxView {
-  readonly #db: Db;
-  readonly #clock: Clock;
-  readonly #outbox: Outbox;
+interface OutboxViewOptions extends Core {
+  readonly outbox: Outbox;
+}
 
-  constructor(db: Db, clock: Clock, outbox: Outbox) {
-    this.#db = db;
-    this.#clock = clock;
-    this.#outbox = outbox;
+export class OutboxView {
+  readonly #options: OutboxViewOptions;
+
+  constructor(options: OutboxViewOptions) {
+    this.#options = options;
   }
 
   /** @throws DomainError `invalid_request` for an invalid cursor */
@@ -27,10 +27,10 @@ export class OutboxView {
     const after = cursor === undefined ? '' : fromCursor(cursor, isJobId);
     const part = { after, searchedMax: limits.adminRowsPerPageMax, limit: sizeOf(limit) };
     const filter = { kind, isFailing: state === undefined ? undefined : state === 'failing' };
-    const jobs = await listJobs(this.#db, filter, part);
-    const last = jobs.length === part.limit ? jobs.at(-1)?.id : await findLastListed(this.#db, part);
-    const now = this.#clock.now();
-    const kinds = (await this.#outbox.waiting()).map(({ oldestMs, ...counted }) => ({
+    const jobs = await listJobs(this.#options.db, filter, part);
+    const last = jobs.length === part.limit ? jobs.at(-1)?.id : await findLastListed(this.#options.db, part);
+    const now = this.#options.clock.now();
+    const kinds = (await this.#options.outbox.waiting()).map(({ oldestMs, ...counted }) => ({
       ...counted,
       oldestAt: toInstant(now - oldestMs),
     }));

@@ -3,13 +3,12 @@ import { hash as digestOf, randomInt } from 'node:crypto';
 import type { KeyLimits } from '@keyreeve/contract';
 import type { Principal } from '../../foundation/principal.ts';
 import { allInOrder } from '../../foundation/all-in-order.ts';
-import type { Clock } from '../../foundation/clock.ts';
 import type { KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
 import type { Secret } from '../../foundation/crypto/secret.ts';
 import { CoalescingReader } from '../../foundation/database/coalescing-reader.ts';
 import type { PageRequest } from '../../foundation/cursor.ts';
-import type { Db, Transaction } from '../../foundation/database/db.ts';
-import { keyDeletions, type Revocations } from '../deletion-journal/revocation.ts';
+import type { Transaction } from '../../foundation/database/db.ts';
+import { keyDeletions, type RecordingCore } from '../deletion-journal/revocation.ts';
 import { PendingChanges } from '../deletion-journal/pending-changes.ts';
 import { runNarrowing } from '../deletion-journal/run-narrowing.ts';
 import { DomainError } from '../../foundation/errors.ts';
@@ -41,9 +40,7 @@ import { importedIdOf, randomHash } from './stored-hash.ts';
 import * as store from './store.ts';
 import { findWithheldScopes } from './withheld-store.ts';
 
-export interface ApiKeysOptions {
-  readonly db: Db;
-  readonly clock: Clock;
+export interface ApiKeysOptions extends RecordingCore {
   readonly hash: KeyedHash;
   /** KEYREEVE_KEY_PREFIX. */
   readonly prefix: string;
@@ -58,8 +55,6 @@ export interface ApiKeysOptions {
   readonly creationLimits: KeyCreationLimits | undefined;
   /** Absent: creations send no mail. */
   readonly creationNotices?: CreationNotices;
-  /** Absent without a deletion journal. */
-  readonly revocations?: Revocations | undefined;
   /** Called when a key with a given hash has been created: its text does not have the format of our keys. */
   readonly onGivenHash?: () => void;
 }
@@ -208,7 +203,7 @@ export class ApiKeys {
       grants: scopesToGrant(principal, scopes, hasCatalogue),
     };
     await this.#assertCreatable(principal, key);
-    await store.createKey(db, creator, key, keysPerAccountMax, creationLimits, creationNotices);
+    await store.createKey(db, creator, key, { keysMax: keysPerAccountMax, creationLimits, creationNotices });
     creationNotices?.sendSoon();
     const shownEnvironment = this.#environments.nameOf(environment) ?? null;
     const noState = { disabledAt: null, disabledReason: null, leakedAt: null, lastUsedAt: null };
@@ -297,13 +292,13 @@ export class ApiKeys {
    */
   async delete(principal: Principal, accountId: string, id: number): Promise<void> {
     const now = this.#options.clock.now();
-    const finishTx = (tx: Transaction): Promise<void> => store.finishDeletionTx(tx, principal, accountId, id, now);
+    const finishTx = (tx: Transaction): Promise<void> => store.finishDeletionTx(tx, { principal, now }, accountId, id);
     await runNarrowing(this.#options, {
       read: async () => {
         const owner = await this.#owners.read(id);
         if (owner?.accountId !== accountId) throw new DomainError(owner ? 'not_key_owner' : 'key_not_found');
       },
-      changeTx: (tx) => store.deleteKeyTx(tx, principal, accountId, id, now),
+      changeTx: (tx) => store.deleteKeyTx(tx, { principal, now }, accountId, id),
       recordedOf: () => keyDeletions([id], now),
       repetition: { pending: this.pending, of: () => [{ id, kind: 'delete', txs: [finishTx] }] },
     });

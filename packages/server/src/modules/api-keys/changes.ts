@@ -4,13 +4,13 @@ import { allInOrder } from '../../foundation/all-in-order.ts';
 import type { Clock } from '../../foundation/clock.ts';
 import type { KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
 import type { Secret } from '../../foundation/crypto/secret.ts';
-import type { Db, Reader, Transaction } from '../../foundation/database/db.ts';
+import type { Reader, Transaction } from '../../foundation/database/db.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { withoutJoiners } from '../../foundation/joiners.ts';
 import type { Principal } from '../../foundation/principal.ts';
 import { recordEventsTx } from '../audit/audit.ts';
 import type { PendingChanges } from '../deletion-journal/pending-changes.ts';
-import type { Revocations } from '../deletion-journal/revocation.ts';
+import type { RecordingCore } from '../deletion-journal/revocation.ts';
 import { runNarrowing } from '../deletion-journal/run-narrowing.ts';
 import { assertKeyChangeAllowed, countKeyChangeTx, isCounted } from '../rate-limits/key-change-limits.ts';
 import { assertCreationAllowed, countCreationTx, type KeyCreationLimits } from '../rate-limits/key-creation-limits.ts';
@@ -32,9 +32,7 @@ import { randomHash } from './stored-hash.ts';
 import { findForCreation, lockOwnerTx } from './store.ts';
 import { findWithheldScopes } from './withheld-store.ts';
 
-export interface KeyChangesOptions {
-  readonly db: Db;
-  readonly clock: Clock;
+export interface KeyChangesOptions extends RecordingCore {
   readonly hash: KeyedHash;
   /** KEYREEVE_KEY_PREFIX. */
   readonly prefix: string;
@@ -48,8 +46,6 @@ export interface KeyChangesOptions {
   readonly pending: PendingChanges<number>;
   /** A rotation counts as a creation too. Absent for load tests: nothing is counted. */
   readonly creationLimits: KeyCreationLimits | undefined;
-  /** Absent without a deletion journal. */
-  readonly revocations?: Revocations | undefined;
 }
 
 /** A key as responses show it. */
@@ -149,12 +145,12 @@ export class KeyChanges {
     const prefix = this.#environments.prefixOf(before.environment);
     const secret = makeKey(prefix);
     const stored = { hash: this.#options.hash.stored(secret.reveal()), hint: hintOf(secret), prefix, publicKey: null };
-    return { key: await this.#replace(principal, accountId, id, request, stored), secret };
+    return { key: await this.#replace({ principal, accountId, id }, request, stored), secret };
   }
 
   /**
    * Replaces the public key of a key that has one, like {@link rotate}.
-   * @param jwk the new one, a JWK
+   * @param request.publicKey the new one, a JWK
    * @throws DomainError as `rotate`; `invalid_request` for a key with a secret, for the current public key, and as
    *   `parsePublicKey`
    */
@@ -162,19 +158,16 @@ export class KeyChanges {
     principal: Principal,
     accountId: string,
     id: number,
-    request: RotationRequest,
-    jwk: unknown,
+    { publicKey, ...request }: RotationRequest & { readonly publicKey: unknown },
   ): Promise<KeyDetailsRow> {
     const before = await this.#find(accountId, id);
     if (before.publicKey === null) throw invalidPublicKey('The key has a secret. Create another key for a public key.');
-    const stored = { hash: randomHash(), hint: null, prefix: null, publicKey: parsePublicKey(jwk) };
-    return this.#replace(principal, accountId, id, request, stored);
+    const stored = { hash: randomHash(), hint: null, prefix: null, publicKey: parsePublicKey(publicKey) };
+    return this.#replace({ principal, accountId, id }, request, stored);
   }
 
   #replace(
-    principal: Principal,
-    accountId: string,
-    id: number,
+    { principal, accountId, id }: Pick<Operation, 'principal' | 'accountId' | 'id'>,
     request: RotationRequest,
     secret: store.NewSecret,
   ): Promise<KeyDetailsRow> {

@@ -7,17 +7,16 @@
  */
 import { limits } from '@keyreeve/contract';
 import { allInOrder } from '../../foundation/all-in-order.ts';
-import { dayMs, expiryTime, toInstant, type Clock } from '../../foundation/clock.ts';
-import type { Db, Transaction } from '../../foundation/database/db.ts';
+import type { Core } from '../../foundation/core.ts';
+import { dayMs, expiryTime, toInstant } from '../../foundation/clock.ts';
+import type { Transaction } from '../../foundation/database/db.ts';
 import { recordEventsTx, type NewAuditEvent } from '../audit/audit.ts';
 import { queueMailTx, type Mailer } from '../mail/mail.ts';
 import * as store from './expiry-notice-store.ts';
 import type { ExpiringKeyRow } from './expiry-notice-store.ts';
 import { describeKey, listRecipients } from './key-mail-store.ts';
 
-export interface ExpiryNoticesOptions {
-  readonly db: Db;
-  readonly clock: Clock;
+export interface ExpiryNoticesOptions extends Core {
   readonly mailer: Mailer;
   /** Default: 500, so that other commits do not wait long. */
   readonly keysPerCommitMax?: number;

@@ -3,16 +3,13 @@
  * writes it in short commits. All instances together record one event for each quota, limit and period.
  */
 import { limits } from '@keyreeve/contract';
-import type { Clock } from '../../foundation/clock.ts';
-import type { Db } from '../../foundation/database/db.ts';
+import type { Core } from '../../foundation/core.ts';
 import { recordEventsTx, type NewAuditEvent } from '../audit/audit.ts';
 import type { QuotaReached } from '../key-limits/key-limits.ts';
 import { storeNoticesTx, type QuotaNotice } from '../key-limits/quota-notice-store.ts';
 import * as subjects from './noted-subject-store.ts';
 
-export interface QuotaNoticesOptions {
-  readonly db: Db;
-  readonly clock: Clock;
+export interface QuotaNoticesOptions extends Core {
   /** Called by a flush with the number of quotas that were dropped since the last call. */
   readonly onDropped?: (count: number) => void;
   /** Default: `limits.quotaNoticesWaitingMax`. */

@@ -3,24 +3,19 @@
  * instance checks once an hour, in short commits, and disables a bounded number: docs/decisions/04-api-keys.md has the reasons.
  */
 import { limits } from '@keyreeve/contract';
-import { dayMs, hourMs, type Clock } from '../../foundation/clock.ts';
-import type { Db } from '../../foundation/database/db.ts';
+import { dayMs, hourMs } from '../../foundation/clock.ts';
 import { claimUnusedKeysCheckTx } from '../../foundation/database/installation.ts';
 import { recordEventsTx } from '../audit/audit.ts';
-import type { Revocations } from '../deletion-journal/revocation.ts';
+import type { RecordingCore } from '../deletion-journal/revocation.ts';
 import { runNarrowing } from '../deletion-journal/run-narrowing.ts';
 import { disableUnusedKeysTx, pageUnusedKeys } from './unused-store.ts';
 
 /** Longer than the delay of the time of last use, and than any difference between the clocks of instances. */
 const marginMs = hourMs;
 
-export interface UnusedKeysOptions {
-  readonly db: Db;
-  readonly clock: Clock;
+export interface UnusedKeysOptions extends RecordingCore {
   /** KEYREEVE_KEY_UNUSED_DAYS_MAX; 0: keys are not disabled. */
   readonly unusedDaysMax: number;
-  /** Absent without a deletion journal. */
-  readonly revocations?: Revocations | undefined;
   readonly onDisabled?: (count: number) => void;
   /** Default: `limits.unusedKeysPerHourMax`. */
   readonly keysMax?: number;

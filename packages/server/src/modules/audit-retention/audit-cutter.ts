@@ -7,9 +7,9 @@
  * The last event of each chain stays: new events continue its MAC.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Clock } from '../../foundation/clock.ts';
+import type { Core } from '../../foundation/core.ts';
 import { toInstant } from '../../foundation/clock.ts';
-import type { Db, Transaction } from '../../foundation/database/db.ts';
+import type { Transaction } from '../../foundation/database/db.ts';
 import type { Principal } from '../../foundation/principal.ts';
 import { rememberDeletedTx } from '../api-keys/bulk-store.ts';
 import { recordEventTx, type AuditAction } from '../audit/audit.ts';
@@ -22,9 +22,7 @@ import { NeededEvents, type JournalProgress } from './needed-events.ts';
 import { findRemovable, futureMs, type CutBounds, type Removable } from './removable.ts';
 import type { Block } from './store.ts';
 
-export interface CutterOptions {
-  readonly db: Db;
-  readonly clock: Clock;
+export interface CutterOptions extends Core {
   readonly keys: ChainKeysOf;
   /** Undefined without a deletion journal. */
   readonly journal: JournalProgress | undefined;

@@ -2,7 +2,7 @@
  * The retention of audit events: once a day, one process removes the events that are older than `KEYREEVE_AUDIT_DAYS`. If
  * the clock has jumped forward, the time that has certainly passed counts, until an operator confirms the clock.
  */
-import { dayMs, type Clock } from '../../foundation/clock.ts';
+import { dayMs } from '../../foundation/clock.ts';
 import type { Principal } from '../../foundation/principal.ts';
 import { AuditCutter, type CutRequest, type CutResult, type CutterOptions } from './audit-cutter.ts';
 import { isClockPlausible, PassedTimes } from './passed-time.ts';
@@ -16,7 +16,6 @@ import {
 } from './store.ts';
 
 export interface AuditRetentionOptions extends CutterOptions {
-  readonly clock: Clock;
   /** For how many days events are kept; undefined: for ever. */
   readonly keptDays: number | undefined;
   /** Called after a run that removed events or left some that are old enough. */

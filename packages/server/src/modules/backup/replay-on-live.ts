@@ -6,18 +6,17 @@ import { endAllSessionsTx } from '../accounts/session-epoch-store.ts';
 import type { Principal } from '../../foundation/principal.ts';
 import { recordEventTx } from '../audit/audit.ts';
 import { newestEventId } from '../audit/store.ts';
-import { toInstant, type Clock } from '../../foundation/clock.ts';
+import type { Core } from '../../foundation/core.ts';
+import { toInstant } from '../../foundation/clock.ts';
 import type { InstallationKeys } from '../../foundation/crypto/master-key.ts';
-import type { Db, Transaction } from '../../foundation/database/db.ts';
+import type { Transaction } from '../../foundation/database/db.ts';
 import type { DeletionJournal } from '../deletion-journal/deletion-journal.ts';
 import { replayJournal, surveyJournal, type JournalSources, type ReplayResult, type Survey } from './replay.ts';
 import { BackupError } from './format.ts';
 import { continueEventIdsTx, lockTablesTx } from './store.ts';
 
-export interface ReplayOptions {
-  readonly db: Db;
+export interface ReplayOptions extends Core {
   readonly keys: InstallationKeys;
-  readonly clock: Clock;
   /** The installation's own journal; undefined without one. It catches up afterwards. */
   readonly journal: DeletionJournal | undefined;
   /** Further journals. */
@@ -51,7 +50,7 @@ export async function replayOnLive(principal: Principal, options: ReplayOptions)
   const missing = named ?? (survey.folders === 0 ? survey.empty[0] : undefined);
   if (missing !== undefined) throw new BackupError(`there is no deletion journal in ${missing}`);
   try {
-    const result = await db.transaction((tx) => replayWithin(tx, principal, sources, survey, options), {
+    const result = await db.transaction((tx) => replayWithin(tx, principal, { ...options, sources, survey }), {
       isLong: true,
     });
     await journal?.catchUp();
@@ -65,9 +64,7 @@ export async function replayOnLive(principal: Principal, options: ReplayOptions)
 async function replayWithin(
   tx: Transaction,
   principal: Principal,
-  sources: JournalSources,
-  survey: Survey,
-  { clock, isDryRun }: ReplayOptions,
+  { clock, isDryRun, sources, survey }: ReplayOptions & { readonly sources: JournalSources; readonly survey: Survey },
 ): Promise<ReplayedOnLive> {
   await lockTablesTx(tx);
   const now = clock.now();

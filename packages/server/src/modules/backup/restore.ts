@@ -10,9 +10,10 @@ import { endAllSessionsTx } from '../accounts/session-epoch-store.ts';
 import { disableBeyondTx } from '../api-keys/keys-beyond-rules.ts';
 import type { Principal } from '../../foundation/principal.ts';
 import { recordEventTx } from '../audit/audit.ts';
-import { toInstant, type Clock } from '../../foundation/clock.ts';
+import type { Core } from '../../foundation/core.ts';
+import { toInstant } from '../../foundation/clock.ts';
 import type { InstallationKeys } from '../../foundation/crypto/master-key.ts';
-import type { Db, Transaction } from '../../foundation/database/db.ts';
+import type { Transaction } from '../../foundation/database/db.ts';
 import type { RootKeys } from '../../foundation/crypto/root-key.ts';
 import { countUnusedKeysFromTx, findInstallation, isInstallationOf } from '../../foundation/database/installation.ts';
 import { describeNewerSchema, newestSchema } from '../../foundation/database/migrate.ts';
@@ -26,15 +27,13 @@ import { listAllInstances } from '../overview/store.ts';
 import { clearTablesTx, continueIdsTx, holdsRows, insertRowsTx, lockTablesTx, storedTables } from './store.ts';
 import type { Counts } from './table.ts';
 
-export interface RestoreOptions {
-  readonly db: Db;
+export interface RestoreOptions extends Core {
   /** Derive from `rootKeys`. */
   readonly keys: InstallationKeys;
   /** Those of the backup (`rootKeysOfBackup`). */
   readonly rootKeys: RootKeys;
   /** The check of the installation in the database when `rootKeys` were chosen; undefined if there was none. */
   readonly replacedCheck: Uint8Array | undefined;
-  readonly clock: Clock;
   readonly path: string;
   /** The installation's own journal; undefined without one. */
   readonly journal: DeletionJournal | undefined;
@@ -74,7 +73,9 @@ export async function restoreBackup(principal: Principal, options: RestoreOption
   // Created when it is needed.
   const spool = join(tmpdir(), `keyreeve-restore-${randomBytes(12).toString('hex')}`);
   try {
-    return await db.transaction(async (tx) => restoreWithin(tx, principal, header, options, spool), { isLong: true });
+    return await db.transaction(async (tx) => restoreWithin(tx, principal, { ...options, header, spool }), {
+      isLong: true,
+    });
   } finally {
     await rm(spool, { recursive: true, force: true });
   }
@@ -83,11 +84,10 @@ export async function restoreBackup(principal: Principal, options: RestoreOption
 async function restoreWithin(
   tx: Transaction,
   principal: Principal,
-  header: BackupHeader,
-  options: RestoreOptions,
-  spool: string,
+  options: RestoreOptions & { readonly header: BackupHeader; readonly spool: string },
 ): Promise<Restored> {
-  const { db, clock, keys, rootKeys, path, journal, journalFolders, mayReplace, acceptsRevival } = options;
+  const { db, clock, keys, rootKeys, path, journal, journalFolders, mayReplace, acceptsRevival, header, spool } =
+    options;
   await lockTablesTx(tx);
   await assertSameTx(tx, options);
   const isReplacing = await holdsRows(tx);

@@ -6,7 +6,8 @@ import { dirname } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
-import { toInstant, type Clock } from '../../foundation/clock.ts';
+import type { Core } from '../../foundation/core.ts';
+import { toInstant } from '../../foundation/clock.ts';
 import { createComplete, FileExistsError } from '../../foundation/complete-file.ts';
 import type { InstallationKeys } from '../../foundation/crypto/master-key.ts';
 import type { Db, Reader } from '../../foundation/database/db.ts';
@@ -28,10 +29,8 @@ import { verifyBackup } from './read-backup.ts';
 import { pagesOf, storedTables } from './store.ts';
 import type { Counts } from './table.ts';
 
-export interface BackupOptions {
-  readonly db: Db;
+export interface BackupOptions extends Core {
   readonly keys: InstallationKeys;
-  readonly clock: Clock;
   /** Version of the program. */
   readonly version: string;
   /** Compressed when it ends in `.gz`. */

@@ -6,10 +6,10 @@
  * compute. So no proxy and no service accepts them. Requests with the credential are verified with that address.
  */
 import { limits } from '@keyreeve/contract';
-import { toInstant, type Clock } from '../../foundation/clock.ts';
+import type { Core } from '../../foundation/core.ts';
+import { toInstant } from '../../foundation/clock.ts';
 import type { KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
 import { randomBase62, randomId, type Secret } from '../../foundation/crypto/secret.ts';
-import type { Db } from '../../foundation/database/db.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import type { CanaryPrincipal, Principal } from '../../foundation/principal.ts';
 import type { AccountRevocations } from '../accounts/account-revocations.ts';
@@ -22,9 +22,7 @@ import { recordAccountEventTx } from '../audit/audit.ts';
 import { storeNewTx } from '../service-accounts/store.ts';
 import { findCanaryKey, listCanaryKeys, listOldCanaryAccounts, type CanaryKeyRow } from './store.ts';
 
-export interface CanaryKeysOptions {
-  readonly db: Db;
-  readonly clock: Clock;
+export interface CanaryKeysOptions extends Core {
   /** Of API keys. */
   readonly hash: KeyedHash;
   readonly apiKeys: ApiKeys;
@@ -77,7 +75,7 @@ export class CanaryKeys {
       await insertServiceAccountTx(tx, accountId, now);
       await storeNewTx(tx, { id: accountId, name, externalId, creatorId: null, createdAt: now, updatedAt: now });
       const details = { name, externalId };
-      await recordAccountEventTx(tx, principal, 'service_account.created', accountId, now, details);
+      await recordAccountEventTx(tx, { at: now, principal, action: 'service_account.created', accountId, details });
     });
     const expiresAt = now + seconds * 1_000;
     const { id: keyId, secret } = await apiKeys.create(principal, accountId, {

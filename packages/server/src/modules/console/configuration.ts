@@ -1,13 +1,11 @@
 /** What the console shows before a sign-in. It is public, so it contains no version and no count. */
 import { languages, type ConsoleConfig } from '@keyreeve/contract';
 import { hasAdministrator } from '../accounts/administrators-store.ts';
-import { toInstant, type Clock } from '../../foundation/clock.ts';
+import type { Core } from '../../foundation/core.ts';
+import { toInstant } from '../../foundation/clock.ts';
 import { CoalescedCall } from '../../foundation/database/coalesced-call.ts';
-import type { Db } from '../../foundation/database/db.ts';
 
-export interface ConsoleConfigurationOptions {
-  readonly db: Db;
-  readonly clock: Clock;
+export interface ConsoleConfigurationOptions extends Core {
   /** The operator's name. */
   readonly product: string;
   /** Of the console. */

@@ -8,12 +8,12 @@ import { limits, type AuthenticationResponse, type SecondFactorMethod, type Sess
 import type { CurrentPassword } from '../accounts/current-password.ts';
 import type { Accounts, AuthenticatedAccount, Role } from '../accounts/accounts.ts';
 import type { ConsolePrincipal } from '../../foundation/principal.ts';
-import { toInstant, type Clock } from '../../foundation/clock.ts';
+import { toInstant } from '../../foundation/clock.ts';
 import { Secret } from '../../foundation/crypto/secret.ts';
 import { CoalescingReader } from '../../foundation/database/coalescing-reader.ts';
-import type { Db, Transaction } from '../../foundation/database/db.ts';
+import type { Transaction } from '../../foundation/database/db.ts';
 import { recordingChanges } from '../deletion-journal/run-narrowing.ts';
-import type { Revocations } from '../deletion-journal/revocation.ts';
+import type { RecordingCore } from '../deletion-journal/revocation.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { coarseRange } from '../../foundation/ip-address.ts';
 import { queueMailTx, type Mailer } from '../mail/mail.ts';
@@ -26,16 +26,12 @@ import { describeClient, type Client } from '../tokens/start-session.ts';
 import type { MakeCredential, NewCredential, SignIns } from '../tokens/sign-ins.ts';
 import type { SessionCookie } from './cookie.ts';
 
-export interface ConsoleSessionsOptions {
-  readonly db: Db;
-  readonly clock: Clock;
+export interface ConsoleSessionsOptions extends RecordingCore {
   readonly accounts: Accounts;
   readonly cookie: SessionCookie;
   readonly currentPassword: CurrentPassword;
   readonly mailer: Mailer;
   readonly passkeys: PasskeySignIns;
-  /** Undefined without a deletion journal. */
-  readonly revocations: Revocations | undefined;
   readonly secondFactors: SecondFactors;
   readonly signIns: SignIns;
   /** Bounds that the operator sets for all sessions. */
@@ -196,7 +192,7 @@ export class ConsoleSessions {
       if (!(await sessions.replaceConsoleSecretTx(tx, principal, change, hash)))
         throw new DomainError('console_session_required');
       if (proof?.kind === 'passkey') return redeemPasskeyTx(tx, proof, use);
-      const used = proof && (await redeemProofTx(tx, principal, accountId, proof, use));
+      const used = proof && (await redeemProofTx(tx, principal, proof, use));
       if (proof && !used) throw new DomainError('second_factor_wrong');
       if (used?.codesLeft === undefined) return;
       const { email: to } = (await findOwnAccount(tx, accountId)) ?? { email: '' };
@@ -215,7 +211,7 @@ export class ConsoleSessions {
   /** Nothing if the session has ended meanwhile. */
   async end(principal: ConsolePrincipal): Promise<void> {
     const { db, clock } = this.#options;
-    await endSession(db, principal, principal.sessionId, 'session.ended', clock.now());
+    await endSession(db, { principal, now: clock.now() }, principal.sessionId);
   }
 
   /** @returns undefined when the account has no second factor @throws DomainError as {@link confirm} */

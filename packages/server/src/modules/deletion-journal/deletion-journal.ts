@@ -6,8 +6,9 @@
  */
 import { cutTimeOf, listCuts } from '../audit/cut-store.ts';
 import { findEventMark, listRevocationEventsAt, newestEventAt, newestEventIdBefore } from '../audit/store.ts';
-import { monotonicMs, type Clock } from '../../foundation/clock.ts';
-import type { Db, Reader } from '../../foundation/database/db.ts';
+import type { Core } from '../../foundation/core.ts';
+import { monotonicMs } from '../../foundation/clock.ts';
+import type { Reader } from '../../foundation/database/db.ts';
 import { runAsSystem } from '../../foundation/database/share.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import {
@@ -30,10 +31,8 @@ const fileClockMs = 3_600_000;
 const catchUpEveryMs = 600_000;
 const retryMs = 5_000;
 
-export interface DeletionJournalOptions {
+export interface DeletionJournalOptions extends Core {
   readonly folder: string;
-  readonly db: Db;
-  readonly clock: Clock;
   readonly keys: JournalKeys;
 }
 

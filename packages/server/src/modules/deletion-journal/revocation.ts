@@ -1,5 +1,6 @@
 /** The entries of the deletion journal, and the interface through which other modules write them. */
 import type { AuditAction } from '../audit/audit.ts';
+import type { Core } from '../../foundation/core.ts';
 import type { RevocationEvent } from '../audit/store.ts';
 
 const deletionKinds = ['api_key', 'account', 'account_disabled', 'account_enabled', 'signing_key'] as const;
@@ -152,3 +153,9 @@ export const identityOf = ({ kind, id, at, event = 0 }: Revocation): string => {
 
 const isAbility = (kind: RevocationKind): kind is 'account_disabled' | 'account_enabled' =>
   kind === 'account_disabled' || kind === 'account_enabled';
+
+/** What a class takes whose changes can remove rights. */
+export interface RecordingCore extends Core {
+  /** Undefined without a deletion journal. */
+  readonly revocations: Revocations | undefined;
+}

@@ -10,7 +10,7 @@ import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { isOutcomeUnknown } from '../../foundation/database/unavailable.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import type { PendingChange, PendingChanges } from './pending-changes.ts';
-import type { Revocation, Revocations } from './revocation.ts';
+import type { RecordingCore, Revocation, Revocations } from './revocation.ts';
 
 /** The journal records all changes of this account with this time. */
 export interface AccountChange {
@@ -68,7 +68,7 @@ export interface Narrowing<Id extends string | number, Made> {
  *   change holds
  */
 export async function runNarrowing<Id extends string | number, Made>(
-  { db, revocations }: { readonly db: Db; readonly revocations?: Revocations | undefined },
+  { db, revocations }: Pick<RecordingCore, 'db' | 'revocations'>,
   { read, changeTx, recordedOf, afterCommit, repetition }: Narrowing<Id, Made>,
 ): Promise<Made> {
   repetition?.pending.assertRoom();

@@ -1,9 +1,8 @@
 /** Imports accounts of another system with their password hashes. */
 import { encodeImportRecord } from '../accounts/import-record.ts';
 import { findExistingAccounts, type ExistingAccount } from '../accounts/import-store.ts';
-import type { Revocations } from '../deletion-journal/revocation.ts';
-import type { Principal } from '../../foundation/principal.ts';
-import type { Clock } from '../../foundation/clock.ts';
+import type { RecordingCore } from '../deletion-journal/revocation.ts';
+import type { Act, Principal } from '../../foundation/principal.ts';
 import { randomId } from '../../foundation/crypto/secret.ts';
 import type { Sealer } from '../../foundation/crypto/seal.ts';
 import type { PasswordHasher } from '../../foundation/crypto/password.ts';
@@ -23,9 +22,7 @@ export interface MappedAccount {
   readonly id: string;
 }
 
-export interface AccountImportOptions {
-  readonly db: Db;
-  readonly clock: Clock;
+export interface AccountImportOptions extends RecordingCore {
   readonly hasher: PasswordHasher;
   readonly isDryRun: boolean;
   /** Whether a line whose email address already has an account is skipped or rejected, or updates an imported account. */
@@ -34,8 +31,6 @@ export interface AccountImportOptions {
   readonly isVerifiedByDefault?: boolean;
   /** Seals secrets of authenticator apps. Without it, a line with such a secret is rejected. */
   readonly factorSeal?: Sealer;
-  /** Undefined without a deletion journal. */
-  readonly revocations?: Revocations | undefined;
   /** Called after the commit of each batch, in the order of the lines; not in a dry run. */
   readonly onMapped?: (accounts: readonly MappedAccount[]) => Promise<void>;
   readonly passwordHashes?: PasswordHashOptions;
@@ -84,7 +79,7 @@ export function accountImporter(principal: Principal, options: AccountImportOpti
           return account ? outcomeOf(planFor(line, account), (reason) => warn(index, reason)) : 'imported';
         });
       }
-      const written = await writeAccounts(principal, lines, options, now, planFor);
+      const written = await writeAccounts({ principal, now }, lines, options, planFor);
       const outcomes = lines.map(({ canonicalEmail }, index) => {
         const plan = written.get(canonicalEmail)?.plan;
         return plan === undefined ? 'imported' : outcomeOf(plan, (reason) => warn(index, reason));
@@ -144,10 +139,9 @@ const traitsOf = ({ passwordHash, totpSecret, disabledAt, unverifiedSince }: Acc
 ];
 
 async function writeAccounts(
-  principal: Principal,
+  { principal, now }: Act,
   lines: readonly AccountLine[],
   { db, hasher, onExisting, revocations, factorSeal }: AccountImportOptions,
-  now: number,
   planFor: (line: AccountLine, existing: ExistingAccount) => UpdatePlan,
 ): Promise<ReadonlyMap<string, WrittenAccount>> {
   const accounts = lines.map((line): AccountToImport => {

@@ -1,17 +1,14 @@
 /** Imports API keys of another system by their SHA-256. */
 import { withoutJoiners } from '../../foundation/joiners.ts';
 import type { Principal } from '../../foundation/principal.ts';
-import type { Clock } from '../../foundation/clock.ts';
+import type { Core } from '../../foundation/core.ts';
 import type { KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
-import type { Db } from '../../foundation/database/db.ts';
 import { readKey } from './key-line.ts';
 import * as store from './key-store.ts';
 import { numbered } from './nicknames.ts';
 import { LineRejectedError, SeenLines, type Importer, type Numbered, type Outcome } from './run-import.ts';
 
-export interface KeyImportOptions {
-  readonly db: Db;
-  readonly clock: Clock;
+export interface KeyImportOptions extends Core {
   readonly keyHash: KeyedHash;
   readonly keysPerAccountMax: number;
   readonly isDryRun: boolean;
@@ -40,7 +37,7 @@ export function keyImporter(principal: Principal, options: KeyImportOptions): Im
         keys.map((key) => rules.evaluate(key, context));
       const outcomes = isDryRun
         ? evaluate(await store.findContext(db, keys))
-        : await store.importKeys(db, principal, keys, clock.now(), evaluate);
+        : await store.importKeys(db, { principal, now: clock.now() }, keys, evaluate);
       return outcomes.map(({ outcome, nickname }, index) => {
         if (nickname !== undefined && nickname !== keys[index]?.nickname)
           warn(index, 'the account has a key with this nickname, so the nickname gets a number');

@@ -6,8 +6,9 @@
  * instances together never spend more than a limit. A draw of unknown outcome counts as drawn, and its tokens are not spent.
  */
 import { limits } from '@keyreeve/contract';
-import { monotonicMs, type Clock } from '../../foundation/clock.ts';
-import type { Db, Transaction } from '../../foundation/database/db.ts';
+import type { Core } from '../../foundation/core.ts';
+import { monotonicMs } from '../../foundation/clock.ts';
+import type { Transaction } from '../../foundation/database/db.ts';
 import { drawShare, runInShare } from '../../foundation/database/share.ts';
 import { isOutcomeUnknown, unavailable } from '../../foundation/database/unavailable.ts';
 import { DomainError } from '../../foundation/errors.ts';
@@ -33,10 +34,8 @@ export interface QuotaReached {
   readonly limit: number;
 }
 
-export interface KeyLimiterOptions {
-  readonly db: Db;
-  /** On PostgreSQL, the clock of the database decides instead of the system clock: all instances share it. */
-  readonly clock: Clock;
+/** On PostgreSQL, the clock of the database decides instead of the system clock: all instances share it. */
+export interface KeyLimiterOptions extends Core {
   /**
    * Called after the verification, rarely more than once by this instance for a quota and period. It must not throw.
    * @returns whether it keeps the quota; otherwise a later draw calls it again
@@ -57,6 +56,14 @@ export interface DrawCounts {
 interface Together {
   readonly questions: readonly Question[];
   readonly pools: readonly Pool[];
+}
+
+export interface Spending {
+  readonly key: LimitedKey;
+  /** Tokens; 0 only reads whether the limits have one. */
+  readonly cost: number;
+  /** The time of the clock, if the caller has just read it. */
+  readonly now?: number;
 }
 
 /** What a draw decides. */
@@ -95,16 +102,12 @@ export class KeyLimiter {
 
   /**
    * Spends the cost from all limits of the key and its account, or from none.
-   * @param cost tokens; 0 only reads whether the limits have one
    * @param fail called with DomainError `unavailable` when no tokens can be drawn, or stored limits are invalid
-   * @param wall the time of the clock, if the caller has just read it
    */
   spend(
-    key: LimitedKey,
-    cost: number,
+    { key, cost, now: wall }: Spending,
     answer: (outcome: LimitOutcome) => void,
     fail: (error: unknown) => void,
-    wall?: number,
   ): void {
     const now = this.#elapsed.ms(wall);
     const pools = this.#poolsOf(key, now, fail);

@@ -1,16 +1,14 @@
 /** Usage of API keys: how often verifications accepted and refused them. */
 import { limits, type RecentUsage, type UsageQuery } from '@keyreeve/contract';
-import { dayMs, hourMs, type Clock } from '../../foundation/clock.ts';
-import type { Db } from '../../foundation/database/db.ts';
+import type { Core } from '../../foundation/core.ts';
+import { dayMs, hourMs } from '../../foundation/clock.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import type { KeyChanges } from '../api-keys/changes.ts';
 import { listDaysOfKeys, listUsage, totalSince, type UsageCounts, type UsageRow } from './store.ts';
 
 export type { UsageRow };
 
-export interface KeyUsageOptions {
-  readonly db: Db;
-  readonly clock: Clock;
+export interface KeyUsageOptions extends Core {
   readonly keyChanges: Pick<KeyChanges, 'read'>;
   /** For how many days usage is kept; 0: verifications are not counted. */
   readonly keptDays: number;
@@ -77,11 +75,10 @@ export class KeyUsage {
    */
   async list(accountId: string, id: number, query: UsageQuery): Promise<UsageRow[]> {
     const { db, clock, keyChanges, keptDays } = this.#options;
-    const step = query.step ?? 'hour';
-    const { from, to } = periodOf(query, clock.now());
+    const period = { step: query.step ?? 'hour', ...periodOf(query, clock.now()) } as const;
     await keyChanges.read(accountId, id);
     if (keptDays === 0) throw new DomainError('usage_not_kept');
-    return listUsage(db, id, step, from, to);
+    return listUsage(db, id, period);
   }
 }
 

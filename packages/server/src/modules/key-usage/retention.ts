@@ -3,13 +3,11 @@
  * can be interrupted and repeated, and several instances can do it at once.
  */
 import { limits } from '@keyreeve/contract';
-import { dayMs, type Clock } from '../../foundation/clock.ts';
-import type { Db } from '../../foundation/database/db.ts';
+import type { Core } from '../../foundation/core.ts';
+import { dayMs } from '../../foundation/clock.ts';
 import { deleteUsage, deleteUsageOfKey, foldHours, pageKeysWithUsage } from './store.ts';
 
-export interface UsageRetentionOptions {
-  readonly db: Db;
-  readonly clock: Clock;
+export interface UsageRetentionOptions extends Core {
   /** For how many days usage is kept; 0: not at all. */
   readonly keptDays: number;
   /** Default: 1,000, so that other commits do not wait long. */

@@ -3,12 +3,11 @@
  * has a secret can use it anyway.
  */
 import { shortLivedSecretPrefix } from '@keyreeve/contract';
-import type { Clock } from '../../foundation/clock.ts';
 import type { KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
-import type { Db, Transaction } from '../../foundation/database/db.ts';
+import type { Transaction } from '../../foundation/database/db.ts';
 import { formOf, shortLivedFormOf } from '../api-keys/key-format.ts';
 import type { PendingChanges } from '../deletion-journal/pending-changes.ts';
-import type { Revocations } from '../deletion-journal/revocation.ts';
+import type { RecordingCore } from '../deletion-journal/revocation.ts';
 import { runNarrowing } from '../deletion-journal/run-narrowing.ts';
 import { endReportedTx, findReported, type EndedSecret, type HeldSecret, type Reported } from './ending.ts';
 import type { LeakNotices, LeakResult, ReportedText, Reporter, SecretKind } from './leak.ts';
@@ -18,9 +17,7 @@ export type { LeakedSecret, LeakNotices, LeakResult, LeakSource, ReportedText, R
 /** Texts of one read. A transaction ends as many secrets, or all of one account. So other commits do not wait long. */
 const textsPerBatch = 256;
 
-export interface LeaksOptions {
-  readonly db: Db;
-  readonly clock: Clock;
+export interface LeaksOptions extends RecordingCore {
   readonly hash: KeyedHash;
   /** All prefixes of API keys that the installation accepts. */
   readonly keyPrefixes: readonly string[];
@@ -28,8 +25,6 @@ export interface LeaksOptions {
   readonly pending: PendingChanges<number>;
   /** Absent: reports send no mail. */
   readonly notices?: LeakNotices;
-  /** Absent without a deletion journal. */
-  readonly revocations?: Revocations | undefined;
 }
 
 export class Leaks {
@@ -90,7 +85,7 @@ export class Leaks {
     const endTx =
       (secrets: readonly HeldSecret[]) =>
       (tx: Transaction): Promise<EndedSecret[]> =>
-        endReportedTx(tx, principal, secrets, now, notices);
+        endReportedTx(tx, { principal, now }, secrets, notices);
     const repetitionOf = ([id, secrets]: [number, HeldSecret[]]) => {
       const kind = `leak ${secrets.map((secret) => secret.hash.toString('hex')).join(' ')}`;
       return { id, kind, txs: [endTx(secrets)] };

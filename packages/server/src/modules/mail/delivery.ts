@@ -3,8 +3,9 @@
  * made then, so that no code waits in the outbox and its validity begins when the message is handed over.
  */
 import { limits, type Language } from '@keyreeve/contract';
+import type { Core } from '../../foundation/core.ts';
 import { toInstant, type Clock } from '../../foundation/clock.ts';
-import type { Db, Transaction } from '../../foundation/database/db.ts';
+import type { Transaction } from '../../foundation/database/db.ts';
 import type { Code, OneTimeCodes } from '../one-time-codes/one-time-codes.ts';
 import { deleteCode, isCodeRequested, issueCodeTx } from '../one-time-codes/store.ts';
 import { JobFailure, type Handler } from '../outbox/outbox.ts';
@@ -14,9 +15,7 @@ import { render } from './render.ts';
 import type { SmtpServer } from './smtp.ts';
 import type { Templates } from './templates/templates.ts';
 
-export interface DeliveryOptions {
-  readonly db: Db;
-  readonly clock: Clock;
+export interface DeliveryOptions extends Core {
   readonly codes: OneTimeCodes;
   readonly links: Links;
   readonly server: SmtpServer;

@@ -3,7 +3,7 @@
  * keys open the installation. Instances restart with the new one. The rotation ends when one of the wrappings is removed.
  * Nothing else is encrypted again, so a rotation takes as long as a commit, and verifications do not notice it.
  */
-import type { Clock } from '../../foundation/clock.ts';
+import type { Core } from '../../foundation/core.ts';
 import { masterKeyIdOf, type RootKeys, type WrappedRootKey } from '../../foundation/crypto/root-key.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
 import {
@@ -29,9 +29,7 @@ export interface MasterKey {
   readonly createdAt: number;
 }
 
-export interface RotationOptions {
-  readonly db: Db;
-  readonly clock: Clock;
+export interface RotationOptions extends Core {
   /** Opened with the master key of the command. */
   readonly rootKeys: RootKeys;
 }

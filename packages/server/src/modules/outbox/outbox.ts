@@ -5,10 +5,11 @@
  */
 import { randomInt } from 'node:crypto';
 import { limits } from '@keyreeve/contract';
-import { dayMs, systemTimers, type Clock, type Timers } from '../../foundation/clock.ts';
+import type { Core } from '../../foundation/core.ts';
+import { dayMs, systemTimers, type Timers } from '../../foundation/clock.ts';
 import type { Sealer } from '../../foundation/crypto/seal.ts';
 import { randomId } from '../../foundation/crypto/secret.ts';
-import type { Db, Transaction } from '../../foundation/database/db.ts';
+import type { Transaction } from '../../foundation/database/db.ts';
 import { runAsSystem } from '../../foundation/database/share.ts';
 import { Sampling } from '../../foundation/tracing.ts';
 import { JobFailure, LostJob, type Handler, type Job, type JobKind } from './job.ts';
@@ -18,9 +19,7 @@ import { recorded, startSpan, withTrace } from './traces.ts';
 export { JobFailure, jobKinds, LostJob } from './job.ts';
 export type { FailureScope, Handler, Job, JobKind } from './job.ts';
 
-export interface OutboxOptions {
-  readonly db: Db;
-  readonly clock: Clock;
+export interface OutboxOptions extends Core {
   /** Measures the waits of a stop. */
   readonly timers?: Timers;
   readonly seal: Sealer;
@@ -318,7 +317,7 @@ export class Outbox {
         ? this.#pause(queue, now)
         : now + (scope === 'unknown' ? repeatMs : waitMs(attempts, retryMsMax));
     const text = (error instanceof Error ? error.message : String(error)).slice(0, errorCharsMax);
-    await store.postponeJob(db, id, dueAt, text, handedOver);
+    await store.postponeJob(db, { id, handedOver }, dueAt, text);
   }
 
   /**

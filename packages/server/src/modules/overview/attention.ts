@@ -1,7 +1,7 @@
 /** What needs the attention of administrators: failing jobs and webhooks, missing processes, and findings of checks. */
 import type { Overview } from '@keyreeve/contract';
-import { dayMs, toInstant, type Clock } from '../../foundation/clock.ts';
-import type { Db } from '../../foundation/database/db.ts';
+import type { Core } from '../../foundation/core.ts';
+import { dayMs, toInstant } from '../../foundation/clock.ts';
 import { jobLateMs, type Outbox } from '../outbox/outbox.ts';
 import { listFailingJobs } from '../outbox/store.ts';
 import { signingKeyAgeDaysMax, type SigningKeys } from '../signing-keys/signing-keys.ts';
@@ -16,9 +16,7 @@ export interface Finding {
   readonly detail: string;
 }
 
-export interface AttentionOptions {
-  readonly db: Db;
-  readonly clock: Clock;
+export interface AttentionOptions extends Core {
   readonly outbox: Pick<Outbox, 'waiting'>;
   readonly endpoints: Pick<Endpoints, 'list'>;
   readonly signingKeys: Pick<SigningKeys, 'list'>;

@@ -3,10 +3,11 @@
  * loses at most the counts of the current minute.
  */
 import { limits } from '@keyreeve/contract';
-import { dayMs, type Clock } from '../../foundation/clock.ts';
+import type { Core } from '../../foundation/core.ts';
+import { dayMs } from '../../foundation/clock.ts';
 import { randomId } from '../../foundation/crypto/secret.ts';
 import { CoalescedCall } from '../../foundation/database/coalesced-call.ts';
-import type { Db, Transaction } from '../../foundation/database/db.ts';
+import type { Transaction } from '../../foundation/database/db.ts';
 import type { VerificationDurations } from '../verification/durations.ts';
 import {
   deleteInstance,
@@ -38,9 +39,7 @@ export interface MinuteSources {
   readonly verificationMs: Pick<VerificationDurations, 'counts'>;
 }
 
-export interface MinutesOptions {
-  readonly db: Db;
-  readonly clock: Clock;
+export interface MinutesOptions extends Core {
   readonly version: string;
   /** Of the master key that the process has started with. */
   readonly masterKeyId: string;

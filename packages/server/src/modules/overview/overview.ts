@@ -1,7 +1,7 @@
 /** The overview of administrators: what the processes did in the last hour, and what needs attention. */
 import { limits, type AuditPage, type Overview as Shown } from '@keyreeve/contract';
-import { toInstant, type Clock } from '../../foundation/clock.ts';
-import type { Db } from '../../foundation/database/db.ts';
+import type { Core } from '../../foundation/core.ts';
+import { toInstant } from '../../foundation/clock.ts';
 import { databaseBoundsMs, quantileMs, sumOfCounts, verificationBoundsMs } from '../../foundation/latency-histogram.ts';
 import type { PasswordHasher } from '../../foundation/crypto/password.ts';
 import type { Outbox } from '../outbox/outbox.ts';
@@ -9,9 +9,7 @@ import { isRunning, type Attention } from './attention.ts';
 import { minuteMs, type ByResult, type MinuteCounts } from './minutes.ts';
 import { listInstances, listMinutes } from './store.ts';
 
-export interface OverviewOptions {
-  readonly db: Db;
-  readonly clock: Clock;
+export interface OverviewOptions extends Core {
   readonly outbox: Outbox;
   readonly attention: Pick<Attention, 'list'>;
   readonly hasher: Pick<PasswordHasher, 'stats'>;

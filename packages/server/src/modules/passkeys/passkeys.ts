@@ -7,40 +7,28 @@ import {
   type RegistrationResponse,
 } from '@keyreeve/contract';
 import type { Accounts } from '../accounts/accounts.ts';
-import { toInstant, type Clock } from '../../foundation/clock.ts';
-import type { KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
+import { toInstant } from '../../foundation/clock.ts';
 import { randomId } from '../../foundation/crypto/secret.ts';
-import type { Db } from '../../foundation/database/db.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { validateNickname } from '../../foundation/nickname.ts';
 import type { AccountPrincipal } from '../../foundation/principal.ts';
 import { recordingChanges } from '../deletion-journal/run-narrowing.ts';
-import type { Revocations } from '../deletion-journal/revocation.ts';
-import type { Mailer } from '../mail/mail.ts';
+import type { RecordingCore } from '../deletion-journal/revocation.ts';
 import type { RequestLimits } from '../rate-limits/request-limits.ts';
 import type { SecondFactors } from '../second-factors/second-factors.ts';
 import { makeChallenge, readChallenge, type ChallengePurpose, type UsedChallenge } from './challenge.ts';
 import * as changes from './change-store.ts';
 import { descriptorsOf, knownTransports } from './descriptors.ts';
 import type { RelyingParty } from './relying-party.ts';
+import type { PasskeySignInsOptions } from './sign-ins.ts';
 import { listPasskeys, type PasskeyRow } from './store.ts';
 import { userHandleOf } from './user-handle.ts';
 import { algorithms, verifyRegistration } from './webauthn.ts';
 
-export interface PasskeysOptions {
-  readonly db: Db;
-  readonly clock: Clock;
-  /** Keys of challenges and of user handles. */
-  readonly challenges: KeyedHash;
-  readonly userHandles: KeyedHash;
-  /** Undefined if browsers have no passkeys for the console's URL. */
-  readonly relyingParty: RelyingParty | undefined;
+export interface PasskeysOptions extends RecordingCore, PasskeySignInsOptions {
   readonly accounts: Accounts;
   readonly secondFactors: SecondFactors;
   readonly requests: RequestLimits;
-  readonly mailer: Mailer;
-  /** Undefined without a deletion journal. */
-  readonly revocations: Revocations | undefined;
 }
 
 export interface NewPasskeyRequest {

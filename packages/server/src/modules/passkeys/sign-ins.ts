@@ -8,9 +8,10 @@ import { limits, type AuthenticationResponse, type RequestOptions } from '@keyre
 import type { AuthenticatedAccount } from '../accounts/accounts.ts';
 import { findAccount } from '../accounts/store.ts';
 import { recordEventTx } from '../audit/audit.ts';
-import { toInstant, type Clock } from '../../foundation/clock.ts';
+import type { Core } from '../../foundation/core.ts';
+import { toInstant } from '../../foundation/clock.ts';
 import type { KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
-import type { Db, Transaction } from '../../foundation/database/db.ts';
+import type { Transaction } from '../../foundation/database/db.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { queueMailTx, type Mailer } from '../mail/mail.ts';
 import type { PasskeyChecks } from '../second-factors/enrolment.ts';
@@ -23,9 +24,7 @@ import * as store from './store.ts';
 import { userHandleOf } from './user-handle.ts';
 import { verifyAssertion } from './webauthn.ts';
 
-export interface PasskeySignInsOptions {
-  readonly db: Db;
-  readonly clock: Clock;
+export interface PasskeySignInsOptions extends Core {
   /** Keys of challenges and of user handles. */
   readonly challenges: KeyedHash;
   readonly userHandles: KeyedHash;

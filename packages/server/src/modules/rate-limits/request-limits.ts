@@ -6,17 +6,16 @@
  */
 import { limits } from '@keyreeve/contract';
 import { allInOrder } from '../../foundation/all-in-order.ts';
-import { dayMs, type Clock } from '../../foundation/clock.ts';
+import type { Core } from '../../foundation/core.ts';
+import { dayMs } from '../../foundation/clock.ts';
 import type { KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
-import type { Db, Transaction } from '../../foundation/database/db.ts';
+import type { Transaction } from '../../foundation/database/db.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { ipRange } from '../../foundation/ip-address.ts';
 import { rangesOf, withoutTag, type IpRangeLimit, type SignInAttempt, type SignInLimits } from './sign-in-limits.ts';
 import { incrementTx, predictIncrement, readBuckets, type Bucket, type Decay } from './store.ts';
 
-export interface RequestLimitsOptions {
-  readonly db: Db;
-  readonly clock: Clock;
+export interface RequestLimitsOptions extends Core {
   readonly bucketHash: KeyedHash;
   /** The same as for sign-ins. */
   readonly ipRangeLimits: readonly IpRangeLimit[];

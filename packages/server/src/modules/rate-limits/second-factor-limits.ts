@@ -5,15 +5,12 @@
  * finds the counter already raised.
  */
 import { limits } from '@keyreeve/contract';
-import type { Clock } from '../../foundation/clock.ts';
+import type { Core } from '../../foundation/core.ts';
 import type { KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
-import type { Db } from '../../foundation/database/db.ts';
 import { delayMs, tooManyAttempts } from './sign-in-limits.ts';
 import * as store from './store.ts';
 
-export interface SecondFactorLimitsOptions {
-  readonly db: Db;
-  readonly clock: Clock;
+export interface SecondFactorLimitsOptions extends Core {
   readonly bucketHash: KeyedHash;
   /** Off only in race tests. */
   readonly enabled?: boolean;

@@ -17,10 +17,11 @@
  */
 import { limits } from '@keyreeve/contract';
 import { allInOrder } from '../../foundation/all-in-order.ts';
-import { dayMs, type Clock } from '../../foundation/clock.ts';
+import type { Core } from '../../foundation/core.ts';
+import { dayMs } from '../../foundation/clock.ts';
 import type { KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
 import { CoalescingReader } from '../../foundation/database/coalescing-reader.ts';
-import type { Db, Transaction } from '../../foundation/database/db.ts';
+import type { Transaction } from '../../foundation/database/db.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { coarseRange, ipRange, isWithin } from '../../foundation/ip-address.ts';
 import * as store from './store.ts';
@@ -31,9 +32,7 @@ export interface IpRangeLimit {
   readonly failuresMax: number;
 }
 
-export interface SignInLimitsOptions {
-  readonly db: Db;
-  readonly clock: Clock;
+export interface SignInLimitsOptions extends Core {
   readonly bucketHash: KeyedHash;
   readonly ipRangeLimits: readonly IpRangeLimit[];
   /** Off for load tests. */
@@ -228,7 +227,7 @@ export class SignInLimits {
     );
     const clearedAt = Math.max(...cleared.map((row) => row?.touchedAt ?? 0));
     const isOriginTrusted = isRecent(originRow, this.#options.clock.now()) && originRow.touchedAt >= clearedAt;
-    await this.#clearTrustTx(tx, passwordSet, canonicalEmail, clientIp, isOriginTrusted);
+    await this.#clearTrustTx(tx, passwordSet, { canonicalEmail, clientIp }, isOriginTrusted);
   }
 
   /**
@@ -237,14 +236,13 @@ export class SignInLimits {
    */
   async changeEmailOwnerTx(tx: Transaction, canonicalEmail: string, clientIp?: string): Promise<void> {
     const { ownerChanged } = this.#buckets({ canonicalEmail, clientIp: clientIp ?? '' });
-    await this.#clearTrustTx(tx, ownerChanged, canonicalEmail, clientIp);
+    await this.#clearTrustTx(tx, ownerChanged, { canonicalEmail, clientIp });
   }
 
   async #clearTrustTx(
     tx: Transaction,
     marker: Buffer,
-    canonicalEmail: string,
-    clientIp?: string,
+    { canonicalEmail, clientIp }: { readonly canonicalEmail: string; readonly clientIp: string | undefined },
     isOriginTrusted = false,
   ): Promise<void> {
     // Later than the start of every sign-in in progress.

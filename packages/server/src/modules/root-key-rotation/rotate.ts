@@ -6,10 +6,11 @@
 import { endAllSessionsTx } from '../accounts/session-epoch-store.ts';
 import { recordEventTx } from '../audit/audit.ts';
 import { changeAuditKeyTx } from '../audit/change-key.ts';
-import { toInstant, type Clock } from '../../foundation/clock.ts';
+import type { Core } from '../../foundation/core.ts';
+import { toInstant } from '../../foundation/clock.ts';
 import type { InstallationKeys } from '../../foundation/crypto/master-key.ts';
 import type { RootKeys, WrappedRootKey } from '../../foundation/crypto/root-key.ts';
-import type { Db, Transaction } from '../../foundation/database/db.ts';
+import type { Transaction } from '../../foundation/database/db.ts';
 import { replaceCheckTx } from '../../foundation/database/installation.ts';
 import { listRootKeys, lockRootKeysTx, replaceRootKeysTx } from '../../foundation/database/root-keys.ts';
 import type { Principal } from '../../foundation/principal.ts';
@@ -26,10 +27,8 @@ import { resealAllTx } from './sealed-columns.ts';
 /** The rotation changed nothing. The message gives the reason and the remedy. */
 export class RootKeyRotationError extends Error {}
 
-export interface RotationOptions {
-  /** Its audit key is that of `next`. */
-  readonly db: Db;
-  readonly clock: Clock;
+/** The audit key of the database is that of `next`. */
+export interface RotationOptions extends Core {
   readonly current: OpenedKeys;
   readonly next: OpenedKeys;
   /** Sealed with the keys of `next`. */

@@ -1,7 +1,6 @@
 /** Entitlements: the scopes in need of one that the keys of an account may have. Administrators set them. */
 import { limits, scopePattern } from '@keyreeve/contract';
-import type { Clock } from '../../foundation/clock.ts';
-import type { Db, Transaction } from '../../foundation/database/db.ts';
+import type { Transaction } from '../../foundation/database/db.ts';
 import { DomainError, type FieldError } from '../../foundation/errors.ts';
 import type { Principal } from '../../foundation/principal.ts';
 import type { AccountRevocations } from '../accounts/account-revocations.ts';
@@ -12,21 +11,17 @@ import {
   type EntitlementsRow,
 } from '../accounts/entitlement-store.ts';
 import { recordAccountEventTx } from '../audit/audit.ts';
-import type { Revocations } from '../deletion-journal/revocation.ts';
+import type { RecordingCore } from '../deletion-journal/revocation.ts';
 import { runNarrowing } from '../deletion-journal/run-narrowing.ts';
 import { countManagedChangeTx, type ManagedChangeLimits } from '../rate-limits/key-change-limits.ts';
 import { assertMayActForTx } from '../service-accounts/acting.ts';
 import { listNeedingEntitlement } from './store.ts';
 
-export interface EntitlementsOptions {
-  readonly db: Db;
-  readonly clock: Clock;
+export interface EntitlementsOptions extends RecordingCore {
   /** Repeats a change of unknown outcome; meanwhile, this instance answers 503 for the keys of the account. */
   readonly accounts: AccountRevocations;
   /** Absent for load tests: the changes of management keys are not counted. */
   readonly managedChanges?: ManagedChangeLimits | undefined;
-  /** Absent without a deletion journal. */
-  readonly revocations?: Revocations | undefined;
 }
 
 export class Entitlements {
@@ -113,7 +108,8 @@ async function storeTx(
   // The new revision ends repetitions of earlier changes of unknown outcome, which this one replaces.
   await storeEntitlementsTx(tx, accountId, { entitlements: text, revision: before.revision + 1, updatedAt: at });
   const details = { entitlements: kept, removed };
-  if (!isSame) await recordAccountEventTx(tx, principal, 'account.entitlements_set', accountId, at, details);
+  if (!isSame)
+    await recordAccountEventTx(tx, { at, principal, action: 'account.entitlements_set', accountId, details });
   return { at, removed, revision: before.revision };
 }
 

@@ -3,8 +3,7 @@
  * applies each change that removes rights immediately, on every instance (docs/decisions/06-scopes-and-service-accounts.md).
  */
 import { limits, scopePattern, type ScopeRequest } from '@keyreeve/contract';
-import type { Clock } from '../../foundation/clock.ts';
-import type { Db, Transaction } from '../../foundation/database/db.ts';
+import type { Transaction } from '../../foundation/database/db.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import type { Principal } from '../../foundation/principal.ts';
 import { withoutNeededJoiners } from '../../foundation/joiners.ts';
@@ -13,7 +12,7 @@ import { findEntitlements } from '../accounts/entitlement-store.ts';
 import { lockAdministrationTx } from '../accounts/administrators-store.ts';
 import { recordEventTx, type AuditAction, type AuditDetails } from '../audit/audit.ts';
 import { PendingChanges } from '../deletion-journal/pending-changes.ts';
-import type { ChangeKind, Revocations } from '../deletion-journal/revocation.ts';
+import type { ChangeKind, RecordingCore } from '../deletion-journal/revocation.ts';
 import { runNarrowing } from '../deletion-journal/run-narrowing.ts';
 import { assertSessionValidTx } from '../sessions/store.ts';
 import * as store from './store.ts';
@@ -21,13 +20,9 @@ import type { ScopeRow } from './store.ts';
 
 export type { ScopeRow };
 
-export interface ScopeCatalogueOptions {
-  readonly db: Db;
-  readonly clock: Clock;
+export interface ScopeCatalogueOptions extends RecordingCore {
   /** Whether accounts can grant only declared scopes, and verification applies the catalogue: KEYREEVE_SCOPES. */
   readonly isEnforced: boolean;
-  /** Absent without a deletion journal. */
-  readonly revocations?: Revocations | undefined;
 }
 
 /** A declared scope, as accounts see it. */

@@ -6,11 +6,10 @@ import { limits, type AuthenticationResponse, type BegunFactor } from '@keyreeve
 import type { CurrentPassword } from '../accounts/current-password.ts';
 import type { Account, Accounts } from '../accounts/accounts.ts';
 import type { AccountPrincipal } from '../../foundation/principal.ts';
-import { toInstant, type Clock } from '../../foundation/clock.ts';
+import { toInstant } from '../../foundation/clock.ts';
 import type { Secret } from '../../foundation/crypto/secret.ts';
-import type { Db } from '../../foundation/database/db.ts';
 import { recordingChanges } from '../deletion-journal/run-narrowing.ts';
-import type { Revocations } from '../deletion-journal/revocation.ts';
+import type { RecordingCore } from '../deletion-journal/revocation.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import type { Mailer } from '../mail/mail.ts';
 import type { NewJobRow } from '../outbox/store.ts';
@@ -18,16 +17,12 @@ import type { SecondFactors } from './second-factors.ts';
 import * as store from './enrolment-store.ts';
 import type { FactorRow } from './store.ts';
 
-export interface EnrolmentOptions {
-  readonly db: Db;
-  readonly clock: Clock;
+export interface EnrolmentOptions extends RecordingCore {
   readonly accounts: Accounts;
   readonly currentPassword: CurrentPassword;
   readonly secondFactors: SecondFactors;
   readonly passkeys: PasskeyChecks;
   readonly mailer: Mailer;
-  /** Undefined without a deletion journal. */
-  readonly revocations: Revocations | undefined;
 }
 
 /** Proves, beside the access token, that the client is the account's owner. */

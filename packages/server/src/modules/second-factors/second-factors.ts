@@ -3,13 +3,13 @@
  * redeems it: a code is used if and only if the operation commits, and only one of several concurrent requests succeeds.
  */
 import { limits } from '@keyreeve/contract';
-import type { Principal } from '../../foundation/principal.ts';
+import type { AccountPrincipal } from '../../foundation/principal.ts';
 import { recordEventTx } from '../audit/audit.ts';
-import type { Clock } from '../../foundation/clock.ts';
+import type { Core } from '../../foundation/core.ts';
 import type { KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
 import type { Sealer } from '../../foundation/crypto/seal.ts';
 import type { Secret } from '../../foundation/crypto/secret.ts';
-import type { Db, Transaction } from '../../foundation/database/db.ts';
+import type { Transaction } from '../../foundation/database/db.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import type { SecondFactorLimits } from '../rate-limits/second-factor-limits.ts';
 import { makeRecoveryCode, recoveryCodeHash } from './recovery-code.ts';
@@ -27,9 +27,7 @@ export interface FactorConfirmation {
   readonly step: number;
 }
 
-export interface SecondFactorsOptions {
-  readonly db: Db;
-  readonly clock: Clock;
+export interface SecondFactorsOptions extends Core {
   readonly seal: Sealer;
   readonly codeHash: KeyedHash;
   readonly secondFactorLimits: SecondFactorLimits;
@@ -145,11 +143,11 @@ export interface FactorUse {
 /** @returns undefined when another request has used the code; otherwise the number of remaining recovery codes, if it was one */
 export async function redeemProofTx(
   tx: Transaction,
-  principal: Principal,
-  accountId: string,
+  principal: AccountPrincipal,
   proof: FactorProof,
   { now, from }: FactorUse,
 ): Promise<{ readonly codesLeft?: number } | undefined> {
+  const { accountId } = principal;
   if (proof.kind === 'totp') return (await store.acceptStepTx(tx, accountId, proof.step, from)) ? {} : undefined;
   if (!(await store.redeemRecoveryCodeTx(tx, accountId, proof.hash))) return undefined;
   const codesLeft = await store.countRecoveryCodesTx(tx, accountId);

@@ -1,9 +1,9 @@
 /** The activity of an account: its audit events, without ids of other accounts and with selected details only. */
 import { limits, type ActivityActor, type ActivityEvent, type ActivityPage } from '@keyreeve/contract';
 import type { AccountPrincipal } from '../../foundation/principal.ts';
-import { dayMs, toInstant, type Clock } from '../../foundation/clock.ts';
+import type { Core } from '../../foundation/core.ts';
+import { dayMs, toInstant } from '../../foundation/clock.ts';
 import { fromCursor, sizeOf, toCursor, type PageRequest } from '../../foundation/cursor.ts';
-import type { Db } from '../../foundation/database/db.ts';
 import type { AuditAction } from '../audit/audit.ts';
 import { listActivity, type ActivityRow } from './activity-store.ts';
 
@@ -11,12 +11,10 @@ import { listActivity, type ActivityRow } from './activity-store.ts';
 const activitySince = (now: number): number => now - limits.activityDays * dayMs;
 
 export class Activity {
-  readonly #db: Db;
-  readonly #clock: Clock;
+  readonly #core: Core;
 
-  constructor({ db, clock }: { readonly db: Db; readonly clock: Clock }) {
-    this.#db = db;
-    this.#clock = clock;
+  constructor(core: Core) {
+    this.#core = core;
   }
 
   /**
@@ -26,9 +24,9 @@ export class Activity {
   async page({ accountId }: AccountPrincipal, { limit, cursor }: PageRequest): Promise<ActivityPage> {
     const before = cursor === undefined ? Number.MAX_SAFE_INTEGER : Number(fromCursor(cursor, isEventId));
     const size = sizeOf(limit);
-    const since = activitySince(this.#clock.now());
+    const since = activitySince(this.#core.clock.now());
     // One more than the page, to learn whether there is a next page.
-    const found = await listActivity(this.#db, accountId, before, size + 1);
+    const found = await listActivity(this.#core.db, accountId, before, size + 1);
     const recent = found.filter(({ at }) => at >= since && isTime(at));
     const [last, next] = [found[size - 1], found[size]];
     // Events are recorded in the order of their ids: the events after an old one are old.

@@ -6,8 +6,7 @@ import type { PasswordRules } from '../accounts/password-rules.ts';
 import type { Clock } from '../../foundation/clock.ts';
 import type { OneTimeCodes } from '../one-time-codes/one-time-codes.ts';
 import type { PasswordHasher } from '../../foundation/crypto/password.ts';
-import type { Db } from '../../foundation/database/db.ts';
-import type { Revocations } from '../deletion-journal/revocation.ts';
+import type { RecordingCore } from '../deletion-journal/revocation.ts';
 import type { Links } from '../mail/links.ts';
 import type { Mailer } from '../mail/mail.ts';
 import type { Outbox } from '../outbox/outbox.ts';
@@ -15,9 +14,7 @@ import type { SignInLimits } from '../rate-limits/sign-in-limits.ts';
 import type { SecondFactors } from '../second-factors/second-factors.ts';
 import type { RequestLimits } from '../rate-limits/request-limits.ts';
 
-export interface SelfServiceOptions {
-  readonly db: Db;
-  readonly clock: Clock;
+export interface SelfServiceOptions extends RecordingCore {
   readonly hasher: PasswordHasher;
   readonly rules: PasswordRules;
   readonly currentPassword: CurrentPassword;
@@ -29,8 +26,6 @@ export interface SelfServiceOptions {
   readonly mailer: Mailer;
   readonly links: Links;
   readonly accounts: AccountRevocations;
-  /** Undefined without a deletion journal. */
-  readonly revocations: Revocations | undefined;
   readonly isSignUpOpen: boolean;
 }
 

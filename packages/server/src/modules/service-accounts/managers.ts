@@ -1,14 +1,13 @@
 /** The managers of service accounts. */
 import { limits } from '@keyreeve/contract';
 import { allInOrder } from '../../foundation/all-in-order.ts';
-import type { Clock } from '../../foundation/clock.ts';
-import type { Db, Transaction } from '../../foundation/database/db.ts';
+import type { Transaction } from '../../foundation/database/db.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import type { KeyPrincipal, Principal } from '../../foundation/principal.ts';
 import { isAccountId } from '../../foundation/account-id.ts';
 import { recordEventTx } from '../audit/audit.ts';
 import { PendingChanges } from '../deletion-journal/pending-changes.ts';
-import type { Revocations } from '../deletion-journal/revocation.ts';
+import type { RecordingCore } from '../deletion-journal/revocation.ts';
 import { runNarrowing } from '../deletion-journal/run-narrowing.ts';
 import type { KeyCreationLimits } from '../rate-limits/key-creation-limits.ts';
 import { assertMayActFor, assertMayActForTx } from './acting.ts';
@@ -20,13 +19,9 @@ import type { ManagerRow } from './store.ts';
 
 export type { ManagerRow } from './store.ts';
 
-export interface ManagersOptions {
-  readonly db: Db;
-  readonly clock: Clock;
+export interface ManagersOptions extends RecordingCore {
   /** Absent for load tests. */
   readonly creationLimits: KeyCreationLimits | undefined;
-  /** Absent without a deletion journal. */
-  readonly revocations?: Revocations | undefined;
 }
 
 /** No management key: a thief of one would add an account of their own, which stays after the key was deleted. */

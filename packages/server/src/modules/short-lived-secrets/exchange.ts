@@ -4,11 +4,11 @@
  */
 import { limits, shortLivedSecretPrefix } from '@keyreeve/contract';
 import { allInOrder } from '../../foundation/all-in-order.ts';
-import { expiryTime, type Clock } from '../../foundation/clock.ts';
+import type { Core } from '../../foundation/core.ts';
+import { expiryTime } from '../../foundation/clock.ts';
 import type { KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
 import type { Secret } from '../../foundation/crypto/secret.ts';
 import { CoalescingReader } from '../../foundation/database/coalescing-reader.ts';
-import type { Db } from '../../foundation/database/db.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { AddressRanges } from '../api-keys/addresses.ts';
 import { makeKey } from '../api-keys/key-format.ts';
@@ -36,9 +36,7 @@ export interface Rejection {
   readonly keyId?: number;
 }
 
-export interface ExchangeOptions {
-  readonly db: Db;
-  readonly clock: Clock;
+export interface ExchangeOptions extends Core {
   /** Of API keys. */
   readonly hash: KeyedHash;
   /** Undefined if exchanges are not limited. */

@@ -10,17 +10,15 @@ import { randomBytes } from 'node:crypto';
 import { exportJWK, generateKeyPair, importJWK, type CryptoKey, type JWK } from 'jose';
 import { limits, type Jwks } from '@keyreeve/contract';
 import type { Principal } from '../../foundation/principal.ts';
-import type { Clock } from '../../foundation/clock.ts';
 import type { Sealer } from '../../foundation/crypto/seal.ts';
 import { CoalescingReader } from '../../foundation/database/coalescing-reader.ts';
-import type { Db } from '../../foundation/database/db.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { unavailable } from '../../foundation/database/unavailable.ts';
-import type { Revocations } from '../deletion-journal/revocation.ts';
+import type { RecordingCore } from '../deletion-journal/revocation.ts';
 import {
   createFirstSigningKey,
   createNextSigningKey,
-  createSigningKey,
+  replaceSigningKeys,
   listSigningKeys,
   listSigningKeyTimes,
   type Guard,
@@ -43,16 +41,12 @@ export interface SigningKey {
   readonly revokedAt: number | null;
 }
 
-export interface SigningKeysOptions {
-  readonly db: Db;
-  readonly clock: Clock;
+export interface SigningKeysOptions extends RecordingCore {
   readonly seal: Sealer;
   readonly alg: SigningAlgorithm;
   readonly accessTokenTtlSeconds: number;
   /** Checks the principal in the transaction of a rotation. Absent: no account rotates keys. */
   readonly guard?: Guard;
-  /** Absent without a deletion journal. */
-  readonly revocations?: Revocations | undefined;
 }
 
 /** An older signing key should be rotated (ASVS 11.1.1). */
@@ -114,7 +108,7 @@ export class SigningKeys {
     const { db, clock, revocations, guard } = this.#options;
     const now = clock.now();
     const key = await this.#generate(immediately ? now : now + limits.signingKeyLeadSeconds * 1000);
-    if (immediately) await createSigningKey(db, principal, key, true, guard);
+    if (immediately) await replaceSigningKeys(db, principal, key, guard);
     else if (!(await createNextSigningKey(db, principal, key, guard))) throw new DomainError('signing_key_waiting');
     // All revoked keys: they are few, and a repeated record has no effect.
     const revoked =

@@ -6,24 +6,18 @@ import type { Accounts, AuthenticatedAccount } from '../accounts/accounts.ts';
 import { lockAccountTx } from '../accounts/credentials-store.ts';
 import { createAccountTx, endAccountSessionsTx } from '../accounts/store.ts';
 import { recordEventTx } from '../audit/audit.ts';
-import type { Clock } from '../../foundation/clock.ts';
 import { randomId } from '../../foundation/crypto/secret.ts';
-import type { Db } from '../../foundation/database/db.ts';
 import type { Principal } from '../../foundation/principal.ts';
 import { recordingChanges } from '../deletion-journal/run-narrowing.ts';
-import type { Revocations } from '../deletion-journal/revocation.ts';
+import type { RecordingCore } from '../deletion-journal/revocation.ts';
 import type { Email } from '../accounts/email.ts';
 import type { Person } from './claims.ts';
 import { Refusal } from './refusal.ts';
 import * as store from './store.ts';
 
-export interface IdentitiesOptions {
-  readonly db: Db;
-  readonly clock: Clock;
+export interface IdentitiesOptions extends RecordingCore {
   readonly accounts: Accounts;
   readonly issuer: string;
-  /** Undefined without a deletion journal. */
-  readonly revocations: Revocations | undefined;
 }
 
 /** An account that may sign in, and its identity. */
@@ -86,7 +80,7 @@ export class Identities {
         const ids = await store.removeIdentitiesTx(tx, accountId);
         for (const target of ids)
           await recordEventTx(tx, { at: now, principal, action: 'identity.unlinked', accountId, target });
-        if (ids.length > 0) await endAccountSessionsTx(tx, principal, accountId, now);
+        if (ids.length > 0) await endAccountSessionsTx(tx, { principal, now }, accountId);
         return ids.length > 0;
       }),
     );

@@ -4,9 +4,9 @@
  */
 import type { ConsolePrincipal } from '../../foundation/principal.ts';
 import { timingSafeEqual } from 'node:crypto';
-import type { Clock } from '../../foundation/clock.ts';
+import type { Core } from '../../foundation/core.ts';
 import type { KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
-import type { Db, Transaction } from '../../foundation/database/db.ts';
+import type { Transaction } from '../../foundation/database/db.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import type { ConsoleSessions, StartedSession } from '../console/console-sessions.ts';
 import { useChallengeTx } from '../passkeys/store.ts';
@@ -22,9 +22,7 @@ import type { Provider } from './provider.ts';
 import { Refusal } from './refusal.ts';
 import { addSessionTx, listSessionsTx } from './store.ts';
 
-export interface SingleSignOnOptions {
-  readonly db: Db;
-  readonly clock: Clock;
+export interface SingleSignOnOptions extends Core {
   /** Identifies used logout tokens. */
   readonly hash: KeyedHash;
   readonly provider: Provider;
@@ -92,7 +90,7 @@ export class SingleSignOn {
     if (replaced) {
       const principal = { kind: 'account', ...replaced } as const;
       // The browser replaces the cookie in any case, so a failure only leaves a session that ends when it is idle.
-      await endSession(db, principal, replaced.sessionId, 'session.ended', clock.now()).catch(() => undefined);
+      await endSession(db, { principal, now: clock.now() }, replaced.sessionId).catch(() => undefined);
     }
     return { started, returnTo };
   }
@@ -108,7 +106,7 @@ export class SingleSignOn {
     await db.transaction(async (tx) => {
       if (!(await useChallengeTx(tx, { mac, expiresAt: logout.expiresAt }))) return;
       for (const id of await listSessionsTx(tx, provider.issuer, logout))
-        await endSessionTx(tx, { kind: 'system' }, id, 'session.ended', clock.now());
+        await endSessionTx(tx, { principal: { kind: 'system' }, now: clock.now() }, id);
     });
   }
 

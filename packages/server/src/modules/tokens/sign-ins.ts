@@ -5,10 +5,8 @@
 import type { AuthenticationResponse, ErrorCode, SecondFactorMethod } from '@keyreeve/contract';
 import type { Accounts, AuthenticatedAccount } from '../accounts/accounts.ts';
 import { parseEmail } from '../accounts/email.ts';
-import type { Clock } from '../../foundation/clock.ts';
 import type { Secret } from '../../foundation/crypto/secret.ts';
-import type { Db } from '../../foundation/database/db.ts';
-import type { Revocations } from '../deletion-journal/revocation.ts';
+import type { RecordingCore } from '../deletion-journal/revocation.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import type { Mailer } from '../mail/mail.ts';
 import type { PasskeyProof, PasskeySignIns } from '../passkeys/sign-ins.ts';
@@ -23,15 +21,11 @@ import type { SecondFactors } from '../second-factors/second-factors.ts';
 import type { NewSession } from '../sessions/store.ts';
 import { describeClient, startSession, type Client, type Proof, type ProviderProof } from './start-session.ts';
 
-export interface SignInsOptions {
-  readonly db: Db;
-  readonly clock: Clock;
+export interface SignInsOptions extends RecordingCore {
   readonly accounts: Accounts;
   readonly secondFactors: SecondFactors;
   readonly passkeys: PasskeySignIns;
   readonly mailer: Mailer;
-  /** Absent without a deletion journal. */
-  readonly revocations: Revocations | undefined;
   readonly signInLimits: SignInLimits;
   readonly checks: PasswordChecks;
   readonly sessionsPerAccountMax: number;

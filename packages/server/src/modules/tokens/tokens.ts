@@ -5,10 +5,10 @@ import type { Accounts, Role } from '../accounts/accounts.ts';
 import type { AccountPrincipal, Principal } from '../../foundation/principal.ts';
 import { isRecent } from '../../foundation/recent.ts';
 import { assertRecentSignIn } from '../../foundation/recent-sign-in.ts';
-import { toInstant, type Clock } from '../../foundation/clock.ts';
+import type { Core } from '../../foundation/core.ts';
+import { toInstant } from '../../foundation/clock.ts';
 import type { Secret } from '../../foundation/crypto/secret.ts';
 import { CoalescingReader } from '../../foundation/database/coalescing-reader.ts';
-import type { Db } from '../../foundation/database/db.ts';
 import { pingDatabase } from '../../foundation/database/installation.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import type { AccessTokenClaims, AccessTokens, SignAccessToken } from './access-token.ts';
@@ -18,9 +18,7 @@ import type { Client } from './start-session.ts';
 import * as store from '../sessions/store.ts';
 import { UnansweredRefreshes } from './unanswered-refreshes.ts';
 
-export interface TokensOptions {
-  readonly db: Db;
-  readonly clock: Clock;
+export interface TokensOptions extends Core {
   readonly accounts: Accounts;
   readonly signIns: SignIns;
   readonly accessTokens: AccessTokens;
@@ -129,7 +127,7 @@ export class Tokens {
     // The session has ended. That commit may not have reached the standby yet.
     if (!session) return db.confirm();
     const principal: Principal = { kind: 'account', accountId: session.accountId, sessionId };
-    await store.endSession(db, principal, sessionId, 'session.ended', now);
+    await store.endSession(db, { principal, now }, sessionId);
   }
 
   /** The account's current sessions, newest first. */
@@ -246,7 +244,7 @@ export class Tokens {
     if (!isNewest) await db.confirm();
     if (isCurrent(successor, session) && this.#isInGrace(presented, session.rotatedAt, now))
       return pairOf(sign, session, successor);
-    await store.endSession(db, { kind: 'system' }, sessionId, 'session.reuse_detected', now);
+    await store.endSession(db, { principal: { kind: 'system' }, now }, sessionId, 'session.reuse_detected');
     throw new DomainError('refresh_token_reused');
   }
 

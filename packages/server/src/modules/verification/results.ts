@@ -3,15 +3,15 @@
  * not an error, because it is as frequent as an acceptance.
  */
 import { refusals, type Refusal } from '@keyreeve/contract';
-import { expiryTime, type Clock } from '../../foundation/clock.ts';
+import { expiryTime } from '../../foundation/clock.ts';
+import type { Core } from '../../foundation/core.ts';
 import type { KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
-import type { Db } from '../../foundation/database/db.ts';
 import { AddressRanges } from '../api-keys/addresses.ts';
 import type { Environments } from '../api-keys/environments.ts';
 import { hasScopes, scopesInForce } from '../api-keys/scopes.ts';
 import { endOf, touchKeys, touchPreviousSecrets, type KeyState } from '../api-keys/state-store.ts';
 import type { PendingChanges } from '../deletion-journal/pending-changes.ts';
-import type { KeyLimiter, LimitOutcome } from '../key-limits/key-limits.ts';
+import type { KeyLimiter, LimitOutcome, Spending } from '../key-limits/key-limits.ts';
 import type { UsageCounter } from '../key-usage/usage-counter.ts';
 import { withoutWithheld } from '../scope-catalogue/withheld.ts';
 import type { Tokens } from '../tokens/tokens.ts';
@@ -26,9 +26,7 @@ import {
 } from './conditions.ts';
 import { LastUsed } from './last-used.ts';
 
-export interface VerifierOptions {
-  readonly db: Db;
-  readonly clock: Clock;
+export interface VerifierOptions extends Core {
   readonly hash: KeyedHash;
   readonly tokens: Tokens;
   readonly limiter: KeyLimiter;
@@ -101,19 +99,20 @@ export class Results {
     const result = this.#resultOfKey(key, now, conditions);
     if (!result.valid || conditions.isUnlimited || (key.limits === null && key.accountLimits === null))
       answer(this.#counted(key, now, conditions, result));
-    else this.#spend(key, now, conditions, result, answer, fail);
+    else {
+      const finish = (limited: AcceptedKey | Refused): void => answer(this.#counted(key, now, conditions, limited));
+      this.#spend({ key, cost: conditions.cost ?? 1, now }, result, finish, fail);
+    }
   }
 
   /** Limits come last, so a verification that is refused for another reason spends nothing. */
-  #spend(key: KeyState, now: number, conditions: Conditions, accepted: AcceptedKey, answer: Answer, fail: Fail): void {
-    const answerWith = (outcome: LimitOutcome): void => {
+  #spend(spending: Spending, accepted: AcceptedKey, finish: (result: AcceptedKey | Refused) => void, fail: Fail): void {
+    const finishWith = (outcome: LimitOutcome): void => {
       const { exceeded } = outcome;
-      const result: AcceptedKey | Refused = exceeded
-        ? { ...this.refuse(exceeded.kind === 'rate' ? 'rate_limited' : 'quota_exceeded'), outcome }
-        : { ...accepted, outcome };
-      answer(this.#counted(key, now, conditions, result));
+      if (!exceeded) finish({ ...accepted, outcome });
+      else finish({ ...this.refuse(exceeded.kind === 'rate' ? 'rate_limited' : 'quota_exceeded'), outcome });
     };
-    this.#options.limiter.spend(key, conditions.cost ?? 1, answerWith, fail, now);
+    this.#options.limiter.spend(spending, finishWith, fail);
   }
 
   /** Counts the verification in the usage of the key, and records the last use. */
@@ -123,9 +122,8 @@ export class Results {
       return result;
     }
     this.#options.usage?.accept(key.id, now);
-    const isPrevious = key.overlapEndsAt !== null;
-    this.#lastUsed.record(key.id, now, key.lastUsedAt, clientIp, isPrevious);
-    if (isPrevious) this.#previousLastUsed.record(key.id, now, key.secretLastUsedAt, clientIp);
+    this.#lastUsed.record(key, now, key.lastUsedAt, clientIp);
+    if (key.overlapEndsAt !== null) this.#previousLastUsed.record(key, now, key.secretLastUsedAt, clientIp);
     this.counts.api_key++;
     return result;
   }

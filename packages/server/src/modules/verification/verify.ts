@@ -104,7 +104,7 @@ export class Verifier {
   /** {@link verify} with callbacks instead of a promise, for the hot path. */
   startVerification(text: string, conditions: Conditions, answer: Answer, fail: Fail): void {
     const parent = parentOf(conditions);
-    if (parent) record(parent, conditions, answer, fail, (...recorded) => this.#start(text, ...recorded));
+    if (parent) record({ ...conditions, span: parent }, answer, fail, (...recorded) => this.#start(text, ...recorded));
     else this.#start(text, conditions, answer, fail);
   }
 
@@ -118,7 +118,8 @@ export class Verifier {
   /** {@link verifyKey} with callbacks. */
   startKeyVerification(text: string, conditions: Conditions, answer: Answer, fail: Fail): void {
     const parent = parentOf(conditions);
-    if (parent) record(parent, conditions, answer, fail, (...recorded) => this.#startKey(text, ...recorded));
+    if (parent)
+      record({ ...conditions, span: parent }, answer, fail, (...recorded) => this.#startKey(text, ...recorded));
     else this.#startKey(text, conditions, answer, fail);
   }
 

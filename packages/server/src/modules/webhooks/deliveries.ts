@@ -6,9 +6,9 @@ import {
   type WebhookDeliveryPage,
   type WebhookEvent,
 } from '@keyreeve/contract';
-import { toInstant, type Clock } from '../../foundation/clock.ts';
+import type { Core } from '../../foundation/core.ts';
+import { toInstant } from '../../foundation/clock.ts';
 import { fromCursor, sizeOf, toCursor, type PageRequest } from '../../foundation/cursor.ts';
-import type { Db } from '../../foundation/database/db.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import type { Principal } from '../../foundation/principal.ts';
 import type { Outbox } from '../outbox/outbox.ts';
@@ -25,9 +25,7 @@ import {
 import { jobOf } from './publisher.ts';
 import { findEndpoint } from './store.ts';
 
-export interface DeliveriesOptions {
-  readonly db: Db;
-  readonly clock: Clock;
+export interface DeliveriesOptions extends Core {
   readonly outbox: Outbox;
 }
 

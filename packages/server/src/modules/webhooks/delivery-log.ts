@@ -3,9 +3,9 @@
  * collected in memory and written about once a second. A crash loses the attempts since the last write.
  */
 import { limits } from '@keyreeve/contract';
-import { dayMs, type Clock } from '../../foundation/clock.ts';
+import type { Core } from '../../foundation/core.ts';
+import { dayMs } from '../../foundation/clock.ts';
 import { CoalescedCall } from '../../foundation/database/coalesced-call.ts';
-import type { Db } from '../../foundation/database/db.ts';
 import {
   deleteExcessDeliveries,
   deleteOldDeliveries,
@@ -15,9 +15,7 @@ import {
   type TriedDelivery,
 } from './delivery-store.ts';
 
-export interface DeliveryLogOptions {
-  readonly db: Db;
-  readonly clock: Clock;
+export interface DeliveryLogOptions extends Core {
   /** Called when attempts cannot be written, once until they can be written again. */
   readonly onFailure?: (error: unknown) => void;
 }

@@ -1,12 +1,11 @@
 /** Webhook endpoints: administrators and operators create, change, test and delete them. */
 import { limits, webhookEvents, type Webhook, type WebhookEvent } from '@keyreeve/contract';
 import type { Principal } from '../../foundation/principal.ts';
-import { toInstant, type Clock } from '../../foundation/clock.ts';
+import { toInstant } from '../../foundation/clock.ts';
 import type { Sealer } from '../../foundation/crypto/seal.ts';
 import { randomId, type Secret } from '../../foundation/crypto/secret.ts';
-import type { Db } from '../../foundation/database/db.ts';
 import { recordingChanges } from '../deletion-journal/run-narrowing.ts';
-import type { Revocations } from '../deletion-journal/revocation.ts';
+import type { RecordingCore } from '../deletion-journal/revocation.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import type { AddressGuard } from './address-guard.ts';
 import { acceptUrl } from './endpoint-url.ts';
@@ -15,14 +14,10 @@ import { rotateSecret, type Attempt, type Sender, type StoredSecret } from './se
 import { makeSigningSecret } from './signature.ts';
 import * as store from './store.ts';
 
-export interface EndpointsOptions {
-  readonly db: Db;
-  readonly clock: Clock;
+export interface EndpointsOptions extends RecordingCore {
   readonly seal: Sealer;
   readonly guard: AddressGuard;
   readonly sender: Sender;
-  /** Undefined without a deletion journal. */
-  readonly journal: Revocations | undefined;
 }
 
 export interface Endpoint {
@@ -92,10 +87,10 @@ export class Endpoints {
    * @throws DomainError `webhook_not_found`, `invalid_access_token`, `unavailable`
    */
   async disable(principal: Principal, id: string): Promise<void> {
-    const { db, clock, journal } = this.#options;
+    const { db, clock, revocations } = this.#options;
     const at = clock.now();
-    await recordingChanges(journal, { kind: 'webhook_disabled', id, at }, () =>
-      store.disableEndpoint(db, principal, id, at),
+    await recordingChanges(revocations, { kind: 'webhook_disabled', id, at }, () =>
+      store.disableEndpoint(db, { principal, now: at }, id),
     );
   }
 
@@ -106,9 +101,9 @@ export class Endpoints {
 
   /** @throws DomainError `webhook_not_found`, `invalid_access_token`, `unavailable` */
   async delete(principal: Principal, id: string): Promise<void> {
-    const { db, clock, journal } = this.#options;
+    const { db, clock, revocations } = this.#options;
     const at = clock.now();
-    await recordingChanges(journal, { kind: 'webhook_deleted', id, at }, () =>
+    await recordingChanges(revocations, { kind: 'webhook_deleted', id, at }, () =>
       store.deleteEndpoint(db, principal, id, at),
     );
   }
@@ -121,7 +116,7 @@ export class Endpoints {
     const { db, clock, seal } = this.#options;
     const secret = makeSigningSecret();
     const now = clock.now();
-    await store.replaceSecret(db, principal, id, now, (sealed) => {
+    await store.replaceSecret(db, { principal, now }, id, (sealed) => {
       const stored = JSON.parse(seal.open(id, sealed)) as StoredSecret;
       return seal.seal(id, JSON.stringify(rotateSecret(stored, secret, now)));
     });

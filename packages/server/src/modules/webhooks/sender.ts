@@ -1,9 +1,9 @@
 /** Delivers events to endpoints: signs each attempt, and decides for each failure whether it pauses the queue. */
 import { limits } from '@keyreeve/contract';
-import { monotonicMs, type Clock } from '../../foundation/clock.ts';
+import type { Core } from '../../foundation/core.ts';
+import { monotonicMs } from '../../foundation/clock.ts';
 import type { Sealer } from '../../foundation/crypto/seal.ts';
 import { Secret } from '../../foundation/crypto/secret.ts';
-import type { Db } from '../../foundation/database/db.ts';
 import { JobFailure, type Job } from '../outbox/outbox.ts';
 import { RefusedTarget, type AddressGuard } from './address-guard.ts';
 import type { DeliveryLog } from './delivery-log.ts';
@@ -13,9 +13,7 @@ import { post, TimedOut } from './post.ts';
 import { signedHeaders } from './signature.ts';
 import { disableEndpoint, findEndpoint, recordDelivery, recordFailure, type EndpointRow } from './store.ts';
 
-export interface SenderOptions {
-  readonly db: Db;
-  readonly clock: Clock;
+export interface SenderOptions extends Core {
   readonly seal: Sealer;
   readonly guard: AddressGuard;
   readonly log: DeliveryLog;
@@ -73,7 +71,7 @@ export class Sender {
       return;
     }
     await recordFailure(db, endpointId, now, failure);
-    if (status === gone) return disableEndpoint(db, { kind: 'system' }, endpointId, now, failure);
+    if (status === gone) return disableEndpoint(db, { principal: { kind: 'system' }, now }, endpointId, failure);
     throw new JobFailure(failure, isBlocked ? 'queue' : 'job');
   };
 

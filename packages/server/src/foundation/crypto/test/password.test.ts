@@ -174,6 +174,7 @@ function accountsOf(db: Db, hasher: PasswordHasher): Accounts {
     hasher,
     rules: { lengthMin: 15, contextWords: [], common: new CommonPasswords() },
     signInLimits,
+    revocations: undefined,
   });
 }
 

@@ -1,16 +1,16 @@
 /** PostgreSQL settings that could lose an acknowledged deletion are reported or overridden. */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { databaseUrl } from '../../../app/config-values.ts';
+import { databaseUrl } from '../../../app/configuration/config-values.ts';
 import { openDatabase } from '../database.ts';
 import type { Db } from '../db.ts';
 import { durabilityOf } from '../durability.ts';
 import { sql } from '../sql.ts';
-import { readConfig } from '../../../app/config.ts';
+import { readConfig } from '../../../app/configuration/config.ts';
 import { Secret } from '../../crypto/secret.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { withTransaction } from '../../../../test-kit/wrapped-db.ts';
-import { wire } from '../../../app/wiring.ts';
+import { wire } from '../../../app/wiring/wire.ts';
 import { PostgresDatabases } from '../../../../test-kit/postgres/databases.ts';
 import { sharedPostgres } from '../../../../test-kit/postgres/running.ts';
 import { PostgresServer } from '../../../../test-kit/postgres/server.ts';

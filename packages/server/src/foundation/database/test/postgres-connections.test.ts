@@ -5,7 +5,7 @@ import { Socket } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { limits } from '@keyreeve/contract';
-import { databaseUrl } from '../../../app/config-values.ts';
+import { databaseUrl } from '../../../app/configuration/config-values.ts';
 import { freePort } from '../../../../test-kit/free-port.ts';
 import { newPlace, testKeys } from '../../../../test-kit/new-db.ts';
 import { PostgresDatabases } from '../../../../test-kit/postgres/databases.ts';

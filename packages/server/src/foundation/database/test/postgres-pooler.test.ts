@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ClientBase } from 'pg';
-import { databaseChecks } from '../../../app/checks.ts';
-import { databaseUrl } from '../../../app/config-values.ts';
-import { readConfig } from '../../../app/config.ts';
+import { databaseChecks } from '../../../app/installation/checks.ts';
+import { databaseUrl } from '../../../app/configuration/config-values.ts';
+import { readConfig } from '../../../app/configuration/config.ts';
 import { PgBouncer, skipWithoutPgBouncer, type PoolMode } from '../../../../test-kit/postgres/pgbouncer.ts';
 import { PostgresDatabases } from '../../../../test-kit/postgres/databases.ts';
 import { newPlace, testKeys } from '../../../../test-kit/new-db.ts';

@@ -1,7 +1,7 @@
 /** Transactions on PostgreSQL: statements are sent together, and a failure at any point has the right outcome. */
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import { databaseUrl } from '../../../app/config-values.ts';
+import { databaseUrl } from '../../../app/configuration/config-values.ts';
 import { newPlace, testKeys } from '../../../../test-kit/new-db.ts';
 import { until } from '../../../../test-kit/until.ts';
 import { FaultProxy, type MessageCut } from '../../../../test/revocation-check/fault-proxy.ts';

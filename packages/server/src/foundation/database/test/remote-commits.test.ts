@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
 import { test, type TestContext } from 'node:test';
 import { limits } from '@keyreeve/contract';
-import { databaseUrl } from '../../../app/config-values.ts';
+import { databaseUrl } from '../../../app/configuration/config-values.ts';
 import { DomainError } from '../../errors.ts';
 import { until } from '../../../../test-kit/until.ts';
 import { openDatabase, type EmbeddedWriter } from '../database.ts';

@@ -89,7 +89,7 @@ testOnBoth(
         return rows;
       },
     };
-    const log = new AuditLog(db as Db, app.clock);
+    const log = new AuditLog({ db: db as Db, clock: app.clock });
     // More than match in the searched part, so that the search decides where the next page starts.
     const limit = String(limits.adminRowsPerPageMax);
     const targets: (string | null)[] = [];

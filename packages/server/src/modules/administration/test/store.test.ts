@@ -13,7 +13,8 @@ import { claimJobs } from '../../outbox/store.ts';
 import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { withTransaction } from '../../../../test-kit/wrapped-db.ts';
-import { wire, type Services } from '../../../app/wiring.ts';
+import type { Services } from '../../../app/wiring/wire.ts';
+import { wireOn } from '../../../../test-kit/wire-on.ts';
 import { behind, Line } from '../../../../test-kit/broken-connection.ts';
 import { codeOf, onEachDatabase, raceToValues, rivalsMin, tally } from '../../../../test-kit/store-on-each-database.ts';
 import { addAccount, keys, now, operator } from '../../../../test-kit/rows.ts';
@@ -33,14 +34,16 @@ onEachDatabase(
     const scanned: (string | undefined)[] = [];
     let after: string | undefined = '';
     while (after !== undefined) {
-      const page: Awaited<ReturnType<typeof findAccounts>> = await findAccounts(db, wanted, after, 10, 3);
+      const part = { after, limit: 10, rowsMax: 3 };
+      const page: Awaited<ReturnType<typeof findAccounts>> = await findAccounts(db, wanted, part);
       seen.push(...page.rows.map(({ id }) => id));
       scanned.push(page.scannedUntil);
       after = page.scannedUntil;
     }
     assert.deepEqual(seen, ['acc_e2', 'acc_g2']);
     assert.deepEqual(scanned, ['c1@example.com', 'f1@example.com', undefined]);
-    const full = await findAccounts(db, { text: '', role: '', kind: '', state: '' }, '', 2, 3);
+    const any = { text: '', role: '', kind: '', state: '' } as const;
+    const full = await findAccounts(db, any, { after: '', limit: 2, rowsMax: 3 });
     assert.deepEqual([full.rows.length, full.scannedUntil], [2, 'b1@example.com']);
   },
 );
@@ -75,11 +78,11 @@ for (const [what, change] of Object.entries(resets)) {
     const ada = await addAccount(db, 'ada');
     const wanted = { email: 'new@example.com', canonicalEmail: 'new@example.com' };
     const late = withTransaction(db, async (work, options) => {
-      await db.transaction((tx) => setEmailTx(tx, operator, ada, wanted, now));
+      await db.transaction((tx) => setEmailTx(tx, { principal: operator, now }, ada, wanted));
       return db.transaction(work, options);
     });
-    const [clock, installation] = [new FakeClock(), { db: late, keys, migrated: [] }];
-    await change(wire({ config: testConfig(mail), installation, clock, issuer: 'http://localhost' }), ada);
+    const clock = new FakeClock();
+    await change(wireOn(late, { config: testConfig(mail), clock }), ada);
     const [sent] = await claimJobs(db, 'mail', { now: clock.now(), claimedUntil: clock.now() + 1, max: 2 });
     assert.ok(sent);
     const { to } = JSON.parse(keys.outboxSeal.open(sent.id, sent.payload)) as { to: string };
@@ -92,8 +95,7 @@ const countCodes = sql<{ count: number }>('test_count_codes', 'select count(*) a
 onEachDatabase('recovering an account without a new link invalidates earlier links as well', async ({ db }) => {
   const line = new Line();
   const clock = new FakeClock();
-  const installation = { db: behind(db, line), keys, migrated: [] };
-  const services = wire({ config: testConfig(mail), installation, clock, issuer: 'http://localhost' });
+  const services = wireOn(behind(db, line), { config: testConfig(mail), clock });
   const ada = await addAccount(db, 'ada');
   const [at, expiresAt] = [clock.now(), clock.now() + 60_000];
   const changedAt = at - 40 * dayMs;

@@ -1,10 +1,9 @@
 /** Concurrent changes, rotations and deletions of one key, through two instances. */
 import assert from 'node:assert/strict';
 import type { DisabledReason } from '@keyreeve/contract';
-import { testConfig } from '../../../../test-kit/test-config.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
-import { addAccount, addSession, keys, operator } from '../../../../test-kit/rows.ts';
+import { addAccount, addSession, operator } from '../../../../test-kit/rows.ts';
 import type { TestDb } from '../../../../test-kit/new-db.ts';
 import {
   codeOf,
@@ -14,7 +13,8 @@ import {
   race,
   rivalsMin,
 } from '../../../../test-kit/store-on-each-database.ts';
-import { wire, type Services } from '../../../app/wiring.ts';
+import type { Services } from '../../../app/wiring/wire.ts';
+import { wireOn } from '../../../../test-kit/wire-on.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import { sql } from '../../../foundation/database/sql.ts';
 
@@ -24,8 +24,7 @@ const secretsOf = sql<{ count: number }>('test_count_secrets', 'select count(*) 
 async function fixture(opened: TestDb, clock = new FakeClock()) {
   const wired = new Map<Db, Services>();
   const on = (db: Db): Services => {
-    const installation = { db, keys, migrated: [] };
-    const services = wired.get(db) ?? wire({ config: testConfig(), installation, clock, issuer: 'http://localhost' });
+    const services = wired.get(db) ?? wireOn(db, { clock });
     wired.set(db, services);
     return services;
   };

@@ -27,7 +27,7 @@ const unusedDaysMax = 30;
 const later = now + unusedDaysMax * dayMs + 3_600_001;
 
 const unusedIn = (db: Db, at: number, more: Partial<UnusedKeysOptions> = {}): UnusedKeys =>
-  new UnusedKeys({ db, clock: new FakeClock(at), unusedDaysMax, ...more });
+  new UnusedKeys({ db, clock: new FakeClock(at), unusedDaysMax, revocations: undefined, ...more });
 
 const disabledIn = async (db: Db): Promise<string[]> =>
   (await listAccountKeys(db, 'acc_ada'))

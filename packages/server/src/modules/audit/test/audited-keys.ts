@@ -14,6 +14,7 @@ const on = (db: Db): KeyChanges =>
   new KeyChanges({
     db,
     clock: { now: () => now },
+    revocations: undefined,
     hash: keys.apiKeyHash,
     prefix: 'krv',
     pending: new PendingChanges<number>(),
@@ -28,6 +29,7 @@ const leaksOn = (db: Db): Leaks =>
   new Leaks({
     db,
     clock: { now: () => now },
+    revocations: undefined,
     hash: keys.apiKeyHash,
     keyPrefixes: ['krv'],
     pending: new PendingChanges<number>(),

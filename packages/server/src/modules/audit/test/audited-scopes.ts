@@ -7,11 +7,12 @@ import { SignInLimits } from '../../rate-limits/sign-in-limits.ts';
 import { addAccount, keys, now, operator } from '../../../../test-kit/rows.ts';
 
 const clock = { now: () => now };
-const catalogueOf = (db: Db): ScopeCatalogue => new ScopeCatalogue({ db, clock, isEnforced: true });
+const coreOf = (db: Db) => ({ db, clock, revocations: undefined });
+const catalogueOf = (db: Db): ScopeCatalogue => new ScopeCatalogue({ ...coreOf(db), isEnforced: true });
 const entitlementsOf = (db: Db): Entitlements => {
   const bucketHash = keys.throttleBucket;
   const signInLimits = new SignInLimits({ db, clock, bucketHash, ipRangeLimits: [], enabled: false });
-  return new Entitlements({ db, clock, accounts: new AccountRevocations({ db, clock, signInLimits }) });
+  return new Entitlements({ ...coreOf(db), accounts: new AccountRevocations({ ...coreOf(db), signInLimits }) });
 };
 const row = (action: string, target: string, details: object, accountId: string | null = null) => ({
   actor: 'operator',

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { findCheckpoints } from '../chain.ts';
 import { verifyLog } from '../verify-log.ts';
 import { openDatabase } from '../../../foundation/database/database.ts';
-import { databaseUrl } from '../../../app/config-values.ts';
-import { Housekeeping } from '../../../app/housekeeping.ts';
+import { databaseUrl } from '../../../app/configuration/config-values.ts';
+import { Housekeeping } from '../../../app/processes/housekeeping.ts';
 import { createLog } from '../../../foundation/log.ts';
 import { newApp } from '../../../../test-kit/new-app.ts';
 import { newPlace } from '../../../../test-kit/new-db.ts';
@@ -42,8 +42,9 @@ test('a checkpoint is logged again only after a change, and by one worker of a h
   const { services } = app.service;
   const lines: string[] = [];
   const log = createLog('info', { write: (line: string) => void lines.push(line) });
-  const first = new Housekeeping(app.installation, app.clock, services, log);
-  const second = new Housekeeping(app.installation, app.clock, services, log, false);
+  const core = { ...app.installation, clock: app.clock, log };
+  const first = new Housekeeping(core, services);
+  const second = new Housekeeping({ ...core, isFirst: false }, services);
   const counts: unknown[] = [];
   for (const change of [false, false, true, false]) {
     if (change) await app.createAccount();

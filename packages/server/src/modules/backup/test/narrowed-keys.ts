@@ -69,7 +69,7 @@ export const changesIn = (db: Db, at = since, revocations?: Revocations): KeyCha
     pending: new PendingChanges(),
     lifetimeDaysMax: 0,
     creationLimits: undefined,
-    ...(revocations ? { revocations } : {}),
+    revocations,
   });
 
 export class NarrowedKeys {
@@ -120,7 +120,7 @@ export class NarrowedKeys {
     await change('enabled', { disabled: true });
     await change('enabled', { disabled: false });
     await change('deleted', { disabled: true });
-    await deleteKey(db, this.#owner, 'acc_ada', this.idOf('deleted'), at + 5);
+    await deleteKey(db, { principal: this.#owner, now: at + 5 }, 'acc_ada', this.idOf('deleted'));
     await revocations?.record([{ kind: 'api_key', id: String(this.idOf('deleted')), at: at + 5 }]);
     await changes.change(operator, 'acc_ada', this.idOf('locked'), { disabled: true });
   }

@@ -35,7 +35,7 @@ test('a restore on PostgreSQL blocks writes by others to every table', async () 
 function webhooksOf(db: Db): Webhooks {
   const clock = new FakeClock(now);
   const outbox = new Outbox({ db, clock, seal: keys.outboxSeal });
-  return new Webhooks({ db, clock, seal: keys.webhookSeal, outbox, targets: [] });
+  return new Webhooks({ db, clock, revocations: undefined, seal: keys.webhookSeal, outbox, targets: [] });
 }
 
 /** The next step of each chain, without deliveries. */

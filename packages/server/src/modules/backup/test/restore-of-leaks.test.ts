@@ -10,7 +10,8 @@ import { addAccount, keys, now, operator } from '../../../../test-kit/rows.ts';
 import { codeOf, onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
 import { newTempFolder } from '../../../../test-kit/temp-folder.ts';
 import { testConfig } from '../../../../test-kit/test-config.ts';
-import { wire, type Services } from '../../../app/wiring.ts';
+import type { Services } from '../../../app/wiring/wire.ts';
+import { wireOn } from '../../../../test-kit/wire-on.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import { claimInstallation } from '../../../../test-kit/installation.ts';
 import type { AuditRow } from '../../audit/chain.ts';
@@ -29,12 +30,7 @@ const report = (services: Services, ...texts: string[]) =>
   );
 
 const wireTo = (db: Db, folder: string, at = now + 20_000): Services =>
-  wire({
-    config: { ...testConfig(), deletionJournal: folder },
-    installation: { db, keys, migrated: [] },
-    clock: new FakeClock(at),
-    issuer: 'http://localhost',
-  });
+  wireOn(db, { config: { ...testConfig(), deletionJournal: folder }, clock: new FakeClock(at) });
 
 const outcomeOf = ({ verifier }: Services, key: string): Promise<unknown> =>
   verifier.verify(key).then((result) => (result.valid ? 'valid' : result.code), codeOf);
@@ -162,6 +158,6 @@ onEachDatabase('a backup or a move of a leaked key keeps its state', async ({ db
   assert.deepEqual([replayed, await stateIn(restored.db)], [nothingReplayed, state]);
   await using moved = await databases[db.dialect]!();
   await claimInstallation(db, keys.check, now);
-  await moveInstallation(operator, db, moved.db, keys.check, new FakeClock(later));
+  await moveInstallation(operator, db, moved.db, { keys, clock: new FakeClock(later) });
   assert.deepEqual(await stateIn(moved.db), state);
 });

@@ -4,22 +4,16 @@ import { join } from 'node:path';
 import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { databases } from '../../../../test-kit/new-db.ts';
-import { addAccount, addKey, keys, now, operator } from '../../../../test-kit/rows.ts';
+import { addAccount, addKey, now, operator } from '../../../../test-kit/rows.ts';
 import { onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
 import { newTempFolder } from '../../../../test-kit/temp-folder.ts';
-import { testConfig } from '../../../../test-kit/test-config.ts';
-import { wire, type Services } from '../../../app/wiring.ts';
+import type { Services } from '../../../app/wiring/wire.ts';
+import { wireOn } from '../../../../test-kit/wire-on.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import { nothingReplayed } from '../replay.ts';
 import { backUp, journalIn, replay, restore } from './backup-kit.ts';
 
-const servicesOf = (db: Db, at: number): Services =>
-  wire({
-    config: testConfig(),
-    installation: { db, keys, migrated: [] },
-    clock: new FakeClock(at),
-    issuer: 'http://localhost',
-  });
+const servicesOf = (db: Db, at: number): Services => wireOn(db, { clock: new FakeClock(at) });
 
 const managersOf = async (db: Db, id: string): Promise<string[]> =>
   (await servicesOf(db, now).managers.list(operator, id)).map((manager) => manager.id).toSorted();

@@ -5,11 +5,12 @@ import { join } from 'node:path';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { databases } from '../../../../test-kit/new-db.ts';
 import { newKeyPair, signJwt, type KeyPair } from '../../../../test-kit/public-key-client.ts';
-import { addAccount, keys, now, operator } from '../../../../test-kit/rows.ts';
+import { addAccount, now, operator } from '../../../../test-kit/rows.ts';
 import { codeOf, onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
 import { newTempFolder } from '../../../../test-kit/temp-folder.ts';
 import { testConfig } from '../../../../test-kit/test-config.ts';
-import { wire, type Services } from '../../../app/wiring.ts';
+import type { Services } from '../../../app/wiring/wire.ts';
+import { wireOn } from '../../../../test-kit/wire-on.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import { nothingReplayed } from '../replay.ts';
 import { backUp, later, restore } from './backup-kit.ts';
@@ -17,12 +18,7 @@ import { backUp, later, restore } from './backup-kit.ts';
 const issuer = 'http://localhost';
 
 const wireTo = (db: Db, folder: string, at: number): Services =>
-  wire({
-    config: { ...testConfig(), deletionJournal: folder },
-    installation: { db, keys, migrated: [] },
-    clock: new FakeClock(at),
-    issuer,
-  });
+  wireOn(db, { config: { ...testConfig(), deletionJournal: folder }, clock: new FakeClock(at), issuer });
 
 /** @returns the secret, or the code of the error */
 function exchangeIn({ exchange }: Services, pair: KeyPair, keyId: number, at: number): Promise<unknown> {
@@ -45,8 +41,8 @@ onEachDatabase('after a restore, a public key that was replaced since the backup
   const secret = String(await exchangeIn(services, first, id, now + 20_000));
   assert.match(secret, /^krvt_/);
   await backUp(db, backup);
-  const rotation = { overlapSeconds: 0, endPrevious: true } as const;
-  await services.keyChanges.rotatePublicKey(operator, 'acc_ada', id, rotation, second.publicKey);
+  const rotation = { overlapSeconds: 0, endPrevious: true, publicKey: second.publicKey } as const;
+  await services.keyChanges.rotatePublicKey(operator, 'acc_ada', id, rotation);
   assert.equal(await exchangeIn(services, first, id, now + 20_000), 'invalid_grant');
 
   await using fresh = await databases[db.dialect]!();
@@ -62,7 +58,7 @@ onEachDatabase('after a restore, a public key that was replaced since the backup
   const result = await after.verifier.verify(secret);
   assert.equal(result.valid || result.code, 'not_found', 'the backup has no short-lived secrets');
   // The owner rotates again before enabling the key.
-  await after.keyChanges.rotatePublicKey(operator, 'acc_ada', id, rotation, second.publicKey);
+  await after.keyChanges.rotatePublicKey(operator, 'acc_ada', id, rotation);
   await after.keyChanges.change(operator, 'acc_ada', id, { disabled: false });
   assert.equal(await exchangeIn(after, first, id, later), 'invalid_grant');
   assert.equal(await outcomeOf(second, id), 'krvt');

@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { databases } from '../../../../test-kit/new-db.ts';
-import { addAccount, addKey, hashOf, keys, now, operator } from '../../../../test-kit/rows.ts';
+import { addAccount, addKey, hashOf, now, operator } from '../../../../test-kit/rows.ts';
 import { onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
 import { newTempFolder } from '../../../../test-kit/temp-folder.ts';
-import { testConfig } from '../../../../test-kit/test-config.ts';
-import { wire, type Services } from '../../../app/wiring.ts';
+import type { Services } from '../../../app/wiring/wire.ts';
+import { wireOn } from '../../../../test-kit/wire-on.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import { findKeyStates } from '../../api-keys/state-store.ts';
 import { nothingReplayed } from '../replay.ts';
@@ -17,13 +17,7 @@ import { backUp, journalIn, later, replay, restore } from './backup-kit.ts';
 const marked = { description: 'kept', entitled: true };
 const open = { description: 'kept', entitled: false };
 
-const servicesOf = (db: Db, at = now): Services =>
-  wire({
-    config: testConfig(),
-    installation: { db, keys, migrated: [] },
-    clock: new FakeClock(at),
-    issuer: 'http://localhost',
-  });
+const servicesOf = (db: Db, at = now): Services => wireOn(db, { clock: new FakeClock(at) });
 
 async function fill(db: Db): Promise<void> {
   const { scopeCatalogue, entitlements } = servicesOf(db);

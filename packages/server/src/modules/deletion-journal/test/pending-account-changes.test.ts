@@ -1,25 +1,22 @@
 /** Several changes of unknown outcome to one account are all finished, in the order of their requests. */
 import assert from 'node:assert/strict';
 import type { Principal } from '../../../foundation/principal.ts';
-import { testConfig } from '../../../../test-kit/test-config.ts';
 import { Secret } from '../../../foundation/crypto/secret.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
-import { wire, type Services } from '../../../app/wiring.ts';
+import type { Services } from '../../../app/wiring/wire.ts';
+import { wireOn } from '../../../../test-kit/wire-on.ts';
 import { behind, Line } from '../../../../test-kit/broken-connection.ts';
 import { codeOf, onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
-import { keys, operator } from '../../../../test-kit/rows.ts';
+import { operator } from '../../../../test-kit/rows.ts';
 import { until } from '../../../../test-kit/until.ts';
 
 const password = new Secret('wombat orbit velvet 42');
 const argon2 = { memoryKib: 64, passes: 1, lanes: 1 };
 const client = { clientIp: '192.0.2.1', userAgent: '' };
 
-const instanceOn = (db: Db, clock: FakeClock): Services => {
-  const installation = { db, keys, migrated: [] };
-  return wire({ config: testConfig(), installation, clock, issuer: 'http://localhost', argon2 });
-};
+const instanceOn = (db: Db, clock: FakeClock): Services => wireOn(db, { clock, argon2 });
 
 interface Stage {
   readonly line: Line;

@@ -1,12 +1,12 @@
 /** Changes of unknown outcome: verifications of the key return 503 until the narrowing change is known to be committed. */
 import assert from 'node:assert/strict';
-import { testConfig } from '../../../../test-kit/test-config.ts';
 import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
-import { wire, type Services } from '../../../app/wiring.ts';
+import type { Services } from '../../../app/wiring/wire.ts';
+import { wireOn } from '../../../../test-kit/wire-on.ts';
 import { behind, Line } from '../../../../test-kit/broken-connection.ts';
 import { codeOf, onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
-import { addAccount, keys, operator } from '../../../../test-kit/rows.ts';
+import { addAccount, operator } from '../../../../test-kit/rows.ts';
 import { until } from '../../../../test-kit/until.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import type { KeyDetailsRow } from '../../api-keys/change-store.ts';
@@ -15,12 +15,8 @@ import type { KeyChangeRequest } from '../../api-keys/key-request.ts';
 /** A service behind a connection that breaks, and another instance on the same database. */
 async function newInstances(db: Db) {
   const [line, clock] = [new Line(), new FakeClock()];
-  const wiredTo = (to: Db): Services => {
-    const installation = { db: to, keys, migrated: [] };
-    return wire({ config: testConfig(), installation, clock, issuer: 'http://localhost' });
-  };
   const accountId = await addAccount(db);
-  return { line, accountId, one: wiredTo(behind(db, line)), other: wiredTo(db) };
+  return { line, accountId, one: wireOn(behind(db, line), { clock }), other: wireOn(db, { clock }) };
 }
 
 /** The result of a verification; the code of its error if there is none. */

@@ -3,11 +3,12 @@ import assert from 'node:assert/strict';
 import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { behind, Line } from '../../../../test-kit/broken-connection.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
-import { addAccount, keys, operator } from '../../../../test-kit/rows.ts';
+import { addAccount, operator } from '../../../../test-kit/rows.ts';
 import { codeOf, onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
 import { testConfig } from '../../../../test-kit/test-config.ts';
 import { until } from '../../../../test-kit/until.ts';
-import { wire, type Services } from '../../../app/wiring.ts';
+import type { Services } from '../../../app/wiring/wire.ts';
+import { wireOn } from '../../../../test-kit/wire-on.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 
 const marked = { description: '', entitled: true };
@@ -16,9 +17,7 @@ const marked = { description: '', entitled: true };
 async function fixture(db: Db) {
   const [line, clock] = [new Line(), new FakeClock()];
   const config = { ...testConfig(), scopes: 'catalogue' } as const;
-  const wiredTo = (to: Db): Services =>
-    wire({ config, installation: { db: to, keys, migrated: [] }, clock, issuer: 'http://localhost' });
-  const [one, other] = [wiredTo(behind(db, line)), wiredTo(db)];
+  const [one, other] = [wireOn(behind(db, line), { config, clock }), wireOn(db, { config, clock })];
   const accountId = await addAccount(db);
   await one.scopeCatalogue.set(operator, 'marked', marked);
   await one.scopeCatalogue.set(operator, 'open', { description: '', entitled: false });

@@ -5,12 +5,12 @@
 import assert from 'node:assert/strict';
 import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { behind, Line } from '../../../../test-kit/broken-connection.ts';
-import { FakeClock } from '../../../../test-kit/fake-clock.ts';
-import { addSession, keys, now, operator } from '../../../../test-kit/rows.ts';
+import { addSession, now, operator } from '../../../../test-kit/rows.ts';
 import { codeOf, onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
 import { testConfig } from '../../../../test-kit/test-config.ts';
 import { until } from '../../../../test-kit/until.ts';
-import { wire, type Services } from '../../../app/wiring.ts';
+import type { Services } from '../../../app/wiring/wire.ts';
+import { wireOn } from '../../../../test-kit/wire-on.ts';
 import { dayMs } from '../../../foundation/clock.ts';
 import { Secret } from '../../../foundation/crypto/secret.ts';
 import type { Db } from '../../../foundation/database/db.ts';
@@ -98,11 +98,8 @@ const changes: Readonly<Record<string, Row>> = {
 };
 
 function serviceOn(db: Db, line: Line): Services {
-  return wire({
+  return wireOn(behind(db, line), {
     config: testConfig({ ...mail, KEYREEVE_THROTTLE: 'off' }),
-    installation: { db: behind(db, line), keys, migrated: [] },
-    clock: new FakeClock(),
-    issuer: 'http://localhost',
     argon2,
     // The connection must break at the change, not at the rate limit before it.
     areRequestsLimited: false,

@@ -204,7 +204,14 @@ onEachDatabase(
     const file = Buffer.from(
       '[{"email":"a"},{"email":"b@example.com"},{"email":"c"},\n{"email":"d"},{"email":"b@example.com"}]',
     );
-    const importer = accountImporter(operator, { db, clock, hasher, isDryRun: true, onExisting: 'skip' });
+    const importer = accountImporter(operator, {
+      db,
+      clock,
+      revocations: undefined,
+      hasher,
+      isDryRun: true,
+      onExisting: 'skip',
+    });
     const refused: object[] = [];
     const listener = { refused: async (line: object) => void refused.push(line), progress: () => undefined };
     const source = async function* (): AsyncGenerator<Uint8Array> {

@@ -51,6 +51,7 @@ export const importAccounts = (
     accountImporter(operator, {
       db,
       clock,
+      revocations: undefined,
       hasher,
       factorSeal: keys.secondFactorSeal,
       isDryRun: false,

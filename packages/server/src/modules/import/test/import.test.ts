@@ -53,7 +53,18 @@ async function* fileOf(lines: readonly (string | object | Uint8Array)[], end = '
 }
 
 const importAccounts = (db: Db, lines: Parameters<typeof fileOf>[0], more: Partial<AccountImportOptions> = {}) =>
-  run(accountImporter(operator, { db, clock, hasher, isDryRun: false, onExisting: 'skip', ...more }), fileOf(lines));
+  run(
+    accountImporter(operator, {
+      db,
+      clock,
+      revocations: undefined,
+      hasher,
+      isDryRun: false,
+      onExisting: 'skip',
+      ...more,
+    }),
+    fileOf(lines),
+  );
 const importKeys = (db: Db, lines: Parameters<typeof fileOf>[0], more: Partial<KeyImportOptions> = {}) =>
   run(
     keyImporter(operator, { db, clock, keyHash: keys.apiKeyHash, keysPerAccountMax: 3, isDryRun: false, ...more }),
@@ -162,11 +173,25 @@ onEachDatabase('a truncated file is reported at its last line', async ({ db }) =
   for (const end of [1, 5, 12, whole.length - 1]) {
     const lines = [{ email: 'first@example.com' }, whole.slice(0, end)];
     const source = fileOf(lines, '');
-    const importer = accountImporter(operator, { db, clock, hasher, isDryRun: true, onExisting: 'skip' });
+    const importer = accountImporter(operator, {
+      db,
+      clock,
+      revocations: undefined,
+      hasher,
+      isDryRun: true,
+      onExisting: 'skip',
+    });
     const { refusedLines } = await run(importer, source);
     assert.deepEqual(refusedLines, { 2: 'the file is cut off in this line' });
   }
-  const importer = accountImporter(operator, { db, clock, hasher, isDryRun: true, onExisting: 'skip' });
+  const importer = accountImporter(operator, {
+    db,
+    clock,
+    revocations: undefined,
+    hasher,
+    isDryRun: true,
+    onExisting: 'skip',
+  });
   // Only the last line feed is missing.
   assert.deepEqual(await run(importer, fileOf([whole], '')), { ...counts(1, 1, 0), refusedLines: {} });
 });
@@ -261,7 +286,7 @@ onEachDatabase('a key that was deleted here cannot be imported again', async ({ 
   const lines = [{ account: ada, nickname: 'old', hash: sha256('sk_old').toString('hex') }];
   assert.equal((await importKeys(db, lines)).imported, 1);
   const id = (await listAccountKeys(db, ada))[0]?.id ?? 0;
-  await deleteKey(db, operator, ada, id, now);
+  await deleteKey(db, { principal: operator, now }, ada, id);
   for (const isDryRun of [true, false]) {
     const { refusedLines } = await importKeys(db, lines, { isDryRun });
     assert.deepEqual(refusedLines, { 1: 'the key was deleted here; a deletion can’t be undone' });

@@ -30,7 +30,14 @@ export async function importFrom(
   onProgress?: (at: number) => void,
 ) {
   const reasons = new Set<string>();
-  const importer = accountImporter(operator, { db, clock: new FakeClock(), hasher, isDryRun, onExisting: 'skip' });
+  const importer = accountImporter(operator, {
+    db,
+    clock: new FakeClock(),
+    revocations: undefined,
+    hasher,
+    isDryRun,
+    onExisting: 'skip',
+  });
   const counts: ImportResult = await runImport(source, importer, {
     refused: async ({ reason }) => void reasons.add(reason.replace(/\d+/, 'n')),
     progress: ({ lines }) => onProgress?.(lines),

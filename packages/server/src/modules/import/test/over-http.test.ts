@@ -37,7 +37,15 @@ const importAccounts = (
   passwordHashes: PasswordHashOptions = {},
 ): Promise<void> => {
   const { hasher } = service.services;
-  const options = { db, clock, hasher, isDryRun: false, onExisting: 'fail', passwordHashes } as const;
+  const options = {
+    db,
+    clock,
+    revocations: undefined,
+    hasher,
+    isDryRun: false,
+    onExisting: 'fail',
+    passwordHashes,
+  } as const;
   return importLines(accountImporter(operator, options), lines);
 };
 

@@ -23,7 +23,15 @@ async function importHashes(
     for (const [index, passwordHash] of hashes.entries())
       yield Buffer.from(`${JSON.stringify({ email: `user${index}@example.com`, passwordHash })}\n`);
   };
-  const options = { db, clock: new FakeClock(now), hasher, isDryRun: false, onExisting: 'skip', ...more } as const;
+  const options = {
+    db,
+    clock: new FakeClock(now),
+    revocations: undefined,
+    hasher,
+    isDryRun: false,
+    onExisting: 'skip',
+    ...more,
+  } as const;
   const importer = accountImporter(operator, options);
   const reasons: string[] = [];
   const listener = { refused: async ({ reason }: { reason: string }) => void reasons.push(reason), progress: () => {} };

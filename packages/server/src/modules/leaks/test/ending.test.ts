@@ -6,10 +6,11 @@ import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import type { TestDb } from '../../../../test-kit/new-db.ts';
 import { addAccount, addKey, keys, operator } from '../../../../test-kit/rows.ts';
 import { codeOf, onEachDatabase, race, rivalsMin } from '../../../../test-kit/store-on-each-database.ts';
-import { testConfig } from '../../../../test-kit/test-config.ts';
 import { until } from '../../../../test-kit/until.ts';
 import { withTransaction } from '../../../../test-kit/wrapped-db.ts';
-import { wire, type Services } from '../../../app/wiring.ts';
+import type { Services } from '../../../app/wiring/wire.ts';
+import { testConfig } from '../../../../test-kit/test-config.ts';
+import { wireOn } from '../../../../test-kit/wire-on.ts';
 import { lookupOf } from '../../../foundation/crypto/keyed-hash.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import { makeKey } from '../../api-keys/key-format.ts';
@@ -20,9 +21,6 @@ import { deleteAccount } from '../../../../test-kit/store-changes.ts';
 const possessor = { kind: 'possessor', from: null } as const;
 const overlap = { overlapSeconds: 60, endPrevious: true } as const;
 
-const wireTo = (db: Db, clock = new FakeClock()): Services =>
-  wire({ config: testConfig(), installation: { db, keys, migrated: [] }, clock, issuer: 'http://localhost' });
-
 const outcomeOf = ({ verifier }: Services, key: string): Promise<unknown> =>
   verifier.verify(key).then((result) => (result.valid ? 'valid' : result.code), codeOf);
 
@@ -31,7 +29,7 @@ const textsOf = (texts: readonly string[]) => texts.map((text) => ({ text }));
 const leaksIn = async (db: Db) => (await listAuditEvents(db)).filter(({ action }) => action === 'api_key.leaked');
 
 onEachDatabase('a reported short-lived secret ends alone, and only once', async ({ db }) => {
-  const services = wireTo(db);
+  const services = wireOn(db);
   await addAccount(db);
   const { id, hash } = await addKey(db, 'acc_ada', 'public', { publicKey: '{}', hint: null });
   const now = new FakeClock().now();
@@ -69,7 +67,7 @@ onEachDatabase('a reported short-lived secret ends alone, and only once', async 
 });
 
 onEachDatabase('reports of more texts than one transaction has end all of them', async ({ db }) => {
-  const services = wireTo(db);
+  const services = wireOn(db);
   await addAccount(db);
   const { secret } = await services.apiKeys.create(operator, 'acc_ada', { nickname: 'last' });
   const misses = Array.from({ length: 300 }, () => makeKey('krv').reveal());
@@ -84,13 +82,13 @@ onEachDatabase('a report that matches nothing is confirmed as ordinary work', as
     classes.push(workClass);
     return db.confirm(workClass);
   };
-  const { leaks } = wireTo({ ...withTransaction(db, db.transaction.bind(db)), confirm });
+  const { leaks } = wireOn({ ...withTransaction(db, db.transaction.bind(db)), confirm });
   assert.deepEqual(await leaks.report(possessor, textsOf([makeKey('krv').reveal()])), ['unknown']);
   assert.deepEqual(classes, ['ordinary']);
 });
 
 onEachDatabase('an event has where the secret was found', async ({ db }) => {
-  const { leaks, apiKeys } = wireTo(db);
+  const { leaks, apiKeys } = wireOn(db);
   await addAccount(db);
   const { secret } = await apiKeys.create(operator, 'acc_ada', { nickname: 'a' });
   const source = { host: 'github.com', repository: 'octo/cat' };
@@ -104,7 +102,7 @@ onEachDatabase('an event has where the secret was found', async ({ db }) => {
 function instances(): (db: Db) => Services {
   const wired = new Map<Db, Services>();
   return (db) => {
-    const services = wired.get(db) ?? wireTo(db);
+    const services = wired.get(db) ?? wireOn(db);
     wired.set(db, services);
     return services;
   };
@@ -168,7 +166,7 @@ onEachDatabase('reports of all keys of an account while it is deleted cause no d
     for (let count = 0; count < 20; count++)
       texts.push((await on(db).apiKeys.create(operator, accountId, { nickname: `k${count}` })).secret.reveal());
     const settled = await race(opened, 8, async (by, rival): Promise<unknown> => {
-      if (rival === 4) return deleteAccount(by, operator, accountId, new FakeClock().now());
+      if (rival === 4) return deleteAccount(by, { principal: operator, now: new FakeClock().now() }, accountId);
       return on(by).leaks.report(possessor, textsOf(rival % 2 === 0 ? texts : texts.toReversed()));
     });
     for (const result of settled) assert.equal(result.status, 'fulfilled');
@@ -178,7 +176,7 @@ onEachDatabase('reports of all keys of an account while it is deleted cause no d
 
 onEachDatabase('a change of unknown outcome that is finished after a report does not undo it', async ({ db }) => {
   const line = new Line();
-  const [one, other] = [wireTo(behind(db, line)), wireTo(db)];
+  const [one, other] = [wireOn(behind(db, line)), wireOn(db)];
   await addAccount(db);
   const { id, secret } = await one.apiKeys.create(operator, 'acc_ada', { nickname: 'a', scopes: ['a', 'b'] });
   const previous = secret.reveal();
@@ -202,12 +200,7 @@ onEachDatabase('a change of unknown outcome that is finished after a report does
 
 onEachDatabase('the deletion journal has an entry for each ended secret before the response', async ({ db }) => {
   const config = testConfig();
-  const services = wire({
-    config,
-    installation: { db, keys, migrated: [] },
-    clock: new FakeClock(),
-    issuer: 'http://localhost',
-  });
+  const services = wireOn(db, { config });
   await addAccount(db);
   const { secret } = await services.apiKeys.create(operator, 'acc_ada', { nickname: 'a' });
   await services.leaks.report(possessor, textsOf([secret.reveal()]));

@@ -5,9 +5,10 @@ import { behind, Line } from '../../../../test-kit/broken-connection.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { addAccount, addSession, keys, operator } from '../../../../test-kit/rows.ts';
 import { codeOf, onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
-import { testConfig } from '../../../../test-kit/test-config.ts';
 import { until } from '../../../../test-kit/until.ts';
-import { wire, type Services } from '../../../app/wiring.ts';
+import type { Services } from '../../../app/wiring/wire.ts';
+import { testConfig } from '../../../../test-kit/test-config.ts';
+import { wireOn } from '../../../../test-kit/wire-on.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import { readJournal } from '../../deletion-journal/files.ts';
 
@@ -19,9 +20,7 @@ const isUnavailable = (error: unknown): boolean => codeOf(error) === 'unavailabl
 /** A key, and two instances, of which the first one has a connection that breaks. */
 async function fixture(db: Db) {
   const [line, config, clock] = [new Line(), testConfig(), new FakeClock()];
-  const wireTo = (to: Db): Services =>
-    wire({ config, installation: { db: to, keys, migrated: [] }, clock, issuer: 'http://localhost' });
-  const [one, other] = [wireTo(behind(db, line)), wireTo(db)];
+  const [one, other] = [wireOn(behind(db, line), { config, clock }), wireOn(db, { config, clock })];
   await addSession(db, await addAccount(db), 'one');
   const { id, secret } = await other.apiKeys.create(operator, 'acc_ada', { nickname: 'a' });
   const outcomeOf = (text: string): Promise<unknown> =>

@@ -7,8 +7,7 @@ import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { operator } from '../../../../test-kit/new-app.ts';
 import { addAccount, addServiceAccount, keys, now } from '../../../../test-kit/rows.ts';
 import { onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
-import { testConfig } from '../../../../test-kit/test-config.ts';
-import { wire } from '../../../app/wiring.ts';
+import { wireOn } from '../../../../test-kit/wire-on.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import { makeKey } from '../../api-keys/key-format.ts';
 import { Mailer, type MailMessage } from '../../mail/mail.ts';
@@ -139,12 +138,12 @@ onEachDatabase('mails about reports of the operator and of GitHub are not bounde
 onEachDatabase('secrets of an account among many other texts cause one mail', async ({ db }) => {
   const ada = await addAccount(db);
   const clock = new FakeClock(now);
-  const installation = { db, keys, migrated: [] };
-  const { apiKeys } = wire({ config: testConfig(), installation, clock, issuer: 'http://localhost' });
+  const { apiKeys } = wireOn(db, { clock });
   const outbox = new Outbox({ db, clock, seal: keys.outboxSeal });
   const leaks = new Leaks({
     db,
     clock,
+    revocations: undefined,
     hash: keys.apiKeyHash,
     keyPrefixes: ['krv'],
     pending: apiKeys.pending,

@@ -47,7 +47,7 @@ for (const [what, same, other] of spellings) {
   test(`${what} share their failures`, async () => {
     await using app = await newApp({ environment: behindProxy });
     for (const from of same) assert.equal((await attempt(app, { from })).status, 401, from);
-    for (const from of same) assertLimited(await attempt(app, { from }), 1, 5, from);
+    for (const from of same) assertLimited(await attempt(app, { from }), 1, { quota: 5 }, from);
     assert.equal((await attempt(app, { from: other })).status, 401);
   });
 }
@@ -71,7 +71,7 @@ test('forms of one email address share their failures', { tags: ['asvs:6.3.1'] }
     'Jo@XN--BCHER-KVA.Example',
   ];
   for (const user of same) assert.equal((await attempt(app, { email: user })).status, 401, user);
-  for (const user of same) assertLimited(await attempt(app, { email: user }), 1, 5, user);
+  for (const user of same) assertLimited(await attempt(app, { email: user }), 1, { quota: 5 }, user);
   assert.equal((await attempt(app, { email: 'jo@bucher.example' })).status, 401);
 });
 
@@ -95,7 +95,7 @@ test(
   async () => {
     await using app = await newApp();
     for (let n = 0; n < 5; n++) assert.equal((await attempt(app, { from: otherIp(n) })).status, 401);
-    assertLimited(await attempt(app, { from: otherIp(5) }), 1, 5);
+    assertLimited(await attempt(app, { from: otherIp(5) }), 1, { quota: 5 });
   },
 );
 
@@ -106,7 +106,7 @@ test(
     await using app = await newApp({ environment: behindProxy });
     for (let n = 0; n < 5; n++)
       assert.equal((await attempt(app, { from: `${otherIp(n)}, ${home}, 127.0.0.1` })).status, 401);
-    assertLimited(await attempt(app, { from: `${otherIp(5)}, ${home}` }), 1, 5);
+    assertLimited(await attempt(app, { from: `${otherIp(5)}, ${home}` }), 1, { quota: 5 });
     assert.equal((await attempt(app, { from: `${home}, ${otherIp(6)}` })).status, 401);
   },
 );

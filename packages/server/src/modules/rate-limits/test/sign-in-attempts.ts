@@ -31,10 +31,8 @@ export const otherIp = (n: number): string => `198.18.${n >> 8}.${n & 255}`;
 export function assertLimited(
   { status, headers, json }: Answered,
   seconds: number,
-  quota: number,
+  { quota, windowSeconds = 900, policy = 'sign-ins' }: { quota: number; windowSeconds?: number; policy?: string },
   what = 'limited',
-  windowSeconds = 900,
-  policy = 'sign-ins',
 ): void {
   assert.equal(status, 429, what);
   assert.equal((json as { code: string }).code, 'too_many_attempts', what);
@@ -46,4 +44,9 @@ export function assertLimited(
 
 /** By the count of the email, or of the email without its tag: one more attempt is allowed every 36 seconds. */
 export const assertEmailLimited = (answer: Answered, what?: string): void =>
-  assertLimited(answer, limits.loginEmailLeakSeconds, limits.loginEmailFailuresMax, what, 3_600);
+  assertLimited(
+    answer,
+    limits.loginEmailLeakSeconds,
+    { quota: limits.loginEmailFailuresMax, windowSeconds: 3_600 },
+    what,
+  );

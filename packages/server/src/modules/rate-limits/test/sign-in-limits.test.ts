@@ -35,9 +35,9 @@ async function readDelays(app: TestApp, count: number): Promise<number[]> {
     assert.equal(status, 401);
     const rejected = await attempt(app);
     const seconds = Number(rejected.headers.get('retry-after'));
-    assertLimited(rejected, seconds, 5);
+    assertLimited(rejected, seconds, { quota: 5 });
     app.clock.advance({ seconds: seconds - 1 });
-    assertLimited(await attempt(app), 1, 5);
+    assertLimited(await attempt(app), 1, { quota: 5 });
     app.clock.advance({ seconds: 1 });
     delays.push(seconds);
   }
@@ -61,7 +61,7 @@ test('during a delay the right password is rejected, and after the delay it is a
   await using app = await newApp();
   await app.createAccount(email);
   for (let n = 0; n < 5; n++) assert.equal((await attempt(app)).status, 401);
-  assertLimited(await signIn(app), 1, 5);
+  assertLimited(await signIn(app), 1, { quota: 5 });
   app.clock.advance({ seconds: 1 });
   assert.equal((await signIn(app)).status, 200);
 });
@@ -73,14 +73,14 @@ test('a trusted range has ten failures a minute, so nine failures do not lock th
   for (let minute = 0; minute < 3; minute++) {
     for (let n = 0; n < 10; n++) assert.equal((await attempt(app)).status, 401);
     app.clock.advance({ seconds: 59 });
-    assertLimited(await signIn(app), 1, 10, 'the eleventh', 60);
+    assertLimited(await signIn(app), 1, { quota: 10, windowSeconds: 60 }, 'the eleventh');
     app.clock.advance({ seconds: 1 });
   }
   for (let n = 0; n < 9; n++) assert.equal((await attempt(app)).status, 401);
   assert.equal((await signIn(app)).status, 200);
   // The count has started again.
   for (let n = 0; n < 10; n++) assert.equal((await attempt(app)).status, 401);
-  assertLimited(await attempt(app), 60, 10, 'again', 60);
+  assertLimited(await attempt(app), 60, { quota: 10, windowSeconds: 60 }, 'again');
 });
 
 for (const [what, user] of [
@@ -165,7 +165,7 @@ test('the right password of a disabled account is counted like a wrong one', asy
   const { id } = await app.createAccount(email);
   await app.service.services.accounts.disable(operator, id);
   for (let n = 0; n < 5; n++) assert.equal((await signIn(app)).status, 401);
-  assertLimited(await signIn(app), 1, 5);
+  assertLimited(await signIn(app), 1, { quota: 5 });
 });
 
 test('neither a sign-in of the owner nor a new password changes the count for untrusted ranges', async () => {
@@ -203,21 +203,15 @@ test('the 61st successful sign-in in a minute is rejected, and untrusted clients
   for (let n = 0; n < limits.signInsPerMinuteMax; n++) assert.equal((await signIn(app, home)).status, 200);
   const before = hashed(app);
   const rejected = await signIn(app, home);
-  assertLimited(rejected, 60, limits.signInsPerMinuteMax, 'the next', 60, 'successful sign-ins');
+  const perMinute = { quota: limits.signInsPerMinuteMax, windowSeconds: 60, policy: 'successful sign-ins' };
+  assertLimited(rejected, 60, perMinute, 'the next');
   assert.equal((rejected.json as { title: string }).title, 'Too many sign-in attempts', 'none of them failed');
   const { text } = await app.call('GET', '/problems/too_many_attempts');
   assert.match(text, /signed in more than 60 times in a minute, or more than 2 of its attempts are in progress/);
   assert.equal(hashed(app), before, 'nothing was hashed');
   assert.equal((await attempt(app, { from: otherIp(1) })).status, 401);
   // In an untrusted range it is rejected after the check of the password.
-  assertLimited(
-    await signIn(app, otherIp(2)),
-    60,
-    limits.signInsPerMinuteMax,
-    'from elsewhere',
-    60,
-    'successful sign-ins',
-  );
+  assertLimited(await signIn(app, otherIp(2)), 60, perMinute, 'from elsewhere');
   app.clock.advance({ seconds: 60 });
   assert.equal((await signIn(app, home)).status, 200);
 });
@@ -228,8 +222,8 @@ test('after 100 failures over all emails a range is rejected for 15 minutes', { 
   const spray = (n: number): Promise<Answered> => attempt(app, { email: `user${n}@example.com`, from: home });
   for (let n = 0; n < limits.loginAddressFailuresMax; n++) assert.equal((await spray(n)).status, 401);
   app.clock.advance({ seconds: 100 });
-  assertLimited(await spray(101), 800, 100);
-  assertLimited(await signIn(app, home), 800, 100);
+  assertLimited(await spray(101), 800, { quota: 100 });
+  assertLimited(await signIn(app, home), 800, { quota: 100 });
   assert.equal((await signIn(app, otherIp(0))).status, 200);
   app.clock.advance({ seconds: 800 });
   assert.equal((await signIn(app, home)).status, 200);
@@ -244,9 +238,9 @@ test('a range has the configured limit, and a right password is not counted', as
   }
   const spray = (n: number, from: string): Promise<Answered> => attempt(app, { email: `x${n}@example.com`, from });
   for (let n = 0; n < 3; n++) assert.equal((await spray(n, home)).status, 401);
-  assertLimited(await spray(3, home), 900, 3);
+  assertLimited(await spray(3, home), 900, { quota: 3 });
   for (let n = 0; n < 102; n++) assert.equal((await spray(n, '192.0.2.8')).status, 401);
-  assertLimited(await spray(102, '192.0.2.8'), 900, 102);
+  assertLimited(await spray(102, '192.0.2.8'), 900, { quota: 102 });
 });
 
 test('KEYREEVE_THROTTLE=off disables the limits on sign-ins, but not on mail, codes and guesses', async () => {

@@ -6,7 +6,7 @@ import { operator } from '../../../../test-kit/new-app.ts';
 import { test, testOnBoth } from '../../../../test-kit/app-on-each-database.ts';
 import { withTransaction } from '../../../../test-kit/wrapped-db.ts';
 import { newTempFolder } from '../../../../test-kit/temp-folder.ts';
-import { findMasterKey } from '../../../app/installation.ts';
+import { findMasterKey } from '../../../app/installation/installation.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import { newestSchema } from '../../../foundation/database/migrate.ts';
 import { newestRootKeyVersion } from '../../../foundation/database/root-keys.ts';

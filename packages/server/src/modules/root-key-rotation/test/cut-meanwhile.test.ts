@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { operator } from '../../../../test-kit/new-app.ts';
 import { testOnBoth } from '../../../../test-kit/app-on-each-database.ts';
 import { withTransaction } from '../../../../test-kit/wrapped-db.ts';
-import { openInstallation, type OpenedInstallation } from '../../../app/installation.ts';
+import { openInstallation, type OpenedInstallation } from '../../../app/installation/installation.ts';
 import { dayMs } from '../../../foundation/clock.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import { isRootKeyChanged } from '../../../foundation/database/root-key-changed.ts';

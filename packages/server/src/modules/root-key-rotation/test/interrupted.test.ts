@@ -8,7 +8,7 @@ import { operator, type TestApp } from '../../../../test-kit/new-app.ts';
 import { test } from '../../../../test-kit/app-on-each-database.ts';
 import { useOwnPostgres } from '../../../../test-kit/postgres/running.ts';
 import { newTempFolder } from '../../../../test-kit/temp-folder.ts';
-import { findMasterKey } from '../../../app/installation.ts';
+import { findMasterKey } from '../../../app/installation/installation.ts';
 import { deriveAllKeys } from '../../../foundation/crypto/master-key.ts';
 import { replaceRootKeysTx } from '../../../foundation/database/root-keys.ts';
 import { DomainError } from '../../../foundation/errors.ts';

@@ -8,7 +8,7 @@ import { operator, type TestApp } from '../../../../test-kit/new-app.ts';
 import { addPasskey, sendPasskey, signInOptions } from '../../../../test-kit/passkeys.ts';
 import { test } from '../../../../test-kit/app-on-each-database.ts';
 import { newTempFolder } from '../../../../test-kit/temp-folder.ts';
-import { findMasterKey } from '../../../app/installation.ts';
+import { findMasterKey } from '../../../app/installation/installation.ts';
 import type { InstallationKeys } from '../../../foundation/crypto/master-key.ts';
 import { DamagedRootKeyError, RootKeys } from '../../../foundation/crypto/root-key.ts';
 import type { Db } from '../../../foundation/database/db.ts';

@@ -1,9 +1,13 @@
 /** An installation whose root key is rotated between two runs of its service. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { readConfig, type Config } from '../../../app/config.ts';
-import { openInstallation, type OpenedInstallation } from '../../../app/installation.ts';
-import { rotateInstallation, type RotateOptions, type RotationResult } from '../../../app/root-key-rotation.ts';
+import { readConfig, type Config } from '../../../app/configuration/config.ts';
+import { openInstallation, type OpenedInstallation } from '../../../app/installation/installation.ts';
+import {
+  rotateInstallation,
+  type RotateOptions,
+  type RotationResult,
+} from '../../../app/key-files/root-key-rotation.ts';
 import type { RootKeys } from '../../../foundation/crypto/root-key.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import { finishRotation, startRotation } from '../../master-key/rotation.ts';

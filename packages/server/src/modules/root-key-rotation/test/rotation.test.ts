@@ -22,7 +22,7 @@ import { deriveKeys } from '../../../foundation/crypto/master-key.ts';
 import { isRootKeyChanged, RootKeyChangedError } from '../../../foundation/database/root-key-changed.ts';
 import { DomainError } from '../../../foundation/errors.ts';
 import { createLog } from '../../../foundation/log.ts';
-import { announce } from '../../../app/announce.ts';
+import { announce } from '../../../app/processes/announce.ts';
 import { saveInstanceTx } from '../../overview/store.ts';
 import { Minutes } from '../../overview/minutes.ts';
 import { sql } from '../../../foundation/database/sql.ts';

@@ -2,21 +2,15 @@
 import assert from 'node:assert/strict';
 import { limits } from '@keyreeve/contract';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
-import { addAccount, keys, now, operator } from '../../../../test-kit/rows.ts';
+import { addAccount, now, operator } from '../../../../test-kit/rows.ts';
 import { onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
-import { testConfig } from '../../../../test-kit/test-config.ts';
-import { wire, type Services } from '../../../app/wiring.ts';
+import type { Services } from '../../../app/wiring/wire.ts';
+import { wireOn } from '../../../../test-kit/wire-on.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import { storeScopeTx } from '../store.ts';
 
 const open = { description: '', entitled: false };
-const servicesOn = (db: Db): Services =>
-  wire({
-    config: testConfig(),
-    installation: { db, keys, migrated: [] },
-    clock: new FakeClock(now),
-    issuer: 'http://localhost',
-  });
+const servicesOn = (db: Db): Services => wireOn(db, { clock: new FakeClock(now) });
 
 /** Declares scopes that need an entitlement. @returns their names */
 async function declare(db: Db, count: number): Promise<string[]> {

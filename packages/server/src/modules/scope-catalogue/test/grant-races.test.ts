@@ -5,7 +5,8 @@ import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { addAccount, addSession, keys, now, operator } from '../../../../test-kit/rows.ts';
 import { onEachDatabase, outcomes, race, rivalsMin } from '../../../../test-kit/store-on-each-database.ts';
 import { testConfig } from '../../../../test-kit/test-config.ts';
-import { wire, type Services } from '../../../app/wiring.ts';
+import type { Services } from '../../../app/wiring/wire.ts';
+import { wireOn } from '../../../../test-kit/wire-on.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import { claimInstallation } from '../../../../test-kit/installation.ts';
 import { ScopeCatalogue } from '../scope-catalogue.ts';
@@ -21,8 +22,7 @@ onEachDatabase(
     const clock = new FakeClock(now);
     const wired = new Map<Db, Services>();
     const on = (db: Db): Services => {
-      const installation = { db, keys, migrated: [] };
-      const services = wired.get(db) ?? wire({ config, installation, clock, issuer: 'http://localhost' });
+      const services = wired.get(db) ?? wireOn(db, { config, clock });
       wired.set(db, services);
       return services;
     };
@@ -65,7 +65,8 @@ onEachDatabase(
 );
 
 onEachDatabase('a change of the description of a scope keeps a mark that is set meanwhile', async (opened) => {
-  const on = (db: Db): ScopeCatalogue => new ScopeCatalogue({ db, clock: new FakeClock(now), isEnforced: true });
+  const on = (db: Db): ScopeCatalogue =>
+    new ScopeCatalogue({ db, clock: new FakeClock(now), revocations: undefined, isEnforced: true });
   // The row of the installation is the lock.
   await claimInstallation(opened.db, keys.check, now);
   await on(opened.db).set(operator, 'paid', open);

@@ -5,11 +5,11 @@ import { limits } from '@keyreeve/contract';
 import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { behind, Line } from '../../../../test-kit/broken-connection.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
-import { addAccount, addKey, addSession, keys, now, operator } from '../../../../test-kit/rows.ts';
+import { addAccount, addKey, addSession, now, operator } from '../../../../test-kit/rows.ts';
 import { codeOf, onEachDatabase, outcomes, race, rivalsMin } from '../../../../test-kit/store-on-each-database.ts';
-import { testConfig } from '../../../../test-kit/test-config.ts';
 import { until } from '../../../../test-kit/until.ts';
-import { wire, type Services } from '../../../app/wiring.ts';
+import type { Services } from '../../../app/wiring/wire.ts';
+import { wireOn } from '../../../../test-kit/wire-on.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import { sql } from '../../../foundation/database/sql.ts';
 import { manageScope } from '../acting-store.ts';
@@ -18,8 +18,7 @@ import { deleteAccount, disableAccount } from '../../../../test-kit/store-change
 const setUnverified = sql('test_set_unverified', `update accounts set unverified_since = 1 where id = $1`);
 
 const clock = new FakeClock();
-const servicesOf = (db: Db): Services =>
-  wire({ config: testConfig(), installation: { db, keys, migrated: [] }, clock, issuer: 'http://localhost' });
+const servicesOf = (db: Db): Services => wireOn(db, { clock });
 const account = (id: string) => ({ kind: 'account', accountId: id, sessionId: `ses_${id}` }) as const;
 const outcome = (done: Promise<unknown>): Promise<unknown> => done.then(() => 'done', codeOf);
 
@@ -90,7 +89,7 @@ onEachDatabase('operators and administrators remove the last manager and add ano
 
 onEachDatabase('a manager is a verified and enabled account, or another service account', async ({ db }) => {
   const { ada, eve, bob, id, services, managers, list } = await fixture(db);
-  await disableAccount(db, operator, eve, now);
+  await disableAccount(db, { principal: operator, now }, eve);
   await db.transaction((tx) => tx.run(setUnverified, [bob]));
   for (const managerId of [eve, bob, id, 'acc_unknown', '', 'acc_\0', '../x'])
     assert.equal(await outcome(managers.add(account(ada), id, managerId)), 'manager_not_eligible', managerId);
@@ -108,9 +107,9 @@ onEachDatabase('the keys of a service account outlive its managers, and administ
   const { ada, id, services, list } = await fixture(db);
   const key = await services.apiKeys.create(operator, id, { nickname: 'laptop' });
   const isValid = async (): Promise<boolean> => (await services.verifier.verify(key.secret.reveal())).valid;
-  await disableAccount(db, operator, ada, now);
+  await disableAccount(db, { principal: operator, now }, ada);
   assert.equal(await isValid(), true);
-  await deleteAccount(db, operator, ada, now);
+  await deleteAccount(db, { principal: operator, now }, ada);
   assert.equal(await isValid(), true);
   assert.deepEqual(await list(), []);
   assert.equal((await services.serviceAccounts.find(operator, id)).creatorId, null);

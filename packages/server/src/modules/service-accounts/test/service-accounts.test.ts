@@ -4,10 +4,10 @@ import { lookupOf } from '../../../foundation/crypto/keyed-hash.ts';
 import { limits } from '@keyreeve/contract';
 import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
-import { addAccount, addKey, addSession, keys, now, operator } from '../../../../test-kit/rows.ts';
+import { addAccount, addKey, addSession, now, operator } from '../../../../test-kit/rows.ts';
 import { codeOf, onEachDatabase, outcomes, race, rivalsMin } from '../../../../test-kit/store-on-each-database.ts';
-import { testConfig } from '../../../../test-kit/test-config.ts';
-import { wire, type Services } from '../../../app/wiring.ts';
+import type { Services } from '../../../app/wiring/wire.ts';
+import { wireOn } from '../../../../test-kit/wire-on.ts';
 import type { Db, Transaction } from '../../../foundation/database/db.ts';
 import { sql } from '../../../foundation/database/sql.ts';
 import { manageScope } from '../acting-store.ts';
@@ -22,8 +22,7 @@ const insertMany = sql(
 
 const clock = new FakeClock();
 const start = clock.now();
-const servicesOf = (db: Db): Services =>
-  wire({ config: testConfig(), installation: { db, keys, migrated: [] }, clock, issuer: 'http://localhost' });
+const servicesOf = (db: Db): Services => wireOn(db, { clock });
 const account = (id: string) => ({ kind: 'account', accountId: id, sessionId: `ses_${id}` }) as const;
 
 async function fixture(db: Db) {
@@ -207,7 +206,7 @@ onEachDatabase('a disabled or unverified account, and an ended session, create a
   assert.equal(await outcome(accounts.create(account(eve), eve, { name: 'one' })), 'email_unverified');
   assert.equal(await outcome(accounts.create(operator, eve, { name: 'one' })), 'manager_not_eligible');
   assert.equal(await outcome(accounts.create(operator, 'acc_unknown', { name: 'one' })), 'manager_not_eligible');
-  await disableAccount(db, operator, ada, now);
+  await disableAccount(db, { principal: operator, now }, ada);
   assert.equal(await outcome(accounts.create(account(ada), ada, { name: 'two' })), 'invalid_access_token');
   assert.equal(await outcome(accounts.change(account(ada), id, { name: 'two' })), 'invalid_access_token');
   assert.equal(await outcome(accounts.delete(account(ada), id)), 'invalid_access_token');

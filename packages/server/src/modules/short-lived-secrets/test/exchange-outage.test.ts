@@ -5,10 +5,9 @@ import { errors } from '@keyreeve/contract';
 import { behind, Line } from '../../../../test-kit/broken-connection.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { newKeyPair, signJwt } from '../../../../test-kit/public-key-client.ts';
-import { addAccount, keys, now, operator } from '../../../../test-kit/rows.ts';
+import { addAccount, now, operator } from '../../../../test-kit/rows.ts';
 import { codeOf, onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
-import { testConfig } from '../../../../test-kit/test-config.ts';
-import { wire } from '../../../app/wiring.ts';
+import { wireOn } from '../../../../test-kit/wire-on.ts';
 
 const issuer = 'http://localhost';
 const clientIp = '127.0.0.1';
@@ -17,9 +16,8 @@ onEachDatabase(
   'an exchange with an unknown outcome returns no secret, and a new assertion succeeds',
   async ({ db }) => {
     const line = new Line();
-    const installation = { db: behind(db, line), keys, migrated: [] };
     const clock = new FakeClock(now);
-    const { apiKeys, exchange, verifier } = wire({ config: testConfig(), installation, clock, issuer });
+    const { apiKeys, exchange, verifier } = wireOn(behind(db, line), { clock, issuer });
     await addAccount(db);
     const pair = newKeyPair();
     const { id } = await apiKeys.createWithPublicKey(operator, 'acc_ada', { nickname: 'a' }, pair.publicKey);

@@ -1,22 +1,20 @@
 /** A client whose refresh returned 503 in an outage presents the same token again and stays signed in. */
 import assert from 'node:assert/strict';
 import { limits } from '@keyreeve/contract';
-import { testConfig } from '../../../../test-kit/test-config.ts';
 import { Secret } from '../../../foundation/crypto/secret.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
-import { wire } from '../../../app/wiring.ts';
+import { wireOn } from '../../../../test-kit/wire-on.ts';
 import { behind, Line } from '../../../../test-kit/broken-connection.ts';
 import { codeOf, onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
-import { keys, operator } from '../../../../test-kit/rows.ts';
+import { operator } from '../../../../test-kit/rows.ts';
 
 const password = 'wombat orbit velvet 42';
 const argon2 = { memoryKib: 64, passes: 1, lanes: 1 };
 
 async function fixture(db: Db, email = 'ada@example.com') {
   const [line, clock] = [new Line(), new FakeClock()];
-  const installation = { db: behind(db, line), keys, migrated: [] };
-  const services = wire({ config: testConfig(), installation, clock, issuer: 'http://localhost', argon2 });
+  const services = wireOn(behind(db, line), { clock, argon2 });
   const { accounts, signingKeys, tokens } = services;
   await signingKeys.ensure();
   await accounts.create(operator, email, new Secret(password), 'user');

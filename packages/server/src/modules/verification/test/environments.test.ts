@@ -7,7 +7,7 @@ import { assertRejected } from '../../../../test-kit/key-client.ts';
 import { newPlace } from '../../../../test-kit/new-db.ts';
 import { newKeyPair, newPublicKeyKey, newShortLived } from '../../../../test-kit/public-key-client.ts';
 import { newApp } from '../../../../test-kit/new-app.ts';
-import { ConfigError } from '../../../app/config.ts';
+import { ConfigError } from '../../../app/configuration/config.ts';
 import { liveAndTest, withEnvironments } from './environments-kit.ts';
 
 const any = { ...liveAndTest, KEYREEVE_FORWARD_ENVIRONMENTS: 'any' };

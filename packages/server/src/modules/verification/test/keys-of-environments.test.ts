@@ -8,7 +8,7 @@ import { KeptConnection } from '../../../../test-kit/kept-connection.ts';
 import { bearer, newApp, operator } from '../../../../test-kit/new-app.ts';
 import { newPlace } from '../../../../test-kit/new-db.ts';
 import { head } from '../../../../test-kit/raw-http.ts';
-import { ConfigError } from '../../../app/config.ts';
+import { ConfigError } from '../../../app/configuration/config.ts';
 import { sql } from '../../../foundation/database/sql.ts';
 import { DomainError } from '../../../foundation/errors.ts';
 import { makeKey } from '../../api-keys/key-format.ts';

@@ -1,0 +1,177 @@
+/**
+ * Reads the settings from the environment; no other file reads it. All errors are reported together, so that an operator
+ * corrects them in one pass.
+ */
+import { mailMistakes } from './mail-config.ts';
+import type { Setting } from './setting.ts';
+import { settings } from './settings.ts';
+import { singleSignOnMistakes } from './single-sign-on-config.ts';
+import type { DatabaseLocation } from '../../foundation/database/database.ts';
+import { isLoopback } from '../../foundation/ip-address.ts';
+import { isUsable } from '../../modules/passkeys/relying-party.ts';
+import { readSecretFile } from '../../foundation/secret-file.ts';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The settings in force. A value is undefined if its setting is empty and has no default. */
+export type Config = { readonly [Key in keyof typeof settings]: ReturnType<(typeof settings)[Key]['parse']> };
+
+/** All errors of the configuration. */
+export class ConfigError extends Error {
+  readonly mistakes: readonly string[];
+
+  constructor(mistakes: readonly string[]) {
+    super(`The configuration has errors:\n${mistakes.map((mistake) => `  - ${mistake}`).join('\n')}`);
+    this.mistakes = mistakes;
+  }
+}
+
+export const processEnvironment = (): Environment => process.env;
+
+/** For `keyreeve prove-revocation --url`, which reads no setting. It is no setting of the service. */
+export const canaryCredential = (): string | undefined => processEnvironment()['KEYREEVE_CANARY_CREDENTIAL'];
+
+/** @throws ConfigError */
+export function readConfig(environment: Environment, { isTerminal = false } = {}): Config {
+  const mistakes = unknownNames(environment);
+  const read = (setting: Setting<unknown>): unknown => {
+    const { name, parse, terminalDefault } = setting;
+    const fallback = (isTerminal ? terminalDefault : undefined) ?? setting.default;
+    try {
+      return parse(textOf(environment, setting) ?? fallback);
+    } catch (error) {
+      mistakes.push(`${name} ${error instanceof Error ? error.message : String(error)}`);
+      // With the default, the checks below still run on the other settings.
+      return parse(fallback);
+    }
+  };
+  const values = Object.fromEntries(Object.entries(settings).map(([key, setting]) => [key, read(setting)])) as Config;
+  const config = { ...values, deletionJournal: values.deletionJournal ?? defaultDeletionJournal(values.database) };
+  mistakes.push(...contradictions(config));
+  if (mistakes.length > 0) throw new ConfigError(mistakes);
+  return config;
+}
+
+const defaultDeletionJournal = (database: DatabaseLocation): string | undefined =>
+  database.kind === 'sqlite' ? `${database.path}.deletions` : undefined;
+
+/** Values that are each valid and cannot be combined. */
+function contradictions(config: Config): string[] {
+  const { host, adminHost, publicUrl: url, trustedProxies, isRateLimited } = config;
+  const mistakes: string[] = [];
+  const isPublic = !isLoopback(host) || !isLoopback(adminHost);
+  if (isPublic && !url?.startsWith('https:') && trustedProxies.length === 0) {
+    mistakes.push(
+      'KEYREEVE_HOST or KEYREEVE_ADMIN_HOST is not a loopback address, but Keyreeve does not terminate TLS: set KEYREEVE_TRUSTED_PROXIES to the proxy in front of it, and KEYREEVE_PUBLIC_URL to the proxy’s https URL',
+    );
+  }
+  const further = config.environments.slice(1).map(({ prefix }) => prefix);
+  const ofFirst = [config.keyPrefix, ...config.keyPrefixesAccepted];
+  for (const prefix of further.filter((known) => ofFirst.includes(known)))
+    mistakes.push(
+      `KEYREEVE_ENVIRONMENTS gives the prefix ${prefix} to a further environment, but KEYREEVE_KEY_PREFIX and KEYREEVE_KEY_PREFIXES_ACCEPTED belong to the first one: choose another prefix`,
+    );
+  if (config.forwardEnvironments === 'any' && config.environments.length === 0)
+    mistakes.push('KEYREEVE_FORWARD_ENVIRONMENTS can be any only with KEYREEVE_ENVIRONMENTS');
+  if (config.database.kind === 'postgres' && config.masterKey === undefined) {
+    mistakes.push('KEYREEVE_MASTER_KEY must be set for PostgreSQL: all instances need the same key');
+  }
+  if (isPublic && !isRateLimited) mistakes.push('KEYREEVE_THROTTLE can be off on a loopback address only');
+  if (config.refreshMaxTtlSeconds < config.refreshIdleTtlSeconds) {
+    mistakes.push('KEYREEVE_REFRESH_MAX_TTL_SECONDS must be at least KEYREEVE_REFRESH_IDLE_TTL_SECONDS');
+  }
+  mistakes.push(...mailMistakes(config));
+  const consoleUrl = config.consoleUrl ?? url ?? 'http://localhost';
+  if (config.passkeyRpId !== undefined && !isUsable(consoleUrl, config.passkeyRpId)) {
+    mistakes.push(
+      `KEYREEVE_PASSKEY_RP_ID must be the host of ${consoleUrl} or a domain that it is in, and passkeys need https except on localhost`,
+    );
+  }
+  mistakes.push(...singleSignOnMistakes(config));
+  if (config.port !== 0 && config.port === config.adminPort && host === adminHost) {
+    mistakes.push('KEYREEVE_PORT and KEYREEVE_ADMIN_PORT are the same');
+  }
+  return mistakes;
+}
+
+/** Unknown names are errors: with a misspelt name, the default would stay in force unnoticed. */
+function unknownNames(environment: Environment): string[] {
+  const known = new Set(
+    Object.values<Setting<unknown>>(settings).flatMap(({ name, isSecret }) =>
+      isSecret ? [name, `${name}_FILE`] : [name],
+    ),
+  );
+  // Kubernetes and Docker set these for a service with the name "keyreeve".
+  const isServiceLink = (name: string): boolean => /^KEYREEVE_(?:SERVICE_|PORT_\d+_|ENV_|NAME$)/.test(name);
+  return Object.keys(environment)
+    .filter((name) => name.startsWith('KEYREEVE_') && !known.has(name) && !isServiceLink(name))
+    .map((name) => `${name} is not a setting of Keyreeve`);
+}
+
+/** @returns undefined if the setting is not set or empty */
+function textOf(environment: Environment, { name, isSecret }: Setting<unknown>): string | undefined {
+  const text = environment[name] || undefined;
+  const file = isSecret ? environment[`${name}_FILE`] : undefined;
+  if (!file) return text;
+  if (text !== undefined) throw new Error(`and ${name}_FILE are both set`);
+  const mayBeWorldReadable = environment[settings.mayReadWorldReadableSecrets.name] === 'accept';
+  const secret = readSecretFile(file, `is in the file ${file}, which`, { mayBeWorldReadable });
+  // An empty file is a secret that was not written, not a request for the default.
+  if (secret === '') throw new Error(`is in the file ${file}, which is empty`);
+  return secret;
+}
+
+/**
+ * The value of a secret as its file has it now, so that a new one applies without a restart. A file that can't be read or has an
+ * invalid value leaves the last one in force. Not for the master key, which `keyreeve master-key rotate` replaces.
+ */
+export function latestSecret<Key extends 'database' | 'smtpUrl' | 'smtpOauthClientSecret' | 'ssoClientSecret'>(
+  config: Config,
+  key: Key,
+  environment: Environment,
+): () => Config[Key] {
+  const setting = settings[key] as unknown as Setting<Config[Key]>;
+  let latest = config[key];
+  // A setting of the environment does not change.
+  if (!environment[`${setting.name}_FILE`]) return () => latest;
+  return () => {
+    try {
+      const text = textOf(environment, setting);
+      if (text !== undefined) latest = setting.parse(text);
+    } catch {
+      // `keyreeve doctor` reports the reason.
+    }
+    return latest;
+  };
+}
+
+export interface DescribedSetting {
+  readonly name: string;
+  /** `[redacted]` for a secret. */
+  readonly value: string;
+  /** `file`: the variable with `_FILE` at its end names a file with the value. */
+  readonly source: 'environment' | 'file' | 'default';
+}
+
+/** All settings in force, without secrets. */
+export const describeConfig = (environment: Environment): DescribedSetting[] =>
+  Object.values<Setting<unknown>>(settings).map((setting) => {
+    const { name, isSecret } = setting;
+    const source = environment[name] ? 'environment' : isSecret && environment[`${name}_FILE`] ? 'file' : 'default';
+    return { name, value: source === 'default' ? setting.default : describeValue(environment, setting), source };
+  });
+
+/** Shown instead of a secret. */
+export const redacted = '[redacted]';
+
+function describeValue(environment: Environment, setting: Setting<unknown>): string {
+  if (!setting.isSecret) return withoutPasswords(environment[setting.name] ?? '');
+  try {
+    return setting.describe?.(textOf(environment, setting) ?? '') ?? redacted;
+  } catch {
+    return redacted;
+  }
+}
+
+/** No setting that is not a secret accepts a URL with a user, except as other text, such as an audience. */
+const withoutPasswords = (text: string): string => text.replaceAll(/(:\/\/)[^/\s,]*@/g, `$1${redacted}@`);

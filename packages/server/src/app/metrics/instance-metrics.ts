@@ -1,0 +1,34 @@
+/** Metrics of an instance: its versions, and whether it can serve requests. Its supervisor reports them for its workers. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Registry } from '@prometheus-io/client';
+import type { Dialect } from '../../foundation/database/sql.ts';
+import type { Health } from '../processes/health.ts';
+import { addGauge } from './metric-kinds.ts';
+import { version } from '../version.ts';
+
+/** A scrape does not wait longer for the database. */
+const readyMsMax = 2_000;
+
+export function collectInstance(registry: Registry, database: Dialect, health: Pick<Health, 'check'>): void {
+  const labels = { version, node: process.versions.node, database };
+  addGauge(registry, {
+    name: 'keyreeve_build_info',
+    help: '1, with the versions of Keyreeve and Node, and the kind of the database',
+    labelNames: Object.keys(labels),
+    read: () => [{ labels, value: 1 }],
+  });
+  addGauge(registry, {
+    name: 'keyreeve_ready',
+    help: '1 while the database responds, 0 while it does not',
+    read: async () => [{ value: (await responds(health)) ? 1 : 0 }],
+  });
+}
+
+const responds = (health: Pick<Health, 'check'>): Promise<boolean> =>
+  Promise.race([
+    health.check().then(
+      () => true,
+      () => false,
+    ),
+    sleep(readyMsMax, false, { ref: false }),
+  ]);

@@ -1,0 +1,215 @@
+/** Metrics for Prometheus. The hot path only increments numbers, which are collected at each scrape. */
+import { Registry } from '@prometheus-io/client';
+import { refusals } from '@keyreeve/contract';
+import type { Core } from '../../foundation/core.ts';
+import type { RequestCounts } from '../../http/request-counts.ts';
+import type { UsageCounter } from '../../modules/key-usage/usage-counter.ts';
+import { jobKinds } from '../../modules/outbox/outbox.ts';
+import type { Services } from '../wiring/wire.ts';
+import { collectDatabase } from './database-metrics.ts';
+import type { Health } from '../processes/health.ts';
+import { collectGrowth, type GrowthSources } from './growth-metrics.ts';
+import { collectInstance } from './instance-metrics.ts';
+import { addCounter, addGauge, addHistogram, by } from './metric-kinds.ts';
+import { collectProcessMetrics } from './process-metrics.ts';
+import { collectStored } from './stored-metrics.ts';
+
+export interface MetricsSources extends Services, Core, GrowthSources {
+  readonly requestCounts: RequestCounts;
+  readonly health: Pick<Health, 'check'>;
+}
+
+/** The metrics of a worker, as sent to the supervisor. */
+export type MetricsSnapshot = Awaited<ReturnType<Registry['getMetricsAsJSON']>>;
+
+export class Metrics {
+  readonly contentType: string;
+  readonly #registry = new Registry();
+
+  /** @param worker number of the worker; undefined without a supervisor, which reports for all workers */
+  constructor(sources: MetricsSources, worker?: number) {
+    const registry = this.#registry;
+    const { db, usageCounter, journal } = sources;
+    const labels: Record<string, string> = worker === undefined ? {} : { worker: String(worker) };
+    collectProcessMetrics(registry, labels);
+    if (worker === undefined) collectInstance(registry, db.dialect, sources.health);
+    collectVerifications(registry, sources);
+    collectRequests(registry, sources.requestCounts);
+    collectSignIns(registry, sources);
+    if (usageCounter) collectUsage(registry, usageCounter);
+    collectLimits(registry, sources.limiter);
+    collectOutbox(registry, sources);
+    collectDatabase(registry, db);
+    addGauge(registry, {
+      name: 'keyreeve_database_writes',
+      help: '1 while commits succeed, 0 while they fail',
+      labelNames: Object.keys(labels),
+      read: () => [{ labels, value: db.writes.isHealthy ? 1 : 0 }],
+    });
+    if (journal)
+      addGauge(registry, {
+        name: 'keyreeve_deletion_journal_lag_seconds',
+        help: 'Time for which the deletion journal has lacked entries, 0 while it is complete',
+        aggregator: 'max',
+        read: () => [{ value: journal.lagMs / 1_000 }],
+      });
+    // All workers share the database, so one reports what it contains.
+    if (worker === undefined || worker === 1) {
+      collectStored(registry, sources);
+      collectGrowth(registry, sources);
+    }
+    this.contentType = registry.contentType;
+  }
+
+  text(): Promise<string> {
+    return this.#registry.metrics();
+  }
+
+  snapshot(): Promise<MetricsSnapshot> {
+    return this.#registry.getMetricsAsJSON();
+  }
+}
+
+function collectVerifications(registry: Registry, { verifier: { counts, durations } }: MetricsSources): void {
+  addCounter(registry, {
+    name: 'keyreeve_verifications_total',
+    help: 'Credentials verified. The reason of an acceptance is the type of the credential',
+    labelNames: ['outcome', 'reason'],
+    read: () =>
+      Object.entries(counts).map(([reason, value]) => ({
+        labels: { outcome: reason in refusals ? 'refused' : 'accepted', reason },
+        value,
+      })),
+  });
+  addHistogram(registry, {
+    name: 'keyreeve_verification_duration_seconds',
+    help: 'Duration of a verification, or of a batch, without the time in which the request arrives',
+    read: () =>
+      Object.entries(durations.byEndpoint).map(([endpoint, histogram]) => ({
+        labels: { endpoint },
+        durations: histogram,
+      })),
+  });
+}
+
+function collectRequests(registry: Registry, requests: RequestCounts): void {
+  addCounter(registry, {
+    name: 'keyreeve_http_requests_total',
+    help: 'Responses by route, method and status',
+    labelNames: ['route', 'method', 'code'],
+    *read() {
+      for (const { route, method, status, count: value } of requests.counts)
+        yield { labels: { route, method, code: String(status) }, value };
+    },
+  });
+  addHistogram(registry, {
+    name: 'keyreeve_http_request_duration_seconds',
+    help: 'Duration of a request from its headers to its response, except those of /auth/forward',
+    *read() {
+      for (const { route, method, durations } of requests.durations) yield { labels: { route, method }, durations };
+    },
+  });
+  addCounter(registry, {
+    name: 'keyreeve_rate_limited_requests_total',
+    help: 'Requests that a limit rejected, by the code of the problem',
+    labelNames: ['kind'],
+    read: () => by('kind', Object.fromEntries(requests.limited)),
+  });
+}
+
+function collectSignIns(registry: Registry, { signIns, tokens, hasher }: MetricsSources): void {
+  const labelNames = ['result'];
+  addCounter(registry, {
+    name: 'keyreeve_logins_total',
+    help: 'Sign-ins, by result',
+    labelNames,
+    read: () => by('result', { ...signIns.counts }),
+  });
+  addCounter(registry, {
+    name: 'keyreeve_refreshes_total',
+    help: 'Refresh tokens presented, by result',
+    labelNames,
+    read: () => by('result', { ...tokens.refreshes }),
+  });
+  addCounter(registry, {
+    name: 'keyreeve_password_hashes_total',
+    help: 'Password hashes computed, or rejected because the queue was full',
+    labelNames,
+    read: () => by('result', { hashed: hasher.stats.hashed, refused: hasher.stats.refused }),
+  });
+  const of = (name: string, help: string, read: () => number): void =>
+    addGauge(registry, { name, help, read: () => [{ value: read() }] });
+  of('keyreeve_password_hashes_running', 'Password hashes in progress', () => hasher.stats.running);
+  of('keyreeve_password_hashes_waiting', 'Password hashes in the queue', () => hasher.stats.waiting);
+}
+
+function collectUsage(registry: Registry, usage: UsageCounter): void {
+  addCounter(registry, {
+    name: 'keyreeve_key_usage_total',
+    help: 'Verifications in the usage of keys: written, dropped, or in a commit with an unknown outcome',
+    labelNames: ['result'],
+    read: () => by('result', { ...usage.totals }),
+  });
+  addGauge(registry, {
+    name: 'keyreeve_key_usage_waiting',
+    help: 'Keys per hour whose counts wait to be written',
+    read: () => [{ value: usage.rows }],
+  });
+}
+
+function collectLimits(registry: Registry, limiter: MetricsSources['limiter']): void {
+  const labelNames = ['result'];
+  addCounter(registry, {
+    name: 'keyreeve_key_limit_draws_total',
+    help: 'Draws of tokens from the limits of keys and accounts: committed, failed, or of unknown outcome',
+    labelNames,
+    read: () => by('result', { ...limiter.draws }),
+  });
+  addCounter(registry, {
+    name: 'keyreeve_key_limit_tokens_total',
+    help: 'Tokens of limits: drawn from the database, and spent by verifications',
+    labelNames,
+    read: () => by('result', { ...limiter.tokens }),
+  });
+  addGauge(registry, {
+    name: 'keyreeve_key_limit_waiting',
+    help: 'Verifications that wait for a draw',
+    read: () => [{ value: limiter.waiting }],
+  });
+  addCounter(registry, {
+    name: 'keyreeve_key_limit_waits_total',
+    help: 'Verifications that needed a draw: waited until it began, or were rejected because too many waited',
+    labelNames,
+    read: () => by('result', { ...limiter.waits }),
+  });
+}
+
+function collectOutbox(registry: Registry, { outbox, webhooks }: MetricsSources): void {
+  const countsOf = (kind: string) => outbox.counts.get(kind) ?? { done: 0, failed: 0, givenUp: 0 };
+  addCounter(registry, {
+    name: 'keyreeve_outbox_attempts_total',
+    help: 'Attempts to run jobs, such as mail: done, or failed',
+    labelNames: ['kind', 'result'],
+    read: () =>
+      jobKinds.flatMap((kind) => {
+        const { done, failed, givenUp } = countsOf(kind);
+        // The attempt after which a job is given up has failed as well.
+        return [
+          { labels: { kind, result: 'done' }, value: done },
+          { labels: { kind, result: 'failed' }, value: failed + givenUp },
+        ];
+      }),
+  });
+  addCounter(registry, {
+    name: 'keyreeve_outbox_given_up_total',
+    help: 'Jobs that are not retried any more',
+    labelNames: ['kind'],
+    read: () => jobKinds.map((kind) => ({ labels: { kind }, value: countsOf(kind).givenUp })),
+  });
+  addCounter(registry, {
+    name: 'keyreeve_webhook_deliveries_total',
+    help: 'Attempts to deliver webhooks, by result',
+    labelNames: ['result'],
+    read: () => by('result', webhooks.sender.counts),
+  });
+}

@@ -1,0 +1,141 @@
+/** The listener for clients: listens, wires the modules, and then serves. */
+import type { RequestListener } from 'node:http';
+import { limits } from '@keyreeve/contract';
+import { describeConfig, processEnvironment, type Config } from '../configuration/config.ts';
+import { announcePhase } from '../../foundation/tracing.ts';
+import { announce } from '../processes/announce.ts';
+import { pingDatabase } from '../../foundation/database/installation.ts';
+import { App, corsHeadersOf } from '../app.ts';
+import { BasePath } from '../../http/base-path.ts';
+import { securityOf } from '../../http/headers.ts';
+import type { Health } from '../processes/health.ts';
+import type { LinkPageOptions } from '../../modules/link-pages/link-pages.ts';
+import { RequestCounts } from '../../http/request-counts.ts';
+import type { RequestLog } from '../../http/request-log.ts';
+import { Cors } from '../../http/cors.ts';
+import { createHttpServer, listen } from '../../http/server.ts';
+import { isRootKeyChanged, RootKeyChangedError } from '../../foundation/database/root-key-changed.ts';
+import type { OpenedInstallation } from '../installation/installation.ts';
+import type { Log } from '../../foundation/log.ts';
+import { parseRanges } from '../../foundation/ip-address.ts';
+import { ConsoleAssets } from '../../modules/console/assets.ts';
+import { ConsoleHost } from '../../modules/console/paths.ts';
+import { operatorName } from '../../modules/mail/sender.ts';
+import { LinkedIdentities } from '../../modules/single-sign-on/linked-identities.ts';
+import type { MetricsSources } from '../metrics/metrics.ts';
+import { SettingsView } from '../configuration/settings-view.ts';
+import type { ServiceOptions } from '../processes/service-options.ts';
+import { wire, type Services } from '../wiring/wire.ts';
+
+const aheadHint =
+  'the database is older than its deletion journal, so deleted credentials may work again; run `keyreeve journal replay`';
+
+/** The issuer contains the port, which the system may select, so the server listens before the modules are wired. */
+export async function startPublic(installation: OpenedInstallation, options: ServiceOptions, requestLog: RequestLog) {
+  const { config, clock, log } = options;
+  const { db, rootKeys } = installation;
+  await announcePhase('start');
+  const { server, port, url, http, serve } = await listenForApp(options, requestLog);
+  try {
+    const publicUrl = config.publicUrl ?? `http://localhost:${port}`;
+    const { masterKeyId } = rootKeys;
+    const services = wire({ ...options, installation, issuer: publicUrl, masterKeyId, requestLog });
+    await prepare(services, installation, log);
+    const health: Health = {
+      isStopping: false,
+      isClosed: false,
+      check: () => pingDatabase(db),
+      canWrite: () => db.writes.isHealthy,
+    };
+    const requestCounts = new RequestCounts();
+    const appParts = appPartsOf(services, options, installation, publicUrl);
+    serve(new App({ ...services, ...http, ...appParts, log, health, requestCounts, requestLog }));
+    services.outbox.start();
+    services.webhooks.publisher.start();
+    const keyChange = Promise.withResolvers<RootKeyChangedError>();
+    services.minutes.start((error) => {
+      log.warn({ event: 'overview_not_written', err: error });
+      if (isRootKeyChanged(error)) keyChange.resolve(new RootKeyChangedError());
+    });
+    const sources: MetricsSources = { ...services, config, db, clock, health, requestCounts };
+    return { server, health, sources, services, publicUrl, url, rootKeyChanged: keyChange.promise };
+  } catch (error) {
+    // An open server would keep the process running.
+    server.close();
+    server.closeAllConnections();
+    throw error;
+  }
+}
+
+/** Requests that arrive before the app wait for it. */
+async function listenForApp({ config, log }: ServiceOptions, requestLog: RequestLog) {
+  const { corsOrigins, trustedProxies, workers } = config;
+  const http = { security: securityOf(config.publicUrl), cors: new Cors(corsOrigins) };
+  const ready = Promise.withResolvers<App>();
+  let app: App | undefined;
+  const listener: RequestListener = (request, response) => {
+    if (app) app.listener(request, response);
+    else void ready.promise.then((wired) => wired.listener(request, response));
+  };
+  const server = createHttpServer(http.security, log, listener, {
+    requestLog,
+    isProxy: parseRanges(trustedProxies),
+    corsHeaders: (request) => corsHeadersOf(http.cors, request),
+    shortPath: {
+      mayAnswer: (url) => app?.shortPath.mayAnswer(url) ?? false,
+      handle: (request, response) => app?.shortPath.handle(request, response),
+    },
+  });
+  // A burst of connections may reach a single worker. Closing connections after some requests spreads them over all workers.
+  if (workers > 1) server.maxRequestsPerSocket = limits.requestsPerSharedConnectionMax;
+  const { port, url } = await listen(server, config.host, config.port);
+  const serve = (wired: App): void => {
+    app = wired;
+    ready.resolve(wired);
+  };
+  return { server, port, url, http, serve };
+}
+
+/** What the modules need before the first request. */
+async function prepare(services: Services, installation: OpenedInstallation, log: Log): Promise<void> {
+  // Before the first write: a rotation of the root key requires that no process runs.
+  await announce(services, installation, log);
+  await services.signingKeys.ensure();
+  await services.verifier.prepare();
+  await services.journal?.start({
+    onFailure: (error) => log.error({ event: 'deletion_journal_failed', err: error }),
+    onDamage: ({ message }) => log.error({ event: 'deletion_journal_damaged', detail: message }),
+    onLost: (lost) => log.warn({ event: 'deletion_journal_ahead', ...lost, detail: aheadHint }),
+  });
+}
+
+/** What the app needs beside the modules: the settings of HTTP, and the pages. */
+function appPartsOf(services: Services, options: ServiceOptions, { db }: OpenedInstallation, publicUrl: string) {
+  const { config, clock, log, requestBounds, environment = processEnvironment() } = options;
+  const { consoleUrl, trustedProxies, traceRatio } = config;
+  const basePath = new BasePath(publicUrl);
+  const folder = options.consoleFolder;
+  return {
+    publicUrl,
+    basePath,
+    trustedProxies,
+    traceRatio,
+    requestBounds,
+    linkedIdentities: new LinkedIdentities(db),
+    linkPages: linkPagesOf(config, publicUrl, basePath),
+    consoleAssets: new ConsoleAssets({ log, folder, ...(consoleUrl === undefined ? { basePath } : {}) }),
+    consoleHost: new ConsoleHost({ isOn: config.hasConsole, consoleUrl, publicUrl }),
+    settingsView: new SettingsView({ ...services, config, db, clock }, describeConfig(environment)),
+  };
+}
+
+const linkPagesOf = (config: Config, publicUrl: string, basePath: BasePath): LinkPageOptions => ({
+  operator: operatorName(config.mailFrom, publicUrl),
+  signInUrl: config.signInUrl,
+  defaultLanguage: config.language,
+  passwordLengthMin: config.passwordLengthMin,
+  basePath,
+  changePasswordUrl: config.hasConsole
+    ? `${config.consoleUrl ?? ''}/console/account`
+    : `${config.linksUrl ?? '/account'}/reset-password`,
+});

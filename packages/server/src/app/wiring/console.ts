@@ -1,0 +1,41 @@
+/** Creates the modules of the console. */
+import { ConsoleConfiguration } from '../../modules/console/configuration.ts';
+import { ConsoleSessions } from '../../modules/console/console-sessions.ts';
+import { SessionCookie } from '../../modules/console/cookie.ts';
+import type { Console } from '../../modules/console/routes.ts';
+import { singleSignOnOf } from '../configuration/single-sign-on-config.ts';
+import type { WiringCore } from './core.ts';
+import type { SignInServices } from './sign-in.ts';
+
+/** @returns undefined if the console is off */
+export function wireConsole(core: WiringCore, signIn: SignInServices): Console | undefined {
+  const { config, keys, issuer } = core;
+  if (!config.hasConsole) return undefined;
+  const baseUrl = config.consoleUrl ?? issuer;
+  const { origin } = new URL(baseUrl);
+  const cookie = new SessionCookie(keys.consoleSessionHash, origin);
+  const sessions = new ConsoleSessions({
+    ...core,
+    ...signIn,
+    cookie,
+    passkeys: signIn.passkeySignIns,
+    idleTtlSeconds: config.refreshIdleTtlSeconds,
+    maxTtlSeconds: config.refreshMaxTtlSeconds,
+  });
+  const configuration = new ConsoleConfiguration({
+    ...core,
+    origin,
+    features: {
+      signUp: config.isSignUpOpen,
+      mail: config.smtpUrl !== undefined,
+      passkeys: signIn.passkeys.isAvailable,
+      usageDays: config.usageDays,
+      keyDaysMax: config.keyLifetimeDaysMax ?? 0,
+      passwordLengthMin: config.passwordLengthMin,
+      environments: config.environments.map(({ name }) => name),
+      singleSignOn: singleSignOnOf(config) ? config.ssoName : null,
+      scopesCatalogue: config.scopes === 'catalogue',
+    },
+  });
+  return { origin, baseUrl, cookie, sessions, configuration };
+}

@@ -1,0 +1,121 @@
+/** Creates the modules of sign-in: passwords, second factors, sessions and tokens, with their rate limits. */
+import { PasswordHasher } from '../../foundation/crypto/password.ts';
+import { Accounts } from '../../modules/accounts/accounts.ts';
+import { CommonPasswords } from '../../modules/accounts/common-passwords.ts';
+import { CurrentPassword } from '../../modules/accounts/current-password.ts';
+import type { PasswordRules } from '../../modules/accounts/password-rules.ts';
+import { Passkeys } from '../../modules/passkeys/passkeys.ts';
+import { relyingPartyOf } from '../../modules/passkeys/relying-party.ts';
+import { PasskeySignIns } from '../../modules/passkeys/sign-ins.ts';
+import { PasswordChecks } from '../../modules/rate-limits/password-checks.ts';
+import { RequestLimits } from '../../modules/rate-limits/request-limits.ts';
+import { SecondFactorLimits } from '../../modules/rate-limits/second-factor-limits.ts';
+import { SignInLimits } from '../../modules/rate-limits/sign-in-limits.ts';
+import { Enrolment } from '../../modules/second-factors/enrolment.ts';
+import { SecondFactors } from '../../modules/second-factors/second-factors.ts';
+import { assertSessionValidTx } from '../../modules/sessions/store.ts';
+import { SigningKeys } from '../../modules/signing-keys/signing-keys.ts';
+import { AccessTokens } from '../../modules/tokens/access-token.ts';
+import { RefreshTokens } from '../../modules/tokens/refresh-token.ts';
+import { SignIns } from '../../modules/tokens/sign-ins.ts';
+import { Tokens } from '../../modules/tokens/tokens.ts';
+import type { WiringCore } from './core.ts';
+
+export type SignInServices = ReturnType<typeof wireSignIn>;
+
+export function wireSignIn(core: WiringCore) {
+  const passwords = wirePasswords(core);
+  const factors = wireSecondFactors({ ...core, ...passwords });
+  return { ...passwords, ...factors, ...wireTokens({ ...core, ...passwords, ...factors }) };
+}
+
+function wirePasswords(core: WiringCore) {
+  const { config, keys, issuer, areRequestsLimited, log } = core;
+  const { isRateLimited: enabled, passwordLengthMin: lengthMin, ipRangeLimits } = config;
+  // The limits per machine are divided among its workers.
+  const share = 1 / config.workers;
+  const hasher = new PasswordHasher(keys.passwordPeppers, core.argon2, {
+    share,
+    threads: core.hashingThreads,
+    onWarning: (detail) =>
+      log?.warn({ event: 'hashing_priority', detail: `password hashes can delay verifications: ${detail}` }),
+  });
+  const limitCore = { ...core, bucketHash: keys.throttleBucket, ipRangeLimits };
+  const signInLimits = new SignInLimits({ ...limitCore, enabled });
+  const secondFactorLimits = new SecondFactorLimits({ ...limitCore, enabled: areRequestsLimited });
+  const requests = new RequestLimits({ ...limitCore, signInLimits, enabled: areRequestsLimited });
+  const checks = new PasswordChecks({ hasher, share, isFair: enabled });
+  const rules: PasswordRules = {
+    lengthMin,
+    contextWords: ['keyreeve', ...new URL(issuer).hostname.split('.')],
+    common: new CommonPasswords(),
+  };
+  return {
+    hasher,
+    signInLimits,
+    secondFactorLimits,
+    requests,
+    checks,
+    rules,
+    accounts: new Accounts({ ...core, hasher, rules, signInLimits, guard: assertSessionValidTx }),
+    currentPassword: new CurrentPassword({ ...core, hasher, checks, secondFactorLimits, requests }),
+  };
+}
+
+function wireSecondFactors(core: WiringCore & ReturnType<typeof wirePasswords>) {
+  const { config, keys, issuer, product } = core;
+  const secondFactors = new SecondFactors({
+    ...core,
+    seal: keys.secondFactorSeal,
+    codeHash: keys.recoveryCodeHash,
+    issuer: product,
+  });
+  const { origin } = new URL(issuer);
+  const passkeyCore = {
+    ...core,
+    challenges: keys.passkeyChallenges,
+    userHandles: keys.passkeyUserHandles,
+    relyingParty: relyingPartyOf({
+      rpId: config.passkeyRpId,
+      name: product,
+      origins: [config.consoleUrl ?? origin, origin],
+    }),
+  };
+  const passkeySignIns = new PasskeySignIns(passkeyCore);
+  return {
+    secondFactors,
+    passkeySignIns,
+    passkeys: new Passkeys({ ...passkeyCore, secondFactors }),
+    enrolment: new Enrolment({ ...core, secondFactors, passkeys: passkeySignIns.ownerChecks }),
+  };
+}
+
+function wireTokens(core: WiringCore & ReturnType<typeof wirePasswords> & ReturnType<typeof wireSecondFactors>) {
+  const { config, keys, clock, issuer, log } = core;
+  const { accessTokenTtlSeconds, audience = issuer } = config;
+  const signingKeys = new SigningKeys({
+    ...core,
+    seal: keys.signingKeySeal,
+    alg: config.jwtAlg,
+    accessTokenTtlSeconds,
+    guard: assertSessionValidTx,
+  });
+  const signIns = new SignIns({
+    ...core,
+    passkeys: core.passkeySignIns,
+    sessionsPerAccountMax: config.sessionsPerAccountMax,
+    // Level `warn`, so that KEYREEVE_LOG_LEVEL=warn still logs it, for fail2ban.
+    onFailedSignIn: ({ clientIp, accountId, reason }) =>
+      log?.warn({ event: 'sign_in_failed', clientIp, accountId, reason }),
+  });
+  const tokens = new Tokens({
+    ...core,
+    signIns,
+    accessTokens: new AccessTokens({ clock, signingKeys, issuer, audience, ttlSeconds: accessTokenTtlSeconds }),
+    refreshTokens: new RefreshTokens(keys),
+    idleTtlSeconds: config.refreshIdleTtlSeconds,
+    maxTtlSeconds: config.refreshMaxTtlSeconds,
+    graceSeconds: config.refreshGraceSeconds,
+  });
+  return { signingKeys, signIns, tokens };
+}
