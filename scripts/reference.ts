@@ -1,12 +1,18 @@
 /** The reference pages, generated from the program's own tables. */
+import { readFileSync } from 'node:fs';
 import { errors, limitGroups, limits, type Limit } from '@keyreeve/contract';
 import { settings } from '../packages/server/src/app/configuration/settings.ts';
+import { withTables } from './operating-tables.ts';
 
 const generated = '<!-- Made by `npm run docs` from the program’s own tables; edit those. -->';
 
 /** Path in the repository → content. */
 export function referencePages(): Readonly<Record<string, string>> {
-  return { 'docs/limits.md': limitsPage(), 'docs/configuration.md': configurationPage() };
+  return {
+    'docs/limits.md': limitsPage(),
+    'docs/configuration.md': configurationPage(),
+    'docs/operating.md': withTables(readFileSync(new URL('../docs/operating.md', import.meta.url), 'utf8')),
+  };
 }
 
 /** First the bounds that a client or an operator can meet, by subject, with what the client gets; then all others. */
@@ -40,12 +46,12 @@ function shown(answer: string): string {
 
 function configurationPage(): string {
   const rows = Object.values(settings).map(({ name, default: fallback, doc, isSecret }) => {
-    const alsoFile = isSecret ? ` Or \`${name}_FILE\`: its [file](operating.md#secret-files).` : '';
-    return `| \`${name}\` | ${fallback === '' ? '–' : `\`${fallback}\``} | ${doc.replaceAll('|', '\\|')}${alsoFile} |`;
+    const alsoFile = isSecret ? ` Or [\`${name}_FILE\`](operating.md#secret-files).` : '';
+    return `\`${name}\`${fallback === '' ? '' : ` (\`${fallback}\`)`} | ${doc.replaceAll('|', '\\|')}${alsoFile}`;
   });
-  const intro = `Keyreeve reads these environment variables at its start. It reports all errors together, including unknown names
-that begin with \`KEYREEVE_\`, and exits with status 78. \`keyreeve doctor\` prints the settings in force, without secrets.`;
-  return page('# Configuration', intro, table('| variable | default | meaning |\n| --- | --- | --- |', rows));
+  const intro = `Keyreeve reads these environment variables at its start. It reports all errors, also unknown names \`KEYREEVE_…\`, and exits
+with status 78. \`keyreeve doctor\` prints the settings in force, without secrets.`;
+  return page('# Configuration', intro, table('variable (default) | meaning\n--- | ---', rows));
 }
 
 function signInSection(): string {

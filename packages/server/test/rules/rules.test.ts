@@ -231,6 +231,37 @@ const importedBy = (path: string): string[] =>
     .map(([, specifier = '']) => specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/'))
     .filter((name) => !name.startsWith('node:'));
 
+/**
+ * Also of imports that load later and of types. A file that imports none of the others is on no circle, nor is one that none imports.
+ * @returns what remains without such files
+ */
+function filesOnCircles(sources: ReadonlyMap<string, string>): string[] {
+  const graph = new Map(
+    [...sources].map(([path, text]) => {
+      const specifiers = [...text.matchAll(/\b(?:from|import)\s*\(?\s*'(\.{1,2}\/[^']+)'/g)];
+      return [path, new Set(specifiers.map(([, specifier = '']) => join(dirname(path), specifier)))];
+    }),
+  );
+  for (let before = -1; before !== graph.size;) {
+    before = graph.size;
+    const imported = new Set([...graph.values()].flatMap((one) => [...one]));
+    for (const [path, of] of graph) if (!imported.has(path) || of.isDisjointFrom(graph)) graph.delete(path);
+  }
+  return [...graph.keys()];
+}
+
+test('no import is a circle, nor one that loads later', () => {
+  const circle = {
+    'a/b.ts': `await import('../c.ts');`,
+    'c.ts': `export type { X } from './d.tsx';`,
+    'd.tsx': `import './a/b.ts';`,
+  };
+  const beside = { 'e.ts': `import './c.ts';`, 'f.ts': '' };
+  const entries = Object.entries({ ...circle, ...beside, 'd.tsx': `${circle['d.tsx']} import './f.ts';` });
+  assert.deepEqual(filesOnCircles(new Map(entries)), Object.keys(circle));
+  assert.deepEqual(filesOnCircles(new Map([...texts].filter(([path]) => /\.[jt]sx?$/.test(path)))), []);
+});
+
 type Manifest = Readonly<Record<'dependencies' | 'devDependencies', Readonly<Record<string, string>> | undefined>>;
 const manifestOf = (path: string): Manifest => JSON.parse(read(path)) as Manifest;
 const isShipped = (path: string): boolean =>

@@ -6,7 +6,7 @@ import { KeyFields, newKeyOf } from './key-fields.tsx';
 import type { KeyOwner } from './key-owner.ts';
 import { KeySecretDialog } from './secret-dialog.tsx';
 
-interface CreateKeyDialogProps {
+export interface CreateKeyDialogProps {
   readonly owner: KeyOwner;
   /** @param isCreated false if the person cancelled */
   readonly onClose: (isCreated: boolean) => void;

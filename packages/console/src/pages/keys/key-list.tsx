@@ -1,11 +1,11 @@
 /** A list of API keys with search, filter, order and pages; creation and deletion. */
 import { useSignal, type Signal } from '@preact/signals';
+import type { ComponentType } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { formatNumber } from '../../format.ts';
 import { useList, type List } from '../../list.ts';
 import { Button } from '../../parts/button.tsx';
 import { FilterSelect } from '../../parts/filter-select.tsx';
-import { lazyPage } from '../../parts/lazy-page.tsx';
 import { ListHeader, Search } from '../../parts/list-header.tsx';
 import { Empty, Loaded } from '../../parts/loaded.tsx';
 import { Menu } from '../../parts/menu.tsx';
@@ -17,15 +17,16 @@ import { Time } from '../../parts/time.tsx';
 import { hasSecret } from '../../secret-text.ts';
 import { config } from '../../session.ts';
 import { text } from '../../text/text.ts';
+import type { CreateKeyDialogProps } from './create-key-dialog.tsx';
 import { DeleteKeyDialog, deletion, DeletionNotice } from './delete-key-dialog.tsx';
 import type { KeyOwner, ListedKey } from './key-owner.ts';
 import { KeyState } from './key-state.tsx';
 import { ScopeChips } from './scope-chips.tsx';
 
-const CreateKeyDialog = lazyPage(async () => (await import('../further-pages.ts')).CreateKeyDialog);
-
-interface KeyListProps {
+export interface KeyListProps {
   readonly owner: KeyOwner;
+  /** The caller decides whether it loads later. */
+  readonly CreateKeyDialog: ComponentType<CreateKeyDialogProps>;
   /** Whether the dialog for a new key is open. */
   readonly isCreating: Signal<boolean>;
 }
@@ -39,7 +40,7 @@ export const CreateKeyButton = ({ isCreating }: Pick<KeyListProps, 'isCreating'>
 const states = ['active', 'expiring', 'expired', 'disabled'] as const;
 const sorts = ['created', 'nickname', 'lastUsed', 'expires'].flatMap((name) => [name, `-${name}`]);
 
-export function KeyList({ owner, isCreating }: KeyListProps) {
+export function KeyList({ owner, CreateKeyDialog, isCreating }: KeyListProps) {
   const hasUsage = Boolean(config.value?.features.usageDays);
   const list = useList<ListedKey>(
     ['search', 'state'],

@@ -16,6 +16,7 @@ import { Problem } from '../../problem.ts';
 import { useResource, type Resource } from '../../resource.ts';
 import { session } from '../../session.ts';
 import { text } from '../../text/text.ts';
+import { CreateKeyDialog } from '../keys/create-key-dialog.tsx';
 import { CreateKeyButton, KeyList } from '../keys/key-list.tsx';
 import { keysOf } from '../keys/key-owner.ts';
 import { KeyView } from '../keys/key-page.tsx';
@@ -43,7 +44,7 @@ export function ServiceAccountPage({ id }: { readonly id: string }) {
         {(value) => (
           <div class="sections">
             <h2 class="visually-hidden">{text.general.keys}</h2>
-            <KeyList owner={keysOf(id)} isCreating={isCreating} />
+            <KeyList owner={keysOf(id)} CreateKeyDialog={CreateKeyDialog} isCreating={isCreating} />
             <Sections account={value} resource={account} />
           </div>
         )}

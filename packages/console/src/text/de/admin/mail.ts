@@ -1,5 +1,5 @@
 /** German texts of the page about mail and other jobs of the outbox. */
-import type { AdminTexts } from '../../admin-text.ts';
+import type { AdminTexts } from '../../texts.ts';
 
 export const mail: AdminTexts['mail'] = {
   title: 'E-Mail',

@@ -1,5 +1,5 @@
 /** German texts of the overview. */
-import type { AdminTexts } from '../../admin-text.ts';
+import type { AdminTexts } from '../../texts.ts';
 
 export const overview: AdminTexts['overview'] = {
   title: 'Übersicht',

@@ -1,5 +1,5 @@
 /** German texts of the page about the settings. */
-import type { AdminTexts } from '../../admin-text.ts';
+import type { AdminTexts } from '../../texts.ts';
 
 export const settings: AdminTexts['settings'] = {
   title: 'Einstellungen',

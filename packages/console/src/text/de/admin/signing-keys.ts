@@ -1,5 +1,5 @@
 /** German texts of the page about signing keys. */
-import type { AdminTexts } from '../../admin-text.ts';
+import type { AdminTexts } from '../../texts.ts';
 
 export const signingKeys: AdminTexts['signingKeys'] = {
   title: 'Signaturschlüssel',
