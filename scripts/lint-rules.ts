@@ -21,6 +21,18 @@ const owners = new Map(
   ),
 );
 
+/** The files that other folders may import, as `<module>/<file>`. */
+export const publicFiles: ReadonlySet<string> = new Set(
+  [
+    ...readFileSync(join(import.meta.dirname, 'public-files.txt'), 'utf8').matchAll(/^([a-z-]+):((?:\s+[a-z/-]+)+)$/gm),
+  ].flatMap(([, module, names = '']) =>
+    names
+      .trim()
+      .split(/\s+/)
+      .map((name) => `${module}/${name}.ts`),
+  ),
+);
+
 /** The part of the linter's syntax tree that the rules read. */
 interface Node {
   readonly type: string;
@@ -136,26 +148,41 @@ const tableOwner = rule((report, path) => {
 const moduleOf = (path: string): string | undefined =>
   path.startsWith(modulesFolder) ? path.slice(modulesFolder.length).split('/')[0] : undefined;
 
-const moduleOrder = rule((report, path) => {
-  const module = moduleOf(path);
-  if (module === undefined) return {};
-  const check = (node: Node): void => {
-    const target = moduleOf(join(dirname(path), textOf(node)).replaceAll('\\', '/'));
-    if (target !== undefined && modules.indexOf(target) > modules.indexOf(module))
-      report(node, `${module} may not import ${target}, which is below it in ARCHITECTURE.md`);
-  };
-  const checkSource = (node: Node): void => void (node['source'] && check(node['source'] as Node));
+/** @param check gets the path of each imported file, from the root */
+function importVisitor(path: string, check: (node: Node, file: string) => void): Visitor {
+  const checkText = (node: Node): void => check(node, join(dirname(path), textOf(node)).replaceAll('\\', '/'));
+  const checkSource = (node: Node): void => void (node['source'] && checkText(node['source'] as Node));
   return {
-    Program: (node) => void (modules.includes(module) || report(node, `ARCHITECTURE.md has no module ${module}`)),
     ImportDeclaration: checkSource,
     ImportExpression: checkSource,
     ExportNamedDeclaration: checkSource,
     ExportAllDeclaration: checkSource,
     // The file of a worker thread.
     NewExpression: (node) =>
-      nameOf(node['callee'] as Node) === 'URL' && check((node['arguments'] as Node[])[0] ?? node),
+      nameOf(node['callee'] as Node) === 'URL' && checkText((node['arguments'] as Node[])[0] ?? node),
+  };
+}
+
+const moduleOrder = rule((report, path) => {
+  const module = moduleOf(path);
+  if (module === undefined) return {};
+  return {
+    Program: (node) => void (modules.includes(module) || report(node, `ARCHITECTURE.md has no module ${module}`)),
+    ...importVisitor(path, (node, file) => {
+      const target = moduleOf(file);
+      if (target !== undefined && modules.indexOf(target) > modules.indexOf(module))
+        report(node, `${module} may not import ${target}, which is below it in ARCHITECTURE.md`);
+    }),
   };
 });
+
+const publicFilesOnly = rule((report, path) =>
+  importVisitor(path, (node, file) => {
+    const target = moduleOf(file);
+    if (target !== undefined && target !== moduleOf(path) && !publicFiles.has(file.slice(modulesFolder.length)))
+      report(node, `scripts/public-files.txt does not name this file of ${target} as public`);
+  }),
+);
 
 const injectedTime = rule((report) => ({
   NewExpression(node) {
@@ -284,6 +311,7 @@ export default {
     'constant-statements': constantStatements,
     'table-owner': tableOwner,
     'module-order': moduleOrder,
+    'public-files': publicFilesOnly,
     'injected-time': injectedTime,
     'constant-time-secrets': constantTimeSecrets,
     'no-test-bounds': noTestBounds,

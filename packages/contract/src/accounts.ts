@@ -8,17 +8,10 @@ import { languages } from './language.ts';
 import { Named } from './named.ts';
 import { route, type RouteContract } from './route.ts';
 import { CurrentPasswordBody, shownFactors } from './second-factor.ts';
-import { AccountId, Instant, Message, orNull, Role, Text } from './schemas.ts';
+import { AccountId, Email, Instant, Message, orNull, Password, Role, Text } from './schemas.ts';
 
-const emailBounds = { minLength: 1, maxLength: limits.emailCharsMax } as const;
-const Email = Type.String({ ...emailBounds, examples: ['ada@example.com'] });
 // JSON Schema cannot express the rules: see password_too_short, password_too_long, password_invalid, password_context, password_common.
 const NewPassword = Type.String({ minLength: 1, examples: ['wombat orbit velvet 42'] });
-const CurrentPassword = Type.String({
-  minLength: 1,
-  maxLength: limits.passwordBytesMax,
-  examples: ['wombat orbit velvet 42'],
-});
 const Code = Type.String({
   minLength: 1,
   maxLength: 128,
@@ -32,7 +25,7 @@ const RevokeKeys = Type.Boolean({
 
 export const SignUpBody = Named('SignUp', { email: Email, password: NewPassword });
 export const EmailBody = Named('EmailRequest', { email: Email });
-export const CodeAndPasswordBody = Named('EmailConfirmation', { code: Code, password: CurrentPassword });
+export const CodeAndPasswordBody = Named('EmailConfirmation', { code: Code, password: Password });
 export const ResetBody = Named('PasswordReset', {
   code: Code,
   password: NewPassword,
@@ -41,7 +34,12 @@ export const ResetBody = Named('PasswordReset', {
 export const InvitationBody = Named('InvitationAcceptance', { code: Code, password: NewPassword });
 // Scanners of mail gateways press buttons, but do not type an email address.
 const TypedEmail = (description: string) =>
-  Type.String({ ...emailBounds, description: `${description} The user types it`, examples: ['ada@example.com'] });
+  Type.String({
+    minLength: 1,
+    maxLength: limits.emailCharsMax,
+    description: `${description} The user types it`,
+    examples: ['ada@example.com'],
+  });
 export const AcceptEmailBody = Named('EmailAcceptance', {
   code: Code,
   email: TypedEmail('The new or the current email address.'),
@@ -52,11 +50,11 @@ export const UndoEmailChangeBody = Named('EmailChangeUndo', {
   revokeKeys: Type.Optional(RevokeKeys),
 });
 export const ChangePasswordBody = Named('PasswordChange', {
-  currentPassword: CurrentPassword,
+  currentPassword: Password,
   newPassword: NewPassword,
   revokeKeys: Type.Optional(RevokeKeys),
 });
-export const ChangeEmailBody = Named('EmailChange', { email: Email, currentPassword: CurrentPassword });
+export const ChangeEmailBody = Named('EmailChange', { email: Email, currentPassword: Password });
 
 const Language = Type.Enum([...languages], { description: 'Language of the account’s mail', examples: ['en'] });
 export const LanguageBody = Named('LanguageChange', { language: Language });
@@ -251,59 +249,4 @@ export const deleteAccount = route('deleteAccount', 'DELETE /auth/account', {
   isNarrowing: true,
   success: { status: 204, description: 'The account has been deleted' },
   errors: [...currentPasswordErrors, 'last_administrator'],
-});
-
-/** A page that a link in a mail opens. Requesting it changes nothing. */
-const linkPage = <Id extends string, Path extends string>(id: Id, path: Path, summary: string) =>
-  ({
-    id,
-    method: 'GET',
-    path,
-    tag: 'Pages for links in mail',
-    summary,
-    auth: 'none',
-    success: {
-      status: 200,
-      description: 'A page that sends the code when the user presses the button',
-      contentType: 'text/html; charset=utf-8',
-      isFixed: true,
-    },
-    errors: [],
-  }) as const satisfies RouteContract;
-
-export const verifyEmailPage = linkPage('verifyEmailPage', '/account/verify-email', 'Page that completes a sign-up');
-export const resetPasswordPage = linkPage(
-  'resetPasswordPage',
-  '/account/reset-password',
-  'Page that sets a new password',
-);
-export const changeEmailPage = linkPage('changeEmailPage', '/account/change-email', 'Page that confirms a new email');
-export const undoEmailChangePage = linkPage(
-  'undoEmailChangePage',
-  '/account/undo-email-change',
-  'Page that undoes a change of the email',
-);
-export const acceptEmailPage = linkPage(
-  'acceptEmailPage',
-  '/account/accept-email',
-  'Page that accepts an email set by an administrator',
-);
-export const acceptInvitationPage = linkPage(
-  'acceptInvitationPage',
-  '/account/accept-invitation',
-  'Page that accepts an invitation',
-);
-
-/** W3C, A Well-Known URL for Changing Passwords. */
-export const changePasswordPage = route('changePasswordPage', 'GET /.well-known/change-password', {
-  tag: 'Pages for links in mail',
-  summary: 'Find the page that changes the password',
-  description:
-    'For password managers. The page is that of the account in the console; without the console, the page that sends a link to set a new password.',
-  auth: 'none',
-  success: {
-    status: 303,
-    description: 'The page',
-    headers: { Location: 'URL of the page' },
-  },
 });

@@ -6,12 +6,10 @@ import { KeyChangeBody } from './api-key-changes.ts';
 import { shownLimits } from './key-limits.ts';
 import { ListedKeyFull } from './api-keys.ts';
 import { Named } from './named.ts';
-import { AccountId, Instant, orNull, Role, Text } from './schemas.ts';
+import { AccountId, Email, Instant, orNull, Role, Text } from './schemas.ts';
 import { shownFactors } from './second-factor.ts';
 
 const strict = { additionalProperties: false } as const;
-
-const Email = Type.String({ minLength: 1, maxLength: limits.emailCharsMax, examples: ['ada@example.com'] });
 
 const accountFields = {
   id: AccountId,

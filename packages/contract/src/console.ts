@@ -10,7 +10,7 @@ import { Named } from './named.ts';
 import { AuthenticationResponse } from './passkey-messages.ts';
 import { PasskeySignInBody } from './passkeys.ts';
 import { route, type RouteContract } from './route.ts';
-import { AccountId, Instant, orNull, Role, Text } from './schemas.ts';
+import { AccountId, Email, Instant, orNull, Password, Role, Text } from './schemas.ts';
 import { SessionId } from './sessions.ts';
 
 /** The request header that every request of the console has: `user` for a person's action, `background` for polling. */
@@ -66,11 +66,6 @@ export const SessionView = Named('ConsoleSessionView', {
 });
 export type SessionView = Static<typeof SessionView>;
 
-const Password = Type.String({
-  minLength: 1,
-  maxLength: limits.passwordBytesMax,
-  examples: ['wombat orbit velvet 42'],
-});
 const code = Type.Optional(
   Type.String({
     maxLength: limits.oneTimePasswordCharsMax,
@@ -80,7 +75,7 @@ const code = Type.Optional(
 );
 
 export const ConsoleSignInBody = Named('ConsoleSignIn', {
-  email: Type.String({ minLength: 1, maxLength: limits.emailCharsMax, examples: ['ada@example.com'] }),
+  email: Email,
   password: Password,
   code,
 });

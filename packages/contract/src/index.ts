@@ -2,6 +2,7 @@
 export * from './account-activity.ts';
 export * from './account-export.ts';
 export * from './accounts.ts';
+export * from './link-pages.ts';
 export type { AccountDetail, AccountPage, AdministeredAccount, AuditPage } from './admin-schemas.ts';
 export * from './admin-audit.ts';
 export { adminFindKey, adminSearchKeys, type FoundKey, type OwnedKeyPage } from './admin-key-list.ts';

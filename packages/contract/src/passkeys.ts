@@ -4,7 +4,7 @@ import { limits } from './limits.ts';
 import { Named } from './named.ts';
 import { CreationOptions, RegistrationResponse, RequestOptions, AuthenticationResponse } from './passkey-messages.ts';
 import { route } from './route.ts';
-import { Instant, orNull, Text } from './schemas.ts';
+import { Email, Instant, orNull, Password, Text } from './schemas.ts';
 import { TokenPair } from './tokens.ts';
 
 const PasskeyId = Text('pas_5Tz0pWc8hKq2RmY7LbX1Nd', 'Not a secret');
@@ -28,10 +28,8 @@ export const PasskeySignInBody = Named(
   'PasskeySignIn',
   {
     passkey: AuthenticationResponse,
-    email: Type.Optional(Type.String({ minLength: 1, maxLength: limits.emailCharsMax, examples: ['ada@example.com'] })),
-    password: Type.Optional(
-      Type.String({ minLength: 1, maxLength: limits.passwordBytesMax, examples: ['wombat orbit velvet 42'] }),
-    ),
+    email: Type.Optional(Email),
+    password: Type.Optional(Password),
   },
   { description: 'With `email` and `password`, the passkey is the second factor. Without both, it is the only factor' },
 );

@@ -1,26 +1,19 @@
 /** All routes of the public listener, in the order of the reference page. */
 import {
   acceptEmail,
-  acceptEmailPage,
   acceptInvitation,
-  acceptInvitationPage,
   changeEmail,
-  changeEmailPage,
   changeLanguage,
   changePassword,
-  changePasswordPage,
   confirmEmailChange,
   confirmPasswordReset,
   deleteAccount,
   getOwnAccount,
   requestPasswordReset,
   resendVerification,
-  resetPasswordPage,
   signUp,
   undoEmailChange,
-  undoEmailChangePage,
   verifyAccount,
-  verifyEmailPage,
 } from './accounts.ts';
 import { getActivity } from './account-activity.ts';
 import { exportAccount } from './account-export.ts';
@@ -34,6 +27,15 @@ import { reportGithubLeaks } from './github-leaks.ts';
 import { getKeyUsage } from './key-usage.ts';
 import { getDocs, getOpenApi, getProblem, getRoot, live, ready } from './health.ts';
 import { reportLeaks } from './leaks.ts';
+import {
+  acceptEmailPage,
+  acceptInvitationPage,
+  changeEmailPage,
+  changePasswordPage,
+  resetPasswordPage,
+  undoEmailChangePage,
+  verifyEmailPage,
+} from './link-pages.ts';
 import type { RouteContract } from './route.ts';
 import { listGrantableScopes, scopeAdminRoutes } from './scopes.ts';
 import { serviceAccountAdminRoutes, serviceAccountRoutes } from './service-accounts.ts';

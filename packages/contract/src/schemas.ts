@@ -28,6 +28,15 @@ export const IntegerText = (pattern: string, documented: { minimum: number; maxi
 
 export const AccountId = Type.String({ examples: ['acc_4mW1kq0ZbYp7sT2xUvN8Rd'] });
 
+export const Email = Type.String({ minLength: 1, maxLength: limits.emailCharsMax, examples: ['ada@example.com'] });
+
+/** A password to verify. */
+export const Password = Type.String({
+  minLength: 1,
+  maxLength: limits.passwordBytesMax,
+  examples: ['wombat orbit velvet 42'],
+});
+
 /** The name of an environment (`KEYREEVE_ENVIRONMENTS`). */
 export const Environment = Type.String({
   pattern: '^[a-z][a-z0-9-]*$',

@@ -5,16 +5,11 @@ import { limits } from './limits.ts';
 import { Named } from './named.ts';
 import { AuthenticationResponse } from './passkey-messages.ts';
 import { route } from './route.ts';
-import { Text } from './schemas.ts';
+import { Password, Text } from './schemas.ts';
 
 /** The request header of a sign-in with a second factor. */
 export const oneTimePasswordHeader = 'X-Keyreeve-OTP';
 
-const CurrentPassword = Type.String({
-  minLength: 1,
-  maxLength: limits.passwordBytesMax,
-  examples: ['wombat orbit velvet 42'],
-});
 const Code = Type.String({
   minLength: 1,
   maxLength: limits.oneTimePasswordCharsMax,
@@ -22,11 +17,11 @@ const Code = Type.String({
   examples: ['492039'],
 });
 
-export const CurrentPasswordBody = Named('PasswordConfirmation', { currentPassword: CurrentPassword });
+export const CurrentPasswordBody = Named('PasswordConfirmation', { currentPassword: Password });
 export const FactorProofBody = Named(
   'SecondFactorProof',
   {
-    currentPassword: CurrentPassword,
+    currentPassword: Password,
     code: Type.Optional(Code),
     passkey: Type.Optional(AuthenticationResponse),
   },

@@ -84,7 +84,7 @@ export class KeyLimiter {`,
     name: 'a rejected verification that spends tokens',
     edits: [
       {
-        file: 'modules/verification/verify.ts',
+        file: 'modules/verification/results.ts',
         find: `    const result = this.#resultOfKey(key, now, conditions);\n`,
         replace: `    const result = this.#resultOfKey(key, now, conditions);
     if (!result.valid) this.#options.limiter.spend({ key, cost: conditions.cost ?? 1 }, () => undefined, () => undefined);\n`,

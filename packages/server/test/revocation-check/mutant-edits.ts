@@ -21,7 +21,7 @@ export interface Mutant {
 }
 
 const narrowingFile = 'modules/deletion-journal/run-narrowing.ts';
-const lookUpKey = `else this.#find(hash.stored(text), this.#narrowed(conditions, text), answer, fail);`;
+const lookUpKey = `else this.#keys.start(text, conditions, answer, fail);`;
 export const beforeVerifier = `export class Verifier {`;
 export const deleteRow = `const deleted = tx.get(deleteOwnKey, [id, accountId]);`;
 const endOfDeletion = `of: () => [{ id, kind: 'delete', txs: [finishTx] }] },
@@ -74,7 +74,7 @@ export const cached = (lookUp: string): readonly Edit[] => [
   { file: 'modules/verification/verify.ts', find: lookUpKey, replace: lookUp },
 ];
 
-export const readAndKeep = `this.#find(hash.stored(text), conditions, (result) => {
+export const readAndKeep = `this.#keys.start(text, conditions, (result) => {
       if (result.valid) cache.set(text, { result, at: Date.now() });
       answer(result);
     }, fail);`;
@@ -92,7 +92,7 @@ export const remembered: readonly Edit[] = [
     replace: `else {
       const found = remembered.get(text);
       if (found && Date.now() < found.until) answer(found.result);
-      else this.#find(hash.stored(text), conditions, answer, fail);
+      else this.#keys.start(text, conditions, answer, fail);
     }`,
   },
 ];

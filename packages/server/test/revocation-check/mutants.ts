@@ -21,6 +21,8 @@ import {
 } from './mutant-edits.ts';
 import { narrowingMutants } from './narrowing-mutants.ts';
 
+const beforeImported = `export class ImportedKeys {`;
+
 export const mutants: readonly Mutant[] = [
   {
     name: 'a positive cache of 100 ms',
@@ -89,17 +91,17 @@ export const mutants: readonly Mutant[] = [
     name: 'a cache of imported keys, of 2 s',
     edits: [
       {
-        file: 'modules/verification/verify.ts',
-        find: beforeVerifier,
-        replace: `const imported = new Map<string, { result: any; until: number }>();\n${beforeVerifier}`,
+        file: 'modules/verification/imported-keys.ts',
+        find: beforeImported,
+        replace: `const imported = new Map<string, { result: any; until: number }>();\n${beforeImported}`,
       },
       {
-        file: 'modules/verification/verify.ts',
-        find: `    const find = (): void => this.#find(this.#options.hash.stored(text), conditions, answer, fail);`,
+        file: 'modules/verification/imported-keys.ts',
+        find: `    const find = (): void => this.#keys.find(this.#options.hash.stored(text), conditions, answer, fail);`,
         replace: `    const found = imported.get(text);
     if (found && Date.now() < found.until) return answer(found.result);
     const find = (): void =>
-      this.#find(this.#options.hash.stored(text), conditions, (result) => {
+      this.#keys.find(this.#options.hash.stored(text), conditions, (result) => {
         if (result.valid) imported.set(text, { result, until: Date.now() + 2000 });
         answer(result);
       }, fail);`,
@@ -129,13 +131,13 @@ export const mutants: readonly Mutant[] = [
       ...cached(`else {
       const found = cache.get(text);
       // Reads the account each time, because notifications announce only deletions.
-      if (found) void db.get(selectDisabled, [found.result.accountId]).then((row: any) => answer(row?.at === null ? found.result : this.#refuse('disabled')), fail);
+      if (found) void db.get(selectDisabled, [found.result.accountId]).then((row: any) => answer(row?.at === null ? found.result : this.#results.refuse('disabled')), fail);
       else ${readAndKeep}
     }`).map((edit) => ({ ...edit, replace: edit.replace.replace(beforeVerifier, `${listener}\n${beforeVerifier}`) })),
       {
         file: 'modules/verification/verify.ts',
-        find: `const { keyPrefixes, hash } = this.#options;`,
-        replace: `const { keyPrefixes, hash, db } = this.#options;`,
+        find: `const { keyPrefixes } = this.#options;`,
+        replace: `const { keyPrefixes, db } = this.#options;`,
       },
       {
         file: 'modules/api-keys/store.ts',
@@ -245,7 +247,7 @@ export const mutants: readonly Mutant[] = [
     name: 'a verification that ignores a disabled account',
     edits: [
       {
-        file: 'modules/verification/verify.ts',
+        file: 'modules/verification/results.ts',
         find: `if (key.accountDisabledAt !== null || key.disabledAt !== null) return`,
         replace: 'if (key.disabledAt !== null) return',
       },
@@ -276,7 +278,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'the last known state while the database is unreachable',
-    edits: cached(`else this.#find(hash.stored(text), conditions, (result) => {
+    edits: cached(`else this.#keys.start(text, conditions, (result) => {
       cache.set(text, { result, at: Date.now() });
       answer(result);
     }, (error) => {

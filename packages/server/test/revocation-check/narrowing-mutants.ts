@@ -1,12 +1,13 @@
 /** Broken builds with mistakes in changes of keys: rotations, overlaps, scopes, IP ranges, enabling; and in the scope catalogue. */
-import { beforeVerifier, delayedCommit, earlyResponse, type Edit, type Mutant } from './mutant-edits.ts';
+import { delayedCommit, earlyResponse, type Edit, type Mutant } from './mutant-edits.ts';
 
-const verifier = 'modules/verification/verify.ts';
+const results = 'modules/verification/results.ts';
+const beforeResults = `export class Results {`;
 
-/** In `verify.ts`: a function that keeps a value of each key for 2 s. */
+/** In `results.ts`: a function that keeps a value of each key for 2 s. */
 const keep: Edit = {
-  file: verifier,
-  find: beforeVerifier,
+  file: results,
+  find: beforeResults,
   replace: `const kept = new Map<number, { value: any; until: number }>();
 function keep(id: number, value: any): any {
   const found = kept.get(id);
@@ -14,17 +15,17 @@ function keep(id: number, value: any): any {
   kept.set(id, { value, until: Date.now() + 2000 });
   return value;
 }
-${beforeVerifier}`,
+${beforeResults}`,
 };
 
-/** In `verify.ts`: a value of each key that is kept for 2 s. @param expression in terms of `key` */
+/** In `results.ts`: a value of each key that is kept for 2 s. @param expression in terms of `key` */
 const keptOfKey = (expression: string): readonly Edit[] => [
   keep,
-  { file: verifier, find: expression, replace: `keep(key.id, ${expression})` },
+  { file: results, find: expression, replace: `keep(key.id, ${expression})` },
 ];
 
 const catalogue = { KEYREEVE_SCOPES: 'catalogue' } as const;
-const readShortLived = `this.#shortLivedReader.find(this.#options.hash.stored(text), answerTo, fail, conditions.span);`;
+const readShortLived = `this.#reader.find(this.#options.hash.stored(text), answerTo, fail, conditions.span);`;
 const readPrevious = `this.#previousReader.find(hash, answerTo, fail, span)`;
 
 export const narrowingMutants: readonly Mutant[] = [
@@ -38,7 +39,7 @@ export const narrowingMutants: readonly Mutant[] = [
     name: 'a previous secret that is valid while its key is disabled',
     edits: [
       {
-        file: verifier,
+        file: results,
         find: `key.disabledAt !== null) return`,
         replace: `(key.disabledAt !== null && key.overlapEndsAt === null)) return`,
       },
@@ -49,12 +50,12 @@ export const narrowingMutants: readonly Mutant[] = [
     name: 'a cache of previous secrets, of 2 s, that a deletion of the key does not clear',
     edits: [
       {
-        file: verifier,
-        find: beforeVerifier,
-        replace: `const previous = new Map<string, { key: any; until: number }>();\n${beforeVerifier}`,
+        file: 'modules/verification/keys.ts',
+        find: `export class Keys {`,
+        replace: `const previous = new Map<string, { key: any; until: number }>();\nexport class Keys {`,
       },
       {
-        file: verifier,
+        file: 'modules/verification/keys.ts',
         find: readPrevious,
         replace: `(() => {
       const text = hash.toString('hex');
@@ -78,16 +79,16 @@ export const narrowingMutants: readonly Mutant[] = [
     name: 'a cache of rejected keys, of 2 s',
     edits: [
       {
-        file: verifier,
-        find: beforeVerifier,
-        replace: `const disabled = new Map<number, number>();\n${beforeVerifier}`,
+        file: results,
+        find: beforeResults,
+        replace: `const disabled = new Map<number, number>();\n${beforeResults}`,
       },
       {
-        file: verifier,
-        find: `    if (key.accountDisabledAt !== null || key.disabledAt !== null) return this.#refuse('disabled');`,
-        replace: `    if ((disabled.get(key.id) ?? 0) > Date.now()) return this.#refuse('disabled');
+        file: results,
+        find: `    if (key.accountDisabledAt !== null || key.disabledAt !== null) return this.refuse('disabled');`,
+        replace: `    if ((disabled.get(key.id) ?? 0) > Date.now()) return this.refuse('disabled');
     if (key.disabledAt !== null) disabled.set(key.id, Date.now() + 2000);
-    if (key.accountDisabledAt !== null || key.disabledAt !== null) return this.#refuse('disabled');`,
+    if (key.accountDisabledAt !== null || key.disabledAt !== null) return this.refuse('disabled');`,
       },
     ],
     faults: [],
@@ -107,17 +108,17 @@ export const narrowingMutants: readonly Mutant[] = [
     name: 'an overlap and an expiry that are compared with a clock that is read every 8 s',
     edits: [
       {
-        file: verifier,
-        find: beforeVerifier,
-        replace: `let readAt = 0;\n${beforeVerifier}`,
+        file: results,
+        find: beforeResults,
+        replace: `let readAt = 0;\n${beforeResults}`,
       },
       {
-        file: verifier,
+        file: results,
         find: `    const expiresAt = endOf(key);\n`,
         replace: `    if (now - readAt > 8000) readAt = now;\n    const expiresAt = endOf(key);\n`,
       },
       {
-        file: verifier,
+        file: results,
         find: `expiryTime(clock, key.readAt)`,
         replace: `readAt`,
       },
@@ -189,12 +190,12 @@ export const narrowingMutants: readonly Mutant[] = [
     name: 'a cache of short-lived secrets, of 2 s',
     edits: [
       {
-        file: verifier,
-        find: beforeVerifier,
-        replace: `const states = new Map<string, { key: KeyState; until: number }>();\n${beforeVerifier}`,
+        file: 'modules/verification/short-lived-secrets.ts',
+        find: `export class ShortLivedSecrets {`,
+        replace: `const states = new Map<string, { key: KeyState; until: number }>();\nexport class ShortLivedSecrets {`,
       },
       {
-        file: verifier,
+        file: 'modules/verification/short-lived-secrets.ts',
         find: readShortLived,
         replace: `const found = states.get(text);
     if (found && Date.now() < found.until) return answerTo(found.key);
@@ -202,7 +203,7 @@ export const narrowingMutants: readonly Mutant[] = [
       if (key) states.set(text, { key, until: Date.now() + 2000 });
       answerTo(key);
     };
-    this.#shortLivedReader.find(this.#options.hash.stored(text), keepState, fail);`,
+    this.#reader.find(this.#options.hash.stored(text), keepState, fail);`,
       },
     ],
     faults: [],
@@ -211,7 +212,7 @@ export const narrowingMutants: readonly Mutant[] = [
     name: 'a verification that ignores a disabled key',
     edits: [
       {
-        file: verifier,
+        file: results,
         find: `key.accountDisabledAt !== null || key.disabledAt !== null) return`,
         replace: `key.accountDisabledAt !== null) return`,
       },
@@ -223,7 +224,7 @@ export const narrowingMutants: readonly Mutant[] = [
     edits: [
       keep,
       {
-        file: verifier,
+        file: results,
         find: `    if (key.addresses !== null) {`,
         replace: `    key = { ...key, addresses: keep(key.id, key.addresses) };\n    if (key.addresses !== null) {`,
       },

@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { newTempFolder } from '../../test-kit/temp-folder.ts';
+import { publicFiles } from '../../../../scripts/lint-rules.ts';
 import { paths, root, texts } from '../docs/tree.ts';
 
 const read = (path: string): string => readFileSync(join(root, path), 'utf8');
@@ -59,6 +60,13 @@ const samples: readonly Sample[] = [
   },
   source('keyreeve(module-order)', `export type { X } from '../verification/verify.ts';`),
   source('keyreeve(module-order)', `new Worker(new URL('../verification/worker.ts', import.meta.url));`),
+  ...[`${modules}verification/verify.ts`, 'packages/server/src/cli/output.ts'].map((path) => ({
+    ...source(
+      'keyreeve(public-files)',
+      `import { x } from '${path.includes('cli') ? '../modules' : '..'}/api-keys/narrowing.ts';`,
+    ),
+    path,
+  })),
   { rule: 'keyreeve(module-order)', path: `${modules}unlisted/unlisted.ts`, text: 'export const x = 1;' },
   { rule: 'import(no-cycle)', path: 'bench/cycle-1.ts', text: `export type { A } from './cycle-2.ts';` },
   { rule: 'import(no-cycle)', path: 'bench/cycle-2.ts', text: `import './cycle-1.ts';\nexport type A = 1;` },
@@ -137,6 +145,7 @@ const samples: readonly Sample[] = [
 /** Files that no rule rejects. */
 const accepted: Readonly<Record<string, string>> = {
   [`${modules}tokens/tokens.ts`]: `import { x } from '../accounts/accounts.ts';\nexport const text = x('Select one of the list.');`,
+  [`${modules}api-keys/changes.ts`]: `import { x } from './narrowing.ts';\nx();`,
   [`${modules}tokens/test/tokens.test.ts`]: `import { x } from '../../../../test-kit/new-app.ts';\nx(new Date());`,
   [`${modules}sessions/store.ts`]: `const find = sql<Row>('find', 'delete from sessions');\nexport const all = tables.map((table) => ({\n  a: sql('a', \`delete from \${table}\`),\n}));\nexport { find };`,
   [`${modules}backup/store.ts`]: `const fill = sql('fill', 'insert into accounts (id) values (1)');\nexport { fill };`,
@@ -196,6 +205,22 @@ for (const [index, { rule, path, text, tags = [] }] of samples.entries()) {
 test('the linter accepts what its rules of this repository allow', async () => {
   const rejected = await found;
   for (const path of Object.keys(accepted)) assert.deepEqual([...(rejected.get(path) ?? [])], [], path);
+});
+
+test('every file that a module names as public is imported from outside of the module', () => {
+  const imported = new Set<string>();
+  for (const [path, text] of texts) {
+    if (!isShipped(path) && !path.startsWith('packages/server/test-kit/')) continue;
+    for (const [, specifier = ''] of text.matchAll(/(?:from|import\(|URL\()\s*'(\.[^']+)'/g)) {
+      const [module, ...file] = join(dirname(path), specifier).slice(modules.length).split('/');
+      if (!path.startsWith(`${modules}${module}/`)) imported.add(`${module}/${file.join('/')}`);
+    }
+  }
+  assert.ok(publicFiles.size > 100);
+  assert.deepEqual(
+    [...publicFiles].filter((file) => !imported.has(file)),
+    [],
+  );
 });
 
 const isCode = (path: string): boolean => /\.[jt]s$/.test(path);

@@ -24,12 +24,12 @@ import {
   type FastScheme,
   type ForeignRecipe,
 } from './foreign-hash.ts';
+import { openSuffix, withSuffix } from './bcrypt-suffix.ts';
 import { HashingThreads } from './hashing-threads.ts';
 import { paddingOf, type MatchedKind } from './imported-work.ts';
 import type { Span } from '../tracing.ts';
 import { KeyedHash } from './keyed-hash.ts';
 import { pepperIdOf, Peppers } from './peppers.ts';
-import { Sealer } from './seal.ts';
 import { readingsOf, seenFormOf, seenOf, type SeenForm } from './seen-password.ts';
 import {
   decodeImported,
@@ -54,9 +54,6 @@ const tagBytes = 32;
 /** A salt and a MAC that match no password. bcrypt needs 16 bytes of salt; the other schemes accept them. */
 const dummySalt = Buffer.alloc(16);
 const dummyTag = Buffer.alloc(tagBytes);
-/** The label from which the key of sealed suffixes derives, and the row of {@link Sealer}: all hashes have one suffix. */
-const suffixLabel = 'keyreeve: the suffix of imported passwords';
-const bcryptSaltBytes = 16;
 
 export interface AdoptOptions {
   /** Whether fast hashes, such as SHA-256 without rounds, are accepted. */
@@ -131,7 +128,7 @@ export class PasswordHasher {
   adopt(foreign: string, options: AdoptOptions = {}): string {
     const { recipe, digest } = parseForeignHash(foreign);
     if (isFast(recipe.scheme) && options.acceptsFast !== true) throw fastHash(recipe.scheme);
-    return this.#encodeImported(this.#withSuffix(recipe, options.bcryptSuffix), digest);
+    return this.#encodeImported(withSuffix(recipe, options.bcryptSuffix, this.#peppers.newest), digest);
   }
 
   /**
@@ -309,13 +306,6 @@ export class PasswordHasher {
     return isRight;
   }
 
-  /** The suffix is sealed under the pepper, like a hash. */
-  #withSuffix(recipe: ForeignRecipe, suffix: string | undefined): ForeignRecipe {
-    if (suffix === undefined || recipe.scheme !== 'bcrypt') return recipe;
-    const sealed = suffixSealer(this.#peppers.newest).seal(suffixLabel, suffix);
-    return { ...recipe, scheme: 'bcrypt-suffix', salt: Buffer.concat([recipe.salt, sealed]) };
-  }
-
   /** Computes the digest in its turn, then its MAC under the pepper. */
   async #compute(
     { scheme, parameters, salt, digestBytes }: ForeignRecipe,
@@ -362,13 +352,3 @@ const fastHash = (scheme: FastScheme): ForeignHashError =>
 /** The prefix keeps the MAC's input apart from that of a stored hash, which is a digest. */
 const fingerprintOf = (pepper: KeyedHash, foreign: string): string =>
   pepper.mac(`fingerprint of a password hash of another system\0${foreign}`).toString('base64url');
-
-const suffixSealer = (pepper: KeyedHash): Sealer => new Sealer(pepper.mac(suffixLabel));
-
-/** A dummy has no suffix: the work of bcrypt is the same. */
-function openSuffix(imported: ImportedHash, pepper: KeyedHash): ForeignRecipe {
-  const { scheme, salt } = imported;
-  if (scheme !== 'bcrypt-suffix' || salt.length === bcryptSaltBytes) return imported;
-  const suffix = suffixSealer(pepper).open(suffixLabel, salt.subarray(bcryptSaltBytes));
-  return { ...imported, salt: Buffer.concat([salt.subarray(0, bcryptSaltBytes), Buffer.from(suffix)]) };
-}

@@ -15,6 +15,7 @@ import { parseEmail, type Email } from './email.ts';
 import { findImportedRecipes } from './imported-hash-store.ts';
 import { acceptNewPassword, normalizePassword, type PasswordRules } from './password-rules.ts';
 import type { Guard } from './guard.ts';
+import { lockAdministrationTx } from './administrators-store.ts';
 import * as store from './store.ts';
 import { confirmAccountEmail } from './unconfirmed-email-store.ts';
 
@@ -152,7 +153,7 @@ export class Accounts {
       // and the last one is durable. The caller repeats this one.
       repetition: {
         pending: this.revocations.unfinished,
-        of: () => [{ id, kind: 'role', txs: [store.lockAdministrationTx] }],
+        of: () => [{ id, kind: 'role', txs: [lockAdministrationTx] }],
       },
     });
     if (!isChanged && (await this.findById(id)).role !== role) throw new DomainError('account_unverified');

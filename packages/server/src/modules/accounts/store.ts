@@ -2,10 +2,11 @@
 import type { Language } from '@keyreeve/contract';
 import type { Act, Principal } from '../../foundation/principal.ts';
 import { recordAccountEventTx, recordEventTx, type AccountEvent } from '../audit/audit.ts';
-import { deleteCodesTx, deleteUnownedCodesTx } from '../one-time-codes/store.ts';
+import { deleteCodesTx } from '../one-time-codes/store.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { sql } from '../../foundation/database/sql.ts';
 import { DomainError } from '../../foundation/errors.ts';
+import { keepingAnAdministratorTx, prepareAdministratorTx } from './administrators-store.ts';
 import { lastAdministratorPrincipal, rejectAccounts, type Guard, type GuardedAct } from './guard.ts';
 import { endSessionsTx } from './session-epoch-store.ts';
 import { displaceSignUpTx } from './sign-up-store.ts';
@@ -103,20 +104,6 @@ const updateSecondFactor = sql(
   'update_account_second_factor',
   `update accounts set requires_second_factor = $2, updated_at = $3 where id = $1 and requires_second_factor <> $2`,
 );
-// The lock for changes of the set of administrators, and for changes of one account by another: two accounts that change
-// each other cannot deadlock. Every installation has this row. SQLite has a single writer and needs no lock.
-const lockText = `select id from installation where id = 1`;
-const lockInstallation = sql<{ id: number }>('lock_administration', {
-  sqlite: lockText,
-  postgres: `${lockText} for update`,
-});
-const countAdministrators = sql<{ total: number; able: number }>(
-  'count_administrators',
-  `select count(*) as total, coalesce(sum(case when disabled_at is null and (password_hash <> ''
-     or exists (select 1 from sso_identities i where i.account_pk = accounts.pk)) then 1 else 0 end), 0) as able
-   from accounts where role = 'admin'`,
-);
-
 const selectLanguage = sql<{ language: Language | null }>(
   'select_account_language',
   `select language from accounts where email_key = $1`,
@@ -295,42 +282,6 @@ export const requireSecondFactor = (db: Db, act: GuardedAct, id: string, isRequi
 /** @throws DomainError `service_account` for an account that has no password, session, second factor and role */
 async function assertPersonTx(tx: Transaction, id: string): Promise<void> {
   if ((await tx.get(selectByIdOrKey, [id, '']))?.kind === 'service') throw new DomainError('service_account');
-}
-
-/** First in a transaction in which one account changes another, or which creates the first administrator. */
-export const lockAdministrationTx = async (tx: Transaction): Promise<void> => void (await tx.get(lockInstallation));
-
-/** Whether an administrator exists. After {@link lockAdministrationTx}, no account gets the role until the transaction ends. */
-export const hasAdministratorTx = async (tx: Transaction): Promise<boolean> =>
-  ((await tx.get(countAdministrators))?.total ?? 0) > 0;
-
-/** As {@link hasAdministratorTx}, without a lock. */
-export const hasAdministrator = async (db: Db): Promise<boolean> =>
-  ((await db.get(countAdministrators))?.total ?? 0) > 0;
-
-/** Voids the code for the first administrator. */
-async function prepareAdministratorTx(tx: Transaction): Promise<void> {
-  await lockAdministrationTx(tx);
-  await deleteUnownedCodesTx(tx, 'first_administrator');
-}
-
-/**
- * Makes a change after which no administrator may be able to sign in. An operator may apply it, an account may not.
- * @throws DomainError `last_administrator`
- */
-export async function keepingAnAdministratorTx<T>(
-  tx: Transaction,
-  principal: Principal,
-  id: string,
-  apply: () => Promise<T>,
-): Promise<T> {
-  if ((await tx.get(selectByIdOrKey, [id, '']))?.role !== 'admin') return apply();
-  await lockAdministrationTx(tx);
-  const before = (await tx.get(countAdministrators))?.able ?? 0;
-  const result = await apply();
-  const left = (await tx.get(countAdministrators))?.able ?? 0;
-  if (principal.kind === 'account' && before > 0 && left === 0) throw new DomainError('last_administrator');
-  return result;
 }
 
 const change = (

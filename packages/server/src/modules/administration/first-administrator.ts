@@ -4,7 +4,7 @@
  */
 import { limits } from '@keyreeve/contract';
 import { acceptNewPassword, type PasswordRules } from '../accounts/password-rules.ts';
-import { hasAdministrator } from '../accounts/store.ts';
+import { hasAdministrator } from '../accounts/administrators-store.ts';
 import { parseEmail } from '../accounts/email.ts';
 import type { Core } from '../../foundation/core.ts';
 import type { OneTimeCodes } from '../one-time-codes/one-time-codes.ts';

@@ -6,7 +6,7 @@ import { limits } from '@keyreeve/contract';
 import { emailChangesKeptSince, restoreEmailTx } from '../self-service/email-change-tx.ts';
 import { lockAccountTx, voidPasswordTx } from '../accounts/credentials-store.ts';
 import { parseEmail } from '../accounts/email.ts';
-import { keepingAnAdministratorTx } from '../accounts/store.ts';
+import { keepingAnAdministratorTx } from '../accounts/administrators-store.ts';
 import { deleteAccountKeysTx } from '../api-keys/store.ts';
 import { recordAccountEventTx } from '../audit/audit.ts';
 import type { Principal } from '../../foundation/principal.ts';

@@ -1,10 +1,9 @@
 /** Reads and changes by administrators; each change is one transaction. Writes no table itself. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { hasAdministrator, lockAdministrationTx } from '../accounts/administrators-store.ts';
 import {
   createAccountTx,
   endAccountSessionsTx,
-  hasAdministratorTx,
-  lockAdministrationTx,
   type CredentialsRow,
   type NewAccount,
   type Role,
@@ -266,7 +265,7 @@ export const endSession = (db: Db, act: Act, accountId: string, sessionId: strin
 export const insertFirstCode = (db: Db, code: NewCode): Promise<void> =>
   db.transaction(async (tx) => {
     await lockAdministrationTx(tx);
-    if (await hasAdministratorTx(tx)) throw new DomainError('administrator_exists');
+    if (await hasAdministrator(tx)) throw new DomainError('administrator_exists');
     await deleteUnownedCodesTx(tx, 'first_administrator');
     await insertCodeTx(tx, code);
   });
@@ -275,7 +274,7 @@ export const insertFirstCode = (db: Db, code: NewCode): Promise<void> =>
 export const insertOnlyFirstCode = (db: Db, code: NewCode): Promise<boolean> =>
   db.transaction(async (tx) => {
     await lockAdministrationTx(tx);
-    if (await hasAdministratorTx(tx)) return false;
+    if (await hasAdministrator(tx)) return false;
     if (await hasUnownedCodeTx(tx, 'first_administrator', code.now)) return false;
     await insertCodeTx(tx, code);
     return true;
@@ -289,7 +288,7 @@ export const insertOnlyFirstCode = (db: Db, code: NewCode): Promise<boolean> =>
 export const createFirst = (db: Db, principal: Principal, codeHash: Buffer, account: NewAccount): Promise<boolean> =>
   db.transaction(async (tx) => {
     await lockAdministrationTx(tx);
-    if (await hasAdministratorTx(tx)) return false;
+    if (await hasAdministrator(tx)) return false;
     if (!(await redeemCodeTx(tx, codeHash, 'first_administrator', account.now))) return false;
     if (!(await createAccountTx(tx, principal, account))) throw new DomainError('account_exists');
     return true;

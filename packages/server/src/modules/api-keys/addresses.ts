@@ -1,7 +1,10 @@
 /** The IP addresses and ranges from which a key is valid. */
 import { limits } from '@keyreeve/contract';
 import { DomainError, type FieldError } from '../../foundation/errors.ts';
-import { canonicalCidr } from '../../foundation/ip-address.ts';
+import { canonicalCidr, parseRanges, type IpRanges } from '../../foundation/ip-address.ts';
+
+/** About 10 MB with the longest lists. */
+const listsMax = 1_000;
 
 /**
  * @returns the ranges in canonical form, separated by spaces
@@ -26,4 +29,34 @@ export function parseAddresses(texts: readonly string[]): string {
     }
   if (errors.length > 0) throw new DomainError('invalid_request', { errors });
   return [...found].join(' ');
+}
+
+/** Decides whether a client IP is in the ranges of a key. Parses each distinct list once. */
+export class AddressRanges {
+  /** By the text of the row that each verification reads, so a changed list is never confused with the earlier one. */
+  readonly #parsed = new Map<string, IpRanges>();
+  readonly #parse: typeof parseRanges;
+
+  constructor(parse = parseRanges) {
+    this.#parse = parse;
+  }
+
+  /** @param ranges in canonical form, separated by spaces */
+  contain(ranges: string, ip: string): boolean {
+    let parsed = this.#parsed.get(ranges);
+    if (!parsed) {
+      parsed = this.#parse(ranges.split(' '));
+      if (this.#parsed.size >= listsMax) this.#deleteOldest();
+      this.#parsed.set(ranges, parsed);
+    }
+    return parsed(ip);
+  }
+
+  /** One at a time: if all were deleted, all verifications would parse their lists again at once. */
+  #deleteOldest(): void {
+    for (const ranges of this.#parsed.keys()) {
+      this.#parsed.delete(ranges);
+      return;
+    }
+  }
 }

@@ -1,12 +1,12 @@
 /** API keys: an account or an operator creates, lists and deletes them. */
 import { hash as digestOf, randomInt } from 'node:crypto';
-import type { DisabledReason, KeyLimits } from '@keyreeve/contract';
+import type { KeyLimits } from '@keyreeve/contract';
 import type { Principal } from '../../foundation/principal.ts';
 import { allInOrder } from '../../foundation/all-in-order.ts';
 import type { KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
 import type { Secret } from '../../foundation/crypto/secret.ts';
 import { CoalescingReader } from '../../foundation/database/coalescing-reader.ts';
-import { fromCursor, sizeOf, toCursor, type PageRequest } from '../../foundation/cursor.ts';
+import type { PageRequest } from '../../foundation/cursor.ts';
 import type { Transaction } from '../../foundation/database/db.ts';
 import { keyDeletions, type RecordingCore } from '../deletion-journal/revocation.ts';
 import { PendingChanges } from '../deletion-journal/pending-changes.ts';
@@ -16,16 +16,15 @@ import { toLimitsText } from '../key-limits/definition.ts';
 import { isCountedCreator } from '../rate-limits/key-change-limits.ts';
 import { assertCreationAllowed, type KeyCreationLimits } from '../rate-limits/key-creation-limits.ts';
 import { assertMayGrant, pointerIn } from '../scope-catalogue/grants.ts';
-import { withoutWithheld } from '../scope-catalogue/withheld.ts';
 import { parseAddresses } from './addresses.ts';
 import type { CreationNotices } from './creation-notices.ts';
 import { assertRecentSignIn } from '../../foundation/recent-sign-in.ts';
 import { withoutEnvironments, type Environments } from './environments.ts';
 import { assertExpiry, latestExpiry } from './expiry.ts';
 import { assertHashFree } from './given-hash-store.ts';
-import { importedIdOf } from './imported-id.ts';
 import { hintOf, makeKey } from './key-format.ts';
-import { searchKeys, type KeySearch } from './key-list.ts';
+import { pageKeys, searchKeys, type KeySearch } from './key-list.ts';
+import { toApiKey, type ApiKey, type OwnedKey } from './key-view.ts';
 import { toMetadata } from './metadata.ts';
 import { findOwnedKeys, type OwnedKeySearch } from './owned-keys.ts';
 import { validateNickname } from '../../foundation/nickname.ts';
@@ -34,12 +33,10 @@ import {
   assertFirstEnvironment,
   assertNoReservedScope,
   hasReservedScope,
-  scopesInForce,
   scopesToGrant,
-  splitScopes,
   validateScopes,
 } from './scopes.ts';
-import { randomHash } from './stored-hash.ts';
+import { importedIdOf, randomHash } from './stored-hash.ts';
 import * as store from './store.ts';
 import { findWithheldScopes } from './withheld-store.ts';
 
@@ -78,29 +75,6 @@ export interface KeyRequest {
   readonly environment?: string;
   /** Reserved scopes that the calling module grants. No request contains them. */
   readonly granted?: readonly string[];
-}
-
-export interface ApiKey {
-  readonly id: number;
-  readonly nickname: string;
-  readonly scopes: readonly string[];
-  readonly expiresAt: number | null;
-  readonly disabledAt: number | null;
-  readonly disabledReason: DisabledReason | null;
-  readonly leakedAt: number | null;
-  readonly hint: string | null;
-  /** The stored form; null for a key with a secret. */
-  readonly publicKey: string | null;
-  /** The name of the environment; null if none is configured. */
-  readonly environment: string | null;
-  readonly lastUsedAt: number | null;
-  readonly createdAt: number;
-  readonly updatedAt: number;
-}
-
-/** A key and the account that it belongs to. */
-export interface OwnedKey extends ApiKey {
-  readonly owner: { readonly id: string; readonly email: string | null; readonly name: string | null };
 }
 
 /** A random id from 1 to 2^53 − 1. It has two parts because `randomInt` is limited to 2^48. */
@@ -266,17 +240,9 @@ export class ApiKeys {
    * One page of the same list. Creations and deletions between pages neither repeat nor hide other keys.
    * @throws DomainError `invalid_request` for a cursor that is not from this list
    */
-  async page(
-    accountId: string,
-    { limit, cursor }: PageRequest,
-  ): Promise<{ keys: ApiKey[]; nextCursor: string | null }> {
-    const after = cursor === undefined ? beforeAll : positionOf(fromCursor(cursor, isPosition));
-    const size = sizeOf(limit);
-    // One more than the page, to learn whether there is a next page.
-    const rows = await store.pageAccountKeys(this.#options.db, accountId, after, size + 1);
-    const keys = await this.#toApiKeys(accountId, rows.slice(0, size));
-    const last = rows.length > size ? keys.at(-1) : undefined;
-    return { keys, nextCursor: last === undefined ? null : toCursor(`${last.createdAt}.${last.id}`) };
+  async page(accountId: string, request: PageRequest): Promise<{ keys: ApiKey[]; nextCursor: string | null }> {
+    const { rows, nextCursor } = await pageKeys(this.#options.db, accountId, request);
+    return { keys: await this.#toApiKeys(accountId, rows), nextCursor };
   }
 
   /**
@@ -297,8 +263,7 @@ export class ApiKeys {
     const { db, hasCatalogue = false } = this.#options;
     const { rows, nextCursor } = await findOwnedKeys(db, search);
     const keys = rows.map(({ accountId, email, name, withheld, ...row }) => ({
-      ...toApiKey(row, (hasCatalogue ? withheld : null) ?? undefined),
-      environment: this.#environments.nameOf(row.environment) ?? null,
+      ...toApiKey(row, (hasCatalogue ? withheld : null) ?? undefined, this.#environments),
       owner: { id: accountId, email, name },
     }));
     return { keys, nextCursor };
@@ -307,10 +272,7 @@ export class ApiKeys {
   async #toApiKeys(accountId: string, rows: readonly store.KeyRow[]): Promise<ApiKey[]> {
     const { db, hasCatalogue = false } = this.#options;
     const withheld = hasCatalogue && rows.length > 0 ? await findWithheldScopes(db, accountId) : undefined;
-    return rows.map((row) => ({
-      ...toApiKey(row, withheld?.get(row.id)),
-      environment: this.#environments.nameOf(row.environment) ?? null,
-    }));
+    return rows.map((row) => toApiKey(row, withheld?.get(row.id), this.#environments));
   }
 
   /** For operators, who may delete any key. @throws DomainError `key_not_found` */
@@ -348,30 +310,3 @@ function assertFree({ keyCount, isTaken }: store.CreationState, keysMax: number)
   store.assertBelowKeyLimit(keyCount, keysMax);
   if (isTaken > 0) throw new DomainError('nickname_taken');
 }
-
-/** A page starts after the key with this time and id. */
-const beforeAll = { createdAt: -1, id: 0 } as const;
-
-const isPosition = (text: string): boolean =>
-  /^(?:0|[1-9]\d{0,15})\.[1-9]\d{0,15}$/.test(text) &&
-  text.split('.').every((part) => Number.isSafeInteger(Number(part)));
-
-function positionOf(text: string): { createdAt: number; id: number } {
-  const [createdAt, id] = text.split('.').map(Number);
-  return { createdAt: createdAt ?? 0, id: id ?? 0 };
-}
-
-const toApiKey = (row: store.KeyRow, withheld: string | undefined): Omit<ApiKey, 'environment'> => ({
-  id: row.id,
-  nickname: row.nickname,
-  scopes: splitScopes(withoutWithheld(scopesInForce(row.scopes, row.needsRole === 1, row.ownerRole), withheld)),
-  expiresAt: row.expiresAt,
-  disabledAt: row.disabledAt,
-  disabledReason: row.disabledReason,
-  leakedAt: row.leakedAt,
-  hint: row.hint,
-  publicKey: row.publicKey,
-  lastUsedAt: row.lastUsedAt,
-  createdAt: row.createdAt,
-  updatedAt: row.updatedAt,
-});

@@ -1,6 +1,6 @@
 /**
- * Bulk statements for API keys: the inserts of an import, the deletions and changes of a replayed deletion journal, and the
- * disabling of keys whose restrictions a restored backup may lack.
+ * Bulk statements for API keys: the inserts of an import, the ids that it must not insert again, the deletions and changes of a
+ * replayed deletion journal, and the disabling of keys whose restrictions a restored backup may lack.
  */
 import type { DisabledReason } from '@keyreeve/contract';
 import type { Transaction } from '../../foundation/database/db.ts';
@@ -68,6 +68,16 @@ const endPrevious = sql(
   onList(`delete from api_key_secrets where key_id in ({numbers})`),
 );
 
+const rememberIn = (list: string): string => `insert into deleted_keys (id) ${list} on conflict (id) do nothing`;
+// Only after an import: other keys have random ids, which are not used again.
+const wasImported = 'exists (select 1 from installation where keys_imported_at is not null)';
+const remember = sql('remember_deleted_keys', {
+  sqlite: rememberIn(`select value from json_each($1) where ${wasImported}`),
+  postgres: rememberIn(
+    `select distinct cast(id as bigint) from json_array_elements_text($1::json) as given (id) where ${wasImported}`,
+  ),
+});
+
 /** The caller has locked the accounts and counted their keys, and records the events. */
 export const insertImportedKeysTx = async (
   tx: Transaction,
@@ -107,3 +117,12 @@ export const disableKeysBeyondTx = (
 /** Deletes the previous secrets of keys. */
 export const endPreviousOfKeysTx = async (tx: Transaction, ids: readonly string[]): Promise<void> =>
   void (await tx.run(endPrevious, [JSON.stringify(ids)]));
+
+/**
+ * Stores ids whose events the audit log does not have any more. An imported key derives its id from its hash, so the id shows
+ * that the key was deleted and must not be imported again.
+ * @param ids of deleted keys
+ */
+export async function rememberDeletedTx(tx: Transaction, ids: readonly number[]): Promise<void> {
+  if (ids.length > 0) await tx.run(remember, [JSON.stringify([...new Set(ids)])]);
+}

@@ -1,11 +1,12 @@
 /** Computes what a requested change makes of a key, and checks each member of the request. */
-import type { DisabledReason, KeyLimits } from '@keyreeve/contract';
+import type { DisabledReason } from '@keyreeve/contract';
 import { DomainError } from '../../foundation/errors.ts';
 import type { Principal } from '../../foundation/principal.ts';
 import { assertRecentSignIn } from '../../foundation/recent-sign-in.ts';
 import { parseAddresses } from './addresses.ts';
 import type { KeyDetailsRow } from './change-store.ts';
 import { assertExpiry } from './expiry.ts';
+import type { KeyChangeRequest } from './key-request.ts';
 import { mergeMetadata } from './metadata.ts';
 import { isWidened } from './narrowing.ts';
 import { mergeLimits } from '../key-limits/definition.ts';
@@ -17,20 +18,6 @@ import {
   splitScopes,
   validateScopes,
 } from './scopes.ts';
-
-/** Absent members stay as they are; null removes the value. */
-export interface KeyChangeRequest {
-  readonly nickname?: string;
-  readonly scopes?: readonly string[];
-  /** Milliseconds since 1970; null for never. */
-  readonly expiresAt?: number | null;
-  readonly disabled?: boolean;
-  /** IP addresses and ranges. */
-  readonly addresses?: readonly string[] | null;
-  /** Merge patches (RFC 7396). */
-  readonly limits?: KeyLimits | null;
-  readonly metadata?: object | null;
-}
 
 /** @returns the key after the change, without its new time of change */
 export type ChangeOfKey = (before: KeyDetailsRow) => KeyDetailsRow;

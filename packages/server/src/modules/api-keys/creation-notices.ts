@@ -8,8 +8,7 @@ import type { Transaction } from '../../foundation/database/db.ts';
 import type { Principal } from '../../foundation/principal.ts';
 import { queueMailTx, type Mailer } from '../mail/mail.ts';
 import { countKeyMailTx } from '../rate-limits/key-mail-limits.ts';
-import { describeKey } from './key-text.ts';
-import { listRecipients } from './recipient-store.ts';
+import { describeKey, listRecipients } from './key-mail-store.ts';
 
 export interface CreationNoticesOptions {
   readonly mailer: Mailer;

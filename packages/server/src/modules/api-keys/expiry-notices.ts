@@ -14,8 +14,7 @@ import { recordEventsTx, type NewAuditEvent } from '../audit/audit.ts';
 import { queueMailTx, type Mailer } from '../mail/mail.ts';
 import * as store from './expiry-notice-store.ts';
 import type { ExpiringKeyRow } from './expiry-notice-store.ts';
-import { describeKey } from './key-text.ts';
-import { listRecipients } from './recipient-store.ts';
+import { describeKey, listRecipients } from './key-mail-store.ts';
 
 export interface ExpiryNoticesOptions extends Core {
   readonly mailer: Mailer;

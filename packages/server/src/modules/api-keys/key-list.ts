@@ -1,10 +1,11 @@
-/** Searches an account's API keys: by text and state, in one of several orders, in pages. */
+/** Pages of an account's API keys: all of them, oldest first, or those with a text and a state, in one of several orders. */
 import { limits, type KeySort, type KeyStateName } from '@keyreeve/contract';
 import { dayMs } from '../../foundation/clock.ts';
 import { fromCursor, sizeOf, toCursor, type PageRequest } from '../../foundation/cursor.ts';
 import type { Db } from '../../foundation/database/db.ts';
 import { fold } from '../../foundation/fold.ts';
 import { findListedKeys, type ListPosition, type Place, type PlacedKeyRow } from './list-store.ts';
+import { pageAccountKeys, type KeyRow } from './store.ts';
 
 export interface KeySearch extends PageRequest {
   /** Part of the nickname, or the last characters of the hint. */
@@ -12,6 +13,36 @@ export interface KeySearch extends PageRequest {
   readonly state?: KeyStateName | undefined;
   /** Default: `created`. */
   readonly sort?: KeySort | undefined;
+}
+
+/**
+ * Creations and deletions between pages neither repeat nor hide other keys.
+ * @throws DomainError `invalid_request` for a cursor that is not from this list
+ */
+export async function pageKeys(
+  db: Db,
+  accountId: string,
+  { limit, cursor }: PageRequest,
+): Promise<{ rows: KeyRow[]; nextCursor: string | null }> {
+  const after = cursor === undefined ? beforeAll : placeOf(fromCursor(cursor, isPlace));
+  const size = sizeOf(limit);
+  // One more than the page, to learn whether there is a next page.
+  const found = await pageAccountKeys(db, accountId, after, size + 1);
+  const rows = found.slice(0, size);
+  const last = found.length > size ? rows.at(-1) : undefined;
+  return { rows, nextCursor: last === undefined ? null : toCursor(`${last.createdAt}.${last.id}`) };
+}
+
+/** A page starts after the key with this time and id. */
+const beforeAll = { createdAt: -1, id: 0 } as const;
+
+const isPlace = (text: string): boolean =>
+  /^(?:0|[1-9]\d{0,15})\.[1-9]\d{0,15}$/.test(text) &&
+  text.split('.').every((part) => Number.isSafeInteger(Number(part)));
+
+function placeOf(text: string): { createdAt: number; id: number } {
+  const [createdAt, id] = text.split('.').map(Number);
+  return { createdAt: createdAt ?? 0, id: id ?? 0 };
 }
 
 /** @throws DomainError `invalid_request` for a cursor that is not from a list in this order */

@@ -1,8 +1,37 @@
 /** API keys in requests and in the arguments of the command line. */
-import { limits, type KeyChangeBody, type RotationBody } from '@keyreeve/contract';
+import { limits, type KeyChangeBody, type KeyLimits, type RotationBody } from '@keyreeve/contract';
 import { DomainError } from '../../foundation/errors.ts';
-import type { KeyChangeRequest } from './changed-key.ts';
-import type { RotationRequest } from './rotation-plan.ts';
+
+/** Absent members stay as they are; null removes the value. */
+export interface KeyChangeRequest {
+  readonly nickname?: string;
+  readonly scopes?: readonly string[];
+  /** Milliseconds since 1970; null for never. */
+  readonly expiresAt?: number | null;
+  readonly disabled?: boolean;
+  /** IP addresses and ranges. */
+  readonly addresses?: readonly string[] | null;
+  /** Merge patches (RFC 7396). */
+  readonly limits?: KeyLimits | null;
+  readonly metadata?: object | null;
+}
+
+/** The current secret becomes the previous one, until the end of the overlap. */
+export interface Replacement {
+  readonly overlapSeconds: number;
+  /** Whether the overlap of an earlier rotation ends now. */
+  readonly endPrevious: boolean;
+}
+
+/**
+ * The current secret ends now, and the previous one keeps its overlap: for a caller that did not receive the response to the
+ * earlier rotation, so that no client has the current secret.
+ */
+export interface CurrentEnd {
+  readonly endCurrent: true;
+}
+
+export type RotationRequest = Replacement | CurrentEnd;
 
 /**
  * Parses decimal digits without a leading zero, up to 2^53 − 1.

@@ -1,14 +1,44 @@
 /** API keys in responses and in the output of the command line. */
 import type { KeyDetails, ListedKey, ListedKeyFull, PublicKey, RotatedKey, RotatedPublicKey } from '@keyreeve/contract';
 import { toInstant } from '../../foundation/clock.ts';
-import type { ApiKey } from './api-keys.ts';
 import type { KeyDetailsRow } from './change-store.ts';
 import type { Rotation, ShownKey } from './changes.ts';
+import type { Environments } from './environments.ts';
 import { endOfPrevious } from './expiry.ts';
 import { toLimits } from '../key-limits/definition.ts';
 import { withoutWithheld } from '../scope-catalogue/withheld.ts';
 import { toPublicKey } from './public-key.ts';
 import { scopesInForce, splitScopes } from './scopes.ts';
+import type { KeyRow } from './store.ts';
+
+/** A key with the scopes that are in force. */
+export interface ApiKey extends Omit<KeyRow, 'scopes' | 'needsRole' | 'ownerRole'> {
+  readonly scopes: readonly string[];
+  /** The name of the environment; null if none is configured. */
+  readonly environment: string | null;
+}
+
+/** A key and the account that it belongs to. */
+export interface OwnedKey extends ApiKey {
+  readonly owner: { readonly id: string; readonly email: string | null; readonly name: string | null };
+}
+
+/** @param withheld those of its scopes that are not in force, separated by spaces */
+export const toApiKey = (row: KeyRow, withheld: string | undefined, environments: Environments): ApiKey => ({
+  id: row.id,
+  nickname: row.nickname,
+  scopes: splitScopes(withoutWithheld(scopesInForce(row.scopes, row.needsRole === 1, row.ownerRole), withheld)),
+  expiresAt: row.expiresAt,
+  disabledAt: row.disabledAt,
+  disabledReason: row.disabledReason,
+  leakedAt: row.leakedAt,
+  hint: row.hint,
+  publicKey: row.publicKey,
+  environment: environments.nameOf(row.environment) ?? null,
+  lastUsedAt: row.lastUsedAt,
+  createdAt: row.createdAt,
+  updatedAt: row.updatedAt,
+});
 
 export const toKey = ({ id, nickname, createdAt, updatedAt }: ApiKey): ListedKey => ({
   id,

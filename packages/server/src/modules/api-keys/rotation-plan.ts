@@ -8,25 +8,9 @@ import { assertMayManage } from './changed-key.ts';
 import * as store from './change-store.ts';
 import type { KeyDetailsRow, NewSecret } from './change-store.ts';
 import { assertRecentSignIn } from '../../foundation/recent-sign-in.ts';
+import type { Replacement, RotationRequest } from './key-request.ts';
 import { invalidPublicKey, thumbprintOf } from './public-key.ts';
 import { hasReservedScope, splitScopes } from './scopes.ts';
-
-/** The current secret becomes the previous one, until the end of the overlap. */
-export interface Replacement {
-  readonly overlapSeconds: number;
-  /** Whether the overlap of an earlier rotation ends now. */
-  readonly endPrevious: boolean;
-}
-
-/**
- * The current secret ends now, and the previous one keeps its overlap: for a caller that did not receive the response to the
- * earlier rotation, so that no client has the current secret.
- */
-export interface CurrentEnd {
-  readonly endCurrent: true;
-}
-
-export type RotationRequest = Replacement | CurrentEnd;
 
 interface Rotation {
   readonly principal: Principal;

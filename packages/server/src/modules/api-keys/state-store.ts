@@ -115,7 +115,6 @@ export const withRequested = {
    from unnest($1::bigint[], $2::bytea[]) with ordinality as requested (lookup, key_hash, ordinal) ${joins}
      join accounts a on a.pk = k.account_pk`,
 };
-const byCurrentHash = `join api_keys k on k.lookup = requested.lookup and k.key_hash = requested.key_hash and ${mayJudge}`;
 /** Without environments, no key of a further one is found. */
 export const isOfFirst = 'k.environment is null';
 type TwoLimits = readonly [ofKey: string | null, ofAccount: string | null];
@@ -165,40 +164,25 @@ export const toState = ([
     readAt: null,
   };
 };
-const selectState = sqlMany<KeyState>(
-  'select_api_key_state',
-  {
-    sqlite: withRequested.sqlite(currentColumns.sqlite, `${byCurrentHash} and ${isOfFirst}`),
-    postgres: withRequested.postgres(currentColumns.postgres, `${byCurrentHash} and ${isOfFirst}`),
-  },
-  toState,
-);
-const selectStateExtended = sqlMany<KeyState>(
-  'select_api_key_state',
-  {
-    sqlite: withRequested.sqlite(currentColumnsExtended.sqlite, byCurrentHash),
-    postgres: withRequested.postgres(currentColumnsExtended.postgres, byCurrentHash),
-  },
-  toState,
-);
+type ByDialect = Readonly<Record<Dialect, string>>;
+const selectWith = (name: string, columns: ByDialect, joins: (join: string) => string, condition = '') =>
+  sqlMany<KeyState>(
+    name,
+    {
+      sqlite: withRequested.sqlite(columns.sqlite, joins('cross join') + condition),
+      postgres: withRequested.postgres(columns.postgres, joins('join') + condition),
+    },
+    toState,
+  );
+const byCurrent = (): string =>
+  `join api_keys k on k.lookup = requested.lookup and k.key_hash = requested.key_hash and ${mayJudge}`;
 const byPrevious = (join: string): string =>
   `join api_key_secrets s on s.lookup = requested.lookup and s.key_hash = requested.key_hash ${join} api_keys k on k.id = s.key_id and ${mayJudge}`;
-const selectPreviousState = sqlMany<KeyState>(
-  'select_previous_api_key_state',
-  {
-    sqlite: withRequested.sqlite(previousColumns.sqlite, `${byPrevious('cross join')} and ${isOfFirst}`),
-    postgres: withRequested.postgres(previousColumns.postgres, `${byPrevious('join')} and ${isOfFirst}`),
-  },
-  toState,
-);
-const selectPreviousStateExtended = sqlMany<KeyState>(
-  'select_previous_api_key_state',
-  {
-    sqlite: withRequested.sqlite(previousColumnsExtended.sqlite, byPrevious('cross join')),
-    postgres: withRequested.postgres(previousColumnsExtended.postgres, byPrevious('join')),
-  },
-  toState,
-);
+const andOfFirst = ` and ${isOfFirst}`;
+const selectState = selectWith('select_api_key_state', currentColumns, byCurrent, andOfFirst);
+const selectStateExtended = selectWith('select_api_key_state', currentColumnsExtended, byCurrent);
+const selectPreviousState = selectWith('select_previous_api_key_state', previousColumns, byPrevious, andOfFirst);
+const selectPreviousStateExtended = selectWith('select_previous_api_key_state', previousColumnsExtended, byPrevious);
 // Until an email change from after the key's last change can no longer be undone.
 const newUntil = `api_keys.updated_at + ${bounds.emailUndoSuspectDays * dayMs + bounds.emailUndoSeconds * 1000}`;
 // A thief may have added the current secret, so a use of the previous one does not count, nor does one from before the change.

@@ -11,7 +11,7 @@ import type { Core } from '../../foundation/core.ts';
 import { toInstant } from '../../foundation/clock.ts';
 import type { Transaction } from '../../foundation/database/db.ts';
 import type { Principal } from '../../foundation/principal.ts';
-import { rememberDeletedTx } from '../api-keys/deleted-key-store.ts';
+import { rememberDeletedTx } from '../api-keys/bulk-store.ts';
 import { recordEventTx, type AuditAction } from '../audit/audit.ts';
 import { cutChainTx, lockCutTx } from '../audit/cut-store.ts';
 import { sealOf } from '../audit/cuts.ts';

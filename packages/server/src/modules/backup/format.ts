@@ -8,7 +8,7 @@ import type { Hash } from 'node:crypto';
 import type { InstallationKeys } from '../../foundation/crypto/master-key.ts';
 import type { WrappedRootKey } from '../../foundation/crypto/root-key.ts';
 import type { MacOf } from '../../foundation/sealed-line.ts';
-import type { Counts, Row } from './tables.ts';
+import type { Counts, Row } from './table.ts';
 
 /** The operation failed and changed nothing. The message gives the reason and the remedy. */
 export class BackupError extends Error {}

@@ -28,7 +28,7 @@ import {
   storedTables,
 } from './store.ts';
 import type { InstallationKeys } from '../../foundation/crypto/master-key.ts';
-import type { Counts } from './tables.ts';
+import type { Counts } from './table.ts';
 
 type Source = Reader & Pick<Db, 'dialect'>;
 

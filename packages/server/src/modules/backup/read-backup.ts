@@ -16,7 +16,7 @@ import {
   type BackupHeader,
   type BackupRows,
 } from './format.ts';
-import type { Counts } from './tables.ts';
+import type { Counts } from './table.ts';
 
 /** @param schemaNewest the newest schema that this program knows @throws BackupError, Error of the file system */
 export async function readHeader(path: string, schemaNewest: number): Promise<BackupHeader> {

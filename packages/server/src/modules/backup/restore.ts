@@ -25,7 +25,7 @@ import { readHeader, readRows, verifyBackup } from './read-backup.ts';
 import { isRunning } from '../overview/attention.ts';
 import { listAllInstances } from '../overview/store.ts';
 import { clearTablesTx, continueIdsTx, holdsRows, insertRowsTx, lockTablesTx, storedTables } from './store.ts';
-import type { Counts } from './tables.ts';
+import type { Counts } from './table.ts';
 
 export interface RestoreOptions extends Core {
   /** Derive from `rootKeys`. */

@@ -4,7 +4,8 @@
  */
 import type { Reader, Transaction } from '../../foundation/database/db.ts';
 import { sql, type Dialect, type SqlValue, type Statement } from '../../foundation/database/sql.ts';
-import { tables, type Counts, type Row, type Table } from './tables.ts';
+import type { Counts, Row, Table } from './table.ts';
+import { tables } from './tables.ts';
 
 /** Bounds the memory of a page, and spreads the cost of its statement over many rows. */
 const rowsPerPage = 500;

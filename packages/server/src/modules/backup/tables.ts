@@ -2,12 +2,12 @@
  * The list of tables from which every statement of a backup, a restore and a move derives. A test compares it with the
  * schema of both databases, so a migration that adds a column without adding it here fails.
  */
-import type { Table } from './table.ts';
+import { accountTables } from './account-tables.ts';
+import { keyTables } from './key-tables.ts';
 import { overviewTables } from './overview-tables.ts';
 import { retentionTables } from './retention-tables.ts';
+import type { Table } from './table.ts';
 import { webhookTables } from './webhook-tables.ts';
-
-export type { ColumnKind, Counts, Row, Table } from './table.ts';
 
 /** In the order in which rows are written: each table follows the tables that it refers to. */
 export const tables: readonly Table[] = [
@@ -40,115 +40,7 @@ export const tables: readonly Table[] = [
     },
     isInBackup: false,
   },
-  {
-    name: 'accounts',
-    key: 'pk',
-    columns: {
-      pk: 'integer',
-      id: 'text',
-      email: 'text',
-      email_key: 'text',
-      password_hash: 'text',
-      role: 'text',
-      session_epoch: 'integer',
-      created_at: 'integer',
-      updated_at: 'integer',
-      disabled_at: 'integer',
-      unverified_since: 'integer',
-      requires_second_factor: 'integer',
-      enabled_count: 'integer',
-      signed_up_at: 'integer',
-      language: 'text',
-      email_unconfirmed_since: 'integer',
-      limits: 'text',
-      entitlements: 'text',
-      entitlements_revision: 'integer',
-      kind: 'text',
-      import_record: 'text',
-    },
-    isInBackup: true,
-  },
-  {
-    name: 'service_accounts',
-    key: 'account_pk',
-    columns: {
-      account_pk: 'integer',
-      name: 'text',
-      external_id: 'text',
-      creator_pk: 'integer',
-      created_at: 'integer',
-      updated_at: 'integer',
-    },
-    isInBackup: true,
-  },
-  {
-    name: 'service_account_managers',
-    key: ['service_pk', 'manager_pk'],
-    columns: { service_pk: 'integer', manager_pk: 'integer', created_at: 'integer' },
-    isInBackup: true,
-  },
-  {
-    name: 'second_factors',
-    key: 'account_pk',
-    columns: {
-      account_pk: 'integer',
-      secret: 'bytes',
-      created_at: 'integer',
-      confirmed_at: 'integer',
-      last_step: 'integer',
-      pending_secret: 'bytes',
-      pending_at: 'integer',
-      app_added_at: 'integer',
-      used_from: 'text',
-    },
-    isInBackup: true,
-  },
-  {
-    name: 'passkeys',
-    key: 'id',
-    columns: {
-      id: 'text',
-      account_pk: 'integer',
-      credential_id: 'bytes',
-      public_key: 'bytes',
-      counter: 'integer',
-      rp_id: 'text',
-      transports: 'text',
-      backed_up: 'integer',
-      name: 'text',
-      created_at: 'integer',
-      last_used_at: 'integer',
-      used_from: 'text',
-    },
-    isInBackup: true,
-  },
-  {
-    name: 'sso_identities',
-    key: 'id',
-    columns: {
-      id: 'text',
-      account_pk: 'integer',
-      issuer: 'text',
-      subject: 'text',
-      provisioned: 'integer',
-      created_at: 'integer',
-      last_used_at: 'integer',
-    },
-    isInBackup: true,
-  },
-  // Challenges are valid for minutes.
-  {
-    name: 'used_challenges',
-    key: 'mac',
-    columns: { mac: 'bytes', expires_at: 'integer' },
-    isInBackup: false,
-  },
-  {
-    name: 'recovery_codes',
-    key: 'code_hash',
-    columns: { code_hash: 'bytes', account_pk: 'integer', created_at: 'integer' },
-    isInBackup: true,
-  },
+  ...accountTables,
   {
     name: 'signing_keys',
     key: 'kid',
@@ -163,123 +55,7 @@ export const tables: readonly Table[] = [
     },
     isInBackup: true,
   },
-  {
-    name: 'api_keys',
-    key: 'lookup',
-    columns: {
-      lookup: 'integer',
-      key_hash: 'bytes',
-      rules: 'integer',
-      id: 'integer',
-      account_pk: 'integer',
-      nickname: 'text',
-      scopes: 'text',
-      expires_at: 'integer',
-      last_used_at: 'integer',
-      created_at: 'integer',
-      updated_at: 'integer',
-      scopes_need_role: 'integer',
-      disabled_at: 'integer',
-      disabled_reason: 'text',
-      addresses: 'text',
-      metadata: 'text',
-      limits: 'text',
-      hint: 'text',
-      last_used_from: 'text',
-      revision: 'integer',
-      environment: 'text',
-      leaked_at: 'integer',
-      public_key: 'text',
-      used_from: 'text',
-      folded: 'text',
-    },
-    isInBackup: true,
-  },
-  {
-    name: 'api_key_secrets',
-    key: 'lookup',
-    columns: {
-      lookup: 'integer',
-      key_hash: 'bytes',
-      key_id: 'integer',
-      expires_at: 'integer',
-      last_used_at: 'integer',
-      public_key: 'text',
-    },
-    isInBackup: true,
-  },
-  {
-    name: 'leaked_secrets',
-    key: 'lookup',
-    columns: { lookup: 'integer', leaked_at: 'integer' },
-    isInBackup: true,
-  },
-  {
-    name: 'short_lived_secrets',
-    key: 'lookup',
-    columns: {
-      lookup: 'integer',
-      key_hash: 'bytes',
-      key_id: 'integer',
-      issued_by: 'integer',
-      assertion_id: 'text',
-      created_at: 'integer',
-      expires_at: 'integer',
-    },
-    isInBackup: false,
-  },
-  // A restore continues after the last notice of the backup; older ones are not repeated.
-  {
-    name: 'expiry_notices',
-    key: 'days',
-    columns: { days: 'integer', day: 'integer', account_pk: 'integer', key_id: 'integer' },
-    isInBackup: true,
-  },
-  {
-    name: 'key_usage',
-    key: ['step', 'at', 'key_id'],
-    columns: { step: 'text', at: 'integer', key_id: 'integer', accepted: 'integer', refused: 'integer' },
-    isInBackup: true,
-  },
-  // Without its rows, a restore would grant quotas of the current period again.
-  {
-    name: 'key_meters',
-    key: ['subject', 'kind'],
-    columns: {
-      subject: 'text',
-      kind: 'text',
-      tat: 'integer',
-      used: 'integer',
-      period: 'text',
-    },
-    isInBackup: true,
-  },
-  {
-    name: 'quota_notices',
-    key: ['subject', 'period', 'quantity'],
-    columns: { subject: 'text', period: 'text', quantity: 'integer' },
-    isInBackup: true,
-  },
-  {
-    name: 'key_prefixes',
-    key: 'prefix',
-    columns: { prefix: 'text', environment: 'text' },
-    isInBackup: true,
-  },
-  {
-    name: 'scopes',
-    key: 'name',
-    columns: {
-      name: 'text',
-      description: 'text',
-      needs_entitlement: 'integer',
-      created_at: 'integer',
-      updated_at: 'integer',
-      deleted_at: 'integer',
-      revision: 'integer',
-    },
-    isInBackup: true,
-  },
+  ...keyTables,
   ...webhookTables,
   ...overviewTables,
   {

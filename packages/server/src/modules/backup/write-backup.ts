@@ -27,7 +27,7 @@ import {
 } from './format.ts';
 import { verifyBackup } from './read-backup.ts';
 import { pagesOf, storedTables } from './store.ts';
-import type { Counts } from './tables.ts';
+import type { Counts } from './table.ts';
 
 export interface BackupOptions extends Core {
   readonly keys: InstallationKeys;

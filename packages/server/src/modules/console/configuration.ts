@@ -1,6 +1,6 @@
 /** What the console shows before a sign-in. It is public, so it contains no version and no count. */
 import { languages, type ConsoleConfig } from '@keyreeve/contract';
-import { hasAdministrator } from '../accounts/store.ts';
+import { hasAdministrator } from '../accounts/administrators-store.ts';
 import type { Core } from '../../foundation/core.ts';
 import { toInstant } from '../../foundation/clock.ts';
 import { CoalescedCall } from '../../foundation/database/coalesced-call.ts';

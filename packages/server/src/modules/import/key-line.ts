@@ -1,6 +1,6 @@
 /** An API key as a record of an import file states it. */
 import { hash as hashOf } from 'node:crypto';
-import { importedIdOf } from '../api-keys/imported-id.ts';
+import { importedIdOf } from '../api-keys/stored-hash.ts';
 import { canBegin, mayBeImported } from '../api-keys/key-format.ts';
 import { reservedPrefix, validateScopes } from '../api-keys/scopes.ts';
 import { parseEmail } from '../accounts/email.ts';

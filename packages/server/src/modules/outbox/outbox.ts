@@ -10,10 +10,11 @@ import { dayMs, systemTimers, type Timers } from '../../foundation/clock.ts';
 import type { Sealer } from '../../foundation/crypto/seal.ts';
 import { randomId } from '../../foundation/crypto/secret.ts';
 import type { Transaction } from '../../foundation/database/db.ts';
-import { currentSpan, runAsSystem } from '../../foundation/database/share.ts';
-import { isTraced, Sampling, Span, type SpanContext } from '../../foundation/tracing.ts';
+import { runAsSystem } from '../../foundation/database/share.ts';
+import { Sampling } from '../../foundation/tracing.ts';
 import { JobFailure, LostJob, type Handler, type Job, type JobKind } from './job.ts';
 import * as store from './store.ts';
+import { recorded, startSpan, withTrace } from './traces.ts';
 
 export { JobFailure, jobKinds, LostJob } from './job.ts';
 export type { FailureScope, Handler, Job, JobKind } from './job.ts';
@@ -283,7 +284,7 @@ export class Outbox {
         },
         freeSlot: () => this.#freeSlot(id),
       };
-      await recorded(this.#startSpan(kind, payload), attempts, () => handler(job));
+      await recorded(startSpan(this.#sampling, kind, payload), attempts, () => handler(job));
       isHandled = true;
       await db.transaction((tx) => store.removeJobTx(tx, id));
       this.#pauses.delete(queue);
@@ -297,15 +298,6 @@ export class Outbox {
       // If the failure cannot be recorded, the claim expires.
       await this.#fail(row, failure).catch(() => undefined);
     }
-  }
-
-  /** The job belongs to the trace of the recorded request that wrote it. */
-  #startSpan(kind: string, payload: unknown): Span | undefined {
-    if (!isTraced()) return undefined;
-    const remote = (payload as { readonly trace?: SpanContext }).trace;
-    return remote || this.#sampling.isNextChosen()
-      ? new Span({ name: spanNameOf(kind), kind: 'client', remote })
-      : undefined;
   }
 
   async #fail(row: store.JobRow, error: unknown): Promise<void> {
@@ -346,28 +338,6 @@ export class Outbox {
     const counts = this.counts.get(kind) ?? { done: 0, failed: 0, givenUp: 0 };
     counts[what]++;
     this.counts.set(kind, counts);
-  }
-}
-
-/** A decoy is recorded as the mail that it resembles, so that a trace does not reveal which accounts exist. */
-const spanNameOf = (kind: string): string => (kind === 'decoy' ? 'mail' : kind);
-
-/** Other versions ignore the member. */
-function withTrace(payload: unknown): unknown {
-  const span = currentSpan();
-  if (!span || typeof payload !== 'object') return payload;
-  return { ...payload, trace: { traceId: span.traceId, spanId: span.spanId } satisfies SpanContext };
-}
-
-async function recorded(span: Span | undefined, attempts: number, run: () => Promise<void>): Promise<void> {
-  if (!span) return run();
-  try {
-    await runAsSystem(run, span.set('keyreeve.job.attempt', attempts));
-  } catch (error) {
-    span.fail();
-    throw error;
-  } finally {
-    span.end();
   }
 }
 

@@ -9,7 +9,7 @@ import type { Principal } from '../../foundation/principal.ts';
 import { withoutNeededJoiners } from '../../foundation/joiners.ts';
 import { isPrintable } from '../../foundation/printable.ts';
 import { findEntitlements } from '../accounts/entitlement-store.ts';
-import { lockAdministrationTx } from '../accounts/store.ts';
+import { lockAdministrationTx } from '../accounts/administrators-store.ts';
 import { recordEventTx, type AuditAction, type AuditDetails } from '../audit/audit.ts';
 import { PendingChanges } from '../deletion-journal/pending-changes.ts';
 import type { ChangeKind, RecordingCore } from '../deletion-journal/revocation.ts';

@@ -3,7 +3,7 @@
  * deletes its row.
  */
 import { endSessionsTx } from '../accounts/session-epoch-store.ts';
-import { lockAdministrationTx } from '../accounts/store.ts';
+import { lockAdministrationTx } from '../accounts/administrators-store.ts';
 import type { AccountPrincipal, Act, Principal } from '../../foundation/principal.ts';
 import { allInOrder } from '../../foundation/all-in-order.ts';
 import { aheadMsMax } from '../../foundation/clock.ts';

@@ -10,7 +10,7 @@ import type { KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
 import type { Secret } from '../../foundation/crypto/secret.ts';
 import { CoalescingReader } from '../../foundation/database/coalescing-reader.ts';
 import { DomainError } from '../../foundation/errors.ts';
-import { AddressRanges } from '../api-keys/address-ranges.ts';
+import { AddressRanges } from '../api-keys/addresses.ts';
 import { makeKey } from '../api-keys/key-format.ts';
 import { countExchangeTx } from '../rate-limits/exchange-limits.ts';
 import { isFor, isTimely, parseAssertion, signerOf, type Assertion } from './assertion.ts';

@@ -48,6 +48,11 @@ export type VerificationResult = AcceptedKey | AcceptedToken | Refused;
 /** Of one credential in a batch. `unavailable`: the database did not answer, or a change of unknown outcome is pending. */
 export type BatchVerificationResult = VerificationResult | { readonly valid: false; readonly code: 'unavailable' };
 
+/** Either this or {@link Fail} is called, exactly once. */
+export type Answer = (result: VerificationResult) => void;
+/** Called with DomainError `unavailable`. */
+export type Fail = (error: unknown) => void;
+
 /** What the request requires of the credential. */
 export interface Conditions {
   /**

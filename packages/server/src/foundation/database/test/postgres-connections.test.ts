@@ -10,6 +10,7 @@ import { freePort } from '../../../../test-kit/free-port.ts';
 import { newPlace, testKeys } from '../../../../test-kit/new-db.ts';
 import { PostgresDatabases } from '../../../../test-kit/postgres/databases.ts';
 import { PostgresServer } from '../../../../test-kit/postgres/server.ts';
+import { enableTls, tls } from '../../../../test-kit/postgres/tls.ts';
 import { databaseWaits } from '../../../../test-kit/time-limits.ts';
 import { newTempFolder } from '../../../../test-kit/temp-folder.ts';
 import { newTlsServer, tlsPath } from '../../../../test-kit/tls.ts';
@@ -213,7 +214,8 @@ test('connections to an earlier primary are not used once another server is the 
 });
 
 test('the sign-in is bound to the certificate of the server where the database URL requires it', async () => {
-  await using server = await newTlsServer();
+  await using server = await PostgresServer.start();
+  await enableTls(server);
   const { url } = await server.createDatabase();
   const parameters = { sslmode: 'require', channel_binding: 'require' };
   await onUrl(withParameters(url, parameters), async (db) => assert.deepEqual(await db.get(one), { one: 1 }));
@@ -236,7 +238,8 @@ test('the sign-in is bound to the certificate of the server where the database U
 });
 
 test('the client has the certificate of the database URL, and reads a new one for each connection', async () => {
-  await using server = await newTlsServer();
+  await using server = await PostgresServer.start();
+  await enableTls(server);
   const { url } = await server.createDatabase();
   const rules = join(server.folder, 'data', 'pg_hba.conf');
   writeFileSync(rules, `hostssl all all all scram-sha-256 clientcert=verify-ca\n${readFileSync(rules, 'utf8')}`);

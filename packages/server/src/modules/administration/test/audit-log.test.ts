@@ -4,11 +4,11 @@ import { limits, type AuditPage } from '@keyreeve/contract';
 import { dayMs } from '../../../foundation/clock.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import { sql } from '../../../foundation/database/sql.ts';
-import { administer, newAdministrator } from '../../../../test-kit/administrators.ts';
+import { administer, newAdministrator, newTarget } from '../../../../test-kit/administrators.ts';
 import { test, testOnBoth } from '../../../../test-kit/app-on-each-database.ts';
 import { assertProblem, fromFetch } from '../../../../test-kit/assert-problem.ts';
 import { insertEvents, type ManyEvent } from '../../../../test-kit/many-rows.ts';
-import { bearer, newApp } from '../../../../test-kit/new-app.ts';
+import { bearer, newApp, operator } from '../../../../test-kit/new-app.ts';
 import { findIdAfter } from '../../audit/search-store.ts';
 import { AuditLog } from '../audit-log.ts';
 
@@ -39,6 +39,34 @@ async function allPages({ page }: Fixture, query: string): Promise<{ targets: (s
   }
   return { targets, pages };
 }
+
+test('the audit log lists events newest first, filtered by account and action, with the actor', async () => {
+  await using opened = await fixture(() => []);
+  const { app, administrator, page } = opened;
+  const [one, other] = [await newTarget(app), await newTarget(app)];
+  for (const { account } of [one, other]) {
+    for (const what of ['disable', 'enable'])
+      await administer(app, administrator, 'POST', `accounts/${account.id}/${what}`);
+  }
+  const ofOne = (await page(`account=${one.account.id}`)).events;
+  assert.deepEqual(
+    ofOne.map(({ action }) => action),
+    ['account.enabled', 'account.disabled', 'api_key.created', 'session.created', 'account.created'],
+  );
+  assert.equal(ofOne[0]?.actor, `account:${administrator.account.id}`);
+  assert.equal(ofOne.at(-1)?.actor, operator.kind);
+  const disablings = (await page('action=account.disabled')).events.map(({ accountId }) => accountId);
+  assert.deepEqual(disablings, [other.account.id, one.account.id]);
+  assert.deepEqual(await page('account=acc_unknown'), { events: [], nextCursor: null });
+  const all = (await page('')).events;
+  const paged: unknown[] = [];
+  for (let cursor: string | null = ''; cursor !== null;) {
+    const next: AuditPage = await page(`limit=3${cursor === '' ? '' : `&cursor=${cursor}`}`);
+    paged.push(...next.events);
+    cursor = next.nextCursor;
+  }
+  assert.deepEqual(paged, all);
+});
 
 testOnBoth(
   'the next page repeats no event, also when events are added between the reads of the first page',

@@ -86,3 +86,39 @@ test('an administrator cannot give a key rights, rotate it, or reach it through 
   }
   for (const { key } of [target, other]) assert.equal(await statusOf(app, key), 200);
 });
+
+test('the lists of API keys and sessions contain no secrets', async () => {
+  await using app = await newApp();
+  const administrator = await newAdministrator(app);
+  const target = await newTarget(app);
+  const path = `accounts/${target.account.id}`;
+  const now = new Date(app.clock.now()).toISOString();
+  const ofState = { disabledAt: null, disabledReason: null, leakedAt: null, publicKey: null };
+  const noState = { ...ofState, lastUsedAt: null, environment: null };
+  const keys = await administer(app, administrator, 'GET', `${path}/api-keys`);
+  assert.deepEqual(keys.json, {
+    apiKeys: [
+      {
+        id: target.keyId,
+        nickname: 'held',
+        createdAt: now,
+        updatedAt: now,
+        scopes: [],
+        expiresAt: null,
+        hint: `krv_…${target.key.slice(-4)}`,
+        ...noState,
+      },
+    ],
+  });
+  const sessions = await administer(app, administrator, 'GET', `${path}/sessions`);
+  const listed = (sessions.json as { sessions: { id: string; current: boolean }[] }).sessions;
+  assert.deepEqual(
+    listed.map(({ id, current }) => ({ id, current })),
+    [{ id: target.sessionId, current: false }],
+  );
+  const own = await administer(app, administrator, 'GET', `accounts/${administrator.account.id}/sessions`);
+  assert.deepEqual(
+    (own.json as { sessions: { current: boolean }[] }).sessions.map(({ current }) => current),
+    [true],
+  );
+});

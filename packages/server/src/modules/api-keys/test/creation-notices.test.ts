@@ -15,7 +15,7 @@ import { Mailer } from '../../mail/mail.ts';
 import { Outbox } from '../../outbox/outbox.ts';
 import { claimJobs } from '../../outbox/store.ts';
 import { CreationNotices } from '../creation-notices.ts';
-import { listRecipients } from '../recipient-store.ts';
+import { listRecipients } from '../key-mail-store.ts';
 import { createKey, type NewKey } from '../store.ts';
 import { disableAccount } from '../../../../test-kit/store-changes.ts';
 

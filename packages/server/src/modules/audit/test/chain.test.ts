@@ -7,7 +7,7 @@ import { chainOf, findCheckpoints } from '../chain.ts';
 import { takeCheckpoint } from '../checkpoint.ts';
 import { verifyLog, type Verified } from '../verify-log.ts';
 import { moveInstallation } from '../../backup/move.ts';
-import { replayOnLive } from '../../backup/replay-on-live.ts';
+import { replay } from '../../backup/test/backup-kit.ts';
 import { restoreBackup } from '../../backup/restore.ts';
 import { writeBackup } from '../../backup/write-backup.ts';
 import type { Db } from '../../../foundation/database/db.ts';
@@ -236,14 +236,6 @@ onEachDatabase('chains continue after a replay of the deletion journal', async (
     { kind: 'signing_key', id: 'kid', at },
   ]);
   const before = await assertWhole(db);
-  const { replayed } = await replayOnLive(operator, {
-    db,
-    keys,
-    clock,
-    journal: undefined,
-    journalFolders: [temp.path],
-    isDryRun: false,
-  });
-  assert.deepEqual(replayed, { ...nothingReplayed, apiKeys: 2, accounts: 1, signingKeys: 1 });
+  assert.deepEqual(await replay(db, temp.path), { ...nothingReplayed, apiKeys: 2, accounts: 1, signingKeys: 1 });
   assert.equal(await assertWhole(db), before + 5);
 });

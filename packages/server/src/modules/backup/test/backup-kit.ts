@@ -1,4 +1,5 @@
 /** Makes and restores backups in tests. */
+import { replayOnLive } from '../replay-on-live.ts';
 import { restoreBackup, type Restored, type RestoreOptions } from '../restore.ts';
 import { writeBackup } from '../write-backup.ts';
 import type { InstallationKeys } from '../../../foundation/crypto/master-key.ts';
@@ -33,5 +34,12 @@ export const restore = async (db: Db, path: string, more: Partial<RestoreOptions
     ...more,
   });
 
-export const journalIn = (db: Db, folder: string): DeletionJournal =>
-  new DeletionJournal({ folder, db, clock: new FakeClock(later), keys });
+export const journalIn = (db: Db, folder: string, at = later): DeletionJournal =>
+  new DeletionJournal({ folder, db, clock: new FakeClock(at), keys });
+
+/** Repeats the changes of the journal in a database that is in use. @returns the number of changes by kind */
+export const replay = async (db: Db, folder: string, at = later, isDryRun = false) => {
+  const journal = journalIn(db, folder, at);
+  const options = { db, keys, clock: new FakeClock(at), journal, journalFolders: [], isDryRun };
+  return (await replayOnLive(operator, options)).replayed;
+};

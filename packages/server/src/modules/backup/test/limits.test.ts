@@ -19,9 +19,8 @@ import { onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
 import { newTempFolder } from '../../../../test-kit/temp-folder.ts';
 import { addAccount, addKey, keys, now, operator } from '../../../../test-kit/rows.ts';
 import { moveInstallation } from '../move.ts';
-import { replayOnLive } from '../replay-on-live.ts';
 import { nothingReplayed } from '../replay.ts';
-import { backUp, journalIn, later, restore } from './backup-kit.ts';
+import { backUp, journalIn, later, replay, restore } from './backup-kit.ts';
 import { changesIn, ownerIn, since } from './narrowed-keys.ts';
 import { contentsOf } from './whole-installation.ts';
 
@@ -160,8 +159,7 @@ onEachDatabase('a replay of the deletion journal changes neither limits nor thei
   await changesIn(db, since + 1, journal).change(owner, 'acc_ada', made.ofDay.id, { disabled: false });
   const meters = (await contentsOf(db))['key_meters'];
   const before = await limitsOf(db, made);
-  const options = { db, keys, clock: new FakeClock(later), journal, journalFolders: [], isDryRun: false };
-  await replayOnLive(operator, options);
+  await replay(db, folder);
   assert.deepEqual((await contentsOf(db))['key_meters'], meters);
   assert.deepEqual(await limitsOf(db, made), before);
 });

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { hourMs } from '../../../foundation/clock.ts';
 import { deleteEndedSecrets } from '../../api-keys/change-store.ts';
-import { DeletionJournal } from '../../deletion-journal/deletion-journal.ts';
 import { readJournal, readPosition, writePosition } from '../../deletion-journal/files.ts';
 import { identityOf } from '../../deletion-journal/revocation.ts';
 import type { Db } from '../../../foundation/database/db.ts';
@@ -17,9 +16,8 @@ import { codeOf, onEachDatabase } from '../../../../test-kit/store-on-each-datab
 import { newTempFolder } from '../../../../test-kit/temp-folder.ts';
 import { keys, now, operator } from '../../../../test-kit/rows.ts';
 import { moveInstallation } from '../move.ts';
-import { replayOnLive } from '../replay-on-live.ts';
 import { nothingReplayed } from '../replay.ts';
-import { backUp, journalIn, later, restore } from './backup-kit.ts';
+import { backUp, journalIn, later, replay, restore } from './backup-kit.ts';
 import { changesIn, narrowed, NarrowedKeys, ownerIn, since, verifiedAt, type Name } from './narrowed-keys.ts';
 
 const disabled = { disabled: ['disabled'], scopes: ['disabled'], expiry: ['disabled'], addresses: ['disabled'] };
@@ -43,16 +41,6 @@ const selectReasons = sql<{ id: number; reason: string | null }>(
   'test_disabled_reasons',
   `select id, disabled_reason as reason from api_keys order by id`,
 );
-
-const replay = (db: Db, folder: string, at = later) =>
-  replayOnLive(operator, {
-    db,
-    keys,
-    clock: new FakeClock(at),
-    journal: new DeletionJournal({ folder, db, clock: new FakeClock(at), keys }),
-    journalFolders: [],
-    isDryRun: false,
-  });
 
 /** The owner enables every key that a restore has disabled, and first replaces the secret that may have been replaced. */
 async function enableAll(db: Db, made: NarrowedKeys): Promise<void> {
@@ -92,7 +80,7 @@ onEachDatabase('a restore disables each key that was narrowed since the backup, 
   assert.deepEqual(enabled.replaced, ['not found', 'not found']);
   assert.deepEqual([enabled.scopes, enabled.ended, enabled.older[0]], [['a b'], ['not found', 'a b'], 'not found']);
   assert.deepEqual(await journalIn(fresh.db, folder).catchUp(), { working: 0, isBehind: false });
-  assert.deepEqual((await replay(fresh.db, folder, later + 2)).replayed, nothingReplayed);
+  assert.deepEqual(await replay(fresh.db, folder, later + 2), nothingReplayed);
   assert.deepEqual(await made.statesIn(fresh.db), enabled);
 });
 
@@ -145,9 +133,9 @@ onEachDatabase('after a failover, a replay finds each lost change, whatever was 
   const { working } = await journalIn(reverted.db, folder).catchUp();
   // The deleted key counts twice.
   assert.equal(working, narrowed.length + 2);
-  assert.deepEqual((await replay(reverted.db, folder, later + 1)).replayed, replayed);
+  assert.deepEqual(await replay(reverted.db, folder, later + 1), replayed);
   assert.deepEqual(await made.statesIn(reverted.db), afterRestore);
-  assert.deepEqual((await replay(reverted.db, folder, later + 2)).replayed, nothingReplayed);
+  assert.deepEqual(await replay(reverted.db, folder, later + 2), nothingReplayed);
 });
 
 onEachDatabase(
@@ -172,7 +160,7 @@ onEachDatabase(
       );
     await enableAll(db, made);
     assert.deepEqual(await journalIn(db, folder).catchUp(), { working: 0, isBehind: false });
-    assert.deepEqual((await replay(db, folder, slow)).replayed, nothingReplayed);
+    assert.deepEqual(await replay(db, folder, slow), nothingReplayed);
   },
 );
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { dayMs } from '../../../foundation/clock.ts';
 import { KeyChanges } from '../../api-keys/changes.ts';
-import type { CurrentEnd, Replacement } from '../../api-keys/rotation-plan.ts';
+import type { CurrentEnd, Replacement } from '../../api-keys/key-request.ts';
 import { findKeyStates, findPreviousKeyStates } from '../../api-keys/state-store.ts';
 import { PendingChanges } from '../../deletion-journal/pending-changes.ts';
 import type { Revocations } from '../../deletion-journal/revocation.ts';

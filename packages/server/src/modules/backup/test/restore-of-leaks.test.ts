@@ -15,14 +15,12 @@ import { wireOn } from '../../../../test-kit/wire-on.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import { claimInstallation } from '../../../../test-kit/installation.ts';
 import type { AuditRow } from '../../audit/chain.ts';
-import { DeletionJournal } from '../../deletion-journal/deletion-journal.ts';
 import { readJournal } from '../../deletion-journal/files.ts';
 import { identityOf } from '../../deletion-journal/revocation.ts';
 import { describe } from '../../webhooks/events.ts';
 import { moveInstallation } from '../move.ts';
-import { replayOnLive } from '../replay-on-live.ts';
 import { nothingReplayed } from '../replay.ts';
-import { backUp, journalIn, later, restore } from './backup-kit.ts';
+import { backUp, journalIn, later, replay, restore } from './backup-kit.ts';
 
 const overlap = { overlapSeconds: 86_400, endPrevious: false } as const;
 const report = (services: Services, ...texts: string[]) =>
@@ -120,15 +118,7 @@ onEachDatabase('a restore ends the secrets that leaked since the backup, and onl
   await assert.rejects(enabling, (error) => codeOf(error) === 'key_leaked');
   const next = (await again.keyChanges.rotate(operator, 'acc_ada', made.ids[0]!, overlap)).secret.reveal();
   assert.deepEqual(await journalIn(fresh.db, folder!).catchUp(), { working: 0, isBehind: false });
-  const replayed = await replayOnLive(operator, {
-    db: fresh.db,
-    keys,
-    clock: new FakeClock(later + 2),
-    journal: new DeletionJournal({ folder: folder!, db: fresh.db, clock: new FakeClock(later + 2), keys }),
-    journalFolders: [],
-    isDryRun: false,
-  });
-  assert.deepEqual(replayed.replayed, nothingReplayed);
+  assert.deepEqual(await replay(fresh.db, folder!, later + 2), nothingReplayed);
   assert.equal(await outcomeOf(again, next), 'valid');
 });
 
@@ -146,17 +136,7 @@ onEachDatabase('a database that has lost a leak is found and repaired', async ({
   const again = wireTo(fresh.db, folder, later);
   assert.equal(await outcomeOf(again, leaked), 'valid');
   assert.equal((await journalIn(fresh.db, folder).catchUp()).working, 2);
-  const journal = new DeletionJournal({ folder, db: fresh.db, clock: new FakeClock(later), keys });
-  const clock = new FakeClock(later);
-  const { replayed } = await replayOnLive(operator, {
-    db: fresh.db,
-    keys,
-    clock,
-    journal,
-    journalFolders: [],
-    isDryRun: false,
-  });
-  assert.equal(replayed.secretsLeaked, 2);
+  assert.equal((await replay(fresh.db, folder)).secretsLeaked, 2);
   assert.deepEqual([await outcomeOf(again, leaked), await outcomeOf(again, old)], ['not_found', 'not_found']);
 });
 

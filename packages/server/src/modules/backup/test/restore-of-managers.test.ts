@@ -4,15 +4,14 @@ import { join } from 'node:path';
 import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { databases } from '../../../../test-kit/new-db.ts';
-import { addAccount, addKey, keys, now, operator } from '../../../../test-kit/rows.ts';
+import { addAccount, addKey, now, operator } from '../../../../test-kit/rows.ts';
 import { onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
 import { newTempFolder } from '../../../../test-kit/temp-folder.ts';
 import type { Services } from '../../../app/wiring/wire.ts';
 import { wireOn } from '../../../../test-kit/wire-on.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import { nothingReplayed } from '../replay.ts';
-import { replayOnLive } from '../replay-on-live.ts';
-import { backUp, journalIn, later, restore } from './backup-kit.ts';
+import { backUp, journalIn, replay, restore } from './backup-kit.ts';
 
 const servicesOf = (db: Db, at: number): Services => wireOn(db, { clock: new FakeClock(at) });
 
@@ -59,15 +58,7 @@ onEachDatabase('a restore removes managers again, also the last one, and keeps t
     );
     // A manager who is added after the restore stays, whatever the clock of the machine shows.
     await servicesOf(target.db, now).managers.add(operator, two, 'acc_eve');
-    const again = await replayOnLive(operator, {
-      db: target.db,
-      keys,
-      clock: new FakeClock(later),
-      journal: journalIn(target.db, folder),
-      journalFolders: [],
-      isDryRun: false,
-    });
-    assert.deepEqual(again.replayed, nothingReplayed);
+    assert.deepEqual(await replay(target.db, folder), nothingReplayed);
     assert.deepEqual(await managersOf(target.db, two), ['acc_eve']);
   }
   // The database that has all changes has lost none.

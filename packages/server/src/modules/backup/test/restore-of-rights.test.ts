@@ -7,7 +7,6 @@ import { setEmailTx, setPasswordHash } from '../../accounts/credentials-store.ts
 import * as accounts from '../../accounts/store.ts';
 import { recordAccountEventTx, type AccountEvent } from '../../audit/audit.ts';
 import { confirmAccountEmail } from '../../accounts/unconfirmed-email-store.ts';
-import { replayOnLive } from '../replay-on-live.ts';
 import { insertCodeTx } from '../../one-time-codes/store.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import { sql } from '../../../foundation/database/sql.ts';
@@ -25,7 +24,7 @@ import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { databases } from '../../../../test-kit/new-db.ts';
 import { newTempFolder } from '../../../../test-kit/temp-folder.ts';
 import * as webhooks from '../../webhooks/store.ts';
-import { backUp, journalIn, later, restore } from './backup-kit.ts';
+import { backUp, journalIn, later, replay, restore } from './backup-kit.ts';
 import { onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
 import { addAccount, addSession, hashOf, keys, now, operator } from '../../../../test-kit/rows.ts';
 import { setAccountRole } from '../../../../test-kit/store-changes.ts';
@@ -201,8 +200,7 @@ onEachDatabase('a decision after a restore stays in force after the next restore
   await webhooks.enableEndpoint(db, operator, 'whe_disabled', at);
   const before = [await rightsOf(db), await epochsOf(db), await endpointsOf(db)];
   assert.deepEqual(await journal.catchUp(), { working: 0, isBehind: false });
-  const options = { db, keys, clock: new FakeClock(at + 1), journal, journalFolders: [], isDryRun: false };
-  assert.deepEqual((await replayOnLive(operator, options)).replayed, nothingReplayed);
+  assert.deepEqual(await replay(db, folder, at + 1), nothingReplayed);
   assert.deepEqual([await rightsOf(db), await epochsOf(db), await endpointsOf(db)], before);
 });
 
@@ -226,17 +224,9 @@ onEachDatabase(
     const journal = journalIn(reverted.db, folder);
     assert.deepEqual(await journal.catchUp(), { working: 9, isBehind: false });
     const epochs = await epochsOf(reverted.db);
-    const options = {
-      db: reverted.db,
-      keys,
-      clock: new FakeClock(later),
-      journal,
-      journalFolders: [],
-      isDryRun: false,
-    };
-    assert.deepEqual((await replayOnLive(operator, { ...options, isDryRun: true })).replayed, replayed);
+    assert.deepEqual(await replay(reverted.db, folder, later, true), replayed);
     assert.deepEqual(await epochsOf(reverted.db), epochs);
-    assert.deepEqual((await replayOnLive(operator, options)).replayed, replayed);
+    assert.deepEqual(await replay(reverted.db, folder), replayed);
     assert.deepEqual(await rightsOf(reverted.db), afterwards(later));
     assert.deepEqual(await endpointsOf(reverted.db), { whe_disabled: later, whe_untouched: null });
     assert.equal((await reverted.db.get(countDeliveries))?.count, 1);
@@ -244,7 +234,7 @@ onEachDatabase(
     assert.deepEqual(kept, ['acc_code', 'acc_codes', 'acc_factor', 'acc_requirement', 'acc_role', 'acc_untouched']);
     for (const [index, epoch] of (await epochsOf(reverted.db)).entries()) assert.ok(epoch > (epochs[index] ?? 0));
     assert.deepEqual(await journal.catchUp(), { working: 0, isBehind: false });
-    assert.deepEqual((await replayOnLive(operator, options)).replayed, nothingReplayed);
+    assert.deepEqual(await replay(reverted.db, folder), nothingReplayed);
   },
 );
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { databases } from '../../../../test-kit/new-db.ts';
-import { addAccount, addKey, hashOf, keys, now, operator } from '../../../../test-kit/rows.ts';
+import { addAccount, addKey, hashOf, now, operator } from '../../../../test-kit/rows.ts';
 import { onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
 import { newTempFolder } from '../../../../test-kit/temp-folder.ts';
 import type { Services } from '../../../app/wiring/wire.ts';
@@ -12,8 +12,7 @@ import { wireOn } from '../../../../test-kit/wire-on.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import { findKeyStates } from '../../api-keys/state-store.ts';
 import { nothingReplayed } from '../replay.ts';
-import { replayOnLive } from '../replay-on-live.ts';
-import { backUp, journalIn, later, restore } from './backup-kit.ts';
+import { backUp, journalIn, later, replay, restore } from './backup-kit.ts';
 
 const marked = { description: 'kept', entitled: true };
 const open = { description: 'kept', entitled: false };
@@ -94,20 +93,11 @@ onEachDatabase('a restore puts no scope in force again that was marked, deleted 
     );
     // The journal has the repetitions, too. Another replay finds nothing to repeat, also after an operator has decided anew.
     await journalIn(target.db, folder).catchUp();
-    const again = () =>
-      replayOnLive(operator, {
-        db: target.db,
-        keys,
-        clock: new FakeClock(later),
-        journal: undefined,
-        journalFolders: [folder],
-        isDryRun: false,
-      });
-    assert.deepEqual((await again()).replayed, nothingReplayed);
+    assert.deepEqual(await replay(target.db, folder), nothingReplayed);
     const { scopeCatalogue, entitlements } = servicesOf(target.db, later + 10);
     for (const name of ['both', 'gone', 'later', 'undeclared']) await scopeCatalogue.set(operator, name, open);
     await entitlements.set(operator, 'acc_ada', ['held', 'taken']);
-    assert.deepEqual((await again()).replayed, nothingReplayed);
+    assert.deepEqual(await replay(target.db, folder), nothingReplayed);
     assert.deepEqual(await withheldIn(target.db), { acc_ada: [], acc_eve: [] });
   }
 });
@@ -132,14 +122,6 @@ onEachDatabase('a restore finds a removed entitlement whose time a slower clock 
     const { entitlements } = servicesOf(target.db, later + 10);
     assert.deepEqual(await entitlements.list(id), []);
     await entitlements.set(operator, id, ['taken']);
-    const again = await replayOnLive(operator, {
-      db: target.db,
-      keys,
-      clock: new FakeClock(later),
-      journal: undefined,
-      journalFolders: [folder],
-      isDryRun: false,
-    });
-    assert.deepEqual(again.replayed, nothingReplayed, 'an operator has decided anew');
+    assert.deepEqual(await replay(target.db, folder), nothingReplayed, 'an operator has decided anew');
   }
 });

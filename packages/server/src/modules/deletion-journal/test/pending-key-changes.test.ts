@@ -10,7 +10,7 @@ import { addAccount, operator } from '../../../../test-kit/rows.ts';
 import { until } from '../../../../test-kit/until.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import type { KeyDetailsRow } from '../../api-keys/change-store.ts';
-import type { KeyChangeRequest } from '../../api-keys/changed-key.ts';
+import type { KeyChangeRequest } from '../../api-keys/key-request.ts';
 
 /** A service behind a connection that breaks, and another instance on the same database. */
 async function newInstances(db: Db) {

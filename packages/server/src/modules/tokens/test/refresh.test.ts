@@ -1,64 +1,27 @@
-/** Sessions: refresh, reuse of refresh tokens, expiry, sign-out, and changes that end sessions immediately. */
+/** Sessions: refresh, reuse of refresh tokens, and expiry. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { limits } from '@keyreeve/contract';
 import { sql } from '../../../foundation/database/sql.ts';
 import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { deriveKeys } from '../../../foundation/crypto/master-key.ts';
-import { checksum, fromBase62, Secret, toBase62 } from '../../../foundation/crypto/secret.ts';
-import {
-  basic,
-  bearer,
-  goodPassword,
-  newApp,
-  operator,
-  type Answered,
-  type SignedIn,
-  type TestApp,
-} from '../../../../test-kit/new-app.ts';
+import { checksum, fromBase62 } from '../../../foundation/crypto/secret.ts';
+import { bearer, newApp, type TestApp } from '../../../../test-kit/new-app.ts';
 import { RefreshTokens } from '../refresh-token.ts';
 import { test, testOnBoth } from '../../../../test-kit/app-on-each-database.ts';
-import { whenAvailable } from '../../../../test-kit/when-available.ts';
-
-type Pair = Pick<SignedIn, 'accessToken' | 'refreshToken'>;
+import {
+  assertRejected,
+  list,
+  refresh,
+  refreshed,
+  rotated,
+  signInAgain,
+  signOut,
+  token,
+  type Pair,
+} from './refreshes.ts';
 
 const graceSeconds = 30;
-const refresh = (app: TestApp, refreshToken: string): Promise<Answered> =>
-  app.call('POST', '/auth/token/refresh', { json: { refreshToken } });
-const signOut = (app: TestApp, refreshToken: string): Promise<Answered> =>
-  app.call('POST', '/auth/token/revoke', { json: { refreshToken } });
-const list = (app: TestApp, accessToken: string): Promise<Answered> =>
-  app.call('GET', '/auth/api-keys', { headers: bearer(accessToken) });
-
-/** Asserts that the refresh returns a token pair. */
-async function refreshed(app: TestApp, refreshToken: string): Promise<Pair> {
-  const answer = await whenAvailable(() => refresh(app, refreshToken));
-  assert.equal(answer.status, 200);
-  assert.deepEqual(Object.keys(answer.json as object).toSorted(), ['accessToken', 'refreshToken']);
-  assert.equal(answer.headers.get('cache-control'), 'no-store');
-  return answer.json as Pair;
-}
-
-/** {@link refreshed} when the token is old enough to be replaced. */
-async function rotated(app: TestApp, refreshToken: string): Promise<Pair> {
-  app.clock.advance({ seconds: limits.refreshReuseSeconds });
-  const pair = await refreshed(app, refreshToken);
-  assert.notEqual(pair.refreshToken, refreshToken);
-  return pair;
-}
-
-function assertRejected(answer: Answered, code: string, what = code): void {
-  assert.equal(answer.status, 401, what);
-  assert.equal((answer.json as { code: string }).code, code, what);
-  assert.match(answer.headers.get('www-authenticate') ?? '', /^Bearer realm="keyreeve"/, what);
-}
-
-async function signInAgain(app: TestApp, email: string): Promise<Pair> {
-  const answer = await app.call('POST', '/auth/token', { headers: basic(email, goodPassword) });
-  assert.equal(answer.status, 200);
-  return answer.json as Pair;
-}
-
 const actions = async (app: TestApp): Promise<string[]> => (await listAuditEvents(app.db)).map(({ action }) => action);
 
 test('a refresh returns a new token pair, and both tokens are valid', async () => {
@@ -184,12 +147,6 @@ test('the predecessor ends the session one second after the grace time', { tags:
   assertRejected(await refresh(app, second.refreshToken), 'invalid_refresh_token');
 });
 
-/** The body with the right prefix and checksum. */
-function token(body: Uint8Array): string {
-  const unchecked = `krvr_${toBase62(body, 92)}`;
-  return unchecked + checksum(unchecked);
-}
-
 /** Variations of a valid token that this installation did not create. */
 function forgeries(good: string, older: string): readonly (readonly [what: string, text: string])[] {
   const body = fromBase62(good.slice(5, 97), 68) ?? Buffer.alloc(0);
@@ -302,94 +259,3 @@ test(
     assert.equal((await list(app, other.accessToken)).status, 200);
   },
 );
-
-/** Asserts that every route rejects the access token. @param code of its verification */
-async function assertRejectedEverywhere(app: TestApp, accessToken: string, code: string): Promise<void> {
-  const headers = bearer(accessToken);
-  const asService = bearer(await app.serviceKey());
-  assertRejected(
-    await app.call('POST', '/auth/api-keys', { headers, json: { nickname: 'x' } }),
-    'invalid_access_token',
-  );
-  assertRejected(await app.call('GET', '/auth/api-keys', { headers }), 'invalid_access_token');
-  assertRejected(await app.call('DELETE', '/auth/api-keys/1', { headers }), 'invalid_access_token');
-  assertRejected(await app.call('GET', '/auth/forward', { headers }), 'invalid_credential');
-  const verified = await app.call('POST', '/auth/verify', { headers: asService, json: { credential: accessToken } });
-  assert.deepEqual(verified.json, { valid: false, code });
-  const introspected = await app.call('POST', '/auth/introspect', {
-    headers: { ...asService, 'content-type': 'application/x-www-form-urlencoded' },
-    body: `token=${accessToken}`,
-  });
-  assert.deepEqual(introspected.json, { active: false });
-}
-
-test(
-  'a sign-out invalidates the access token and leaves other sessions unchanged',
-  { tags: ['asvs:7.2.1', 'asvs:7.4.1'] },
-  async () => {
-    await using app = await newApp();
-    const { account, accessToken, refreshToken } = await app.signIn();
-    const other = await signInAgain(app, account.email);
-    const answer = await signOut(app, refreshToken);
-    assert.equal(answer.status, 204);
-    assert.equal(answer.text, '');
-    await assertRejectedEverywhere(app, accessToken, 'not_found');
-    assertRejected(await refresh(app, refreshToken), 'invalid_refresh_token');
-    assert.equal((await list(app, other.accessToken)).status, 200);
-  },
-);
-
-test(
-  'a sign-out returns the same response for a current, replaced, revoked or unknown token',
-  { tags: ['asvs:10.4.9'] },
-  async () => {
-    await using app = await newApp();
-    const { refreshToken } = await app.signIn();
-    const next = await rotated(app, refreshToken);
-    const expected = [204, '', 'no-store'];
-    for (const text of [refreshToken, refreshToken, next.refreshToken, 'krvr_unknown', token(randomBytes(68))]) {
-      const answer = await signOut(app, text);
-      assert.deepEqual([answer.status, answer.text, answer.headers.get('cache-control')], expected);
-    }
-    assertRejected(await list(app, next.accessToken), 'invalid_access_token');
-  },
-);
-
-test('a new password ends all sessions immediately and replaces the old password', async () => {
-  await using app = await newApp();
-  const { account, accessToken, refreshToken } = await app.signIn();
-  const other = await signInAgain(app, account.email);
-  const newPassword = 'another velvet wombat 7';
-  await app.service.services.accounts.setPassword(operator, account.id, new Secret(newPassword));
-  await assertRejectedEverywhere(app, accessToken, 'not_found');
-  assertRejected(await list(app, other.accessToken), 'invalid_access_token');
-  assertRejected(await refresh(app, refreshToken), 'invalid_refresh_token');
-  const signIn = (password: string) => app.call('POST', '/auth/token', { headers: basic(account.email, password) });
-  assert.equal((await signIn(goodPassword)).status, 401);
-  assert.equal((await signIn(newPassword)).status, 200);
-});
-
-test(
-  'disabling an account ends its sessions immediately, and enabling it restores none',
-  { tags: ['asvs:7.4.2'] },
-  async () => {
-    await using app = await newApp();
-    const { account, accessToken, refreshToken } = await app.signIn();
-    const { accounts } = app.service.services;
-    await accounts.disable(operator, account.id);
-    await assertRejectedEverywhere(app, accessToken, 'disabled');
-    assertRejected(await refresh(app, refreshToken), 'invalid_refresh_token');
-    await accounts.enable(operator, account.id);
-    await assertRejectedEverywhere(app, accessToken, 'not_found');
-    assertRejected(await refresh(app, refreshToken), 'invalid_refresh_token');
-    await signInAgain(app, account.email);
-  },
-);
-
-test('deleting an account ends its sessions immediately', { tags: ['asvs:7.4.2'] }, async () => {
-  await using app = await newApp();
-  const { account, accessToken, refreshToken } = await app.signIn();
-  await app.service.services.accounts.delete(operator, account.id);
-  await assertRejectedEverywhere(app, accessToken, 'not_found');
-  assertRejected(await refresh(app, refreshToken), 'invalid_refresh_token');
-});

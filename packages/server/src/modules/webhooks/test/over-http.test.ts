@@ -1,14 +1,8 @@
-/** Webhooks in a running service: from a request to the API to the delivery, and their administration. */
+/** Webhooks in a running service: from a request to the API to the delivery. */
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { Webhook as Verifier } from 'standardwebhooks';
-import {
-  limits,
-  type CreatedWebhook,
-  type RotatedWebhookSecret,
-  type Webhook,
-  type WebhookTest,
-} from '@keyreeve/contract';
+import { limits, type RotatedWebhookSecret, type WebhookTest } from '@keyreeve/contract';
 import { sql } from '../../../foundation/database/sql.ts';
 import { assertWebhookMessage } from '../../../../test-kit/declared-answers.ts';
 import { bearer, goodPassword, newApp, type SignedIn, type TestApp } from '../../../../test-kit/new-app.ts';
@@ -20,22 +14,13 @@ import { until } from '../../../../test-kit/until.ts';
 import { newAdministrator } from '../../../../test-kit/administrators.ts';
 import { assertProblem, fromFetch } from '../../../../test-kit/assert-problem.ts';
 import { test, testOnBoth } from '../../../../test-kit/app-on-each-database.ts';
+import { create, read } from './endpoint-requests.ts';
 
 const loopback = { KEYREEVE_WEBHOOK_TARGETS: '127.0.0.0/8' };
 
 /** Receivers check the timestamp, so the test's clock starts at the current time. */
 const start = (place?: DatabasePlace, clock = new FakeClock(Date.now())): Promise<TestApp> =>
   newApp({ environment: loopback, clock, ...(place ? { place } : {}) });
-
-async function create(app: TestApp, admin: SignedIn, url: string, ...events: string[]): Promise<CreatedWebhook> {
-  const json = { url, events: events.length === 0 ? ['account.created'] : events };
-  const answer = await app.call('POST', '/admin/webhooks', { headers: bearer(admin.accessToken), json });
-  assert.equal(answer.status, 201, answer.text);
-  return answer.json as CreatedWebhook;
-}
-
-const read = async (app: TestApp, admin: SignedIn, id: string): Promise<Webhook> =>
-  (await app.call('GET', `/admin/webhooks/${id}`, { headers: bearer(admin.accessToken) })).json as Webhook;
 
 interface Message {
   readonly id: string;
@@ -259,89 +244,4 @@ test('a name with an internal IP address is never connected to, and an internal 
   });
   assert.equal(app.service.services.webhooks.sender.counts.refused, 1);
   assert.equal(inside.received.length, 0);
-});
-
-test('endpoints are listed, read, disabled, enabled and deleted; the secret is never shown again', async () => {
-  await using app = await newApp();
-  const admin = await newAdministrator(app);
-  const headers = bearer(admin.accessToken);
-  const { secret, ...made } = await create(
-    app,
-    admin,
-    'https://bücher.example/hook?x=1',
-    'session.ended',
-    'account.created',
-  );
-  assert.match(secret, /^whsec_[A-Za-z0-9+/]{43}=$/);
-  const at = new Date(app.clock.now()).toISOString();
-  const shown = {
-    id: made.id,
-    url: 'https://xn--bcher-kva.example/hook?x=1',
-    events: ['account.created', 'session.ended'],
-    createdAt: at,
-    updatedAt: at,
-    disabledAt: null,
-  };
-  assert.deepEqual(made, shown);
-  const whole = { ...shown, waiting: 0, lastDeliveredAt: null, lastFailedAt: null, lastFailure: null };
-  const listed = await app.call('GET', '/admin/webhooks', { headers });
-  assert.deepEqual(listed.json, { webhooks: [whole] });
-  assert.deepEqual(await read(app, admin, made.id), whole);
-  app.clock.advance({ seconds: 10 });
-  const later = new Date(app.clock.now()).toISOString();
-  for (const [verb, disabledAt] of [
-    ['disable', later],
-    ['disable', later],
-    ['enable', null],
-    ['enable', null],
-  ] as const) {
-    assert.equal((await app.call('POST', `/admin/webhooks/${made.id}/${verb}`, { headers })).status, 204);
-    assert.deepEqual(await read(app, admin, made.id), { ...whole, updatedAt: later, disabledAt });
-  }
-  assert.equal((await app.call('DELETE', `/admin/webhooks/${made.id}`, { headers })).status, 204);
-  for (const [method, path] of [
-    ['GET', ''],
-    ['DELETE', ''],
-    ['POST', '/disable'],
-    ['POST', '/enable'],
-    ['POST', '/rotate-secret'],
-    ['POST', '/test'],
-  ] as const) {
-    const answer = await app.call(method, `/admin/webhooks/${made.id}${path}`, { headers });
-    assertProblem(fromFetch(answer), 'webhook_not_found', `${method} ${path}`);
-  }
-  const actions = (await listAuditEvents(app.db)).filter(({ action }) => action.startsWith('webhook.'));
-  assert.deepEqual(
-    actions.map(({ actor, action, target }) => [actor, action, target]),
-    ['created', 'disabled', 'enabled', 'deleted'].map((verb) => [
-      `account:${admin.account.id}`,
-      `webhook.${verb}`,
-      made.id,
-    ]),
-  );
-  assert.equal(app.logLines.join('').includes(secret), false);
-});
-
-test('the fields of an endpoint are validated', async () => {
-  await using app = await newApp();
-  const admin = await newAdministrator(app);
-  const headers = bearer(admin.accessToken);
-  const good = { url: 'https://example.com/', events: ['account.created'] };
-  for (const json of [
-    {},
-    { url: good.url },
-    { ...good, events: [] },
-    { ...good, events: ['account.renamed'] },
-    { ...good, events: ['account.created', 'account.created'] },
-    { ...good, url: 7 },
-    { ...good, url: '' },
-    { ...good, url: `https://example.com/${'a'.repeat(2_000)}` },
-    { ...good, secret: 'whsec_AAAA' },
-    { ...good, id: 'whe_mine' },
-    { ...good, disabledAt: null },
-  ]) {
-    const answer = await app.call('POST', '/admin/webhooks', { headers, json });
-    assertProblem(fromFetch(answer), 'invalid_request', JSON.stringify(json).slice(0, 80));
-  }
-  assert.deepEqual((await app.call('GET', '/admin/webhooks', { headers })).json, { webhooks: [] });
 });

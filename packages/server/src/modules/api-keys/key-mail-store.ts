@@ -1,4 +1,7 @@
-/** The persons who get mail about the keys of an account: its owner, or the managers of a service account. */
+/**
+ * Mail about the keys of an account: the persons who get it, who are the owner or the managers of a service account, and how it
+ * names a key.
+ */
 import { limits } from '@keyreeve/contract';
 import type { Reader } from '../../foundation/database/db.ts';
 import { sql } from '../../foundation/database/sql.ts';
@@ -8,6 +11,12 @@ export interface Recipient {
   readonly email: string;
   /** The account that has the keys, for the text of the mail. */
   readonly owner: string;
+}
+
+interface ShownKey {
+  readonly id: number;
+  readonly nickname: string;
+  readonly hint: string | null;
 }
 
 // A person whose email address is not verified, or is an earlier one after a restore, gets no mail.
@@ -31,3 +40,7 @@ const selectRecipients = sql<Recipient>(
 /** In the order of their ids. */
 export const listRecipients = (reader: Reader, accountId: string): Promise<Recipient[]> =>
   reader.all(selectRecipients, [accountId]);
+
+/** Language-independent: `laptop (4830184710273911, krv_…x7Qa)`. */
+export const describeKey = ({ id, nickname, hint }: ShownKey): string =>
+  `${nickname} (${hint === null ? id : `${id}, ${hint}`})`;

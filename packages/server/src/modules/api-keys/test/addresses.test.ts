@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseRanges } from '../../../foundation/ip-address.ts';
-import { AddressRanges } from '../address-ranges.ts';
+import { AddressRanges } from '../addresses.ts';
 
 const listsMax = 1_000;
 const listOf = (index: number): string => `10.${index >> 8}.${index & 255}.0/24 2001:db8::/32`;
