@@ -58,7 +58,7 @@ export async function workers(options: WorkersOptions): Promise<string> {
       const environment = { KEYREEVE_WORKERS: String(count), KEYREEVE_PUBLIC_URL: 'http://localhost:8787' };
       both[nameOf(count)] = programs.add(await keyreeve(cores, seeded, undefined, environment));
     }
-    await compare(titleOf(database), both, seeded, options, rows);
+    await compare(titleOf(database), both, seeded, { ...options, rows });
   }
   return [
     table([`what (${title} workers, ratio)`, 'requests/s', 'p99 ms', 'processor µs/request'], rows.measured),
@@ -67,28 +67,24 @@ export async function workers(options: WorkersOptions): Promise<string> {
   ].join('\n\n');
 }
 
-async function compare(
-  database: string,
-  both: Both,
-  { keys }: Seeded,
-  options: WorkersOptions,
-  rows: Rows,
-): Promise<void> {
+type Run = WorkersOptions & { readonly rows: Rows };
+
+async function compare(database: string, both: Both, { keys }: Seeded, run: Run): Promise<void> {
   for (const connections of [64, 4]) {
     const what = `${database}, forward, ${connections} connections`;
-    await measureBoth(what, both, forwardRequest(keys), connections, options, rows);
+    await measureBoth(what, both, { request: forwardRequest(keys), connections }, run);
   }
-  const { accessTokens } = await signIn(both[one]?.port ?? 0, options.folder);
+  const { accessTokens } = await signIn(both[one]?.port ?? 0, run.folder);
   const what = `${database}, creations, 16 connections`;
-  const ratio = await measureBoth(what, both, createRequest(accessTokens), 16, options, rows);
-  rows.goals.push([
+  const ratio = await measureBoth(what, both, { request: createRequest(accessTokens), connections: 16 }, run);
+  run.rows.goals.push([
     `${what}: rate with ${many} / ${one}`,
     ratio.toFixed(2),
     barText(creationsBar),
     verdict(ratio, creationsBar),
   ]);
   const each = (text: (running: Running) => string): string => Object.values(both).map(text).join('/');
-  rows.costs.push([
+  run.rows.costs.push([
     database,
     `${each(({ startMs }) => startMs.toFixed(0))} ms`,
     `${each(({ process: { pid = 0 } }) => treeResidentMib(pid).toFixed(0))} MiB`,
@@ -99,12 +95,10 @@ async function compare(
 async function measureBoth(
   what: string,
   both: Both,
-  request: RequestTemplate,
-  connections: number,
-  { rounds, seconds }: WorkersOptions,
-  rows: Rows,
+  requests: { readonly request: RequestTemplate; readonly connections: number },
+  { rounds, seconds, rows }: Run,
 ): Promise<number> {
-  const load = { connections, seconds, request, requestsPerConnectionMax };
+  const load = { ...requests, seconds, requestsPerConnectionMax };
   const contenders = Object.entries(both).map(([name, running]) => contender(name, running, load, cores));
   await alternate(contenders, 1);
   const found = await alternate(contenders, rounds);

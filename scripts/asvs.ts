@@ -1,7 +1,6 @@
 /**
- * The page `docs/asvs.md`: which requirement of OWASP ASVS 5.0.0 is met how, and which test files show it. A row is
- * `| number | how | test files |`; a row for requirements that do not apply is `| numbers | reason |`. A test shows a
- * requirement if it has its tag, such as `'asvs:6.2.4'`. The last cell is generated from these tags.
+ * The page `docs/asvs.md`: which requirement of OWASP ASVS 5.0.0 is met how. A row is `| numbers | how |`; the rows of its last
+ * table of requirements are those that do not apply. A test shows a requirement if it has its tag, such as `'asvs:6.2.4'`.
  */
 import { globSync, readFileSync } from 'node:fs';
 import type { PassedTest } from './passed-tests.ts';
@@ -44,27 +43,24 @@ export const requirements: ReadonlyMap<string, number> = new Map(
   ),
 );
 
-const rowLine = /^\| (\d+\.\d+\.\d+) \| ([^|]*) \| ([^|]*) \|$/gm;
-const groupLine = /^\| ((?:\d+\.\d+\.\d+ )+)\| ([^|]*) \|$/gm;
+const rowLine = /^\| ((?:\d+\.\d+\.\d+ )+)\| ([^|]*) \|$/gm;
 
 /** The status that a row begins with, such as “Partly: …”. */
 const statusOf = (how: string, fallback: Status): Status =>
   statuses.find((status) => how.toLowerCase().startsWith(`${status}: `)) ?? fallback;
 
 export function readRows(page: string): Row[] {
-  const rows = [...page.matchAll(rowLine)].map(([, id = '', how = '']) => ({
-    id,
-    status: statusOf(how, 'shown'),
-    how,
-  }));
-  const groups = [...page.matchAll(groupLine)].flatMap(([, ids = '', how = '']) =>
+  const [applying = '', others = ''] = page.split('\n## Requirements that do not apply\n');
+  return [...rowsOf(applying, 'shown'), ...rowsOf(others, 'n/a')];
+}
+
+const rowsOf = (text: string, fallback: Status): Row[] =>
+  [...text.matchAll(rowLine)].flatMap(([, ids = '', how = '']) =>
     ids
       .trim()
       .split(' ')
-      .map((id) => ({ id, status: statusOf(how, 'n/a'), how })),
+      .map((id) => ({ id, status: statusOf(how, fallback), how })),
   );
-  return [...rows, ...groups];
-}
 
 /** Number of the requirement → the test files with its tag, in order. */
 export type TaggedFiles = ReadonlyMap<string, readonly string[]>;
@@ -84,14 +80,6 @@ export function readTaggedFiles(root: string, files = testFiles(root)): TaggedFi
 
 const testFiles = (root: string): readonly string[] =>
   globSync('packages/**/*.test.ts', { cwd: root, exclude: ['**/node_modules/**'] }).toSorted();
-
-/** The page with the last cell of each row generated. The server's folders are written without `packages/server/`. */
-export function withTestFiles(page: string, tagged: TaggedFiles): string {
-  return page.replaceAll(rowLine, (_line, id: string, how: string) => {
-    const files = tagged.get(id)?.map((file) => `\`${file.replace(/^packages\/(?:server\/)?/, '')}\``);
-    return `| ${id} | ${how} | ${files?.join(' ') ?? ''} |`;
-  });
-}
 
 /** @param passed what `passed-tests.ts` wrote @returns an error for each tag of a file of which no test passed */
 export function unshownRows(tagged: TaggedFiles, passed: string): string[] {

@@ -1,12 +1,13 @@
 /**
  * `npm run package -- <new folder>`: builds the npm package `keyreeve` and packs it. Node refuses to strip types below
  * `node_modules`, so the package contains JavaScript: each source file without its types, which keeps every line and column,
- * so that stack traces name the lines of the sources. Needs no installed dependencies. See
+ * so that stack traces name the lines of the sources. The console is built for the package. See
  * docs/decisions/14-telemetry-tests-releases.md.
  */
 import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
 import { join } from 'node:path';
+import { buildConsole } from '../packages/console/build.ts';
 import { buildArchive, runPackageCommand } from './package-archive.ts';
 import { packageManifest, type Manifest } from './package-manifest.ts';
 
@@ -16,7 +17,6 @@ const folders: Readonly<Record<string, string>> = {
   'packages/server/src': 'src',
   'packages/server/revocation-check': 'revocation-check',
   'packages/contract/src': 'contract',
-  'packages/console/dist': 'console/dist',
   docs: 'docs',
   ops: 'ops',
 };
@@ -37,6 +37,7 @@ export const buildPackage = (root: string, folder: string): string => buildArchi
 
 function addFiles(root: string, target: string): void {
   for (const [from, to] of Object.entries(folders)) addFolder(join(root, from), join(target, to));
+  buildConsole(join(target, 'console/dist'));
   for (const [from, to] of Object.entries(files)) cpSync(join(root, from), join(target, to));
   writeFileSync(join(target, 'package.json'), `${JSON.stringify(readPackageManifest(root), null, 2)}\n`);
 }

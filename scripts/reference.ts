@@ -1,33 +1,57 @@
 /** The reference pages, generated from the program's own tables. */
-import { limitGroups, limits } from '@keyreeve/contract';
+import { readFileSync } from 'node:fs';
+import { errors, limitGroups, limits, type Limit } from '@keyreeve/contract';
 import { settings } from '../packages/server/src/app/configuration/settings.ts';
+import { withTables } from './operating-tables.ts';
 
 const generated = '<!-- Made by `npm run docs` from the program’s own tables; edit those. -->';
 
 /** Path in the repository → content. */
 export function referencePages(): Readonly<Record<string, string>> {
-  return { 'docs/limits.md': limitsPage(), 'docs/configuration.md': configurationPage() };
+  return {
+    'docs/limits.md': limitsPage(),
+    'docs/configuration.md': configurationPage(),
+    'docs/operating.md': withTables(readFileSync(new URL('../docs/operating.md', import.meta.url), 'utf8')),
+  };
 }
 
+/** First the bounds that a client or an operator can meet, by subject, with what the client gets; then all others. */
 function limitsPage(): string {
-  const intro = `These bounds are fixed; the settings are in [configuration.md](configuration.md). “More: 429” and “Longer: 503” name
-the status of the response beyond a bound. A worker is one process. A range is an IPv4 address or an IPv6 /64; it is
-trusted for an email address that signed in from it within ${limits.loginOriginTrustDays} days.`;
-  const sections = Object.entries(limitGroups).map(([title, group]) => {
-    const rows = Object.entries(group).map(([name, { value, why }]) => `| \`${name}\` | ${grouped(value)} | ${why} |`);
-    return `## ${title}\n\n${table('| bound | value | meaning |\n| --- | ---: | --- |', rows)}`;
+  const intro = `These bounds are fixed; the settings are in [configuration.md](configuration.md). The first tables have the bounds that a
+client or an operator can meet, and what a client beyond them gets; [the last one](#all-other-bounds) has all others, where
+“More: 429” names the status. A worker is one process. A range is an IPv4 address or an IPv6 /64; it is trusted for an email
+address that signed in from it within ${limits.loginOriginTrustDays} days.`;
+  const all = Object.entries(limitGroups).map(([title, group]) => ({ title, rows: Object.entries<Limit>(group) }));
+  const met = all.map(({ title, rows }) => {
+    const lines = rows.flatMap(([name, { value, why, answer }]) =>
+      answer === undefined ? [] : [`\`${name}\` | ${grouped(value)} | ${why} | ${shown(answer)}`],
+    );
+    return `## ${title}\n\n${table('bound | value | meaning | beyond it\n--- | ---: | --- | ---', lines)}`;
   });
-  return page('# Limits', intro, ...sections, signInSection());
+  const signIns = signInSection();
+  const others = all.flatMap(({ rows }) =>
+    rows
+      .filter(([name, { answer }]) => answer === undefined && !signIns.includes(`\`${name}\``))
+      .map(([name, { value, why }]) => `\`${name}\` | ${grouped(value)} | ${why}`),
+  );
+  const rest = `## All other bounds\n\n${table('bound | value | meaning\n--- | ---: | ---', others)}`;
+  return page('# Limits', intro, ...met, signIns.trimEnd(), rest);
+}
+
+/** @param answer a code of the registry is shown with its status */
+function shown(answer: string): string {
+  const error = Object.entries(errors).find(([code]) => code === answer);
+  return error ? `${error[1].status} \`${answer}\`` : answer;
 }
 
 function configurationPage(): string {
   const rows = Object.values(settings).map(({ name, default: fallback, doc, isSecret }) => {
-    const alsoFile = isSecret ? ` Or \`${name}_FILE\`: its [file](operating.md#secret-files).` : '';
-    return `| \`${name}\` | ${fallback === '' ? '–' : `\`${fallback}\``} | ${doc.replaceAll('|', '\\|')}${alsoFile} |`;
+    const alsoFile = isSecret ? ` Or [\`${name}_FILE\`](operating.md#secret-files).` : '';
+    return `\`${name}\`${fallback === '' ? '' : ` (\`${fallback}\`)`} | ${doc.replaceAll('|', '\\|')}${alsoFile}`;
   });
-  const intro = `Keyreeve reads these environment variables at its start. It reports all errors together, including unknown names
-that begin with \`KEYREEVE_\`, and exits with status 78. \`keyreeve doctor\` prints the settings in force, without secrets.`;
-  return page('# Configuration', intro, table('| variable | default | meaning |\n| --- | --- | --- |', rows));
+  const intro = `Keyreeve reads these environment variables at its start. It reports all errors, also unknown names \`KEYREEVE_…\`, and exits
+with status 78. \`keyreeve doctor\` prints the settings in force, without secrets.`;
+  return page('# Configuration', intro, table('variable (default) | meaning\n--- | ---', rows));
 }
 
 function signInSection(): string {
@@ -39,18 +63,20 @@ function signInSection(): string {
 The server counts each attempt before it checks the password, and removes the count if the password is right. It counts
 email addresses with and without an account. Beyond a limit, even the right password gets \`429\` with \`Retry-After\`.
 
-| counted | untrusted range | trusted range |
-| --- | --- | --- |
-| one email address from one range | ${limits.loginPairFreeFailures}, ${delays} | ${limits.loginKnownPairFailuresMax} in ${limits.loginKnownPairWindowSeconds} s |
-| one email address from all ranges, with and without its \`+tag\` | ${limits.loginEmailFailuresMax}; one expires every ${limits.loginEmailLeakSeconds} s | no limit |
-| one range in ${minutes} minutes, or \`KEYREEVE_LOGIN_ADDRESS_LIMITS\` | ${limits.loginAddressFailuresMax} | ${factor} times as many |
-| one /48 of IPv6 in ${minutes} minutes, except networks in \`KEYREEVE_LOGIN_ADDRESS_LIMITS\` | ${limits.loginNetworkFailuresMax} | ${factor} times as many |
-| all ranges in ${minutes} minutes | ${grouped(limits.loginGlobalFailuresMax)} | no limit |
+| counted | untrusted range | trusted range | bounds |
+| --- | --- | --- | --- |
+| one email address from one range | ${limits.loginPairFreeFailures}, ${delays} | ${limits.loginKnownPairFailuresMax} in ${limits.loginKnownPairWindowSeconds} s | ${names('loginPairFreeFailures', 'loginPairDelaySecondsFirst', 'loginPairDelaySecondsMax', 'loginKnownPairFailuresMax', 'loginKnownPairWindowSeconds')} |
+| one email address from all ranges, with and without its \`+tag\` | ${limits.loginEmailFailuresMax}; one expires every ${limits.loginEmailLeakSeconds} s | no limit | ${names('loginEmailFailuresMax', 'loginEmailLeakSeconds')} |
+| one range in ${minutes} minutes, or \`KEYREEVE_LOGIN_ADDRESS_LIMITS\` | ${limits.loginAddressFailuresMax} | ${factor} times as many | ${names('loginAddressFailuresMax', 'loginWindowSeconds', 'loginTrustedFailuresFactor')} |
+| one /48 of IPv6 in ${minutes} minutes, except networks in \`KEYREEVE_LOGIN_ADDRESS_LIMITS\` | ${limits.loginNetworkFailuresMax} | ${factor} times as many | ${names('loginNetworkFailuresMax')} |
+| all ranges in ${minutes} minutes | ${grouped(limits.loginGlobalFailuresMax)} | no limit | ${names('loginGlobalFailuresMax')} |
 
 - Clients in untrusted ranges cannot lock an owner out of a trusted range. Clients in the same range can.
 - A successful sign-in resets only the first row. The other counts of untrusted ranges decrease only with time.
 `;
 }
+
+const names = (...bounds: readonly (keyof typeof limits)[]): string => bounds.map((name) => `\`${name}\``).join(' ');
 
 const grouped = (value: number): string => value.toLocaleString('en-US');
 

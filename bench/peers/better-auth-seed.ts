@@ -42,15 +42,13 @@ const account = await adapter.findOne<{ id: string }>({
 const userIds = Array.from({ length: options.users - 1 }, (_, index) => `user-${index + 1}`);
 await multiplyRow(
   database,
-  'user',
-  user.id,
+  { table: 'user', id: user.id },
   ['id', 'email'],
   userIds.map((id, index) => [id, emailOf(index + 1)]),
 );
 await multiplyRow(
   database,
-  'account',
-  account?.id ?? '',
+  { table: 'account', id: account?.id ?? '' },
   ['id', 'accountId', 'userId'],
   userIds.map((id) => [`account-of-${id}`, id, id]),
 );
@@ -62,7 +60,7 @@ for (let i = 0; i < options.keys; i++) {
   texts.push(text);
   rows.push([`key-${i}`, await defaultKeyHasher(text), userIds[i % userIds.length] ?? user.id, text.slice(0, 6)]);
 }
-await multiplyRow(database, 'apikey', key.id, ['id', 'key', 'referenceId', 'start'], rows);
+await multiplyRow(database, { table: 'apikey', id: key.id }, ['id', 'key', 'referenceId', 'start'], rows);
 await analyze(database);
 
 const cookies: string[] = [];

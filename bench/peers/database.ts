@@ -33,8 +33,7 @@ export async function closeDatabase(database: PeerDatabase): Promise<void> {
  */
 export async function multiplyRow(
   database: PeerDatabase,
-  table: string,
-  templateId: string,
+  { table, id: templateId }: { readonly table: string; readonly id: string },
   columns: readonly string[],
   rows: readonly (readonly string[])[],
 ): Promise<void> {

@@ -23,7 +23,7 @@ const sample = await provider.ClientCredentials.adapter.find(template);
 // 256 bits in base64url, as oidc-provider creates them.
 const texts = Array.from({ length: options.tokens }, () => randomBytes(32).toString('base64url'));
 const rows = texts.map((text) => [text, JSON.stringify({ ...sample, jti: text })]);
-await multiplyRow(database, 'oidc_models', template, ['id', 'payload'], rows);
+await multiplyRow(database, { table: 'oidc_models', id: template }, ['id', 'payload'], rows);
 await analyze(database);
 console.log(JSON.stringify({ tokens: writePool(options.poolPath, texts), client: `${client.id}:${client.secret}` }));
 await closeDatabase(database);

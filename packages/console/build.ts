@@ -1,10 +1,21 @@
 /**
- * Builds the console: `npm run console` writes `dist/`, which is committed, so that the service needs no build step. With
- * `--watch` it builds again after each change, with source maps. A test rebuilds `dist/` and compares bytes.
+ * Builds the console: `npm run console` writes `dist/`, and so does `npm start` if the inputs have changed (start.js). With `--watch` it
+ * builds again after each change, with source maps. Packages are built from the same function.
  */
-import { copyFileSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import * as esbuild from 'esbuild';
+import { dist, isBuilt, stampName, stampOfInputs } from './stamp.ts';
 
 const root = import.meta.dirname;
 const source = join(root, 'src');
@@ -18,6 +29,8 @@ const optionsOf = (folder: string): esbuild.BuildOptions => ({
   // from combining files of two versions, whose minified names differ. The server adds a hash of all files to the URL.
   splitting: true,
   chunkNames: '[name]-[hash]',
+  // The hashes contain the paths of packages, so that they are the same if `node_modules` is a link, as in the clones of a release.
+  preserveSymlinks: true,
   format: 'esm',
   target: ['chrome120', 'firefox121', 'safari17.5'],
   jsx: 'automatic',
@@ -43,11 +56,10 @@ function licences(): string {
     .join(`\n${'-'.repeat(80)}\n\n`);
 }
 
-/** Writes all files of the console to the folder, which is emptied first. */
-export async function buildConsole(folder: string): Promise<void> {
-  rmSync(folder, { recursive: true, force: true });
+/** Writes all files of the console to a new folder. @throws Error if a source has an error, or a file cannot be written */
+export function buildConsole(folder: string): void {
   mkdirSync(folder, { recursive: true });
-  const { outputFiles } = await esbuild.build({ ...optionsOf(folder), write: false });
+  const { outputFiles } = esbuild.buildSync({ ...optionsOf(folder), write: false });
   // File names in this repository have no capital letters.
   const lowerCase = (text: string): string => text.replaceAll(/-[0-9A-Z]{8}\.js\b/g, (hash) => hash.toLowerCase());
   for (const { path, text } of outputFiles) writeFileSync(lowerCase(path), lowerCase(text));
@@ -56,13 +68,51 @@ export async function buildConsole(folder: string): Promise<void> {
   writeFileSync(join(folder, 'licences.txt'), licences());
 }
 
+/** Builds the console if its inputs have changed. @throws Error as `buildConsole` */
+export function buildIfChanged(): void {
+  if (!isBuilt()) renewDist();
+}
+
+/**
+ * Builds in a temporary folder, which then replaces `dist/`: a service that starts meanwhile finds the files of one build, or none. Other
+ * processes may do the same at the same time. @throws Error as `buildConsole`; `dist/` is then as before
+ */
+export function renewDist(): void {
+  const stamp = stampOfInputs();
+  const temporary = mkdtempSync(`${dist}-`);
+  try {
+    const [built, replaced] = [join(temporary, 'built'), join(temporary, 'replaced')];
+    buildConsole(built);
+    writeFileSync(join(built, stampName), stamp);
+    while (!tryRename(built, dist)) {
+      rmSync(replaced, { recursive: true, force: true });
+      tryRename(dist, replaced);
+    }
+  } finally {
+    rmSync(temporary, { recursive: true, force: true });
+  }
+}
+
+/** @returns false if the folder does not exist, or the new path does */
+function tryRename(folder: string, path: string): boolean {
+  try {
+    renameSync(folder, path);
+    return true;
+  } catch (error) {
+    if (['ENOENT', 'ENOTEMPTY', 'EEXIST'].includes((error as NodeJS.ErrnoException).code ?? '')) return false;
+    throw error;
+  }
+}
+
+/** Without a stamp: `npm start` builds again, because this output is larger. */
 async function watchConsole(folder: string): Promise<void> {
-  await buildConsole(folder);
+  rmSync(folder, { recursive: true, force: true });
+  buildConsole(folder);
   const context = await esbuild.context({ ...optionsOf(folder), minify: false, sourcemap: 'inline', logLevel: 'info' });
   await context.watch();
 }
 
 if (import.meta.main) {
-  const folder = join(root, 'dist');
-  await (process.argv.includes('--watch') ? watchConsole(folder) : buildConsole(folder));
+  if (process.argv.includes('--watch')) await watchConsole(dist);
+  else renewDist();
 }

@@ -31,7 +31,7 @@ export function ConfirmationDialog({ settle }: { readonly settle: (isConfirmed: 
       {session.value?.account.secondFactor && hasPasskeys() && (
         <>
           <div class="divider">{text.signIn.or}</div>
-          <Button icon="passkey" isBusy={usePasskey.isRunning} onClick={() => void usePasskey.run()}>
+          <Button icon="passkey" action={usePasskey}>
             {text.signIn.withPasskey}
           </Button>
           {usePasskey.problem && <ProblemNotice problem={usePasskey.problem} />}

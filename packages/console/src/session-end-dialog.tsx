@@ -16,11 +16,7 @@ export function SessionEndDialog() {
   if (!ending.value) return null;
   const { at, isFinal } = ending.value;
   const later = () => void (ending.value = undefined);
-  const signOutButton = (
-    <Button isBusy={leave.isRunning} onClick={() => void leave.run()}>
-      {text.general.signOut}
-    </Button>
-  );
+  const signOutButton = <Button action={leave}>{text.general.signOut}</Button>;
   return (
     <Dialog title={text.general.sessionEndTitle} onClose={isFinal ? later : () => void stay.run()}>
       <p>
@@ -41,7 +37,7 @@ export function SessionEndDialog() {
           {stay.problem && <ProblemNotice problem={stay.problem} />}
           <div class="actions end">
             {signOutButton}
-            <Button kind="primary" autofocus isBusy={stay.isRunning} onClick={() => void stay.run()}>
+            <Button kind="primary" autofocus action={stay}>
               {text.general.staySignedIn}
             </Button>
           </div>

@@ -29,6 +29,7 @@ const Administration = lazyPage(async () => {
   ]);
   return component;
 });
+const CreateKeyDialog = lazyPage(async () => (await furtherPages()).CreateKeyDialog);
 const AccountPage = lazyPage(async () => (await furtherPages()).AccountPage);
 const FirstAdministratorPage = lazyPage(async () => (await furtherPages()).FirstAdministratorPage);
 const KeyPage = lazyPage(async () => (await furtherPages()).KeyPage);
@@ -91,6 +92,8 @@ function ToStart() {
   return null;
 }
 
+const Keys = () => <KeysPage CreateKeyDialog={CreateKeyDialog} />;
+
 /** The role may end while one of these pages is open. The router keeps its component until the URL changes. */
 const ForAdministrators = () => (isAdministrator.value ? <Administration /> : <NotFoundPage />);
 
@@ -113,8 +116,8 @@ function SignedIn() {
           </>
         ) : (
           <Router>
-            <Route path={root} component={KeysPage} />
-            <Route path={`${root}/keys`} component={KeysPage} />
+            <Route path={root} component={Keys} />
+            <Route path={`${root}/keys`} component={Keys} />
             <Route path={`${root}/keys/:id`} component={KeyPage} />
             <Route path={`${root}/service-accounts`} component={ServiceAccountsPage} />
             <Route path={`${root}/service-accounts/:id`} component={ServiceAccountPage} />

@@ -18,9 +18,7 @@ export function SingleSignOnButton({ isConfirmation = false }: { readonly isConf
   });
   return (
     <>
-      <Button isBusy={start.isRunning} onClick={() => void start.run()}>
-        {text.signIn.withProvider(config.value?.features.singleSignOn ?? '')}
-      </Button>
+      <Button action={start}>{text.signIn.withProvider(config.value?.features.singleSignOn ?? '')}</Button>
       {start.problem && <ProblemNotice problem={start.problem} />}
     </>
   );

@@ -1,31 +1,10 @@
-/** The committed output of the console is that of its source, and stays small. */
+/** The output of the console stays small. */
 import assert from 'node:assert/strict';
 import { globSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { newTempFolder } from '../../server/test-kit/temp-folder.ts';
-import { buildConsole } from '../build.ts';
-
-const dist = join(import.meta.dirname, '../dist');
-
-function filesOf(folder: string): Map<string, Buffer> {
-  return new Map(
-    readdirSync(folder)
-      .toSorted()
-      .map((name) => [name, readFileSync(join(folder, name))]),
-  );
-}
-
-test('the console that is served is built from its source', async () => {
-  using folder = newTempFolder();
-  await buildConsole(folder.path);
-  const built = filesOf(folder.path);
-  const served = filesOf(dist);
-  assert.deepEqual([...served.keys()], [...built.keys()]);
-  for (const [name, bytes] of built)
-    assert.ok(served.get(name)?.equals(bytes), `dist/${name} differs from the build: run npm run console`);
-});
+import { dist } from '../stamp.ts';
 
 /** @param names without the hash */
 const filesNamed = (...names: readonly string[]): string[] =>

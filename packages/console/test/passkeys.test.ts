@@ -2,11 +2,22 @@
 import type { Page } from 'playwright-core';
 import { goodPassword } from '../../server/test-kit/new-app.ts';
 import { addAuthenticator, type Protocol } from '../../server/test-kit/virtual-authenticator.ts';
-import { consoleTests } from './kit/console-site.ts';
+import { consoleTests, type ConsoleSite } from './kit/console-site.ts';
 import { signIn, signOut } from './kit/sign-in.ts';
 import type { Visitor } from './kit/visitor.ts';
 
 const test = consoleTests();
+
+/** Opens the console of a new account, in a browser with an authenticator. */
+async function openWithAuthenticator(site: ConsoleSite) {
+  const visitor = await site.openSignedIn();
+  // The passkey is asked for after the password, or was removed.
+  visitor.expectStatus(401);
+  visitor.expect(/^info: Clear-Site-Data header/);
+  const cdp = await visitor.openProtocol();
+  const authenticatorId = await addAuthenticator(cdp);
+  return { visitor, page: visitor.page, email: visitor.email, cdp, authenticatorId };
+}
 
 /** Presence: whether the authenticator responds to requests without a further action of the person. */
 const setPresence = (cdp: Protocol, authenticatorId: string, enabled: boolean) =>
@@ -49,13 +60,7 @@ const passkeyButton = (page: Page) => page.getByRole('button', { name: 'Use a pa
 test(
   'a person adds a passkey, signs in with it and removes it, and then it is not accepted',
   async (site) => {
-    const visitor = await site.openSignedIn();
-    // The passkey that was removed.
-    visitor.expectStatus(401);
-    visitor.expect(/^info: Clear-Site-Data header/);
-    const { page } = visitor;
-    const cdp = await visitor.openProtocol();
-    const authenticatorId = await addAuthenticator(cdp);
+    const { visitor, page, cdp, authenticatorId } = await openWithAuthenticator(site);
     await preventOffers(cdp);
     const dialog = page.getByRole('dialog');
 
@@ -87,13 +92,7 @@ test(
 test(
   'a passkey signs in from the suggestions of the browser, and is the second factor after a password',
   async (site) => {
-    const visitor = await site.openSignedIn();
-    // After the password, the sign-in page asks for the passkey.
-    visitor.expectStatus(401);
-    visitor.expect(/^info: Clear-Site-Data header/);
-    const { page, email } = visitor;
-    const cdp = await visitor.openProtocol();
-    const authenticatorId = await addAuthenticator(cdp);
+    const { visitor, page, email, cdp, authenticatorId } = await openWithAuthenticator(site);
     await addPasskey(visitor, 'phone');
 
     // The authenticator chooses the suggestion. No field is filled and no button is pressed.
@@ -118,12 +117,7 @@ test(
 test(
   'a passkey signs in alone after the person went back from the second factor, and not while the password is checked',
   async (site) => {
-    const visitor = await site.openSignedIn();
-    visitor.expectStatus(401);
-    visitor.expect(/^info: Clear-Site-Data header/);
-    const { page, email } = visitor;
-    const cdp = await visitor.openProtocol();
-    const authenticatorId = await addAuthenticator(cdp);
+    const { visitor, page, email, cdp, authenticatorId } = await openWithAuthenticator(site);
     await addPasskey(visitor, 'phone');
     await setPresence(cdp, authenticatorId, false);
     await signOut(page);

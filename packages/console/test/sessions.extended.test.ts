@@ -121,7 +121,7 @@ test('while a second factor is checked, the page offers no other step', async (s
     await page.unrouteAll({ behavior: 'wait' });
   };
   await submitHeld('One-time code', wrongCode(secret, site.app.clock.now()), ['Use a recovery code', 'Back']);
-  await page.getByText('The one-time code is wrong').waitFor();
+  await page.getByText('The one-time code is wrong,').waitFor();
   await button('Use a recovery code').click();
   await submitHeld('Recovery code', 'a wrong recovery code', ['Use a one-time code', 'Back']);
   await page.getByText('The recovery code is wrong').waitFor();

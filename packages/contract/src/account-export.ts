@@ -4,56 +4,47 @@ import { OwnAccount } from './accounts.ts';
 import { ActivityEvent } from './account-activity.ts';
 import { PreviousEmail } from './admin-schemas.ts';
 import { ListedKeyFull } from './api-keys.ts';
-import { accessTokenErrors } from './errors/groups.ts';
 import { limits } from './limits.ts';
+import { Named } from './named.ts';
 import { Passkey } from './passkeys.ts';
-import type { RouteContract } from './route.ts';
+import { route } from './route.ts';
 import { Instant, orNull, Text } from './schemas.ts';
 import { ServiceAccount } from './service-accounts.ts';
 import { ListedSession } from './sessions.ts';
 
-export const LinkedIdentity = Type.Object(
-  {
-    issuer: Text('https://id.example.com/realms/staff', 'Of the OpenID provider'),
-    subject: Text('24400320', 'The claim `sub`'),
-    createdAt: Instant,
-    lastUsedAt: orNull(Instant),
-  },
-  { $id: 'LinkedIdentity', additionalProperties: false },
-);
+export const LinkedIdentity = Named('LinkedIdentity', {
+  issuer: Text('https://id.example.com/realms/staff', 'Of the OpenID provider'),
+  subject: Text('24400320', 'The claim `sub`'),
+  createdAt: Instant,
+  lastUsedAt: orNull(Instant),
+});
 export type LinkedIdentity = Static<typeof LinkedIdentity>;
 
-export const AccountExport = Type.Object(
-  {
-    exportedAt: Instant,
-    account: OwnAccount,
-    emailChanges: Type.Array(PreviousEmail, {
-      description: `Changes of the email in the last ${limits.emailChangeKeptDays} days, newest first`,
-    }),
-    identities: Type.Array(LinkedIdentity, {
-      description: 'For single sign-on. At most one per issuer',
-    }),
-    sessions: Type.Array(ListedSession),
-    passkeys: Type.Array(Passkey, { description: 'Without public keys' }),
-    serviceAccounts: Type.Array(ServiceAccount, { description: 'Those that the account manages' }),
-    apiKeys: Type.Array(ListedKeyFull, { description: 'Without secrets' }),
-    activity: Type.Array(ActivityEvent, { description: `Of the last ${limits.activityDays} days, newest first` }),
-    isActivityComplete: Type.Boolean({
-      description: `False if there are more than ${limits.exportedActivityMax} events`,
-    }),
-  },
-  { $id: 'AccountExport', additionalProperties: false },
-);
+export const AccountExport = Named('AccountExport', {
+  exportedAt: Instant,
+  account: OwnAccount,
+  emailChanges: Type.Array(PreviousEmail, {
+    description: `Changes of the email in the last ${limits.emailChangeKeptDays} days, newest first`,
+  }),
+  identities: Type.Array(LinkedIdentity, {
+    description: 'For single sign-on. At most one per issuer',
+  }),
+  sessions: Type.Array(ListedSession),
+  passkeys: Type.Array(Passkey, { description: 'Without public keys' }),
+  serviceAccounts: Type.Array(ServiceAccount, { description: 'Those that the account manages' }),
+  apiKeys: Type.Array(ListedKeyFull, { description: 'Without secrets' }),
+  activity: Type.Array(ActivityEvent, { description: `Of the last ${limits.activityDays} days, newest first` }),
+  isActivityComplete: Type.Boolean({
+    description: `False if there are more than ${limits.exportedActivityMax} events`,
+  }),
+});
 export type AccountExport = Static<typeof AccountExport>;
 
-export const exportAccount = {
-  id: 'exportAccount',
-  method: 'GET',
-  path: '/auth/account/export',
+export const exportAccount = route('exportAccount', 'GET /auth/account/export', {
   tag: 'Accounts',
   summary: 'Export your data',
   description: `One JSON document. It does not contain the usage of API keys, which GET /auth/api-keys/{id}/usage returns. If the export fails in the middle, the server resets the connection. At most ${limits.accountExportsPerHourMax} per hour.`,
   auth: 'access_token',
   success: { status: 200, description: 'The account’s data', schema: AccountExport },
-  errors: [...accessTokenErrors, 'too_many_requests'],
-} as const satisfies RouteContract;
+  errors: ['too_many_requests'],
+});

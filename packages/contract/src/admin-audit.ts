@@ -2,10 +2,9 @@
 import Type from 'typebox';
 import { administrator } from './admin-parts.ts';
 import { AuditPage } from './admin-schemas.ts';
-import { administratorErrors } from './errors/groups.ts';
 import { limits } from './limits.ts';
 import { pageFields } from './paging.ts';
-import type { RouteContract } from './route.ts';
+import { route } from './route.ts';
 import { IntegerText } from './schemas.ts';
 
 const strict = { additionalProperties: false } as const;
@@ -41,23 +40,17 @@ const after = Type.Optional(
   ),
 );
 
-export const adminListAudit = {
+export const adminListAudit = route('adminListAudit', 'GET /admin/audit', {
   ...administrator,
-  id: 'adminListAudit',
-  method: 'GET',
-  path: '/admin/audit',
   summary: 'Read the audit log',
   description: `Newest first. The server reads at most ${limits.adminRowsPerPageMax} events for a page, so continue until \`nextCursor\` is null. With \`after\`: the events since then, oldest first, without \`cursor\`, \`from\` and \`to\`.`,
   query: Type.Object({ ...auditFilterFields, after, ...pageFields }, strict),
   success: { status: 200, description: 'A page of events', schema: AuditPage },
-  errors: [...administratorErrors, 'invalid_request'],
-} as const satisfies RouteContract;
+  errors: ['invalid_request'],
+});
 
-export const adminExportAudit = {
+export const adminExportAudit = route('adminExportAudit', 'GET /admin/audit/export', {
   ...administrator,
-  id: 'adminExportAudit',
-  method: 'GET',
-  path: '/admin/audit/export',
   summary: 'Export the audit log',
   description:
     "Newest first. In CSV, all fields are quoted, and `'` precedes characters with which a spreadsheet starts a formula; JSON Lines are exact. If the export fails in the middle, the server resets the connection.",
@@ -72,5 +65,5 @@ export const adminExportAudit = {
     otherContentTypes: ['application/jsonl; charset=utf-8'],
     headers: { 'Content-Disposition': 'The name of the file' },
   },
-  errors: [...administratorErrors, 'invalid_request'],
-} as const satisfies RouteContract;
+  errors: ['invalid_request'],
+});

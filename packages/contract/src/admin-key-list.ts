@@ -3,40 +3,31 @@ import Type, { type Static } from 'typebox';
 import { administrator } from './admin-parts.ts';
 import { SearchText } from './api-key-list.ts';
 import { ListedKeyFull } from './api-keys.ts';
-import { administratorErrors } from './errors/groups.ts';
 import { limits } from './limits.ts';
+import { Named } from './named.ts';
 import { nextCursor, pageFields } from './paging.ts';
-import type { RouteContract } from './route.ts';
+import { route } from './route.ts';
 import { AccountId, IntegerText, keyExample, orNull, Scope, Text } from './schemas.ts';
 
 const strict = { additionalProperties: false } as const;
 
-export const KeyOwner = Type.Object(
-  {
-    id: AccountId,
-    email: orNull(Text('ada@example.com', 'Null for a service account')),
-    name: orNull(Text('billing', 'Of a service account'), null),
-  },
-  { $id: 'ApiKeyOwner', ...strict },
-);
+export const KeyOwner = Named('ApiKeyOwner', {
+  id: AccountId,
+  email: orNull(Text('ada@example.com', 'Null for a service account')),
+  name: orNull(Text('billing', 'Of a service account'), null),
+});
 
 const { usage: _, ...keyMembers } = ListedKeyFull.properties;
-export const OwnedKey = Type.Object({ ...keyMembers, owner: KeyOwner }, { $id: 'OwnedApiKey', ...strict });
+export const OwnedKey = Named('OwnedApiKey', { ...keyMembers, owner: KeyOwner });
 export type OwnedKey = Static<typeof OwnedKey>;
 
-export const OwnedKeyPage = Type.Object(
-  { apiKeys: Type.Array(OwnedKey, { examples: [[]] }), nextCursor },
-  { $id: 'OwnedApiKeyPage', ...strict },
-);
+export const OwnedKeyPage = Named('OwnedApiKeyPage', { apiKeys: Type.Array(OwnedKey, { examples: [[]] }), nextCursor });
 export type OwnedKeyPage = Static<typeof OwnedKeyPage>;
 
 const Time = (description: string) => Type.Optional(Type.String({ format: 'date-time', maxLength: 35, description }));
 
-export const adminSearchKeys = {
+export const adminSearchKeys = route('adminSearchKeys', 'GET /admin/api-keys', {
   ...administrator,
-  id: 'adminSearchKeys',
-  method: 'GET',
-  path: '/admin/api-keys',
   summary: 'Search the API keys of all accounts',
   description: `In the order of their ids. The server reads at most ${limits.adminRowsPerPageMax} keys for a page, so continue until \`nextCursor\` is null. Secrets are never listed.`,
   query: Type.Object(
@@ -59,42 +50,33 @@ export const adminSearchKeys = {
     strict,
   ),
   success: { status: 200, description: 'A page of keys', schema: OwnedKeyPage },
-  errors: [...administratorErrors, 'invalid_request'],
-} as const satisfies RouteContract;
+  errors: ['invalid_request'],
+});
 
-export const FindKeyBody = Type.Object(
-  {
-    key: Type.String({
-      minLength: 1,
-      maxLength: limits.importedKeyCharsMax,
-      description: 'The whole secret',
-      examples: [keyExample],
-    }),
-  },
-  { $id: 'ApiKeySearch', ...strict },
-);
+export const FindKeyBody = Named('ApiKeySearch', {
+  key: Type.String({
+    minLength: 1,
+    maxLength: limits.importedKeyCharsMax,
+    description: 'The whole secret',
+    examples: [keyExample],
+  }),
+});
 
-export const FoundKey = Type.Object(
-  {
-    ...OwnedKey.properties,
-    secret: Type.Enum(['current', 'previous', 'short_lived', 'leaked'], {
-      description: 'What the given secret is to the key. `leaked`: a report has ended it',
-    }),
-  },
-  { $id: 'FoundApiKey', ...strict },
-);
+export const FoundKey = Named('FoundApiKey', {
+  ...OwnedKey.properties,
+  secret: Type.Enum(['current', 'previous', 'short_lived', 'leaked'], {
+    description: 'What the given secret is to the key. `leaked`: a report has ended it',
+  }),
+});
 export type FoundKey = Static<typeof FoundKey>;
 
-export const adminFindKey = {
+export const adminFindKey = route('adminFindKey', 'POST /admin/api-keys/find', {
   ...administrator,
   needsRecentSignIn: true,
-  id: 'adminFindKey',
-  method: 'POST',
-  path: '/admin/api-keys/find',
   summary: 'Find the API key of a secret',
   description:
     'Imported keys and ended previous secrets are found too. The secret is neither stored nor logged. Writes the audit event `api_key.identified`, which the owner can read.',
   body: { type: 'json', schema: FindKeyBody },
   success: { status: 200, description: 'The key and its owner', schema: FoundKey },
-  errors: [...administratorErrors, 'reauth_required', 'key_not_found'],
-} as const satisfies RouteContract;
+  errors: ['key_not_found'],
+});

@@ -1,47 +1,33 @@
 /** Administration: the settings in force, and checks of the installation. */
 import Type, { type Static } from 'typebox';
 import { administrator } from './admin-parts.ts';
-import { administratorErrors } from './errors/groups.ts';
-import type { RouteContract } from './route.ts';
+import { Named } from './named.ts';
+import { route } from './route.ts';
 import { orNull, Text } from './schemas.ts';
 
-const strict = { additionalProperties: false } as const;
+export const SettingInForce = Named('Setting', {
+  name: Type.String({ examples: ['KEYREEVE_PORT'] }),
+  value: orNull(Text('8787', 'Without passwords; empty if it is not set. Null for a secret that is set')),
+  source: Type.Enum(['default', 'environment', 'file'], {
+    description: '`file`: the variable with `_FILE` at its end',
+  }),
+});
 
-export const SettingInForce = Type.Object(
-  {
-    name: Type.String({ examples: ['KEYREEVE_PORT'] }),
-    value: orNull(Text('8787', 'Without passwords; empty if it is not set. Null for a secret that is set')),
-    source: Type.Enum(['default', 'environment', 'file'], {
-      description: '`file`: the variable with `_FILE` at its end',
-    }),
-  },
-  { $id: 'Setting', ...strict },
-);
+export const InstallationCheck = Named('InstallationCheck', {
+  name: Type.String({ examples: ['signing key'] }),
+  state: Type.Enum(['ok', 'note', 'warning', 'failed']),
+  detail: Type.String({ description: 'For operators', examples: ['10.0.0.2 responds'] }),
+});
 
-export const InstallationCheck = Type.Object(
-  {
-    name: Type.String({ examples: ['signing key'] }),
-    state: Type.Enum(['ok', 'note', 'warning', 'failed']),
-    detail: Type.String({ description: 'For operators', examples: ['10.0.0.2 responds'] }),
-  },
-  { $id: 'InstallationCheck', ...strict },
-);
-
-export const SettingsInForce = Type.Object(
-  {
-    version: Type.String({ description: 'Of the program', examples: ['1.4.0'] }),
-    settings: Type.Array(SettingInForce),
-    checks: Type.Array(InstallationCheck),
-  },
-  { $id: 'Settings', ...strict },
-);
+export const SettingsInForce = Named('Settings', {
+  version: Type.String({ description: 'Of the program', examples: ['1.4.0'] }),
+  settings: Type.Array(SettingInForce),
+  checks: Type.Array(InstallationCheck),
+});
 export type SettingsInForce = Static<typeof SettingsInForce>;
 
-export const adminReadSettings = {
+export const adminReadSettings = route('adminReadSettings', 'GET /admin/settings', {
   ...administrator,
-  id: 'adminReadSettings',
-  method: 'GET',
-  path: '/admin/settings',
   summary: 'Read the settings',
   description:
     'Of the instance that answers. Only the operator can change them. The checks are those of `keyreeve doctor`, except those that read whole tables or files.',
@@ -50,5 +36,4 @@ export const adminReadSettings = {
     description: 'The settings in force, and checks of the installation',
     schema: SettingsInForce,
   },
-  errors: [...administratorErrors],
-} as const satisfies RouteContract;
+});

@@ -25,11 +25,11 @@ import { adminReadOutbox, adminTestMail } from './admin-mail.ts';
 import { adminReadSettings } from './admin-settings.ts';
 import { adminListSigningKeys, adminRotateSigningKeys } from './admin-signing-keys.ts';
 import { account, administrator, changing, message, ofAccount } from './admin-parts.ts';
-import { administratorErrors, newPasswordErrors } from './errors/groups.ts';
+import { newPasswordErrors } from './errors/groups.ts';
 import type { ErrorCode } from './errors.ts';
 import { limits } from './limits.ts';
 import { pageFields } from './paging.ts';
-import type { RouteContract } from './route.ts';
+import { route, type RouteContract } from './route.ts';
 import { AccountId, Role } from './schemas.ts';
 import { SessionId, SessionList } from './sessions.ts';
 
@@ -37,30 +37,21 @@ import { SessionId, SessionList } from './sessions.ts';
 const change = <const Id extends string, const Path extends string, const Codes extends readonly ErrorCode[]>(
   id: Id,
   path: Path,
-  summary: string,
-  description: string,
-  errors: Codes,
+  { errors, ...described }: { errors: Codes } & Record<'summary' | 'description', string>,
 ) =>
-  ({
+  route(id, `POST /admin/accounts/:id/${path}`, {
     ...changing,
-    id,
-    method: 'POST',
-    path: `/admin/accounts/:id/${path}`,
-    summary,
-    description,
+    ...described,
     ...ofAccount,
     success: account,
-    errors: [...administratorErrors, 'reauth_required', 'account_not_found', ...errors],
-  }) as const satisfies RouteContract;
+    errors: ['account_not_found', ...errors],
+  });
 
 const query = <S extends Record<string, TSchema>>(fields: S) =>
   Type.Object({ ...fields, ...pageFields }, { additionalProperties: false });
 
-export const adminListAccounts = {
+export const adminListAccounts = route('adminListAccounts', 'GET /admin/accounts', {
   ...administrator,
-  id: 'adminListAccounts',
-  method: 'GET',
-  path: '/admin/accounts',
   summary: 'Search accounts',
   description: `Ordered by email; a service account has its id there. The server reads at most ${limits.adminRowsPerPageMax} accounts for a page, so continue until \`nextCursor\` is null.`,
   query: query({
@@ -83,25 +74,19 @@ export const adminListAccounts = {
     state: Type.Optional(Type.Enum(['enabled', 'disabled', 'unverified'], { description: '`enabled`: not disabled' })),
   }),
   success: { status: 200, description: 'A page of accounts', schema: AccountPage },
-  errors: [...administratorErrors, 'invalid_request'],
-} as const satisfies RouteContract;
+  errors: ['invalid_request'],
+});
 
-export const adminGetAccount = {
+export const adminGetAccount = route('adminGetAccount', 'GET /admin/accounts/:id', {
   ...administrator,
-  id: 'adminGetAccount',
-  method: 'GET',
-  path: '/admin/accounts/:id',
   summary: 'Read an account',
   ...ofAccount,
   success: account,
-  errors: [...administratorErrors, 'account_not_found'],
-} as const satisfies RouteContract;
+  errors: ['account_not_found'],
+});
 
-export const adminInviteAccount = {
+export const adminInviteAccount = route('adminInviteAccount', 'POST /admin/accounts', {
   ...changing,
-  id: 'adminInviteAccount',
-  method: 'POST',
-  path: '/admin/accounts',
   summary: 'Invite a user',
   description:
     'Creates an account without a password and mails its owner a link to set one, by default valid for 7 days, or 24 hours for an administrator. After 7 days, its page offers a new mail, unless the account was disabled or deleted.',
@@ -112,64 +97,51 @@ export const adminInviteAccount = {
     schema: AccountDetail,
     headers: { Location: '/admin/accounts/{id}' },
   },
-  errors: [...administratorErrors, 'reauth_required', 'email_invalid', 'account_exists', 'mail_not_configured'],
-} as const satisfies RouteContract;
+  errors: ['email_invalid', 'account_exists', 'mail_not_configured'],
+});
 
-export const adminInviteAgain = change(
-  'adminInviteAgain',
-  'invite',
-  'Send an invitation again',
-  'Sends a new link and voids the earlier ones. For an account without a password.',
-  ['account_has_password', 'mail_not_configured', 'email_unconfirmed', 'service_account'],
-);
+export const adminInviteAgain = change('adminInviteAgain', 'invite', {
+  summary: 'Send an invitation again',
+  description: 'Sends a new link and voids the earlier ones. For an account without a password.',
+  errors: ['account_has_password', 'mail_not_configured', 'email_unconfirmed', 'service_account'],
+});
 
-export const adminDisableAccount = change(
-  'adminDisableAccount',
-  'disable',
-  'Disable an account',
-  'After the response, its sessions have ended and every instance rejects its keys.',
-  ['last_administrator'],
-);
+export const adminDisableAccount = change('adminDisableAccount', 'disable', {
+  summary: 'Disable an account',
+  description: 'After the response, its sessions have ended and every instance rejects its keys.',
+  errors: ['last_administrator'],
+});
 
-export const adminEnableAccount = change(
-  'adminEnableAccount',
-  'enable',
-  'Enable an account',
-  'Sign-ins and its keys work again. Its sessions stay ended.',
-  [],
-);
+export const adminEnableAccount = change('adminEnableAccount', 'enable', {
+  summary: 'Enable an account',
+  description: 'Sign-ins and its keys work again. Its sessions stay ended.',
+  errors: [],
+});
 
-export const adminEndSessions = change(
-  'adminEndSessions',
-  'end-sessions',
-  'End all sessions of an account',
-  'Including the current session, if it belongs to the account.',
-  ['service_account'],
-);
+export const adminEndSessions = change('adminEndSessions', 'end-sessions', {
+  summary: 'End all sessions of an account',
+  description: 'Including the current session, if it belongs to the account.',
+  errors: ['service_account'],
+});
 
-export const adminRevokeKeys = change(
-  'adminRevokeKeys',
-  'revoke-keys',
-  'Delete all API keys of an account',
-  'In one commit. Cannot be undone.',
-  [],
-);
+export const adminRevokeKeys = change('adminRevokeKeys', 'revoke-keys', {
+  summary: 'Delete all API keys of an account',
+  description: 'In one commit. Cannot be undone.',
+  errors: [],
+});
 
-export const adminResetPassword = change(
-  'adminResetPassword',
-  'reset-password',
-  'Send a password reset',
-  'Mails the owner a link to set a new password. The old one works until then.',
-  ['mail_not_configured', 'email_unconfirmed', 'service_account'],
-);
+export const adminResetPassword = change('adminResetPassword', 'reset-password', {
+  summary: 'Send a password reset',
+  description: 'Mails the owner a link to set a new password. The old one works until then.',
+  errors: ['mail_not_configured', 'email_unconfirmed', 'service_account'],
+});
 
 export const adminReportCompromised = {
-  ...change(
-    'adminReportCompromised',
-    'compromised',
-    'Secure a compromised account',
-    'In one commit: ends its sessions, deletes its API keys, voids its password, removes its passkeys, and mails its owner a link to set a new password. An authenticator app stays in force. Without mail, disable the account instead. If the email was changed within 30 days, the body must select the recipient of the link: the previous email address, which is restored, or the current one.',
-    [
+  ...change('adminReportCompromised', 'compromised', {
+    summary: 'Secure a compromised account',
+    description:
+      'In one commit: ends its sessions, deletes its API keys, voids its password, removes its passkeys, and mails its owner a link to set a new password. An authenticator app stays in force. Without mail, disable the account instead. If the email was changed within 30 days, the body must select the recipient of the link: the previous email address, which is restored, or the current one.',
+    errors: [
       'mail_not_configured',
       'last_administrator',
       'email_changed_recently',
@@ -177,15 +149,12 @@ export const adminReportCompromised = {
       'account_exists',
       'service_account',
     ],
-  ),
+  }),
   body: { type: 'json', schema: CompromisedBody, isOptional: true },
 } as const satisfies RouteContract;
 
-export const adminSetEmail = {
+export const adminSetEmail = route('adminSetEmail', 'PUT /admin/accounts/:id/email', {
   ...changing,
-  id: 'adminSetEmail',
-  method: 'PUT',
-  path: '/admin/accounts/:id/email',
   summary: 'Set the email of an account',
   description:
     'For an owner who has lost the mailbox. Nothing changes until the new email address confirms by its link. The current one is notified. Needs a sign-in with a second factor; rejects the accounts of administrators.',
@@ -197,8 +166,6 @@ export const adminSetEmail = {
     schema: AccountDetail,
   },
   errors: [
-    ...administratorErrors,
-    'reauth_required',
     'account_not_found',
     'email_invalid',
     'account_exists',
@@ -209,90 +176,64 @@ export const adminSetEmail = {
     'service_account',
     'too_many_requests',
   ],
-} as const satisfies RouteContract;
+});
 
-export const adminRequireSecondFactor = change(
-  'adminRequireSecondFactor',
-  'require-second-factor',
-  'Require a second factor',
-  'Until the account has one, its access tokens only allow enrolment, reading the account and signing out.',
-  ['service_account'],
-);
+export const adminRequireSecondFactor = change('adminRequireSecondFactor', 'require-second-factor', {
+  summary: 'Require a second factor',
+  description:
+    'Until the account has one, its access tokens only allow enrolment, reading the account and signing out.',
+  errors: ['service_account'],
+});
 
-export const adminWaiveSecondFactor = change(
-  'adminWaiveSecondFactor',
-  'waive-second-factor',
-  'No longer require a second factor',
-  'An enrolled second factor stays in force.',
-  ['service_account'],
-);
+export const adminWaiveSecondFactor = change('adminWaiveSecondFactor', 'waive-second-factor', {
+  summary: 'No longer require a second factor',
+  description: 'An enrolled second factor stays in force.',
+  errors: ['service_account'],
+});
 
-export const adminRemoveSecondFactor = change(
-  'adminRemoveSecondFactor',
-  'remove-second-factor',
-  'Remove a lost second factor',
-  'Also removes its passkeys and recovery codes, ends the account’s sessions and notifies the owner by mail. Rejected for the administrator’s own account. Verify the owner’s identity first: afterwards the password is enough.',
-  ['second_factor_not_enrolled', 'own_account', 'service_account'],
-);
+export const adminRemoveSecondFactor = change('adminRemoveSecondFactor', 'remove-second-factor', {
+  summary: 'Remove a lost second factor',
+  description:
+    'Also removes its passkeys and recovery codes, ends the account’s sessions and notifies the owner by mail. Rejected for the administrator’s own account. Verify the owner’s identity first: afterwards the password is enough.',
+  errors: ['second_factor_not_enrolled', 'own_account', 'service_account'],
+});
 
-export const adminSetRole = {
+export const adminSetRole = route('adminSetRole', 'PUT /admin/accounts/:id/role', {
   ...changing,
-  id: 'adminSetRole',
-  method: 'PUT',
-  path: '/admin/accounts/:id/role',
   summary: 'Give an account a role',
   description: 'In force from the account’s next request, also in existing sessions.',
   ...ofAccount,
   body: { type: 'json', schema: RoleBody },
   success: account,
-  errors: [
-    ...administratorErrors,
-    'reauth_required',
-    'account_not_found',
-    'account_unverified',
-    'last_administrator',
-    'service_account',
-  ],
-} as const satisfies RouteContract;
+  errors: ['account_not_found', 'account_unverified', 'last_administrator', 'service_account'],
+});
 
-export const adminDeleteAccount = {
+export const adminDeleteAccount = route('adminDeleteAccount', 'DELETE /admin/accounts/:id', {
   ...changing,
-  id: 'adminDeleteAccount',
-  method: 'DELETE',
-  path: '/admin/accounts/:id',
   summary: 'Delete an account',
   description: 'Also deletes its sessions and keys; all are rejected after the response. The email is free again.',
   ...ofAccount,
   success: message,
-  errors: [...administratorErrors, 'reauth_required', 'account_not_found', 'last_administrator'],
-} as const satisfies RouteContract;
+  errors: ['account_not_found', 'last_administrator'],
+});
 
-export const adminListSessions = {
+export const adminListSessions = route('adminListSessions', 'GET /admin/accounts/:id/sessions', {
   ...administrator,
-  id: 'adminListSessions',
-  method: 'GET',
-  path: '/admin/accounts/:id/sessions',
   summary: 'List an account’s sessions',
   ...ofAccount,
   success: { status: 200, description: 'Active sessions, newest first', schema: SessionList },
-  errors: [...administratorErrors, 'account_not_found', 'service_account'],
-} as const satisfies RouteContract;
+  errors: ['account_not_found', 'service_account'],
+});
 
-export const adminEndSession = {
+export const adminEndSession = route('adminEndSession', 'DELETE /admin/accounts/:id/sessions/:sessionId', {
   ...changing,
-  id: 'adminEndSession',
-  method: 'DELETE',
-  path: '/admin/accounts/:id/sessions/:sessionId',
   summary: 'End an account’s session',
   params: Type.Object({ id: AccountId, sessionId: SessionId }),
   success: message,
-  errors: [...administratorErrors, 'reauth_required', 'account_not_found', 'service_account', 'session_not_found'],
-} as const satisfies RouteContract;
+  errors: ['account_not_found', 'service_account', 'session_not_found'],
+});
 
-export const createFirstAdministrator = {
-  id: 'createFirstAdministrator',
-  method: 'POST',
-  path: '/auth/first-administrator',
+export const createFirstAdministrator = route('createFirstAdministrator', 'POST /auth/first-administrator', {
   tag: 'Administration',
   summary: 'Create the first administrator',
   description:
@@ -301,7 +242,7 @@ export const createFirstAdministrator = {
   body: { type: 'json', schema: FirstAdministratorBody },
   success: { status: 201, description: 'The account; sign in now', schema: FirstAdministrator },
   errors: ['code_invalid', 'email_invalid', 'account_exists', ...newPasswordErrors, 'overloaded'],
-} as const satisfies RouteContract;
+});
 
 /** All routes of administration. */
 export const adminRoutes = [

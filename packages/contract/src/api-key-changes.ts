@@ -1,22 +1,18 @@
 /** Changes of an account's API keys: reading one, changing it, rotating its secret. */
 import Type, { type Static } from 'typebox';
 import { AddressesOrNull, CreatedKey, keyFields, keyState, keyTimes, MetadataOrNull, NewKeyBody } from './api-keys.ts';
-import { accessTokenErrors } from './errors/groups.ts';
 import { exampleOf } from './examples.ts';
 import { PublicKeyBody } from './jwk.ts';
 import { shownLimits } from './key-limits.ts';
 import { limits } from './limits.ts';
-import type { RouteContract } from './route.ts';
+import { Named } from './named.ts';
+import { route } from './route.ts';
 import { Instant, KeyId, Message, orNull, Text } from './schemas.ts';
 
-const strict = { additionalProperties: false } as const;
+export const PreviousSecret = Named('PreviousSecret', { expiresAt: Instant, lastUsedAt: orNull(Instant) });
 
-export const PreviousSecret = Type.Object(
-  { expiresAt: Instant, lastUsedAt: orNull(Instant) },
-  { $id: 'PreviousSecret', ...strict },
-);
-
-export const KeyDetails = Type.Object(
+export const KeyDetails = Named(
+  'ApiKeyWithRestrictions',
   {
     ...keyFields,
     ...keyTimes,
@@ -31,8 +27,6 @@ export const KeyDetails = Type.Object(
     previous: orNull(PreviousSecret, null),
   },
   {
-    $id: 'ApiKeyWithRestrictions',
-    ...strict,
     description:
       '`previous`: the secret before the last rotation, while it is still valid. `quotaUse`: null without a quota',
   },
@@ -42,7 +36,8 @@ export type KeyDetails = Static<typeof KeyDetails>;
 const { nickname, scopes, expiresAt, addresses, limits: keyLimits, metadata } = NewKeyBody.properties;
 const restriction = { scopes, expiresAt, addresses };
 
-export const KeyChangeBody = Type.Object(
+export const KeyChangeBody = Named(
+  'ApiKeyChange',
   {
     nickname: Type.Optional(nickname),
     ...restriction,
@@ -53,8 +48,6 @@ export const KeyChangeBody = Type.Object(
     ),
   },
   {
-    $id: 'ApiKeyChange',
-    ...strict,
     minProperties: 1,
     examples: [exampleOf(Type.Object(restriction))],
     description:
@@ -63,7 +56,8 @@ export const KeyChangeBody = Type.Object(
 );
 export type KeyChangeBody = Static<typeof KeyChangeBody>;
 
-export const RotationBody = Type.Object(
+export const RotationBody = Named(
+  'ApiKeyRotation',
   {
     publicKey: Type.Optional(
       Type.Object({}, { ...PublicKeyBody, description: 'Required for a key with a public key: the new one' }),
@@ -89,11 +83,12 @@ export const RotationBody = Type.Object(
       }),
     ),
   },
-  { $id: 'ApiKeyRotation', ...strict, examples: [{ overlapSeconds: limits.rotationOverlapSeconds }] },
+  { examples: [{ overlapSeconds: limits.rotationOverlapSeconds }] },
 );
 export type RotationBody = Static<typeof RotationBody>;
 
-export const RotatedKey = Type.Object(
+export const RotatedKey = Named(
+  'RotatedApiKey',
   {
     ...keyFields,
     key: Type.Optional(CreatedKey.properties.key),
@@ -101,8 +96,6 @@ export const RotatedKey = Type.Object(
     previousExpiresAt: orNull(Type.String({ ...Instant, examples: ['2026-11-22T09:30:00.000Z'] })),
   },
   {
-    $id: 'RotatedApiKey',
-    ...strict,
     description:
       '`previousExpiresAt`: the end of the overlap; null without an overlap. `key` is absent for a key with a public key',
   },
@@ -113,23 +106,17 @@ export type RotatedPublicKey = Omit<Static<typeof RotatedKey>, 'key'>;
 export type RotatedKey = RotatedPublicKey & Pick<CreatedKey, 'key'>;
 
 const ofKey = { params: Type.Object({ id: KeyId }), tag: 'API keys', auth: 'access_token' } as const;
-const ownKeyErrors = [...accessTokenErrors, 'not_key_owner', 'key_not_found'] as const;
+const ownKeyErrors = ['not_key_owner', 'key_not_found'] as const;
 
-export const getKey = {
+export const getKey = route('getKey', 'GET /auth/api-keys/:id', {
   ...ofKey,
-  id: 'getKey',
-  method: 'GET',
-  path: '/auth/api-keys/:id',
   summary: 'Get an API key',
   success: { status: 200, description: 'The key, without its secret', schema: KeyDetails },
   errors: ownKeyErrors,
-} as const satisfies RouteContract;
+});
 
-export const changeKey = {
+export const changeKey = route('changeKey', 'PATCH /auth/api-keys/:id', {
   ...ofKey,
-  id: 'changeKey',
-  method: 'PATCH',
-  path: '/auth/api-keys/:id',
   summary: 'Change an API key',
   description:
     'The key keeps its secret. A change that removes rights (disabling the key, removing a scope, an earlier expiry, other IP ranges) applies to every verification that starts after the response, on every instance and endpoint, and so do changed limits.',
@@ -148,13 +135,10 @@ export const changeKey = {
     'key_leaked',
     'too_many_changes',
   ],
-} as const satisfies RouteContract;
+});
 
-export const rotateKey = {
+export const rotateKey = route('rotateKey', 'POST /auth/api-keys/:id/rotate', {
   ...ofKey,
-  id: 'rotateKey',
-  method: 'POST',
-  path: '/auth/api-keys/:id/rotate',
   summary: 'Replace the secret of an API key',
   description:
     'The key keeps its id, nickname, scopes and usage. The previous secret is valid until the end of the overlap, so that clients can change to the new one. Only this response contains the new secret. A key with a public key gets a new public key instead. A secret that ends is rejected by every verification that starts after the response.',
@@ -169,17 +153,14 @@ export const rotateKey = {
     'too_many_changes',
     'too_many_creations',
   ],
-} as const satisfies RouteContract;
+});
 
-export const endPreviousSecret = {
+export const endPreviousSecret = route('endPreviousSecret', 'DELETE /auth/api-keys/:id/previous', {
   ...ofKey,
-  id: 'endPreviousSecret',
-  method: 'DELETE',
-  path: '/auth/api-keys/:id/previous',
   summary: 'End the previous secret of an API key',
   description: 'Every verification of the previous secret that starts after the response is rejected.',
   isOpenBeforeEnrolment: true,
   isNarrowing: true,
   success: { status: 200, description: 'Only the current secret is valid', schema: Message },
   errors: [...ownKeyErrors, 'no_previous_secret'],
-} as const satisfies RouteContract;
+});

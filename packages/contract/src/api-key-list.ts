@@ -1,8 +1,7 @@
 /** What a list of API keys accepts in addition to its pages: search, state, order and recent usage. */
 import Type, { type Static } from 'typebox';
 import { limits } from './limits.ts';
-
-const strict = { additionalProperties: false } as const;
+import { Named } from './named.ts';
 
 export const keySorts = [
   'created',
@@ -49,17 +48,14 @@ export const keyListFields = {
 const Count = (description: string) => Type.Integer({ minimum: 0, description });
 
 /** Usage of a key in the last days, in UTC. */
-export const RecentUsage = Type.Object(
-  {
-    accepted: Count('Verifications in the seven days that accepted the key'),
-    refused: Count('Verifications in the seven days that refused the key'),
-    days: Type.Array(Count('Accepted verifications'), {
-      description: 'Accepted verifications of each day in UTC, oldest first. The last one is the current day',
-      examples: [[0, 12, 1842, 310, 0, 0, 25]],
-    }),
-  },
-  { $id: 'ApiKeyRecentUsage', ...strict },
-);
+export const RecentUsage = Named('ApiKeyRecentUsage', {
+  accepted: Count('Verifications in the seven days that accepted the key'),
+  refused: Count('Verifications in the seven days that refused the key'),
+  days: Type.Array(Count('Accepted verifications'), {
+    description: 'Accepted verifications of each day in UTC, oldest first. The last one is the current day',
+    examples: [[0, 12, 1842, 310, 0, 0, 25]],
+  }),
+});
 export type RecentUsage = Static<typeof RecentUsage>;
 
 /** In the rows of a list. */

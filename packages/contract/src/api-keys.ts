@@ -1,13 +1,13 @@
 /** Creation, list and deletion of an account's API keys. */
 import Type, { type Static } from 'typebox';
 import { keyListFields, recentUsage } from './api-key-list.ts';
-import { accessTokenErrors } from './errors/groups.ts';
 import { KeyLimits } from './key-limits.ts';
 import { PublicKey } from './jwk.ts';
 import { limits } from './limits.ts';
 import { exampleOf } from './examples.ts';
+import { Named } from './named.ts';
 import { nextCursor, pageFields } from './paging.ts';
-import type { RouteContract } from './route.ts';
+import { route } from './route.ts';
 import { documentedAs, Environment, Instant, keyExample, KeyId, Message, orNull, Scope, Text } from './schemas.ts';
 
 const examples = ['billing worker'];
@@ -63,7 +63,8 @@ export const Addresses = Type.Array(Type.String({ maxLength: limits.cidrCharsMax
 export const AddressesOrNull = Type.Union([Addresses, Type.Null()], { $id: 'ApiKeyAddresses' });
 export const MetadataOrNull = Type.Union([KeyMetadata, Type.Null()], { $id: 'ApiKeyMetadata' });
 
-export const NewKeyBody = Type.Object(
+export const NewKeyBody = Named(
+  'NewApiKey',
   {
     // The rules need Unicode properties, which JSON Schema lacks (see nickname_invalid), and apply to the form in NFC.
     nickname: Type.String({
@@ -105,26 +106,22 @@ export const NewKeyBody = Type.Object(
     ),
   },
   {
-    $id: 'NewApiKey',
-    additionalProperties: false,
     // Without IP ranges, so that the key works where the example is copied.
     examples: [{ nickname: examples[0], scopes: ['orders:read'], expiresAt: '2036-01-31T00:00:00Z' }],
   },
 );
 export type NewKeyBody = Static<typeof NewKeyBody>;
 
-export const CreatedKey = Type.Object(
-  {
-    ...keyFields,
-    key: Text(keyExample, 'The secret. No other response has it'),
-    ...keyTimes,
-  },
-  { $id: 'CreatedApiKey', additionalProperties: false },
-);
+export const CreatedKey = Named('CreatedApiKey', {
+  ...keyFields,
+  key: Text(keyExample, 'The secret. No other response has it'),
+  ...keyTimes,
+});
 export type CreatedKey = Static<typeof CreatedKey>;
 
-export const ListedKey = Type.Object({ ...keyFields, ...keyTimes }, { $id: 'ApiKey', additionalProperties: false });
-export const ListedKeyFull = Type.Object(
+export const ListedKey = Named('ApiKey', { ...keyFields, ...keyTimes });
+export const ListedKeyFull = Named(
+  'ApiKeyDetails',
   {
     ...keyFields,
     ...keyTimes,
@@ -134,27 +131,26 @@ export const ListedKeyFull = Type.Object(
     lastUsedAt: orNull(Instant),
     usage: recentUsage,
   },
-  { $id: 'ApiKeyDetails', additionalProperties: false, description: 'With ?view=full' },
+  { description: 'With ?view=full' },
 );
 export type ListedKey = Static<typeof ListedKey>;
 export type ListedKeyFull = Static<typeof ListedKeyFull>;
 
-export const KeyList = Type.Object(
+export const KeyList = Named(
+  'ApiKeyList',
   {
     apiKeys: Type.Union([Type.Array(ListedKeyFull), Type.Array(ListedKey)]),
     nextCursor: Type.Optional(nextCursor),
   },
-  { $id: 'ApiKeyList', additionalProperties: false, examples: [{ apiKeys: [exampleOf(ListedKey)] }] },
+  { examples: [{ apiKeys: [exampleOf(ListedKey)] }] },
 );
 
-export const createKey = {
-  id: 'createKey',
-  method: 'POST',
-  path: '/auth/api-keys',
-  tag: 'API keys',
+export const ownKeys = { tag: 'API keys', auth: 'access_token' } as const;
+
+export const createKey = route('createKey', 'POST /auth/api-keys', {
+  ...ownKeys,
   summary: 'Create an API key',
   description: 'Only this response contains the secret. If the secret is lost, rotate the key.',
-  auth: 'access_token',
   body: { type: 'json', schema: NewKeyBody },
   success: {
     status: 201,
@@ -163,7 +159,6 @@ export const createKey = {
     headers: { Location: '/auth/api-keys/{id}' },
   },
   errors: [
-    ...accessTokenErrors,
     'nickname_invalid',
     'scope_invalid',
     'reserved_scope',
@@ -174,17 +169,13 @@ export const createKey = {
     'key_limit_reached',
     'too_many_creations',
   ],
-} as const satisfies RouteContract;
+});
 
-export const listKeys = {
-  id: 'listKeys',
-  method: 'GET',
-  path: '/auth/api-keys',
-  tag: 'API keys',
+export const listKeys = route('listKeys', 'GET /auth/api-keys', {
+  ...ownKeys,
   summary: 'List the account’s API keys',
   description:
     'Oldest first: all of them. With any query parameter except `view`, the response is one page, with `nextCursor`. Secrets are never listed.',
-  auth: 'access_token',
   isExpensive: true,
   isOpenBeforeEnrolment: true,
   query: Type.Object({
@@ -198,18 +189,14 @@ export const listKeys = {
     ...pageFields,
   }),
   success: { status: 200, description: 'The keys', schema: KeyList },
-  errors: [...accessTokenErrors, 'invalid_request'],
-} as const satisfies RouteContract;
+  errors: ['invalid_request'],
+});
 
-export const deleteKey = {
-  id: 'deleteKey',
-  method: 'DELETE',
-  path: '/auth/api-keys/:id',
-  tag: 'API keys',
+export const deleteKey = route('deleteKey', 'DELETE /auth/api-keys/:id', {
+  ...ownKeys,
   summary: 'Delete an API key',
   description:
     'Every verification that starts after the response is rejected, on every instance and endpoint. Cannot be undone.',
-  auth: 'access_token',
   isOpenBeforeEnrolment: true,
   params: Type.Object({ id: KeyId }),
   isNarrowing: true,
@@ -218,5 +205,5 @@ export const deleteKey = {
     description: 'The key has been deleted',
     schema: Message,
   },
-  errors: [...accessTokenErrors, 'not_key_owner', 'key_not_found'],
-} as const satisfies RouteContract;
+  errors: ['not_key_owner', 'key_not_found'],
+});

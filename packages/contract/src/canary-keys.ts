@@ -2,75 +2,53 @@
 import Type, { type Static } from 'typebox';
 import { CreatedKey, keyFields, keyTimes } from './api-keys.ts';
 import { limits } from './limits.ts';
-import type { RouteContract } from './route.ts';
+import { Named } from './named.ts';
+import { route } from './route.ts';
 import { AccountId, Instant, KeyId, Message, Text } from './schemas.ts';
 
-const strict = { additionalProperties: false } as const;
 const ofCredential = { tag: 'Revocation check', auth: 'canary_credential' } as const;
-const credentialErrors = ['invalid_service_key', 'ambiguous_credentials'] as const;
 
-export const CreatedCanaryKey = Type.Object(
-  { ...CreatedKey.properties, expiresAt: Instant },
-  { $id: 'CreatedCanaryKey', ...strict },
-);
+export const CreatedCanaryKey = Named('CreatedCanaryKey', { ...CreatedKey.properties, expiresAt: Instant });
 export type CreatedCanaryKey = Static<typeof CreatedCanaryKey>;
 
-export const CanaryKey = Type.Object(
-  { ...keyFields, ...keyTimes, expiresAt: Instant },
-  { $id: 'CanaryKey', ...strict },
-);
-export const CanaryCredential = Type.Object(
-  { keyId: KeyId, accountId: AccountId, expiresAt: Instant },
-  { $id: 'CanaryCredential', ...strict },
-);
-export const CanaryInstance = Type.Object(
-  {
-    id: Text('ins_3K9vQm1ZyT4cW8nB6pXr2L', 'Of the process that answers; new at each start'),
-    version: Text('0.2.0'),
-    node: Text('v26.10.0'),
-    database: Type.Enum(['sqlite', 'postgres']),
-    now: Instant,
-  },
-  { $id: 'CanaryInstance', ...strict },
-);
-export const CanaryKeyList = Type.Object(
-  { apiKeys: Type.Array(CanaryKey), credential: CanaryCredential, instance: CanaryInstance },
-  { $id: 'CanaryKeyList', ...strict },
-);
+export const CanaryKey = Named('CanaryKey', { ...keyFields, ...keyTimes, expiresAt: Instant });
+export const CanaryCredential = Named('CanaryCredential', { keyId: KeyId, accountId: AccountId, expiresAt: Instant });
+export const CanaryInstance = Named('CanaryInstance', {
+  id: Text('ins_3K9vQm1ZyT4cW8nB6pXr2L', 'Of the process that answers; new at each start'),
+  version: Text('0.2.0'),
+  node: Text('v26.10.0'),
+  database: Type.Enum(['sqlite', 'postgres']),
+  now: Instant,
+});
+export const CanaryKeyList = Named('CanaryKeyList', {
+  apiKeys: Type.Array(CanaryKey),
+  credential: CanaryCredential,
+  instance: CanaryInstance,
+});
 export type CanaryKeyList = Static<typeof CanaryKeyList>;
 
-export const createCanaryKey = {
+export const createCanaryKey = route('createCanaryKey', 'POST /auth/canary-keys', {
   ...ofCredential,
-  id: 'createCanaryKey',
-  method: 'POST',
-  path: '/auth/canary-keys',
   summary: 'Create a canary key',
   description: `A key without scopes that expires after ${limits.canaryKeySeconds / 60} minutes, or with the credential. Only verifications that the credential requests accept it.`,
   success: { status: 201, description: 'The new key', schema: CreatedCanaryKey },
-  errors: [...credentialErrors, 'key_limit_reached', 'too_many_creations'],
-} as const satisfies RouteContract;
+  errors: ['key_limit_reached', 'too_many_creations'],
+});
 
-export const listCanaryKeys = {
+export const listCanaryKeys = route('listCanaryKeys', 'GET /auth/canary-keys', {
   ...ofCredential,
-  id: 'listCanaryKeys',
-  method: 'GET',
-  path: '/auth/canary-keys',
   summary: 'List the canary keys, and describe the instance',
   success: { status: 200, description: 'The canary keys of the credential', schema: CanaryKeyList },
-  errors: [...credentialErrors],
-} as const satisfies RouteContract;
+});
 
-export const deleteCanaryKey = {
+export const deleteCanaryKey = route('deleteCanaryKey', 'DELETE /auth/canary-keys/:id', {
   ...ofCredential,
-  id: 'deleteCanaryKey',
-  method: 'DELETE',
-  path: '/auth/canary-keys/:id',
   summary: 'Delete a canary key',
   description: 'The response is 404 for every id that is not a canary key of the credential.',
   params: Type.Object({ id: KeyId }),
   isNarrowing: true,
   success: { status: 200, description: 'The key has been deleted', schema: Message },
-  errors: [...credentialErrors, 'key_not_found'],
-} as const satisfies RouteContract;
+  errors: ['key_not_found'],
+});
 
 export const canaryKeyRoutes = [createCanaryKey, listCanaryKeys, deleteCanaryKey] as const;

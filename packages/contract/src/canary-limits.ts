@@ -7,5 +7,5 @@ export const canaryLimits = {
   // Longer than a run waits for the outcome of a deletion.
   canaryKeySeconds: limit(900, 'Lifetime of a canary key.'),
   // Each writes two audit events, which only the retention deletes.
-  canaryKeysPerHourMax: limit(6_000, 'Canary keys that one credential creates in an hour. More: 429.'),
+  canaryKeysPerHourMax: limit(6_000, 'Canary keys that one credential creates in an hour.', 'too_many_creations'),
 } as const satisfies Limits;

@@ -3,19 +3,13 @@ import { limit, type Limits } from './limit-definition.ts';
 import { singleSignOnLimits } from './single-sign-on-limits.ts';
 
 export const consoleLimits = {
-  consoleIdleSecondsMax: limit(
-    43_200,
-    'A session of the console ends after this time without an action of the person.',
-  ),
+  consoleIdleSecondsMax: limit(43_200, 'A session of the console ends after this time without an action.'),
   consoleSessionSecondsMax: limit(604_800, 'It ends after this time in any case.'),
   // NIST SP 800-63B-4 section 2.2.3 (AAL2).
-  consoleAdministratorIdleSecondsMax: limit(
-    3_600,
-    'The same without an action, while the account is an administrator.',
-  ),
-  consoleAdministratorSecondsMax: limit(86_400, 'The same in any case, while the account is an administrator.'),
-  testMailsPerHourMax: limit(20, 'Test mails that an administrator sends in an hour. More: 429.'),
+  consoleAdministratorIdleSecondsMax: limit(3_600, 'The same without an action, for an administrator.'),
+  consoleAdministratorSecondsMax: limit(86_400, 'The same in any case, for an administrator.'),
+  testMailsPerHourMax: limit(20, 'Test mails that an administrator sends in an hour.', 'too_many_requests'),
   // Each extension is a write.
-  consoleExtensionSeconds: limit(300, 'Shortest time between two extensions of a session by actions of the person.'),
+  consoleExtensionSeconds: limit(300, 'Shortest time between two extensions of a session.'),
   ...singleSignOnLimits,
 } as const satisfies Limits;

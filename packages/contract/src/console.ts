@@ -3,12 +3,13 @@
  * administrators, which the server also mounts below `/console/api`.
  */
 import Type, { type Static } from 'typebox';
-import { consoleErrors, currentPasswordErrors } from './errors/groups.ts';
+import { currentPasswordErrors } from './errors/groups.ts';
 import { languages } from './language.ts';
 import { limits } from './limits.ts';
+import { Named } from './named.ts';
 import { AuthenticationResponse } from './passkey-messages.ts';
 import { PasskeySignInBody } from './passkeys.ts';
-import type { RouteContract } from './route.ts';
+import { route, type RouteContract } from './route.ts';
 import { AccountId, Instant, orNull, Role, Text } from './schemas.ts';
 import { SessionId } from './sessions.ts';
 
@@ -17,65 +18,52 @@ export const consoleHeader = 'X-Keyreeve-Console';
 /** Below it, the routes of accounts and administrators accept the cookie instead of an access token. */
 export const consoleApiPath = '/console/api';
 
-const strict = { additionalProperties: false } as const;
-
-export const ConsoleFeatures = Type.Object(
-  {
-    signUp: Type.Boolean({ description: 'Whether sign-up is open' }),
-    mail: Type.Boolean({ description: 'Whether a mail server is configured' }),
-    passkeys: Type.Boolean({ description: 'Whether people can sign in with passkeys' }),
-    usageDays: Type.Integer({ minimum: 0, description: 'Days for which usage is kept; 0: not counted' }),
-    keyDaysMax: Type.Integer({ minimum: 0, description: 'Longest lifetime of a new key in days; 0: no limit' }),
-    passwordLengthMin: Type.Integer({ minimum: 1, description: 'Fewest characters of a new password' }),
-    environments: Type.Array(Text('live'), { description: 'Empty if the installation has none' }),
-    singleSignOn: orNull(Text('Example ID', 'The name of the OpenID provider; null without single sign-on')),
-    scopesCatalogue: Type.Boolean({ description: 'Whether keys may only have declared scopes' }),
-  },
-  { $id: 'ConsoleFeatures', ...strict },
-);
+export const ConsoleFeatures = Named('ConsoleFeatures', {
+  signUp: Type.Boolean({ description: 'Whether sign-up is open' }),
+  mail: Type.Boolean({ description: 'Whether a mail server is configured' }),
+  passkeys: Type.Boolean({ description: 'Whether people can sign in with passkeys' }),
+  usageDays: Type.Integer({ minimum: 0, description: 'Days for which usage is kept; 0: not counted' }),
+  keyDaysMax: Type.Integer({ minimum: 0, description: 'Longest lifetime of a new key in days; 0: no limit' }),
+  passwordLengthMin: Type.Integer({ minimum: 1, description: 'Fewest characters of a new password' }),
+  environments: Type.Array(Text('live'), { description: 'Empty if the installation has none' }),
+  singleSignOn: orNull(Text('Example ID', 'The name of the OpenID provider; null without single sign-on')),
+  scopesCatalogue: Type.Boolean({ description: 'Whether keys may only have declared scopes' }),
+});
 
 const Languages = Type.Enum([...languages], { examples: ['en'] });
 
-export const ConsoleConfig = Type.Object(
-  {
-    product: Text('Example', 'The operator’s name'),
-    features: ConsoleFeatures,
-    needsAdministrator: Type.Boolean({ description: 'Whether the installation has no administrator yet' }),
-    origin: Text('https://auth.example.com', 'Where people open the console'),
-    languages: Type.Array(Languages),
-    now: Instant,
-  },
-  { $id: 'ConsoleConfig', ...strict },
-);
+export const ConsoleConfig = Named('ConsoleConfig', {
+  product: Text('Example', 'The operator’s name'),
+  features: ConsoleFeatures,
+  needsAdministrator: Type.Boolean({ description: 'Whether the installation has no administrator yet' }),
+  origin: Text('https://auth.example.com', 'Where people open the console'),
+  languages: Type.Array(Languages),
+  now: Instant,
+});
 export type ConsoleConfig = Static<typeof ConsoleConfig>;
 
-export const ConsoleAccount = Type.Object(
-  {
-    id: AccountId,
-    email: Text('ada@example.com'),
-    role: Role,
-    language: orNull(Languages),
-    secondFactor: Type.Boolean({ description: 'Whether a second factor is in force' }),
-    mustEnrol: Type.Boolean({ description: 'Whether a second factor is required and missing' }),
-  },
-  { $id: 'ConsoleAccount', ...strict },
-);
+export const ConsoleAccount = Named('ConsoleAccount', {
+  id: AccountId,
+  email: Text('ada@example.com'),
+  role: Role,
+  language: orNull(Languages),
+  secondFactor: Type.Boolean({ description: 'Whether a second factor is in force' }),
+  mustEnrol: Type.Boolean({ description: 'Whether a second factor is required and missing' }),
+});
 
-export const ConsoleSession = Type.Object(
-  {
-    id: SessionId,
-    createdAt: Instant,
-    authenticatedAt: Type.String({ ...Instant, description: 'The sign-in or the last confirmation' }),
-    idleExpiresAt: Type.String({ ...Instant, description: 'When it ends without an action of the person' }),
-    expiresAt: Type.String({ ...Instant, description: 'When it ends in any case' }),
-  },
-  { $id: 'ConsoleSession', ...strict },
-);
+export const ConsoleSession = Named('ConsoleSession', {
+  id: SessionId,
+  createdAt: Instant,
+  authenticatedAt: Type.String({ ...Instant, description: 'The sign-in or the last confirmation' }),
+  idleExpiresAt: Type.String({ ...Instant, description: 'When it ends without an action of the person' }),
+  expiresAt: Type.String({ ...Instant, description: 'When it ends in any case' }),
+});
 
-export const SessionView = Type.Object(
-  { account: ConsoleAccount, session: ConsoleSession, now: Instant },
-  { $id: 'ConsoleSessionView', ...strict },
-);
+export const SessionView = Named('ConsoleSessionView', {
+  account: ConsoleAccount,
+  session: ConsoleSession,
+  now: Instant,
+});
 export type SessionView = Static<typeof SessionView>;
 
 const Password = Type.String({
@@ -91,19 +79,15 @@ const code = Type.Optional(
   }),
 );
 
-export const ConsoleSignInBody = Type.Object(
-  {
-    email: Type.String({ minLength: 1, maxLength: limits.emailCharsMax, examples: ['ada@example.com'] }),
-    password: Password,
-    code,
-  },
-  { $id: 'ConsoleSignIn', ...strict },
-);
-export const ConsoleConfirmationBody = Type.Object(
+export const ConsoleSignInBody = Named('ConsoleSignIn', {
+  email: Type.String({ minLength: 1, maxLength: limits.emailCharsMax, examples: ['ada@example.com'] }),
+  password: Password,
+  code,
+});
+export const ConsoleConfirmationBody = Named(
+  'ConsoleConfirmation',
   { password: Type.Optional(Password), code, passkey: Type.Optional(AuthenticationResponse) },
   {
-    $id: 'ConsoleConfirmation',
-    ...strict,
     description: 'Either `password`, with `code` if the account has a second factor, or `passkey`',
     examples: [{ password: 'wombat orbit velvet 42', code: '492039' }],
   },
@@ -119,21 +103,15 @@ const headers = Type.Object({
 const cookie = { 'Set-Cookie': 'The cookie of the session: HttpOnly, SameSite=Strict' };
 const tag = 'Console';
 
-export const getConsoleConfig = {
-  id: 'getConsoleConfig',
-  method: 'GET',
-  path: '/console/config',
+export const getConsoleConfig = route('getConsoleConfig', 'GET /console/config', {
   tag,
   summary: 'Get what the console shows before the sign-in',
   auth: 'none',
   success: { status: 200, description: 'The settings', schema: ConsoleConfig },
   errors: ['not_found'],
-} as const satisfies RouteContract;
+});
 
-export const startConsoleSession = {
-  id: 'startConsoleSession',
-  method: 'POST',
-  path: '/console/session',
+export const startConsoleSession = route('startConsoleSession', 'POST /console/session', {
   tag,
   summary: 'Sign in to the console',
   description:
@@ -152,7 +130,7 @@ export const startConsoleSession = {
     'too_many_attempts',
     'overloaded',
   ],
-} as const satisfies RouteContract;
+});
 
 export const startConsoleSessionWithPasskey = {
   ...startConsoleSession,
@@ -173,10 +151,7 @@ export const startConsoleSessionWithPasskey = {
   ],
 } as const satisfies RouteContract;
 
-export const getConsoleSession = {
-  id: 'getConsoleSession',
-  method: 'GET',
-  path: '/console/session',
+export const getConsoleSession = route('getConsoleSession', 'GET /console/session', {
   tag,
   summary: 'Get the console’s session',
   description:
@@ -185,12 +160,9 @@ export const getConsoleSession = {
   headers,
   success: { status: 200, description: 'The session; null without one', schema: orNull(SessionView) },
   errors: ['ambiguous_credentials', 'cross_origin_request', 'not_found'],
-} as const satisfies RouteContract;
+});
 
-export const confirmConsoleSession = {
-  id: 'confirmConsoleSession',
-  method: 'POST',
-  path: '/console/session/confirm',
+export const confirmConsoleSession = route('confirmConsoleSession', 'POST /console/session/confirm', {
   tag,
   summary: 'Confirm the password or a passkey within the console’s session',
   description: `For operations that require a sign-in in the last ${limits.recentSignInSeconds / 60} minutes. The cookie gets a new secret, and the server rejects the previous one from then on. The options for a passkey are those of \`POST /auth/passkeys/sign-in/options\`.`,
@@ -199,19 +171,15 @@ export const confirmConsoleSession = {
   body: { type: 'json', schema: ConsoleConfirmationBody },
   success: { status: 200, description: 'The session, with a new cookie', schema: SessionView, headers: cookie },
   errors: [
-    ...consoleErrors,
     ...currentPasswordErrors,
     'second_factor_required',
     'second_factor_wrong',
     'passkey_rejected',
     'passkeys_unavailable',
   ],
-} as const satisfies RouteContract;
+});
 
-export const endConsoleSession = {
-  id: 'endConsoleSession',
-  method: 'DELETE',
-  path: '/console/session',
+export const endConsoleSession = route('endConsoleSession', 'DELETE /console/session', {
   tag,
   summary: 'Sign out of the console',
   auth: 'console_session',
@@ -222,8 +190,7 @@ export const endConsoleSession = {
     description: 'The session has ended',
     headers: { 'Set-Cookie': 'Expires the cookie', 'Clear-Site-Data': '`"cache", "storage"`' },
   },
-  errors: consoleErrors,
-} as const satisfies RouteContract;
+});
 
 export const consoleRoutes: readonly RouteContract[] = [
   getConsoleConfig,

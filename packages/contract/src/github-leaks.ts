@@ -4,8 +4,9 @@
  */
 import Type, { type Static } from 'typebox';
 import { keyExample, Text } from './schemas.ts';
-import type { RouteContract } from './route.ts';
+import { route } from './route.ts';
 import { limits } from './limits.ts';
+import { Named } from './named.ts';
 
 /** Other members are ignored: GitHub adds members and values of `source`. */
 export const GithubMatch = Type.Object(
@@ -27,27 +28,21 @@ export type GithubMatch = Static<typeof GithubMatch>;
 
 export const GithubMatches = Type.Array(GithubMatch, { $id: 'GithubSecretMatches' });
 
-export const GithubLabel = Type.Object(
-  {
-    token_hash: Text(
-      '2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b',
-      'SHA-256 of `token` in UTF-8, in hexadecimal',
-    ),
-    token_type: Text('keyreeve_api_key', 'The `type` of the match'),
-    label: Type.Enum(['true_positive', 'false_positive'], {
-      description: '`true_positive` if the prefix, length and checksum are those of a key of this installation',
-    }),
-  },
-  { $id: 'GithubSecretLabel', additionalProperties: false },
-);
+export const GithubLabel = Named('GithubSecretLabel', {
+  token_hash: Text(
+    '2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b',
+    'SHA-256 of `token` in UTF-8, in hexadecimal',
+  ),
+  token_type: Text('keyreeve_api_key', 'The `type` of the match'),
+  label: Type.Enum(['true_positive', 'false_positive'], {
+    description: '`true_positive` if the prefix, length and checksum are those of a key of this installation',
+  }),
+});
 export type GithubLabel = Static<typeof GithubLabel>;
 
 export const GithubLabels = Type.Array(GithubLabel, { $id: 'GithubSecretLabels' });
 
-export const reportGithubLeaks = {
-  id: 'reportGithubLeaks',
-  method: 'POST',
-  path: '/auth/leaks/github',
+export const reportGithubLeaks = route('reportGithubLeaks', 'POST /auth/leaks/github', {
   tag: 'Leaks',
   summary: 'Report secrets that GitHub found',
   description: `For GitHub secret scanning, with \`KEYREEVE_GITHUB_SCANNING=on\`. Ends each secret like \`POST /auth/leaks\`. The signature covers the bytes of the body. At most ${limits.githubMatchesMax} matches; the labels have the same order.`,
@@ -65,4 +60,4 @@ export const reportGithubLeaks = {
   body: { type: 'raw', schema: GithubMatches, bytesMax: limits.githubReportBytesMax },
   success: { status: 200, description: 'The secrets are ended', schema: GithubLabels },
   errors: ['invalid_signature', 'invalid_request', 'malformed_json', 'not_found', 'unavailable'],
-} as const satisfies RouteContract;
+});

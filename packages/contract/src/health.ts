@@ -1,41 +1,32 @@
 /** Health checks, and the routes that publish the contract. */
 import Type from 'typebox';
-import type { RouteContract } from './route.ts';
+import { Named } from './named.ts';
+import { route } from './route.ts';
 import { ErrorCodes } from './schemas.ts';
 
-export const Health = Type.Object({ status: Type.Literal('ok') }, { $id: 'Health', additionalProperties: false });
-export const Readiness = Type.Object(
-  {
-    status: Type.Literal('ok'),
-    writes: Type.Boolean({
-      description: 'Whether changes can be committed. Verifications continue when it is false.',
-    }),
-  },
-  { $id: 'Readiness', additionalProperties: false },
-);
+export const Health = Named('Health', { status: Type.Literal('ok') });
+export const Readiness = Named('Readiness', {
+  status: Type.Literal('ok'),
+  writes: Type.Boolean({
+    description: 'Whether changes can be committed. Verifications continue when it is false.',
+  }),
+});
 
-export const live = {
-  id: 'live',
-  method: 'GET',
-  path: '/health/live',
+export const live = route('live', 'GET /health/live', {
   tag: 'Health',
   summary: 'Check that the process runs',
   auth: 'none',
   success: { status: 200, description: 'It runs', schema: Health },
-  errors: [],
-} as const satisfies RouteContract;
+});
 
-export const ready = {
-  id: 'ready',
-  method: 'GET',
-  path: '/health/ready',
+export const ready = route('ready', 'GET /health/ready', {
   tag: 'Health',
   summary: 'Check that the instance can serve requests',
   description: '503 while the database cannot be reached or the instance is stopping.',
   auth: 'none',
   success: { status: 200, description: 'It can serve requests', schema: Readiness },
   errors: ['unavailable'],
-} as const satisfies RouteContract;
+});
 
 const OpenApiDocument = Type.Object(
   {},
@@ -45,21 +36,14 @@ const OpenApiDocument = Type.Object(
   },
 );
 
-export const getOpenApi = {
-  id: 'getOpenApi',
-  method: 'GET',
-  path: '/openapi.json',
+export const getOpenApi = route('getOpenApi', 'GET /openapi.json', {
   tag: 'Contract',
   summary: 'Get this contract as an OpenAPI 3.1 document',
   auth: 'none',
   success: { status: 200, description: 'The document', schema: OpenApiDocument, isFixed: true },
-  errors: [],
-} as const satisfies RouteContract;
+});
 
-export const getDocs = {
-  id: 'getDocs',
-  method: 'GET',
-  path: '/docs',
+export const getDocs = route('getDocs', 'GET /docs', {
   tag: 'Contract',
   summary: 'Read this contract on a page',
   auth: 'none',
@@ -69,41 +53,31 @@ export const getDocs = {
     contentType: 'text/html; charset=utf-8',
     isFixed: true,
   },
-  errors: [],
-} as const satisfies RouteContract;
+});
 
-export const getProblem = {
-  id: 'getProblem',
-  method: 'GET',
-  path: '/problems/:code',
+export const getProblem = route('getProblem', 'GET /problems/:code', {
   tag: 'Contract',
   summary: 'Read about an error code',
   auth: 'none',
   params: Type.Object({ code: ErrorCodes }),
   success: { status: 200, description: 'A page', contentType: 'text/html; charset=utf-8', isFixed: true },
   errors: ['not_found'],
-} as const satisfies RouteContract;
+});
 
 const Path = (path: string) => Type.String({ examples: [path] });
-export const ServiceInfo = Type.Object(
-  {
-    name: Type.Literal('Keyreeve'),
-    contractVersion: Type.String({
-      description: 'Version of the HTTP contract, as in /openapi.json. The version of the program is not disclosed',
-      examples: ['1.0.0'],
-    }),
-    docs: Path('/docs'),
-    openapi: Path('/openapi.json'),
-    jwks: Path('/.well-known/jwks.json'),
-    health: Path('/health/ready'),
-  },
-  { $id: 'ServiceInfo', additionalProperties: false },
-);
+export const ServiceInfo = Named('ServiceInfo', {
+  name: Type.Literal('Keyreeve'),
+  contractVersion: Type.String({
+    description: 'Version of the HTTP contract, as in /openapi.json. The version of the program is not disclosed',
+    examples: ['1.0.0'],
+  }),
+  docs: Path('/docs'),
+  openapi: Path('/openapi.json'),
+  jwks: Path('/.well-known/jwks.json'),
+  health: Path('/health/ready'),
+});
 
-export const getRoot = {
-  id: 'getRoot',
-  method: 'GET',
-  path: '/',
+export const getRoot = route('getRoot', 'GET /', {
   tag: 'Contract',
   summary: 'Get information about the service',
   description:
@@ -115,5 +89,4 @@ export const getRoot = {
     schema: ServiceInfo,
     isFixed: true,
   },
-  errors: [],
-} as const satisfies RouteContract;
+});

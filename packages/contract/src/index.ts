@@ -27,6 +27,7 @@ export * from './leaks.ts';
 export * from './key-limits.ts';
 export * from './jwk.ts';
 export * from './language.ts';
+export type { Limit } from './limit-definition.ts';
 export * from './limits.ts';
 export { openApiDocument, contractVersion } from './openapi.ts';
 export { errorsOf } from './problem-responses.ts';

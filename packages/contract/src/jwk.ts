@@ -1,5 +1,6 @@
 /** The public keys of API keys, as JWKs (RFC 7517). */
 import Type, { type Static } from 'typebox';
+import { Named } from './named.ts';
 import { Text } from './schemas.ts';
 
 /** RFC 8037 appendix A.2. */
@@ -20,13 +21,14 @@ export const PublicKeyBody = Type.Object(
   },
 );
 
-export const PublicKey = Type.Object(
+export const PublicKey = Named(
+  'PublicKey',
   {
     crv: Type.Enum(['Ed25519', 'P-256']),
     kty: Type.Enum(['OKP', 'EC']),
     x: Text(publicKeyExample.x),
     y: Type.Optional(Text('x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0', 'For P-256')),
   },
-  { $id: 'PublicKey', additionalProperties: false, examples: [publicKeyExample] },
+  { examples: [publicKeyExample] },
 );
 export type PublicKey = Static<typeof PublicKey>;

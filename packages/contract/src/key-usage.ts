@@ -1,8 +1,8 @@
 /** The usage of API keys: how often verifications accepted and refused them. */
 import Type, { type Static } from 'typebox';
-import { accessTokenErrors } from './errors/groups.ts';
 import { limits } from './limits.ts';
-import type { RouteContract } from './route.ts';
+import { Named } from './named.ts';
+import { route } from './route.ts';
 import { Instant, KeyId } from './schemas.ts';
 
 const strict = { additionalProperties: false } as const;
@@ -24,7 +24,8 @@ export type UsageQuery = Static<typeof UsageQuery>;
 
 const Count = (description: string, example: number) => Type.Integer({ minimum: 0, description, examples: [example] });
 
-export const UsageEntry = Type.Object(
+export const UsageEntry = Named(
+  'ApiKeyUsageEntry',
   {
     at: Instant,
     accepted: Count('Verifications that accepted the key', 1842),
@@ -33,11 +34,11 @@ export const UsageEntry = Type.Object(
       3,
     ),
   },
-  { $id: 'ApiKeyUsageEntry', ...strict, description: '`at`: the start of the hour or day' },
+  { description: '`at`: the start of the hour or day' },
 );
 export type UsageEntry = Static<typeof UsageEntry>;
 
-export const KeyUsage = Type.Object({ usage: Type.Array(UsageEntry) }, { $id: 'ApiKeyUsage', ...strict });
+export const KeyUsage = Named('ApiKeyUsage', { usage: Type.Array(UsageEntry) });
 export type KeyUsage = Static<typeof KeyUsage>;
 
 /** The parts that the routes of owners and administrators share. */
@@ -49,13 +50,10 @@ export const usageRead = {
   success: { status: 200, description: 'The usage', schema: KeyUsage },
 } as const;
 
-export const getKeyUsage = {
+export const getKeyUsage = route('getKeyUsage', 'GET /auth/api-keys/:id/usage', {
   ...usageRead,
-  id: 'getKeyUsage',
-  method: 'GET',
-  path: '/auth/api-keys/:id/usage',
   tag: 'API keys',
   auth: 'access_token',
   params: Type.Object({ id: KeyId }),
-  errors: [...accessTokenErrors, 'invalid_request', 'not_key_owner', 'key_not_found', 'usage_not_kept'],
-} as const satisfies RouteContract;
+  errors: ['invalid_request', 'not_key_owner', 'key_not_found', 'usage_not_kept'],
+});

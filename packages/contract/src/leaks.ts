@@ -1,24 +1,19 @@
 /** Reports of leaked secrets of API keys. */
 import Type from 'typebox';
 import { limits } from './limits.ts';
-import type { RouteContract } from './route.ts';
+import { Named } from './named.ts';
+import { route } from './route.ts';
 import { keyExample, Message } from './schemas.ts';
 
-export const LeaksBody = Type.Object(
-  {
-    keys: Type.Array(Type.String({ maxLength: limits.reportedKeyCharsMax, examples: [keyExample] }), {
-      minItems: 1,
-      maxItems: limits.reportedKeysMax,
-      description: 'The leaked secrets. Texts that are not secrets of this installation are ignored',
-    }),
-  },
-  { $id: 'LeakReport', additionalProperties: false },
-);
+export const LeaksBody = Named('LeakReport', {
+  keys: Type.Array(Type.String({ maxLength: limits.reportedKeyCharsMax, examples: [keyExample] }), {
+    minItems: 1,
+    maxItems: limits.reportedKeysMax,
+    description: 'The leaked secrets. Texts that are not secrets of this installation are ignored',
+  }),
+});
 
-export const reportLeaks = {
-  id: 'reportLeaks',
-  method: 'POST',
-  path: '/auth/leaks',
+export const reportLeaks = route('reportLeaks', 'POST /auth/leaks', {
   tag: 'API keys',
   auth: 'none',
   summary: 'Report leaked secrets of API keys',
@@ -31,4 +26,4 @@ export const reportLeaks = {
     schema: Message,
   },
   errors: ['not_found', 'too_many_requests'],
-} as const satisfies RouteContract;
+});

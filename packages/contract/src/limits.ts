@@ -16,51 +16,52 @@ const credentials = {
   basicCharsMax: limit(2_048, 'The base64 part of a Basic credential.'),
   // 256 with the angle brackets.
   emailCharsMax: limit(254, 'An email address (RFC 5321 section 4.5.3.1.3).'),
-  passwordBytesMax: limit(1_024, 'A password in UTF-8. It is never truncated.'),
+  passwordBytesMax: limit(1_024, 'A password in UTF-8. It is never truncated.', 'password_too_long'),
   passwordLengthFloor: limit(8, 'Code points; the lowest `KEYREEVE_PASSWORD_LENGTH_MIN`.'),
-  credentialsPerBatchMax: limit(credentialsPerBatch, 'Credentials in one `POST /auth/verify/batch`.'),
-  nicknameCodePointsMax: limit(64, 'A key’s nickname, in NFC.'),
+  credentialsPerBatchMax: limit(
+    credentialsPerBatch,
+    'Credentials in one `POST /auth/verify/batch`.',
+    'invalid_request',
+  ),
+  nicknameCodePointsMax: limit(64, 'A key’s nickname, in NFC.', 'nickname_invalid'),
   // 768 when percent-encoded in a header.
-  nicknameBytesMax: limit(256, 'A nickname in UTF-8.'),
+  nicknameBytesMax: limit(256, 'A nickname in UTF-8.', 'nickname_invalid'),
   // X-Keyreeve-Scopes stays below 2.1 KiB.
-  scopesPerKeyMax: limit(32, 'Scopes of one key.'),
-  scopeCharsMax: limit(64, 'One scope (RFC 6749 section 3.3).'),
+  scopesPerKeyMax: limit(32, 'Scopes of one key.', 'scope_invalid'),
+  scopeCharsMax: limit(64, 'One scope (RFC 6749 section 3.3).', 'scope_invalid'),
   environmentsMax: limit(8, 'Environments in `KEYREEVE_ENVIRONMENTS`.'),
   environmentCharsMax: limit(16, 'The name of an environment.'),
   // Each verification of a key with scopes looks up at most 32 of them.
-  catalogueScopesMax: limit(1_000, 'Scopes in the catalogue, deleted ones included.'),
+  catalogueScopesMax: limit(1_000, 'Scopes in the catalogue, deleted ones included.', 'catalogue_full'),
   scopeDescriptionCharsMax: limit(256, 'The description of a scope.'),
-  entitlementsPerAccountMax: limit(100, 'Entitlements of one account.'),
+  entitlementsPerAccountMax: limit(100, 'Entitlements of one account.', 'invalid_request'),
   // With 32 ranges a verification compares at most 32 prefixes.
-  addressesPerKeyMax: limit(32, 'IP addresses and ranges of one key.'),
+  addressesPerKeyMax: limit(32, 'IP addresses and ranges of one key.', 'invalid_request'),
   cidrCharsMax: limit(64, 'One IP address or range.'),
-  keyMetadataBytesMax: limit(1_024, 'Metadata of a key, as JSON in UTF-8.'),
-  keyRateMax: limit(1_000_000, 'Tokens of a rate limit of a key or account in its window, and its burst.'),
-  keyRateWindowSecondsMax: limit(86_400, 'Longest window of such a rate limit: a day.'),
-  keyQuotaMax: limit(10 ** 12, 'Tokens of a quota of a key or account in its period.'),
-  costMax: limit(10_000, 'Cost of one verification, in tokens.'),
-  rotationOverlapSeconds: limit(
-    86_400,
-    'Overlap of a rotation, in which the previous secret is valid, if the request sets no other.',
-  ),
-  rotationOverlapSecondsMax: limit(2_592_000, 'Longest overlap of a rotation: 30 days.'),
+  keyMetadataBytesMax: limit(1_024, 'Metadata of a key, as JSON in UTF-8.', 'invalid_request'),
+  keyRateMax: limit(1_000_000, 'Tokens of a rate limit of a key or account, and its burst.'),
+  keyRateWindowSecondsMax: limit(86_400, 'Longest window of a rate limit: a day.'),
+  keyQuotaMax: limit(10 ** 12, 'Tokens of a quota of a key or account.'),
+  costMax: limit(10_000, 'Cost of one verification, in tokens.', 'invalid_request'),
+  rotationOverlapSeconds: limit(86_400, 'Overlap of a rotation, if the request sets no other.'),
+  rotationOverlapSecondsMax: limit(2_592_000, 'Longest overlap of a rotation: 30 days.', 'invalid_request'),
   endedSecretKeptDays: limit(
     30,
-    'Days for which an ended previous secret of a key is refused as `expired`. Later: as `not_found`.',
+    'Days for which an ended previous secret is refused as `expired`. Later: as `not_found`.',
   ),
   shortLivedSecretSeconds: limit(600, 'Lifetime of a short-lived secret of a public-key key.'),
   shortLivedSecretsMax: limit(20, 'Valid short-lived secrets of a key. One more ends the oldest.'),
   // Longer than any assertion and any short-lived secret is valid.
   shortLivedSecretKeptSeconds: limit(
     900,
-    'Time after its issue for which an ended short-lived secret is refused as `expired`. Later: as `not_found`.',
+    'Time after its issue for which an ended short-lived secret is refused as `expired`, then as `not_found`.',
   ),
   assertionSecondsMax: limit(120, 'Lifetime of an assertion: `exp` − `iat`.'),
   assertionSkewSeconds: limit(60, 'Difference of `iat` of an assertion from the server’s time.'),
   assertionIdCharsMin: limit(16, 'The claim `jti` of an assertion: the shortest.'),
   assertionIdCharsMax: limit(128, 'The claim `jti` of an assertion: the longest.'),
   exchangeBodyBytesMax: limit(8_192, 'Body of `POST /auth/oauth/token`. More: 413.'),
-  exchangesPerMinuteMax: limit(120, 'Assertions that one key exchanges in a minute. More: 429.'),
+  exchangesPerMinuteMax: limit(120, 'Assertions that one key exchanges in a minute.', 'too_many_exchanges'),
   unusedKeysPerHourMax: limit(
     1_000,
     'Keys that are disabled in an hour because they are unused. More: in the next hours.',
@@ -68,26 +69,21 @@ const credentials = {
   // Each writes an audit event, which is never deleted.
   keyChangesPerMinuteMax: limit(
     300,
-    'Changes and rotations of keys per account in a minute, except disabling. More: 429.',
+    'Changes and rotations of keys per account in a minute, except disabling.',
+    'too_many_changes',
   ),
-  firstExpiryNoticeDays: limit(14, 'Days from the first expiry notice, by mail and webhook, to the expiry of a key.'),
-  lastExpiryNoticeDays: limit(3, 'Days from the second expiry notice to the expiry of a key.'),
+  firstExpiryNoticeDays: limit(14, 'Days from the first expiry notice of a key to its expiry.'),
+  lastExpiryNoticeDays: limit(3, 'Days from the second notice to the expiry.'),
   // An account may have many keys that expire on the same day.
-  expiryNoticeKeysMax: limit(
-    20,
-    'Keys that one mail about expiring keys lists. The mail also states their total number.',
-  ),
+  expiryNoticeKeysMax: limit(20, 'Keys that one mail about expiring keys lists.'),
   keyMailsPerHourMax: limit(
     20,
-    'Mails to an account in an hour about keys that another account or an operator created, about leaked keys, and about leaked secrets that have ended: as many of each. More: not sent.',
+    'Mails to an account in an hour about keys that others created; as many about leaked keys, and about ended leaked secrets. More: not sent.',
   ),
-  leakNoticeKeysMax: limit(
-    20,
-    'Keys in each list of one mail about leaked secrets. The mail also states their total number.',
-  ),
+  leakNoticeKeysMax: limit(20, 'Keys in each list of one mail about leaked secrets.'),
   keyMailServiceAccountsMax: limit(
     100,
-    'Service accounts that a person has created and gets mail about. A person who has created more gets none.',
+    'Service accounts that a person has created and gets mail about. More: no mail.',
   ),
   clockSkewSeconds: limit(30, 'Tolerated clock difference between instances.'),
   // So a session causes at most one write in this time. No client needs more: an access token lives for at least 30 s.
@@ -108,20 +104,21 @@ const signIns = {
   hashQueueMax: limit(64, 'Waiting password checks of all workers. More: 503, before hashing.'),
   hashWaitMsMax: limit(1_500, 'Expected wait of a password check. Longer: 503, before hashing.'),
   // Untrusted ranges get at most three quarters of these, and one range at most as many as remain free.
-  signInsUnderWayMax: limit(72, 'Password checks in progress in all workers. More: 503, before any write.'),
+  signInsUnderWayMax: limit(72, 'Password checks in progress in all workers.', 'overloaded'),
   passwordChecksPerEmailMax: limit(
     2,
-    'Password checks in progress per email address; untrusted ranges count separately. More: 429.',
+    'Password checks in progress per email address; untrusted ranges count separately.',
+    'too_many_attempts',
   ),
   loginPairFreeFailures: limit(5, 'Failed sign-ins per email address and untrusted range before delays begin.'),
   loginPairDelaySecondsFirst: limit(1, 'First delay. Each further failure doubles it.'),
   loginPairDelaySecondsMax: limit(900, 'Longest delay.'),
-  loginPairWindowSeconds: limit(86_400, 'Window of these failures.'),
+  loginPairWindowSeconds: limit(86_400, 'Window of failed sign-ins per email address and untrusted range.'),
   // Another client behind the same NAT must continue ten failures a minute to lock the owner out there.
   loginKnownPairFailuresMax: limit(10, 'Failed sign-ins per email address and trusted range, without delays.'),
   loginKnownPairWindowSeconds: limit(60, 'Window of that count.'),
   // Each costs a password hash and a commit; a script that needs more should use an API key.
-  signInsPerMinuteMax: limit(60, 'Successful sign-ins per account in a minute.'),
+  signInsPerMinuteMax: limit(60, 'Successful sign-ins per account in a minute.', 'too_many_attempts'),
   loginEmailFailuresMax: limit(100, 'Failed sign-ins per email address from untrusted ranges (NIST SP 800-63B).'),
   loginEmailLeakSeconds: limit(36, 'That count decreases by one at this interval.'),
   loginOriginTrustDays: limit(30, 'A range stays trusted this long after a sign-in.'),
@@ -132,40 +129,56 @@ const signIns = {
   loginTrustedFailuresFactor: limit(10, 'Trusted ranges have this many times the bounds of a range and a /48.'),
   loginWindowSeconds: limit(900, 'Window of the counts per range, /48 and in total.'),
   // Each writes an audit event, which is never deleted.
-  languageChangesPerHourMax: limit(20, 'Language changes per account in an hour.'),
+  languageChangesPerHourMax: limit(20, 'Language changes per account in an hour.', 'too_many_requests'),
   // Each costs a hash, a mail and audit events.
-  passwordChangesPerHourMax: limit(20, 'Password changes per account in an hour.'),
+  passwordChangesPerHourMax: limit(20, 'Password changes per account in an hour.', 'too_many_requests'),
   managedCreationsPerHourMax: limit(
     30_000,
-    'Service accounts that the management keys of one account create in an hour, and keys that they create or rotate. More: 429.',
+    'Service accounts, keys and rotations that the management keys of one account create in an hour.',
+    'too_many_creations',
   ),
   // Each writes an audit event, which is never deleted.
   managedChangesPerHourMax: limit(
     30_000,
-    'Changes of service accounts and their keys by the management keys of one account in an hour, except disabling. More: 429.',
+    'Changes by the management keys of one account in an hour, except disabling.',
+    'too_many_changes',
   ),
   leakReportsPerHourMax: limit(
     60,
-    'Reports of leaked secrets per client IP range and process in an hour (`POST /auth/leaks`). More: 429.',
+    'Reports of leaked secrets per client IP range and process in an hour (`POST /auth/leaks`).',
+    'too_many_requests',
   ),
-  leakReportsPerNetworkMax: limit(240, 'The same per /48 network of IPv6 or /24 network of IPv4.'),
+  leakReportsPerNetworkMax: limit(
+    240,
+    'Reports of leaked secrets per /48 of IPv6 or /24 of IPv4 in an hour. More: 429.',
+  ),
   leakReportRangesMax: limit(10_000, 'Client IP ranges and networks whose reports a process counts in memory.'),
   leakReportsInProgressMax: limit(
     2,
     'Reports of leaked secrets in progress in one process, and 1 per client IP range.',
+    'too_many_in_progress',
   ),
-  reportedKeysMax: limit(100, 'Secrets in one report of leaked secrets.'),
+  reportedKeysMax: limit(100, 'Secrets in one report of leaked secrets.', 'invalid_request'),
   reportedKeyCharsMax: limit(512, 'Characters of one reported secret.'),
   creationWindowSeconds: limit(60, 'Window of `KEYREEVE_CREATIONS_PER_MINUTE_MAX`.'),
   throttleForgetDays: limit(30, 'An unchanged counter is deleted after this time.'),
 } as const satisfies Limits;
 
 const accounts = {
-  recentSignInSeconds: limit(300, 'Sensitive operations require a sign-in within this time (ASVS 7.5.1).'),
-  secondFactorFreeFailures: limit(5, 'Wrong second-factor codes or current passwords before delays begin.'),
+  recentSignInSeconds: limit(
+    300,
+    'Age of the sign-in that sensitive operations require (ASVS 7.5.1).',
+    'reauth_required',
+  ),
+  secondFactorFreeFailures: limit(
+    5,
+    'Wrong second-factor codes or current passwords before delays begin.',
+    'too_many_attempts',
+  ),
   secondFactorFailuresMax: limit(
     100,
     'Such failures in a row. Then a recovery code, an operator or, for passwords, a new sign-in is needed.',
+    'too_many_attempts',
   ),
   secondFactorEnrolmentSeconds: limit(600, 'Time to confirm a new second factor.'),
   // Each has 120 random bits.
@@ -183,29 +196,54 @@ const accounts = {
   // A week, because an owner on holiday reads mail late.
   emailUndoSeconds: limit(604_800, 'Time for the previous email address to undo a change.'),
   emailChangeKeptDays: limit(30, 'Time for an administrator to restore the previous email address.'),
-  serviceAccountsPerPersonMax: limit(100, 'Service accounts that a person has created. More: 409.'),
+  serviceAccountsPerPersonMax: limit(
+    100,
+    'Service accounts that a person has created.',
+    'service_account_limit_reached',
+  ),
   // A creation counts those of the account, and its deletion changes their rows in one statement, within the time of one.
   serviceAccountsPerBackendMax: limit(
     20_000,
-    'Service accounts that an account has created, counted when a management key creates one. More: 409.',
+    'Service accounts that an account has created, counted when a management key creates one.',
+    'service_account_limit_reached',
   ),
   // A mail about a key goes to each of them.
-  managersPerServiceAccountMax: limit(20, 'Managers of a service account. More: 409.'),
+  managersPerServiceAccountMax: limit(20, 'Managers of a service account.', 'manager_limit_reached'),
   externalIdCharsMax: limit(128, 'The external id of a service account.'),
   // Each stores an email address, and none replaces an older one.
-  emailChangesMax: limit(10, 'Email changes per account in that time.'),
+  emailChangesMax: limit(10, 'Email changes of an account in 30 days.', 'too_many_requests'),
   // Only the holder of the code can use this up.
-  codeTriesMax: limit(10, 'Rejected passwords or email addresses in an hour with a valid one-time code.'),
+  codeTriesMax: limit(
+    10,
+    'Rejected passwords or email addresses in an hour with a valid one-time code.',
+    'too_many_requests',
+  ),
   // Counted separately, so that other clients cannot use up the owner's.
-  resetsPerEmailMax: limit(3, 'Resets per email address in an hour from untrusted ranges, and from each trusted one.'),
-  signUpsPerEmailMax: limit(5, 'Sign-ups, repeated mails and email changes per email address in an hour.'),
-  mailRequestsPerAddressMax: limit(30, 'Resets, sign-ups, repeated mails and email changes in an hour from one range.'),
-  mailRequestsPerNetworkMax: limit(120, 'The same from one IPv6 /48.'),
-  mailRequestWindowSeconds: limit(3_600, 'Window of these counts.'),
+  resetsPerEmailMax: limit(
+    3,
+    'Resets per email address in an hour from untrusted ranges, and from each trusted one.',
+    'too_many_requests',
+  ),
+  signUpsPerEmailMax: limit(
+    5,
+    'Sign-ups, repeated mails and email changes per email address in an hour.',
+    'too_many_requests',
+  ),
+  mailRequestsPerAddressMax: limit(
+    30,
+    'Resets, sign-ups, repeated mails and email changes in an hour from one range.',
+    'too_many_requests',
+  ),
+  mailRequestsPerNetworkMax: limit(120, 'The same from one IPv6 /48.', 'too_many_requests'),
+  mailRequestWindowSeconds: limit(3_600, 'Window of the counts of mail requests per email address, range and network.'),
   // Protects the reputation of the mail server; enough for a launch with more than one sign-up a second.
-  mailRequestsGlobalMax: limit(1_000, 'The same in total, except resets from trusted ranges.'),
+  mailRequestsGlobalMax: limit(
+    1_000,
+    'The same in 15 minutes in total, except resets from trusted ranges.',
+    'too_many_requests',
+  ),
   // Short, because new users wait while the count is exhausted.
-  mailRequestsGlobalWindowSeconds: limit(900, 'Window of that count.'),
+  mailRequestsGlobalWindowSeconds: limit(900, 'Window of their count in total.'),
   accountExistsMailsMax: limit(3, 'Mails in a day that report a repeated sign-up.'),
 } as const satisfies Limits;
 
@@ -213,7 +251,7 @@ const queues = {
   lastUsedResolutionSeconds: limit(60, 'Interval between writes of a key’s `lastUsedAt`.'),
   lastUsedPendingMax: limit(
     20_000,
-    'Values of `lastUsedAt`, written every 10 s; half of them for keys without a use within a day. More: the newest are dropped.',
+    'Values of `lastUsedAt` that wait to be written, every 10 s. More: the newest are dropped.',
   ),
   usageRowsPendingMax: limit(
     20_000,
@@ -225,10 +263,7 @@ const queues = {
   ),
   lookupBatchMax: limit(256, 'Credentials that share one database read.'),
   lookupsWaitingMax: limit(100_000, 'Credentials that wait for a read. More: 503.'),
-  drawsInProgressMax: limit(
-    2,
-    'Draws of tokens from the limits of keys and accounts at once, per worker. On PostgreSQL, each has a connection of its own.',
-  ),
+  drawsInProgressMax: limit(2, 'Draws of tokens at once, per worker. On PostgreSQL, each has a connection of its own.'),
   limitsPerDrawMax: limit(256, 'Limits of keys and accounts that share one draw.'),
   drawsWaitingMax: limit(
     2_000,
@@ -236,40 +271,38 @@ const queues = {
   ),
   limitedSubjectsInMemoryMax: limit(
     50_000,
-    'Keys and accounts whose drawn tokens a worker holds. More: those without tokens or not used for a second are dropped; above half, those not used for 30 seconds.',
+    'Keys and accounts whose drawn tokens a worker holds. More: those without tokens or not used for a second are dropped.',
   ),
   requestStartsPerTurnMax: limit(1, 'Requests except verifications that start in one event-loop turn.'),
   expensiveReadsMax: limit(
     4,
-    'Lists of keys, pages of activity and usages of keys that are read at once, per worker. Further ones wait, and accounts take turns.',
+    'Lists of keys, activity and usage that are read at once, per worker. Further ones wait.',
   ),
   expensiveReadsPerAccountMax: limit(2, 'Of these, reads of one account.'),
-  rejectionsPerTurnMax: limit(
-    16,
-    'Rejections that one event-loop turn answers without a read of the database, such as those of malformed keys. Further ones wait.',
-  ),
+  rejectionsPerTurnMax: limit(16, 'Rejections without a read that one event-loop turn answers. Further ones wait.'),
   writesWaitingMax: limit(
     1_000,
     'Waiting writes. More: the newest write of the account or range with the most gets 429; if that is the caller, it gets 503.',
   ),
-  writesWaitingPerOwnerMax: limit(256, 'Waiting writes of one account or range. More: 429.'),
-  writeWaitMsMax: limit(5_000, 'Wait of a write. Longer: 503, with nothing changed.'),
+  writesWaitingPerOwnerMax: limit(256, 'Waiting writes of one account or range.', 'too_many_in_progress'),
+  writeWaitMsMax: limit(5_000, 'Wait of a write. Nothing was changed.', 'unavailable'),
   workerStallMsMax: limit(
     2_000,
     'Time that a write on SQLite waits for its worker, in total. Longer: 503, with nothing changed.',
   ),
   requestsPerCredentialMax: limit(
     128,
-    'Requests in progress per token or management key, except verifications; those that remove rights count separately. More: 429.',
+    'Requests in progress per token or management key, except verifications; those that remove rights count separately.',
+    'too_many_in_progress',
   ),
-  requestsPerAccountMax: limit(256, 'The same per account. More: 429.'),
-  requestsPerRangeMax: limit(512, 'The same per range. More: 429.'),
+  requestsPerAccountMax: limit(256, 'The same per account.', 'too_many_in_progress'),
+  requestsPerRangeMax: limit(512, 'The same per range.', 'too_many_in_progress'),
   removalsPerAccountMax: limit(
     32,
-    'Requests of an account in progress that remove rights, per worker. Further ones wait, up to the three bounds above; sessions and keys take turns.',
+    'Requests of an account in progress that remove rights, per worker. Further ones wait, up to the bounds of other requests; sessions and keys take turns.',
   ),
   // A client that ignores Retry-After sends one request a second on each connection.
-  refusalHoldMs: limit(1_000, 'Delay of these 429 responses.'),
+  refusalHoldMs: limit(1_000, 'Delay of a 429 `too_many_in_progress`.'),
   unfinishedDeletionsMax: limit(1_000, 'Unfinished deletions with an unknown outcome. More: 503, before any change.'),
 } as const satisfies Limits;
 
@@ -288,24 +321,21 @@ const operations = {
   importedKeyCharsMax: limit(512, 'An imported key.'),
   importedKeysLookSeconds: limit(2, 'A running service detects the first imported keys in this time.'),
   adminPageMax: limit(100, 'Rows of one page of `/admin`, `/auth/api-keys` or `/auth/account/activity`.'),
-  exportsPerAccountMax: limit(2, 'Exports in progress of one account, per worker. More: 429.'),
+  exportsPerAccountMax: limit(2, 'Exports in progress of one account, per worker.', 'too_many_in_progress'),
   exportsPerProcessMax: limit(
     64,
-    'The same of all accounts; those of administrators count separately. More: the one that has waited longest for its client is reset.',
+    'Exports in progress, per worker; those of administrators count separately. More: the one that has waited longest for its client is reset.',
   ),
-  exportReadsMax: limit(
-    4,
-    'Exports that read from the database at once, per worker. Others wait, and accounts take turns.',
-  ),
-  exportSecondsMax: limit(300, 'Duration of an export. Then the connection is reset, and the export is incomplete.'),
-  accountExportsPerHourMax: limit(6, 'Exports of its data by an account in an hour. More: 429.'),
+  exportReadsMax: limit(4, 'Exports that read from the database at once, per worker. Others wait.'),
+  exportSecondsMax: limit(300, 'Duration of an export, which is then incomplete.', 'the connection is reset'),
+  accountExportsPerHourMax: limit(6, 'Exports of its data by an account in an hour.', 'too_many_requests'),
   exportedActivityMax: limit(50_000, 'Events in the export of an account.'),
   activityDays: limit(90, 'Days of an account’s activity that its owner can read.'),
   // On SQLite, the worker answers no other request meanwhile.
   adminRowsPerPageMax: limit(5_000, 'Rows read for one page of `/admin`.'),
   overviewEventsMax: limit(20, 'Audit events in the overview.'),
   overviewKeptDays: limit(2, 'What processes counted by minute is kept for this time.'),
-  usageRowsMax: limit(400, 'Hours or days of one request for the usage of a key.'),
+  usageRowsMax: limit(400, 'Hours or days of one request for the usage of a key.', 'invalid_request'),
   // Complete days are added up, so up to 24 hours more are stored.
   usageHoursKeptDays: limit(8, 'Days for which the usage of a key is kept by hour.'),
   firstAdministratorCodeSeconds: limit(3_600, 'Validity of a `keyreeve admin bootstrap` code.'),
@@ -318,12 +348,13 @@ export const limitGroups = {
   'Sign-ins': signIns,
   Accounts: accounts,
   'Queues of a worker': queues,
-  Console: consoleLimits,
-  Leaks: leakLimits,
-  'Revocation check': canaryLimits,
-  Passkeys: passkeyLimits,
-  'Mail and webhooks': deliveryLimits,
-  'Import and administration': operations,
+  'Leaks, revocation check, passkeys and webhooks': {
+    ...leakLimits,
+    ...canaryLimits,
+    ...passkeyLimits,
+    ...deliveryLimits,
+  },
+  'Console, import and administration': { ...consoleLimits, ...operations },
   PostgreSQL: postgresLimits,
 } as const;
 

@@ -4,6 +4,7 @@
  */
 import Type, { type Static } from 'typebox';
 import { limits } from './limits.ts';
+import { Named } from './named.ts';
 
 const text = (example: string, description?: string) =>
   Type.String({ ...(description === undefined ? {} : { description }), examples: [example] });
@@ -69,58 +70,47 @@ export const AuthenticationResponse = Type.Object(
 );
 export type AuthenticationResponse = Static<typeof AuthenticationResponse>;
 
-const strict = { additionalProperties: false } as const;
 const Challenge = text('9mXv0Qh2…', 'Valid for a few minutes, and once');
 const TimeoutMs = Type.Integer({ description: 'Milliseconds', examples: [limits.passkeyChallengeSeconds * 1000] });
 
-export const CredentialDescriptor = Type.Object(
-  { type: Type.Literal('public-key'), id: text('u1XkQ0mT8pLw'), transports: Type.Array(text('internal')) },
-  { $id: 'PasskeyDescriptor', ...strict },
-);
+export const CredentialDescriptor = Named('PasskeyDescriptor', {
+  type: Type.Literal('public-key'),
+  id: text('u1XkQ0mT8pLw'),
+  transports: Type.Array(text('internal')),
+});
 
-export const RelyingPartyName = Type.Object(
-  { id: text('auth.example.com'), name: text('Example') },
-  { $id: 'PasskeyRelyingParty', ...strict },
-);
-export const PasskeyUser = Type.Object(
-  {
-    id: text('M3q1uRk9…', 'Identifies the account, and is not its id'),
-    name: text('ada@example.com'),
-    displayName: text('ada@example.com', 'The email address again'),
-  },
-  { $id: 'PasskeyUser', ...strict },
-);
-export const CredentialParameters = Type.Object(
-  { type: Type.Literal('public-key'), alg: Type.Integer({ description: 'COSE (RFC 9053)', examples: [-7] }) },
-  { $id: 'PasskeyParameters', ...strict },
-);
-export const AuthenticatorSelection = Type.Object(
-  {
-    residentKey: Type.Literal('required'),
-    requireResidentKey: Type.Literal(true),
-    userVerification: Type.Literal('required'),
-  },
-  { $id: 'PasskeyAuthenticatorSelection', ...strict },
-);
+export const RelyingPartyName = Named('PasskeyRelyingParty', { id: text('auth.example.com'), name: text('Example') });
+export const PasskeyUser = Named('PasskeyUser', {
+  id: text('M3q1uRk9…', 'Identifies the account, and is not its id'),
+  name: text('ada@example.com'),
+  displayName: text('ada@example.com', 'The email address again'),
+});
+export const CredentialParameters = Named('PasskeyParameters', {
+  type: Type.Literal('public-key'),
+  alg: Type.Integer({ description: 'COSE (RFC 9053)', examples: [-7] }),
+});
+export const AuthenticatorSelection = Named('PasskeyAuthenticatorSelection', {
+  residentKey: Type.Literal('required'),
+  requireResidentKey: Type.Literal(true),
+  userVerification: Type.Literal('required'),
+});
 
 /** `PublicKeyCredentialCreationOptionsJSON`. */
-export const CreationOptions = Type.Object(
-  {
-    rp: RelyingPartyName,
-    user: PasskeyUser,
-    challenge: Challenge,
-    pubKeyCredParams: Type.Array(CredentialParameters),
-    timeout: TimeoutMs,
-    excludeCredentials: Type.Array(CredentialDescriptor, { description: 'The passkeys that the account has' }),
-    authenticatorSelection: AuthenticatorSelection,
-    attestation: Type.Literal('none'),
-  },
-  { $id: 'PasskeyCreationOptions', ...strict },
-);
+export const CreationOptions = Named('PasskeyCreationOptions', {
+  rp: RelyingPartyName,
+  user: PasskeyUser,
+  challenge: Challenge,
+  pubKeyCredParams: Type.Array(CredentialParameters),
+  timeout: TimeoutMs,
+  excludeCredentials: Type.Array(CredentialDescriptor, { description: 'The passkeys that the account has' }),
+  authenticatorSelection: AuthenticatorSelection,
+  attestation: Type.Literal('none'),
+});
 export type CreationOptions = Static<typeof CreationOptions>;
 
 /** `PublicKeyCredentialRequestOptionsJSON`. */
-export const RequestOptions = Type.Object(
+export const RequestOptions = Named(
+  'PasskeyRequestOptions',
   {
     challenge: Challenge,
     timeout: TimeoutMs,
@@ -128,6 +118,6 @@ export const RequestOptions = Type.Object(
     allowCredentials: Type.Array(CredentialDescriptor, { description: 'Empty: any passkey of this relying party' }),
     userVerification: Type.Enum(['required', 'preferred']),
   },
-  { $id: 'PasskeyRequestOptions', ...strict, description: 'The options for `navigator.credentials.get()`' },
+  { description: 'The options for `navigator.credentials.get()`' },
 );
 export type RequestOptions = Static<typeof RequestOptions>;

@@ -6,27 +6,25 @@ export const postgresLimits = {
   postgresWritersMax: limit(8, 'Connections per worker for everything else, except draws.'),
   postgresReservedWritersMax: limit(
     2,
-    'Of these, reserved for deletions, disabling, session ends and passwords. Two more are reserved for all other writes.',
+    'Of these, reserved for removals of rights. Two more are reserved for all other writes.',
   ),
-  postgresConnectMsMax: limit(2_000, 'Wait for a connection. Longer: 503.'),
-  postgresStatementMsMax: limit(2_000, 'Time of a statement, lock waits included. Longer: 503.'),
+  postgresConnectMsMax: limit(2_000, 'Wait for a connection.', 'unavailable'),
+  postgresStatementMsMax: limit(2_000, 'Time of a statement, lock waits included.', 'unavailable'),
   // Longer than the bound of a statement, so that its connection stays usable.
   postgresAnswerMsMax: limit(
     3_000,
-    'Wait for PostgreSQL. Longer: 503; the connection is closed, and a commit’s outcome is unknown.',
+    'Wait for PostgreSQL. The connection is closed, and a commit’s outcome is unknown.',
+    'unavailable',
   ),
-  postgresKeepAliveSeconds: limit(
-    30,
-    'Time after which an idle connection sends TCP keepalive messages, so that networks do not forget it.',
-  ),
+  postgresKeepAliveSeconds: limit(30, 'Idle time after which a connection sends TCP keepalive messages.'),
   postgresPoolerCheckSeconds: limit(
     60,
-    'Interval of the check that a connection pooler keeps sessions. If it does not: 503 for everything.',
+    'Interval of the check that a connection pooler keeps sessions. If not: 503 for everything.',
   ),
   // Less than postgresStatementMsMax: reads wait meanwhile. More than deadlock_timeout (1 s): PostgreSQL ends an autovacuum then.
   postgresMigrationLockMs: limit(
     1_200,
-    'Wait of a migration for the tables that other transactions use. Longer: the migration undoes its changes, and repeats.',
+    'Wait of a migration for tables in use. Longer: it undoes its changes, and repeats.',
   ),
   postgresMigrationPauseMs: limit(3_000, 'Pause before a migration repeats.'),
   // Half of the time that the Helm chart allows for a start. The other half is for the migration itself.

@@ -1,10 +1,10 @@
 /** The errors of each route, and the error responses in the OpenAPI document. */
-import { accessTokenErrors, administratorErrors, managementKeyErrors, managerErrors } from './errors/groups.ts';
+import { accessTokenErrors, managerErrors } from './errors/groups.ts';
 import { errors, type ErrorCode } from './errors.ts';
 import { schemaOf, type Json } from './json-schema.ts';
 import { Problem } from './schemas.ts';
 import { OAuthError } from './token-exchange.ts';
-import { isBounded, type RouteAuth, type RouteContract } from './route.ts';
+import { credentialErrors, isBounded, type RouteAuth, type RouteContract } from './route.ts';
 
 /** Codes of any request. */
 const commonErrors: readonly ErrorCode[] = [
@@ -36,9 +36,7 @@ export const errorsOf = ({
   errors: own,
 }: RouteContract): readonly ErrorCode[] => [
   ...new Set([
-    ...(auth === 'administrator' ? administratorErrors : []),
-    ...(auth === 'manager' ? managerErrors : []),
-    ...(auth === 'management_key' ? managementKeyErrors : []),
+    ...(credentialErrors[auth] ?? []),
     ...(needsRecentSignIn ? (['reauth_required'] as const) : []),
     ...(accountAuths.includes(auth) && !isOpenBeforeEnrolment ? (['second_factor_enrolment_required'] as const) : []),
     ...own,

@@ -2,9 +2,11 @@
 import Type, { type Static } from 'typebox';
 import { createKey, ListedKey, NewKeyBody } from './api-keys.ts';
 import { PublicKeyBody, publicKeyExample } from './jwk.ts';
+import { Named } from './named.ts';
 import type { RouteContract } from './route.ts';
 
-export const NewPublicKeyBody = Type.Object(
+export const NewPublicKeyBody = Named(
+  'NewPublicKey',
   {
     ...NewKeyBody.properties,
     scopes: Type.Optional({
@@ -14,11 +16,7 @@ export const NewPublicKeyBody = Type.Object(
     }),
     publicKey: PublicKeyBody,
   },
-  {
-    $id: 'NewPublicKey',
-    additionalProperties: false,
-    examples: [{ nickname: 'payroll', publicKey: publicKeyExample }],
-  },
+  { examples: [{ nickname: 'payroll', publicKey: publicKeyExample }] },
 );
 export type NewPublicKeyBody = Static<typeof NewPublicKeyBody>;
 

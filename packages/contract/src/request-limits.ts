@@ -10,13 +10,13 @@ const batchFrameBytes = 64;
 const batchBodyBytes = credentialsPerBatch * (authorizationChars + batchItemBytes) + batchFrameBytes;
 
 export const requestLimits = {
-  headerBytesMax: limit(16_384, 'Size of a request’s headers. More: 431.'),
-  headerFieldsMax: limit(100, 'Header fields of a request. More: 431.'),
-  urlCharsMax: limit(2_048, 'Request target, except of `/auth/forward`. More: 414.'),
+  headerBytesMax: limit(16_384, 'Size of a request’s headers.', 'headers_too_large'),
+  headerFieldsMax: limit(100, 'Header fields of a request.', 'headers_too_large'),
+  urlCharsMax: limit(2_048, 'Request target, except of `/auth/forward`.', 'url_too_long'),
   // The time to parse such a header grows with the square of its length.
   preferenceCharsMax: limit(1_024, '`Accept` or `Accept-Language`. A longer header is ignored.'),
-  bodyBytesMax: limit(16_384, 'Request body. More: 413.'),
-  batchBodyBytesMax: limit(batchBodyBytes, 'Body of `POST /auth/verify/batch`. More: 413.'),
+  bodyBytesMax: limit(16_384, 'Request body.', 'body_too_large'),
+  batchBodyBytesMax: limit(batchBodyBytes, 'Body of `POST /auth/verify/batch`.', 'body_too_large'),
   // An API key or an access token fits. Larger bodies are read after the caller was authenticated.
   sharedReadBodyBytesMax: limit(
     1_024,
@@ -25,28 +25,33 @@ export const requestLimits = {
   // No body costs more than three times its parsing.
   validationErrorsMax: limit(20, 'Validation errors in one response.'),
   errorNameCharsMax: limit(64, 'A field name in an error.'),
-  jsonDepthMax: limit(8, 'Nesting of a JSON body. More: 400.'),
-  headersTimeoutMs: limit(10_000, 'Time to receive a request’s headers. Longer: 408.'),
-  requestTimeoutMs: limit(15_000, 'Time to receive a request. Longer: 408.'),
+  jsonDepthMax: limit(8, 'Nesting of a JSON body.', 'malformed_json'),
+  headersTimeoutMs: limit(10_000, 'Time to receive a request’s headers.', 'request_timeout'),
+  requestTimeoutMs: limit(15_000, 'Time to receive a request.', 'request_timeout'),
   // A body that arrives at once is never the oldest for long.
   unfinishedBodiesPerCredentialMax: limit(
     128,
-    'Bodies that a worker is receiving with one session or key, except those of verifications. More: the one that began first gets 429.',
+    'Bodies that a worker is receiving with one session or key, except those of verifications. The oldest is rejected.',
+    'too_many_in_progress',
   ),
-  unfinishedBodiesPerRangeMax: limit(512, 'The same per client IP range.'),
+  unfinishedBodiesPerRangeMax: limit(
+    512,
+    'Bodies that a worker is receiving from one client IP range. More: 429 for the oldest, as with the next two.',
+  ),
   // Those of GitHub reports have up to 1 MiB, and need no credential.
-  unfinishedBodyBytesMax: limit(33_554_432, 'Bytes of all these bodies. More: as above.'),
+  unfinishedBodyBytesMax: limit(33_554_432, 'Bytes of all these bodies.'),
   unfinishedBodyBytesPerNetworkMax: limit(4_194_304, 'The same per network (/24 of IPv4 or /48 of IPv6).'),
   // Longer than the 60 s of common load balancers.
   keepAliveTimeoutMs: limit(65_000, 'Lifetime of an idle connection.'),
   connectionsMax: limit(
     10_000,
-    'Open connections per worker; fewer if the process may open fewer files (by 512). At this number, one closes for the next client: the one that has been idle longest, of the client IP range with the most. Those of trusted proxies close last.',
+    'Open connections per worker; fewer if the process may open fewer files (by 512). The one that has been idle longest, of the client IP range with the most, closes for the next client; those of trusted proxies close last.',
+    'a connection closes',
   ),
   requestsPerConnectionMax: limit(10_000, 'Requests on one connection.'),
   // Lower, so that connections spread over the workers.
   requestsPerSharedConnectionMax: limit(1_000, 'The same with several workers.'),
-  pipelinedRequestsMax: limit(64, 'Requests that wait on one connection. More: it is closed.'),
+  pipelinedRequestsMax: limit(64, 'Requests that wait on one connection.', 'the connection closes'),
   // At most one response of each connection is unread; a waiting request counts 4.5 KiB besides its own bytes.
   unreadBytesMax: limit(
     33_554_432,
@@ -54,5 +59,5 @@ export const requestLimits = {
   ),
   responseBytesPerSecondFloor: limit(1_024, 'Slowest rate of reading a response.'),
   // At the slowest rate the kernel reports progress only about every 28 s.
-  responseStallSecondsMax: limit(30, 'Time without reading. Then the connection is closed.'),
+  responseStallSecondsMax: limit(30, 'Time in which a client reads nothing of a response.', 'the connection closes'),
 } as const satisfies Limits;

@@ -1,5 +1,6 @@
 /** A route of the contract as data. The service and the OpenAPI document are built from it. */
 import type { TSchema } from 'typebox';
+import { accessTokenErrors, managementKeyErrors, managerErrors } from './errors/groups.ts';
 import type { ErrorCode } from './errors.ts';
 
 /** The credential that a request to a route must have. */
@@ -83,8 +84,41 @@ export interface RouteContract {
   };
   /** `oauth`: responses with the status 400 have the format of RFC 6749 section 5.2. Default: problem documents. */
   readonly errorFormat?: 'oauth';
-  /** Codes of this route in addition to those that `errorsOf` adds. */
+  /** Codes of this route, with those of its credential; `errorsOf` adds those of any request. */
   readonly errors: readonly ErrorCode[];
+}
+
+/** Codes of each route with such a credential. */
+export const credentialErrors: Partial<Record<RouteAuth, readonly ErrorCode[]>> = {
+  access_token: accessTokenErrors,
+  administrator: [...accessTokenErrors, 'administrator_required'],
+  manager: managerErrors,
+  management_key: managementKeyErrors,
+  service_key: ['invalid_service_key', 'insufficient_scope', 'ambiguous_credentials'],
+  canary_credential: ['invalid_service_key', 'ambiguous_credentials'],
+  // `not_found`: the console is off.
+  console_session: ['console_session_required', 'ambiguous_credentials', 'cross_origin_request', 'not_found'],
+};
+
+type Rest = Omit<RouteContract, 'id' | 'method' | 'path' | 'errors'> & Partial<Pick<RouteContract, 'errors'>>;
+
+/**
+ * Defines a route with literal types, from which the console derives the types of its requests.
+ * @param at method and path, such as `GET /auth/account`
+ * @param rest a member that routes do not have is a compile error: a misspelt flag would have no effect. The errors of the
+ * credential and of a missing recent sign-in are added
+ */
+export function route<
+  const Id extends string,
+  const M extends RouteContract['method'],
+  const P extends string,
+  const R extends Rest,
+>(id: Id, at: `${M} ${P}`, rest: R & Readonly<Record<Exclude<keyof R, keyof Rest>, never>>) {
+  const [method, path] = at.split(' ') as [M, P];
+  const { auth, needsRecentSignIn, errors = [] }: Rest = rest;
+  const required: ErrorCode[] = needsRecentSignIn ? ['reauth_required'] : [];
+  const all: readonly ErrorCode[] = [...(credentialErrors[auth] ?? []), ...required, ...errors];
+  return { id, method, path, ...(rest as Omit<R, 'errors'>), errors: all };
 }
 
 /**

@@ -2,6 +2,7 @@
 import Type, { type Static } from 'typebox';
 import { errors, type ErrorCode } from './errors.ts';
 import { limits } from './limits.ts';
+import { Named } from './named.ts';
 import { RequestOptions } from './passkey-messages.ts';
 
 /** ISO 8601 in UTC with milliseconds, as `Date.prototype.toISOString` writes it. */
@@ -45,7 +46,7 @@ export const KeyId = Type.Integer({
 
 export const Role = Type.Enum(['user', 'admin'], { $id: 'Role' });
 
-export const Message = Type.Object({ message: Text('It is done.') }, { $id: 'Message', additionalProperties: false });
+export const Message = Named('Message', { message: Text('It is done.') });
 
 /** RFC 6749 section 3.3: scope-token. */
 export const scopePattern = /^[\x21\x23-\x5B\x5D-\x7E]+$/;
@@ -60,20 +61,18 @@ export const Scope = Type.String({
 export const ErrorCodes = Type.Enum(Object.keys(errors) as ErrorCode[], { $id: 'ErrorCode' });
 
 /** An invalid field of a request. */
-export const FieldProblem = Type.Object(
-  {
-    pointer: Text('/nickname', 'JSON pointer (RFC 6901) into the body; empty for the body itself'),
-    detail: Text('This field is required.'),
-  },
-  { $id: 'FieldProblem', additionalProperties: false },
-);
+export const FieldProblem = Named('FieldProblem', {
+  pointer: Text('/nickname', 'JSON pointer (RFC 6901) into the body; empty for the body itself'),
+  detail: Text('This field is required.'),
+});
 
 /** What proves the second factor of an account. */
 export const SecondFactorMethod = Type.Enum(['code', 'recovery_code', 'passkey'], { $id: 'SecondFactorMethod' });
 export type SecondFactorMethod = Static<typeof SecondFactorMethod>;
 
 /** RFC 9457, with a stable `code` and the id of the request in the log. */
-export const Problem = Type.Object(
+export const Problem = Named(
+  'Problem',
   {
     type: Type.String({
       format: 'uri-reference',
@@ -99,8 +98,6 @@ export const Problem = Type.Object(
     passkey: Type.Optional(RequestOptions),
   },
   {
-    $id: 'Problem',
-    additionalProperties: false,
     examples: [
       {
         type: '/problems/invalid_request',

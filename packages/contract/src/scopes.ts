@@ -1,12 +1,10 @@
 /** The scope catalogue: declared scopes, and the entitlements of accounts. */
 import Type, { type Static } from 'typebox';
-import { AccountDetail } from './admin-schemas.ts';
-import { accessTokenErrors, administratorErrors } from './errors/groups.ts';
+import { account, administrator, changing, message, ofAccount } from './admin-parts.ts';
 import { limits } from './limits.ts';
-import type { RouteContract } from './route.ts';
-import { AccountId, Instant, Message, orNull, Scope, Text } from './schemas.ts';
-
-const strict = { additionalProperties: false } as const;
+import { Named } from './named.ts';
+import { route } from './route.ts';
+import { Instant, orNull, Scope, Text } from './schemas.ts';
 
 const name = Text('orders:read');
 const Description = Type.String({
@@ -18,27 +16,19 @@ const Entitled = Type.Boolean({
   description: 'true: in force only on keys of accounts that have it as an entitlement',
 });
 
-export const GrantableScope = Type.Object(
-  {
-    name,
-    description: Description,
-    mayGrant: Type.Boolean({ description: 'Whether the account can give it to its keys', examples: [true] }),
-  },
-  { $id: 'GrantableScope', ...strict },
-);
-export const GrantableScopes = Type.Object(
-  { scopes: Type.Array(GrantableScope) },
-  { $id: 'GrantableScopeList', ...strict },
-);
+export const GrantableScope = Named('GrantableScope', {
+  name,
+  description: Description,
+  mayGrant: Type.Boolean({ description: 'Whether the account can give it to its keys', examples: [true] }),
+});
+export const GrantableScopes = Named('GrantableScopeList', { scopes: Type.Array(GrantableScope) });
 export type GrantableScopes = Static<typeof GrantableScopes>;
 
-export const ScopeBody = Type.Object(
-  { description: Description, entitled: Entitled },
-  { $id: 'ScopeDeclaration', ...strict },
-);
+export const ScopeBody = Named('ScopeDeclaration', { description: Description, entitled: Entitled });
 export type ScopeRequest = Static<typeof ScopeBody>;
 
-export const DeclaredScope = Type.Object(
+export const DeclaredScope = Named(
+  'DeclaredScope',
   {
     name,
     description: Description,
@@ -47,99 +37,77 @@ export const DeclaredScope = Type.Object(
     updatedAt: Instant,
     deletedAt: orNull(Instant, null),
   },
-  { $id: 'DeclaredScope', ...strict, description: '`deletedAt`: since then, the scope is in force on no key' },
+  { description: '`deletedAt`: since then, the scope is in force on no key' },
 );
 export type DeclaredScope = Static<typeof DeclaredScope>;
 
-export const ScopeList = Type.Object({ scopes: Type.Array(DeclaredScope) }, { $id: 'DeclaredScopeList', ...strict });
+export const ScopeList = Named('DeclaredScopeList', { scopes: Type.Array(DeclaredScope) });
 
-export const EntitlementsBody = Type.Object(
-  {
-    entitlements: Type.Array(Scope, {
-      maxItems: limits.entitlementsPerAccountMax,
-      uniqueItems: true,
-      description: 'All of them: the list replaces the current one',
-    }),
-  },
-  { $id: 'Entitlements', ...strict },
-);
+export const EntitlementsBody = Named('Entitlements', {
+  entitlements: Type.Array(Scope, {
+    maxItems: limits.entitlementsPerAccountMax,
+    uniqueItems: true,
+    description: 'All of them: the list replaces the current one',
+  }),
+});
 
-export const listGrantableScopes = {
-  id: 'listGrantableScopes',
-  method: 'GET',
-  path: '/auth/scopes',
+export const listGrantableScopes = route('listGrantableScopes', 'GET /auth/scopes', {
   tag: 'API keys',
   summary: 'List the declared scopes',
   description:
     'The scope catalogue, by name. With `KEYREEVE_SCOPES=open`, an account can give its keys any other name, too.',
   auth: 'access_token',
   success: { status: 200, description: 'The declared scopes', schema: GrantableScopes },
-  errors: accessTokenErrors,
-} as const satisfies RouteContract;
+});
 
-const administrator = { tag: 'Administration', auth: 'administrator' } as const;
-const changing = { ...administrator, needsRecentSignIn: true, isNarrowing: true } as const;
-const ofScope = { params: Type.Object({ name: Scope }), path: '/admin/scopes/:name' } as const;
+const ofScope = { params: Type.Object({ name: Scope }) } as const;
 const scope = { status: 200, description: 'The scope', schema: DeclaredScope } as const;
 
-export const adminListScopes = {
+export const adminListScopes = route('adminListScopes', 'GET /admin/scopes', {
   ...administrator,
-  id: 'adminListScopes',
-  method: 'GET',
-  path: '/admin/scopes',
   summary: 'List the scope catalogue',
   success: { status: 200, description: 'All scopes by name, with the deleted ones', schema: ScopeList },
-  errors: administratorErrors,
-} as const satisfies RouteContract;
+});
 
-export const adminGetScope = {
+export const adminGetScope = route('adminGetScope', 'GET /admin/scopes/:name', {
   ...administrator,
   ...ofScope,
-  id: 'adminGetScope',
-  method: 'GET',
   summary: 'Get a scope of the catalogue',
   success: scope,
-  errors: [...administratorErrors, 'scope_not_found'],
-} as const satisfies RouteContract;
+  errors: ['scope_not_found'],
+});
 
-export const adminSetScope = {
+export const adminSetScope = route('adminSetScope', 'PUT /admin/scopes/:name', {
   ...changing,
   ...ofScope,
-  id: 'adminSetScope',
-  method: 'PUT',
   summary: 'Declare or change a scope',
   description:
     'After a scope is marked as `entitled`, it is in force only on keys of accounts that have the entitlement: for every verification that starts after the response, on every instance. Declaring a deleted scope again puts it in force on the keys that have it. Verifications apply the catalogue with `KEYREEVE_SCOPES=catalogue`.',
   body: { type: 'json', schema: ScopeBody },
   success: scope,
-  errors: [...administratorErrors, 'reauth_required', 'scope_invalid', 'catalogue_full'],
-} as const satisfies RouteContract;
+  errors: ['scope_invalid', 'catalogue_full'],
+});
 
-export const adminDeleteScope = {
+export const adminDeleteScope = route('adminDeleteScope', 'DELETE /admin/scopes/:name', {
   ...changing,
   ...ofScope,
-  id: 'adminDeleteScope',
-  method: 'DELETE',
   summary: 'Delete a scope',
   description:
     'For every verification that starts after the response, the scope is in force on no key. The name stays in the catalogue.',
-  success: { status: 200, description: 'It is done', schema: Message },
-  errors: [...administratorErrors, 'reauth_required', 'scope_not_found'],
-} as const satisfies RouteContract;
+  success: message,
+  errors: ['scope_not_found'],
+});
 
-export const adminSetEntitlements = {
+export const adminSetEntitlements = route('adminSetEntitlements', 'PUT /admin/accounts/:id/entitlements', {
   ...changing,
-  id: 'adminSetEntitlements',
-  method: 'PUT',
-  path: '/admin/accounts/:id/entitlements',
   summary: 'Set the entitlements of an account',
   description:
     'The scopes with `entitled: true` that the account’s keys may have. A removed one is in force on none of its keys, for every verification that starts after the response.',
-  params: Type.Object({ id: AccountId }),
+  ...ofAccount,
   body: { type: 'json', schema: EntitlementsBody },
-  success: { status: 200, description: 'The account', schema: AccountDetail },
-  errors: [...administratorErrors, 'reauth_required', 'account_not_found'],
-} as const satisfies RouteContract;
+  success: account,
+  errors: ['account_not_found'],
+});
 
 export const scopeAdminRoutes = [
   adminListScopes,

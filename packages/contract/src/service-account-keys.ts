@@ -2,19 +2,19 @@
 import Type, { type Static } from 'typebox';
 import { changeKey, endPreviousSecret, getKey, rotateKey } from './api-key-changes.ts';
 import { CreatedKey, createKey, deleteKey, keyFields, keyTimes, listKeys, NewKeyBody } from './api-keys.ts';
-import { accessTokenErrors, managementKeyErrors, managerErrors } from './errors/groups.ts';
+import { accessTokenErrors, managerErrors } from './errors/groups.ts';
 import type { ErrorCode } from './errors.ts';
 import { getKeyUsage } from './key-usage.ts';
 import { KeyLimits, shownLimits } from './key-limits.ts';
 import { limits } from './limits.ts';
+import { Named } from './named.ts';
 import { registerPublicKey } from './public-key-registration.ts';
-import type { RouteContract } from './route.ts';
+import { route, type RouteContract } from './route.ts';
 import { AccountId, Text } from './schemas.ts';
 import { EntitlementsBody } from './scopes.ts';
 
-const strict = { additionalProperties: false } as const;
-
-export const NewServiceAccountKeyBody = Type.Object(
+export const NewServiceAccountKeyBody = Named(
+  'NewServiceAccountKey',
   {
     ...NewKeyBody.properties,
     sha256: Type.Optional(
@@ -25,13 +25,14 @@ export const NewServiceAccountKeyBody = Type.Object(
       }),
     ),
   },
-  { $id: 'NewServiceAccountKey', ...strict, examples: [{ nickname: 'tenant 182', scopes: ['orders:read'] }] },
+  { examples: [{ nickname: 'tenant 182', scopes: ['orders:read'] }] },
 );
 export type NewServiceAccountKeyBody = Static<typeof NewServiceAccountKeyBody>;
 
-export const CreatedServiceAccountKey = Type.Object(
+export const CreatedServiceAccountKey = Named(
+  'CreatedServiceAccountKey',
   { ...keyFields, key: Type.Optional(CreatedKey.properties.key), ...keyTimes },
-  { $id: 'CreatedServiceAccountKey', ...strict, description: '`key` is absent if the request has `sha256`' },
+  { description: '`key` is absent if the request has `sha256`' },
 );
 export type CreatedServiceAccountKey = Static<typeof CreatedServiceAccountKey>;
 
@@ -94,49 +95,38 @@ export const endServiceAccountPreviousSecret = ofServiceAccount('endServiceAccou
 export const getServiceAccountKeyUsage = ofServiceAccount('getServiceAccountKeyUsage', getKeyUsage);
 export const deleteServiceAccountKey = ofServiceAccount('deleteServiceAccountKey', deleteKey);
 
-export const ServiceAccountLimits = Type.Object(shownLimits, { $id: 'ServiceAccountLimits', ...strict });
-export const ServiceAccountEntitlements = Type.Object(
-  { entitlements: Type.Array(Text('reports:read')) },
-  { $id: 'ServiceAccountEntitlements', ...strict },
-);
+export const ServiceAccountLimits = Named('ServiceAccountLimits', shownLimits);
+export const ServiceAccountEntitlements = Named('ServiceAccountEntitlements', {
+  entitlements: Type.Array(Text('reports:read')),
+});
 
+const accountPath = '/auth/service-accounts/:accountId';
 const byManagementKey = {
-  method: 'PUT',
   tag: 'Service accounts',
   auth: 'management_key',
   isNarrowing: true,
   params: Type.Object({ accountId: AccountId }),
 } as const;
 
-export const setServiceAccountLimits = {
+export const setServiceAccountLimits = route('setServiceAccountLimits', `PUT ${accountPath}/limits`, {
   ...byManagementKey,
-  id: 'setServiceAccountLimits',
-  path: '/auth/service-accounts/:accountId/limits',
   summary: 'Set the limits of a service account',
   description:
     'All API keys of the service account share them. Replaces all of them: an absent member removes that limit. Applies to every verification that starts after the response.',
   body: { type: 'json', schema: KeyLimits },
   success: { status: 200, description: 'The limits', schema: ServiceAccountLimits },
-  errors: [...managementKeyErrors, 'management_key_required', 'account_not_found', 'too_many_changes'],
-} as const satisfies RouteContract;
+  errors: ['management_key_required', 'account_not_found', 'too_many_changes'],
+});
 
-export const setServiceAccountEntitlements = {
+export const setServiceAccountEntitlements = route('setServiceAccountEntitlements', `PUT ${accountPath}/entitlements`, {
   ...byManagementKey,
-  id: 'setServiceAccountEntitlements',
-  path: '/auth/service-accounts/:accountId/entitlements',
   summary: 'Set the entitlements of a service account',
   description:
     'An added entitlement must be one of the account that owns the management key. A removed one is in force on no key of the service account, for every verification that starts after the response.',
   body: { type: 'json', schema: EntitlementsBody },
   success: { status: 200, description: 'The entitlements', schema: ServiceAccountEntitlements },
-  errors: [
-    ...managementKeyErrors,
-    'management_key_required',
-    'scope_not_entitled',
-    'account_not_found',
-    'too_many_changes',
-  ],
-} as const satisfies RouteContract;
+  errors: ['management_key_required', 'scope_not_entitled', 'account_not_found', 'too_many_changes'],
+});
 
 export const serviceAccountKeyRoutes = [
   createServiceAccountKey,

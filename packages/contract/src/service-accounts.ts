@@ -1,10 +1,10 @@
 /** Service accounts: accounts of machines, whose managers create their keys. */
 import Type, { type Static, type TSchema } from 'typebox';
 import { changing, administrator } from './admin-parts.ts';
-import { accessTokenErrors, administratorErrors, managerErrors } from './errors/groups.ts';
 import { limits } from './limits.ts';
+import { Named } from './named.ts';
 import { nextCursor, pageFields } from './paging.ts';
-import type { RouteContract } from './route.ts';
+import { route } from './route.ts';
 import { AccountId, Instant, Message, orNull, Text } from './schemas.ts';
 
 const strict = { additionalProperties: false } as const;
@@ -24,17 +24,13 @@ const ExternalId = Type.String({
   examples: ['tenant-7'],
 });
 
-export const NewServiceAccountBody = Type.Object(
-  { name: Name, externalId: Type.Optional(ExternalId) },
-  { $id: 'NewServiceAccount', ...strict },
-);
+export const NewServiceAccountBody = Named('NewServiceAccount', { name: Name, externalId: Type.Optional(ExternalId) });
 export type NewServiceAccount = Static<typeof NewServiceAccountBody>;
 
-export const ServiceAccountChangeBody = Type.Object(
+export const ServiceAccountChangeBody = Named(
+  'ServiceAccountChange',
   { name: Type.Optional(Name), externalId: Type.Optional(orNull(ExternalId)) },
   {
-    $id: 'ServiceAccountChange',
-    ...strict,
     minProperties: 1,
     description: 'Absent members keep their values; null removes the external id',
     examples: [{ name: 'billing worker' }],
@@ -42,7 +38,8 @@ export const ServiceAccountChangeBody = Type.Object(
 );
 export type ServiceAccountChange = Static<typeof ServiceAccountChangeBody>;
 
-export const ServiceAccount = Type.Object(
+export const ServiceAccount = Named(
+  'ServiceAccount',
   {
     id: AccountId,
     name: Text('billing'),
@@ -52,22 +49,20 @@ export const ServiceAccount = Type.Object(
     updatedAt: Instant,
   },
   {
-    $id: 'ServiceAccount',
-    ...strict,
     description:
       '`creatorId`: the account that created it, null after the deletion of that account; `updatedAt`: the last change of these members or of the managers',
   },
 );
 export type ServiceAccount = Static<typeof ServiceAccount>;
 
-export const ServiceAccountPage = Type.Object(
-  { serviceAccounts: Type.Array(ServiceAccount), nextCursor },
-  { $id: 'ServiceAccountPage', ...strict },
-);
+export const ServiceAccountPage = Named('ServiceAccountPage', {
+  serviceAccounts: Type.Array(ServiceAccount),
+  nextCursor,
+});
 
-export const Manager = Type.Object({ accountId: AccountId, addedAt: Instant }, { $id: 'Manager', ...strict });
+export const Manager = Named('Manager', { accountId: AccountId, addedAt: Instant });
 export type Manager = Static<typeof Manager>;
-export const ManagerList = Type.Object({ managers: Type.Array(Manager) }, { $id: 'ManagerList', ...strict });
+export const ManagerList = Named('ManagerList', { managers: Type.Array(Manager) });
 
 const managing = { tag: 'Service accounts', auth: 'manager' } as const;
 // No management key: a thief of one would add an account of their own, which stays after the key was deleted.
@@ -78,11 +73,8 @@ const ofManager = { params: Type.Object({ id: AccountId, accountId: AccountId })
 const shown = <Schema extends TSchema>(description: string, schema: Schema) =>
   ({ status: 200, description, schema }) as const;
 
-export const createServiceAccount = {
+export const createServiceAccount = route('createServiceAccount', 'POST /auth/service-accounts', {
   ...managing,
-  id: 'createServiceAccount',
-  method: 'POST',
-  path: '/auth/service-accounts',
   summary: 'Create a service account',
   description:
     'The account of the caller becomes its first manager. A service account never signs in; it has API keys, which stay valid when its managers leave.',
@@ -94,7 +86,6 @@ export const createServiceAccount = {
     headers: { Location: '/auth/service-accounts/{id}' },
   },
   errors: [
-    ...managerErrors,
     'nickname_invalid',
     'email_unverified',
     'account_limited',
@@ -103,46 +94,36 @@ export const createServiceAccount = {
     'service_account_limit_reached',
     'too_many_creations',
   ],
-} as const satisfies RouteContract;
+});
 
-export const listServiceAccounts = {
+export const listServiceAccounts = route('listServiceAccounts', 'GET /auth/service-accounts', {
   ...managing,
-  id: 'listServiceAccounts',
-  method: 'GET',
-  path: '/auth/service-accounts',
   summary: 'List the service accounts that the caller manages',
   isOpenBeforeEnrolment: true,
   description:
     'In the order in which the caller became a manager. With `externalId`, only the one that the account of the caller has created.',
   query: Type.Object({ externalId: Type.Optional(ExternalId), ...pageFields }, strict),
   success: shown('A page of service accounts', ServiceAccountPage),
-  errors: [...managerErrors, 'invalid_request'],
-} as const satisfies RouteContract;
+  errors: ['invalid_request'],
+});
 
-export const getServiceAccount = {
+export const getServiceAccount = route('getServiceAccount', `GET ${path}`, {
   ...managing,
   ...ofAccount,
-  id: 'getServiceAccount',
-  method: 'GET',
-  path,
   summary: 'Get a service account',
   success: shown('The service account', ServiceAccount),
-  errors: [...managerErrors, 'account_not_found'],
-} as const satisfies RouteContract;
+  errors: ['account_not_found'],
+});
 
-export const changeServiceAccount = {
+export const changeServiceAccount = route('changeServiceAccount', `PATCH ${path}`, {
   ...managing,
   ...ofAccount,
-  id: 'changeServiceAccount',
-  method: 'PATCH',
-  path,
   summary: 'Change a service account',
   description:
     'Only the account that created it can do this, with an access token or a management key. After the deletion of that account, every manager can.',
   body: { type: 'json', schema: ServiceAccountChangeBody },
   success: shown('The service account', ServiceAccount),
   errors: [
-    ...managerErrors,
     'nickname_invalid',
     'creator_required',
     'account_not_found',
@@ -150,116 +131,82 @@ export const changeServiceAccount = {
     'name_taken',
     'too_many_changes',
   ],
-} as const satisfies RouteContract;
+});
 
-export const deleteServiceAccount = {
+export const deleteServiceAccount = route('deleteServiceAccount', `DELETE ${path}`, {
   ...managing,
   ...ofAccount,
-  id: 'deleteServiceAccount',
-  method: 'DELETE',
-  path,
   summary: 'Delete a service account',
   description:
     'Also deletes its keys: every verification that starts after the response rejects them, on every instance. Cannot be undone.',
   needsRecentSignIn: true,
   isNarrowing: true,
   success: shown('It is deleted', Message),
-  errors: [...managerErrors, 'reauth_required', 'account_not_found'],
-} as const satisfies RouteContract;
+  errors: ['account_not_found'],
+});
 
 const managers = shown('The managers, in the order in which they were added', ManagerList);
 const added = shown('The manager', Manager);
 const removed = shown('The account is no longer a manager', Message);
 
-export const listManagers = {
+export const listManagers = route('listManagers', `GET ${path}/managers`, {
   ...managing,
   ...ofAccount,
-  id: 'listManagers',
-  method: 'GET',
-  path: `${path}/managers`,
   summary: 'List the managers of a service account',
   success: managers,
-  errors: [...managerErrors, 'account_not_found'],
-} as const satisfies RouteContract;
+  errors: ['account_not_found'],
+});
 
-export const addManager = {
+export const addManager = route('addManager', `PUT ${path}/managers/:accountId`, {
   ...managingAsPerson,
   ...ofManager,
-  id: 'addManager',
-  method: 'PUT',
-  path: `${path}/managers/:accountId`,
   summary: 'Add a manager',
   description:
     'A manager can delete the service account, do everything with its keys, and add and remove managers. Nothing changes if the account is a manager already. Management keys only read managers.',
   needsRecentSignIn: true,
   success: added,
-  errors: [
-    ...accessTokenErrors,
-    'reauth_required',
-    'account_not_found',
-    'manager_not_eligible',
-    'manager_limit_reached',
-    'too_many_changes',
-  ],
-} as const satisfies RouteContract;
+  errors: ['account_not_found', 'manager_not_eligible', 'manager_limit_reached', 'too_many_changes'],
+});
 
-export const removeManager = {
+export const removeManager = route('removeManager', `DELETE ${path}/managers/:accountId`, {
   ...managingAsPerson,
   ...ofManager,
-  id: 'removeManager',
-  method: 'DELETE',
-  path: `${path}/managers/:accountId`,
   summary: 'Remove a manager',
   description:
     'After the response, the account can do nothing with the service account. Keys that it created stay valid. The last manager cannot be removed.',
   needsRecentSignIn: true,
   isNarrowing: true,
   success: removed,
-  errors: [...accessTokenErrors, 'reauth_required', 'account_not_found', 'manager_not_found', 'last_manager'],
-} as const satisfies RouteContract;
+  errors: ['account_not_found', 'manager_not_found', 'last_manager'],
+});
 
 const adminPath = '/admin/accounts/:id/managers';
 
-export const adminListManagers = {
+export const adminListManagers = route('adminListManagers', `GET ${adminPath}`, {
   ...administrator,
   ...ofAccount,
-  id: 'adminListManagers',
-  method: 'GET',
-  path: adminPath,
   summary: 'List the managers of a service account',
   success: managers,
-  errors: [...administratorErrors, 'account_not_found'],
-} as const satisfies RouteContract;
+  errors: ['account_not_found'],
+});
 
-export const adminAddManager = {
+export const adminAddManager = route('adminAddManager', `PUT ${adminPath}/:accountId`, {
   ...changing,
   ...ofManager,
-  id: 'adminAddManager',
-  method: 'PUT',
-  path: `${adminPath}/:accountId`,
   summary: 'Add a manager to a service account',
   description: 'For a service account whose managers have left.',
   success: added,
-  errors: [
-    ...administratorErrors,
-    'reauth_required',
-    'account_not_found',
-    'manager_not_eligible',
-    'manager_limit_reached',
-  ],
-} as const satisfies RouteContract;
+  errors: ['account_not_found', 'manager_not_eligible', 'manager_limit_reached'],
+});
 
-export const adminRemoveManager = {
+export const adminRemoveManager = route('adminRemoveManager', `DELETE ${adminPath}/:accountId`, {
   ...changing,
   ...ofManager,
-  id: 'adminRemoveManager',
-  method: 'DELETE',
-  path: `${adminPath}/:accountId`,
   summary: 'Remove a manager of a service account',
   description: 'An administrator can remove the last manager too.',
   success: removed,
-  errors: [...administratorErrors, 'reauth_required', 'account_not_found', 'manager_not_found'],
-} as const satisfies RouteContract;
+  errors: ['account_not_found', 'manager_not_found'],
+});
 
 export const serviceAccountRoutes = [
   createServiceAccount,

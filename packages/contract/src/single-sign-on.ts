@@ -5,35 +5,30 @@
 import Type, { type Static } from 'typebox';
 import { startConsoleSession } from './console.ts';
 import { limits } from './limits.ts';
-import type { RouteContract } from './route.ts';
+import { Named } from './named.ts';
+import { route, type RouteContract } from './route.ts';
 import { Text } from './schemas.ts';
 
 /** The redirect URI of the client at the provider, relative to the console's origin. */
 export const singleSignOnCallbackPath = '/console/sso/callback';
 
-const strict = { additionalProperties: false } as const;
+export const SingleSignOnBody = Named('SingleSignOn', {
+  returnTo: Type.Optional(
+    Type.String({
+      maxLength: limits.singleSignOnReturnPathCharsMax,
+      pattern: '^/console(?:/[A-Za-z0-9_-]+)*$',
+      description: 'The page to open afterwards',
+      examples: ['/console/keys'],
+    }),
+  ),
+  isConfirmation: Type.Optional(
+    Type.Boolean({ description: 'Whether the provider must ask the person to sign in again', examples: [false] }),
+  ),
+});
 
-export const SingleSignOnBody = Type.Object(
-  {
-    returnTo: Type.Optional(
-      Type.String({
-        maxLength: limits.singleSignOnReturnPathCharsMax,
-        pattern: '^/console(?:/[A-Za-z0-9_-]+)*$',
-        description: 'The page to open afterwards',
-        examples: ['/console/keys'],
-      }),
-    ),
-    isConfirmation: Type.Optional(
-      Type.Boolean({ description: 'Whether the provider must ask the person to sign in again', examples: [false] }),
-    ),
-  },
-  { $id: 'SingleSignOn', ...strict },
-);
-
-export const SingleSignOnStart = Type.Object(
-  { location: Text('https://id.example.com/authorize?client_id=…', 'The page of the provider to open') },
-  { $id: 'SingleSignOnStart', ...strict },
-);
+export const SingleSignOnStart = Named('SingleSignOnStart', {
+  location: Text('https://id.example.com/authorize?client_id=…', 'The page of the provider to open'),
+});
 export type SingleSignOnStart = Static<typeof SingleSignOnStart>;
 
 /** Further parameters are ignored (OpenID Connect Back-Channel Logout 1.0, section 2.5). */
@@ -46,10 +41,7 @@ export const LogoutBody = Type.Object(
 
 const tag = 'Console';
 
-export const startSingleSignOn = {
-  id: 'startSingleSignOn',
-  method: 'POST',
-  path: '/console/sso/start',
+export const startSingleSignOn = route('startSingleSignOn', 'POST /console/sso/start', {
   tag,
   summary: 'Start a single sign-on to the console',
   description: `For browsers. Returns the page of the OpenID provider, and a cookie that is valid for ${limits.singleSignOnSeconds / 60} minutes and for one response of the provider. 404 unless single sign-on is configured.`,
@@ -63,12 +55,9 @@ export const startSingleSignOn = {
     headers: { 'Set-Cookie': 'The cookie of the sign-in: HttpOnly, SameSite=Lax' },
   },
   errors: ['ambiguous_credentials', 'cross_origin_request', 'not_found', 'identity_provider_unavailable'],
-} as const satisfies RouteContract;
+});
 
-export const endSessionsOfProvider = {
-  id: 'endSessionsOfProvider',
-  method: 'POST',
-  path: '/console/sso/logout',
+export const endSessionsOfProvider = route('endSessionsOfProvider', 'POST /console/sso/logout', {
   tag,
   summary: 'End sessions that the OpenID provider has ended',
   description:
@@ -79,6 +68,6 @@ export const endSessionsOfProvider = {
   success: { status: 200, description: 'The sessions have ended', headers: { 'Cache-Control': '`no-store`' } },
   errorFormat: 'oauth',
   errors: ['invalid_request', 'not_found', 'identity_provider_unavailable'],
-} as const satisfies RouteContract;
+});
 
 export const singleSignOnRoutes: readonly RouteContract[] = [startSingleSignOn, endSessionsOfProvider];

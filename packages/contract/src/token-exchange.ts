@@ -2,7 +2,8 @@
 import Type, { type Static } from 'typebox';
 import { shortLivedSecretPrefix } from './credentials.ts';
 import { limits } from './limits.ts';
-import type { RouteContract } from './route.ts';
+import { Named } from './named.ts';
+import { route } from './route.ts';
 import { Text } from './schemas.ts';
 
 export const jwtBearerGrant = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
@@ -17,33 +18,24 @@ export const ExchangeBody = Type.Object(
   { $id: 'AssertionExchange' },
 );
 
-export const ExchangedSecret = Type.Object(
-  {
-    access_token: Text(`${shortLivedSecretPrefix}_8sT2xUvN…`, 'The short-lived secret, for use like an API key'),
-    token_type: Type.Literal('Bearer'),
-    expires_in: Type.Integer({
-      description: 'Seconds; fewer if the key or the overlap of its public key ends earlier',
-      examples: [limits.shortLivedSecretSeconds],
-    }),
-  },
-  { $id: 'ShortLivedSecret', additionalProperties: false },
-);
+export const ExchangedSecret = Named('ShortLivedSecret', {
+  access_token: Text(`${shortLivedSecretPrefix}_8sT2xUvN…`, 'The short-lived secret, for use like an API key'),
+  token_type: Type.Literal('Bearer'),
+  expires_in: Type.Integer({
+    description: 'Seconds; fewer if the key or the overlap of its public key ends earlier',
+    examples: [limits.shortLivedSecretSeconds],
+  }),
+});
 export type ExchangedSecret = Static<typeof ExchangedSecret>;
 
 /** RFC 6749 section 5.2. */
-export const OAuthError = Type.Object(
-  {
-    error: Type.Enum(['invalid_request', 'invalid_grant', 'unsupported_grant_type', 'invalid_scope']),
-    error_description: Text('The assertion is malformed, expired, …'),
-  },
-  { $id: 'OAuthError', additionalProperties: false },
-);
+export const OAuthError = Named('OAuthError', {
+  error: Type.Enum(['invalid_request', 'invalid_grant', 'unsupported_grant_type', 'invalid_scope']),
+  error_description: Text('The assertion is malformed, expired, …'),
+});
 export type OAuthError = Static<typeof OAuthError>;
 
-export const exchangeAssertion = {
-  id: 'exchangeAssertion',
-  method: 'POST',
-  path: '/auth/oauth/token',
+export const exchangeAssertion = route('exchangeAssertion', 'POST /auth/oauth/token', {
   tag: 'API keys',
   summary: 'Exchange an assertion for a short-lived secret',
   description:
@@ -58,4 +50,4 @@ export const exchangeAssertion = {
   },
   errorFormat: 'oauth',
   errors: ['invalid_request', 'invalid_grant', 'unsupported_grant_type', 'invalid_scope', 'too_many_exchanges'],
-} as const satisfies RouteContract;
+});

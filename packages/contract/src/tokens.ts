@@ -1,7 +1,8 @@
 /** Sign-in, refresh, sign-out, public keys and discovery. */
 import Type, { type Static } from 'typebox';
 import { limits } from './limits.ts';
-import type { RouteContract } from './route.ts';
+import { Named } from './named.ts';
+import { route } from './route.ts';
 import { Text } from './schemas.ts';
 import { jwtBearerGrant } from './token-exchange.ts';
 import { oneTimePasswordHeader } from './second-factor.ts';
@@ -9,28 +10,21 @@ import { oneTimePasswordHeader } from './second-factor.ts';
 /** For the responses with public keys and discovery. */
 export const discoveryCacheControl = `public, max-age=${limits.jwksMaxAgeSeconds}`;
 
-export const TokenPair = Type.Object(
-  {
-    accessToken: Text('eyJhbGciOiJFZERTQSJ9…', 'A JWT (RFC 9068), valid for 10 minutes unless configured otherwise'),
-    refreshToken: Text(
-      'krvr_8sT2xUvN…',
-      `Opaque; replaced at every use that is ${limits.refreshReuseSeconds} seconds or more after it was issued`,
-    ),
-  },
-  { $id: 'TokenPair', additionalProperties: false },
-);
+export const TokenPair = Named('TokenPair', {
+  accessToken: Text('eyJhbGciOiJFZERTQSJ9…', 'A JWT (RFC 9068), valid for 10 minutes unless configured otherwise'),
+  refreshToken: Text(
+    'krvr_8sT2xUvN…',
+    `Opaque; replaced at every use that is ${limits.refreshReuseSeconds} seconds or more after it was issued`,
+  ),
+});
 export type TokenPair = Static<typeof TokenPair>;
 
-export const RefreshTokenBody = Type.Object(
-  { refreshToken: Type.String({ minLength: 1, maxLength: 512, examples: ['krvr_8sT2xUvN…'] }) },
-  { $id: 'RefreshTokenRequest', additionalProperties: false },
-);
+export const RefreshTokenBody = Named('RefreshTokenRequest', {
+  refreshToken: Type.String({ minLength: 1, maxLength: 512, examples: ['krvr_8sT2xUvN…'] }),
+});
 export type RefreshTokenBody = Static<typeof RefreshTokenBody>;
 
-export const issueTokens = {
-  id: 'issueTokens',
-  method: 'POST',
-  path: '/auth/token',
+export const issueTokens = route('issueTokens', 'POST /auth/token', {
   tag: 'Tokens',
   summary: 'Exchange email and password for tokens',
   description:
@@ -43,12 +37,9 @@ export const issueTokens = {
   }),
   success: { status: 200, description: 'A new session’s tokens', schema: TokenPair },
   errors: ['invalid_credentials', 'second_factor_required', 'second_factor_invalid', 'too_many_attempts', 'overloaded'],
-} as const satisfies RouteContract;
+});
 
-export const refreshTokens = {
-  id: 'refreshTokens',
-  method: 'POST',
-  path: '/auth/token/refresh',
+export const refreshTokens = route('refreshTokens', 'POST /auth/token/refresh', {
   tag: 'Tokens',
   summary: 'Exchange a refresh token for a new pair',
   description: `The refresh token is replaced. For 30 seconds (\`KEYREEVE_REFRESH_GRACE_SECONDS\`) a replaced token returns the same successor, for retries and second tabs; after a 503 or a lost response, a retry succeeds until ${limits.unansweredRefreshSeconds / 60} minutes after the database answers again. Any other use of a replaced token ends the session. A token that was issued less than ${limits.refreshReuseSeconds} seconds ago is returned unchanged, with a new access token.`,
@@ -56,12 +47,9 @@ export const refreshTokens = {
   body: { type: 'json', schema: RefreshTokenBody },
   success: { status: 200, description: 'The session’s next tokens', schema: TokenPair },
   errors: ['invalid_refresh_token', 'refresh_token_reused'],
-} as const satisfies RouteContract;
+});
 
-export const revokeTokens = {
-  id: 'revokeTokens',
-  method: 'POST',
-  path: '/auth/token/revoke',
+export const revokeTokens = route('revokeTokens', 'POST /auth/token/revoke', {
   tag: 'Tokens',
   summary: 'Sign out',
   description:
@@ -70,12 +58,12 @@ export const revokeTokens = {
   body: { type: 'json', schema: RefreshTokenBody },
   isNarrowing: true,
   success: { status: 204, description: 'The session has ended' },
-  errors: [],
-} as const satisfies RouteContract;
+});
 
 const exampleKey = { kty: 'OKP', kid: 'nR3kq0Zb', alg: 'EdDSA', use: 'sig', crv: 'Ed25519', x: '11qYAYKxCrfV…' };
 /** RFC 7517 section 4. `kty` determines the optional members. */
-export const Jwk = Type.Object(
+export const Jwk = Named(
+  'JsonWebKey',
   {
     kty: Type.String(),
     kid: Type.String(),
@@ -87,15 +75,12 @@ export const Jwk = Type.Object(
     n: Type.Optional(Type.String()),
     e: Type.Optional(Type.String()),
   },
-  { $id: 'JsonWebKey', additionalProperties: false, examples: [exampleKey] },
+  { examples: [exampleKey] },
 );
-export const Jwks = Type.Object({ keys: Type.Array(Jwk) }, { $id: 'JsonWebKeySet', additionalProperties: false });
+export const Jwks = Named('JsonWebKeySet', { keys: Type.Array(Jwk) });
 export type Jwks = Static<typeof Jwks>;
 
-export const getJwks = {
-  id: 'getJwks',
-  method: 'GET',
-  path: '/.well-known/jwks.json',
+export const getJwks = route('getJwks', 'GET /.well-known/jwks.json', {
   tag: 'Tokens',
   summary: 'Get the public keys of access tokens',
   description:
@@ -108,29 +93,22 @@ export const getJwks = {
     headers: { 'Cache-Control': discoveryCacheControl },
     isFixed: true,
   },
-  errors: [],
-} as const satisfies RouteContract;
+});
 
-export const Metadata = Type.Object(
-  {
-    issuer: Text('https://auth.example.com'),
-    token_endpoint: Text('https://auth.example.com/auth/oauth/token'),
-    token_endpoint_auth_methods_supported: Type.Array(Text('none')),
-    jwks_uri: Text('https://auth.example.com/.well-known/jwks.json'),
-    introspection_endpoint: Text('https://auth.example.com/auth/introspect'),
-    introspection_endpoint_auth_methods_supported: Type.Array(Text('client_secret_basic')),
-    response_types_supported: Type.Array(Type.String(), { examples: [[]] }),
-    grant_types_supported: Type.Array(Text(jwtBearerGrant)),
-    service_documentation: Text('https://auth.example.com/docs'),
-  },
-  { $id: 'ServerMetadata', additionalProperties: false },
-);
+export const Metadata = Named('ServerMetadata', {
+  issuer: Text('https://auth.example.com'),
+  token_endpoint: Text('https://auth.example.com/auth/oauth/token'),
+  token_endpoint_auth_methods_supported: Type.Array(Text('none')),
+  jwks_uri: Text('https://auth.example.com/.well-known/jwks.json'),
+  introspection_endpoint: Text('https://auth.example.com/auth/introspect'),
+  introspection_endpoint_auth_methods_supported: Type.Array(Text('client_secret_basic')),
+  response_types_supported: Type.Array(Type.String(), { examples: [[]] }),
+  grant_types_supported: Type.Array(Text(jwtBearerGrant)),
+  service_documentation: Text('https://auth.example.com/docs'),
+});
 export type Metadata = Static<typeof Metadata>;
 
-export const getMetadata = {
-  id: 'getMetadata',
-  method: 'GET',
-  path: '/.well-known/oauth-authorization-server',
+export const getMetadata = route('getMetadata', 'GET /.well-known/oauth-authorization-server', {
   tag: 'Tokens',
   summary: 'Get the server metadata',
   description:
@@ -143,5 +121,4 @@ export const getMetadata = {
     headers: { 'Cache-Control': discoveryCacheControl },
     isFixed: true,
   },
-  errors: [],
-} as const satisfies RouteContract;
+});

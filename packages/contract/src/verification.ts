@@ -2,7 +2,8 @@
 import Type, { type Static } from 'typebox';
 import { refusals, type Refusal } from './refusals.ts';
 import { limits } from './limits.ts';
-import type { RouteContract } from './route.ts';
+import { Named } from './named.ts';
+import { route } from './route.ts';
 import { AccountId, Environment, Instant, keyExample, KeyId, orNull, Scope, Text } from './schemas.ts';
 
 const CredentialText = Type.String({
@@ -37,7 +38,8 @@ const Cost = Type.Integer({
   examples: [1],
 });
 
-export const VerifyBody = Type.Object(
+export const VerifyBody = Named(
+  'VerificationRequest',
   {
     credential: CredentialText,
     scopes: Type.Optional(Scopes),
@@ -46,8 +48,6 @@ export const VerifyBody = Type.Object(
     cost: Type.Optional(Cost),
   },
   {
-    $id: 'VerificationRequest',
-    additionalProperties: false,
     // Without `environments`: an installation without environments rejects all names.
     examples: [{ credential: keyExample, scopes: ['orders:read'], address: '203.0.113.7', cost: 1 }],
   },
@@ -56,14 +56,13 @@ export type VerifyBody = Static<typeof VerifyBody>;
 
 const batchOf = { minItems: 1, maxItems: limits.credentialsPerBatchMax };
 
-export const VerifyBatchBody = Type.Object(
+export const VerifyBatchBody = Named(
+  'VerificationBatchRequest',
   {
     credentials: Type.Optional(Type.Array(CredentialText, batchOf)),
     questions: Type.Optional(Type.Array(VerifyBody, batchOf)),
   },
   {
-    $id: 'VerificationBatchRequest',
-    additionalProperties: false,
     minProperties: 1,
     maxProperties: 1,
     description: 'Either `credentials`, or `questions` with the members of a single verification',
@@ -76,26 +75,23 @@ export const CredentialType = Type.Enum(['api_key', 'access_token'], { $id: 'Cre
 export const Refusals = Type.Enum(Object.keys(refusals) as Refusal[], { $id: 'VerificationRefusal' });
 
 /** The remaining tokens of a limit. A service can return them in RateLimit and RateLimit-Policy of its own response. */
-export const RemainingLimit = Type.Object(
-  {
-    policy: Text('key-quota', 'The name: `key-rate`, `key-quota`, `account-rate` or `account-quota`'),
-    limit: Type.Integer({ format: 'int64', description: 'Tokens in a window or period', examples: [10_000] }),
-    windowSeconds: Type.Optional(
-      Type.Integer({
-        description: 'For a quota per month, 30 days. Absent for a quota without an end',
-        examples: [86_400],
-      }),
-    ),
-    remaining: Type.Integer({ format: 'int64', minimum: 0, examples: [9_314] }),
-    resetSeconds: Type.Optional(
-      Type.Integer({
-        description: 'Seconds until the limit is full again. Absent for a quota without an end',
-        examples: [3_600],
-      }),
-    ),
-  },
-  { $id: 'RemainingLimit', additionalProperties: false },
-);
+export const RemainingLimit = Named('RemainingLimit', {
+  policy: Text('key-quota', 'The name: `key-rate`, `key-quota`, `account-rate` or `account-quota`'),
+  limit: Type.Integer({ format: 'int64', description: 'Tokens in a window or period', examples: [10_000] }),
+  windowSeconds: Type.Optional(
+    Type.Integer({
+      description: 'For a quota per month, 30 days. Absent for a quota without an end',
+      examples: [86_400],
+    }),
+  ),
+  remaining: Type.Integer({ format: 'int64', minimum: 0, examples: [9_314] }),
+  resetSeconds: Type.Optional(
+    Type.Integer({
+      description: 'Seconds until the limit is full again. Absent for a quota without an end',
+      examples: [3_600],
+    }),
+  ),
+});
 export type RemainingLimit = Static<typeof RemainingLimit>;
 const remainingLimits = Type.Optional(
   Type.Array(RemainingLimit, {
@@ -104,7 +100,8 @@ const remainingLimits = Type.Optional(
   }),
 );
 
-export const AcceptedCredential = Type.Object(
+export const AcceptedCredential = Named(
+  'ValidCredential',
   {
     valid: Type.Literal(true),
     type: CredentialType,
@@ -126,13 +123,10 @@ export const AcceptedCredential = Type.Object(
     ),
     limits: remainingLimits,
   },
-  {
-    $id: 'ValidCredential',
-    additionalProperties: false,
-    description: 'Fields that do not apply are null: an access token has no key, nickname or scopes',
-  },
+  { description: 'Fields that do not apply are null: an access token has no key, nickname or scopes' },
 );
-export const RefusedCredential = Type.Object(
+export const RefusedCredential = Named(
+  'InvalidCredential',
   {
     valid: Type.Literal(false),
     code: Refusals,
@@ -152,21 +146,16 @@ export const RefusedCredential = Type.Object(
     ),
     limits: remainingLimits,
   },
-  {
-    $id: 'InvalidCredential',
-    additionalProperties: false,
-    examples: [{ valid: false, code: 'rate_limited', retryAfterSeconds: 30 }],
-  },
+  { examples: [{ valid: false, code: 'rate_limited', retryAfterSeconds: 30 }] },
 );
 export const VerifyResult = Type.Union([AcceptedCredential, RefusedCredential], { $id: 'VerificationResult' });
 export type VerifyResult = Static<typeof VerifyResult>;
 
 /** A batch item in the case in which a single verification returns 503. */
-export const UnknownCredential = Type.Object(
+export const UnknownCredential = Named(
+  'UnknownCredential',
   { valid: Type.Literal(false), code: Type.Literal('unavailable') },
   {
-    $id: 'UnknownCredential',
-    additionalProperties: false,
     description:
       'The server cannot determine whether the credential is valid, for example while the outcome of a deletion is unknown. Reject it now, and verify it again after a second',
   },
@@ -176,42 +165,29 @@ export const BatchResult = Type.Union([AcceptedCredential, RefusedCredential, Un
 });
 export type BatchResult = Static<typeof BatchResult>;
 
-export const VerifyBatchResult = Type.Object(
-  { results: Type.Array(BatchResult) },
-  { $id: 'VerificationBatchResult', additionalProperties: false },
-);
+export const VerifyBatchResult = Named('VerificationBatchResult', { results: Type.Array(BatchResult) });
 
-const serviceErrors = ['invalid_service_key', 'insufficient_scope', 'ambiguous_credentials'] as const;
+const byServiceKey = { tag: 'Verification', auth: 'service_key' } as const;
 
-export const verify = {
-  id: 'verify',
-  method: 'POST',
-  path: '/auth/verify',
-  tag: 'Verification',
+export const verify = route('verify', 'POST /auth/verify', {
+  ...byServiceKey,
   summary: 'Verify one credential',
   description: 'For backends.',
-  auth: 'service_key',
   body: { type: 'json', schema: VerifyBody },
   success: { status: 200, description: 'The verification result', schema: VerifyResult },
-  errors: [...serviceErrors],
-} as const satisfies RouteContract;
+});
 
-export const verifyBatch = {
-  id: 'verifyBatch',
-  method: 'POST',
-  path: '/auth/verify/batch',
-  tag: 'Verification',
+export const verifyBatch = route('verifyBatch', 'POST /auth/verify/batch', {
+  ...byServiceKey,
   summary: 'Verify many credentials in one round trip',
   description: `Up to ${limits.credentialsPerBatchMax} credentials; the results come in the same order. With \`questions\`, each entry can also contain required scopes and the client IP. Each credential has a result of its own: a malformed credential, or one that the server cannot verify now (\`unavailable\`), does not affect the others. The response is 503 if every result is \`unavailable\`.`,
-  auth: 'service_key',
   body: { type: 'json', schema: VerifyBatchBody, bytesMax: limits.batchBodyBytesMax },
   success: {
     status: 200,
     description: 'One result per credential, in order',
     schema: VerifyBatchResult,
   },
-  errors: [...serviceErrors],
-} as const satisfies RouteContract;
+});
 
 export const IntrospectBody = Type.Object(
   {
@@ -221,32 +197,25 @@ export const IntrospectBody = Type.Object(
   { $id: 'IntrospectionRequest' },
 );
 
-export const Introspection = Type.Object(
-  {
-    active: Type.Boolean(),
-    sub: Type.Optional(AccountId),
-    scope: Type.Optional(Text('orders:read')),
-    exp: Type.Optional(Type.Integer({ format: 'int64', description: 'Seconds since 1970', examples: [2085436800] })),
-    iat: Type.Optional(Type.Integer({ format: 'int64', description: 'Seconds since 1970', examples: [1795253400] })),
-    token_type: Type.Optional(CredentialType),
-  },
-  { $id: 'Introspection', additionalProperties: false },
-);
+export const Introspection = Named('Introspection', {
+  active: Type.Boolean(),
+  sub: Type.Optional(AccountId),
+  scope: Type.Optional(Text('orders:read')),
+  exp: Type.Optional(Type.Integer({ format: 'int64', description: 'Seconds since 1970', examples: [2085436800] })),
+  iat: Type.Optional(Type.Integer({ format: 'int64', description: 'Seconds since 1970', examples: [1795253400] })),
+  token_type: Type.Optional(CredentialType),
+});
 export type Introspection = Static<typeof Introspection>;
 
-export const introspect = {
-  id: 'introspect',
-  method: 'POST',
-  path: '/auth/introspect',
-  tag: 'Verification',
+export const introspect = route('introspect', 'POST /auth/introspect', {
+  ...byServiceKey,
   summary: 'Introspect a credential (RFC 7662)',
   description:
     'For RFC 7662 clients. Send the caller’s key as Bearer, X-API-Key, or Basic with the key’s id as user and the key as password. For a credential that is not valid, the response is only `{"active": false}`.',
-  auth: 'service_key',
   body: { type: 'form', schema: IntrospectBody },
   success: { status: 200, description: 'The state of the credential', schema: Introspection },
-  errors: [...serviceErrors, 'invalid_request'],
-} as const satisfies RouteContract;
+  errors: ['invalid_request'],
+});
 
 /** The code of a rejection by a limit that has the status 403 (`limited=403`). */
 export const refusalHeader = 'X-Keyreeve-Refusal';
@@ -264,10 +233,7 @@ export const identityHeaders = {
   environment: 'X-Keyreeve-Environment',
 } as const;
 
-export const forward = {
-  id: 'forward',
-  method: 'GET',
-  path: '/auth/forward',
+export const forward = route('forward', 'GET /auth/forward', {
   tag: 'Verification',
   summary: 'Verify the credential of this request',
   description:
@@ -304,4 +270,4 @@ export const forward = {
     'invalid_request',
     'method_not_allowed',
   ],
-} as const satisfies RouteContract;
+});

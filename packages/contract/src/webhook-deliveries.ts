@@ -1,11 +1,11 @@
 /** The log of webhook deliveries, and their replay. Administrators use it. */
 import Type, { type Static } from 'typebox';
-import { administratorErrors } from './errors/groups.ts';
 import { limits } from './limits.ts';
+import { Named } from './named.ts';
 import { nextCursor, pageFields } from './paging.ts';
-import type { RouteContract } from './route.ts';
+import { route, type RouteContract } from './route.ts';
 import { Instant, orNull, Text } from './schemas.ts';
-import { WebhookEventType, WebhookId } from './webhooks.ts';
+import { changingWebhook, ofWebhook, WebhookEventType, WebhookId } from './webhooks.ts';
 
 const strict = { additionalProperties: false } as const;
 const DeliveryId = Type.String({
@@ -17,109 +17,73 @@ export const DeliveryState = Type.Enum(['waiting', 'delivered', 'failed'], {
   description: '`waiting`: an attempt follows',
 });
 
-export const DeliveryAttempt = Type.Object(
-  {
-    at: Instant,
-    status: orNull(Type.Integer({ description: 'Null without a response', examples: [503] })),
-    ms: Type.Integer({ minimum: 0, examples: [41] }),
-    error: orNull(Text('it answered 503'), null),
-  },
-  { $id: 'WebhookAttempt', ...strict },
-);
+export const DeliveryAttempt = Named('WebhookAttempt', {
+  at: Instant,
+  status: orNull(Type.Integer({ description: 'Null without a response', examples: [503] })),
+  ms: Type.Integer({ minimum: 0, examples: [41] }),
+  error: orNull(Text('it answered 503'), null),
+});
 
-export const WebhookDelivery = Type.Object(
-  {
-    id: DeliveryId,
-    event: WebhookEventType,
-    at: Type.String({ ...Instant, description: 'Time of the event' }),
-    state: DeliveryState,
-    attemptCount: Type.Integer({ minimum: 1 }),
-    attempts: Type.Array(DeliveryAttempt, { description: `The last ${limits.webhookAttemptsShownMax}, oldest first` }),
-  },
-  { $id: 'WebhookDelivery', ...strict },
-);
+export const WebhookDelivery = Named('WebhookDelivery', {
+  id: DeliveryId,
+  event: WebhookEventType,
+  at: Type.String({ ...Instant, description: 'Time of the event' }),
+  state: DeliveryState,
+  attemptCount: Type.Integer({ minimum: 1 }),
+  attempts: Type.Array(DeliveryAttempt, { description: `The last ${limits.webhookAttemptsShownMax}, oldest first` }),
+});
 export type WebhookDelivery = Static<typeof WebhookDelivery>;
 
-export const WebhookDeliveryPage = Type.Object(
-  { deliveries: Type.Array(WebhookDelivery), nextCursor },
-  { $id: 'WebhookDeliveryList', ...strict },
-);
+export const WebhookDeliveryPage = Named('WebhookDeliveryList', {
+  deliveries: Type.Array(WebhookDelivery),
+  nextCursor,
+});
 export type WebhookDeliveryPage = Static<typeof WebhookDeliveryPage>;
 
-export const ReplayBody = Type.Object(
-  {
-    since: Type.String({
-      format: 'date-time',
-      maxLength: 35,
-      description: 'RFC 3339. Deliveries whose last attempt was at this time or later',
-      examples: ['2026-11-20T00:00:00Z'],
-    }),
-  },
-  { $id: 'WebhookReplay', ...strict },
-);
+export const ReplayBody = Named('WebhookReplay', {
+  since: Type.String({
+    format: 'date-time',
+    maxLength: 35,
+    description: 'RFC 3339. Deliveries whose last attempt was at this time or later',
+    examples: ['2026-11-20T00:00:00Z'],
+  }),
+});
 
-export const ReplayedDeliveries = Type.Object(
-  {
-    replayed: Type.Integer({ minimum: 0 }),
-    skipped: Type.Integer({ minimum: 0, description: 'Their events are not available' }),
-    hasMore: Type.Boolean({ description: 'Whether another request would replay more' }),
-  },
-  { $id: 'WebhookReplayResult', ...strict },
-);
+export const ReplayedDeliveries = Named('WebhookReplayResult', {
+  replayed: Type.Integer({ minimum: 0 }),
+  skipped: Type.Integer({ minimum: 0, description: 'Their events are not available' }),
+  hasMore: Type.Boolean({ description: 'Whether another request would replay more' }),
+});
 export type ReplayedDeliveries = Static<typeof ReplayedDeliveries>;
 
-const tag = 'Webhooks';
-const params = Type.Object({ id: WebhookId });
+const path = '/admin/webhooks/:id';
 
-export const listWebhookDeliveries = {
-  id: 'listWebhookDeliveries',
-  method: 'GET',
-  path: '/admin/webhooks/:id/deliveries',
-  tag,
+export const listWebhookDeliveries = route('listWebhookDeliveries', `GET ${path}/deliveries`, {
+  ...ofWebhook,
   summary: 'List the deliveries of a webhook endpoint',
   description: `The most recently begun first, of ${limits.webhookDeliveryDays} days. An attempt appears after about a second.`,
-  auth: 'administrator',
-  params,
   query: Type.Object({ state: Type.Optional(DeliveryState), ...pageFields }, strict),
   success: { status: 200, description: 'A page of deliveries', schema: WebhookDeliveryPage },
-  errors: [...administratorErrors, 'invalid_request', 'webhook_not_found'],
-} as const satisfies RouteContract;
+  errors: ['invalid_request', 'webhook_not_found'],
+});
 
-export const replayWebhookDelivery = {
-  id: 'replayWebhookDelivery',
-  method: 'POST',
-  path: '/admin/webhooks/:id/deliveries/:delivery/replay',
-  tag,
+export const replayWebhookDelivery = route('replayWebhookDelivery', `POST ${path}/deliveries/:delivery/replay`, {
+  ...changingWebhook,
   summary: 'Replay a webhook delivery',
   description: 'Sends the event again with the same id. Changes nothing if an attempt follows anyway.',
-  auth: 'administrator',
-  needsRecentSignIn: true,
   params: Type.Object({ id: WebhookId, delivery: DeliveryId }),
   success: { status: 204, description: 'It is queued' },
-  errors: [
-    ...administratorErrors,
-    'reauth_required',
-    'webhook_not_found',
-    'webhook_delivery_not_found',
-    'webhook_disabled',
-    'webhook_event_missing',
-  ],
-} as const satisfies RouteContract;
+  errors: ['webhook_not_found', 'webhook_delivery_not_found', 'webhook_disabled', 'webhook_event_missing'],
+});
 
-export const replayFailedWebhookDeliveries = {
-  id: 'replayFailedWebhookDeliveries',
-  method: 'POST',
-  path: '/admin/webhooks/:id/replay-failed',
-  tag,
+export const replayFailedWebhookDeliveries = route('replayFailedWebhookDeliveries', `POST ${path}/replay-failed`, {
+  ...changingWebhook,
   summary: 'Replay the failed deliveries of a webhook endpoint',
   description: `At most ${limits.webhookReplaysMax}, the most recently begun first, with the same ids.`,
-  auth: 'administrator',
-  needsRecentSignIn: true,
-  params,
   body: { type: 'json', schema: ReplayBody },
   success: { status: 200, description: 'How many are queued', schema: ReplayedDeliveries },
-  errors: [...administratorErrors, 'reauth_required', 'webhook_not_found', 'webhook_disabled'],
-} as const satisfies RouteContract;
+  errors: ['webhook_not_found', 'webhook_disabled'],
+});
 
 export const webhookDeliveryRoutes: readonly RouteContract[] = [
   listWebhookDeliveries,

@@ -3,6 +3,7 @@ import Type, { type TSchema } from 'typebox';
 import { DisabledReasonName } from './api-keys.ts';
 import { Quota } from './key-limits.ts';
 import { limits } from './limits.ts';
+import { Named } from './named.ts';
 import { AccountId, Environment, Instant, KeyId, Text } from './schemas.ts';
 import { SessionId } from './sessions.ts';
 import { WebhookId, webhookEventTable, type WebhookEvent } from './webhooks.ts';
@@ -14,141 +15,92 @@ export const webhookMessageTable = {
 } as const satisfies Record<WebhookEvent | 'webhook.test', string>;
 export type WebhookMessageType = keyof typeof webhookMessageTable;
 
-const strict = { additionalProperties: false } as const;
+/** The schema of the messages of some types. */
+function messages<const T extends WebhookMessageType>($id: string, types: readonly T[], data: TSchema) {
+  const schema: TSchema = Named($id, {
+    id: Text('msg_3K9vQm1ZyT4cW8nB6pXr2L', 'The header `webhook-id`: the same in every attempt'),
+    type: Type.Enum([...types]),
+    timestamp: Type.String({ ...Instant, description: 'When it happened' }),
+    data,
+  });
+  return Object.fromEntries(types.map((type) => [type, schema])) as Record<T, TSchema>;
+}
 
-const message = ($id: string, types: readonly WebhookMessageType[], data: TSchema) =>
-  Type.Object(
-    {
-      id: Text('msg_3K9vQm1ZyT4cW8nB6pXr2L', 'The header `webhook-id`: the same in every attempt'),
-      type: Type.Enum([...types]),
-      timestamp: Type.String({ ...Instant, description: 'When it happened' }),
-      data,
-    },
-    { $id, ...strict },
-  );
-
-const accountEvents = [
-  'account.created',
-  'account.verified',
-  'account.disabled',
-  'account.enabled',
-  'account.deleted',
-  'account.password_changed',
-  'account.email_changed',
-  'account.sessions_ended',
-  'account.entitlements_set',
-  'service_account.created',
-  'service_account.updated',
-  'second_factor.added',
-  'second_factor.removed',
-] as const;
-const keyEvents = ['api_key.enabled', 'api_key.previous_ended', 'api_key.deleted'] as const;
-const createdKeyEvents = ['api_key.created'] as const;
-const disabledKeyEvents = ['api_key.disabled'] as const;
-const expiringKeyEvents = ['api_key.expiring'] as const;
-const leakedKeyEvents = ['api_key.leaked'] as const;
-const rotatedKeyEvents = ['api_key.rotated'] as const;
-const accountQuotaEvents = ['account.quota_reached'] as const;
-const keyQuotaEvents = ['api_key.quota_reached'] as const;
-const managerEvents = ['service_account.manager_added', 'service_account.manager_removed'] as const;
-const scopeEvents = ['scope.set', 'scope.deleted'] as const;
-const sessionEvents = ['session.ended', 'session.reuse_detected'] as const;
-const testEvents = ['webhook.test'] as const;
-
-export const AccountEventData = Type.Object({ accountId: AccountId }, { $id: 'AccountEventData', ...strict });
+const AccountEventData = Named('AccountEventData', { accountId: AccountId });
 const key = { accountId: AccountId, keyId: KeyId, nickname: Text('billing worker') };
-export const KeyEventData = Type.Object(key, { $id: 'ApiKeyEventData', ...strict });
-export const CreatedKeyEventData = Type.Object(
-  {
-    ...key,
-    createdBy: Type.Enum(['account', 'operator', 'key'], {
-      description:
-        '`account`: the owner, or a person who manages the service account; `operator`: the command line; `key`: a management key',
-    }),
-    environment: Type.Optional(
-      Type.String({ ...Environment, description: 'Absent: the first environment, or there are none' }),
-    ),
-  },
-  { $id: 'CreatedApiKeyEventData', ...strict },
-);
-export const DisabledKeyEventData = Type.Object(
-  { ...key, reason: DisabledReasonName },
-  { $id: 'DisabledApiKeyEventData', ...strict },
-);
-export const ExpiringKeyEventData = Type.Object(
-  { ...key, expiresAt: Instant },
-  { $id: 'ExpiringApiKeyEventData', ...strict },
-);
-export const LeakedKeyEventData = Type.Object(
-  {
-    ...key,
-    secret: Type.Enum(['current', 'previous', 'short_lived'], { description: '`current`: the key is disabled' }),
-    reportedBy: Type.Enum(['possessor', 'github', 'operator', 'deletion_journal'], {
-      description:
-        '`possessor`: a client that sent the secret; `deletion_journal`: a replay ended it again after a restore, for any reporter',
-    }),
-  },
-  { $id: 'LeakedApiKeyEventData', ...strict },
-);
-export const RotatedKeyEventData = Type.Object(
-  {
-    ...key,
-    overlapSeconds: Type.Integer({
-      minimum: 0,
-      description: 'How long the previous secret is valid after `timestamp`; 0: it has ended',
-      examples: [limits.rotationOverlapSeconds],
-    }),
-  },
-  { $id: 'RotatedApiKeyEventData', ...strict },
-);
+const KeyEventData = Named('ApiKeyEventData', key);
+const CreatedKeyEventData = Named('CreatedApiKeyEventData', {
+  ...key,
+  createdBy: Type.Enum(['account', 'operator', 'key'], {
+    description:
+      '`account`: the owner, or a person who manages the service account; `operator`: the command line; `key`: a management key',
+  }),
+  environment: Type.Optional(
+    Type.String({ ...Environment, description: 'Absent: the first environment, or there are none' }),
+  ),
+});
+const DisabledKeyEventData = Named('DisabledApiKeyEventData', { ...key, reason: DisabledReasonName });
+const ExpiringKeyEventData = Named('ExpiringApiKeyEventData', { ...key, expiresAt: Instant });
+const LeakedKeyEventData = Named('LeakedApiKeyEventData', {
+  ...key,
+  secret: Type.Enum(['current', 'previous', 'short_lived'], { description: '`current`: the key is disabled' }),
+  reportedBy: Type.Enum(['possessor', 'github', 'operator', 'deletion_journal'], {
+    description:
+      '`possessor`: a client that sent the secret; `deletion_journal`: a replay ended it again after a restore, for any reporter',
+  }),
+});
+const RotatedKeyEventData = Named('RotatedApiKeyEventData', {
+  ...key,
+  overlapSeconds: Type.Integer({
+    minimum: 0,
+    description: 'How long the previous secret is valid after `timestamp`; 0: it has ended',
+    examples: [limits.rotationOverlapSeconds],
+  }),
+});
 const { limit, per } = Quota.properties;
 const quota = { limit, per, period: Text('2026-11', 'The day or month in UTC, or `ever`') };
-export const AccountQuotaEventData = Type.Object(
-  { accountId: AccountId, ...quota },
-  { $id: 'AccountQuotaEventData', ...strict },
-);
-export const KeyQuotaEventData = Type.Object({ ...key, ...quota }, { $id: 'ApiKeyQuotaEventData', ...strict });
-export const ManagerEventData = Type.Object(
-  { accountId: AccountId, managerId: AccountId },
-  { $id: 'ServiceAccountManagerEventData', ...strict },
-);
-export const ScopeEventData = Type.Object({ scope: Text('reports:read') }, { $id: 'ScopeEventData', ...strict });
-export const SessionEventData = Type.Object(
-  { accountId: AccountId, sessionId: SessionId },
-  { $id: 'SessionEventData', ...strict },
-);
-export const TestEventData = Type.Object({ endpointId: WebhookId }, { $id: 'WebhookTestEventData', ...strict });
-
-export const AccountEvent = message('AccountEvent', accountEvents, AccountEventData);
-export const KeyEvent = message('ApiKeyEvent', keyEvents, KeyEventData);
-export const CreatedKeyEvent = message('CreatedApiKeyEvent', createdKeyEvents, CreatedKeyEventData);
-export const DisabledKeyEvent = message('DisabledApiKeyEvent', disabledKeyEvents, DisabledKeyEventData);
-export const ExpiringKeyEvent = message('ExpiringApiKeyEvent', expiringKeyEvents, ExpiringKeyEventData);
-export const LeakedKeyEvent = message('LeakedApiKeyEvent', leakedKeyEvents, LeakedKeyEventData);
-export const RotatedKeyEvent = message('RotatedApiKeyEvent', rotatedKeyEvents, RotatedKeyEventData);
-export const AccountQuotaEvent = message('AccountQuotaEvent', accountQuotaEvents, AccountQuotaEventData);
-export const KeyQuotaEvent = message('ApiKeyQuotaEvent', keyQuotaEvents, KeyQuotaEventData);
-export const ManagerEvent = message('ServiceAccountManagerEvent', managerEvents, ManagerEventData);
-export const ScopeEvent = message('ScopeEvent', scopeEvents, ScopeEventData);
-export const SessionEvent = message('SessionEvent', sessionEvents, SessionEventData);
-export const TestEvent = message('WebhookTestEvent', testEvents, TestEventData);
-
-const messagesOf = <T extends WebhookMessageType>(types: readonly T[], schema: TSchema): Record<T, TSchema> =>
-  Object.fromEntries(types.map((type) => [type, schema])) as Record<T, TSchema>;
+const AccountQuotaEventData = Named('AccountQuotaEventData', { accountId: AccountId, ...quota });
+const KeyQuotaEventData = Named('ApiKeyQuotaEventData', { ...key, ...quota });
+const ManagerEventData = Named('ServiceAccountManagerEventData', { accountId: AccountId, managerId: AccountId });
+const ScopeEventData = Named('ScopeEventData', { scope: Text('reports:read') });
+const SessionEventData = Named('SessionEventData', { accountId: AccountId, sessionId: SessionId });
+const TestEventData = Named('WebhookTestEventData', { endpointId: WebhookId });
 
 /** The schema of each type of message. */
 export const webhookMessages: Readonly<Record<WebhookMessageType, TSchema>> = {
-  ...messagesOf(accountEvents, AccountEvent),
-  ...messagesOf(keyEvents, KeyEvent),
-  ...messagesOf(createdKeyEvents, CreatedKeyEvent),
-  ...messagesOf(disabledKeyEvents, DisabledKeyEvent),
-  ...messagesOf(expiringKeyEvents, ExpiringKeyEvent),
-  ...messagesOf(leakedKeyEvents, LeakedKeyEvent),
-  ...messagesOf(rotatedKeyEvents, RotatedKeyEvent),
-  ...messagesOf(accountQuotaEvents, AccountQuotaEvent),
-  ...messagesOf(keyQuotaEvents, KeyQuotaEvent),
-  ...messagesOf(managerEvents, ManagerEvent),
-  ...messagesOf(scopeEvents, ScopeEvent),
-  ...messagesOf(sessionEvents, SessionEvent),
-  ...messagesOf(testEvents, TestEvent),
+  ...messages(
+    'AccountEvent',
+    [
+      'account.created',
+      'account.verified',
+      'account.disabled',
+      'account.enabled',
+      'account.deleted',
+      'account.password_changed',
+      'account.email_changed',
+      'account.sessions_ended',
+      'account.entitlements_set',
+      'service_account.created',
+      'service_account.updated',
+      'second_factor.added',
+      'second_factor.removed',
+    ],
+    AccountEventData,
+  ),
+  ...messages('ApiKeyEvent', ['api_key.enabled', 'api_key.previous_ended', 'api_key.deleted'], KeyEventData),
+  ...messages('CreatedApiKeyEvent', ['api_key.created'], CreatedKeyEventData),
+  ...messages('DisabledApiKeyEvent', ['api_key.disabled'], DisabledKeyEventData),
+  ...messages('ExpiringApiKeyEvent', ['api_key.expiring'], ExpiringKeyEventData),
+  ...messages('LeakedApiKeyEvent', ['api_key.leaked'], LeakedKeyEventData),
+  ...messages('RotatedApiKeyEvent', ['api_key.rotated'], RotatedKeyEventData),
+  ...messages('AccountQuotaEvent', ['account.quota_reached'], AccountQuotaEventData),
+  ...messages('ApiKeyQuotaEvent', ['api_key.quota_reached'], KeyQuotaEventData),
+  ...messages(
+    'ServiceAccountManagerEvent',
+    ['service_account.manager_added', 'service_account.manager_removed'],
+    ManagerEventData,
+  ),
+  ...messages('ScopeEvent', ['scope.set', 'scope.deleted'], ScopeEventData),
+  ...messages('SessionEvent', ['session.ended', 'session.reuse_detected'], SessionEventData),
+  ...messages('WebhookTestEvent', ['webhook.test'], TestEventData),
 };

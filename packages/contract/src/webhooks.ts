@@ -1,8 +1,8 @@
 /** Webhook endpoints: URLs that receive events of accounts, keys and sessions. Administrators register them. */
 import Type, { type Static } from 'typebox';
-import { administratorErrors } from './errors/groups.ts';
 import { limits } from './limits.ts';
-import type { RouteContract } from './route.ts';
+import { Named } from './named.ts';
+import { route, type RouteContract } from './route.ts';
 import { Instant, orNull, Text } from './schemas.ts';
 
 /** The types of events and their meanings. */
@@ -68,10 +68,7 @@ const Events = Type.Array(WebhookEventType, {
   uniqueItems: true,
 });
 
-export const NewWebhookBody = Type.Object(
-  { url: Url, events: Events },
-  { $id: 'NewWebhook', additionalProperties: false },
-);
+export const NewWebhookBody = Named('NewWebhook', { url: Url, events: Events });
 
 const endpointFields = {
   id: WebhookId,
@@ -86,57 +83,40 @@ const Secret = Type.String({
   examples: ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'],
 });
 
-export const CreatedWebhook = Type.Object(
-  { ...endpointFields, secret: Secret },
-  { $id: 'CreatedWebhook', additionalProperties: false },
-);
+export const CreatedWebhook = Named('CreatedWebhook', { ...endpointFields, secret: Secret });
 export type CreatedWebhook = Static<typeof CreatedWebhook>;
 
-export const Webhook = Type.Object(
-  {
-    ...endpointFields,
-    waiting: Type.Integer({ minimum: 0, description: 'Unfinished deliveries' }),
-    lastDeliveredAt: orNull(Instant),
-    lastFailedAt: orNull(Instant, null),
-    lastFailure: orNull(Text('it answered 503'), null),
-  },
-  { $id: 'Webhook', additionalProperties: false },
-);
+export const Webhook = Named('Webhook', {
+  ...endpointFields,
+  waiting: Type.Integer({ minimum: 0, description: 'Unfinished deliveries' }),
+  lastDeliveredAt: orNull(Instant),
+  lastFailedAt: orNull(Instant, null),
+  lastFailure: orNull(Text('it answered 503'), null),
+});
 export type Webhook = Static<typeof Webhook>;
 
-export const WebhookList = Type.Object(
-  { webhooks: Type.Array(Webhook) },
-  { $id: 'WebhookList', additionalProperties: false },
-);
+export const WebhookList = Named('WebhookList', { webhooks: Type.Array(Webhook) });
 
-export const RotatedWebhookSecret = Type.Object(
-  { secret: Secret, previousValidUntil: Instant },
-  { $id: 'WebhookSecret', additionalProperties: false },
-);
+export const RotatedWebhookSecret = Named('WebhookSecret', { secret: Secret, previousValidUntil: Instant });
 export type RotatedWebhookSecret = Static<typeof RotatedWebhookSecret>;
 
-export const WebhookTest = Type.Object(
-  {
-    delivered: Type.Boolean(),
-    status: orNull(Type.Integer({ description: 'Status of the endpoint’s response, if any', examples: [204] })),
-    failure: orNull(Text('it answered 503'), null),
-  },
-  { $id: 'WebhookTestResult', additionalProperties: false },
-);
+export const WebhookTest = Named('WebhookTestResult', {
+  delivered: Type.Boolean(),
+  status: orNull(Type.Integer({ description: 'Status of the endpoint’s response, if any', examples: [204] })),
+  failure: orNull(Text('it answered 503'), null),
+});
 export type WebhookTest = Static<typeof WebhookTest>;
 
-const params = Type.Object({ id: WebhookId });
-const tag = 'Webhooks';
+const administration = { tag: 'Webhooks', auth: 'administrator' } as const;
+const changing = { ...administration, needsRecentSignIn: true } as const;
+/** A webhook endpoint: reading, and changes. */
+export const ofWebhook = { ...administration, params: Type.Object({ id: WebhookId }) } as const;
+export const changingWebhook = { ...changing, ...ofWebhook } as const;
 
-export const createWebhook = {
-  id: 'createWebhook',
-  method: 'POST',
-  path: '/admin/webhooks',
-  tag,
+export const createWebhook = route('createWebhook', 'POST /admin/webhooks', {
+  ...changing,
   summary: 'Create a webhook endpoint',
   description: 'It receives events from now on. Only this response has the secret.',
-  auth: 'administrator',
-  needsRecentSignIn: true,
   body: { type: 'json', schema: NewWebhookBody },
   success: {
     status: 201,
@@ -144,103 +124,63 @@ export const createWebhook = {
     schema: CreatedWebhook,
     headers: { Location: '/admin/webhooks/{id}' },
   },
-  errors: [...administratorErrors, 'reauth_required', 'webhook_url_refused', 'webhook_limit_reached'],
-} as const satisfies RouteContract;
+  errors: ['webhook_url_refused', 'webhook_limit_reached'],
+});
 
-export const listWebhooks = {
-  id: 'listWebhooks',
-  method: 'GET',
-  path: '/admin/webhooks',
-  tag,
+export const listWebhooks = route('listWebhooks', 'GET /admin/webhooks', {
+  ...administration,
   summary: 'List the webhook endpoints',
-  auth: 'administrator',
   success: { status: 200, description: 'All of them, oldest first', schema: WebhookList },
-  errors: [...administratorErrors],
-} as const satisfies RouteContract;
+});
 
-export const getWebhook = {
-  id: 'getWebhook',
-  method: 'GET',
-  path: '/admin/webhooks/:id',
-  tag,
+export const getWebhook = route('getWebhook', 'GET /admin/webhooks/:id', {
+  ...ofWebhook,
   summary: 'Read a webhook endpoint',
-  auth: 'administrator',
-  params,
   success: { status: 200, description: 'The endpoint and the state of its deliveries', schema: Webhook },
-  errors: [...administratorErrors, 'webhook_not_found'],
-} as const satisfies RouteContract;
+  errors: ['webhook_not_found'],
+});
 
-export const deleteWebhook = {
-  id: 'deleteWebhook',
-  method: 'DELETE',
-  path: '/admin/webhooks/:id',
-  tag,
+export const deleteWebhook = route('deleteWebhook', 'DELETE /admin/webhooks/:id', {
+  ...changingWebhook,
   summary: 'Delete a webhook endpoint',
   description: 'Discards its waiting events.',
-  auth: 'administrator',
-  needsRecentSignIn: true,
-  params,
   isNarrowing: true,
   success: { status: 204, description: 'It has been deleted' },
-  errors: [...administratorErrors, 'reauth_required', 'webhook_not_found'],
-} as const satisfies RouteContract;
+  errors: ['webhook_not_found'],
+});
 
-export const disableWebhook = {
-  id: 'disableWebhook',
-  method: 'POST',
-  path: '/admin/webhooks/:id/disable',
-  tag,
+export const disableWebhook = route('disableWebhook', 'POST /admin/webhooks/:id/disable', {
+  ...changingWebhook,
   summary: 'Disable a webhook endpoint',
   description: 'It receives no more events. Waiting events, and events until it is enabled, are discarded.',
-  auth: 'administrator',
-  needsRecentSignIn: true,
-  params,
   isNarrowing: true,
   success: { status: 204, description: 'It is disabled' },
-  errors: [...administratorErrors, 'reauth_required', 'webhook_not_found'],
-} as const satisfies RouteContract;
+  errors: ['webhook_not_found'],
+});
 
-export const enableWebhook = {
-  id: 'enableWebhook',
-  method: 'POST',
-  path: '/admin/webhooks/:id/enable',
-  tag,
+export const enableWebhook = route('enableWebhook', 'POST /admin/webhooks/:id/enable', {
+  ...changingWebhook,
   summary: 'Enable a webhook endpoint',
   description: 'It receives events from now on.',
-  auth: 'administrator',
-  needsRecentSignIn: true,
-  params,
   success: { status: 204, description: 'It is enabled' },
-  errors: [...administratorErrors, 'reauth_required', 'webhook_not_found'],
-} as const satisfies RouteContract;
+  errors: ['webhook_not_found'],
+});
 
-export const rotateWebhookSecret = {
-  id: 'rotateWebhookSecret',
-  method: 'POST',
-  path: '/admin/webhooks/:id/rotate-secret',
-  tag,
+export const rotateWebhookSecret = route('rotateWebhookSecret', 'POST /admin/webhooks/:id/rotate-secret', {
+  ...changingWebhook,
   summary: 'Give a webhook endpoint a new secret',
   description: `For ${limits.webhookSecretOverlapSeconds / 3_600} hours each delivery is signed with both the new and the old secret.`,
-  auth: 'administrator',
-  needsRecentSignIn: true,
-  params,
   success: { status: 200, description: 'The new secret', schema: RotatedWebhookSecret },
-  errors: [...administratorErrors, 'reauth_required', 'webhook_not_found'],
-} as const satisfies RouteContract;
+  errors: ['webhook_not_found'],
+});
 
-export const testWebhook = {
-  id: 'testWebhook',
-  method: 'POST',
-  path: '/admin/webhooks/:id/test',
-  tag,
+export const testWebhook = route('testWebhook', 'POST /admin/webhooks/:id/test', {
+  ...changingWebhook,
   summary: 'Test a webhook endpoint',
   description: 'Immediately and once. Also to a disabled endpoint.',
-  auth: 'administrator',
-  needsRecentSignIn: true,
-  params,
   success: { status: 200, description: 'The result of the delivery', schema: WebhookTest },
-  errors: [...administratorErrors, 'reauth_required', 'webhook_not_found'],
-} as const satisfies RouteContract;
+  errors: ['webhook_not_found'],
+});
 
 export const webhookAdminRoutes: readonly RouteContract[] = [
   createWebhook,

@@ -1,7 +1,7 @@
 /** The registries of errors, refusals and limits are complete and consistent. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { allRoutes, errors, limits, limitTable, refusals, type ErrorCode } from '@keyreeve/contract';
+import { allRoutes, errors, limits, limitTable, refusals, type ErrorCode, type Limit } from '@keyreeve/contract';
 
 const codes = Object.keys(errors) as ErrorCode[];
 
@@ -64,10 +64,12 @@ test('a refusal has a reason, which is a sentence', () => {
 test('every limit is a positive integer with its unit in its name, and has a reason', () => {
   const unit =
     /(?:Ms|PerSecond|Seconds|Days|Bytes|Chars|CodePoints|Fields|Failures|Max|Floor|First|Factor)(?:Max|Min)?$/;
-  for (const [name, { value, why }] of Object.entries(limitTable)) {
+  for (const [name, { value, why, answer }] of Object.entries<Limit>(limitTable)) {
     assert.ok(Number.isSafeInteger(value) && value > 0, name);
     assert.match(name, unit);
     assert.match(why, /^.{10,}\.$/s, name);
+    // A code of the registry, or words: so a misspelled code fails.
+    if (answer !== undefined) assert.ok(answer in errors || answer.includes(' '), `${name}: ${answer}`);
   }
   assert.deepEqual(limits, Object.fromEntries(Object.entries(limitTable).map(([name, { value }]) => [name, value])));
 });

@@ -178,7 +178,7 @@ export class ChangedKey {
     if (accepting.length === 0) return false;
     const instance = pick(accepting);
     const send = (): Promise<HttpResponse | undefined> => reportLeak(instance, secret).catch(() => undefined);
-    await this.#requests.record('leaked', `POST /auth/leaks at ${instance.url}`, effects, send);
+    await this.#requests.record({ kind: 'leaked', source: `POST /auth/leaks at ${instance.url}`, effects }, send);
     return true;
   }
 

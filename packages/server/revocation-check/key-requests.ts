@@ -24,6 +24,13 @@ interface KeyRequestsOptions extends Pick<ScenarioOptions, 'instances' | 'checke
 /** The outcome of a change is not known, or the service rejected it: the key is not changed any more. */
 export class KeyAbandoned extends Error {}
 
+interface SentChange {
+  readonly kind: KeyChangeKind;
+  readonly source: string;
+  readonly effects: readonly Effect[];
+  readonly endsAt?: number | undefined;
+}
+
 export class KeyRequests {
   readonly #keyId: number;
   readonly #source: KeySource;
@@ -52,16 +59,14 @@ export class KeyRequests {
     if (!(await session.ensureSignedIn(instance))) throw new KeyAbandoned();
     const source = `${method} /auth/api-keys/:id${path} ${describe(body)} at ${instance.url}`;
     const target = `/auth/api-keys/${this.#keyId}${path}`;
-    return this.record(kind, source, effects, () => session.send(instance, method, target, body), endsAt);
+    const change = { kind, source, effects, endsAt };
+    return this.record(change, () => session.send(instance, method, target, body));
   }
 
   /** As {@link send}. @param send resolves to undefined without a response */
   async record(
-    kind: KeyChangeKind,
-    source: string,
-    effects: readonly Effect[],
+    { kind, source, effects, endsAt }: SentChange,
     send: () => Promise<HttpResponse | undefined>,
-    endsAt?: number,
   ): Promise<{ readonly response: HttpResponse; readonly until: number }> {
     const { checker, probe } = this.#options;
     // Fills any cache of acceptances just before the change; sometimes the change comes first.

@@ -89,9 +89,10 @@ class Issuer {
   }
 }
 
+type AskedKey = CanaryKey & { readonly asked: AskedOfKey };
+
 class PublicKeyKey {
-  readonly #key: CanaryKey;
-  readonly #asked: AskedOfKey;
+  readonly #key: AskedKey;
   readonly #source: KeySource;
   readonly #options: ScenarioOptions;
   readonly #requests: KeyRequests;
@@ -110,12 +111,11 @@ class PublicKeyKey {
       conditions: newKeyConditions(id),
     });
     const key = await source.newKey('created', { ask, publicKey: issuer.publicKey });
-    return key?.asked && new PublicKeyKey(key, key.asked, issuer, source, options);
+    return key?.asked && new PublicKeyKey({ ...key, asked: key.asked }, issuer, source, options);
   }
 
-  private constructor(key: CanaryKey, asked: AskedOfKey, issuer: Issuer, source: KeySource, options: ScenarioOptions) {
+  private constructor(key: AskedKey, issuer: Issuer, source: KeySource, options: ScenarioOptions) {
     this.#key = key;
-    this.#asked = asked;
     this.#current = issuer;
     this.#source = source;
     this.#options = options;
@@ -142,7 +142,7 @@ class PublicKeyKey {
     if (response?.status !== 200) throw new KeyAbandoned();
     const { access_token: secret } = JSON.parse(response.text) as { access_token: string };
     const record = new SecretRecord(`short-lived secret ${++this.#secrets} of key ${this.#key.id}`);
-    const issued: CanaryKey = { ...this.#key, secret, asked: { ...this.#asked, secret: record } };
+    const issued: CanaryKey = { ...this.#key, secret, asked: { ...this.#key.asked, secret: record } };
     issuer.secrets.push(issued);
     this.#options.prober.live.add(issued);
     await this.#options.prober.probeEverywhere(issued);
@@ -170,7 +170,7 @@ class PublicKeyKey {
 
   /** @throws KeyAbandoned */
   async setDisabled(disabled: boolean): Promise<void> {
-    const effect = { condition: this.#asked.conditions.enabled, to: disabled ? 'unmet' : 'met' } as const;
+    const effect = { condition: this.#key.asked.conditions.enabled, to: disabled ? 'unmet' : 'met' } as const;
     const kind = disabled ? 'disabled' : 'widened';
     await this.#requests.send(kind, { method: 'PATCH', path: '', body: { disabled } }, [effect]);
   }

@@ -44,6 +44,7 @@ export async function signInWith(app: TestApp, email: string, code?: string): Pr
   return answer.json as SignedIn;
 }
 
+// oxlint-disable-next-line max-params -- a request in the order of HTTP; 150 tests send some
 export const as = (
   app: TestApp,
   { accessToken }: Pick<SignedIn, 'accessToken'>,

@@ -9,7 +9,7 @@ import type { AuditRow } from '../src/modules/audit/chain.ts';
 import { listAuditEvents } from './audit-log.ts';
 import { testKeys } from './new-db.ts';
 import type { Db } from '../src/foundation/database/db.ts';
-import { createSigningKey, type SigningKeyRow } from '../src/modules/signing-keys/store.ts';
+import { createNextSigningKey, type SigningKeyRow } from '../src/modules/signing-keys/store.ts';
 import { addManagerTx, storeNewTx } from '../src/modules/service-accounts/store.ts';
 import { createSession, type NewSession } from '../src/modules/sessions/store.ts';
 
@@ -69,7 +69,7 @@ export const newKey = (accountId: string, nickname: string, more: Partial<NewKey
 
 export async function addKey(db: Db, accountId: string, nickname: string, more: Partial<NewKey> = {}): Promise<NewKey> {
   const key = newKey(accountId, nickname, more);
-  await createKey(db, operator, key, 1_000, undefined);
+  await createKey(db, operator, key, { keysMax: 1_000 });
   return key;
 }
 
@@ -110,7 +110,7 @@ export const newSigningKey = (kid: string, more: Partial<SigningKeyRow> = {}): S
 
 export async function addSigningKey(db: Db, kid: string, more: Partial<SigningKeyRow> = {}): Promise<SigningKeyRow> {
   const key = newSigningKey(kid, more);
-  await createSigningKey(db, operator, key, false);
+  assert.ok(await createNextSigningKey(db, operator, key));
   return key;
 }
 

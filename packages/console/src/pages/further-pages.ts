@@ -9,5 +9,4 @@ export { ServiceAccountsPage } from './service-accounts/service-accounts-page.ts
 export { SessionEndDialog } from '../session-end-dialog.tsx';
 export { SignUpPage } from './sign-in/sign-up-page.tsx';
 export { CreateKeyDialog } from './keys/create-key-dialog.tsx';
-// Each file that loads later contains the shell, so that the build puts all code of the first load into one file.
-export { Shell } from '../shell.tsx';
+export * from './first-pages.ts';

@@ -1,23 +1,24 @@
 /** A dialog with a form: one request, which closes the dialog when it succeeds. */
 import type { ComponentChildren } from 'preact';
 import type { Fields } from '../fields.ts';
-import type { Problem } from '../problem.ts';
 import { useAction } from '../resource.ts';
 import { Dialog } from './dialog.tsx';
 import { Form } from './form.tsx';
 
 interface ActionDialogProps {
   readonly title: string;
-  readonly submit: string;
+  /** Of the main button. Default: the title. */
+  readonly submit?: string;
   readonly kind?: 'primary' | 'danger';
   readonly size?: 'small' | 'large';
   readonly act: (fields: Fields) => Promise<unknown>;
   /** After the success, and when the person cancels. */
   readonly onClose: () => void;
-  readonly children?: ComponentChildren | ((problem: Problem | undefined) => ComponentChildren);
+  readonly children?: ComponentChildren;
 }
 
-export function ActionDialog({ title, submit, kind = 'primary', size, act, onClose, children }: ActionDialogProps) {
+export function ActionDialog({ title, kind = 'primary', size, act, onClose, ...rest }: ActionDialogProps) {
+  const { submit = title, children } = rest;
   const action = useAction(async (fields: Fields) => {
     await act(fields);
     onClose();
@@ -25,7 +26,7 @@ export function ActionDialog({ title, submit, kind = 'primary', size, act, onClo
   return (
     <Dialog title={title} onClose={onClose} {...(size && { size })}>
       <Form action={action} submit={submit} kind={kind} onCancel={onClose}>
-        {typeof children === 'function' ? children(action.problem) : children}
+        {children}
       </Form>
     </Dialog>
   );

@@ -1,9 +1,10 @@
 /** Buttons. One kind for the main action of a view, one for actions that destroy something, others for the rest. */
 import type { ComponentChildren, ButtonHTMLAttributes } from 'preact';
 import { markFirst } from './first-field.ts';
+import type { Action } from '../resource.ts';
 import { Icon, type IconName } from './icon.tsx';
 
-interface ButtonProps extends Omit<ButtonHTMLAttributes, 'class' | 'loading' | 'icon' | 'autofocus'> {
+interface ButtonProps extends Omit<ButtonHTMLAttributes, 'class' | 'loading' | 'icon' | 'autofocus' | 'action'> {
   /** For the main button of a dialog without fields. */
   readonly autofocus?: boolean;
   /** `link` looks like a link in a text. */
@@ -15,6 +16,8 @@ interface ButtonProps extends Omit<ButtonHTMLAttributes, 'class' | 'loading' | '
   readonly isIconOnly?: boolean;
   /** While a request runs, the button stays focusable and ignores clicks. */
   readonly isBusy?: boolean;
+  /** The request of a click, instead of `onClick` and `isBusy`. */
+  readonly action?: Pick<Action<[]>, 'isRunning' | 'run'>;
   /** Stays focusable, unlike `disabled`, and ignores clicks. */
   readonly isBlocked?: boolean;
   readonly children: ComponentChildren;
@@ -25,11 +28,12 @@ export const Button = ({
   isSmall = false,
   icon,
   isIconOnly = false,
-  isBusy = false,
+  action,
+  isBusy = action?.isRunning ?? false,
   isBlocked = isBusy,
   autofocus,
   type = 'button',
-  onClick,
+  onClick = action && (() => void action.run()),
   children,
   ...rest
 }: ButtonProps) => (

@@ -1,6 +1,7 @@
 /** A checkbox or a radio button with its label beside it; a group of them with a legend. */
 import type { ComponentChildren, InputHTMLAttributes } from 'preact';
 import { useId } from 'preact/hooks';
+import { useFieldError } from './field.tsx';
 
 interface ChoiceProps extends Pick<
   InputHTMLAttributes,
@@ -30,11 +31,14 @@ export function Choice({ type = 'checkbox', label, hint, ...rest }: ChoiceProps)
 interface ChoicesProps {
   readonly legend: string;
   readonly hint?: ComponentChildren;
+  /** The member of the request body whose error replaces the hint. */
+  readonly pointer?: string;
   readonly children: ComponentChildren;
 }
 
-export function Choices({ legend, hint, children }: ChoicesProps) {
+export function Choices({ legend, hint: usualHint, pointer, children }: ChoicesProps) {
   const id = useId();
+  const hint = useFieldError({ pointer }) ?? usualHint;
   return (
     <fieldset aria-describedby={hint ? id : undefined}>
       <legend>{legend}</legend>

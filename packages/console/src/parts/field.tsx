@@ -1,10 +1,79 @@
-/** A labelled input of one line. */
-import type { InputHTMLAttributes } from 'preact';
+/** Labelled controls: an input of one line, one of several lines, and a choice of one option. */
+import { createContext } from 'preact';
+import type { ComponentChildren, InputHTMLAttributes, SelectHTMLAttributes, TextareaHTMLAttributes } from 'preact';
+import { useContext, useId } from 'preact/hooks';
+import type { Problem } from '../problem.ts';
+import { text } from '../text/text.ts';
 import { markFirst } from './first-field.ts';
-import { Labelled, type FrameProps } from './labelled.tsx';
+import { Icon } from './icon.tsx';
 import { PasswordInput } from './password-input.tsx';
 
-export { Labelled };
+/** The problem of the form around a field. */
+export const FormProblem = createContext<Problem | undefined>(undefined);
+
+interface ErrorProps {
+  readonly error?: string | undefined;
+  /** Codes of problems of the form that concern the field. */
+  readonly codes?: readonly string[] | undefined;
+  /** The member of the request body, for example `/nickname`. */
+  readonly pointer?: string | undefined;
+}
+
+/** @returns the given error, or the sentence of the form's problem that concerns the field */
+export function useFieldError({ error, codes = [], pointer }: ErrorProps): string | undefined {
+  const problem = useContext(FormProblem);
+  if (error !== undefined || !problem) return error;
+  return codes.includes(problem.code) ? problem.sentence : pointer && problem.about(pointer);
+}
+
+interface FrameProps extends ErrorProps {
+  readonly label: string;
+  readonly hint?: ComponentChildren;
+  readonly isOptional?: boolean | undefined;
+}
+
+interface ControlAttributes {
+  readonly id: string;
+  readonly required: boolean;
+  readonly 'aria-invalid': true | undefined;
+  readonly 'aria-describedby': string | undefined;
+}
+
+interface LabelledProps extends FrameProps {
+  readonly children: (attributes: ControlAttributes) => ComponentChildren;
+}
+
+/** The label, hint and error around a control, connected with it for screen readers. */
+export function Labelled({ label, hint, isOptional = false, children, ...errorProps }: LabelledProps) {
+  const id = useId();
+  const error = useFieldError(errorProps);
+  const described = [hint ? `${id}-hint` : '', error ? `${id}-error` : ''].filter(Boolean).join(' ');
+  return (
+    <div class="field">
+      <label for={id}>
+        {label}
+        {isOptional && <span class="muted"> ({text.general.optional})</span>}
+      </label>
+      {children({
+        id,
+        required: !isOptional,
+        'aria-invalid': error ? true : undefined,
+        'aria-describedby': described || undefined,
+      })}
+      {hint && (
+        <div class="hint" id={`${id}-hint`}>
+          {hint}
+        </div>
+      )}
+      {error && (
+        <div class="field-error" id={`${id}-error`}>
+          <Icon name="error" />
+          {error}
+        </div>
+      )}
+    </div>
+  );
+}
 
 type InputType = 'text' | 'email' | 'password' | 'number' | 'search' | 'date' | 'datetime-local';
 
@@ -36,9 +105,10 @@ interface FieldProps
   readonly look?: 'code' | 'one-time-code';
 }
 
-export function Field({ label, hint, error, isOptional, type = 'text', look, autofocus, ...rest }: FieldProps) {
+export function Field({ type = 'text', look, autofocus, ...props }: FieldProps) {
+  const { label, hint, error, codes, pointer, isOptional, ...rest } = props;
   return (
-    <Labelled label={label} hint={hint} error={error} isOptional={isOptional}>
+    <Labelled {...{ label, hint, error, codes, pointer, isOptional }}>
       {(attributes) =>
         type === 'password' ? (
           <PasswordInput label={label} {...attributes} {...rest} {...markFirst(autofocus)} />
@@ -50,3 +120,40 @@ export function Field({ label, hint, error, isOptional, type = 'text', look, aut
     </Labelled>
   );
 }
+
+interface TextAreaProps
+  extends
+    FrameProps,
+    Pick<TextareaHTMLAttributes, 'value' | 'defaultValue' | 'rows' | 'maxLength' | 'onInput' | 'placeholder'> {
+  readonly name: string;
+  /** Letters of equal width. */
+  readonly look?: 'code';
+}
+
+export function TextArea({ look, rows = 3, ...props }: TextAreaProps) {
+  const { label, hint, error, codes, pointer, isOptional, ...rest } = props;
+  return (
+    <Labelled {...{ label, hint, error, codes, pointer, isOptional }}>
+      {(attributes) => <textarea {...attributes} {...rest} rows={rows} class={look} spellcheck={look !== 'code'} />}
+    </Labelled>
+  );
+}
+
+interface SelectProps extends FrameProps, Pick<SelectHTMLAttributes, 'value' | 'defaultValue' | 'onChange'> {
+  readonly name: string;
+  readonly options: readonly (readonly [value: string, label: string])[];
+}
+
+export const Select = ({ name, options, value, defaultValue, onChange, ...frame }: SelectProps) => (
+  <Labelled {...frame}>
+    {(attributes) => (
+      <select {...attributes} name={name} {...(onChange && { onChange })} {...(value === undefined ? {} : { value })}>
+        {options.map(([option, shown]) => (
+          <option value={option} selected={option === (value ?? defaultValue)} key={option}>
+            {shown}
+          </option>
+        ))}
+      </select>
+    )}
+  </Labelled>
+);

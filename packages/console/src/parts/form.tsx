@@ -7,6 +7,7 @@ import { formatCountdown } from '../format.ts';
 import type { Action } from '../resource.ts';
 import { text } from '../text/text.ts';
 import { Button } from './button.tsx';
+import { FormProblem } from './field.tsx';
 import { ProblemNotice } from './problem-notice.tsx';
 
 interface FormProps {
@@ -19,12 +20,10 @@ interface FormProps {
   /** Beside the submit button. */
   readonly others?: ComponentChildren;
   readonly label?: string;
-  /** A field shows the problem as its error, so the form does not repeat it. */
-  readonly hasFieldError?: boolean;
   readonly children?: ComponentChildren;
 }
 
-export function Form({ action, submit, kind = 'primary', label, hasFieldError = false, ...rest }: FormProps) {
+export function Form({ action, submit, kind = 'primary', label, ...rest }: FormProps) {
   const { onCancel, others, children } = rest;
   const message = useRef<HTMLDivElement>(null);
   const { problem, isRunning } = action;
@@ -41,9 +40,9 @@ export function Form({ action, submit, kind = 'primary', label, hasFieldError = 
   return (
     <form onSubmit={(event) => void onSubmit(event)} aria-label={label} class="form">
       <div ref={message} tabIndex={-1} class="form-message">
-        {problem && !hasFieldError && <ProblemNotice problem={problem} />}
+        {problem && <ProblemNotice problem={problem} />}
       </div>
-      {children}
+      <FormProblem.Provider value={problem}>{children}</FormProblem.Provider>
       <div class="actions">
         <Button type="submit" kind={kind} isBusy={isRunning} isBlocked={isRunning || left > 0}>
           {left > 0 ? text.general.retryIn(formatCountdown(left)) : submit}

@@ -1,5 +1,8 @@
-/** The line above a table: search, filters, and the number of rows. */
+/** The line above a table: search and filters. */
 import type { ComponentChildren } from 'preact';
+import type { List } from '../list.ts';
+import { text } from '../text/text.ts';
+import { Button } from './button.tsx';
 import { Icon } from './icon.tsx';
 
 interface SearchProps {
@@ -23,14 +26,52 @@ export const Search = ({ label, value, onSearch }: SearchProps) => (
   </div>
 );
 
-interface ListHeaderProps {
-  readonly count?: string | undefined;
+interface FilterSelectProps<T> {
+  readonly list: List<T>;
+  /** Of the query parameter. */
+  readonly name: string;
+  readonly label: string;
+  /** The option without a filter. */
+  readonly all: string;
+  /** Labels by value. */
+  readonly options: Readonly<Record<string, string>>;
+}
+
+/** A choice that selects entries. The first option selects all. */
+export const FilterSelect = <T,>({ list, name, label, all, options }: FilterSelectProps<T>) => (
+  <select
+    aria-label={label}
+    value={list.query[name] ?? ''}
+    onChange={(event) => list.change(name, event.currentTarget.value)}
+  >
+    <option value="">{all}</option>
+    {Object.entries(options).map(([value, shown]) => (
+      <option value={value} key={value}>
+        {shown}
+      </option>
+    ))}
+  </select>
+);
+
+interface ClearFiltersProps<T> {
+  readonly list: List<T>;
+  readonly kind?: 'link' | 'plain';
+}
+
+export const ClearFilters = <T,>({ list, kind = 'plain' }: ClearFiltersProps<T>) => (
+  <Button kind={kind} onClick={list.clearFilters}>
+    {text.general.clearFilters}
+  </Button>
+);
+
+interface ListHeaderProps<T> {
+  readonly list: List<T>;
   readonly children: ComponentChildren;
 }
 
-export const ListHeader = ({ count, children }: ListHeaderProps) => (
+export const ListHeader = <T,>({ list, children }: ListHeaderProps<T>) => (
   <div class="list-header">
     {children}
-    {count && <span class="count">{count}</span>}
+    {list.hasFilters && <ClearFilters list={list} kind="link" />}
   </div>
 );

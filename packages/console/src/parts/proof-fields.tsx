@@ -8,19 +8,13 @@ import type { Fields } from '../fields.ts';
 import { askForPasskey, type PasskeyResponse, type RequestOptions } from '../passkey.ts';
 
 interface ProofFieldsProps {
-  readonly problem: Problem | undefined;
   readonly needsCode?: boolean;
   /** Whether {@link sendProof} uses a passkey if the field for the code is empty. */
   readonly mayUsePasskey?: boolean;
   readonly autofocus?: boolean;
 }
 
-export const ProofFields = ({
-  problem,
-  needsCode = false,
-  mayUsePasskey = false,
-  autofocus = false,
-}: ProofFieldsProps) => (
+export const ProofFields = ({ needsCode = false, mayUsePasskey = false, autofocus = false }: ProofFieldsProps) => (
   <>
     {/* For password managers. */}
     <input type="text" autocomplete="username" value={session.value?.account.email} readOnly hidden />
@@ -30,7 +24,7 @@ export const ProofFields = ({
       type="password"
       autocomplete="current-password"
       autofocus={autofocus}
-      error={problem?.code === 'password_wrong' ? problem.sentence : undefined}
+      codes={['password_wrong']}
     />
     {needsCode && (
       <Field
@@ -39,7 +33,7 @@ export const ProofFields = ({
         autocomplete="one-time-code"
         isOptional={mayUsePasskey}
         hint={mayUsePasskey ? text.general.codeOrPasskey : text.general.codeOnce}
-        error={problem?.code === 'second_factor_wrong' ? problem.sentence : undefined}
+        codes={['second_factor_wrong']}
       />
     )}
   </>

@@ -1,7 +1,10 @@
 /** A step of a dialog. When it replaces another one, the focus moves to its first field. */
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
+import { text } from '../text/text.ts';
+import { Button } from './button.tsx';
 import { firstField } from './first-field.ts';
+import { Notice } from './notice.tsx';
 
 export function Step({ children }: { readonly children: ComponentChildren }) {
   const step = useRef<HTMLDivElement>(null);
@@ -13,3 +16,22 @@ export function Step({ children }: { readonly children: ComponentChildren }) {
     </div>
   );
 }
+
+interface DoneProps {
+  readonly children: ComponentChildren;
+  readonly onClose: () => void;
+}
+
+/** The last step: what has happened, and the button that closes the dialog. */
+export const Done = ({ children, onClose }: DoneProps) => (
+  <Step>
+    <Notice tone="success" role="status">
+      {children}
+    </Notice>
+    <div class="actions end">
+      <Button kind="primary" autofocus onClick={onClose}>
+        {text.general.close}
+      </Button>
+    </div>
+  </Step>
+);

@@ -19,7 +19,7 @@ export interface Column<T> {
   readonly isLabelHidden?: boolean;
 }
 
-interface TableProps<T> {
+export interface TableProps<T> {
   readonly label: string;
   readonly columns: readonly Column<T>[];
   readonly rows: readonly T[];

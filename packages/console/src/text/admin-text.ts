@@ -1,9 +1,6 @@
 /** The texts of the administrators' pages in the user's language. They load with these pages. */
 import { locale } from './text.ts';
-import type { Translated } from './texts.ts';
-import type { enAdmin } from './en-admin.ts';
-
-export type AdminTexts = Translated<typeof enAdmin>;
+import type { AdminTexts } from './texts.ts';
 
 /** Defined before the first of these pages is rendered. */
 export let adminText: AdminTexts;

@@ -1,5 +1,4 @@
 /** German texts of the administrators' pages. The file is loaded only for German browsers. */
-import type { AdminTexts } from './admin-text.ts';
 import { accounts } from './de/admin/accounts.ts';
 import { audit } from './de/admin/audit.ts';
 import { general } from './de/admin/general.ts';
@@ -11,6 +10,7 @@ import { scopes } from './de/admin/scopes.ts';
 import { webhooks } from './de/admin/webhooks.ts';
 import { settings } from './de/admin/settings.ts';
 import { signingKeys } from './de/admin/signing-keys.ts';
+import type { AdminTexts } from './texts.ts';
 
 export const deAdmin: AdminTexts = {
   general,

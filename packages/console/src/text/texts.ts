@@ -1,4 +1,5 @@
-/** The type of the texts of a language: the members of the English texts. */
+/** The types of the texts of a language: the members of the English texts. */
+import type { enAdmin } from './en-admin.ts';
 import type { en } from './en.ts';
 
 /** Languages replace strings and functions with those of the same parameters. */
@@ -8,3 +9,4 @@ export type Translated<T> = T extends string
     ? (...values: V) => string
     : { readonly [K in keyof T]: Translated<T[K]> };
 export type Texts = Translated<typeof en>;
+export type AdminTexts = Translated<typeof enAdmin>;

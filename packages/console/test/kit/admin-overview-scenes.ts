@@ -2,7 +2,7 @@
 import type { Page } from 'playwright-core';
 import type { Overview } from '@keyreeve/contract';
 import { ofDataPage } from './page-states.ts';
-import type { Scene } from './scene.ts';
+import { opening, scenesAs, type Scene } from './scene.ts';
 
 const as = 'administrator';
 export const overviewPath = '/console/admin/overview';
@@ -45,26 +45,20 @@ const troubled = ({ now, attention }: Overview): Partial<Overview> => ({
   ],
 });
 
+const changed = (name: string, change: (overview: Overview) => Partial<Overview>): Scene => ({
+  name,
+  as,
+  path: overviewPath,
+  load: async (page, path, visitor) => {
+    await changeOverview(page, change);
+    await visitor.goto(path, page);
+  },
+});
+
 export const overviewScenes: readonly Scene[] = [
   ...ofDataPage({ name: 'admin-overview', path: overviewPath, as }),
-  {
-    name: 'admin-overview-calm',
-    as,
-    path: overviewPath,
-    load: async (page, path, visitor) => {
-      await changeOverview(page, emptied);
-      await visitor.goto(path, page);
-    },
-  },
-  {
-    name: 'admin-overview-troubled',
-    as,
-    path: overviewPath,
-    load: async (page, path, visitor) => {
-      await changeOverview(page, troubled);
-      await visitor.goto(path, page);
-    },
-  },
+  changed('admin-overview-calm', emptied),
+  changed('admin-overview-troubled', troubled),
   {
     name: 'admin-overview-out-of-date',
     as,
@@ -76,13 +70,9 @@ export const overviewScenes: readonly Scene[] = [
     },
     messages: [/net::ERR_FAILED/],
   },
-  {
-    name: 'admin-overview-paused',
-    as,
-    path: overviewPath,
-    act: async (page) => {
-      await page.locator('.live-status .button').click();
-      await page.locator('.live-status .badge:not(.good)').waitFor();
-    },
-  },
+  scenesAs(as)(
+    'admin-overview-paused',
+    overviewPath,
+    opening('.live-status .button', 0, '.live-status .badge:not(.good)'),
+  ),
 ];

@@ -3,9 +3,10 @@ import { accountDialogScenes, accountPageScenes } from './admin-account-scenes.t
 import { webhookDialogScenes, webhookPageScenes } from './admin-webhook-scenes.ts';
 import { overviewScenes } from './admin-overview-scenes.ts';
 import { ofDataPage } from './page-states.ts';
-import type { Scene } from './scene.ts';
+import { opening, scenesAs, type Scene } from './scene.ts';
 
-const clickPrimary: Scene['act'] = (page) => page.locator('main .button.primary').first().click();
+const scene = scenesAs('administrator');
+const noMatch: Scene['act'] = (page) => page.locator('.empty').waitFor();
 
 const dataPages = [
   { name: 'admin-accounts', path: '/console/admin/accounts' },
@@ -21,74 +22,34 @@ export const adminPageScenes: readonly Scene[] = [
   ...accountPageScenes,
   ...webhookPageScenes,
   ...dataPages.flatMap((page) => ofDataPage({ ...page, as: 'administrator' })),
-  {
-    name: 'admin-accounts-no-match',
-    as: 'administrator',
-    path: '/console/admin/accounts?search=no-account-has-this-name',
-    act: (page) => page.locator('.empty').waitFor(),
-  },
-  {
-    name: 'admin-keys-no-match',
-    as: 'administrator',
-    path: '/console/admin/keys?search=no-key-has-this-name&owner=acc_none&unusedSince=2026-01-02',
-    act: (page) => page.locator('.empty').waitFor(),
-  },
-  {
-    name: 'admin-mail-no-match',
-    as: 'administrator',
-    path: '/console/admin/mail?kind=sign_up&state=failing',
-    act: (page) => page.locator('.empty').waitFor(),
-  },
-  {
-    name: 'admin-audit-details',
-    as: 'administrator',
-    path: '/console/admin/audit?action=api_key.created',
-    act: async (page) => {
-      await page.locator('.event-details summary').first().click();
-      await page.locator('.event-details pre').first().waitFor();
-    },
-  },
-  {
-    name: 'admin-audit-no-match',
-    as: 'administrator',
-    path: '/console/admin/audit?target=nothing&from=2026-01-02T03:04:05Z',
-    act: (page) => page.locator('.empty').waitFor(),
-  },
-  { name: 'admin-not-found', as: 'administrator', path: '/console/admin/no-such-page' },
+  scene('admin-accounts-no-match', '/console/admin/accounts?search=no-account-has-this-name', noMatch),
+  scene(
+    'admin-keys-no-match',
+    '/console/admin/keys?search=no-key-has-this-name&owner=acc_none&unusedSince=2026-01-02',
+    noMatch,
+  ),
+  scene('admin-mail-no-match', '/console/admin/mail?kind=sign_up&state=failing', noMatch),
+  scene(
+    'admin-audit-details',
+    '/console/admin/audit?action=api_key.created',
+    opening('.event-details summary', 0, '.event-details pre'),
+  ),
+  scene('admin-audit-no-match', '/console/admin/audit?target=nothing&from=2026-01-02T03:04:05Z', noMatch),
+  scene('admin-not-found', '/console/admin/no-such-page'),
 ];
 
 export const adminDialogScenes: readonly Scene[] = [
   ...accountDialogScenes,
   ...webhookDialogScenes,
-  { name: 'admin-account-invite', as: 'administrator', path: '/console/admin/accounts', act: clickPrimary },
-  {
-    name: 'admin-key-delete',
-    as: 'administrator',
-    path: '/console/admin/keys?search=billing',
-    act: async (page) => {
-      await page.locator('main td .button').first().click();
-      await page.locator('.menu:popover-open .danger').click();
-      await page.locator('dialog dl').waitFor();
-    },
-  },
-  {
-    name: 'admin-mail-test',
-    as: 'administrator',
-    path: '/console/admin/mail',
-    act: clickPrimary,
-  },
-  {
-    name: 'admin-signing-keys-rotate-now',
-    as: 'administrator',
-    path: '/console/admin/signing-keys',
-    act: (page) => page.locator('.page-header .button').first().click(),
-  },
-  {
-    name: 'admin-key-find',
-    as: 'administrator',
-    path: '/console/admin/keys',
-    act: (page) => page.locator('.page-header .button').click(),
-  },
+  scene('admin-account-invite', '/console/admin/accounts', opening('main .button.primary')),
+  scene('admin-key-delete', '/console/admin/keys?search=billing', async (page) => {
+    await page.locator('main td .button').first().click();
+    await page.locator('.menu:popover-open .danger').click();
+    await page.locator('dialog dl').waitFor();
+  }),
+  scene('admin-mail-test', '/console/admin/mail', opening('main .button.primary')),
+  scene('admin-signing-keys-rotate-now', '/console/admin/signing-keys', opening('.page-header .button')),
+  scene('admin-key-find', '/console/admin/keys', opening('.page-header .button')),
 ];
 
 export const adminScenes: readonly Scene[] = [...adminPageScenes, ...adminDialogScenes];

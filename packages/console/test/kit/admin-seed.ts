@@ -52,6 +52,6 @@ async function seedOutbox({ db, clock, service }: TestApp): Promise<void> {
   ] as const) {
     const row = service.services.outbox.prepare(kind, queue, {});
     await db.transaction((tx) => insertJobTx(tx, { ...row, dueAt: later }));
-    if (reason !== undefined) await postponeJob(db, row.id, later, reason);
+    if (reason !== undefined) await postponeJob(db, { id: row.id, handedOver: 0 }, later, reason);
   }
 }

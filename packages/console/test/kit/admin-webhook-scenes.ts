@@ -1,26 +1,16 @@
 /** The pages about webhooks and scopes, for administrators, with their dialogs. */
-import type { Page } from 'playwright-core';
 import { ofDataPage } from './page-states.ts';
-import type { Scene } from './scene.ts';
+import { opening, scenesAs, type Scene } from './scene.ts';
 
 const as = 'administrator';
 const webhookPath: Scene['path'] = ({ webhookId }) => `/console/admin/webhooks/${webhookId}`;
 
-async function openCreation(page: Page): Promise<void> {
-  await page.locator('main .button.primary').first().click();
-  await page.locator('dialog [type=submit]').waitFor();
-}
+const scene = scenesAs(as);
+const create = opening('main .button.primary');
 
 /** @param place among the buttons beside the heading */
-const webhookAction = (name: string, place: number): Scene => ({
-  name: `admin-webhook-${name}`,
-  as,
-  path: webhookPath,
-  act: async (page) => {
-    await page.locator('.page-header .button').nth(place).click();
-    await page.locator('dialog [type=submit]').waitFor();
-  },
-});
+const webhookAction = (name: string, place: number): Scene =>
+  scene(`admin-webhook-${name}`, webhookPath, opening('.page-header .button', place));
 
 export const webhookPageScenes: readonly Scene[] = [
   ...ofDataPage({ name: 'admin-webhooks', path: '/console/admin/webhooks', as }),
@@ -29,18 +19,10 @@ export const webhookPageScenes: readonly Scene[] = [
 ];
 
 export const webhookDialogScenes: readonly Scene[] = [
-  { name: 'admin-webhook-create', as, path: '/console/admin/webhooks', act: openCreation },
+  scene('admin-webhook-create', '/console/admin/webhooks', create),
   webhookAction('rotate', 1),
   webhookAction('disable', 2),
   webhookAction('delete', 3),
-  {
-    name: 'admin-webhook-replay',
-    as,
-    path: webhookPath,
-    act: async (page) => {
-      await page.locator('.section-header .button').first().click();
-      await page.locator('dialog [type=submit]').waitFor();
-    },
-  },
-  { name: 'admin-scope-declare', as, path: '/console/admin/scopes', act: openCreation },
+  scene('admin-webhook-replay', webhookPath, opening('.section-header .button')),
+  scene('admin-scope-declare', '/console/admin/scopes', create),
 ];

@@ -2,14 +2,13 @@
 import { codeAt } from '../../../server/test-kit/authenticator.ts';
 import { goodPassword } from '../../../server/test-kit/new-app.ts';
 import type { Page } from 'playwright-core';
-import type { Scene } from './scene.ts';
+import { opening, scenesAs, type Scene } from './scene.ts';
 
 const keyPath: Scene['path'] = ({ keys }) => `/console/keys/${keys['billing worker']}`;
 
-async function openCreation(page: Page): Promise<void> {
-  await page.locator('main .button.primary').first().click();
-  await page.locator('dialog [name=nickname]').waitFor();
-}
+const filled = scenesAs('filled');
+const fresh = scenesAs('fresh');
+const openCreation = opening('main .button.primary', 0, 'dialog [name=nickname]');
 
 /** @returns the secret that the dialog shows beside the QR code */
 async function beginSetup(page: Page): Promise<string> {
@@ -21,59 +20,25 @@ async function beginSetup(page: Page): Promise<string> {
 }
 
 export const dialogScenes: readonly Scene[] = [
-  { name: 'create-key', as: 'filled', path: '/console/keys', act: openCreation },
-  {
-    name: 'secret',
-    as: 'empty',
-    path: '/console/keys',
-    act: async (page) => {
-      await openCreation(page);
-      await page.locator('dialog [name=nickname]').fill('billing worker');
-      await page.locator('dialog [type=submit]').click();
-      await page.locator('dialog [name=stored]').waitFor();
-    },
-  },
-  {
-    name: 'rotate-key',
-    as: 'filled',
-    path: keyPath,
-    act: async (page) => {
-      await page.locator('.page-header .button').nth(1).click();
-      await page.locator('dialog [name=overlap]').first().waitFor();
-    },
-  },
-  {
-    name: 'delete-key',
-    as: 'filled',
-    path: keyPath,
-    act: async (page) => {
-      await page.locator('.page-header .button.danger').click();
-      await page.locator('dialog dl').waitFor();
-    },
-  },
-  {
-    name: 'keys-no-match',
-    as: 'filled',
-    path: '/console/keys?search=no-key-has-this-name',
-    act: (page) => page.locator('main .button:not(.link)').nth(1).waitFor(),
-  },
-  {
-    name: 'second-factor-setup',
-    as: 'fresh',
-    path: '/console/security',
-    act: async (page) => void (await beginSetup(page)),
-  },
-  {
-    name: 'recovery-codes',
-    as: 'fresh',
-    path: '/console/security',
-    act: async (page, { app }) => {
-      const secret = await beginSetup(page);
-      await page.locator('dialog [name=code]').fill(codeAt(secret.replaceAll(' ', ''), app.clock.now()));
-      await page.locator('dialog [type=submit]').click();
-      await page.locator('dialog .recovery-codes').waitFor();
-    },
-  },
+  filled('create-key', '/console/keys', openCreation),
+  scenesAs('empty')('secret', '/console/keys', async (page, at) => {
+    await openCreation(page, at);
+    await page.locator('dialog [name=nickname]').fill('billing worker');
+    await page.locator('dialog [type=submit]').click();
+    await page.locator('dialog [name=stored]').waitFor();
+  }),
+  filled('rotate-key', keyPath, opening('.page-header .button', 1, 'dialog [name=overlap]')),
+  filled('delete-key', keyPath, opening('.page-header .button.danger', 0, 'dialog dl')),
+  filled('keys-no-match', '/console/keys?search=no-key-has-this-name', (page) =>
+    page.locator('main .button:not(.link)').nth(1).waitFor(),
+  ),
+  fresh('second-factor-setup', '/console/security', async (page) => void (await beginSetup(page))),
+  fresh('recovery-codes', '/console/security', async (page, { app }) => {
+    const secret = await beginSetup(page);
+    await page.locator('dialog [name=code]').fill(codeAt(secret.replaceAll(' ', ''), app.clock.now()));
+    await page.locator('dialog [type=submit]').click();
+    await page.locator('dialog .recovery-codes').waitFor();
+  }),
   {
     name: 'sign-in-code',
     as: 'enrolled',

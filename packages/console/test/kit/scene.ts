@@ -20,3 +20,16 @@ export interface Scene {
   /** Messages that the browser logs in this state. */
   readonly messages?: readonly RegExp[];
 }
+
+/** Makes scenes of one account. @returns a scene from its name, path, and what brings it into its state */
+export const scenesAs =
+  (as: Scene['as']) =>
+  (name: string, path: Scene['path'], act?: Scene['act']): Scene => ({ name, as, path, ...(act && { act }) });
+
+/** Clicks one of the elements, and waits for what it opens. */
+export const opening =
+  (selector: string, place = 0, opened = 'dialog [type=submit]'): NonNullable<Scene['act']> =>
+  async (page) => {
+    await page.locator(selector).nth(place).click();
+    await page.locator(opened).first().waitFor();
+  };

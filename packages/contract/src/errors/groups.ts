@@ -22,20 +22,6 @@ export const managerErrors = [
   ...managementKeyErrors,
 ] as const satisfies readonly ErrorCode[];
 
-/** Of routes that require an administrator's access token. */
-export const administratorErrors = [
-  ...accessTokenErrors,
-  'administrator_required',
-] as const satisfies readonly ErrorCode[];
-
-/** Of routes that require the session cookie of the console. `not_found`: the console is off. */
-export const consoleErrors = [
-  'console_session_required',
-  'ambiguous_credentials',
-  'cross_origin_request',
-  'not_found',
-] as const satisfies readonly ErrorCode[];
-
 /** Of routes that require the account's password in addition to an access token. */
 export const currentPasswordErrors = [
   'password_wrong',

@@ -96,7 +96,7 @@ export class App {
     const arrived = this.#turns.now;
     const refuse = (error: unknown): void =>
       this.#turns.reject(request, arrived, () => this.#refuse(request, response, error, { route: forward.path, span }));
-    answerForward(this.#options, request, response, refuse, span);
+    answerForward(this.#options, { request, response, span }, refuse);
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -89,7 +89,7 @@ export function importCommand(setStatus: SetStatus): Command {
       const records = from && accountFormats[from]({ hashConfig, emailDomain, now: systemClock.now() });
       const passwordHashes = passwordHashOptionsOf(options);
       const map = mapPath === undefined || options.dryRun === true ? undefined : new AccountMap(mapPath);
-      await importFile(path, options, { noun: 'account', records }, setStatus, (context, isDryRun) =>
+      const hasRefused = await importFile(path, options, { noun: 'account', records }, (context, isDryRun) =>
         accountImporter(operator, {
           db: context.installation.db,
           clock: systemClock,
@@ -103,6 +103,7 @@ export function importCommand(setStatus: SetStatus): Command {
           ...(map ? { onMapped: (accounts) => map.add(accounts) } : {}),
         }),
       ).finally(() => map?.close());
+      if (hasRefused) setStatus(1);
     });
   command
     .command('api-keys')
@@ -121,7 +122,8 @@ export function importCommand(setStatus: SetStatus): Command {
       const { from, plainKeys: hasPlainKeys = false, accounts } = options;
       const accountIds = accounts === undefined ? new Map<string, string>() : await readAccountMap(accounts);
       const records = from && keyFormats[from];
-      await importFile(path, options, { noun: 'API key', records }, setStatus, ({ installation, config }, isDryRun) =>
+      const kind = { noun: 'API key', records };
+      const hasRefused = await importFile(path, options, kind, ({ installation, config }, isDryRun) =>
         keyImporter(operator, {
           db: installation.db,
           clock: systemClock,
@@ -133,6 +135,7 @@ export function importCommand(setStatus: SetStatus): Command {
           accountIds,
         }),
       );
+      if (hasRefused) setStatus(1);
     });
   return command;
 }
@@ -149,13 +152,13 @@ function passwordHashOptionsOf({
   return { acceptsFast: acceptWeak, wrapsFast: wrap, bcryptSuffix };
 }
 
+/** @returns whether lines were refused */
 async function importFile<Item>(
   path: string,
   { json = false, dryRun: isDryRun = false }: ImportOptions,
   { noun, records }: { readonly noun: string; readonly records: Records | undefined },
-  setStatus: SetStatus,
   importerOf: (context: CommandContext, isDryRun: boolean) => Importer<Item>,
-): Promise<void> {
+): Promise<boolean> {
   // A missing file is reported before the database is opened.
   const bytesTotal = path === '-' ? undefined : statSync(path).size;
   const source = path === '-' ? process.stdin : createReadStream(path);
@@ -185,5 +188,5 @@ async function importFile<Item>(
   });
   await write(report.end(result));
   for (const note of notes) process.stderr.write(`${note}\n`);
-  if (result.refused > 0) setStatus(1);
+  return result.refused > 0;
 }

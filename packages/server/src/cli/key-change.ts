@@ -200,7 +200,7 @@ async function rotate(text: string, options: RotateOptions): Promise<void> {
     const rotated: Promise<RotatedTo> =
       jwk === undefined
         ? keyChanges.rotate(operator, owner, id, request)
-        : keyChanges.rotatePublicKey(operator, owner, id, request, jwk).then((row) => ({ key: row }));
+        : keyChanges.rotatePublicKey(operator, owner, id, { ...request, publicKey: jwk }).then((row) => ({ key: row }));
     return rotated.catch((error: unknown) => {
       throw withOptions(error, id, jwk !== undefined);
     });

@@ -63,7 +63,7 @@ async function move({ to, dryRun = false, ...options }: MoveOptions): Promise<vo
       mayMigrate: true,
       fill: () => rootKeysIn(source, database, masterKey),
     });
-    return closeAfter(db, () => moveInstallation(operator, source, db, keys.check, systemClock));
+    return closeAfter(db, () => moveInstallation(operator, source, db, { keys, clock: systemClock }));
   });
   rmSync(reservedPathOf(database.path), { force: true });
   const settings = settingsAfter(config, database.path, target);

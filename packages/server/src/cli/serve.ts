@@ -33,7 +33,7 @@ async function serve(): Promise<number> {
   // Imported before the first scrape: importing it later would block the event loop for 20 to 30 ms.
   await import('../app/metrics/metrics.ts');
   if (cluster.isWorker) return serveAsWorker(config);
-  const log = createLog(config.logLevel);
+  const log: Log = createLog(config.logLevel);
   const options = { config, clock: systemClock, log };
   if (config.workers > 1) return serveWithWorkers(options);
   const service = await startService(options);

@@ -3,15 +3,19 @@
  * logs headers, bodies, queries or email addresses.
  */
 import { pino, stdTimeFunctions, type DestinationStream, type Logger } from 'pino';
+import type { LogEvent } from './log-events.ts';
 import { standardOutput } from './log-output.ts';
-
-export type Log = Logger;
 
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 export type LogLevel = (typeof logLevels)[number];
 
-/** @param destination for tests; standard output by default */
-export function createLog(level: LogLevel, destination?: DestinationStream): Log {
+type Write = (line: { readonly event: LogEvent; readonly [member: string]: unknown }) => void;
+
+/** pino, restricted to lines with an event of `log-events.ts`. */
+export type Log = Pick<Logger, 'isLevelEnabled'> & Readonly<Record<Exclude<LogLevel, 'silent'>, Write>>;
+
+/** To be used as a `Log`. @param destination for tests; standard output by default */
+export function createLog(level: LogLevel, destination?: DestinationStream): Logger {
   const options = {
     level,
     base: { pid: process.pid },
@@ -20,7 +24,8 @@ export function createLog(level: LogLevel, destination?: DestinationStream): Log
   };
   if (destination) return pino(options, destination);
   const log = pino(options, standardOutput);
-  standardOutput.onRecovery = (records) => log.error({ event: 'log_records_lost', records });
+  const lines: Log = log;
+  standardOutput.onRecovery = (records) => lines.error({ event: 'log_records_lost', records });
   process.on('exit', () => standardOutput.flushSync());
   return log;
 }

@@ -1,4 +1,4 @@
-/** The principal of an operation, which is the first argument of every operation that changes data. */
+/** The principal of an operation: the first argument of each operation that changes data, alone or in an {@link Act}. */
 
 export type Principal =
   | AccountPrincipal
@@ -14,6 +14,12 @@ export type Principal =
   | { readonly kind: 'github' }
   /** The service, for example when it ends a session whose refresh token was used twice. */
   | { readonly kind: 'system' };
+
+/** The principal of a change, and the time of the change in milliseconds since 1970. */
+export interface Act {
+  readonly principal: Principal;
+  readonly now: number;
+}
 
 export interface PossessorPrincipal {
   readonly kind: 'possessor';

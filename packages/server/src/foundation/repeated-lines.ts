@@ -4,6 +4,7 @@
  * could fill a disk: 37 to 82 GiB a day, measured with 300 connections.
  */
 import { systemTimers, type Timers } from './clock.ts';
+import type { LogEvent } from './log-events.ts';
 import type { Log } from './log.ts';
 
 export interface RepeatableLine {
@@ -11,7 +12,7 @@ export interface RepeatableLine {
   /** The client IP range, or what else counts together. */
   readonly client: string;
   /** Lines of one client with these values are repetitions. Few values are possible, and clients do not choose them freely. */
-  readonly kind: Readonly<Record<string, string | number | undefined>> & { readonly event: string };
+  readonly kind: Readonly<Record<string, string | number | undefined>> & { readonly event: LogEvent };
   /** Values of this line alone. */
   readonly details: object;
 }

@@ -6,6 +6,7 @@ import { randomBytes } from 'node:crypto';
 import { forward } from '@keyreeve/contract';
 import { DomainError } from '../foundation/errors.ts';
 import { coarseRange } from '../foundation/ip-address.ts';
+import type { LogEvent } from '../foundation/log-events.ts';
 import type { Log } from '../foundation/log.ts';
 import { RepeatedLines, type RepeatableLine, type RepeatedLinesOptions } from '../foundation/repeated-lines.ts';
 import { toProblem, type ProblemResponse } from './problem.ts';
@@ -33,7 +34,7 @@ export class RequestLog {
 
   /** A request with a response that is no problem document. */
   answered(status: number, { method, route, ms, traceId, clientIp }: LoggedRequest): void {
-    const kind = { event: 'request', method, route, status };
+    const kind = { event: 'request' as const, method, route, status };
     this.#lines.write({ level: 'info', client: rangeOf(clientIp), kind, details: { traceId, ms } });
   }
 
@@ -42,7 +43,7 @@ export class RequestLog {
     const requestId = newRequestId();
     const problem = toProblem(error, requestId, traceId);
     const { status, body } = problem;
-    const kind = { event: 'refused', method, route, status, code: body.code };
+    const kind = { event: 'refused' as const, method, route, status, code: body.code };
     const details = { requestId, traceId, ms };
     const cause = causeOf(error);
     // Anyone can send many verifications that are rejected. At the default level, their number is logged once a minute
@@ -56,7 +57,7 @@ export class RequestLog {
   }
 
   /** A failure that no response reports. An expected failure, which has no cause, is not logged. */
-  failed(event: string, error: unknown): void {
+  failed(event: LogEvent, error: unknown): void {
     const err = causeOf(error);
     if (err !== undefined) this.#lines.write({ level: 'error', client: event, kind: { event }, details: { err } });
   }

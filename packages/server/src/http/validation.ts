@@ -108,7 +108,7 @@ class Findings {
 
 function find(found: Findings, node: Node, value: unknown, pointer: string): void {
   if (found.isFull) return;
-  if (node.anyOf) return findInOneOf(found, node, node.anyOf, value, pointer);
+  if (node.anyOf) return findInOneOf(found, node, value, pointer);
   if (node.type !== undefined && !isOfType(node.type, value)) return found.add('type', node, value, pointer);
   if (node.const !== undefined && value !== node.const) return found.add('const', node, value, pointer);
   if (node.enum && !node.enum.includes(value)) return found.add('enum', node, value, pointer);
@@ -119,8 +119,8 @@ function find(found: Findings, node: Node, value: unknown, pointer: string): voi
 }
 
 /** The alternatives differ in type, so at most one applies. */
-function findInOneOf(found: Findings, node: Node, anyOf: readonly Node[], value: unknown, pointer: string): void {
-  const meant = anyOf.find(({ type }) => type === undefined || isOfType(type, value));
+function findInOneOf(found: Findings, node: Node, value: unknown, pointer: string): void {
+  const meant = node.anyOf?.find(({ type }) => type === undefined || isOfType(type, value));
   if (meant) find(found, meant, value, pointer);
   else found.add('anyOf', node, value, pointer);
 }

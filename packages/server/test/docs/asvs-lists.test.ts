@@ -1,4 +1,4 @@
-/** The lists in `docs/asvs.md` are complete: ways in, keys and stored data. */
+/** The lists in `docs/asvs.md` are complete: ways in, keys and stored data. The operational columns are listed here. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
@@ -44,10 +44,62 @@ test('every purpose of the master key is once in the list of keys', { tags: ['as
   );
 });
 
+/** By table. A new column is listed here if it is neither keyed nor sealed nor personal. */
+const operational: Readonly<Record<string, string>> = {
+  installation:
+    'id created_at keys_imported_at unused_keys_checked_at unused_keys_counted_from first_environment last_backup_at',
+  root_keys: 'version generation master_key_id created_at superseded_by',
+  accounts:
+    'pk id role session_epoch created_at updated_at disabled_at unverified_since requires_second_factor enabled_count signed_up_at language email_unconfirmed_since limits kind entitlements entitlements_revision',
+  service_accounts: 'account_pk creator_pk created_at updated_at',
+  service_account_managers: 'service_pk manager_pk created_at',
+  scopes: 'name description needs_entitlement revision created_at updated_at deleted_at',
+  second_factors: 'account_pk created_at confirmed_at last_step pending_at app_added_at',
+  passkeys: 'id account_pk credential_id public_key counter rp_id transports backed_up created_at last_used_at',
+  used_challenges: 'expires_at',
+  recovery_codes: 'account_pk created_at',
+  webhook_endpoints: 'id url events created_at updated_at disabled_at last_delivered_at last_failed_at last_failure',
+  webhook_progress: 'chain position',
+  verification_minutes: 'minute instance counts',
+  instances: 'id version started_at seen_at master_key_id',
+  webhook_deliveries:
+    'id endpoint_id type event_at chain position started_at tried_at delivered attempt_count attempts',
+  signing_keys: 'kid alg public_jwk created_at activates_at revoked_at',
+  sso_identities: 'id account_pk issuer provisioned created_at last_used_at',
+  sso_sessions: 'session_id identity_id',
+  api_keys:
+    'rules id account_pk nickname folded scopes expires_at last_used_at created_at updated_at scopes_need_role disabled_at disabled_reason hint revision limits environment leaked_at public_key',
+  api_key_secrets: 'key_id expires_at last_used_at public_key',
+  leaked_secrets: 'leaked_at',
+  short_lived_secrets: 'key_id issued_by assertion_id created_at expires_at',
+  expiry_notices: 'days day account_pk key_id',
+  key_meters: 'subject kind tat used period',
+  quota_notices: 'subject period quantity',
+  key_usage: 'step at key_id accepted refused',
+  key_prefixes: 'prefix environment',
+  audit_events: 'id at actor action account_id target details chain position',
+  audit_chains: 'chain events root_key_version',
+  audit_cuts: 'chain position event_id events_before days cut_at',
+  audit_key_changes: 'chain version position changed_at',
+  audit_retention: 'id passed_at jumped_ms run_at blocked',
+  deleted_keys: 'id',
+  sessions:
+    'id account_pk account_epoch created_at generation rotated_at idle_expires_at expires_at kind authenticated_at',
+  throttle_buckets: 'count window_started_at blocked_until touched_at',
+  outbox: 'id kind queue created_at due_at attempts claimed_until last_error handed_over',
+  email_changes: 'account_pk changed_at account_epoch',
+  one_time_codes: 'purpose account_pk created_at expires_at',
+};
+
 test('every column of the database has one class of protection', { tags: ['asvs:14.1.1', 'asvs:14.1.2'] }, () => {
-  const listed = rowsBelow('Stored data').flatMap(([table, ...cells]) =>
+  const classified = rowsBelow('Stored data').flatMap(([table, ...cells]) =>
     cells.flatMap(codesOf).map((column) => `${table}.${column}`),
   );
+  assert.ok(classified.length > 20);
+  const others = Object.entries(operational).flatMap(([table, columns]) =>
+    columns.split(' ').map((column) => `${table}.${column}`),
+  );
+  const listed = [...classified, ...others];
   const columns = storedTables.flatMap(({ name, columns: all }) =>
     Object.keys(all).map((column) => `${name}.${column}`),
   );

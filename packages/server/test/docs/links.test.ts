@@ -1,4 +1,4 @@
-/** Links between pages and pages that comments name lead to existing files. */
+/** Links between pages and pages that comments name lead to existing files, and README.md leads to every page. */
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { posix } from 'node:path';
@@ -47,6 +47,14 @@ test('every link between the pages leads to an existing file and heading', () =>
       !existsSync(posix.join(root, path)) || (anchor !== undefined && !anchorsOf(textOf(path)).includes(anchor)),
   );
   assert.deepEqual(broken, []);
+});
+
+test('README.md links every page of docs/, and the decisions by their index', () => {
+  const linked = new Set(linksOf(['README.md', textOf('README.md')]).map(({ path }) => path));
+  const missing = pages
+    .map(([path]) => path)
+    .filter((path) => path.startsWith('docs/') && !/^docs\/decisions\/\d/.test(path) && !linked.has(path));
+  assert.deepEqual(missing, []);
 });
 
 test('every page that a comment names exists', () => {

@@ -64,11 +64,15 @@ test('one machine: settings, key, service, commands, backup and upgrade of docs/
     'runuser -u keyreeve -- ': '',
     'exec node ': `exec ${process.execPath} `,
   });
+  const install = take('deploy.md', 'install -m 0755').replace(
+    '/opt/keyreeve/node_modules/keyreeve/docs/systemd',
+    folder.path,
+  );
   const script = wrapper.reduce(
     (text, [shown, real]) => text.replaceAll(shown, real),
-    take('deploy.md', '#!/bin/sh\nexec'),
+    readPage('docs/systemd/keyreeve.sh'),
   );
-  writeFileSync(at('keyreeve'), script, { mode: 0o755 });
+  writeFileSync(at('keyreeve.sh'), script);
   const commands = {
     folder: folder.path,
     // Without the function, so that the shell finds the wrapper. It reads the settings from the file.
@@ -79,7 +83,7 @@ test('one machine: settings, key, service, commands, backup and upgrade of docs/
   const [, quoted = ''] = /`(KEYREEVE_MAIL_FROM='[^`]+)`/.exec(readPage('docs/deploy.md')) ?? [];
   appendFileSync(at('etc/keyreeve.env'), `KEYREEVE_SMTP_URL=smtp://127.0.0.1:2525\n${quoted}\n`);
   assert.match(
-    withWrapper(take('deploy.md', 'chmod 0755')),
+    withWrapper(install),
     /KEYREEVE_PUBLIC_URL +https:\/\/auth[^]*KEYREEVE_MAIL_FROM +Example <accounts@example\.com> [^]*Created account you@example\.com \(\w+\), admin/,
   );
   checkUnquoted(at('etc/keyreeve.env'), at('keyreeve'));
@@ -171,7 +175,7 @@ test('commands, the check for monitoring, backups and restores of docs/operating
 /** Its statuses for a warning, a failed check, no warning, and a command that cannot run. */
 function checkPlugin(folder: string, environment: Environment): void {
   const plugin = join(folder, 'check_keyreeve');
-  writeFileSync(plugin, take('operating.md', '#!/bin/sh\nreport='), { mode: 0o755 });
+  cpSync(join(root, 'docs/monitoring/check_keyreeve'), plugin);
   writeFileSync(join(folder, 'keyreeve'), `#!/bin/sh\nexec '${process.execPath}' '${keyreeveBin}' "$@"\n`, {
     mode: 0o755,
   });

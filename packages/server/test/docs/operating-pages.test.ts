@@ -40,7 +40,6 @@ test('the rotations of the master key of docs/master-key.md', () => {
     added,
     /^Added the master key [0-9a-f]{16}, which is in \S+\/master-key-2\. The previous one is [0-9a-f]{16}\./,
   );
-  runBlock(operating.take('master-key.md', '(umask 077'), shell);
   assert.equal(statSync(at('etc/master-key-2')).mode & 0o777, 0o600);
   operating.assertAllTaken();
 });

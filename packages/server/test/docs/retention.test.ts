@@ -6,7 +6,7 @@ import { limits } from '@keyreeve/contract';
 import { settings } from '../../src/app/configuration/settings.ts';
 
 const page = readFileSync(new URL('../../../../docs/retention.md', import.meta.url), 'utf8');
-const rows = page.split('\n').filter((line) => line.startsWith('| '));
+const rows = page.split('\n').filter((line) => line.includes(' | '));
 const bounds: Readonly<Record<string, unknown>> = limits;
 const variables = Object.values(settings).map(({ name }) => name);
 

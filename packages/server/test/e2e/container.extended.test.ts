@@ -76,6 +76,7 @@ suite('the image of the Dockerfile', { skip: skipWithout('images') }, () => {
     await using container = image.start(mounts, environment);
     const { program } = container;
     await program.waitForRecord('listening');
+    assert.equal((await program.call('GET', '/console')).status, 200);
 
     const email = 'you@example.com';
     const created = await container.exec(

@@ -43,8 +43,7 @@ async function createAndDelete(
   program: Program,
   accessToken: string,
   client: string,
-  states: KeyStates,
-  onResponse: () => void,
+  { states, onResponse }: { readonly states: KeyStates; readonly onResponse: () => void },
 ) {
   for (let count = 0; ; count++) {
     const key = await program.createKey(accessToken, `${client}-${count}`);
@@ -68,7 +67,7 @@ async function runAndKill(program: Program, accessToken: string, round: number, 
     if (--left === 0) program.signal('SIGKILL');
   };
   const running = Array.from({ length: clients }, (_, client) =>
-    createAndDelete(program, accessToken, `${round}-${client}`, states, onResponse),
+    createAndDelete(program, accessToken, `${round}-${client}`, { states, onResponse }),
   );
   for (const ended of await Promise.allSettled(running)) {
     // A lost connection ends a client; an unexpected response fails the test.

@@ -47,14 +47,14 @@ const emailOf = (name: string): string => `${name}@example.com`;
 const otp = (code: string) => ({ 'x-keyreeve-otp': code });
 const graces = emailOf('grace');
 
-async function send(program: Program, accessToken: string, method: string, path: string, json?: object) {
+async function send(program: Program, accessToken: string, [method, path, json]: readonly [string, string, object?]) {
   const answer = await program.call(method, path, bearer(accessToken), json);
   assert.ok(answer.status < 300, `${method} ${path}: ${answer.text}`);
   return answer.json;
 }
 
 const rotate = async (program: Program, { accessToken }: Tokens, id: number, json: object): Promise<string> =>
-  ((await send(program, accessToken, 'POST', `/auth/api-keys/${id}/rotate`, json)) as Key).key;
+  ((await send(program, accessToken, ['POST', `/auth/api-keys/${id}/rotate`, json])) as Key).key;
 
 const endSession = async (program: Program, { refreshToken }: Tokens): Promise<void> => {
   const { status, text } = await program.call('POST', '/auth/token/revoke', {}, { refreshToken });
@@ -90,8 +90,8 @@ export async function createCredentials(program: Program): Promise<{ credentials
   ];
   const ended: Record<string, string> = { deleted: deleted.key, disabled: disabled.key, replaced: replaced.key };
   const accepted: Record<string, string> = { live: live.key, previous: rotated.key };
-  await send(program, accessToken, 'DELETE', `/auth/api-keys/${deleted.id}`);
-  await send(program, accessToken, 'PATCH', `/auth/api-keys/${disabled.id}`, { disabled: true });
+  await send(program, accessToken, ['DELETE', `/auth/api-keys/${deleted.id}`]);
+  await send(program, accessToken, ['PATCH', `/auth/api-keys/${disabled.id}`, { disabled: true }]);
   accepted['rotated'] = await rotate(program, tokens, rotated.id, { overlapSeconds: 604_800 });
   accepted['replacement'] = await rotate(program, tokens, replaced.id, { overlapSeconds: 0 });
   for (const [name, command] of [
@@ -149,11 +149,11 @@ async function signIn(program: Program, name: string, code?: string): Promise<To
 async function enrol(program: Program): Promise<string[]> {
   const { accessToken } = await program.signIn(graces);
   const path = '/auth/account/second-factor';
-  const { secret } = (await send(program, accessToken, 'POST', path, { currentPassword: goodPassword })) as {
+  const { secret } = (await send(program, accessToken, ['POST', path, { currentPassword: goodPassword }])) as {
     secret: string;
   };
   const code = codeAt(secret, Date.now());
-  return ((await send(program, accessToken, 'POST', `${path}/confirm`, { code })) as { recoveryCodes: string[] })
+  return ((await send(program, accessToken, ['POST', `${path}/confirm`, { code }])) as { recoveryCodes: string[] })
     .recoveryCodes;
 }
 
@@ -164,8 +164,8 @@ export async function endSome(
   later: Later,
 ): Promise<void> {
   const { tokens, ended, ids } = later;
-  await send(program, tokens.accessToken, 'DELETE', `/auth/api-keys/${ids.deletedLater}`);
-  await send(program, tokens.accessToken, 'PATCH', `/auth/api-keys/${ids.disabledLater}`, { disabled: true });
+  await send(program, tokens.accessToken, ['DELETE', `/auth/api-keys/${ids.deletedLater}`]);
+  await send(program, tokens.accessToken, ['PATCH', `/auth/api-keys/${ids.disabledLater}`, { disabled: true }]);
   await rotate(program, tokens, ids.rotatedLater, { overlapSeconds: 0 });
   await endSession(program, ended);
   await endAccount(program, 'erik', 'disable');

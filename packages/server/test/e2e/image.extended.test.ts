@@ -15,7 +15,7 @@ import { imageUser } from './container.ts';
 const checkout = fileURLToPath(new URL('../../../../', import.meta.url));
 
 /** As in .dockerignore. */
-const ignored = new Set(['node_modules', '.git', 'data', 'bench', 'docs', 'test']);
+const ignored = new Set(['node_modules', '.git', 'data', 'bench', 'dist', 'docs', 'test']);
 
 test(
   'an unprivileged user can run the installed image, with write access to its data folder only',
@@ -55,7 +55,7 @@ test(
     const exited = new Promise<number | null>((resolve) => program.on('exit', resolve));
     try {
       const url = await listeningUrl(program.stdout);
-      assert.equal((await fetch(`${url}/health/ready`)).status, 200);
+      for (const path of ['/health/ready', '/console']) assert.equal((await fetch(url + path)).status, 200, path);
     } finally {
       program.kill('SIGTERM');
     }

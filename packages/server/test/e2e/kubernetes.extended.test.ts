@@ -89,7 +89,7 @@ void describe('the manifests in docs/forward-auth/kubernetes', { concurrency: tr
         args: (directory, port) => envoy.args(directory, port).map((arg) => arg.replace('envoy.yaml', `${file}.yaml`)),
         ...statuses,
       };
-      await runChecks(t, proxy, keyreeve, checks, toEnvoy);
+      await runChecks(t, { ...proxy, edit: toEnvoy }, keyreeve, checks);
     });
   }
 });

@@ -197,7 +197,7 @@ export function checkGrpc(proxies: readonly TestedProxy[], keyreeve: () => Promi
         await using backend = await startGrpcBackend();
         const ports = { backend: backend.port, nginx: await freePort() };
         const checks = grpcChecks(backend, (setup) => grpcPortOf(setup, ports));
-        await runChecks(t, proxy, await keyreeve(), checks, withGrpc(ports));
+        await runChecks(t, { ...proxy, edit: withGrpc(ports) }, await keyreeve(), checks);
       });
     }
   });

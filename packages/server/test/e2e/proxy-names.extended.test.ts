@@ -76,7 +76,9 @@ void describe('a name of Keyreeve in the configurations in docs/forward-auth', {
         assert.ok(second.connections() > 0);
       };
       try {
-        await runChecks(t, proxy, keyreeve, { 'after a change of its address': check }, (text) => edit(text, names));
+        await runChecks(t, { ...proxy, edit: (text) => edit(text, names) }, keyreeve, {
+          'after a change of its address': check,
+        });
       } finally {
         await first.stop();
         await second.stop();

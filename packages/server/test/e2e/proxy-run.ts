@@ -10,14 +10,13 @@ export type Checks = Readonly<Record<string, (setup: ProxySetup) => Promise<void
 
 /**
  * Each check is a subtest. A proxy that is not installed is named as skipped, and fails under CI.
- * @param edit changes the text of its file
+ * @param proxy.edit changes the text of its file
  */
 export async function runChecks(
   t: TestContext,
-  proxy: TestedProxy,
+  { edit, ...proxy }: TestedProxy & { readonly edit?: (text: string) => string },
   keyreeve: ForwardAuthServer,
   checks: Checks,
-  edit?: (text: string) => string,
 ): Promise<void> {
   const program = findProgram(proxy.program);
   if (program === undefined) {

@@ -111,7 +111,7 @@ void describe('silence behind the configurations in docs/forward-auth', { concur
         assert.equal(await stream.finish(), '0');
         assert.equal(await uploaded, String(bytes));
       };
-      await runChecks(t, proxy, await start(), { 'no limit ends them': check }, withGrpc(ports));
+      await runChecks(t, { ...proxy, edit: withGrpc(ports) }, await start(), { 'no limit ends them': check });
     });
   }
 });

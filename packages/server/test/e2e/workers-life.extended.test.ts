@@ -22,8 +22,7 @@ async function createAndDelete(
   program: Program,
   token: string,
   client: number,
-  acknowledged: Acknowledged,
-  isOver: () => boolean,
+  { live, deleted, isOver }: Acknowledged & { readonly isOver: () => boolean },
 ) {
   const attempt = async <T>(call: () => Promise<T>): Promise<T | undefined> => {
     try {
@@ -37,13 +36,13 @@ async function createAndDelete(
     const key = await attempt(() => program.createKey(token, `${client}-${count}`));
     if (!key) continue;
     if (count % 2 === 0) {
-      acknowledged.live.push(key);
+      live.push(key);
       continue;
     }
-    const deleted = await attempt(() => program.call('DELETE', `/auth/api-keys/${key.id}`, bearer(token)));
-    if (!deleted) continue;
-    assert.equal(deleted.status, 200, deleted.text);
-    acknowledged.deleted.push(key);
+    const answer = await attempt(() => program.call('DELETE', `/auth/api-keys/${key.id}`, bearer(token)));
+    if (!answer) continue;
+    assert.equal(answer.status, 200, answer.text);
+    deleted.push(key);
   }
 }
 
@@ -54,7 +53,7 @@ test('a worker that is killed under load is replaced without loss of acknowledge
   const acknowledged: Acknowledged = { live: [], deleted: [] };
   let isOver = false;
   const running = Array.from({ length: 6 }, (_, client) =>
-    createAndDelete(program, accessToken, client, acknowledged, () => isOver),
+    createAndDelete(program, accessToken, client, { ...acknowledged, isOver: () => isOver }),
   );
   // By number, because the order in which they become ready is random.
   const [first, second] = [pidOf(program, 1), pidOf(program, 2)];

@@ -87,7 +87,7 @@ export class KeyLimiter {`,
         file: 'modules/verification/verify.ts',
         find: `    const result = this.#resultOfKey(key, now, conditions);\n`,
         replace: `    const result = this.#resultOfKey(key, now, conditions);
-    if (!result.valid) this.#options.limiter.spend(key, conditions.cost ?? 1, () => undefined, () => undefined);\n`,
+    if (!result.valid) this.#options.limiter.spend({ key, cost: conditions.cost ?? 1 }, () => undefined, () => undefined);\n`,
       },
     ],
     faults: [],

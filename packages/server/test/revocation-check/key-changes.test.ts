@@ -31,8 +31,7 @@ class History {
 
   /** Without overlapping operations: those are reported between `begin` and its end. */
   change(
-    startedAt: number,
-    endedAt: number,
+    [startedAt, endedAt]: readonly [number, number],
     name: keyof History['asked'],
     to: 'met' | 'unmet',
     outcome: ChangeOutcome = 'changed',
@@ -70,53 +69,56 @@ const endingLater = (name: 'secret' | 'unexpired'): History => {
 
 const histories: Readonly<Record<string, readonly [History, readonly Rule[]]>> = {
   'a disabled key is accepted': [
-    new History().change(1, 2, 'enabled', 'unmet').verify(3, 4, 'accepted'),
+    new History().change([1, 2], 'enabled', 'unmet').verify(3, 4, 'accepted'),
     ['accepted_after_narrowing'],
   ],
   'a key is enabled and accepted': [
     new History()
-      .change(1, 2, 'enabled', 'unmet')
+      .change([1, 2], 'enabled', 'unmet')
       .verify(3, 4, 'disabled')
-      .change(5, 6, 'enabled', 'met')
+      .change([5, 6], 'enabled', 'met')
       .verify(7, 8, 'accepted'),
     [],
   ],
   'an enabled key is still rejected': [
-    new History().change(1, 2, 'enabled', 'unmet').change(3, 4, 'enabled', 'met').verify(5, 6, 'disabled'),
+    new History().change([1, 2], 'enabled', 'unmet').change([3, 4], 'enabled', 'met').verify(5, 6, 'disabled'),
     ['refused_without_cause'],
   ],
   'a key without the scope is accepted': [
-    new History().change(1, 2, 'scope', 'unmet').verify(3, 4, 'accepted'),
+    new History().change([1, 2], 'scope', 'unmet').verify(3, 4, 'accepted'),
     ['accepted_after_narrowing'],
   ],
-  'a key without the scope is forbidden': [new History().change(1, 2, 'scope', 'unmet').verify(3, 4, 'forbidden'), []],
+  'a key without the scope is forbidden': [
+    new History().change([1, 2], 'scope', 'unmet').verify(3, 4, 'forbidden'),
+    [],
+  ],
   'a key with the scope is forbidden': [new History().verify(1, 2, 'forbidden'), ['refused_without_cause']],
   'a key that lost its scope is rejected as unknown': [
-    new History().change(1, 2, 'scope', 'unmet').verify(3, 4, 'not_found'),
+    new History().change([1, 2], 'scope', 'unmet').verify(3, 4, 'not_found'),
     ['refused_without_cause'],
   ],
   'a key outside its IP ranges is accepted': [
-    new History().change(1, 2, 'address', 'unmet').verify(3, 4, 'accepted'),
+    new History().change([1, 2], 'address', 'unmet').verify(3, 4, 'accepted'),
     ['accepted_after_narrowing'],
   ],
   'a deleted key is rejected because of its IP ranges': [
-    new History().change(1, 2, 'address', 'unmet').delete(3, 4).verify(5, 6, 'address'),
+    new History().change([1, 2], 'address', 'unmet').delete(3, 4).verify(5, 6, 'address'),
     ['accepted_after_deletion'],
   ],
   'an ended secret is accepted': [
-    new History().change(1, 2, 'secret', 'unmet').verify(3, 4, 'accepted'),
+    new History().change([1, 2], 'secret', 'unmet').verify(3, 4, 'accepted'),
     ['accepted_after_narrowing'],
   ],
   'a change without a response may take effect at any time': [
-    new History().change(1, 2, 'enabled', 'unmet', 'unknown').verify(3, 4, 'accepted').verify(5, 6, 'disabled'),
+    new History().change([1, 2], 'enabled', 'unmet', 'unknown').verify(3, 4, 'accepted').verify(5, 6, 'disabled'),
     [],
   ],
   'a change without a response takes effect once': [
-    new History().change(1, 2, 'enabled', 'unmet', 'unknown').verify(3, 4, 'disabled').verify(5, 6, 'accepted'),
+    new History().change([1, 2], 'enabled', 'unmet', 'unknown').verify(3, 4, 'disabled').verify(5, 6, 'accepted'),
     ['came_back'],
   ],
   'a rejected change takes effect': [
-    new History().change(1, 2, 'enabled', 'unmet', 'rejected').verify(3, 4, 'disabled'),
+    new History().change([1, 2], 'enabled', 'unmet', 'rejected').verify(3, 4, 'disabled'),
     ['refused_without_cause'],
   ],
   'a rejected change has taken effect before its response': [
@@ -130,8 +132,8 @@ const histories: Readonly<Record<string, readonly [History, readonly Rule[]]>> =
   ],
   'a rejection that two changes may explain proves neither': [
     new History()
-      .change(1, 2, 'enabled', 'unmet', 'unknown')
-      .change(3, 4, 'secret', 'unmet', 'unknown')
+      .change([1, 2], 'enabled', 'unmet', 'unknown')
+      .change([3, 4], 'secret', 'unmet', 'unknown')
       .verify(5, 6, 'rejected')
       .verify(7, 8, 'accepted'),
     [],
@@ -170,8 +172,8 @@ for (const [name, [history, rules]] of Object.entries(histories)) {
 }
 
 test('the report counts the changes of keys by their kind', () => {
-  const history = new History().change(1, 2, 'enabled', 'unmet').change(3, 4, 'enabled', 'met');
-  history.change(5, 6, 'enabled', 'unmet', 'unknown');
+  const history = new History().change([1, 2], 'enabled', 'unmet').change([3, 4], 'enabled', 'met');
+  history.change([5, 6], 'enabled', 'unmet', 'unknown');
   assert.equal(history.checker.narrowings, 1);
   assert.deepEqual(history.checker.finish().keyChanges, {
     ...noKeyChanges,

@@ -141,7 +141,7 @@ export const narrowingMutants: readonly Mutant[] = [
       {
         file: 'modules/api-keys/rotation-plan.ts',
         find: `      store.replaceSecretTx(tx, before, secret, at);`,
-        replace: `      store.storeRotationTx(tx, before, secret, before.previousExpiresAt, at);`,
+        replace: `      store.storeRotationTx(tx, before, { ...secret, previousExpiresAt: before.previousExpiresAt }, at);`,
       },
     ],
     faults: [],

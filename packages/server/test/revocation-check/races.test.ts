@@ -73,10 +73,8 @@ async function retryWhileBusy(attempt: () => Promise<HttpResponse>): Promise<Htt
 
 async function send(
   url: string,
-  method: string,
-  path: string,
   headers: Environment,
-  json?: unknown,
+  [method, path, json]: readonly [method: string, path: string, json?: unknown],
 ): Promise<HttpResponse> {
   const body = json === undefined ? undefined : JSON.stringify(json);
   const response = await fetch(new URL(path, url), {
@@ -110,9 +108,7 @@ function countByStatus(responses: readonly HttpResponse[]): Record<string, numbe
 function assertCounts(
   responses: readonly HttpResponse[],
   expected: number,
-  result: string,
-  other: string,
-  repeatedOnly = other,
+  { result, other, repeatedOnly = other }: { result: string; other: string; repeatedOnly?: string },
 ): void {
   const repeated = responses.filter(({ isRepeated }) => isRepeated).length;
   const { [result]: count = 0, [other]: rest = 0, ...more } = countByStatus(responses);
@@ -122,13 +118,13 @@ function assertCounts(
 }
 
 async function countKeys(owner: Environment): Promise<number> {
-  const { body } = await retryWhileUnavailable(() => send(cluster.urls[0] ?? '', 'GET', '/auth/api-keys', owner));
+  const { body } = await retryWhileUnavailable(() => send(cluster.urls[0] ?? '', owner, ['GET', '/auth/api-keys']));
   return (body as { apiKeys: unknown[] }).apiKeys.length;
 }
 
 async function signIn(account: CanaryAccount): Promise<Tokens> {
   const { status, body } = await retryWhileBusy(() =>
-    send(cluster.urls[0] ?? '', 'POST', '/auth/token', basic(account.email, account.password)),
+    send(cluster.urls[0] ?? '', basic(account.email, account.password), ['POST', '/auth/token']),
   );
   assert.equal(status, 200);
   return body as Tokens;
@@ -142,7 +138,7 @@ async function newSession(): Promise<Tokens> {
 }
 
 const refreshOnce = (url: string, refreshToken: string): Promise<HttpResponse> =>
-  send(url, 'POST', '/auth/token/refresh', {}, { refreshToken });
+  send(url, {}, ['POST', '/auth/token/refresh', { refreshToken }]);
 const refresh = (url: string, refreshToken: string): Promise<HttpResponse> =>
   retryWhileUnavailable(() => refreshOnce(url, refreshToken));
 
@@ -156,33 +152,37 @@ for (const instances of [1, 3]) {
   test(`of ${rivals} concurrent creations with one nickname one succeeds, ${through}`, async () => {
     const owner = bearer((await newSession()).accessToken);
     const responses = await race(urlsOf(), rivals, (url) =>
-      retryWhileUnavailable(() => send(url, 'POST', '/auth/api-keys', owner, { nickname: 'mine' })),
+      retryWhileUnavailable(() => send(url, owner, ['POST', '/auth/api-keys', { nickname: 'mine' }])),
     );
-    assertCounts(responses, 1, '201', '409 nickname_taken');
+    assertCounts(responses, 1, { result: '201', other: '409 nickname_taken' });
     assert.equal(await countKeys(owner), 1);
   });
 
   test(`${rivals} concurrent creations stop at the limit of keys per account, ${through}`, async () => {
     const owner = bearer((await newSession()).accessToken);
     const responses = await race(urlsOf(), rivals, (url, rival) =>
-      retryWhileUnavailable(() => send(url, 'POST', '/auth/api-keys', owner, { nickname: `rival ${rival}` })),
+      retryWhileUnavailable(() => send(url, owner, ['POST', '/auth/api-keys', { nickname: `rival ${rival}` }])),
     );
-    assertCounts(responses, keysMax, '201', '409 key_limit_reached', '409 nickname_taken');
+    assertCounts(responses, keysMax, {
+      result: '201',
+      other: '409 key_limit_reached',
+      repeatedOnly: '409 nickname_taken',
+    });
     assert.equal(await countKeys(owner), keysMax);
   });
 
   test(`of ${rivals} concurrent deletions of one key one succeeds, ${through}, and all instances reject the key`, async () => {
     const owner = bearer((await newSession()).accessToken);
     const created = await retryWhileUnavailable(() =>
-      send(cluster.urls[0] ?? '', 'POST', '/auth/api-keys', owner, { nickname: 'short-lived' }),
+      send(cluster.urls[0] ?? '', owner, ['POST', '/auth/api-keys', { nickname: 'short-lived' }]),
     );
     const { id, key } = created.body as { id: number; key: string };
     const responses = await race(urlsOf(), rivals, (url) =>
-      retryWhileUnavailable(() => send(url, 'DELETE', `/auth/api-keys/${id}`, owner)),
+      retryWhileUnavailable(() => send(url, owner, ['DELETE', `/auth/api-keys/${id}`])),
     );
-    assertCounts(responses, 1, '200', '404 key_not_found');
+    assertCounts(responses, 1, { result: '200', other: '404 key_not_found' });
     const results = await race(cluster.urls, 3, (url) =>
-      retryWhileUnavailable(() => send(url, 'GET', '/auth/forward', bearer(key))),
+      retryWhileUnavailable(() => send(url, bearer(key), ['GET', '/auth/forward'])),
     );
     assert.deepEqual(countByStatus(results), { '401 invalid_credential': 3 });
   });
@@ -229,24 +229,24 @@ for (const instances of [1, 3]) {
     // Each from its own client IP, because the limit per IP is lower.
     const responses = await race(urlsOf(), signIns, (url, rival) =>
       retryWhileBusy(() =>
-        send(url, 'POST', '/auth/token', { ...basic(email, password), 'x-forwarded-for': `192.0.2.${rival}` }),
+        send(url, { ...basic(email, password), 'x-forwarded-for': `192.0.2.${rival}` }, ['POST', '/auth/token']),
       ),
     );
     assert.deepEqual(countByStatus(responses), { '200': signIns });
     const accessTokens = responses.map(({ body }) => (body as Tokens).accessToken);
     const results = await race(cluster.urls, signIns, (url, rival) =>
-      retryWhileUnavailable(() => send(url, 'GET', '/auth/api-keys', bearer(accessTokens[rival] ?? ''))),
+      retryWhileUnavailable(() => send(url, bearer(accessTokens[rival] ?? ''), ['GET', '/auth/api-keys'])),
     );
     // A repeated sign-in may have begun two sessions.
     const counted = results.map((result, rival) => ({ ...result, isRepeated: responses[rival]?.isRepeated === true }));
-    assertCounts(counted, sessionsMax, '200', '401 invalid_access_token');
+    assertCounts(counted, sessionsMax, { result: '200', other: '401 invalid_access_token' });
   });
 
   test(`of ${rivals} concurrent wrong passwords only the free failures are checked, ${through}`, async () => {
     const { email } = await cluster.canaries.newAccount();
     const startedAt = monotonicMs();
     const responses = await race(urlsOf(), rivals, (url) =>
-      send(url, 'POST', '/auth/token', basic(email, 'not the password')),
+      send(url, basic(email, 'not the password'), ['POST', '/auth/token']),
     );
     const seconds = (monotonicMs() - startedAt) / 1_000;
     const {

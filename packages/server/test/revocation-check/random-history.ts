@@ -55,8 +55,7 @@ function plan(random: () => number, pick: <T>(values: readonly T[]) => T, kind: 
   const planned: Planned[] = [];
   const add = (
     type: Planned['type'],
-    from: number,
-    to: number,
+    [from, to]: readonly [number, number],
     isKnown = true,
     state: AccountState = 'enabled',
   ): void => {
@@ -71,18 +70,18 @@ function plan(random: () => number, pick: <T>(values: readonly T[]) => T, kind: 
   for (let left = 3 + Math.floor(random() * 4); left > 0; left--) {
     // Short intervals narrow the moment of a deletion more.
     const from = random() * span;
-    add('verify', from, Math.min(span, from + random() * 40), random() > 0.05);
+    add('verify', [from, Math.min(span, from + random() * 40)], random() > 0.05);
   }
   if (hasDeletions)
-    for (let left = 1 + Math.floor(random() * 3); left > 0; left--) add('delete', 0, span, random() > 0.3);
-  if (hasDeletions && random() < 0.4) add('list', 0, span);
-  if (hasDeletions && random() < 0.4) add('audit', 0, span);
+    for (let left = 1 + Math.floor(random() * 3); left > 0; left--) add('delete', [0, span], random() > 0.3);
+  if (hasDeletions && random() < 0.4) add('list', [0, span]);
+  if (hasDeletions && random() < 0.4) add('audit', [0, span]);
   // Sequential. Without deletions the checker must be exact, so only the last change may have an unknown outcome.
   const changes = hasChanges ? 1 + Math.floor(random() * 3) : 0;
   for (let index = 0; index < changes; index++) {
     const isKnown = (index < changes - 1 && !hasDeletions) || random() > 0.3;
     const to = random() < 0.9 ? (['disabled', 'enabled'] as const)[index % 2] : pick(['disabled', 'enabled'] as const);
-    add('change', (span / changes) * index, (span / changes) * (index + 1), isKnown, to);
+    add('change', [(span / changes) * index, (span / changes) * (index + 1)], isKnown, to);
   }
   return planned;
 }

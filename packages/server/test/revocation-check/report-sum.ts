@@ -1,4 +1,4 @@
-/** Sums of the reports of several runs. The members are those of the JSON in docs/proof-run.md. */
+/** Sums of the reports of several runs, for docs/proof-run.md. */
 import { noKeyChanges, type KeyChangeCounts, type Report } from '../../revocation-check/report.ts';
 
 export interface ReportSum {

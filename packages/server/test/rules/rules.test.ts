@@ -206,6 +206,37 @@ const importedBy = (path: string): string[] =>
     .map(([, specifier = '']) => specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/'))
     .filter((name) => !name.startsWith('node:'));
 
+/**
+ * Also of imports that load later and of types. A file that imports none of the others is on no circle, nor is one that none imports.
+ * @returns what remains without such files
+ */
+function filesOnCircles(sources: ReadonlyMap<string, string>): string[] {
+  const graph = new Map(
+    [...sources].map(([path, text]) => {
+      const specifiers = [...text.matchAll(/\b(?:from|import)\s*\(?\s*'(\.{1,2}\/[^']+)'/g)];
+      return [path, new Set(specifiers.map(([, specifier = '']) => join(dirname(path), specifier)))];
+    }),
+  );
+  for (let before = -1; before !== graph.size;) {
+    before = graph.size;
+    const imported = new Set([...graph.values()].flatMap((one) => [...one]));
+    for (const [path, of] of graph) if (!imported.has(path) || of.isDisjointFrom(graph)) graph.delete(path);
+  }
+  return [...graph.keys()];
+}
+
+test('no import is a circle, nor one that loads later', () => {
+  const circle = {
+    'a/b.ts': `await import('../c.ts');`,
+    'c.ts': `export type { X } from './d.tsx';`,
+    'd.tsx': `import './a/b.ts';`,
+  };
+  const beside = { 'e.ts': `import './c.ts';`, 'f.ts': '' };
+  const entries = Object.entries({ ...circle, ...beside, 'd.tsx': `${circle['d.tsx']} import './f.ts';` });
+  assert.deepEqual(filesOnCircles(new Map(entries)), Object.keys(circle));
+  assert.deepEqual(filesOnCircles(new Map([...texts].filter(([path]) => /\.[jt]sx?$/.test(path)))), []);
+});
+
 type Manifest = Readonly<Record<'dependencies' | 'devDependencies', Readonly<Record<string, string>> | undefined>>;
 const manifestOf = (path: string): Manifest => JSON.parse(read(path)) as Manifest;
 const isShipped = (path: string): boolean =>
@@ -276,11 +307,21 @@ test('files in other languages are short, finished and in kebab-case', () => {
   }
 });
 
+const wordsOf = (text: string): number => text.trim().split(/\s+/).length;
+const sumOf = (counts: readonly number[]): number => counts.reduce((sum, count) => sum + count, 0);
+
+test('all Markdown together has at most 80,000 words, apart from the results of the benchmarks', () => {
+  const pages = [...texts].filter(([path]) => path.endsWith('.md') && path !== 'bench/RESULTS.md');
+  assert.ok(pages.length > 50);
+  const words = sumOf(pages.map(([, text]) => wordsOf(text)));
+  assert.ok(words <= 80_000, `${words} words: tell each thing once, on the page that a reader opens for it`);
+});
+
 test('a decision has at most 600 words, and all of them with their index at most 9,000', () => {
   const folder = 'docs/decisions/';
   const decisions = [...texts]
     .filter(([path]) => path.startsWith(folder))
-    .map(([path, text]) => ({ name: path.slice(folder.length), text, words: text.trim().split(/\s+/).length }));
+    .map(([path, text]) => ({ name: path.slice(folder.length), text, words: wordsOf(text) }));
   const index = decisions.find(({ name }) => name === 'README.md')?.text ?? '';
   const isListed = (name: string): boolean => /^\d\d-[a-z-]+\.md$/.test(name) && index.includes(`](${name})`);
   const wrong = decisions.filter(({ name, words }) => words > 600 || (name !== 'README.md' && !isListed(name)));
@@ -289,5 +330,5 @@ test('a decision has at most 600 words, and all of them with their index at most
     wrong.map(({ name, words }) => `${name}: ${words} words`),
     [],
   );
-  assert.ok(decisions.reduce((sum, { words }) => sum + words, 0) <= 9_000);
+  assert.ok(sumOf(decisions.map(({ words }) => words)) <= 9_000);
 });

@@ -27,7 +27,7 @@ type Opened = 'email' | 'password' | 'delete';
 export function AccountPage() {
   const account = useResource((signal) => call('GET /auth/account', { signal }));
   return (
-    <Page title={text.account.title}>
+    <Page title={text.general.account}>
       <Loaded of={account}>
         {(value) => <Sections account={value} onLanguage={(language) => account.set({ ...value, language })} />}
       </Loaded>
@@ -59,15 +59,15 @@ function Sections({ account, onLanguage }: SectionsProps) {
           </Setting>
         </dl>
       </Section>
-      <Section title={text.account.details}>
+      <Section title={text.general.details}>
         <dl class="settings">
           <LanguageSetting account={account} onLanguage={onLanguage} />
-          <Setting label={text.account.id} hint={text.account.idHint}>
+          <Setting label={text.general.accountId} hint={text.account.idHint}>
             <span class="code">{account.id}</span>
-            <CopyButton label={text.account.id} value={account.id} />
+            <CopyButton label={text.general.accountId} value={account.id} />
           </Setting>
           {account.role === 'admin' && <Setting label={text.account.role}>{text.account.administrator}</Setting>}
-          <Setting label={text.account.created}>{formatDate(account.createdAt)}</Setting>
+          <Setting label={text.general.created}>{formatDate(account.createdAt)}</Setting>
         </dl>
       </Section>
       <ExportSection />
@@ -96,7 +96,7 @@ function EmailSetting({ account, onChange }: { readonly account: Account; readon
   const hasMail = config.value?.features.mail;
   return (
     <Setting
-      label={text.account.email}
+      label={text.general.email}
       hint={!hasMail && text.account.noMail}
       action={hasMail && <Button onClick={onChange}>{text.account.changeEmail}</Button>}
     >
@@ -145,11 +145,7 @@ function ExportSection() {
     <Section
       title={text.account.export}
       description={text.account.exportDescription}
-      actions={
-        <Button isBusy={action.isRunning} onClick={() => void action.run()}>
-          {text.account.exportButton}
-        </Button>
-      }
+      actions={<Button action={action}>{text.account.exportButton}</Button>}
     >
       {action.problem && <ProblemNotice problem={action.problem} />}
     </Section>

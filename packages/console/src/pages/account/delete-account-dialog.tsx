@@ -2,12 +2,11 @@
 import { useSignal } from '@preact/signals';
 import { call } from '../../api.ts';
 import type { Fields } from '../../fields.ts';
-import { Button } from '../../parts/button.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Field } from '../../parts/field.tsx';
 import { Form } from '../../parts/form.tsx';
-import { Notice } from '../../parts/notice.tsx';
 import { ProofFields } from '../../parts/proof-fields.tsx';
+import { Done } from '../../parts/step.tsx';
 import { Problem } from '../../problem.ts';
 import { confirmByPassword } from '../../recent-sign-in.ts';
 import { useAction } from '../../resource.ts';
@@ -28,9 +27,14 @@ export function DeleteAccountDialog({ email, onClose }: DeleteAccountDialogProps
     await call('DELETE /auth/account', { body: { currentPassword } });
     isDeleted.value = true;
   });
-  const { problem } = action;
   // The session ended with the account.
-  if (isDeleted.value) return <Deleted onClose={() => void (session.value = null)} />;
+  const leave = (): void => void (session.value = null);
+  if (isDeleted.value)
+    return (
+      <Dialog title={text.account.deletedTitle} onClose={leave}>
+        <Done onClose={leave}>{text.account.deleted}</Done>
+      </Dialog>
+    );
   return (
     <Dialog title={text.account.deleteTitle} onClose={onClose}>
       <p>{text.account.deleteIntro}</p>
@@ -45,23 +49,10 @@ export function DeleteAccountDialog({ email, onClose }: DeleteAccountDialogProps
           name="email"
           autocomplete="off"
           autofocus
-          error={problem?.code === 'email_differs' ? problem.sentence : undefined}
+          codes={['email_differs']}
         />
-        <ProofFields problem={problem} />
+        <ProofFields />
       </Form>
     </Dialog>
   );
 }
-
-const Deleted = ({ onClose }: { readonly onClose: () => void }) => (
-  <Dialog title={text.account.deletedTitle} onClose={onClose}>
-    <Notice tone="success" role="status">
-      {text.account.deleted}
-    </Notice>
-    <div class="actions end">
-      <Button kind="primary" autofocus onClick={onClose}>
-        {text.general.close}
-      </Button>
-    </div>
-  </Dialog>
-);

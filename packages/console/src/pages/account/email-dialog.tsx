@@ -2,13 +2,11 @@
 import { useSignal } from '@preact/signals';
 import { call } from '../../api.ts';
 import type { Fields } from '../../fields.ts';
-import { Button } from '../../parts/button.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Field } from '../../parts/field.tsx';
 import { Form } from '../../parts/form.tsx';
-import { Notice } from '../../parts/notice.tsx';
 import { ProofFields } from '../../parts/proof-fields.tsx';
-import { Step } from '../../parts/step.tsx';
+import { Done } from '../../parts/step.tsx';
 import { confirmByPassword } from '../../recent-sign-in.ts';
 import { useAction } from '../../resource.ts';
 import { text } from '../../text/text.ts';
@@ -22,20 +20,10 @@ export function EmailDialog({ onClose }: { readonly onClose: () => void }) {
     await call('PUT /auth/account/email', { body: { email, currentPassword } });
     sentTo.value = email;
   });
-  const { problem } = action;
   return (
     <Dialog title={text.account.changeEmail} onClose={onClose}>
       {sentTo.value ? (
-        <Step>
-          <Notice tone="success" role="status">
-            {text.account.emailSent(sentTo.value)}
-          </Notice>
-          <div class="actions end">
-            <Button kind="primary" autofocus onClick={onClose}>
-              {text.general.close}
-            </Button>
-          </div>
-        </Step>
+        <Done onClose={onClose}>{text.account.emailSent(sentTo.value)}</Done>
       ) : (
         <>
           <p>{text.account.emailIntro}</p>
@@ -46,9 +34,9 @@ export function EmailDialog({ onClose }: { readonly onClose: () => void }) {
               type="email"
               autocomplete="email"
               autofocus
-              error={problem?.code === 'email_invalid' ? problem.sentence : undefined}
+              codes={['email_invalid']}
             />
-            <ProofFields problem={problem} />
+            <ProofFields />
           </Form>
         </>
       )}

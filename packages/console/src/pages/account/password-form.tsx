@@ -5,15 +5,14 @@ import { call, type ResponseOf } from '../../api.ts';
 import type { Fields } from '../../fields.ts';
 import { plural } from '../../format.ts';
 import { Choice } from '../../parts/choice.tsx';
-import { Button } from '../../parts/button.tsx';
 import { Field } from '../../parts/field.tsx';
 import { Form } from '../../parts/form.tsx';
-import { Notice } from '../../parts/notice.tsx';
 import { ProofFields } from '../../parts/proof-fields.tsx';
-import { Step } from '../../parts/step.tsx';
+import { Done } from '../../parts/step.tsx';
 import { useAction } from '../../resource.ts';
 import { config } from '../../session.ts';
 import { text } from '../../text/text.ts';
+import { newPasswordCodes } from '../sign-in/new-password-field.tsx';
 
 interface PasswordFormProps {
   readonly onClose: () => void;
@@ -35,19 +34,18 @@ export function PasswordForm({ onClose, onChanged, children }: PasswordFormProps
     onChanged?.();
   });
   if (changed.value) return <Changed keyCount={changed.value.apiKeys.length} onClose={onClose} />;
-  const isPasswordRejected = action.problem?.code.startsWith('password_') && action.problem.code !== 'password_wrong';
   return (
     <>
       {children ?? <p>{text.account.passwordIntro}</p>}
       <Form action={action} submit={text.account.changePassword} onCancel={onClose}>
-        <ProofFields problem={action.problem} autofocus />
+        <ProofFields autofocus />
         <Field
           label={text.account.newPassword}
           name="newPassword"
           type="password"
           autocomplete="new-password"
           hint={text.account.passwordHint(config.value?.features.passwordLengthMin ?? 0)}
-          error={isPasswordRejected ? action.problem?.sentence : undefined}
+          codes={newPasswordCodes}
         />
         <Choice label={text.account.revokeKeys} name="revokeKeys" hint={text.account.revokeKeysHint} />
       </Form>
@@ -57,18 +55,11 @@ export function PasswordForm({ onClose, onChanged, children }: PasswordFormProps
 
 function Changed({ keyCount, onClose }: { readonly keyCount: number; readonly onClose: () => void }) {
   return (
-    <Step>
-      <Notice tone="success" role="status">
-        <p>{text.account.passwordChanged}</p>
-        {keyCount > 0 && (
-          <p>{plural(keyCount, { one: text.account.keysContinueOne, other: text.account.keysContinue(keyCount) })}</p>
-        )}
-      </Notice>
-      <div class="actions end">
-        <Button kind="primary" autofocus onClick={onClose}>
-          {text.general.close}
-        </Button>
-      </div>
-    </Step>
+    <Done onClose={onClose}>
+      <p>{text.account.passwordChanged}</p>
+      {keyCount > 0 && (
+        <p>{plural(keyCount, { one: text.account.keysContinueOne, other: text.account.keysContinue(keyCount) })}</p>
+      )}
+    </Done>
   );
 }

@@ -17,8 +17,7 @@ import { SettingsPage } from './settings/settings-page.tsx';
 import { SigningKeysPage } from './signing-keys/signing-keys-page.tsx';
 import { root } from '../../root.ts';
 
-// For the build, as in further-pages.ts.
-export { Shell } from '../../shell.tsx';
+export * from '../first-pages.ts';
 
 /** Paths are relative to /console/admin. */
 export const Administration = () => (

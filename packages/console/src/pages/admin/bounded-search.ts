@@ -1,4 +1,5 @@
 /** The server searches a bounded number of rows for a page of a list, so that a page can be empty although others match. */
+import type { ListQuery } from '../../list.ts';
 
 interface Page<T> {
   readonly items: readonly T[];
@@ -8,13 +9,12 @@ interface Page<T> {
 /** 100,000 rows. */
 const requestsMax = 20;
 
-/** @returns the first page with a match, or the last of the bounded number of pages */
-export async function firstMatches<T>(
-  load: (cursor: string | undefined) => Promise<Page<T>>,
-  cursor: string | undefined,
-): Promise<Page<T>> {
-  let page = await load(cursor);
-  for (let count = 1; count < requestsMax && page.items.length === 0 && page.nextCursor !== null; count++)
-    page = await load(page.nextCursor);
-  return page;
-}
+/** @returns loads the first page with a match, or the last of the bounded number of pages */
+export const firstMatches =
+  <T>(load: (query: ListQuery, signal: AbortSignal) => Promise<Page<T>>): typeof load =>
+  async (query, signal) => {
+    let page = await load(query, signal);
+    for (let count = 1; count < requestsMax && page.items.length === 0 && page.nextCursor !== null; count++)
+      page = await load({ ...query, cursor: page.nextCursor }, signal);
+    return page;
+  };

@@ -11,8 +11,8 @@ const pages = () =>
   [
     ['overview', adminText.general.overview],
     ['accounts', adminText.general.accounts],
-    ['keys', adminText.general.keys],
-    ['scopes', adminText.general.scopes],
+    ['keys', text.general.keys],
+    ['scopes', text.keys.scopes],
     ['audit', adminText.general.audit],
     ['webhooks', adminText.general.webhooks],
     ['mail', adminText.general.mail],

@@ -6,7 +6,7 @@ import { KeyFields, newKeyOf } from './key-fields.tsx';
 import type { KeyOwner } from './key-owner.ts';
 import { KeySecretDialog } from './secret-dialog.tsx';
 
-interface CreateKeyDialogProps {
+export interface CreateKeyDialogProps {
   readonly owner: KeyOwner;
   /** @param isCreated false if the person cancelled */
   readonly onClose: (isCreated: boolean) => void;
@@ -17,12 +17,11 @@ export function CreateKeyDialog({ owner, onClose }: CreateKeyDialogProps) {
   return secret.value === undefined ? (
     <ActionDialog
       title={text.keys.create}
-      submit={text.keys.create}
       size="large"
       onClose={() => secret.peek() === undefined && onClose(false)}
       act={async (fields) => (secret.value = (await owner.create(newKeyOf(fields))).key)}
     >
-      {(problem) => <KeyFields isOwn={owner.isOwn} problem={problem} />}
+      <KeyFields isOwn={owner.isOwn} />
     </ActionDialog>
   ) : (
     <KeySecretDialog title={text.keys.created} secret={secret.value} onClose={() => onClose(true)} />

@@ -73,7 +73,7 @@ export function DeleteKeyDialog({ owner, of: { id, nickname, lastUsedAt }, onDel
         {({ key, requests }) => (
           <Facts
             facts={[
-              [text.keys.lastUsed, <Time key="used" at={key.lastUsedAt} />],
+              [text.general.lastUsed, <Time key="used" at={key.lastUsedAt} />],
               [text.keys.usedFrom, key.lastUsedFrom ?? undefined],
               [text.keys.requestsDay, requests === undefined ? undefined : formatNumber(requests)],
             ]}

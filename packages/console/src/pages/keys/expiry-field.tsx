@@ -2,9 +2,8 @@
 import { useSignal } from '@preact/signals';
 import type { Fields } from '../../fields.ts';
 import { formatDateTime } from '../../format.ts';
-import { Field } from '../../parts/field.tsx';
+import { Field, Select } from '../../parts/field.tsx';
 import { Notice } from '../../parts/notice.tsx';
-import { Select } from '../../parts/select.tsx';
 import { config } from '../../session.ts';
 import { text } from '../../text/text.ts';
 
@@ -20,10 +19,9 @@ const dayAfter = (days: number): string => new Date(Date.now() + days * dayMs).t
 interface ExpiryFieldProps {
   /** Of the key that is changed. Absent for a new key. */
   readonly current?: string | null | undefined;
-  readonly error?: string | undefined;
 }
 
-export function ExpiryField({ current, error }: ExpiryFieldProps) {
+export function ExpiryField({ current }: ExpiryFieldProps) {
   const longest = daysMax();
   const choices = [30, suggestedDays, 365].filter((days) => !longest || days < longest);
   if (longest) choices.push(longest);
@@ -41,7 +39,7 @@ export function ExpiryField({ current, error }: ExpiryFieldProps) {
       <Select
         label={text.keys.expires}
         name="expires"
-        error={error}
+        pointer="/expiresAt"
         hint={longest > 0 && text.keys.daysMax(longest)}
         value={chosen.value}
         onChange={(event) => void (chosen.value = event.currentTarget.value)}

@@ -13,10 +13,10 @@ export function KeyFacts({ of }: { readonly of: KeyDetails }) {
   const { publicKey, metadata, addresses } = of;
   const time = (at: string | null) => <Time at={at} as="dateTime" />;
   return (
-    <Section title={text.keys.details}>
+    <Section title={text.general.details}>
       <Facts
         facts={[
-          [text.keys.state, <KeyState key="state" of={of} />],
+          [text.general.state, <KeyState key="state" of={of} />],
           publicKey
             ? [
                 text.keys.publicKey,
@@ -25,12 +25,12 @@ export function KeyFacts({ of }: { readonly of: KeyDetails }) {
                 </>,
               ]
             : [text.keys.hint, <code key="hint">{of.hint}</code>],
-          [text.keys.scopes, <Chips key="scopes" values={of.scopes} none={text.keys.noScopes} />],
+          [text.keys.scopes, <Chips key="scopes" values={of.scopes} none={text.general.none} />],
           [text.keys.environment, of.environment ?? undefined],
-          [text.keys.createdAt, time(of.createdAt)],
-          [text.keys.updatedAt, time(of.updatedAt)],
+          [text.general.created, time(of.createdAt)],
+          [text.general.changed, time(of.updatedAt)],
           [text.keys.expires, time(of.expiresAt)],
-          [text.keys.lastUsed, time(of.lastUsedAt)],
+          [text.general.lastUsed, time(of.lastUsedAt)],
           [text.keys.usedFrom, of.lastUsedFrom ?? undefined],
           [text.keys.addresses, <Chips key="addresses" values={addresses ?? []} none={text.keys.anyAddress} />],
           ...limitFacts(of),
@@ -59,7 +59,7 @@ export function limitFacts({ limits, quotaUse }: Pick<KeyDetails, 'limits' | 'qu
             formatNumber(rate.windowSeconds),
             formatNumber(rate.burst ?? rate.limit),
           )
-        : text.keys.noLimit,
+        : text.general.none,
     ],
     [
       text.keys.quota,
@@ -73,7 +73,7 @@ export function limitFacts({ limits, quotaUse }: Pick<KeyDetails, 'limits' | 'qu
           )}
         </>
       ) : (
-        text.keys.noLimit
+        text.general.none
       ),
     ],
   ];

@@ -1,9 +1,6 @@
 /** The fields of a key, for a new one and for a change, and the request body that they make. */
 import type { Fields } from '../../fields.ts';
-import { Field } from '../../parts/field.tsx';
-import { Select } from '../../parts/select.tsx';
-import { TextArea } from '../../parts/text-area.tsx';
-import type { Problem } from '../../problem.ts';
+import { Field, Select, TextArea } from '../../parts/field.tsx';
 import { config } from '../../session.ts';
 import { text } from '../../text/text.ts';
 import { ExpiryField, expiryOf } from './expiry-field.tsx';
@@ -18,13 +15,9 @@ interface KeyFieldsProps {
   readonly isOwner?: boolean;
   /** Whether the account of the session owns the key. */
   readonly isOwn: boolean;
-  readonly problem: Problem | undefined;
 }
 
-export function KeyFields({ current, isOwner = true, isOwn, problem }: KeyFieldsProps) {
-  /** Some errors concern one field and name no member of the body. */
-  const errorOf = (pointer: string, codes: RegExp): string | undefined =>
-    problem && (codes.test(problem.code) ? problem.sentence : problem.about(pointer));
+export function KeyFields({ current, isOwner = true, isOwn }: KeyFieldsProps) {
   const environments = config.value?.features.environments ?? [];
   return (
     <>
@@ -38,12 +31,13 @@ export function KeyFields({ current, isOwner = true, isOwn, problem }: KeyFields
             maxLength={256}
             defaultValue={current?.nickname ?? ''}
             hint={text.keys.nicknameHint}
-            error={errorOf('/nickname', /^nickname_/)}
+            codes={['nickname_invalid', 'nickname_taken']}
+            pointer="/nickname"
           />
-          <ScopesField current={current?.scopes ?? []} isOwn={isOwn} error={errorOf('/scopes', /scope/)} />
+          <ScopesField current={current?.scopes ?? []} isOwn={isOwn} />
         </>
       )}
-      <ExpiryField current={current && current.expiresAt} error={problem?.about('/expiresAt')} />
+      <ExpiryField current={current && current.expiresAt} />
       {!current && environments.length > 0 && (
         <Select
           label={text.keys.environment}
@@ -60,12 +54,12 @@ export function KeyFields({ current, isOwner = true, isOwn, problem }: KeyFields
             name="addresses"
             look="code"
             hint={text.keys.addressesHint}
-            error={problem?.about('/addresses')}
+            pointer="/addresses"
             isOptional
             placeholder="203.0.113.0/24"
             defaultValue={current?.addresses?.join('\n') ?? ''}
           />
-          <LimitFields limits={current?.limits ?? null} problem={problem} />
+          <LimitFields limits={current?.limits ?? null} />
         </div>
       </details>
     </>

@@ -98,9 +98,7 @@ function Actions({ current: { disabledReason, publicKey }, isOwner: isOwnKey, di
         <Button onClick={open('disable')}>{text.keys.disable}</Button>
       ) : (
         (isOwnKey ? enabledByOwner.has(disabledReason) : disabledReason !== 'leaked') && (
-          <Button isBusy={enable.isRunning} onClick={() => void enable.run()}>
-            {text.keys.enable}
-          </Button>
+          <Button action={enable}>{text.keys.enable}</Button>
         )
       )}
       <Button kind="danger" onClick={open('delete')}>
@@ -129,7 +127,7 @@ function Notices({ current, onEnd }: { readonly current: KeyDetails; readonly on
       {previous && (
         <Notice>
           <p>
-            {text.keys.previousValid(formatDateTime(previous.expiresAt))} {text.keys.lastUsed}:{' '}
+            {text.keys.previousValid(formatDateTime(previous.expiresAt))} {text.general.lastUsed}:{' '}
             <Time at={previous.lastUsedAt} />.
           </p>
           {onEnd && (
@@ -170,14 +168,7 @@ function KeyDialog({ name, owner, current, change, onDeleted, onClose }: KeyDial
             if (body) await change(body);
           }}
         >
-          {(problem) => (
-            <KeyFields
-              current={current}
-              isOwner={isOwner(owner)}
-              isOwn={isOwner(owner) && owner.isOwn}
-              problem={problem}
-            />
-          )}
+          <KeyFields current={current} isOwner={isOwner(owner)} isOwn={isOwner(owner) && owner.isOwn} />
         </ActionDialog>
       );
     case 'disable':
@@ -196,7 +187,6 @@ function KeyDialog({ name, owner, current, change, onDeleted, onClose }: KeyDial
       return (
         <ActionDialog
           title={text.keys.endPrevious}
-          submit={text.keys.endPrevious}
           kind="danger"
           onClose={onClose}
           act={async () => {

@@ -47,13 +47,13 @@ function sentenceOf(bars: readonly Bar[], period: string): string {
   const total = accepted + refused;
   return total === 0
     ? text.keys.noUsage(period)
-    : text.keys.usage(
-        formatNumber(total),
-        formatNumber(refused),
+    : text.keys.usage({
+        total: formatNumber(total),
+        refused: formatNumber(refused),
         period,
-        formatNumber(peak.values[0] + peak.values[1]),
-        peak.label,
-      );
+        peak: formatNumber(peak.values[0] + peak.values[1]),
+        at: peak.label,
+      });
 }
 
 export function KeyUsage({ owner, id }: { readonly owner: KeySource; readonly id: number }) {

@@ -1,19 +1,12 @@
 /** The fields for the limits of a key or an account. */
 import type { Fields } from '../../fields.ts';
-import { Field } from '../../parts/field.tsx';
-import { Select } from '../../parts/select.tsx';
-import type { Problem } from '../../problem.ts';
+import { Field, Select } from '../../parts/field.tsx';
 import { text } from '../../text/text.ts';
 import type { KeyDetails } from './key-owner.ts';
 
 export type Limits = KeyDetails['limits'];
 
-interface LimitFieldsProps {
-  readonly limits: Limits;
-  readonly problem: Problem | undefined;
-}
-
-export function LimitFields({ limits, problem }: LimitFieldsProps) {
+export function LimitFields({ limits }: { readonly limits: Limits }) {
   const { rate, quota } = limits ?? {};
   return (
     <>
@@ -24,7 +17,7 @@ export function LimitFields({ limits, problem }: LimitFieldsProps) {
           name="rateLimit"
           value={rate?.limit}
           max={1_000_000}
-          error={problem?.about('/limits/rate')}
+          pointer="/limits/rate"
         />
         <NumberField label={text.keys.rateWindow} name="rateWindow" value={rate?.windowSeconds ?? 60} max={86_400} />
         <NumberField
@@ -41,7 +34,7 @@ export function LimitFields({ limits, problem }: LimitFieldsProps) {
           name="quotaLimit"
           value={quota?.limit}
           max={1_000_000_000_000}
-          error={problem?.about('/limits/quota')}
+          pointer="/limits/quota"
         />
         <Select
           label={text.keys.quotaPer}
@@ -59,7 +52,7 @@ interface NumberFieldProps {
   readonly name: string;
   readonly value: number | undefined;
   readonly max: number;
-  readonly error?: string | undefined;
+  readonly pointer?: string;
 }
 
 const NumberField = ({ value, ...rest }: NumberFieldProps) => (

@@ -54,7 +54,6 @@ export function RotateDialog({ owner, current, onClose }: RotateDialogProps) {
   return (
     <ActionDialog
       title={text.keys.rotate}
-      submit={text.keys.rotate}
       onClose={() => rotated.peek() === undefined && onClose()}
       act={async (fields) => {
         const overlapSeconds = Number(fields.text('overlap'));
@@ -70,7 +69,7 @@ export function RotateDialog({ owner, current, onClose }: RotateDialogProps) {
       {previous && disabledReason !== 'leaked' && (
         <Notice tone="warning">
           <p>
-            {text.keys.overlapInProgress(formatDateTime(previous.expiresAt))} {text.keys.lastUsed}:{' '}
+            {text.keys.overlapInProgress(formatDateTime(previous.expiresAt))} {text.general.lastUsed}:{' '}
             <Time at={previous.lastUsedAt} />
           </p>
           <Choice

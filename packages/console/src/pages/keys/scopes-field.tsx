@@ -3,7 +3,7 @@ import { useSignal } from '@preact/signals';
 import { call } from '../../api.ts';
 import type { Fields } from '../../fields.ts';
 import { Choice, Choices } from '../../parts/choice.tsx';
-import { Labelled } from '../../parts/labelled.tsx';
+import { Labelled, useFieldError } from '../../parts/field.tsx';
 import { Loaded } from '../../parts/loaded.tsx';
 import { useResource } from '../../resource.ts';
 import { config } from '../../session.ts';
@@ -11,13 +11,15 @@ import { text } from '../../text/text.ts';
 
 interface ScopesFieldProps {
   readonly current: readonly string[];
-  readonly error?: string | undefined;
   /** Whether the account of the session owns the key: it knows which scopes it can grant. */
   readonly isOwn: boolean;
 }
 
 /** A field that exists once the scopes are shown: without them, a form must not replace the scopes. */
 const loadedName = 'scopesLoaded';
+
+/** The problems that the field shows. */
+const concerning = { codes: ['scope_invalid', 'reserved_scope', 'scope_not_entitled'], pointer: '/scopes' };
 
 export const scopesOf = (fields: Fields): string[] | undefined =>
   fields.isChecked(loadedName)
@@ -27,7 +29,8 @@ export const scopesOf = (fields: Fields): string[] | undefined =>
 export const ScopesField = (props: ScopesFieldProps) =>
   config.value?.features.scopesCatalogue ? <CatalogueScopes {...props} /> : <FreeScopes {...props} />;
 
-function CatalogueScopes({ current, isOwn, error }: ScopesFieldProps) {
+function CatalogueScopes({ current, isOwn }: ScopesFieldProps) {
+  const error = useFieldError(concerning);
   const catalogue = useResource(async (signal) => (await call('GET /auth/scopes', { signal })).scopes);
   return (
     <Choices legend={text.keys.scopes}>
@@ -58,7 +61,7 @@ function CatalogueScopes({ current, isOwn, error }: ScopesFieldProps) {
   );
 }
 
-function FreeScopes({ current, error }: ScopesFieldProps) {
+function FreeScopes({ current }: ScopesFieldProps) {
   const chosen = useSignal(current);
   const add = (input: HTMLInputElement): void => {
     chosen.value = [...new Set([...chosen.value, ...input.value.split(/[\s,]+/).filter(Boolean)])];
@@ -66,7 +69,7 @@ function FreeScopes({ current, error }: ScopesFieldProps) {
   };
   const remove = (scope: string | undefined): void => void (chosen.value = chosen.value.filter((one) => one !== scope));
   return (
-    <Labelled label={text.keys.scopes} hint={text.keys.scopesHint} error={error} isOptional>
+    <Labelled label={text.keys.scopes} hint={text.keys.scopesHint} {...concerning} isOptional>
       {(control) => (
         <div class="chips chip-input">
           <input type="hidden" name={loadedName} />

@@ -4,11 +4,11 @@ import { call, type ResponseOf } from '../../api.ts';
 import { useList } from '../../list.ts';
 import { Button } from '../../parts/button.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
-import { Empty, Loaded } from '../../parts/loaded.tsx';
-import { Pager } from '../../parts/pager.tsx';
+import { Empty } from '../../parts/loaded.tsx';
+import { PagedTable } from '../../parts/paged-table.tsx';
 import { ProblemNotice } from '../../parts/problem-notice.tsx';
 import { Section } from '../../parts/section.tsx';
-import { Table, type Column } from '../../parts/table.tsx';
+import type { Column } from '../../parts/table.tsx';
 import { Time } from '../../parts/time.tsx';
 import { useAction } from '../../resource.ts';
 import { session } from '../../session.ts';
@@ -43,18 +43,18 @@ export function ActivitySection({ onSessionsEnded }: { readonly onSessionsEnded:
       description={text.security.activityIntro}
       actions={<Button onClick={() => void (isSecuring.value = true)}>{text.security.wasThisYou}</Button>}
     >
-      <Loaded of={list}>
-        {({ items }) =>
-          items.length === 0 && !list.previous ? (
-            <Empty title={text.security.noActivity}>
-              <p>{text.security.noActivityHint}</p>
-            </Empty>
-          ) : (
-            <Table label={text.security.activity} columns={columns()} rows={items} keyOf={({ index }) => index} />
-          )
+      <PagedTable
+        list={list}
+        defaultSize="20"
+        label={text.security.activity}
+        keyOf={({ index }) => index}
+        columns={columns()}
+        empty={
+          <Empty title={text.security.noActivity}>
+            <p>{text.security.noActivityHint}</p>
+          </Empty>
         }
-      </Loaded>
-      <Pager list={list} defaultSize="20" />
+      />
       {isSecuring.value && <SecureDialog onClose={close} onSessionsEnded={onSessionsEnded} />}
     </Section>
   );
@@ -67,7 +67,7 @@ function hintOf({ details }: ActivityEvent): string | undefined {
 
 const columns = (): readonly Column<ActivityEvent>[] => [
   {
-    label: text.security.event,
+    label: text.general.event,
     cell: (event) => (
       <>
         {eventText(event.action, event.details) ?? event.action}
@@ -86,7 +86,7 @@ const columns = (): readonly Column<ActivityEvent>[] => [
         </>
       ),
   },
-  { label: text.security.when, priority: 'below', cell: ({ at }) => <Time at={at} /> },
+  { label: text.general.when, priority: 'below', cell: ({ at }) => <Time at={at} /> },
 ];
 
 interface SecureDialogProps {
@@ -107,7 +107,7 @@ function SecureDialog({ onClose, onSessionsEnded }: SecureDialogProps) {
         <div class="stack tight">
           <p class="hint">{text.security.notYouSessions}</p>
           <div class="actions">
-            <Button isSmall isBusy={end.isRunning} onClick={() => void end.run()}>
+            <Button isSmall action={end}>
               {text.security.endOthers}
             </Button>
           </div>

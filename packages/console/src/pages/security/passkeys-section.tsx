@@ -78,11 +78,11 @@ const columnsOf = (open: (opened: Opened) => void): readonly Column<Passkey>[] =
     ),
   },
   {
-    label: text.security.passkeyCreated,
+    label: text.general.created,
     priority: 'medium',
     cell: ({ createdAt }) => <Time at={createdAt} as="date" />,
   },
-  { label: text.security.lastUsed, priority: 'medium', cell: ({ lastUsedAt }) => <Time at={lastUsedAt} /> },
+  { label: text.general.lastUsed, priority: 'medium', cell: ({ lastUsedAt }) => <Time at={lastUsedAt} /> },
   {
     label: text.general.actions,
     isLabelHidden: true,
@@ -94,7 +94,7 @@ const columnsOf = (open: (opened: Opened) => void): readonly Column<Passkey>[] =
           <span class="visually-hidden"> {passkey.name}</span>
         </Button>
         <Button kind="quiet" isSmall onClick={() => open({ action: 'remove', passkey })}>
-          {text.security.remove}
+          {text.general.remove}
           <span class="visually-hidden"> {passkey.name}</span>
         </Button>
       </>
@@ -129,21 +129,17 @@ function PasskeyDialog({ opened, list, onClose, reload }: PasskeyDialogProps) {
         void reload();
       }}
     >
-      {(problem) => (
-        <>
-          {!passkey && <p>{text.security.addPasskeyIntro}</p>}
-          <Field
-            label={text.security.passkeyName}
-            name="name"
-            autocomplete="off"
-            autofocus
-            maxLength={64}
-            hint={text.security.passkeyNameHint}
-            defaultValue={passkey?.name ?? deviceText(navigator.userAgent)}
-            error={problem?.code === 'nickname_invalid' ? problem.sentence : undefined}
-          />
-        </>
-      )}
+      {!passkey && <p>{text.security.addPasskeyIntro}</p>}
+      <Field
+        label={text.general.name}
+        name="name"
+        autocomplete="off"
+        autofocus
+        maxLength={64}
+        hint={text.security.passkeyNameHint}
+        defaultValue={passkey?.name ?? deviceText(navigator.userAgent)}
+        codes={['nickname_invalid']}
+      />
     </ActionDialog>
   );
 }
@@ -155,7 +151,7 @@ interface RemoveDialogProps extends Omit<PasskeyDialogProps, 'opened'> {
 const RemoveDialog = ({ passkey, list, onClose, reload }: RemoveDialogProps) => (
   <ActionDialog
     title={text.security.removePasskey(passkey.name)}
-    submit={text.security.remove}
+    submit={text.general.remove}
     kind="danger"
     onClose={onClose}
     act={async () => {

@@ -2,11 +2,11 @@
  * Shows new recovery codes once. It is rendered beside the page (shell.tsx): a session that no longer has to enrol shows other
  * pages, which must not remove the codes.
  */
-import { useSignal } from '@preact/signals';
 import { useRef } from 'preact/hooks';
 import { formatDateTime } from '../../format.ts';
 import { Button } from '../../parts/button.tsx';
 import { Choice } from '../../parts/choice.tsx';
+import { useCopy } from '../../parts/copy.ts';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Notice } from '../../parts/notice.tsx';
 import { announce } from '../../parts/announce.tsx';
@@ -36,20 +36,12 @@ function fileOf(codes: readonly string[]): string {
 }
 
 export function RecoveryCodesDialog({ codes }: { readonly codes: readonly string[] }) {
-  const isCopied = useSignal(false);
+  const { isCopied, copy } = useCopy();
   const form = useRef<HTMLFormElement>(null);
   const list = useRef<HTMLOListElement>(null);
-  const copy = async (): Promise<void> => {
+  const selectAndCopy = (): void => {
     if (list.current) getSelection()?.selectAllChildren(list.current);
-    try {
-      await navigator.clipboard.writeText(codes.join('\n'));
-    } catch {
-      // Not available over plain HTTP, or not permitted: the codes are selected, so that the keyboard can copy them.
-      announce(text.general.copyFailed);
-      return;
-    }
-    isCopied.value = true;
-    announce(text.general.copied);
+    void copy(codes.join('\n'));
   };
   const close = async (): Promise<void> => {
     if (!form.current?.reportValidity()) return;
@@ -69,8 +61,8 @@ export function RecoveryCodesDialog({ codes }: { readonly codes: readonly string
         </ol>
       </div>
       <div class="actions">
-        <Button autofocus icon={isCopied.value ? 'check' : 'copy'} onClick={() => void copy()}>
-          {isCopied.value ? text.general.copied : text.security.copyCodes}
+        <Button autofocus icon={isCopied ? 'check' : 'copy'} onClick={selectAndCopy}>
+          {isCopied ? text.general.copied : text.security.copyCodes}
         </Button>
         <Button onClick={() => saveFile(text.security.codesFileName, 'text/plain', fileOf(codes))}>
           {text.security.download}

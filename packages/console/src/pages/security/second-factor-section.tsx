@@ -61,7 +61,7 @@ export function SecondFactorSection() {
                 : hasApp &&
                   !isOnlyFactor && (
                     <Button kind="danger" onClick={() => void open('remove')}>
-                      {text.security.remove}
+                      {text.general.remove}
                     </Button>
                   )
             }
@@ -89,7 +89,7 @@ interface ProofDialogProps {
 const RemoveDialog = ({ mayUsePasskey, onClose }: ProofDialogProps) => (
   <ActionDialog
     title={text.security.removeTitle}
-    submit={text.security.remove}
+    submit={text.general.remove}
     kind="danger"
     onClose={onClose}
     act={async (fields) => {
@@ -98,12 +98,8 @@ const RemoveDialog = ({ mayUsePasskey, onClose }: ProofDialogProps) => (
       await reloadSession();
     }}
   >
-    {(problem) => (
-      <>
-        <p>{text.security.removeIntro}</p>
-        <ProofFields problem={problem} needsCode mayUsePasskey={mayUsePasskey} autofocus />
-      </>
-    )}
+    <p>{text.security.removeIntro}</p>
+    <ProofFields needsCode mayUsePasskey={mayUsePasskey} autofocus />
   </ActionDialog>
 );
 
@@ -117,11 +113,7 @@ const ReplaceDialog = ({ mayUsePasskey, onClose }: ProofDialogProps) => (
       recoveryCodes.value = created.recoveryCodes;
     }}
   >
-    {(problem) => (
-      <>
-        <p>{text.security.replaceIntro}</p>
-        <ProofFields problem={problem} needsCode mayUsePasskey={mayUsePasskey} autofocus />
-      </>
-    )}
+    <p>{text.security.replaceIntro}</p>
+    <ProofFields needsCode mayUsePasskey={mayUsePasskey} autofocus />
   </ActionDialog>
 );

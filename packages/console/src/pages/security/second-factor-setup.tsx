@@ -19,7 +19,7 @@ type Begun = ResponseOf<'POST /auth/account/second-factor'>;
 export function SecondFactorSetup({ onClose }: { readonly onClose: () => void }) {
   const begun = useSignal<Begun>();
   return (
-    <Dialog title={text.security.setUpTitle} onClose={onClose}>
+    <Dialog title={text.security.setUp} onClose={onClose}>
       {begun.value ? (
         <ConfirmStep begun={begun.value} onClose={onClose} />
       ) : (
@@ -44,7 +44,7 @@ function PasswordStep({ onBegun, onClose }: PasswordStepProps) {
     <>
       <p>{text.security.setUpIntro}</p>
       <Form action={action} submit={text.general.continue} onCancel={onClose}>
-        <ProofFields problem={action.problem} autofocus />
+        <ProofFields autofocus />
       </Form>
     </>
   );
@@ -73,7 +73,7 @@ function ConfirmStep({ begun, onClose }: { readonly begun: Begun; readonly onClo
           autocomplete="one-time-code"
           inputMode="numeric"
           autofocus
-          error={action.problem?.code === 'second_factor_wrong' ? action.problem.sentence : undefined}
+          codes={['second_factor_wrong']}
         />
       </Form>
     </Step>

@@ -12,7 +12,7 @@ export function SecurityPage() {
   const sessions = useSessions();
   const reload = (): void => void sessions.reload();
   return (
-    <Page title={text.security.title}>
+    <Page title={text.general.security}>
       <SecondFactorSection />
       <Passkeys onChanged={reload} />
       <SessionsSection sessions={sessions} />

@@ -41,13 +41,7 @@ export function SessionsSection({ sessions }: { readonly sessions: Resource<List
     <Section
       title={text.security.sessions}
       description={text.security.sessionsIntro}
-      actions={
-        hasOthers && (
-          <Button isBusy={endOthers.isRunning} onClick={() => void endOthers.run()}>
-            {text.security.endOthers}
-          </Button>
-        )
-      }
+      actions={hasOthers && <Button action={endOthers}>{text.security.endOthers}</Button>}
     >
       {endOthers.problem && <ProblemNotice problem={endOthers.problem} />}
       <Loaded of={sessions}>
@@ -100,7 +94,7 @@ const columnsOf = (busyId: string, onEnd: (session: Session) => void): readonly 
   },
   { label: text.security.clientIp, priority: 'below', cell: (session) => <span class="code">{session.address}</span> },
   { label: text.security.signedIn, priority: 'low', cell: (session) => <Time at={session.createdAt} /> },
-  { label: text.security.lastUsed, priority: 'below', cell: (session) => <Time at={session.lastUsedAt} /> },
+  { label: text.general.lastUsed, priority: 'below', cell: (session) => <Time at={session.lastUsedAt} /> },
   { label: text.security.expires, priority: 'medium', cell: (session) => <Time at={session.expiresAt} /> },
   {
     label: text.general.actions,

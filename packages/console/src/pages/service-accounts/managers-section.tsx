@@ -91,7 +91,7 @@ const columnsOf = (onRemove: (accountId: string) => void): readonly Column<Manag
     align: 'end',
     cell: ({ accountId }) => (
       <Button kind="quiet" isSmall onClick={() => onRemove(accountId)}>
-        {text.serviceAccounts.remove}
+        {text.general.remove}
         <span class="visually-hidden"> {accountId}</span>
       </Button>
     ),
@@ -108,7 +108,6 @@ interface AddDialogProps {
 const AddDialog = ({ id, path, onClose, onAdded }: AddDialogProps) => (
   <ActionDialog
     title={text.serviceAccounts.addManager}
-    submit={text.serviceAccounts.addManager}
     onClose={onClose}
     act={async (fields) => {
       const accountId = fields.text('accountId').trim();
@@ -116,19 +115,17 @@ const AddDialog = ({ id, path, onClose, onAdded }: AddDialogProps) => (
       onAdded(text.serviceAccounts.managerAdded);
     }}
   >
-    {(problem) => (
-      <Field
-        label={text.serviceAccounts.managerId}
-        name="accountId"
-        look="code"
-        autocomplete="off"
-        spellcheck={false}
-        autofocus
-        pattern="\s*acc_[0-9A-Za-z]+\s*"
-        hint={text.serviceAccounts.managerIdHint}
-        error={problem?.code === 'manager_not_eligible' ? problem.sentence : undefined}
-      />
-    )}
+    <Field
+      label={text.serviceAccounts.managerId}
+      name="accountId"
+      look="code"
+      autocomplete="off"
+      spellcheck={false}
+      autofocus
+      pattern="\s*acc_[0-9A-Za-z]+\s*"
+      hint={text.serviceAccounts.managerIdHint}
+      codes={['manager_not_eligible']}
+    />
   </ActionDialog>
 );
 
@@ -147,7 +144,7 @@ function RemoveDialog({ id, path, isAdministered, accountId, onClose, onRemoved 
   return (
     <ActionDialog
       title={text.serviceAccounts.removeTitle}
-      submit={text.serviceAccounts.remove}
+      submit={text.general.remove}
       kind="danger"
       onClose={onClose}
       act={async () => {

@@ -8,41 +8,37 @@ export type ServiceAccount = ResponseOf<'GET /auth/service-accounts/:id'>;
 
 interface ServiceAccountFormProps {
   readonly title: string;
-  readonly submit: string;
   readonly account?: ServiceAccount;
   readonly onSubmit: (values: { readonly name: string; readonly externalId: string | undefined }) => Promise<void>;
   readonly onClose: () => void;
 }
 
-export const ServiceAccountForm = ({ title, submit, account, onSubmit, onClose }: ServiceAccountFormProps) => (
+export const ServiceAccountForm = ({ title, account, onSubmit, onClose }: ServiceAccountFormProps) => (
   <ActionDialog
     title={title}
-    submit={submit}
+    submit={account ? text.general.save : title}
     onClose={onClose}
     act={(fields) => onSubmit({ name: fields.text('name').trim(), externalId: fields.optional('externalId') })}
   >
-    {(problem) => (
-      <>
-        <Field
-          label={text.serviceAccounts.name}
-          name="name"
-          autocomplete="off"
-          autofocus
-          hint={text.serviceAccounts.nameHint}
-          defaultValue={account?.name}
-          error={['name_taken', 'nickname_invalid'].includes(problem?.code ?? '') ? problem?.sentence : undefined}
-        />
-        <Field
-          label={text.serviceAccounts.externalId}
-          name="externalId"
-          autocomplete="off"
-          isOptional
-          maxLength={128}
-          hint={text.serviceAccounts.externalIdHint}
-          defaultValue={account?.externalId ?? undefined}
-          error={problem?.code === 'external_id_taken' ? problem.sentence : problem?.about('/externalId')}
-        />
-      </>
-    )}
+    <Field
+      label={text.general.name}
+      name="name"
+      autocomplete="off"
+      autofocus
+      hint={text.serviceAccounts.nameHint}
+      defaultValue={account?.name}
+      codes={['name_taken', 'nickname_invalid']}
+    />
+    <Field
+      label={text.serviceAccounts.externalId}
+      name="externalId"
+      autocomplete="off"
+      isOptional
+      maxLength={128}
+      hint={text.serviceAccounts.externalIdHint}
+      defaultValue={account?.externalId ?? undefined}
+      codes={['external_id_taken']}
+      pointer="/externalId"
+    />
   </ActionDialog>
 );

@@ -2,20 +2,19 @@
 import { useSignal } from '@preact/signals';
 import { useLocation } from 'preact-iso/router';
 import { call } from '../../api.ts';
-import { ActionDialog } from '../../parts/action-dialog.tsx';
 import { announce } from '../../parts/announce.tsx';
 import { Button } from '../../parts/button.tsx';
+import { DeletionDialog } from '../../parts/deletion-dialog.tsx';
 import { CopyButton } from '../../parts/copy-button.tsx';
-import { Field } from '../../parts/field.tsx';
 import { Loaded } from '../../parts/loaded.tsx';
 import { Page } from '../../parts/page.tsx';
 import { Section } from '../../parts/section.tsx';
 import { Setting } from '../../parts/setting.tsx';
 import { Time } from '../../parts/time.tsx';
-import { Problem } from '../../problem.ts';
 import { useResource, type Resource } from '../../resource.ts';
 import { session } from '../../session.ts';
 import { text } from '../../text/text.ts';
+import { CreateKeyDialog } from '../keys/create-key-dialog.tsx';
 import { CreateKeyButton, KeyList } from '../keys/key-list.tsx';
 import { keysOf } from '../keys/key-owner.ts';
 import { KeyView } from '../keys/key-page.tsx';
@@ -36,14 +35,14 @@ export function ServiceAccountPage({ id }: { readonly id: string }) {
   return (
     <Page
       title={account.value?.name ?? text.serviceAccounts.one}
-      parent={{ href: `${root}/service-accounts`, label: text.serviceAccounts.title }}
+      parent={{ href: `${root}/service-accounts`, label: text.general.serviceAccounts }}
       actions={account.value && <CreateKeyButton isCreating={isCreating} />}
     >
       <Loaded of={account}>
         {(value) => (
           <div class="sections">
             <h2 class="visually-hidden">{text.general.keys}</h2>
-            <KeyList owner={keysOf(id)} isCreating={isCreating} />
+            <KeyList owner={keysOf(id)} CreateKeyDialog={CreateKeyDialog} isCreating={isCreating} />
             <Sections account={value} resource={account} />
           </div>
         )}
@@ -83,33 +82,32 @@ function Details({ account, resource }: SectionsProps) {
   const canChange = account.creatorId === null || account.creatorId === session.value?.account.id;
   return (
     <Section
-      title={text.serviceAccounts.details}
+      title={text.general.details}
       description={!canChange && text.serviceAccounts.onlyCreator}
       actions={
         canChange && <Button onClick={() => void (isChanging.value = true)}>{text.serviceAccounts.change}</Button>
       }
     >
       <dl class="settings">
-        <Setting label={text.serviceAccounts.id} hint={text.serviceAccounts.idHint}>
+        <Setting label={text.general.accountId} hint={text.serviceAccounts.idHint}>
           <span class="code">{account.id}</span>
-          <CopyButton label={text.serviceAccounts.id} value={account.id} />
+          <CopyButton label={text.general.accountId} value={account.id} />
         </Setting>
         <Setting label={text.serviceAccounts.externalId}>
           {account.externalId === null ? (
-            <span class="muted">{text.serviceAccounts.none}</span>
+            <span class="muted">{text.general.none}</span>
           ) : (
             <span class="code">{account.externalId}</span>
           )}
         </Setting>
         <Setting label={text.serviceAccounts.createdBy}>{creatorOf(account)}</Setting>
-        <Setting label={text.serviceAccounts.created}>
+        <Setting label={text.general.created}>
           <Time at={account.createdAt} as="dateTime" />
         </Setting>
       </dl>
       {isChanging.value && (
         <ServiceAccountForm
           title={text.serviceAccounts.changeTitle}
-          submit={text.general.save}
           account={account}
           onClose={() => void (isChanging.value = false)}
           onSubmit={async ({ name, externalId = null }) => {
@@ -126,30 +124,18 @@ function Details({ account, resource }: SectionsProps) {
 function DeleteDialog({ account, onClose }: { readonly account: ServiceAccount; readonly onClose: () => void }) {
   const { route } = useLocation();
   return (
-    <ActionDialog
+    <DeletionDialog
       title={text.serviceAccounts.deleteTitle(account.name)}
       submit={text.serviceAccounts.delete}
-      kind="danger"
+      intro={text.serviceAccounts.deleteIntro}
+      label={text.general.typeName(account.name)}
+      name={account.name}
       onClose={onClose}
-      act={async (fields) => {
-        if (fields.text('name').trim() !== account.name) throw new Problem('name_differs', 0);
+      remove={async () => {
         await call('DELETE /auth/service-accounts/:id', { params: { id: account.id } });
         announce(text.serviceAccounts.deleted(account.name));
         route(`${root}/service-accounts`, true);
       }}
-    >
-      {(problem) => (
-        <>
-          <p>{text.serviceAccounts.deleteIntro}</p>
-          <Field
-            label={text.serviceAccounts.typeName(account.name)}
-            name="name"
-            autocomplete="off"
-            autofocus
-            error={problem?.code === 'name_differs' ? problem.sentence : undefined}
-          />
-        </>
-      )}
-    </ActionDialog>
+    />
   );
 }

@@ -5,10 +5,10 @@ import { call } from '../../api.ts';
 import { useList } from '../../list.ts';
 import { announce } from '../../parts/announce.tsx';
 import { Button } from '../../parts/button.tsx';
-import { Empty, Loaded } from '../../parts/loaded.tsx';
+import { Empty } from '../../parts/loaded.tsx';
 import { Page } from '../../parts/page.tsx';
-import { Pager } from '../../parts/pager.tsx';
-import { Table, type Column } from '../../parts/table.tsx';
+import { PagedTable } from '../../parts/paged-table.tsx';
+import type { Column } from '../../parts/table.tsx';
 import { Time } from '../../parts/time.tsx';
 import { session } from '../../session.ts';
 import { text } from '../../text/text.ts';
@@ -24,7 +24,7 @@ export function creatorOf({ creatorId }: ServiceAccount): string {
 
 const columns = (): readonly Column<ServiceAccount>[] => [
   {
-    label: text.serviceAccounts.name,
+    label: text.general.name,
     cell: ({ id, name }) => (
       <a class="row-link" href={pathOf(id)}>
         {name}
@@ -37,7 +37,7 @@ const columns = (): readonly Column<ServiceAccount>[] => [
   },
   { label: text.serviceAccounts.createdBy, cell: creatorOf, priority: 'medium' },
   {
-    label: text.serviceAccounts.created,
+    label: text.general.created,
     cell: ({ createdAt }) => <Time at={createdAt} as="date" />,
     priority: 'medium',
   },
@@ -55,28 +55,25 @@ export function ServiceAccountsPage() {
       {text.serviceAccounts.create}
     </Button>
   );
-  const { isEmpty } = list;
   return (
-    <Page title={text.serviceAccounts.title} intro={text.serviceAccounts.intro} actions={!isEmpty && create}>
+    <Page title={text.general.serviceAccounts} intro={text.serviceAccounts.intro} actions={!list.isEmpty && create}>
       <div class="list">
-        <Loaded of={list}>
-          {({ items }) =>
-            isEmpty ? (
-              <Empty title={text.serviceAccounts.emptyTitle} icon="service">
-                <p>{text.serviceAccounts.empty}</p>
-                {create}
-              </Empty>
-            ) : (
-              <Table label={text.serviceAccounts.title} columns={columns()} rows={items} keyOf={({ id }) => id} />
-            )
+        <PagedTable
+          list={list}
+          label={text.general.serviceAccounts}
+          keyOf={({ id }) => id}
+          columns={columns()}
+          empty={
+            <Empty title={text.serviceAccounts.emptyTitle} icon="service">
+              <p>{text.serviceAccounts.empty}</p>
+              {create}
+            </Empty>
           }
-        </Loaded>
-        {!isEmpty && <Pager list={list} />}
+        />
       </div>
       {isCreating.value && (
         <ServiceAccountForm
           title={text.serviceAccounts.create}
-          submit={text.serviceAccounts.create}
           onClose={() => void (isCreating.value = false)}
           onSubmit={async ({ name, externalId }) => {
             const body = { name, ...(externalId === undefined ? {} : { externalId }) };

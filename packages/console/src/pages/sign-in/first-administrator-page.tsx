@@ -10,7 +10,7 @@ import { useAction } from '../../resource.ts';
 import { config, endReason, setSession } from '../../session.ts';
 import { text } from '../../text/text.ts';
 import { OriginNotice } from './sign-in-page.tsx';
-import { concernsPassword, NewPasswordField } from './new-password-field.tsx';
+import { NewPasswordField } from './new-password-field.tsx';
 
 const command = 'npx keyreeve admin bootstrap --output setup-code';
 
@@ -29,17 +29,10 @@ export function FirstAdministratorPage() {
       config.value = withAdministrator();
     }
   });
-  const { problem } = create;
-  const errorOf = (code: string): string | undefined => (problem?.code === code ? problem.sentence : undefined);
-  const fields = { code: errorOf('code_invalid'), email: errorOf('email_invalid') };
   return (
     <Page title={text.signIn.firstTitle} intro={text.signIn.firstIntro}>
       <OriginNotice />
-      <Form
-        action={create}
-        submit={text.signIn.firstSubmit}
-        hasFieldError={Boolean(fields.code ?? fields.email) || concernsPassword(problem)}
-      >
+      <Form action={create} submit={text.signIn.firstSubmit}>
         <Field
           label={text.signIn.firstCode}
           name="code"
@@ -48,7 +41,7 @@ export function FirstAdministratorPage() {
           autocapitalize="none"
           spellcheck={false}
           placeholder="krvc_…"
-          error={fields.code}
+          codes={['code_invalid']}
           autofocus
         />
         <details>
@@ -59,8 +52,8 @@ export function FirstAdministratorPage() {
             <CodeBlock label={text.signIn.whereCommandLabel} code={command} />
           </div>
         </details>
-        <Field label={text.signIn.email} name="email" type="email" autocomplete="username" error={fields.email} />
-        <NewPasswordField label={text.general.password} name="password" problem={problem} />
+        <Field label={text.general.email} name="email" type="email" autocomplete="username" codes={['email_invalid']} />
+        <NewPasswordField />
       </Form>
     </Page>
   );

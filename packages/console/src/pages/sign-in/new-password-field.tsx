@@ -1,30 +1,24 @@
 /** A field for a new password, with the rule for it and the errors of the server about it. */
 import { Field } from '../../parts/field.tsx';
-import type { Problem } from '../../problem.ts';
 import { config } from '../../session.ts';
 import { text } from '../../text/text.ts';
 
-/** Whether the field shows the problem. */
-export const concernsPassword = (problem: Problem | undefined): boolean =>
-  problem?.code.startsWith('password_') === true && problem.code !== 'password_wrong';
+/** What is wrong with a new password. */
+export const newPasswordCodes = ['too_short', 'too_long', 'invalid', 'context', 'common'].map(
+  (end) => `password_${end}`,
+);
 
-interface NewPasswordFieldProps {
-  readonly label: string;
-  readonly name: string;
-  readonly problem: Problem | undefined;
-}
-
-export const NewPasswordField = ({ label, name, problem }: NewPasswordFieldProps) => {
+export const NewPasswordField = () => {
   const lengthMin = config.value?.features.passwordLengthMin ?? 1;
   return (
     <Field
-      label={label}
-      name={name}
+      label={text.general.password}
+      name="password"
       type="password"
       autocomplete="new-password"
       minLength={lengthMin}
       hint={text.signIn.passwordRule(lengthMin)}
-      error={concernsPassword(problem) ? problem?.sentence : undefined}
+      codes={newPasswordCodes}
     />
   );
 };

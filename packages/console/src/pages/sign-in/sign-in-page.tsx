@@ -109,9 +109,9 @@ function PasswordStep({ action, passkey, email }: PasswordStepProps) {
     <Page title={text.signIn.title} key="password">
       <OriginNotice />
       {endReason.value && <Notice role="status">{text.signIn.endReasons[endReason.value]}</Notice>}
-      <Form action={action} submit={text.signIn.submit}>
+      <Form action={action} submit={text.signIn.title}>
         <Field
-          label={text.signIn.email}
+          label={text.general.email}
           name="email"
           type="email"
           autocomplete="username webauthn"
@@ -144,7 +144,7 @@ function PasswordStep({ action, passkey, email }: PasswordStepProps) {
           {mail && <a href="/account/reset-password">{text.signIn.toReset}</a>}
           {signUp && (
             <span>
-              {text.signIn.noAccount} <a href={`${root}/sign-up`}>{text.signIn.toSignUp}</a>
+              {text.signIn.noAccount} <a href={`${root}/sign-up`}>{text.signIn.signUpTitle}</a>
             </span>
           )}
         </p>
@@ -241,7 +241,7 @@ function SecondFactorStep({ action, passkey, step, firstChoice, go }: SecondFact
 function CodeForm({ action, isRecovery }: StepProps & { readonly isRecovery: boolean }) {
   const isWrong = action.problem?.code === 'second_factor_invalid';
   return (
-    <Form action={action} submit={text.signIn.submit} hasFieldError={isWrong}>
+    <Form action={action} submit={text.signIn.title}>
       {isRecovery ? (
         <Field
           label={text.signIn.recoveryCode}

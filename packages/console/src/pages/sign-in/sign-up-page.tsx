@@ -7,7 +7,7 @@ import { Form } from '../../parts/form.tsx';
 import { Page } from '../../parts/page.tsx';
 import { useAction } from '../../resource.ts';
 import { text } from '../../text/text.ts';
-import { concernsPassword, NewPasswordField } from './new-password-field.tsx';
+import { NewPasswordField } from './new-password-field.tsx';
 import { root } from '../../root.ts';
 
 export function SignUpPage() {
@@ -17,7 +17,7 @@ export function SignUpPage() {
     await send('POST /auth/accounts', { body: { email, password: fields.text('password') } });
     sentTo.value = email;
   });
-  const toSignIn = <a href={`${root}/sign-in`}>{text.signIn.toSignIn}</a>;
+  const toSignIn = <a href={`${root}/sign-in`}>{text.signIn.title}</a>;
   if (sentTo.value)
     return (
       <Page key="sent" title={text.signIn.mailTitle} intro={text.signIn.mailSent(sentTo.value)}>
@@ -27,24 +27,18 @@ export function SignUpPage() {
         </p>
       </Page>
     );
-  const { problem } = signUp;
-  const isEmailInvalid = problem?.code === 'email_invalid';
   return (
     <Page key="form" title={text.signIn.signUpTitle}>
-      <Form
-        action={signUp}
-        submit={text.signIn.signUpSubmit}
-        hasFieldError={isEmailInvalid || concernsPassword(problem)}
-      >
+      <Form action={signUp} submit={text.signIn.signUpSubmit}>
         <Field
-          label={text.signIn.email}
+          label={text.general.email}
           name="email"
           type="email"
           autocomplete="username"
-          error={isEmailInvalid ? problem?.sentence : undefined}
+          codes={['email_invalid']}
           autofocus
         />
-        <NewPasswordField label={text.general.password} name="password" problem={problem} />
+        <NewPasswordField />
       </Form>
       <p class="entrance-links">
         <span>

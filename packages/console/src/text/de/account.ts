@@ -1,8 +1,6 @@
 /** German texts of the page about the account. */
 export const account = {
-  title: 'Konto',
   signIn: 'Anmeldung',
-  email: 'E-Mail-Adresse',
   verified: 'bestätigt',
   unverified: 'nicht bestätigt',
   noMail: 'Diese Installation versendet keine E-Mails. Ein Administrator kann Ihre E-Mail-Adresse ändern.',
@@ -25,14 +23,11 @@ export const account = {
   keysContinueOne: 'Ihr API-Schlüssel gilt weiter.',
   keysContinue: (count: number) => `Ihre ${count} API-Schlüssel gelten weiter.`,
 
-  details: 'Details',
   language: 'Sprache der E-Mails',
   languageDefault: 'Standard der Installation',
-  id: 'Konto-ID',
   idHint: 'Andere benötigen sie, damit Sie ein Dienstkonto mitverwalten können.',
   role: 'Rolle',
   administrator: 'Administrator',
-  created: 'Erstellt',
 
   export: 'Ihre Daten exportieren',
   exportDescription:

@@ -1,6 +1,5 @@
 /** German texts of the pages about keys. */
 export const keys = {
-  title: 'API-Schlüssel',
   intro: 'Programme senden einen API-Schlüssel mit ihren Anfragen an Ihre Dienste.',
   all: 'Alle API-Schlüssel',
   key: 'API-Schlüssel',
@@ -11,26 +10,20 @@ export const keys = {
   search: 'Schlüssel suchen',
   searchOfSecret:
     'Nach einem Geheimnis wird nicht gesucht, weil es in der URL bliebe. Vergleichen Sie seine letzten vier Zeichen mit der Liste.',
-  allStates: 'Alle Zustände',
   nickname: 'Name',
   nicknameHint: 'Das Programm, das den Schlüssel verwendet, zum Beispiel „Abrechnung“.',
   hint: 'Geheimnis',
   scopes: 'Scopes',
   scopesHint: 'Namen, die Ihre Dienste prüfen. Drücken Sie nach jedem die Eingabetaste.',
   removeScope: (scope: string) => `Scope ${scope} entfernen`,
-  noScopes: 'keine',
   environment: 'Umgebung',
   environmentHint: 'Sie ändert sich nie.',
-  createdAt: 'Erstellt',
-  updatedAt: 'Geändert',
-  lastUsed: 'Zuletzt verwendet',
   usedFrom: 'Zuletzt verwendet von',
   expires: 'Läuft ab',
   requests: 'Anfragen',
   requestsWeek: 'Anfragen, 7 Tage',
   requestsDay: 'Anfragen, 24 Stunden',
   week: (accepted: string, refused: string) => `${accepted} angenommene und ${refused} abgelehnte Anfragen in 7 Tagen`,
-  state: 'Zustand',
   states: {
     active: 'Aktiv',
     expiring: 'Läuft bald ab',
@@ -38,7 +31,6 @@ export const keys = {
     disabled: 'Deaktiviert',
     leaked: 'Veröffentlicht',
   },
-  actions: 'Aktionen',
   actionsOf: (nickname: string) => `Aktionen für ${nickname}`,
   open: 'Öffnen',
   edit: 'Schlüssel bearbeiten',
@@ -71,8 +63,6 @@ export const keys = {
   per: { day: 'Tag', month: 'Monat', ever: 'Lebensdauer' },
   quotaOf: (used: string, limit: string, per: string) => `${used} von ${limit} verbraucht (pro ${per})`,
   resets: 'Beginnt neu',
-  noLimit: 'keine',
-  details: 'Details',
   id: 'ID',
   metadata: 'Metadaten',
   publicKey: 'Öffentlicher Schlüssel',
@@ -126,6 +116,6 @@ export const keys = {
   accepted: 'Angenommen',
   refused: 'Abgelehnt',
   noUsage: (period: string) => `Keine Anfragen (${period}).`,
-  usage: (total: string, refused: string, period: string, peak: string, at: string) =>
+  usage: ({ total, refused, period, peak, at }: Record<'total' | 'refused' | 'period' | 'peak' | 'at', string>) =>
     `${total} Anfragen (${period}), davon ${refused} abgelehnt. Höchstwert: ${peak} (${at}).`,
 };

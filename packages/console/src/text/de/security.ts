@@ -1,6 +1,5 @@
 /** German texts of the page about the second factor, sessions and activity. */
 export const security = {
-  title: 'Sicherheit',
   mustEnrol: 'Ihr Konto benötigt einen zweiten Faktor. Richten Sie ihn ein, um fortzufahren.',
 
   secondFactor: 'Zweiter Faktor',
@@ -14,13 +13,11 @@ export const security = {
   authenticatorApp: 'Authenticator-App',
   appHint: 'Die App zeigt alle 30 Sekunden einen neuen Einmalcode.',
   requiredByPolicy: 'Ein Administrator verlangt für Ihr Konto einen zweiten Faktor. Sie können ihn nicht entfernen.',
-  remove: 'Entfernen',
   removed: 'Die Authenticator-App wurde entfernt.',
   removeTitle: 'Authenticator-App entfernen?',
   removeIntro:
     'Ihre anderen Sitzungen enden. Wenn Sie keinen Passkey haben, werden Ihre Wiederherstellungscodes ungültig, und für eine Anmeldung genügt Ihr Passwort.',
 
-  setUpTitle: 'Authenticator-App einrichten',
   setUpIntro:
     'Sie benötigen eine App, die Einmalcodes zeigt, auf Ihrem Telefon oder in Ihrem Passwortmanager. Ihre anderen Sitzungen enden.',
   scan: 'Scannen Sie den QR-Code mit der App, oder geben Sie das Geheimnis in der App ein.',
@@ -55,11 +52,9 @@ export const security = {
   noPasskeySupport: 'Dieser Browser kann keine Passkeys erstellen.',
   addPasskey: 'Passkey hinzufügen',
   addPasskeyIntro: 'Ihr Browser fragt, wo er den Passkey speichern soll. Ihre anderen Sitzungen enden.',
-  passkeyName: 'Name',
   passkeyNameHint: 'Er bezeichnet den Passkey in der Liste.',
   passkeyAdded: 'Der Passkey wurde hinzugefügt.',
   passkey: 'Passkey',
-  passkeyCreated: 'Erstellt',
   storedOn: 'Gespeichert',
   synced: 'synchronisiert',
   thisDeviceOnly: 'nur auf einem Gerät',
@@ -78,7 +73,6 @@ export const security = {
   device: 'Gerät',
   clientIp: 'Client-IP',
   signedIn: 'Angemeldet',
-  lastUsed: 'Zuletzt verwendet',
   expires: 'Endet',
   current: 'diese Sitzung',
   programOnSystem: (program: string, system: string) => `${program} auf ${system}`,
@@ -93,9 +87,7 @@ export const security = {
     'Anmeldungen und Änderungen der letzten 90 Tage. Fehlgeschlagene Anmeldungen werden nicht aufgezeichnet.',
   noActivity: 'Keine Aktivität',
   noActivityHint: 'In den letzten 90 Tagen gab es keine Ereignisse.',
-  event: 'Ereignis',
   actor: 'Durch',
-  when: 'Wann',
   wasThisYou: 'Waren Sie das?',
   notYouTitle: 'Konto schützen',
   notYouIntro:

@@ -1,26 +1,20 @@
 /** German texts of the pages about service accounts. */
 export const serviceAccounts = {
-  title: 'Dienstkonten',
   one: 'Dienstkonto',
   intro: 'API-Schlüssel von Programmen und Teams. Sie gelten weiter, wenn die Person geht, die sie erstellt hat.',
   create: 'Dienstkonto erstellen',
   emptyTitle: 'Sie verwalten kein Dienstkonto',
   empty:
     'Ein Dienstkonto besitzt die API-Schlüssel eines Programms, eines Teams oder eines Kunden, damit sie weiter gelten, wenn die Person geht, die sie erstellt hat.',
-  name: 'Name',
   nameHint: 'Zum Beispiel das Programm, das die Schlüssel verwendet.',
   externalId: 'Externe ID',
   externalIdHint: 'Ihre eigene ID dafür, zum Beispiel die eines Kunden.',
-  none: 'keine',
   createdBy: 'Erstellt von',
   you: 'Ihnen',
   otherAccount: 'einem anderen Konto',
   deletedAccount: 'einem gelöschten Konto',
-  created: 'Erstellt',
   createdAnnouncement: (name: string) => `Das Dienstkonto ${name} wurde erstellt.`,
 
-  details: 'Details',
-  id: 'Konto-ID',
   idHint: 'Ihre Dienste erhalten sie, wenn sie einen Schlüssel dieses Dienstkontos prüfen.',
   change: 'Ändern',
   changeTitle: 'Dienstkonto ändern',
@@ -34,7 +28,6 @@ export const serviceAccounts = {
   managerId: 'Konto-ID der anderen Person',
   managerIdHint: 'Sie steht auf der Seite „Konto“ der anderen Person und beginnt mit acc_.',
   managerAdded: 'Das Konto wurde hinzugefügt.',
-  remove: 'Entfernen',
   removeTitle: 'Verwaltendes Konto entfernen?',
   removeIntro: (id: string) =>
     `${id} kann danach nichts mehr mit diesem Dienstkonto tun. Die Schlüssel des Dienstkontos gelten weiter.`,
@@ -47,6 +40,5 @@ export const serviceAccounts = {
   deleteTitle: (name: string) => `${name} löschen?`,
   deleteIntro:
     'Alle Schlüssel werden gelöscht, und jede Instanz lehnt sie sofort ab. Das lässt sich nicht rückgängig machen.',
-  typeName: (name: string) => `Geben Sie zur Bestätigung ${name} ein`,
   deleted: (name: string) => `Das Dienstkonto ${name} wurde mit seinen Schlüsseln gelöscht.`,
 };

@@ -1,15 +1,12 @@
 /** German texts of the pages about sign-in, sign-up and the first administrator. */
 export const signIn = {
   title: 'Anmelden',
-  email: 'E-Mail-Adresse',
-  submit: 'Anmelden',
   back: 'Zurück',
   or: 'oder',
   withPasskey: 'Passkey verwenden',
   withProvider: (name: string) => `Mit ${name} anmelden`,
   toReset: 'Passwort vergessen?',
   noAccount: 'Noch kein Konto?',
-  toSignUp: 'Konto erstellen',
   otherOrigin: 'Unter dieser Adresse können Sie sich nicht anmelden. Öffnen Sie die Konsole unter:',
   endReasons: {
     unused: 'Ihre Sitzung ist beendet, weil sie nicht verwendet wurde. Melden Sie sich wieder an, um fortzufahren.',
@@ -39,7 +36,6 @@ export const signIn = {
   signUpTitle: 'Konto erstellen',
   signUpSubmit: 'Konto erstellen',
   hasAccount: 'Haben Sie bereits ein Konto?',
-  toSignIn: 'Anmelden',
   passwordRule: (length: number) =>
     `Mindestens ${length} Zeichen. Mehrere Wörter, die nichts miteinander zu tun haben, sind ein gutes Passwort.`,
   mailTitle: 'Sehen Sie in Ihr Postfach',

@@ -1,8 +1,6 @@
 /** English texts of the page about the account. */
 export const account = {
-  title: 'Account',
   signIn: 'Sign-in',
-  email: 'Email address',
   verified: 'verified',
   unverified: 'not verified',
   noMail: 'This installation sends no mail. An administrator can change your email address.',
@@ -23,14 +21,11 @@ export const account = {
   keysContinueOne: 'Your API key continues to work.',
   keysContinue: (count: number) => `Your ${count} API keys continue to work.`,
 
-  details: 'Details',
   language: 'Language of mail',
   languageDefault: 'Default of the installation',
-  id: 'Account ID',
   idHint: 'A colleague needs it to make you a manager of a service account.',
   role: 'Role',
   administrator: 'Administrator',
-  created: 'Created',
 
   export: 'Export your data',
   exportDescription:

@@ -1,6 +1,5 @@
 /** English texts of the pages about keys. */
 export const keys = {
-  title: 'API keys',
   intro: 'Programs send an API key with their requests to your services.',
   all: 'All API keys',
   key: 'API key',
@@ -11,26 +10,20 @@ export const keys = {
   search: 'Search keys',
   searchOfSecret:
     'A secret is not searched for, because the URL would keep it. Compare its last four characters with the list.',
-  allStates: 'All states',
   nickname: 'Nickname',
   nicknameHint: 'The program that uses the key, for example “billing worker”.',
   hint: 'Secret',
   scopes: 'Scopes',
   scopesHint: 'Names that your services check. Press Enter after each one.',
   removeScope: (scope: string) => `Remove the scope ${scope}`,
-  noScopes: 'none',
   environment: 'Environment',
   environmentHint: 'It never changes.',
-  createdAt: 'Created',
-  updatedAt: 'Changed',
-  lastUsed: 'Last used',
   usedFrom: 'Last used from',
   expires: 'Expires',
   requests: 'Requests',
   requestsWeek: 'Requests, 7 days',
   requestsDay: 'Requests, 24 hours',
   week: (accepted: string, refused: string) => `${accepted} accepted and ${refused} refused requests in 7 days`,
-  state: 'State',
   states: {
     active: 'Active',
     expiring: 'Expires soon',
@@ -38,7 +31,6 @@ export const keys = {
     disabled: 'Disabled',
     leaked: 'Leaked',
   },
-  actions: 'Actions',
   actionsOf: (nickname: string) => `Actions for ${nickname}`,
   open: 'Open',
   edit: 'Edit key',
@@ -70,8 +62,6 @@ export const keys = {
   per: { day: 'day', month: 'month', ever: 'lifetime' },
   quotaOf: (used: string, limit: string, per: string) => `${used} of ${limit} used (per ${per})`,
   resets: 'Starts again',
-  noLimit: 'none',
-  details: 'Details',
   id: 'ID',
   metadata: 'Metadata',
   publicKey: 'Public key',
@@ -120,6 +110,6 @@ export const keys = {
   accepted: 'Accepted',
   refused: 'Refused',
   noUsage: (period: string) => `No requests in ${period}.`,
-  usage: (total: string, refused: string, period: string, peak: string, at: string) =>
+  usage: ({ total, refused, period, peak, at }: Record<'total' | 'refused' | 'period' | 'peak' | 'at', string>) =>
     `${total} requests in ${period}, ${refused} of them refused. Peak: ${peak} (${at}).`,
 };

@@ -1,6 +1,5 @@
 /** English texts of the page about the second factor, sessions and activity. */
 export const security = {
-  title: 'Security',
   mustEnrol: 'Your account requires a second factor. Set one up to continue.',
 
   secondFactor: 'Second factor',
@@ -13,13 +12,11 @@ export const security = {
   authenticatorApp: 'Authenticator app',
   appHint: 'The app shows a new one-time code every 30 seconds.',
   requiredByPolicy: 'An administrator requires a second factor for your account. You cannot remove it.',
-  remove: 'Remove',
   removed: 'The authenticator app has been removed.',
   removeTitle: 'Remove the authenticator app?',
   removeIntro:
     'Your other sessions end. If you have no passkey, your recovery codes become invalid, and a sign-in needs only your password.',
 
-  setUpTitle: 'Set up an authenticator app',
   setUpIntro:
     'You need an app that shows one-time codes, on your phone or in your password manager. Your other sessions end.',
   scan: 'Scan the QR code with the app, or type the secret into it.',
@@ -52,11 +49,9 @@ export const security = {
   noPasskeySupport: 'This browser cannot create passkeys.',
   addPasskey: 'Add passkey',
   addPasskeyIntro: 'Your browser asks you where to store the passkey. Your other sessions end.',
-  passkeyName: 'Name',
   passkeyNameHint: 'It identifies the passkey in the list.',
   passkeyAdded: 'The passkey has been added.',
   passkey: 'Passkey',
-  passkeyCreated: 'Created',
   storedOn: 'Stored',
   synced: 'synced',
   thisDeviceOnly: 'this device only',
@@ -75,7 +70,6 @@ export const security = {
   device: 'Device',
   clientIp: 'Client IP',
   signedIn: 'Signed in',
-  lastUsed: 'Last used',
   expires: 'Ends',
   current: 'this session',
   programOnSystem: (program: string, system: string) => `${program} on ${system}`,
@@ -89,9 +83,7 @@ export const security = {
   activityIntro: 'Sign-ins and changes of the last 90 days. Failed sign-ins are not recorded.',
   noActivity: 'No activity',
   noActivityHint: 'The last 90 days have no events.',
-  event: 'Event',
   actor: 'By',
-  when: 'When',
   wasThisYou: 'Was this you?',
   notYouTitle: 'Secure your account',
   notYouIntro:

@@ -1,26 +1,20 @@
 /** English texts of the pages about service accounts. */
 export const serviceAccounts = {
-  title: 'Service accounts',
   one: 'Service account',
   intro: 'API keys of programs and teams. They stay valid when the person who created them leaves.',
   create: 'Create service account',
   emptyTitle: 'You manage no service account',
   empty:
     'A service account owns the API keys of a program, a team or a customer, so that they stay valid when the person who created them leaves.',
-  name: 'Name',
   nameHint: 'For example the program that uses the keys.',
   externalId: 'External ID',
   externalIdHint: 'Your own ID of it, for example of a customer.',
-  none: 'none',
   createdBy: 'Created by',
   you: 'You',
   otherAccount: 'Another account',
   deletedAccount: 'A deleted account',
-  created: 'Created',
   createdAnnouncement: (name: string) => `The service account ${name} has been created.`,
 
-  details: 'Details',
-  id: 'Account ID',
   idHint: 'Your services receive it when they verify a key of this service account.',
   change: 'Change',
   changeTitle: 'Change the service account',
@@ -34,7 +28,6 @@ export const serviceAccounts = {
   managerId: 'Account ID of the colleague',
   managerIdHint: 'Your colleague finds it on the page “Account”. It begins with acc_.',
   managerAdded: 'The manager has been added.',
-  remove: 'Remove',
   removeTitle: 'Remove the manager?',
   removeIntro: (id: string) => `${id} can do nothing with this service account afterwards. Its keys stay valid.`,
   removeSelfIntro: 'You can do nothing with this service account afterwards. Its keys stay valid.',
@@ -44,6 +37,5 @@ export const serviceAccounts = {
   deleteDescription: 'Deletes the service account and its keys. This cannot be undone.',
   deleteTitle: (name: string) => `Delete ${name}?`,
   deleteIntro: 'All its keys are deleted, and every instance rejects them at once. This cannot be undone.',
-  typeName: (name: string) => `Type ${name} to confirm`,
   deleted: (name: string) => `The service account ${name} has been deleted with its keys.`,
 };

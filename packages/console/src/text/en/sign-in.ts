@@ -1,15 +1,12 @@
 /** English texts of the pages about sign-in, sign-up and the first administrator. */
 export const signIn = {
   title: 'Sign in',
-  email: 'Email address',
-  submit: 'Sign in',
   back: 'Back',
   or: 'or',
   withPasskey: 'Use a passkey',
   withProvider: (name: string) => `Sign in with ${name}`,
   toReset: 'Forgot your password?',
   noAccount: 'No account yet?',
-  toSignUp: 'Create an account',
   otherOrigin: 'Sign-in is not possible at this address. Open the console at:',
   endReasons: {
     unused: 'Your session has ended because it was not used. Sign in again to continue.',
@@ -35,7 +32,6 @@ export const signIn = {
   signUpTitle: 'Create an account',
   signUpSubmit: 'Create account',
   hasAccount: 'Do you already have an account?',
-  toSignIn: 'Sign in',
   passwordRule: (length: number) =>
     `At least ${length} characters. A phrase of several unrelated words is a good password.`,
   mailTitle: 'Check your mail',

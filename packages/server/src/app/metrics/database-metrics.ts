@@ -9,26 +9,26 @@ export function collectDatabase(registry: Registry, db: MeasuredDb): void {
   const { times, writes } = db;
   addHistogram(registry, {
     name: 'keyreeve_database_operation_duration_seconds',
-    help: 'Duration of a database read that verifications share, and of a commit that changes share',
+    help: 'Duration of a shared database read or commit',
     read: () =>
       Object.entries(times.byOperation).map(([operation, durations]) => ({ labels: { operation }, durations })),
   });
   addCounter(registry, {
     name: 'keyreeve_database_errors_total',
-    help: 'Failed operations of the database',
+    help: 'Failed reads and commits',
     labelNames: ['operation'],
     read: () => by('operation', { read: times.failedReads, commit: writes.commits.failed }),
   });
   addCounter(registry, {
     name: 'keyreeve_database_commits_total',
-    help: 'Commits to the database, by result',
+    help: 'Commits, by result',
     labelNames: ['result'],
     read: () => by('result', writes.commits),
   });
   if (db.connections === undefined) return;
   addGauge(registry, {
     name: 'keyreeve_postgres_connections',
-    help: 'Connections to PostgreSQL: in use (active), and open for the next operation (idle)',
+    help: 'Connections to PostgreSQL',
     labelNames: ['state'],
     read: () => by('state', { ...db.connections }),
   });

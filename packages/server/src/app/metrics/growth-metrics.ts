@@ -32,25 +32,25 @@ export function collectGrowth(registry: Registry, { db, config }: GrowthSources)
   gauge('keyreeve_audit_events', 'Events in the audit log', () => countKeptEvents(db));
   gauge(
     'keyreeve_audit_cut_timestamp_seconds',
-    'The retention has removed audit events from before this time; 0 if it has removed none',
+    'Audit events from before this time were removed',
     async () => cutTimeOf(await listCuts(db)) / 1_000,
   );
   gauge(
     'keyreeve_audit_cut_blocked',
-    '1 if audit events that are older than the setting stay, otherwise 0',
+    '1 if audit events that are older than the setting stay',
     // Without the setting, no run clears what the last one has stored.
     async () => (config.auditDays !== undefined && (await findRetentionState(db))?.blocked ? 1 : 0),
   );
   if (config.auditDays !== undefined)
     gauge(
       'keyreeve_audit_retention_run_timestamp_seconds',
-      'When the last run of the retention began; 0 before the first one and after one that failed',
+      'Start of the last good run of the retention, or 0',
       async () => ((await findRetentionState(db))?.runAt ?? 0) / 1_000,
     );
   if (hasDisks(config))
     addGauge(registry, {
       name: 'keyreeve_disk_free_bytes',
-      help: 'Free space on the disks of the embedded database and the deletion journal',
+      help: 'Free disk space of SQLite and the deletion journal',
       labelNames: ['content'],
       read: () => freeOf(config),
     });

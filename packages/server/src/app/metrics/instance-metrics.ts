@@ -13,13 +13,13 @@ export function collectInstance(registry: Registry, database: Dialect, health: P
   const labels = { version, node: process.versions.node, database };
   addGauge(registry, {
     name: 'keyreeve_build_info',
-    help: '1, with the versions of Keyreeve and Node, and the kind of the database',
+    help: 'Versions and kind of database',
     labelNames: Object.keys(labels),
     read: () => [{ labels, value: 1 }],
   });
   addGauge(registry, {
     name: 'keyreeve_ready',
-    help: '1 while the database responds, 0 while it does not',
+    help: '1 while the database responds',
     read: async () => [{ value: (await responds(health)) ? 1 : 0 }],
   });
 }

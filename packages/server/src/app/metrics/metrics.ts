@@ -19,6 +19,12 @@ export interface MetricsSources extends Services, Core, GrowthSources {
   readonly health: Pick<Health, 'check'>;
 }
 
+export interface MetricDescription {
+  readonly name: string;
+  readonly help: string;
+  readonly labelNames?: readonly string[];
+}
+
 /** The metrics of a worker, as sent to the supervisor. */
 export type MetricsSnapshot = Awaited<ReturnType<Registry['getMetricsAsJSON']>>;
 
@@ -42,14 +48,14 @@ export class Metrics {
     collectDatabase(registry, db);
     addGauge(registry, {
       name: 'keyreeve_database_writes',
-      help: '1 while commits succeed, 0 while they fail',
+      help: '1 while commits succeed',
       labelNames: Object.keys(labels),
       read: () => [{ labels, value: db.writes.isHealthy ? 1 : 0 }],
     });
     if (journal)
       addGauge(registry, {
         name: 'keyreeve_deletion_journal_lag_seconds',
-        help: 'Time for which the deletion journal has lacked entries, 0 while it is complete',
+        help: 'Time for which the deletion journal has lacked entries',
         aggregator: 'max',
         read: () => [{ value: journal.lagMs / 1_000 }],
       });
@@ -59,6 +65,11 @@ export class Metrics {
       collectGrowth(registry, sources);
     }
     this.contentType = registry.contentType;
+  }
+
+  /** Reads no values. */
+  get descriptions(): MetricDescription[] {
+    return this.#registry.getMetricsAsArray();
   }
 
   text(): Promise<string> {
@@ -73,7 +84,7 @@ export class Metrics {
 function collectVerifications(registry: Registry, { verifier: { counts, durations } }: MetricsSources): void {
   addCounter(registry, {
     name: 'keyreeve_verifications_total',
-    help: 'Credentials verified. The reason of an acceptance is the type of the credential',
+    help: 'Verifications, by code of the refusal or type of the credential',
     labelNames: ['outcome', 'reason'],
     read: () =>
       Object.entries(counts).map(([reason, value]) => ({
@@ -83,7 +94,7 @@ function collectVerifications(registry: Registry, { verifier: { counts, duration
   });
   addHistogram(registry, {
     name: 'keyreeve_verification_duration_seconds',
-    help: 'Duration of a verification, or of a batch, without the time in which the request arrives',
+    help: 'Duration of a verification or batch from the complete request',
     read: () =>
       Object.entries(durations.byEndpoint).map(([endpoint, histogram]) => ({
         labels: { endpoint },
@@ -104,14 +115,14 @@ function collectRequests(registry: Registry, requests: RequestCounts): void {
   });
   addHistogram(registry, {
     name: 'keyreeve_http_request_duration_seconds',
-    help: 'Duration of a request from its headers to its response, except those of /auth/forward',
+    help: 'Duration of a request, except /auth/forward',
     *read() {
       for (const { route, method, durations } of requests.durations) yield { labels: { route, method }, durations };
     },
   });
   addCounter(registry, {
     name: 'keyreeve_rate_limited_requests_total',
-    help: 'Requests that a limit rejected, by the code of the problem',
+    help: 'Requests that a limit rejected, by problem code',
     labelNames: ['kind'],
     read: () => by('kind', Object.fromEntries(requests.limited)),
   });
@@ -133,7 +144,7 @@ function collectSignIns(registry: Registry, { signIns, tokens, hasher }: Metrics
   });
   addCounter(registry, {
     name: 'keyreeve_password_hashes_total',
-    help: 'Password hashes computed, or rejected because the queue was full',
+    help: 'Password hashes, computed or refused',
     labelNames,
     read: () => by('result', { hashed: hasher.stats.hashed, refused: hasher.stats.refused }),
   });
@@ -146,7 +157,7 @@ function collectSignIns(registry: Registry, { signIns, tokens, hasher }: Metrics
 function collectUsage(registry: Registry, usage: UsageCounter): void {
   addCounter(registry, {
     name: 'keyreeve_key_usage_total',
-    help: 'Verifications in the usage of keys: written, dropped, or in a commit with an unknown outcome',
+    help: 'Verifications in the usage of keys',
     labelNames: ['result'],
     read: () => by('result', { ...usage.totals }),
   });
@@ -161,13 +172,13 @@ function collectLimits(registry: Registry, limiter: MetricsSources['limiter']): 
   const labelNames = ['result'];
   addCounter(registry, {
     name: 'keyreeve_key_limit_draws_total',
-    help: 'Draws of tokens from the limits of keys and accounts: committed, failed, or of unknown outcome',
+    help: 'Draws of tokens from limits',
     labelNames,
     read: () => by('result', { ...limiter.draws }),
   });
   addCounter(registry, {
     name: 'keyreeve_key_limit_tokens_total',
-    help: 'Tokens of limits: drawn from the database, and spent by verifications',
+    help: 'Tokens drawn from limits, and spent',
     labelNames,
     read: () => by('result', { ...limiter.tokens }),
   });
@@ -178,7 +189,7 @@ function collectLimits(registry: Registry, limiter: MetricsSources['limiter']): 
   });
   addCounter(registry, {
     name: 'keyreeve_key_limit_waits_total',
-    help: 'Verifications that needed a draw: waited until it began, or were rejected because too many waited',
+    help: 'Verifications that needed a draw',
     labelNames,
     read: () => by('result', { ...limiter.waits }),
   });
@@ -188,7 +199,7 @@ function collectOutbox(registry: Registry, { outbox, webhooks }: MetricsSources)
   const countsOf = (kind: string) => outbox.counts.get(kind) ?? { done: 0, failed: 0, givenUp: 0 };
   addCounter(registry, {
     name: 'keyreeve_outbox_attempts_total',
-    help: 'Attempts to run jobs, such as mail: done, or failed',
+    help: 'Attempts to run jobs, such as mail',
     labelNames: ['kind', 'result'],
     read: () =>
       jobKinds.flatMap((kind) => {

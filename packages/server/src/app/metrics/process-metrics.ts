@@ -36,13 +36,13 @@ export function collectProcessMetrics(register: Registry, labels: Readonly<Recor
   addGauge(register, {
     name: 'keyreeve_event_loop_delay_max_seconds',
     // The maximum: a mean would hide the delay of single requests.
-    help: 'Longest delay of the event loop in the last minute',
+    help: 'Longest event-loop delay in the last minute',
     labelNames: Object.keys(labels),
     read: () => [{ labels, value: recent.at(monotonicMs()) / 1e3 }],
   });
   addCounter(register, {
     name: 'keyreeve_log_records_lost_total',
-    help: 'Records of the log that could not be written to standard output',
+    help: 'Lost log records',
     labelNames: Object.keys(labels),
     read: () => [{ labels, value: standardOutput.lost }],
   });

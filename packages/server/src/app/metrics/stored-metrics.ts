@@ -35,12 +35,12 @@ export function collectStored(registry: Registry, { db, clock, outbox, estimates
   });
   add({
     name: 'keyreeve_outbox_oldest_seconds',
-    help: 'Age of the oldest unfinished job, 0 if there is none',
+    help: 'Age of the oldest unfinished job',
     labelNames,
     read: ofJobs(({ oldestMs }) => oldestMs / 1_000),
   });
 
-  const estimated = 'Estimate, at most a minute old';
+  const estimated = 'Estimate, each minute';
   addOne('keyreeve_accounts', `Accounts. ${estimated}`, async () => (await estimates.read()).accounts);
   addOne('keyreeve_api_keys', `API keys. ${estimated}`, async () => (await estimates.read()).apiKeys);
   addOne(
@@ -53,18 +53,18 @@ export function collectStored(registry: Registry, { db, clock, outbox, estimates
     `Sessions of the console. ${estimated}`,
     async () => (await estimates.read()).consoleSessions,
   );
-  addOne('keyreeve_signing_key_age_seconds', 'Time since the active signing key began to sign', async () => {
+  addOne('keyreeve_signing_key_age_seconds', 'Age of the active signing key', async () => {
     const active = (await signingKeys.list()).filter(({ state }) => state === 'active');
     const ages = active.map(({ activatesAt }) => Math.max(0, clock.now() - activatesAt) / 1_000);
     return ages.length === 0 ? undefined : Math.max(...ages);
   });
-  addOne('keyreeve_master_key_age_seconds', 'Time since the newest master key was created or added', async () => {
+  addOne('keyreeve_master_key_age_seconds', 'Age of the newest master key', async () => {
     const newest = masterKeysIn(await listRootKeys(db)).at(-1);
     return newest && Math.max(0, clock.now() - newest.createdAt) / 1_000;
   });
   addOne(
     'keyreeve_backup_last_success_timestamp_seconds',
-    'Time of the last successful `keyreeve backup`, 0 before the first one',
+    'Time of the last successful `keyreeve backup`, or 0',
     async () => ((await findLastBackupAt(db)) ?? 0) / 1_000,
   );
 }

@@ -10,7 +10,7 @@ import type { Health } from './health.ts';
 import { collectInstance } from '../metrics/instance-metrics.ts';
 import { collectDatabase } from '../metrics/database-metrics.ts';
 import { addCounter, addGauge } from '../metrics/metric-kinds.ts';
-import type { MetricsSnapshot } from '../metrics/metrics.ts';
+import type { MetricDescription, MetricsSnapshot } from '../metrics/metrics.ts';
 import { collectProcessMetrics } from '../metrics/process-metrics.ts';
 import type { WorkerPool } from './worker-pool.ts';
 
@@ -32,19 +32,24 @@ export class WorkerPoolMetrics implements MetricsPage {
     collectDatabase(this.#own, db);
     addGauge(this.#own, {
       name: 'keyreeve_workers_configured',
-      help: 'Worker processes of the configuration',
+      help: 'Configured workers',
       read: () => [{ value: pool.configured }],
     });
     addGauge(this.#own, {
       name: 'keyreeve_workers_listening',
-      help: 'Worker processes that accept connections',
+      help: 'Workers that accept connections',
       read: () => [{ value: pool.listening }],
     });
     addCounter(this.#own, {
       name: 'keyreeve_workers_replaced_total',
-      help: 'Worker processes that exited and were replaced',
+      help: 'Replaced workers',
       read: () => [{ value: pool.replaced }],
     });
+  }
+
+  /** Reads no values. Without those of the workers. */
+  get descriptions(): MetricDescription[] {
+    return this.#own.getMetricsAsArray();
   }
 
   readonly text = async (): Promise<string> => {

@@ -16,7 +16,7 @@ export async function runWorker(config: Config, clock: Clock): Promise<number> {
   // wait for the message of the supervisor.
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => undefined);
   const [start] = (await once(process, 'message')) as [Extract<ToWorker, { kind: 'start' }>];
-  const log = createLog(config.logLevel).child({ worker: start.worker });
+  const log: Log = createLog(config.logLevel).child({ worker: start.worker });
   const writer = start.database && remoteWriter();
   const options = { config: { ...config, port: start.port }, clock, log };
   const service = await startWorkerService(options, { ...start, writer });

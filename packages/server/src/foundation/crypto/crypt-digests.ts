@@ -21,8 +21,8 @@ export function shaCrypt(name: 'sha256' | 'sha512', password: Buffer, salt: Uint
   const first = digestOf(name, [password, salt, filled(password.length, both), ...bits]);
   const passwordDigest = hash(name, filled(password.length ** 2, password), 'buffer');
   const saltDigest = hash(name, filled(salt.length * (16 + (first[0] ?? 0)), salt), 'buffer');
-  const longPassword = filled(password.length, passwordDigest);
-  return stretch(name, first, longPassword, filled(salt.length, saltDigest), rounds);
+  const long = { password: filled(password.length, passwordDigest), salt: filled(salt.length, saltDigest) };
+  return stretch(name, first, long, rounds);
 }
 
 /** @param mark `$1$` or `$apr1$` */
@@ -30,7 +30,7 @@ export function md5Crypt(mark: string, password: Buffer, salt: Uint8Array, round
   const both = digestOf('md5', [password, salt, password]);
   const bits = bitsOf(password.length).map((bit) => (bit === 1 ? Buffer.of(0) : password.subarray(0, 1)));
   const first = digestOf('md5', [password, Buffer.from(mark), salt, filled(password.length, both), ...bits]);
-  return stretch('md5', first, password, salt, rounds);
+  return stretch('md5', first, { password, salt }, rounds);
 }
 
 export function phpass(name: 'md5' | 'sha512', password: Buffer, salt: Uint8Array, rounds: number): Buffer {
@@ -51,7 +51,12 @@ const bitsOf = (number: number): number[] =>
     .filter(() => number > 0);
 
 /** The rounds of crypt(3). Their inputs have eight layouts, which are prepared, because there can be a million rounds. */
-function stretch(name: HashName, first: Buffer, password: Uint8Array, salt: Uint8Array, rounds: number): Buffer {
+function stretch(
+  name: HashName,
+  first: Buffer,
+  { password, salt }: Record<'password' | 'salt', Uint8Array>,
+  rounds: number,
+): Buffer {
   const place = Buffer.alloc(hashBytes[name]);
   const layoutOf = (isOdd: boolean, hasSalt: boolean, hasPassword: boolean): { input: Buffer; at: number } => {
     const middle = [...(hasSalt ? [salt] : []), ...(hasPassword ? [password] : [])];

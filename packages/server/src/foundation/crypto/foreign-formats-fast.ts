@@ -15,10 +15,10 @@ const springRounds = 1_024;
 /** @param number as in the name of an LDAP scheme: none is SHA-1 */
 const shaOf = (number: string | undefined): Sha => `sha${number ?? '1'}` as Sha;
 
-function sha(scheme: Sha, digest: Buffer, salt: Buffer, order: number, rounds = 1): ParsedHash {
+function sha(scheme: Sha, digest: Buffer, salt: Buffer, order: number): ParsedHash {
   const bytes = digestBytesOf[scheme];
   if (digest.length !== bytes) throw new ForeignHashError(`its digest has ${digest.length} bytes, not ${bytes}`);
-  return { scheme, parameters: { i: rounds, o: order }, salt, digest };
+  return { scheme, parameters: { i: 1, o: order }, salt, digest };
 }
 
 /** Templates of Ory Kratos. */
@@ -31,7 +31,8 @@ export const fastFormats: readonly ForeignFormat[] = [
     read: ([text = '']) => {
       const bytes = hex(text);
       const salt = bytes.subarray(0, springSaltBytes);
-      return sha('sha256', bytes.subarray(springSaltBytes), salt, saltFirst, springRounds);
+      const parsed = sha('sha256', bytes.subarray(springSaltBytes), salt, saltFirst);
+      return { ...parsed, parameters: { ...parsed.parameters, i: springRounds } };
     },
   },
   {

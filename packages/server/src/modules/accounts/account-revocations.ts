@@ -38,7 +38,8 @@ export class AccountRevocations {
     const { clock, signInLimits } = this.#options;
     const at = clock.now();
     const onDeleted: OnDeleted = (tx, canonicalEmail) => signInLimits.changeEmailOwnerTx(tx, canonicalEmail);
-    const deleteTx = (by?: Guard) => (tx: Transaction) => deleteAccountTx(tx, principal, id, at, by, onDeleted);
+    const deleteTx = (by?: Guard) => (tx: Transaction) =>
+      deleteAccountTx(tx, { principal, now: at, guard: by }, id, onDeleted);
     return runNarrowing(this.#options, {
       changeTx: deleteTx(guard),
       recordedOf: (existed) => (existed ? [{ kind: 'account', id, at }] : []),
@@ -55,12 +56,12 @@ export class AccountRevocations {
    */
   async disable(principal: Principal, id: string, guard = this.#options.guard): Promise<boolean> {
     const { db, clock } = this.#options;
-    const at = clock.now();
+    const act = { principal, now: clock.now() };
     const enabledCount = await findEnabledCount(db, id);
     if (enabledCount === undefined) return false;
-    const repeatTx = (tx: Transaction) => disableAccountTx(tx, principal, id, at, allowedEarlier, enabledCount);
+    const repeatTx = (tx: Transaction) => disableAccountTx(tx, { ...act, guard: allowedEarlier }, id, enabledCount);
     return runNarrowing(this.#options, {
-      changeTx: (tx) => disableAccountTx(tx, principal, id, at, guard),
+      changeTx: (tx) => disableAccountTx(tx, { ...act, guard }, id),
       // Also if it was disabled already: the entry of that change may be missing.
       recordedOf: () => [(revocations) => this.#recordAbility(revocations, id)],
       repetition: {
@@ -73,7 +74,7 @@ export class AccountRevocations {
   /** Accepts the account's keys again. Its sessions stay ended. @returns false when it was not disabled */
   async enable(principal: Principal, id: string): Promise<boolean> {
     const { db, clock, guard, revocations } = this.#options;
-    const isChanged = await enableAccount(db, principal, id, clock.now(), guard);
+    const isChanged = await enableAccount(db, { principal, now: clock.now(), guard }, id);
     if (revocations) await this.#recordAbility(revocations, id);
     return isChanged;
   }

@@ -107,7 +107,7 @@ export class Accounts {
     const hash = await hasher.hash(this.#acceptPassword(password, { email, canonicalEmail }));
     const now = clock.now();
     const isSet = await recordingChanges(revocations, { accountId: id, at: now }, () =>
-      setPasswordHash(db, principal, id, hash, now, (tx) => signInLimits.clearTrustedRangesTx(tx, canonicalEmail)),
+      setPasswordHash(db, principal, { id, hash, now }, (tx) => signInLimits.clearTrustedRangesTx(tx, canonicalEmail)),
     );
     if (!isSet) throw notFound(id);
   }
@@ -171,7 +171,7 @@ export class Accounts {
   /** Ends all sessions. @throws DomainError `account_not_found`, `invalid_access_token` */
   async endSessions(principal: Principal, id: string): Promise<void> {
     const { db, clock, guard } = this.#options;
-    if (!(await store.endAccountSessions(db, principal, id, clock.now(), guard))) throw notFound(id);
+    if (!(await store.endAccountSessions(db, { principal, now: clock.now(), guard }, id))) throw notFound(id);
   }
 
   /** The requirement applies from the account's next sign-in on. @throws DomainError `account_not_found`, `invalid_access_token` */
@@ -179,7 +179,7 @@ export class Accounts {
     const { db, clock, guard, revocations } = this.#options;
     const now = clock.now();
     const isChanged = await recordingChanges(revocations, { accountId: id, at: now }, () =>
-      store.requireSecondFactor(db, principal, id, isRequired, now, guard),
+      store.requireSecondFactor(db, { principal, now, guard }, id, isRequired),
     );
     if (!isChanged) await this.findById(id);
   }
@@ -227,7 +227,7 @@ export class Accounts {
     const { db, hasher, clock } = this.#options;
     try {
       const hash = await hasher.renew(password, account.passwordHash, typed);
-      await replacePasswordHash(db, account.id, account.passwordHash, hash, clock.now());
+      await replacePasswordHash(db, account, hash, clock.now());
     } catch (error) {
       if (!(error instanceof DomainError)) throw error;
     }

@@ -3,7 +3,7 @@
  * the account. Other modules lock the account's row first, and then change what belongs to the account: of several
  * concurrent requests, each sees what the one before it has committed.
  */
-import type { Principal } from '../../foundation/principal.ts';
+import type { Act, Principal } from '../../foundation/principal.ts';
 import { recordAccountEventTx } from '../audit/audit.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { sql } from '../../foundation/database/sql.ts';
@@ -47,23 +47,22 @@ export const lockAccountByEmailTx = (tx: Transaction, canonicalEmail: string): P
   tx.get(lockByKey, [canonicalEmail]);
 
 /**
- * @param epoch sets the password only while the account has this session epoch; -1 sets it in any case
+ * @param account with an epoch, sets the password only while the account has this session epoch
  * @returns false when there is no such account, or its sessions have been ended since
  */
 export async function setPasswordTx(
   tx: Transaction,
-  id: string,
+  { id, sessionEpoch = -1 }: { readonly id: string; readonly sessionEpoch?: number | undefined },
   hash: string,
   now: number,
-  epoch = -1,
 ): Promise<boolean> {
-  if ((await tx.run(updatePassword, [id, hash, now, epoch])) === 0) return false;
+  if ((await tx.run(updatePassword, [id, hash, now, sessionEpoch])) === 0) return false;
   return endSessionsTx(tx, id);
 }
 
 /** Until a reset no password matches. Otherwise as {@link setPasswordTx}. */
 export const voidPasswordTx = (tx: Transaction, id: string, now: number, epoch?: number): Promise<boolean> =>
-  setPasswordTx(tx, id, '', now, epoch);
+  setPasswordTx(tx, { id, sessionEpoch: epoch }, '', now);
 
 /** Also records the email address as verified: the caller has checked a code that was sent there. */
 export async function setVerifiedPasswordTx(tx: Transaction, id: string, hash: string, now: number): Promise<void> {
@@ -75,23 +74,27 @@ export async function setVerifiedPasswordTx(tx: Transaction, id: string, hash: s
 export const setPasswordHash = (
   db: Db,
   principal: Principal,
-  id: string,
-  hash: string,
-  now: number,
+  { id, hash, now }: { readonly id: string; readonly hash: string; readonly now: number },
   andThen?: (tx: Transaction) => Promise<void>,
 ): Promise<boolean> =>
   db.transaction(async (tx) => {
-    if (!(await setPasswordTx(tx, id, hash, now))) return false;
-    await recordAccountEventTx(tx, principal, 'account.password_set', id, now);
+    if (!(await setPasswordTx(tx, { id }, hash, now))) return false;
+    await recordAccountEventTx(tx, { at: now, principal, action: 'account.password_set', accountId: id });
     await andThen?.(tx);
     return true;
   });
 
 /** Stores the same password under newer parameters. Ends no session. @returns false when the hash has changed since */
-export const replacePasswordHash = (db: Db, id: string, from: string, to: string, now: number): Promise<boolean> =>
+export const replacePasswordHash = (
+  db: Db,
+  { id, passwordHash }: Pick<CredentialsRow, 'id' | 'passwordHash'>,
+  newHash: string,
+  now: number,
+): Promise<boolean> =>
   db.transaction(async (tx) => {
-    if ((await tx.run(rehash, [id, from, to])) === 0) return false;
-    await recordAccountEventTx(tx, { kind: 'system' }, 'account.password_rehashed', id, now);
+    if ((await tx.run(rehash, [id, passwordHash, newHash])) === 0) return false;
+    const principal = { kind: 'system' } as const;
+    await recordAccountEventTx(tx, { at: now, principal, action: 'account.password_rehashed', accountId: id });
     return true;
   });
 
@@ -103,14 +106,8 @@ export const isEmailTakenTx = async (tx: Transaction, canonicalEmail: string, ac
  * Also records the email address as verified. Deletes a pending sign-up of that address.
  * @returns false when another account has it
  */
-export async function setEmailTx(
-  tx: Transaction,
-  principal: Principal,
-  id: string,
-  email: Email,
-  now: number,
-): Promise<boolean> {
-  await displaceSignUpTx(tx, principal, email.canonicalEmail, now, id);
-  if ((await tx.run(updateEmail, [id, email.email, email.canonicalEmail, now])) === 0) return false;
+export async function setEmailTx(tx: Transaction, act: Act, id: string, email: Email): Promise<boolean> {
+  await displaceSignUpTx(tx, act, email.canonicalEmail, id);
+  if ((await tx.run(updateEmail, [id, email.email, email.canonicalEmail, act.now])) === 0) return false;
   return endSessionsTx(tx, id);
 }

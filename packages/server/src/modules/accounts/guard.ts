@@ -1,9 +1,14 @@
 /** Checks in the transaction of a change whether the principal may still make it. */
-import type { Principal } from '../../foundation/principal.ts';
+import type { Act, Principal } from '../../foundation/principal.ts';
 import type { Transaction } from '../../foundation/database/db.ts';
 
 /** For accounts, this is `assertSessionValidTx`. It is an argument because it belongs to a later module. */
 export type Guard = (tx: Transaction, principal: Principal, now: number) => Promise<void>;
+
+/** A change that its guard checks first; by default, {@link rejectAccounts} does. */
+export interface GuardedAct extends Act {
+  readonly guard?: Guard | undefined;
+}
 
 /** For changes that no account may make. */
 export const rejectAccounts: Guard = async (_tx, { kind }) => {

@@ -2,7 +2,7 @@
  * Rows of pending sign-ups: accounts with an unverified email address, without a password, sessions and keys. They are
  * deleted when another account gets the email address, and when they expire.
  */
-import type { Principal } from '../../foundation/principal.ts';
+import type { Act, Principal } from '../../foundation/principal.ts';
 import { recordAccountEventTx, recordEventsTx } from '../audit/audit.ts';
 import type { Db, Reader, Transaction } from '../../foundation/database/db.ts';
 import { sql } from '../../foundation/database/sql.ts';
@@ -44,14 +44,14 @@ const endSignUp = sql('end_sign_up', `update accounts set signed_up_at = null wh
  */
 export async function displaceSignUpTx(
   tx: Transaction,
-  principal: Principal,
+  { principal, now }: Act,
   canonicalEmail: string,
-  now: number,
   exceptId = '',
 ): Promise<boolean> {
   const displaced = await tx.get(displace, [canonicalEmail, exceptId]);
   if (!displaced) return false;
-  await recordAccountEventTx(tx, principal, 'account.deleted', displaced.id, now, { because: 'sign_up_replaced' });
+  const event = { at: now, principal, action: 'account.deleted', accountId: displaced.id } as const;
+  await recordAccountEventTx(tx, { ...event, details: { because: 'sign_up_replaced' } });
   return true;
 }
 

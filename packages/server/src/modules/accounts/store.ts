@@ -1,12 +1,12 @@
 /** Rows of accounts: creation, lookup, role, state and deletion. */
 import type { Language } from '@keyreeve/contract';
-import type { Principal } from '../../foundation/principal.ts';
-import { recordAccountEventTx, recordEventTx, type AuditAction, type AuditEvent } from '../audit/audit.ts';
+import type { Act, Principal } from '../../foundation/principal.ts';
+import { recordAccountEventTx, recordEventTx, type AccountEvent } from '../audit/audit.ts';
 import { deleteCodesTx, deleteUnownedCodesTx } from '../one-time-codes/store.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { sql } from '../../foundation/database/sql.ts';
 import { DomainError } from '../../foundation/errors.ts';
-import { lastAdministratorPrincipal, rejectAccounts, type Guard } from './guard.ts';
+import { lastAdministratorPrincipal, rejectAccounts, type Guard, type GuardedAct } from './guard.ts';
 import { endSessionsTx } from './session-epoch-store.ts';
 import { displaceSignUpTx } from './sign-up-store.ts';
 
@@ -150,7 +150,7 @@ export async function createAccountTx(tx: Transaction, principal: Principal, acc
   const times = [now, isUnverified ? now : null, isSignUp ? now : null];
   const values = [id, email, canonicalEmail, passwordHash, role, ...times, account.language ?? null];
   if (role === 'admin') await prepareAdministratorTx(tx);
-  if (!isSignUp) await displaceSignUpTx(tx, principal, canonicalEmail, now);
+  if (!isSignUp) await displaceSignUpTx(tx, { principal, now }, canonicalEmail);
   if ((await tx.run(insert, values)) === 0) return false;
   await recordEventTx(tx, { at: now, principal, action: 'account.created', accountId: id, details: { role } });
   return true;
@@ -170,7 +170,8 @@ export const setLanguage = (
   db.transaction(async (tx) => {
     await guard(tx, principal, now);
     if ((await tx.run(updateLanguage, [id, language, now])) === 0) return false;
-    await recordAccountEventTx(tx, principal, 'account.language_changed', id, now, { language });
+    const event = { at: now, principal, action: 'account.language_changed', accountId: id } as const;
+    await recordAccountEventTx(tx, { ...event, details: { language } });
     return true;
   });
 
@@ -198,16 +199,14 @@ export const listAccounts = (
  */
 export async function disableAccountTx(
   tx: Transaction,
-  principal: Principal,
+  { principal, now, guard = rejectAccounts }: GuardedAct,
   id: string,
-  now: number,
-  guard = rejectAccounts,
   enabledCount = -1,
 ): Promise<boolean> {
   await guard(tx, principal, now);
-  const event = { action: 'account.disabled', id, now, endsSessions: true } as const;
+  const change = { at: now, principal, action: 'account.disabled', accountId: id, endsSessions: true } as const;
   return keepingAnAdministratorTx(tx, lastAdministratorPrincipal(principal, guard), id, () =>
-    changeTx(tx, principal, event, disable, [id, now, enabledCount]),
+    changeTx(tx, change, disable, [id, now, enabledCount]),
   );
 }
 
@@ -216,11 +215,11 @@ export const findEnabledCount = async (db: Db, id: string): Promise<number | und
   (await db.get(selectEnabledCount, [id]))?.count;
 
 /** @returns false when it was not disabled */
-export const enableAccount = (db: Db, principal: Principal, id: string, now: number, guard?: Guard): Promise<boolean> =>
-  change(db, principal, now, guard, async (tx) => {
+export const enableAccount = (db: Db, act: GuardedAct, id: string): Promise<boolean> =>
+  change(db, act, async (tx, { principal, now }) => {
     // First, because it locks the row: a concurrent disabling runs before both statements or after both.
     await tx.run(countEnabling, [id]);
-    return changeTx(tx, principal, { action: 'account.enabled', id, now }, enable, [id, now]);
+    return changeTx(tx, { at: now, principal, action: 'account.enabled', accountId: id }, enable, [id, now]);
   });
 
 /** Runs in the transaction that deletes an account. */
@@ -229,17 +228,15 @@ export type OnDeleted = (tx: Transaction, canonicalEmail: string) => Promise<voi
 /** Deletes everything that belongs to the account too. @returns whether it existed @throws DomainError `last_administrator` */
 export async function deleteAccountTx(
   tx: Transaction,
-  principal: Principal,
+  { principal, now, guard = rejectAccounts }: GuardedAct,
   id: string,
-  now: number,
-  guard = rejectAccounts,
   onDeleted?: OnDeleted,
 ): Promise<boolean> {
   await guard(tx, principal, now);
   return keepingAnAdministratorTx(tx, lastAdministratorPrincipal(principal, guard), id, async () => {
     const deleted = await tx.get(remove, [id]);
     if (!deleted) return false;
-    await recordAccountEventTx(tx, principal, 'account.deleted', id, now);
+    await recordAccountEventTx(tx, { at: now, principal, action: 'account.deleted', accountId: id });
     await onDeleted?.(tx, deleted.canonicalEmail);
     return true;
   });
@@ -268,48 +265,32 @@ export async function setAccountRoleTx(
   if (role === 'admin') await prepareAdministratorTx(tx);
   // An administrator may not set the email address of another one.
   if (role === 'admin') await deleteCodesTx(tx, id, 'set_email');
-  const event = { action: 'account.role_changed', id, now, details: { role }, endsSessions } as const;
-  return keepingAnAdministratorTx(tx, principal, id, () => changeTx(tx, principal, event, updateRole, [id, role, now]));
+  const event = { at: now, principal, action: 'account.role_changed', accountId: id, details: { role } } as const;
+  return keepingAnAdministratorTx(tx, principal, id, () =>
+    changeTx(tx, { ...event, endsSessions }, updateRole, [id, role, now]),
+  );
 }
 
 /** @returns whether the account exists */
-export async function endAccountSessionsTx(
-  tx: Transaction,
-  principal: Principal,
-  id: string,
-  now: number,
-): Promise<boolean> {
+export async function endAccountSessionsTx(tx: Transaction, { principal, now }: Act, id: string): Promise<boolean> {
   if (!(await endSessionsTx(tx, id))) return false;
-  await recordAccountEventTx(tx, principal, 'account.sessions_ended', id, now);
+  await recordAccountEventTx(tx, { at: now, principal, action: 'account.sessions_ended', accountId: id });
   return true;
 }
 
-export const endAccountSessions = (
-  db: Db,
-  principal: Principal,
-  id: string,
-  now: number,
-  guard?: Guard,
-): Promise<boolean> =>
-  change(db, principal, now, guard, async (tx) => {
+export const endAccountSessions = (db: Db, act: GuardedAct, id: string): Promise<boolean> =>
+  change(db, act, async (tx) => {
     await assertPersonTx(tx, id);
-    return endAccountSessionsTx(tx, principal, id, now);
+    return endAccountSessionsTx(tx, act, id);
   });
 
-export const requireSecondFactor = (
-  db: Db,
-  principal: Principal,
-  id: string,
-  isRequired: boolean,
-  now: number,
-  guard?: Guard,
-): Promise<boolean> => {
-  const action = isRequired ? 'account.second_factor_required' : 'account.second_factor_waived';
-  return change(db, principal, now, guard, async (tx) => {
+export const requireSecondFactor = (db: Db, act: GuardedAct, id: string, isRequired: boolean): Promise<boolean> =>
+  change(db, act, async (tx, { principal, now }) => {
     await assertPersonTx(tx, id);
-    return changeTx(tx, principal, { action, id, now }, updateSecondFactor, [id, isRequired ? 1 : 0, now]);
+    const action = isRequired ? 'account.second_factor_required' : 'account.second_factor_waived';
+    const values = [id, isRequired ? 1 : 0, now];
+    return changeTx(tx, { at: now, principal, action, accountId: id }, updateSecondFactor, values);
   });
-};
 
 /** @throws DomainError `service_account` for an account that has no password, session, second factor and role */
 async function assertPersonTx(tx: Transaction, id: string): Promise<void> {
@@ -354,33 +335,22 @@ export async function keepingAnAdministratorTx<T>(
 
 const change = (
   db: Db,
-  principal: Principal,
-  now: number,
-  guard = rejectAccounts,
-  apply: (tx: Transaction) => Promise<boolean>,
+  { principal, now, guard = rejectAccounts }: GuardedAct,
+  apply: (tx: Transaction, act: Act) => Promise<boolean>,
 ): Promise<boolean> =>
   db.transaction(async (tx) => {
     await guard(tx, principal, now);
-    return apply(tx);
+    return apply(tx, { principal, now });
   });
-
-interface Change {
-  readonly action: AuditAction;
-  readonly id: string;
-  readonly now: number;
-  readonly details?: NonNullable<AuditEvent['details']>;
-  readonly endsSessions?: boolean;
-}
 
 async function changeTx(
   tx: Transaction,
-  principal: Principal,
-  { action, id, now, details, endsSessions = false }: Change,
+  { endsSessions = false, ...event }: AccountEvent & { readonly endsSessions?: boolean },
   statement: typeof disable,
   values: readonly (string | number)[],
 ): Promise<boolean> {
   if ((await tx.run(statement, values)) === 0) return false;
-  if (endsSessions) await endSessionsTx(tx, id);
-  await recordAccountEventTx(tx, principal, action, id, now, details);
+  if (endsSessions) await endSessionsTx(tx, event.accountId);
+  await recordAccountEventTx(tx, event);
   return true;
 }

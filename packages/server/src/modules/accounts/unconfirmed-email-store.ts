@@ -22,6 +22,6 @@ export const listUnconfirmedEmails = async (reader: Reader, max: number): Promis
 export const confirmAccountEmail = (db: Db, principal: Principal, id: string, now: number): Promise<boolean> =>
   db.transaction(async (tx) => {
     if ((await tx.run(confirm, [id, now])) === 0) return false;
-    await recordAccountEventTx(tx, principal, 'account.email_confirmed', id, now);
+    await recordAccountEventTx(tx, { at: now, principal, action: 'account.email_confirmed', accountId: id });
     return true;
   });

@@ -81,7 +81,7 @@ export class Administration {
     const { db, clock, mailer } = this.#options;
     await this.#assertMail(id);
     const now = clock.now();
-    await store.inviteAgain(db, principal, id, (account) => this.#invitation(account, now), now);
+    await store.inviteAgain(db, { principal, now }, id, (account) => this.#invitation(account, now));
     mailer.sendSoon();
   }
 
@@ -93,7 +93,7 @@ export class Administration {
     const { db, clock, mailer } = this.#options;
     await this.#assertMail(id);
     const now = clock.now();
-    await store.sendReset(db, principal, id, await this.#reset(id, now, true), now);
+    await store.sendReset(db, { principal, now }, id, await this.#reset(id, now, true));
     mailer.sendSoon();
   }
 
@@ -103,9 +103,8 @@ export class Administration {
    *   `invalid_management_key`, `too_many_changes`
    */
   async setLimits(principal: Principal, id: string, value: KeyLimits): Promise<void> {
-    const { db, clock, managedChanges } = this.#options;
     const text = toLimitsText(value, '');
-    await store.changeLimits(db, principal, id, () => text, clock.now(), managedChanges);
+    await store.changeLimits(this.#options, { principal, now: this.#options.clock.now() }, id, () => text);
   }
 
   /**
@@ -113,15 +112,15 @@ export class Administration {
    * @throws DomainError as {@link setLimits}
    */
   async changeLimits(principal: Principal, id: string, patch: KeyLimits): Promise<void> {
-    const { db, clock } = this.#options;
-    await store.changeLimits(db, principal, id, (before) => mergeLimits(before, patch), clock.now());
+    const act = { principal, now: this.#options.clock.now() };
+    await store.changeLimits(this.#options, act, id, (before) => mergeLimits(before, patch));
   }
 
   /** Deletes all API keys of the account. @throws DomainError `account_not_found`, `invalid_access_token`, `unavailable` */
   async revokeKeys(principal: Principal, id: string): Promise<void> {
     const { clock, accounts } = this.#options;
     const now = clock.now();
-    const repeatTx = (tx: Transaction): Promise<number[]> => deleteAccountKeysTx(tx, principal, id, now);
+    const repeatTx = (tx: Transaction): Promise<number[]> => deleteAccountKeysTx(tx, { principal, now }, id);
     await runNarrowing(this.#options, {
       changeTx: (tx) => store.revokeKeysTx(tx, principal, id, now),
       recordedOf: (keyIds) => keyDeletions(keyIds, now),
@@ -169,7 +168,7 @@ export class Administration {
     const data = { at: toInstant(now), address: clientIp };
     const mailTo = (to: string) => mailer.prepare({ to, template: 'second_factor_removed', data });
     await recordingChanges(revocations, { accountId: id, at: now }, () =>
-      store.removeSecondFactor(db, principal, id, mailTo, now),
+      store.removeSecondFactor(db, { principal, now }, id, mailTo),
     );
     mailer.sendSoon();
   }
@@ -213,7 +212,7 @@ export class Administration {
     const isOwn = (await findLiveSession(db, sessionId, now))?.accountId === id;
     // The end of the session, which this read saw, may not have reached the standby yet.
     if (!isOwn) await db.confirm();
-    if (!isOwn || !(await store.endSession(db, principal, id, sessionId, now)))
+    if (!isOwn || !(await store.endSession(db, { principal, now }, id, sessionId)))
       throw new DomainError('session_not_found');
   }
 

@@ -94,13 +94,8 @@ export class Directory {
       creatorId: creatorId ?? '',
       state: state ?? '',
     } as const;
-    const { rows, scannedUntil } = await store.findAccounts(
-      this.#core.db,
-      filter,
-      after,
-      sizeOf(limit),
-      limits.adminRowsPerPageMax,
-    );
+    const page = { after, limit: sizeOf(limit), rowsMax: limits.adminRowsPerPageMax };
+    const { rows, scannedUntil } = await store.findAccounts(this.#core.db, filter, page);
     return { accounts: rows.map(toAccount), nextCursor: scannedUntil === undefined ? null : toCursor(scannedUntil) };
   }
 

@@ -60,7 +60,7 @@ export class EmailSetting {
       await queueMailTx(tx, mailer.prepareWithCode({ to: wanted.email, codeTemplate: 'change_email', data: {}, code }));
       const notice = { newEmail: wanted.email, at: toInstant(now) };
       await queueMailTx(tx, mailer.prepare({ to: account.email, template: 'email_set_requested', data: notice }));
-      await recordAccountEventTx(tx, principal, 'account.email_change_requested', id, now);
+      await recordAccountEventTx(tx, { at: now, principal, action: 'account.email_change_requested', accountId: id });
     });
     mailer.sendSoon();
     return now + limits.emailChangeCodeSeconds * 1000;

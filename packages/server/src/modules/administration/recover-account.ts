@@ -70,31 +70,32 @@ export const recoveryRepetitions = (
     const { id, now } = recovery;
     if (await voidPasswordTx(tx, id, now, epoch)) {
       await voidLinksTx(tx, id);
-      await removeSuspiciousPasskeysTx(tx, principal, id, 0, now);
-      await recordAccountEventTx(tx, principal, 'account.compromised', id, now);
+      await removeSuspiciousPasskeysTx(tx, { principal, now }, id, 0);
+      await recordAccountEventTx(tx, { at: now, principal, action: 'account.compromised', accountId: id });
     }
-    await deleteAccountKeysTx(tx, principal, id, now);
+    await deleteAccountKeysTx(tx, { principal, now }, id);
   },
 ];
 
 async function recoverTx(tx: Transaction, principal: Principal, recovery: Recovery, epoch: number): Promise<number[]> {
   const { id, to, codeTo, now } = recovery;
+  const act = { principal, now };
   const account = await lockAccountTx(tx, id);
   if (account?.sessionEpoch === epoch) {
     const change = chooseChange(await listEmailChanges(tx, id, emailChangesKeptSince(now)), to);
-    if (change) await restoreEmailTx(tx, principal, recovery, account, change, now);
+    if (change) await restoreEmailTx(tx, act, recovery, { account, change });
     else {
       assertConfirmed(account);
       await voidPasswordTx(tx, id, now);
     }
     await voidLinksTx(tx, id);
-    await removeSuspiciousPasskeysTx(tx, principal, id, 0, now);
+    await removeSuspiciousPasskeysTx(tx, act, id, 0);
     const { code, mail } = codeTo(change?.email ?? account.email);
     await insertCodeTx(tx, code);
-    await recordAccountEventTx(tx, principal, 'account.compromised', id, now);
+    await recordAccountEventTx(tx, { at: now, principal, action: 'account.compromised', accountId: id });
     await queueMailTx(tx, mail);
   }
-  return deleteAccountKeysTx(tx, principal, id, now);
+  return deleteAccountKeysTx(tx, act, id);
 }
 
 /** Earlier links must not override the decision of the administrator. */

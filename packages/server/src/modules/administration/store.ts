@@ -13,7 +13,7 @@ import { lockAccountTx } from '../accounts/credentials-store.ts';
 import { changeLimitsTx, type LimitsText } from '../accounts/limits-store.ts';
 import { endSignUpTx } from '../accounts/sign-up-store.ts';
 import { deleteAccountKeysTx } from '../api-keys/store.ts';
-import type { Principal } from '../../foundation/principal.ts';
+import type { Act, Principal } from '../../foundation/principal.ts';
 import { recordAccountEventTx } from '../audit/audit.ts';
 import {
   insertCodeTx,
@@ -141,9 +141,7 @@ const last = '\u{10FFFF}';
 export async function findAccounts(
   db: Db,
   { text, role, kind, creatorId = '', state }: AccountFilter,
-  after: string,
-  limit: number,
-  rowsMax: number,
+  { after, limit, rowsMax }: { readonly after: string; readonly limit: number; readonly rowsMax: number },
 ): Promise<{ rows: AdministeredRow[]; scannedUntil: string | undefined }> {
   const rows: AdministeredRow[] = [];
   let position = after;
@@ -171,7 +169,7 @@ export const inviteAccount = (
     await assertSessionValidTx(tx, principal, account.now);
     if (!(await createAccountTx(tx, principal, account))) return false;
     await insertCodeTx(tx, code);
-    await recordAccountEventTx(tx, principal, 'account.invited', account.id, account.now);
+    await recordAccountEventTx(tx, { at: account.now, principal, action: 'account.invited', accountId: account.id });
     await queueMailTx(tx, mail);
     return true;
   });
@@ -182,10 +180,9 @@ export const inviteAccount = (
  */
 export const inviteAgain = (
   db: Db,
-  principal: Principal,
+  { principal, now }: Act,
   id: string,
   invitationOf: (account: CredentialsRow) => CodeByMail,
-  now: number,
 ): Promise<void> =>
   db.transaction(async (tx) => {
     const account = await lockPerson(tx, principal, id, now);
@@ -197,19 +194,19 @@ export const inviteAgain = (
     await deleteCodesTx(tx, id, 'verify_email');
     await endSignUpTx(tx, id);
     await insertCodeTx(tx, code);
-    await recordAccountEventTx(tx, principal, 'account.invited', id, now);
+    await recordAccountEventTx(tx, { at: now, principal, action: 'account.invited', accountId: id });
     await queueMailTx(tx, mail);
   });
 
 /** Voids earlier codes. @throws DomainError `account_not_found`, `email_unconfirmed`, `invalid_access_token` */
-export const sendReset = (db: Db, principal: Principal, id: string, codeTo: CodeTo, now: number): Promise<void> =>
+export const sendReset = (db: Db, { principal, now }: Act, id: string, codeTo: CodeTo): Promise<void> =>
   db.transaction(async (tx) => {
     const account = await lockPerson(tx, principal, id, now);
     assertConfirmed(account);
     const { code, mail } = codeTo(account.email);
     await deleteCodesTx(tx, id, 'reset_password');
     await insertCodeTx(tx, code);
-    await recordAccountEventTx(tx, principal, 'account.password_reset_requested', id, now);
+    await recordAccountEventTx(tx, { at: now, principal, action: 'account.password_reset_requested', accountId: id });
     await queueMailTx(tx, mail);
   });
 
@@ -219,12 +216,10 @@ export const sendReset = (db: Db, principal: Principal, id: string, codeTo: Code
  *   errors of `change`
  */
 export const changeLimits = (
-  db: Db,
-  principal: Principal,
+  { db, managedChanges }: { readonly db: Db; readonly managedChanges?: ManagedChangeLimits | undefined },
+  { principal, now }: Act,
   id: string,
   change: (before: LimitsText) => LimitsText,
-  now: number,
-  managedChanges?: ManagedChangeLimits,
 ): Promise<void> =>
   db.transaction(async (tx) => {
     await assertMayActForTx(tx, principal, id, now);
@@ -233,13 +228,13 @@ export const changeLimits = (
     const { before, after } = await changeLimitsTx(tx, id, change, now);
     if (before === after) return;
     const details = { limitsBefore: toLimits(before), limits: toLimits(after) };
-    await recordAccountEventTx(tx, principal, 'account.limits_set', id, now, details);
+    await recordAccountEventTx(tx, { at: now, principal, action: 'account.limits_set', accountId: id, details });
   });
 
 /** @returns the ids of the keys. @throws DomainError `account_not_found`, `invalid_access_token` */
 export async function revokeKeysTx(tx: Transaction, principal: Principal, id: string, now: number): Promise<number[]> {
   await lock(tx, principal, id, now);
-  return deleteAccountKeysTx(tx, principal, id, now);
+  return deleteAccountKeysTx(tx, { principal, now }, id);
 }
 
 /**
@@ -248,30 +243,23 @@ export async function revokeKeysTx(tx: Transaction, principal: Principal, id: st
  */
 export const removeSecondFactor = (
   db: Db,
-  principal: Principal,
+  { principal, now }: Act,
   id: string,
   mailTo: (email: string) => Mail,
-  now: number,
 ): Promise<void> =>
   db.transaction(async (tx) => {
     const { email } = await lockPerson(tx, principal, id, now);
     if (!(await removeSecondFactorTx(tx, id))) throw new DomainError('second_factor_not_enrolled');
-    await recordAccountEventTx(tx, principal, 'second_factor.removed', id, now);
-    await endAccountSessionsTx(tx, principal, id, now);
+    await recordAccountEventTx(tx, { at: now, principal, action: 'second_factor.removed', accountId: id });
+    await endAccountSessionsTx(tx, { principal, now }, id);
     await queueMailTx(tx, mailTo(email));
   });
 
 /** @returns whether the account had the session, and it was valid @throws DomainError `account_not_found`, `invalid_access_token` */
-export const endSession = (
-  db: Db,
-  principal: Principal,
-  accountId: string,
-  sessionId: string,
-  now: number,
-): Promise<boolean> =>
+export const endSession = (db: Db, act: Act, accountId: string, sessionId: string): Promise<boolean> =>
   db.transaction(async (tx) => {
-    await lockPerson(tx, principal, accountId, now);
-    return endAccountSessionTx(tx, principal, accountId, sessionId, now);
+    await lockPerson(tx, act.principal, accountId, act.now);
+    return endAccountSessionTx(tx, act, accountId, sessionId);
   });
 
 /** Voids earlier codes. @throws DomainError `administrator_exists` */

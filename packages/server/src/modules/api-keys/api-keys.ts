@@ -229,7 +229,7 @@ export class ApiKeys {
       grants: scopesToGrant(principal, scopes, hasCatalogue),
     };
     await this.#assertCreatable(principal, key);
-    await store.createKey(db, creator, key, keysPerAccountMax, creationLimits, creationNotices);
+    await store.createKey(db, creator, key, { keysMax: keysPerAccountMax, creationLimits, creationNotices });
     creationNotices?.sendSoon();
     const shownEnvironment = this.#environments.nameOf(environment) ?? null;
     const noState = { disabledAt: null, disabledReason: null, leakedAt: null, lastUsedAt: null };
@@ -330,13 +330,13 @@ export class ApiKeys {
    */
   async delete(principal: Principal, accountId: string, id: number): Promise<void> {
     const now = this.#options.clock.now();
-    const finishTx = (tx: Transaction): Promise<void> => store.finishDeletionTx(tx, principal, accountId, id, now);
+    const finishTx = (tx: Transaction): Promise<void> => store.finishDeletionTx(tx, { principal, now }, accountId, id);
     await runNarrowing(this.#options, {
       read: async () => {
         const owner = await this.#owners.read(id);
         if (owner?.accountId !== accountId) throw new DomainError(owner ? 'not_key_owner' : 'key_not_found');
       },
-      changeTx: (tx) => store.deleteKeyTx(tx, principal, accountId, id, now),
+      changeTx: (tx) => store.deleteKeyTx(tx, { principal, now }, accountId, id),
       recordedOf: () => keyDeletions([id], now),
       repetition: { pending: this.pending, of: () => [{ id, kind: 'delete', txs: [finishTx] }] },
     });

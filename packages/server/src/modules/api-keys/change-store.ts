@@ -131,13 +131,12 @@ export function replaceSecretTx(
 
 /**
  * Replaces the current secret or public key of a locked key. It becomes the previous one, instead of an earlier one.
- * @param previousExpiresAt the end of the overlap; null without one
+ * @param secret the new one, with the end of the overlap; null without one
  */
 export function storeRotationTx(
   tx: Transaction,
   before: KeyDetailsRow,
-  secret: NewSecret,
-  previousExpiresAt: number | null,
+  { previousExpiresAt, ...secret }: NewSecret & { readonly previousExpiresAt: number | null },
   at: number,
 ): void {
   const { id, keyHash, lastUsedAt, publicKey } = before;

@@ -144,12 +144,12 @@ export class KeyChanges {
     const prefix = this.#environments.prefixOf(before.environment);
     const secret = makeKey(prefix);
     const stored = { hash: this.#options.hash.stored(secret.reveal()), hint: hintOf(secret), prefix, publicKey: null };
-    return { key: await this.#replace(principal, accountId, id, request, stored), secret };
+    return { key: await this.#replace({ principal, accountId, id }, request, stored), secret };
   }
 
   /**
    * Replaces the public key of a key that has one, like {@link rotate}.
-   * @param jwk the new one, a JWK
+   * @param request.publicKey the new one, a JWK
    * @throws DomainError as `rotate`; `invalid_request` for a key with a secret, for the current public key, and as
    *   `parsePublicKey`
    */
@@ -157,19 +157,16 @@ export class KeyChanges {
     principal: Principal,
     accountId: string,
     id: number,
-    request: RotationRequest,
-    jwk: unknown,
+    { publicKey, ...request }: RotationRequest & { readonly publicKey: unknown },
   ): Promise<KeyDetailsRow> {
     const before = await this.#find(accountId, id);
     if (before.publicKey === null) throw invalidPublicKey('The key has a secret. Create another key for a public key.');
-    const stored = { hash: randomHash(), hint: null, prefix: null, publicKey: parsePublicKey(jwk) };
-    return this.#replace(principal, accountId, id, request, stored);
+    const stored = { hash: randomHash(), hint: null, prefix: null, publicKey: parsePublicKey(publicKey) };
+    return this.#replace({ principal, accountId, id }, request, stored);
   }
 
   #replace(
-    principal: Principal,
-    accountId: string,
-    id: number,
+    { principal, accountId, id }: Pick<Operation, 'principal' | 'accountId' | 'id'>,
     request: RotationRequest,
     secret: store.NewSecret,
   ): Promise<KeyDetailsRow> {

@@ -47,7 +47,8 @@ export class CreationNotices {
     const data = { at: toInstant(now), key: describeKey(key), scopes };
     // In the order of their ids, which prevents deadlocks.
     for (const { accountId: recipient, email, owner } of await listRecipients(tx, accountId)) {
-      if (recipient === creator || !(await countKeyMailTx(tx, bucketHash, recipient, now, 'created keys'))) continue;
+      const mail = { accountId: recipient, kind: 'created keys' } as const;
+      if (recipient === creator || !(await countKeyMailTx(tx, bucketHash, mail, now))) continue;
       await queueMailTx(tx, mailer.prepare({ to: email, template: 'api_key_created', data: { ...data, owner } }));
     }
   }

@@ -25,9 +25,10 @@ export async function searchKeys(
   const size = sizeOf(limit);
   const text = search.normalize('NFC');
   const expiringUntil = now + limits.firstExpiryNoticeDays * dayMs;
-  const filter = { nicknamePart: fold(text), hintEnd: text, state: state ?? ('' as const), now, expiringUntil };
+  const parts = { nicknamePart: fold(text), hintEnd: text, state: state ?? ('' as const) };
+  const filter = { accountId, ...parts, now, expiringUntil };
   // One more than the page, to learn whether there is a next page.
-  const found = await findListedKeys(db, accountId, filter, sort, after, size + 1);
+  const found = await findListedKeys(db, filter, { ...after, sort }, size + 1);
   const rows = found.slice(0, size);
   const last = found.length > size ? rows.at(-1) : undefined;
   return { rows, nextCursor: last === undefined ? null : toCursor(`${sort} ${last.id} ${last.place}`) };

@@ -13,6 +13,7 @@ export interface PlacedKeyRow extends KeyRow {
 }
 
 export interface KeyFilter {
+  readonly accountId: string;
   /** Part of the nickname, folded. */
   readonly nicknamePart: string;
   /** The last characters of the hint. Empty: any nickname and hint. */
@@ -92,15 +93,13 @@ const pages: Readonly<Record<KeySort, Statement<PlacedKeyRow>>> = {
   '-expires': byExpiryDescending,
 };
 
-/** At most `count` keys of the account that match the filter, in the order of `sort`. */
+/** At most `count` keys that match the filter, in the order of `sort`. */
 export function findListedKeys(
   db: Db,
-  accountId: string,
-  { nicknamePart, hintEnd, state, now, expiringUntil }: KeyFilter,
-  sort: KeySort,
-  after: ListPosition,
+  { accountId, nicknamePart, hintEnd, state, now, expiringUntil }: KeyFilter,
+  { sort, place, id }: ListPosition & { readonly sort: KeySort },
   count: number,
 ): Promise<PlacedKeyRow[]> {
-  const values = [after.place, after.id, count, state, now, expiringUntil, hintEnd, nicknamePart];
+  const values = [place, id, count, state, now, expiringUntil, hintEnd, nicknamePart];
   return db.all(pages[sort], [accountId, ...values]);
 }

@@ -75,7 +75,7 @@ function planAfterLeak(before: KeyDetailsRow, { endPrevious }: Replacement, rota
     events: eventsOf(before, { overlapSeconds }),
     storeTx: (tx) => {
       if (isKept) store.replaceSecretTx(tx, before, secret, at);
-      else store.storeRotationTx(tx, before, secret, null, at);
+      else store.storeRotationTx(tx, before, { ...secret, previousExpiresAt: null }, at);
       return undefined;
     },
   };
@@ -108,7 +108,7 @@ function planReplacement(
     narrowing,
     events: [{ action: 'api_key.rotated', details }],
     storeTx: (tx) => {
-      store.storeRotationTx(tx, before, secret, previousExpiresAt, at);
+      store.storeRotationTx(tx, before, { ...secret, previousExpiresAt }, at);
       return undefined;
     },
   };

@@ -90,7 +90,7 @@ function routesOf(
       const { publicKey, ...body } = call.body;
       const request = toRotationRequest(body);
       if (publicKey !== undefined) {
-        const key = await changes.rotatePublicKey(call.principal, accountId, id, request, publicKey);
+        const key = await changes.rotatePublicKey(call.principal, accountId, id, { ...request, publicKey });
         return { status: 200, body: toRotatedPublicKey(key) };
       }
       const rotation = await changes.rotate(call.principal, accountId, id, request);

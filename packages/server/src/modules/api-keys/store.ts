@@ -1,6 +1,6 @@
 /** The tables of API keys and of their prefixes. */
 import type { DisabledReason } from '@keyreeve/contract';
-import type { Principal } from '../../foundation/principal.ts';
+import type { Act, Principal } from '../../foundation/principal.ts';
 import { recordEventTx, recordEventsTx } from '../audit/audit.ts';
 import { lookupOf } from '../../foundation/crypto/keyed-hash.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
@@ -165,6 +165,11 @@ const selectForCreation = sqlMany<CreationState>('select_for_api_key_creation', 
     'requested.nickname',
   )}`,
 });
+export interface CreationRules {
+  readonly keysMax: number;
+  readonly creationLimits?: KeyCreationLimits | undefined;
+  readonly creationNotices?: CreationNotices | undefined;
+}
 /**
  * Its statements are sent together, followed by the audit event and the commit.
  * @throws DomainError `invalid_access_token`, `account_not_found`, `email_unverified`, `too_many_creations`,
@@ -174,9 +179,7 @@ export async function createKey(
   db: Db,
   principal: Principal,
   key: NewKey,
-  keysMax: number,
-  creationLimits: KeyCreationLimits | undefined,
-  notices?: CreationNotices,
+  { keysMax, creationLimits, creationNotices }: CreationRules,
 ): Promise<void> {
   const { id, hash, hint, accountId, nickname, scopes, needsRole = false, expiresAt, now, prefix, isGiven } = key;
   const { addresses = null, limits = null, metadata = null, environment = null, publicKey = null, grants = [] } = key;
@@ -217,7 +220,7 @@ export async function createKey(
       prefix !== undefined && recordPrefixTx(tx, { prefix, environment }),
       recordEventTx(tx, { at: now, principal, action: 'api_key.created', accountId, target: String(id), details }),
     ]);
-    if (notices?.isNeeded(principal, accountId)) await notices.queueTx(tx, principal, key);
+    if (creationNotices?.isNeeded(principal, accountId)) await creationNotices.queueTx(tx, principal, key);
   });
 }
 
@@ -285,16 +288,10 @@ export function assertBelowKeyLimit(keyCount: number, keysMax: number): void {
  * @throws DomainError `invalid_access_token`; `not_key_owner` when the key is another account's, `key_not_found` when no
  *   key has the id
  */
-export const deleteKeyTx = async (
-  tx: Transaction,
-  principal: Principal,
-  accountId: string,
-  id: number,
-  now: number,
-): Promise<void> =>
+export const deleteKeyTx = async (tx: Transaction, act: Act, accountId: string, id: number): Promise<void> =>
   void (await allInOrder([
-    assertMayActForTx(tx, principal, accountId, now),
-    finishDeletionTx(tx, principal, accountId, id, now),
+    assertMayActForTx(tx, act.principal, accountId, act.now),
+    finishDeletionTx(tx, act, accountId, id),
   ]));
 
 export interface KeysToDelete {
@@ -311,9 +308,8 @@ export interface KeysToDelete {
  */
 export async function deleteAccountKeysTx(
   tx: Transaction,
-  principal: Principal,
+  { principal, now }: Act,
   accountId: string,
-  now: number,
   { changedSince = 0, keptIds = [] }: KeysToDelete = {},
 ): Promise<number[]> {
   await tx.get(lockAccount, [accountId]);
@@ -340,10 +336,9 @@ export async function deleteAccountKeysTx(
  */
 export async function finishDeletionTx(
   tx: Transaction,
-  principal: Principal,
+  { principal, now }: Act,
   accountId: string,
   id: number,
-  now: number,
 ): Promise<void> {
   const deleted = tx.get(deleteOwnKey, [id, accountId]);
   const otherOwner = tx.get(selectOwner, [id]);

@@ -129,15 +129,10 @@ export const recordEventsTx = (tx: Transaction, events: readonly NewAuditEvent[]
   appendAuditEventsTx(tx, events.map(rowOf));
 
 /** An event that concerns an account itself: the account is its target too. */
-export const recordAccountEventTx = (
-  tx: Transaction,
-  principal: Principal,
-  action: AuditAction,
-  id: string,
-  at: number,
-  details?: AuditDetails,
-): Promise<void> =>
-  recordEventTx(tx, { at, principal, action, accountId: id, target: id, ...(details ? { details } : {}) });
+export type AccountEvent = Omit<AuditEvent, 'target'> & { readonly accountId: string };
+
+export const recordAccountEventTx = (tx: Transaction, event: AccountEvent): Promise<void> =>
+  recordEventTx(tx, { ...event, target: event.accountId });
 
 /** `account:<id>`, `key:<id>` for a management key or a canary credential, or the kind of the principal. */
 function actorOf(principal: Principal): string {

@@ -27,6 +27,7 @@ import {
   pagesOf,
   storedTables,
 } from './store.ts';
+import type { InstallationKeys } from '../../foundation/crypto/master-key.ts';
 import type { Counts } from './tables.ts';
 
 type Source = Reader & Pick<Db, 'dialect'>;
@@ -42,10 +43,9 @@ export async function moveInstallation(
   principal: Principal,
   source: Source,
   target: Db,
-  masterKeyCheck: Buffer,
-  clock: Clock,
+  { keys, clock }: { readonly keys: Pick<InstallationKeys, 'check'>; readonly clock: Clock },
 ): Promise<Moved> {
-  await assertReady(source, masterKeyCheck);
+  await assertReady(source, keys.check);
   const newestEvent = await newestEventId(source);
   return target.transaction(
     async (tx) => {

@@ -50,7 +50,7 @@ export async function replayOnLive(principal: Principal, options: ReplayOptions)
   const missing = named ?? (survey.folders === 0 ? survey.empty[0] : undefined);
   if (missing !== undefined) throw new BackupError(`there is no deletion journal in ${missing}`);
   try {
-    const result = await db.transaction((tx) => replayWithin(tx, principal, sources, survey, options), {
+    const result = await db.transaction((tx) => replayWithin(tx, principal, { ...options, sources, survey }), {
       isLong: true,
     });
     await journal?.catchUp();
@@ -64,9 +64,7 @@ export async function replayOnLive(principal: Principal, options: ReplayOptions)
 async function replayWithin(
   tx: Transaction,
   principal: Principal,
-  sources: JournalSources,
-  survey: Survey,
-  { clock, isDryRun }: ReplayOptions,
+  { clock, isDryRun, sources, survey }: ReplayOptions & { readonly sources: JournalSources; readonly survey: Survey },
 ): Promise<ReplayedOnLive> {
   await lockTablesTx(tx);
   const now = clock.now();

@@ -73,7 +73,9 @@ export async function restoreBackup(principal: Principal, options: RestoreOption
   // Created when it is needed.
   const spool = join(tmpdir(), `keyreeve-restore-${randomBytes(12).toString('hex')}`);
   try {
-    return await db.transaction(async (tx) => restoreWithin(tx, principal, header, options, spool), { isLong: true });
+    return await db.transaction(async (tx) => restoreWithin(tx, principal, { ...options, header, spool }), {
+      isLong: true,
+    });
   } finally {
     await rm(spool, { recursive: true, force: true });
   }
@@ -82,11 +84,10 @@ export async function restoreBackup(principal: Principal, options: RestoreOption
 async function restoreWithin(
   tx: Transaction,
   principal: Principal,
-  header: BackupHeader,
-  options: RestoreOptions,
-  spool: string,
+  options: RestoreOptions & { readonly header: BackupHeader; readonly spool: string },
 ): Promise<Restored> {
-  const { db, clock, keys, rootKeys, path, journal, journalFolders, mayReplace, acceptsRevival } = options;
+  const { db, clock, keys, rootKeys, path, journal, journalFolders, mayReplace, acceptsRevival, header, spool } =
+    options;
   await lockTablesTx(tx);
   await assertSameTx(tx, options);
   const isReplacing = await holdsRows(tx);

@@ -74,7 +74,7 @@ export class CanaryKeys {
       await insertServiceAccountTx(tx, accountId, now);
       await storeNewTx(tx, { id: accountId, name, externalId, creatorId: null, createdAt: now, updatedAt: now });
       const details = { name, externalId };
-      await recordAccountEventTx(tx, principal, 'service_account.created', accountId, now, details);
+      await recordAccountEventTx(tx, { at: now, principal, action: 'service_account.created', accountId, details });
     });
     const expiresAt = now + seconds * 1_000;
     const { id: keyId, secret } = await apiKeys.create(principal, accountId, {

@@ -192,7 +192,7 @@ export class ConsoleSessions {
       if (!(await sessions.replaceConsoleSecretTx(tx, principal, change, hash)))
         throw new DomainError('console_session_required');
       if (proof?.kind === 'passkey') return redeemPasskeyTx(tx, proof, use);
-      const used = proof && (await redeemProofTx(tx, principal, accountId, proof, use));
+      const used = proof && (await redeemProofTx(tx, principal, proof, use));
       if (proof && !used) throw new DomainError('second_factor_wrong');
       if (used?.codesLeft === undefined) return;
       const { email: to } = (await findOwnAccount(tx, accountId)) ?? { email: '' };
@@ -211,7 +211,7 @@ export class ConsoleSessions {
   /** Nothing if the session has ended meanwhile. */
   async end(principal: ConsolePrincipal): Promise<void> {
     const { db, clock } = this.#options;
-    await endSession(db, principal, principal.sessionId, 'session.ended', clock.now());
+    await endSession(db, { principal, now: clock.now() }, principal.sessionId);
   }
 
   /** @returns undefined when the account has no second factor @throws DomainError as {@link confirm} */

@@ -51,7 +51,8 @@ const policy = [
 ].join('; ');
 
 const missing =
-  'The pages of the console are missing from this installation. Install Keyreeve again. The API works without them.\n';
+  'The console is not built. In a checkout of Keyreeve, run `npm ci --include=dev && npm run console`, and start Keyreeve again. ' +
+  'Otherwise install Keyreeve again. The API works without the console.\n';
 
 export function consolePageRoutes(assets: ConsoleAssets): readonly Route[] {
   const answerPage = async ({ contentRequest }: Call): Promise<RouteResponse> => {

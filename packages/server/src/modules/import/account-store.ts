@@ -54,7 +54,7 @@ export async function importAccounts(
       const events: AuditEvent[] = [];
       for (const { row, factor } of accounts) {
         if (!created.has(row.canonicalEmail)) continue;
-        if (factor) insertImportedFactorTx(tx, row.id, factor.sealed, factor.step, now);
+        if (factor) insertImportedFactorTx(tx, row.id, factor, now);
         written.set(row.canonicalEmail, { id: row.id, plan: undefined, changes: [] });
         events.push(...eventsOfCreation(principal, row, factor !== undefined, now));
       }

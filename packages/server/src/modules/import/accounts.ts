@@ -2,7 +2,7 @@
 import { encodeImportRecord } from '../accounts/import-record.ts';
 import { findExistingAccounts, type ExistingAccount } from '../accounts/import-store.ts';
 import type { RecordingCore } from '../deletion-journal/revocation.ts';
-import type { Principal } from '../../foundation/principal.ts';
+import type { Act, Principal } from '../../foundation/principal.ts';
 import { randomId } from '../../foundation/crypto/secret.ts';
 import type { Sealer } from '../../foundation/crypto/seal.ts';
 import type { PasswordHasher } from '../../foundation/crypto/password.ts';
@@ -79,7 +79,7 @@ export function accountImporter(principal: Principal, options: AccountImportOpti
           return account ? outcomeOf(planFor(line, account), (reason) => warn(index, reason)) : 'imported';
         });
       }
-      const written = await writeAccounts(principal, lines, options, now, planFor);
+      const written = await writeAccounts({ principal, now }, lines, options, planFor);
       const outcomes = lines.map(({ canonicalEmail }, index) => {
         const plan = written.get(canonicalEmail)?.plan;
         return plan === undefined ? 'imported' : outcomeOf(plan, (reason) => warn(index, reason));
@@ -139,10 +139,9 @@ const traitsOf = ({ passwordHash, totpSecret, disabledAt, unverifiedSince }: Acc
 ];
 
 async function writeAccounts(
-  principal: Principal,
+  { principal, now }: Act,
   lines: readonly AccountLine[],
   { db, hasher, onExisting, revocations, factorSeal }: AccountImportOptions,
-  now: number,
   planFor: (line: AccountLine, existing: ExistingAccount) => UpdatePlan,
 ): Promise<ReadonlyMap<string, WrittenAccount>> {
   const accounts = lines.map((line): AccountToImport => {

@@ -37,7 +37,7 @@ export function keyImporter(principal: Principal, options: KeyImportOptions): Im
         keys.map((key) => rules.evaluate(key, context));
       const outcomes = isDryRun
         ? evaluate(await store.findContext(db, keys))
-        : await store.importKeys(db, principal, keys, clock.now(), evaluate);
+        : await store.importKeys(db, { principal, now: clock.now() }, keys, evaluate);
       return outcomes.map(({ outcome, nickname }, index) => {
         if (nickname !== undefined && nickname !== keys[index]?.nickname)
           warn(index, 'the account has a key with this nickname, so the nickname gets a number');

@@ -1,6 +1,6 @@
 /** Writes a batch of imported API keys with its audit events in one transaction. */
 import { insertImportedKeysTx } from '../api-keys/bulk-store.ts';
-import type { Principal } from '../../foundation/principal.ts';
+import type { Act } from '../../foundation/principal.ts';
 import { recordEventsTx, type AuditEvent } from '../audit/audit.ts';
 import type { Db, Reader } from '../../foundation/database/db.ts';
 import { recordKeyImportTx } from '../../foundation/database/installation.ts';
@@ -128,9 +128,8 @@ const listOf = (values: Iterable<string | number>): string => JSON.stringify([..
  */
 export async function importKeys<Evaluated extends { readonly outcome: unknown; readonly nickname?: string }>(
   db: Db,
-  principal: Principal,
+  { principal, now }: Act,
   keys: readonly ImportedKey[],
-  now: number,
   evaluate: (context: BatchContext) => readonly Evaluated[],
 ): Promise<readonly Evaluated[]> {
   return db.transaction(

@@ -58,6 +58,14 @@ interface Together {
   readonly pools: readonly Pool[];
 }
 
+export interface Spending {
+  readonly key: LimitedKey;
+  /** Tokens; 0 only reads whether the limits have one. */
+  readonly cost: number;
+  /** The time of the clock, if the caller has just read it. */
+  readonly now?: number;
+}
+
 /** What a draw decides. */
 interface Decisions {
   readonly takings: ReadonlyMap<Pool, Taking>;
@@ -94,16 +102,12 @@ export class KeyLimiter {
 
   /**
    * Spends the cost from all limits of the key and its account, or from none.
-   * @param cost tokens; 0 only reads whether the limits have one
    * @param fail called with DomainError `unavailable` when no tokens can be drawn, or stored limits are invalid
-   * @param wall the time of the clock, if the caller has just read it
    */
   spend(
-    key: LimitedKey,
-    cost: number,
+    { key, cost, now: wall }: Spending,
     answer: (outcome: LimitOutcome) => void,
     fail: (error: unknown) => void,
-    wall?: number,
   ): void {
     const now = this.#elapsed.ms(wall);
     const pools = this.#poolsOf(key, now, fail);

@@ -13,6 +13,19 @@ const busySpentMin = 2;
 /** If these tokens expire unspent, they are at most a hundredth of what the limit has refilled meanwhile. */
 const leastForecast = (forecastMax: number): number => Math.floor(Math.min(64, forecastMax / 100));
 
+/** What a draw has taken. */
+interface Drawn {
+  readonly budget: Budget;
+  /** Left for later verifications. */
+  readonly tokens: number;
+  /** When the draw was sent, in monotonic milliseconds: its tokens are not valid longer than they should. */
+  readonly sentAt: number;
+  /** When the tokens expire. */
+  readonly until: number;
+  /** Whether the limit had too few tokens for a verification. */
+  readonly hasRejected: boolean;
+}
+
 export class Pool {
   readonly meter: Meter;
   /** Whether the row of the limit exists. */
@@ -77,13 +90,7 @@ export class Pool {
     return Math.min(Math.max(spent, leastForecast(forecastMax)), forecastMax);
   }
 
-  /**
-   * @param tokens that are left for later verifications
-   * @param sentAt when the draw was sent, in monotonic milliseconds: its tokens are not valid longer than they should
-   * @param until when they expire
-   * @param hasRejected whether the limit had too few tokens for a verification
-   */
-  receive(budget: Budget, tokens: number, sentAt: number, until: number, hasRejected: boolean): void {
+  receive({ budget, tokens, sentAt, until, hasRejected }: Drawn): void {
     this.isStored = true;
     this.#hasRejected = hasRejected;
     this.#tokens = tokens;

@@ -1,6 +1,6 @@
 /** The keys and accounts whose limits an instance holds in memory. Their number is bounded. */
 import { limits } from '@keyreeve/contract';
-import { metersOf, type Meter } from './definition.ts';
+import { metersOf } from './definition.ts';
 import { Pool } from './pool.ts';
 
 /** The limits of a key or an account by one definition. */
@@ -54,23 +54,16 @@ export class Subjects {
 
   /** The limits of the key and its account. @param now monotonic milliseconds */
   poolsOf({ id, accountId, limits: ofKey, accountLimits }: LimitedKey, now: number): readonly Pool[] {
-    const account =
-      accountLimits === null ? undefined : this.#find(this.#accounts, accountId, 'account', accountLimits, now);
+    const account = accountLimits === null ? undefined : this.#find(this.#accounts, accountId, accountLimits, now);
     if (ofKey === null) return account?.pools ?? [];
-    const key: KeySubject = this.#find(this.#keys, id, 'key', ofKey, now);
+    const key: KeySubject = this.#find(this.#keys, id, ofKey, now);
     if (account === undefined) return key.pools;
     if (key.joined?.account !== account) key.joined = { account, pools: [...key.pools, ...account.pools] };
     return key.joined.pools;
   }
 
   /** A changed definition discards the tokens that were drawn under the earlier one. */
-  #find<Id extends number | string>(
-    subjects: Map<Id, Subject>,
-    id: Id,
-    owner: Meter['owner'],
-    text: string,
-    now: number,
-  ): Subject {
+  #find<Id extends number | string>(subjects: Map<Id, Subject>, id: Id, text: string, now: number): Subject {
     const known = subjects.get(id);
     if (known?.text === text) {
       known.usedAt = now;
@@ -78,6 +71,7 @@ export class Subjects {
     }
     subjects.delete(id);
     this.#makeRoom(now);
+    const owner = typeof id === 'number' ? 'key' : 'account';
     const pools = metersOf(owner, String(id), text).map((meter) => new Pool(meter));
     const subject = { text, pools, usedAt: now };
     subjects.set(id, subject);

@@ -51,6 +51,7 @@ export class Taking {
 
   /** After the commit. */
   apply(): void {
-    this.pool.receive(this.budget, this.#held, this.#sentAt, this.#until, this.hasRejected);
+    const { budget, hasRejected } = this;
+    this.pool.receive({ budget, tokens: this.#held, sentAt: this.#sentAt, until: this.#until, hasRejected });
   }
 }

@@ -75,11 +75,10 @@ export class KeyUsage {
    */
   async list(accountId: string, id: number, query: UsageQuery): Promise<UsageRow[]> {
     const { db, clock, keyChanges, keptDays } = this.#options;
-    const step = query.step ?? 'hour';
-    const { from, to } = periodOf(query, clock.now());
+    const period = { step: query.step ?? 'hour', ...periodOf(query, clock.now()) } as const;
     await keyChanges.read(accountId, id);
     if (keptDays === 0) throw new DomainError('usage_not_kept');
-    return listUsage(db, id, step, from, to);
+    return listUsage(db, id, period);
   }
 }
 

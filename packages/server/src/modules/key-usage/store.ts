@@ -108,15 +108,13 @@ export const totalSince = async (reader: Reader, keyId: number, since: number): 
 
 /**
  * The hours or days of a key that have verifications, in order.
- * @param from inclusive, a multiple of the step in milliseconds
- * @param to exclusive, likewise
+ * @param period.from inclusive, a multiple of the step in milliseconds
+ * @param period.to exclusive, likewise
  */
 export const listUsage = (
   reader: Reader,
   keyId: number,
-  step: UsageStep,
-  from: number,
-  to: number,
+  { step, from, to }: { readonly step: UsageStep; readonly from: number; readonly to: number },
 ): Promise<UsageRow[]> => reader.all(step === 'hour' ? selectHours : selectDays, [keyId, from, to]);
 
 /** The days of keys that have verifications. @param since the start of a day, in milliseconds */

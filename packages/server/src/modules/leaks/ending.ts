@@ -60,13 +60,11 @@ export async function findReported(db: Db, reported: readonly Reported[]): Promi
 /**
  * Ends those of the secrets that a key still has. The keys are locked before they are read again: a rotation may have made
  * a current secret the previous one, and a deletion or another report may have ended it.
- * @param now when the report arrived, in milliseconds
  */
 export async function endReportedTx(
   tx: Transaction,
-  principal: Reporter,
+  { principal, now }: { readonly principal: Reporter; readonly now: number },
   held: readonly HeldSecret[],
-  now: number,
   notices: LeakNotices | undefined,
 ): Promise<EndedSecret[]> {
   const [, found] = await allInOrder([

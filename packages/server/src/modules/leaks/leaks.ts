@@ -85,7 +85,7 @@ export class Leaks {
     const endTx =
       (secrets: readonly HeldSecret[]) =>
       (tx: Transaction): Promise<EndedSecret[]> =>
-        endReportedTx(tx, principal, secrets, now, notices);
+        endReportedTx(tx, { principal, now }, secrets, notices);
     const repetitionOf = ([id, secrets]: [number, HeldSecret[]]) => {
       const kind = `leak ${secrets.map((secret) => secret.hash.toString('hex')).join(' ')}`;
       return { id, kind, txs: [endTx(secrets)] };

@@ -37,7 +37,7 @@ export class LeakMail implements LeakNotices {
       // Counted separately: a holder of a short-lived secret cannot use up the mails about disabled keys.
       const kind = isDisabled ? 'leaked keys' : 'ended secrets';
       const isBounded = reporter.kind === 'possessor';
-      if (isBounded && !(await countKeyMailTx(tx, bucketHash, to.accountId, at, kind))) continue;
+      if (isBounded && !(await countKeyMailTx(tx, bucketHash, { accountId: to.accountId, kind }, at))) continue;
       const data = { at: toInstant(at), owner: to.owner };
       await queueMailTx(
         tx,

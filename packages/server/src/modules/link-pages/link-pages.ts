@@ -112,8 +112,8 @@ function pageOf(name: LinkPage, language: contract.Language, options: LinkPageOp
     operator: options.operator,
     texts: JSON.stringify({ ...scriptTexts(texts, options), renewal }),
     forms: [
-      ...(noCode && noCodeForm ? [formOf('no code', noCodeForm, noCode, texts, options)] : []),
-      formOf('code', codeForm, code, texts, options),
+      ...(noCode && noCodeForm ? [formOf('no code', { ...noCodeForm, ...noCode }, texts, options)] : []),
+      formOf('code', { ...codeForm, ...code }, texts, options),
     ],
     withoutScript: texts.withoutScript,
   }).text;
@@ -129,8 +129,7 @@ function scriptTexts(texts: LinkPageTexts, { operator, signInUrl }: LinkPageOpti
 
 function formOf(
   when: 'code' | 'no code',
-  { to, fields }: Form,
-  { intro, button, done }: FormTexts,
+  { to, fields, intro, button, done }: Form & FormTexts,
   { labels, passwordRule }: LinkPageTexts,
   { passwordLengthMin, basePath }: LinkPageOptions,
 ): Html {

@@ -325,7 +325,7 @@ export class Outbox {
         ? this.#pause(queue, now)
         : now + (scope === 'unknown' ? repeatMs : waitMs(attempts, retryMsMax));
     const text = (error instanceof Error ? error.message : String(error)).slice(0, errorCharsMax);
-    await store.postponeJob(db, id, dueAt, text, handedOver);
+    await store.postponeJob(db, { id, handedOver }, dueAt, text);
   }
 
   /**

@@ -153,9 +153,13 @@ export const claimJobs = (
 
 export const removeJobTx = async (tx: Transaction, id: string): Promise<void> => void (await tx.run(remove, [id]));
 
-/** @param error the reason, for operators @param handedOver attempts whose outcome is unknown */
-export const postponeJob = async (db: Db, id: string, dueAt: number, error: string, handedOver = 0): Promise<void> =>
-  void (await db.transaction((tx) => tx.run(postpone, [id, dueAt, error, handedOver])));
+/** @param job.handedOver attempts whose outcome is unknown @param error the reason, for operators */
+export const postponeJob = async (
+  db: Db,
+  { id, handedOver }: Pick<JobRow, 'id' | 'handedOver'>,
+  dueAt: number,
+  error: string,
+): Promise<void> => void (await db.transaction((tx) => tx.run(postpone, [id, dueAt, error, handedOver])));
 
 /**
  * Records one more attempt whose outcome is unknown, and when the job is due if it stays unknown.

@@ -1,5 +1,5 @@
 /** Changes of an account's passkeys: each commits with its audit events, its mail and the end of other sessions. */
-import type { AccountPrincipal, Principal } from '../../foundation/principal.ts';
+import type { AccountPrincipal, Act, Principal } from '../../foundation/principal.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { limits } from '@keyreeve/contract';
@@ -28,7 +28,7 @@ export const addPasskey = (db: Db, principal: AccountPrincipal, addition: Additi
   db.transaction(async (tx) => {
     const { passkey, challenge, codeHashes, mail } = addition;
     const { id: target, name, now } = passkey;
-    const { accountId, sessionId } = principal;
+    const { accountId } = principal;
     const event = { at: now, principal, accountId };
     // Locks the account's row: concurrent additions count each other.
     await assertSessionValidTx(tx, principal, now);
@@ -40,7 +40,7 @@ export const addPasskey = (db: Db, principal: AccountPrincipal, addition: Additi
     if (isFirst) await factors.replaceRecoveryCodesTx(tx, accountId, codeHashes, now);
     await recordEventTx(tx, { ...event, action: 'passkey.added', target, details: { name } });
     if (isFirst) await recordEventTx(tx, { ...event, action: 'second_factor.added', target: accountId });
-    await endOtherSessionsTx(tx, principal, accountId, sessionId, now);
+    await endOtherSessionsTx(tx, principal, now);
     await queueMailTx(tx, mail);
     return isFirst;
   });
@@ -72,7 +72,7 @@ export const removePasskey = (
   { id, mailAbout, now }: { id: string; mailAbout: (name: string) => NewJobRow | undefined; now: number },
 ): Promise<void> =>
   db.transaction(async (tx) => {
-    const { accountId, sessionId } = principal;
+    const { accountId } = principal;
     const event = { at: now, principal, accountId };
     await assertSessionValidTx(tx, principal, now);
     const name = await store.removePasskeyTx(tx, accountId, id);
@@ -85,7 +85,7 @@ export const removePasskey = (
     }
     await recordEventTx(tx, { ...event, action: 'passkey.removed', target: id, details: { name } });
     if (isLast) await recordEventTx(tx, { ...event, action: 'second_factor.removed', target: accountId });
-    await endOtherSessionsTx(tx, principal, accountId, sessionId, now);
+    await endOtherSessionsTx(tx, principal, now);
     await queueMailTx(tx, mailAbout(name));
   });
 
@@ -167,10 +167,9 @@ export async function factorsInForceTx(tx: Transaction, accountId: string): Prom
  */
 export async function removeSuspiciousPasskeysTx(
   tx: Transaction,
-  principal: Principal,
+  { principal, now }: Act,
   accountId: string,
   since: number,
-  now: number,
 ): Promise<void> {
   for (const target of await store.removePasskeysSinceTx(tx, accountId, since))
     await recordEventTx(tx, { at: now, principal, action: 'passkey.removed', accountId, target });

@@ -16,9 +16,8 @@ export type KeyMailKind = 'created keys' | 'leaked keys' | 'ended secrets';
 export async function countKeyMailTx(
   tx: Transaction,
   bucketHash: KeyedHash,
-  accountId: string,
+  { accountId, kind }: { readonly accountId: string; readonly kind: KeyMailKind },
   now: number,
-  kind: KeyMailKind,
 ): Promise<boolean> {
   const bucket = bucketHash.stored(JSON.stringify(['key mails', accountId, kind]));
   return (await incrementTx(tx, bucket, now, { windowMs })).count <= limits.keyMailsPerHourMax;

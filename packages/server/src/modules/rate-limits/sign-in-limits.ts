@@ -227,7 +227,7 @@ export class SignInLimits {
     );
     const clearedAt = Math.max(...cleared.map((row) => row?.touchedAt ?? 0));
     const isOriginTrusted = isRecent(originRow, this.#options.clock.now()) && originRow.touchedAt >= clearedAt;
-    await this.#clearTrustTx(tx, passwordSet, canonicalEmail, clientIp, isOriginTrusted);
+    await this.#clearTrustTx(tx, passwordSet, { canonicalEmail, clientIp }, isOriginTrusted);
   }
 
   /**
@@ -236,14 +236,13 @@ export class SignInLimits {
    */
   async changeEmailOwnerTx(tx: Transaction, canonicalEmail: string, clientIp?: string): Promise<void> {
     const { ownerChanged } = this.#buckets({ canonicalEmail, clientIp: clientIp ?? '' });
-    await this.#clearTrustTx(tx, ownerChanged, canonicalEmail, clientIp);
+    await this.#clearTrustTx(tx, ownerChanged, { canonicalEmail, clientIp });
   }
 
   async #clearTrustTx(
     tx: Transaction,
     marker: Buffer,
-    canonicalEmail: string,
-    clientIp?: string,
+    { canonicalEmail, clientIp }: { readonly canonicalEmail: string; readonly clientIp: string | undefined },
     isOriginTrusted = false,
   ): Promise<void> {
     // Later than the start of every sign-in in progress.

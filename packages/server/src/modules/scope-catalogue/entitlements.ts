@@ -108,7 +108,8 @@ async function storeTx(
   // The new revision ends repetitions of earlier changes of unknown outcome, which this one replaces.
   await storeEntitlementsTx(tx, accountId, { entitlements: text, revision: before.revision + 1, updatedAt: at });
   const details = { entitlements: kept, removed };
-  if (!isSame) await recordAccountEventTx(tx, principal, 'account.entitlements_set', accountId, at, details);
+  if (!isSame)
+    await recordAccountEventTx(tx, { at, principal, action: 'account.entitlements_set', accountId, details });
   return { at, removed, revision: before.revision };
 }
 

@@ -31,9 +31,7 @@ export const beginEnrolment = (
     return true;
   });
 
-export interface Confirmed {
-  readonly sealed: Uint8Array;
-  readonly step: number;
+export interface Confirmed extends factors.ProvenFactor {
   readonly codeHashes: readonly Uint8Array[];
   readonly mail: NewJobRow | undefined;
   readonly now: number;
@@ -49,14 +47,14 @@ export const confirmEnrolment = (
   confirmed: Confirmed,
 ): Promise<'first' | 'beside' | undefined> =>
   db.transaction(async (tx) => {
-    const { sealed, step, codeHashes, mail, now } = confirmed;
-    const { accountId, sessionId } = principal;
+    const { codeHashes, mail, now } = confirmed;
+    const { accountId } = principal;
     await assertSessionValidTx(tx, principal, now);
-    const result = await factors.confirmFactorTx(tx, accountId, sealed, step, now);
+    const result = await factors.confirmFactorTx(tx, accountId, confirmed, now);
     if (result === undefined) return undefined;
     if (result === 'first') await factors.replaceRecoveryCodesTx(tx, accountId, codeHashes, now);
     await recordEventTx(tx, { at: now, principal, action: 'second_factor.added', accountId, target: accountId });
-    await endOtherSessionsTx(tx, principal, accountId, sessionId, now);
+    await endOtherSessionsTx(tx, principal, now);
     await queueMailTx(tx, mail);
     return result;
   });
@@ -89,7 +87,7 @@ export interface OwnRemoval {
 export const removeOwnFactor = (db: Db, principal: AccountPrincipal, removal: OwnRemoval): Promise<void> =>
   db.transaction(async (tx) => {
     const { proof, mailAbout, now } = removal;
-    const { accountId, sessionId } = principal;
+    const { accountId } = principal;
     await assertSessionValidTx(tx, principal, now);
     await redeemTx(tx, principal, proof, now);
     const keepsPasskeys = await factors.removeAppBesidePasskeysTx(tx, accountId);
@@ -99,7 +97,7 @@ export const removeOwnFactor = (db: Db, principal: AccountPrincipal, removal: Ow
     }
     const action = keepsPasskeys ? 'authenticator.removed' : 'second_factor.removed';
     await recordEventTx(tx, { at: now, principal, action, accountId, target: accountId });
-    await endOtherSessionsTx(tx, principal, accountId, sessionId, now);
+    await endOtherSessionsTx(tx, principal, now);
     await queueMailTx(tx, mailAbout(keepsPasskeys));
   });
 
@@ -120,6 +118,5 @@ export const replaceCodes = (
 async function redeemTx(tx: Transaction, principal: AccountPrincipal, proof: OwnProof, now: number): Promise<void> {
   // A change of factors is no sign-in: it does not vouch for the factor.
   if (proof.kind === 'passkey') return proof.redeemTx(tx, { now, from: null });
-  if (!(await redeemProofTx(tx, principal, principal.accountId, proof, { now, from: null })))
-    throw new DomainError('second_factor_wrong');
+  if (!(await redeemProofTx(tx, principal, proof, { now, from: null }))) throw new DomainError('second_factor_wrong');
 }

@@ -3,7 +3,7 @@
  * redeems it: a code is used if and only if the operation commits, and only one of several concurrent requests succeeds.
  */
 import { limits } from '@keyreeve/contract';
-import type { Principal } from '../../foundation/principal.ts';
+import type { AccountPrincipal } from '../../foundation/principal.ts';
 import { recordEventTx } from '../audit/audit.ts';
 import type { Core } from '../../foundation/core.ts';
 import type { KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
@@ -143,11 +143,11 @@ export interface FactorUse {
 /** @returns undefined when another request has used the code; otherwise the number of remaining recovery codes, if it was one */
 export async function redeemProofTx(
   tx: Transaction,
-  principal: Principal,
-  accountId: string,
+  principal: AccountPrincipal,
   proof: FactorProof,
   { now, from }: FactorUse,
 ): Promise<{ readonly codesLeft?: number } | undefined> {
+  const { accountId } = principal;
   if (proof.kind === 'totp') return (await store.acceptStepTx(tx, accountId, proof.step, from)) ? {} : undefined;
   if (!(await store.redeemRecoveryCodeTx(tx, accountId, proof.hash))) return undefined;
   const codesLeft = await store.countRecoveryCodesTx(tx, accountId);

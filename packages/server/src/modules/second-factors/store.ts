@@ -111,15 +111,20 @@ const countCodes = sql<{ count: number; createdAt: number | null }>(
 export const findFactor = (db: Pick<Db, 'get'> | Transaction, accountId: string): Promise<FactorRow | undefined> =>
   db.get(select, [accountId]);
 
+export interface ProvenFactor {
+  readonly sealed: Uint8Array;
+  /** Codes of this time step and earlier ones are rejected. */
+  readonly step: number;
+}
+
 /**
  * An authenticator app of another system, in force at once. For a new account; it gets no recovery codes.
- * @param step codes of this time step and earlier ones are rejected: the other system may have accepted them
+ * @param factor.step the current one: the other system may have accepted its code
  */
 export const insertImportedFactorTx = (
   tx: Transaction,
   accountId: string,
-  sealed: Uint8Array,
-  step: number,
+  { sealed, step }: ProvenFactor,
   now: number,
 ): void => tx.enqueue(insertConfirmed, [accountId, sealed, now, step]);
 
@@ -134,15 +139,14 @@ export const beginFactorTx = async (
   (await tx.run(beginBesidePasskeys, [accountId, sealed, now])) === 1;
 
 /**
- * @param step time step of the confirming code
+ * @param factor.step of the confirming code
  * @returns `first`: it is the account's first factor; `beside`: the account has passkeys; undefined when the enrolment has
  *   been confirmed or replaced since
  */
 export async function confirmFactorTx(
   tx: Transaction,
   accountId: string,
-  sealed: Uint8Array,
-  step: number,
+  { sealed, step }: ProvenFactor,
   now: number,
 ): Promise<'first' | 'beside' | undefined> {
   if ((await tx.run(confirm, [accountId, sealed, step, now])) === 1) return 'first';

@@ -5,7 +5,7 @@ import type { Email } from '../accounts/email.ts';
 import { recordAccountEventTx } from '../audit/audit.ts';
 import type { CredentialsRow } from '../accounts/store.ts';
 import { deleteAccountKeysTx, listAccountKeys } from '../api-keys/store.ts';
-import type { Principal } from '../../foundation/principal.ts';
+import type { Act } from '../../foundation/principal.ts';
 import { dayMs, toInstant } from '../../foundation/clock.ts';
 import type { OneTimeCodes } from '../one-time-codes/one-time-codes.ts';
 import { insertCodeTx, deleteCodesTx } from '../one-time-codes/store.ts';
@@ -33,23 +33,28 @@ export interface MailParts {
 /** @returns the time, in milliseconds, of the oldest email change that is kept */
 export const emailChangesKeptSince = (now: number): number => now - limits.emailChangeKeptDays * dayMs;
 
+interface EmailReplacement {
+  /** As before the change; its row is locked. */
+  readonly account: CredentialsRow;
+  readonly wanted: Email;
+  readonly now: number;
+}
+
 /**
  * Makes a change that the account requested. The previous email address gets an undo link if it is verified and was not
  * brought back by a restore, because such an email address may no longer be the owner's. Earlier undo links still work:
  * an owner needs them if a thief changes the email address twice.
- * @param account as before the change; its row is locked
  * @throws DomainError `account_exists`, `too_many_requests`
  */
 export async function changeOwnEmailTx(
   tx: Transaction,
   { codes, mailer }: MailParts,
-  account: CredentialsRow,
-  wanted: Email,
-  now: number,
+  change: EmailReplacement,
 ): Promise<void> {
+  const { account, wanted, now } = change;
   const { id, email, canonicalEmail, language, unverifiedSince, emailUnconfirmedSince } = account;
   const { id: request, row } = codes.request(now, (limits.outboxKeptDays * dayMs) / 1000);
-  await applyChangeTx(tx, account, wanted, now);
+  await applyChangeTx(tx, change);
   const data = { newEmail: wanted.email, at: toInstant(now) };
   if (unverifiedSince !== null || emailUnconfirmedSince !== null)
     return queueMailTx(tx, mailer.prepare({ to: email, language, template: 'email_changed', data }));
@@ -74,31 +79,26 @@ export async function changeOwnEmailTx(
 export async function changeSetEmailTx(
   tx: Transaction,
   { mailer }: Pick<MailParts, 'mailer'>,
-  account: CredentialsRow,
-  wanted: Email,
-  now: number,
+  change: EmailReplacement,
 ): Promise<void> {
+  const { account, wanted, now } = change;
   const { id, email, language } = account;
-  await applyChangeTx(tx, account, wanted, now);
+  await applyChangeTx(tx, change);
   await deleteCodesTx(tx, id, 'set_email');
   await deleteCodesTx(tx, id, 'undo_email_change');
   const data = { newEmail: wanted.email, at: toInstant(now) };
   await queueMailTx(tx, mailer.prepare({ to: email, language, template: 'email_changed', data }));
 }
 
-async function applyChangeTx(
-  tx: Transaction,
-  { id, email, canonicalEmail, unverifiedSince }: CredentialsRow,
-  wanted: Email,
-  now: number,
-): Promise<void> {
+async function applyChangeTx(tx: Transaction, { account, wanted, now }: EmailReplacement): Promise<void> {
+  const { id, email, canonicalEmail, unverifiedSince } = account;
   const mailbox = { kind: 'mailbox' } as const;
   await assertFewChangesTx(tx, id, now);
-  if (!(await setEmailTx(tx, mailbox, id, wanted, now))) throw new DomainError('account_exists');
+  if (!(await setEmailTx(tx, { principal: mailbox, now }, id, wanted))) throw new DomainError('account_exists');
   await deleteCodesTx(tx, id);
   // An unverified email address does not prove ownership, so it gets no right to undo the change.
   if (unverifiedSince === null) await insertEmailChangeTx(tx, { accountId: id, email, canonicalEmail, changedAt: now });
-  await recordAccountEventTx(tx, mailbox, 'account.email_changed', id, now);
+  await recordAccountEventTx(tx, { at: now, principal: mailbox, action: 'account.email_changed', accountId: id });
 }
 
 async function assertFewChangesTx(tx: Transaction, id: string, now: number): Promise<void> {
@@ -112,20 +112,19 @@ async function assertFewChangesTx(tx: Transaction, id: string, now: number): Pro
 /**
  * Restores the email address from before a change, and deletes that change and later ones. Ends every session, clears the
  * password and invalidates all codes.
- * @param account as before the restoration; its row is locked
+ * @param emails the account as before the restoration, whose row is locked, and the change
  * @throws DomainError `account_exists` if another account has verified the email address since
  */
 export async function restoreEmailTx(
   tx: Transaction,
-  principal: Principal,
+  act: Act,
   { mailer, signInLimits }: { readonly mailer: Mailer; readonly signInLimits: SignInLimits },
-  account: Pick<CredentialsRow, 'id' | 'email' | 'canonicalEmail' | 'language'>,
-  change: EmailChangeRow,
-  now: number,
+  { account, change }: { readonly account: CredentialsRow; readonly change: EmailChangeRow },
 ): Promise<void> {
+  const { principal, now } = act;
   const { id, email: replacedEmail, language } = account;
   const restored = { email: change.email, canonicalEmail: change.canonicalEmail };
-  if (!(await setEmailTx(tx, principal, id, restored, now))) throw new DomainError('account_exists');
+  if (!(await setEmailTx(tx, act, id, restored))) throw new DomainError('account_exists');
   await voidPasswordTx(tx, id, now);
   await deleteCodesTx(tx, id);
   await deleteCodesTx(tx, id, 'set_email');
@@ -133,18 +132,18 @@ export async function restoreEmailTx(
   // Clear the ranges that the thief, or the owner, signed in from with either email address.
   for (const changed of [account.canonicalEmail, change.canonicalEmail])
     await signInLimits.changeEmailOwnerTx(tx, changed);
-  await recordAccountEventTx(tx, principal, 'account.email_change_undone', id, now);
+  await recordAccountEventTx(tx, { at: now, principal, action: 'account.email_change_undone', accountId: id });
   const data = { newEmail: change.email, at: toInstant(now) };
   await queueMailTx(tx, mailer.prepare({ to: replacedEmail, language, template: 'email_changed', data }));
 }
 
 /** What an undo removes. */
-export interface Restoration {
+export interface Restoration extends Act {
+  readonly change: EmailChangeRow;
   /** Whether all API keys are deleted. */
   readonly revokesKeys: boolean;
   readonly isSuspect: IsSuspect;
   readonly isDisabled: boolean;
-  readonly now: number;
 }
 
 /**
@@ -154,16 +153,14 @@ export interface Restoration {
  */
 export async function secureRestoredAccountTx(
   tx: Transaction,
-  principal: Principal,
   { codes, links, mailer }: MailParts,
-  change: EmailChangeRow,
-  { revokesKeys, isSuspect, isDisabled, now }: Restoration,
+  { principal, now, change, revokesKeys, isSuspect, isDisabled }: Restoration,
 ): Promise<{ readonly deletedIds: readonly number[]; readonly remaining: Remaining }> {
   const { accountId, email } = change;
   await removeSuspectFactorsTx(tx, principal, accountId, { isSuspect, now });
   const keptIds = revokesKeys ? [] : await listTrustedKeysTx(tx, change, isSuspect);
   const which = revokesKeys ? {} : { changedSince: suspectSince(change), keptIds };
-  const deletedIds = await deleteAccountKeysTx(tx, principal, accountId, now, which);
+  const deletedIds = await deleteAccountKeysTx(tx, { principal, now }, accountId, which);
   const remaining = await remainingTx(tx, accountId);
   // A disabled account rejects a reset. An administrator who enables it can send a link.
   if (isDisabled) return { deletedIds, remaining };

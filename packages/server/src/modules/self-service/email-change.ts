@@ -68,7 +68,7 @@ export class EmailChange {
       if (!(await isEmailTakenTx(tx, wanted.canonicalEmail, id))) await queueMailTx(tx, confirmation);
       else if (await requests.maySendAccountExistsTx(tx, wanted.canonicalEmail)) await queueMailTx(tx, accountExists);
       await queueMailTx(tx, notice);
-      await recordAccountEventTx(tx, principal, 'account.email_change_requested', id, now);
+      await recordAccountEventTx(tx, { at: now, principal, action: 'account.email_change_requested', accountId: id });
     });
     mailer.sendSoon();
   }
@@ -91,7 +91,7 @@ export class EmailChange {
     const changeTx = async (tx: Transaction) => {
       const locked = await takeKnownCode(tx, code, 'change_email', now);
       if (locked.sessionEpoch !== sessionEpoch) throw new DomainError('invalid_credentials');
-      await changeOwnEmailTx(tx, this.#options, locked, wanted, now);
+      await changeOwnEmailTx(tx, this.#options, { account: locked, wanted, now });
       // Clear the ranges that an earlier owner of either email address signed in from.
       await signInLimits.changeEmailOwnerTx(tx, locked.canonicalEmail);
       await signInLimits.changeEmailOwnerTx(tx, wanted.canonicalEmail, clientIp);
@@ -118,7 +118,7 @@ export class EmailChange {
     assertTyped(emailText, { canonicalEmail }, code.account);
     const changeTx = async (tx: Transaction) => {
       const locked = await takeKnownCode(tx, code, 'set_email', now);
-      await changeSetEmailTx(tx, this.#options, locked, { email, canonicalEmail }, now);
+      await changeSetEmailTx(tx, this.#options, { account: locked, wanted: { email, canonicalEmail }, now });
       for (const changed of [locked.canonicalEmail, canonicalEmail]) await signInLimits.changeEmailOwnerTx(tx, changed);
     };
     const record = { accountId: code.account.id, at: now };

@@ -80,12 +80,11 @@ export class OwnAccount {
     const changeTx = async (tx: Transaction) => {
       await assertSessionValidTx(tx, principal, now);
       // A concurrent change may have replaced the password that this request verified.
-      if (!(await setPasswordTx(tx, id, passwordHash, now, account.sessionEpoch)))
-        throw new DomainError('password_wrong');
+      if (!(await setPasswordTx(tx, account, passwordHash, now))) throw new DomainError('password_wrong');
       await keepSessionTx(tx, id, principal.sessionId);
       await deleteCodesTx(tx, id);
-      const deletedIds = revokesKeys ? await deleteAccountKeysTx(tx, principal, id, now) : [];
-      await recordAccountEventTx(tx, principal, 'account.password_set', id, now);
+      const deletedIds = revokesKeys ? await deleteAccountKeysTx(tx, { principal, now }, id) : [];
+      await recordAccountEventTx(tx, { at: now, principal, action: 'account.password_set', accountId: id });
       const keys = await listAccountKeys(tx, id);
       const data = { at: toInstant(now), address: clientIp, keys: keys.map(({ nickname }) => nickname) };
       await queueMailTx(tx, mailer.prepare({ to: email, template: 'password_changed', data }));

@@ -85,17 +85,16 @@ export class PasswordReset {
       const isSent = account?.disabledAt === null && account.emailUnconfirmedSince === null;
       // The decoy runs the same statements with a random id, so that an email address without an account takes as long.
       if (account && isSent) await this.#sendCode(tx, account, clientIp, createdAt);
-      else await this.#sendCode(tx, { id: randomId('acc'), email: canonicalEmail }, clientIp, createdAt, true);
+      else await this.#sendCode(tx, { id: randomId('acc'), email: canonicalEmail, isDecoy: true }, clientIp, createdAt);
     });
     mailer.sendSoon();
   }
 
   async #sendCode(
     tx: Transaction,
-    { id, email }: { id: string; email: string },
+    { id, email, isDecoy = false }: { id: string; email: string; isDecoy?: boolean },
     clientIp: string,
     requestedAt: number,
-    isDecoy = false,
   ): Promise<void> {
     const { codes, mailer, links, clock } = this.#options;
     const { id: request, row } = codes.request(requestedAt);
@@ -107,7 +106,8 @@ export class PasswordReset {
     const message = { to: email, codeTemplate: 'reset_password', data: { keys, address: clientIp }, code } as const;
     const mail = isDecoy ? mailer.prepareDecoyWithCode(message) : mailer.prepareWithCode(message);
     await queueMailTx(tx, mailer.delayed(mail));
-    if (!isDecoy) await recordAccountEventTx(tx, system, 'account.password_reset_requested', id, clock.now());
+    const event = { at: clock.now(), principal: system, action: 'account.password_reset_requested' } as const;
+    if (!isDecoy) await recordAccountEventTx(tx, { ...event, accountId: id });
   }
 
   async #set(
@@ -131,10 +131,11 @@ export class PasswordReset {
       const deletedIds = isNew
         ? await revokeAllCredentialsTx(tx, mailbox, id, now)
         : revokesKeys
-          ? await deleteAccountKeysTx(tx, mailbox, id, now)
+          ? await deleteAccountKeysTx(tx, { principal: mailbox, now }, id)
           : [];
-      await recordAccountEventTx(tx, mailbox, 'account.password_set', id, now);
-      if (isNew) await recordAccountEventTx(tx, mailbox, 'account.verified', id, now);
+      const event = { at: now, principal: mailbox, accountId: id };
+      await recordAccountEventTx(tx, { ...event, action: 'account.password_set' });
+      if (isNew) await recordAccountEventTx(tx, { ...event, action: 'account.verified' });
       const remaining = await remainingTx(tx, id);
       if (purpose === 'reset_password') {
         const data = { at: toInstant(now), address: clientIp, keys: remaining.keys.map(({ nickname }) => nickname) };

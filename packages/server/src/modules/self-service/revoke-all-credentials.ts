@@ -25,8 +25,8 @@ export async function revokeAllCredentialsTx(
 ): Promise<readonly number[]> {
   await deleteCodesTx(tx, accountId);
   const hadFactor = await removeSecondFactorTx(tx, accountId);
-  const keyIds = await deleteAccountKeysTx(tx, principal, accountId, now);
-  if (hadFactor) await recordAccountEventTx(tx, principal, 'second_factor.removed', accountId, now);
+  const keyIds = await deleteAccountKeysTx(tx, { principal, now }, accountId);
+  if (hadFactor) await recordAccountEventTx(tx, { at: now, principal, action: 'second_factor.removed', accountId });
   return keyIds;
 }
 
@@ -48,7 +48,7 @@ export const runDeletingKeys = <T extends { readonly deletedIds: readonly number
   options: SelfServiceOptions,
   { principal, accountId, now, deletesKeys, changeTx }: DeletingKeys<T>,
 ): Promise<T> => {
-  const repeatTx = (tx: Transaction): Promise<number[]> => deleteAccountKeysTx(tx, principal, accountId, now);
+  const repeatTx = (tx: Transaction): Promise<number[]> => deleteAccountKeysTx(tx, { principal, now }, accountId);
   const of = () => [{ id: accountId, kind: 'delete keys', txs: [repeatTx] }];
   return runNarrowing(options, {
     changeTx,

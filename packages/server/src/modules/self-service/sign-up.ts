@@ -103,7 +103,7 @@ export class SignUp {
           language,
           isSignUp: true,
         }));
-      if (isNew) await this.#sendCode(tx, id, address, passwordHash, createdAt);
+      if (isNew) await this.#sendCode(tx, { id, email: address, passwordHash }, createdAt);
       else await this.#repeat(tx, canonicalEmail, passwordHash, createdAt);
     });
     mailer.sendSoon();
@@ -124,7 +124,7 @@ export class SignUp {
       // Only a verification sets the password of the account's row: until then any sign-up may be an attacker's.
       const hash = passwordHash ?? (await newestSignUpHash(tx, id)) ?? account.passwordHash;
       if (passwordHash === null && (await isInvited(tx, id))) await this.#inviteAgain(tx, account, requestedAt);
-      else if (hash !== '') await this.#sendCode(tx, id, email, hash, requestedAt);
+      else if (hash !== '') await this.#sendCode(tx, { id, email, passwordHash: hash }, requestedAt);
       return;
     }
     if (passwordHash === null || !(await requests.maySendAccountExistsTx(tx, canonicalEmail))) return;
@@ -144,21 +144,20 @@ export class SignUp {
     await insertCodeTx(tx, { ...row, purpose: 'accept_invitation', accountId: id });
     const code = { request, page: 'accept-invitation', lifetime: invitationLifetime(links, role) } as const;
     await queueMailTx(tx, mailer.prepareWithCode({ to: email, codeTemplate: 'invitation', data: {}, code }));
-    await recordAccountEventTx(tx, system, 'account.invited', id, clock.now());
+    await recordAccountEventTx(tx, { at: clock.now(), principal: system, action: 'account.invited', accountId: id });
   }
 
   async #sendCode(
     tx: Transaction,
-    accountId: string,
-    to: string,
-    passwordHash: string,
+    { id: accountId, email: to, passwordHash }: Pick<CredentialsRow, 'id' | 'email' | 'passwordHash'>,
     requestedAt: number,
   ): Promise<void> {
-    const { codes, mailer, links } = this.#options;
+    const { codes, mailer, links, clock } = this.#options;
     const { id: request, row } = codes.request(requestedAt);
     await insertCodeTx(tx, { ...row, purpose: 'verify_email', accountId, passwordHash });
     const code = { request, page: 'verify-email', lifetime: links.lifetimes.verification } as const;
     await queueMailTx(tx, mailer.prepareWithCode({ to, codeTemplate: 'verify_email', data: {}, code }));
-    await recordAccountEventTx(tx, system, 'account.verification_requested', accountId, this.#options.clock.now());
+    const event = { at: clock.now(), principal: system, action: 'account.verification_requested' } as const;
+    await recordAccountEventTx(tx, { ...event, accountId });
   }
 }

@@ -42,16 +42,18 @@ export class UndoEmailChange {
     assertTyped(emailText, change);
     const { accountId } = change;
     const trusted = await findTrustedUses(this.#options, change);
+    const act = { principal: mailbox, now };
     const undoTx = async (tx: Transaction) => {
       const account = await lockAccountTx(tx, accountId);
       // The lookup is repeated under the lock, so that one of several concurrent requests with this code succeeds.
       if (!account || !(await findUndoableChange(tx, hash, now))) throw new DomainError('code_invalid');
-      await restoreEmailTx(tx, mailbox, this.#options, account, change, now);
-      return secureRestoredAccountTx(tx, mailbox, this.#options, change, {
+      await restoreEmailTx(tx, act, this.#options, { account, change });
+      return secureRestoredAccountTx(tx, this.#options, {
+        ...act,
+        change,
         revokesKeys,
         isSuspect: suspicionOf(change, trusted),
         isDisabled: account.disabledAt !== null,
-        now,
       });
     };
     const undone = runNarrowing(this.#options, {

@@ -34,7 +34,7 @@ export class EmailVerification {
       await takeKnownCode(tx, code, 'verify_email', now);
       await setVerifiedPasswordTx(tx, id, hash, now);
       const deletedIds = await revokeAllCredentialsTx(tx, mailbox, id, now);
-      await recordAccountEventTx(tx, mailbox, 'account.verified', id, now);
+      await recordAccountEventTx(tx, { at: now, principal: mailbox, action: 'account.verified', accountId: id });
       await signInLimits.changeEmailOwnerTx(tx, canonicalEmail, clientIp);
       return { deletedIds };
     };

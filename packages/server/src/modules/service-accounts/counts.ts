@@ -2,7 +2,7 @@
 import { limits } from '@keyreeve/contract';
 import type { Transaction } from '../../foundation/database/db.ts';
 import { DomainError } from '../../foundation/errors.ts';
-import type { Principal } from '../../foundation/principal.ts';
+import type { Act, Principal } from '../../foundation/principal.ts';
 import { countKeyChangeTx, isCounted } from '../rate-limits/key-change-limits.ts';
 import { countCreationTx, type KeyCreationLimits } from '../rate-limits/key-creation-limits.ts';
 import { countCreatedBy } from './store.ts';
@@ -14,10 +14,9 @@ import { countCreatedBy } from './store.ts';
  */
 export async function countNewTx(
   tx: Transaction,
-  principal: Principal,
+  { principal, now }: Act,
   creatorId: string,
   creationLimits: KeyCreationLimits | undefined,
-  now: number,
 ): Promise<void> {
   if (creationLimits && isCounted(principal)) await countCreationTx(tx, creationLimits, principal, now);
   const max = principal.kind === 'account' ? limits.serviceAccountsPerPersonMax : limits.serviceAccountsPerBackendMax;

@@ -75,13 +75,13 @@ export class ServiceAccounts {
       // An administrator limited what the keys of the person can use. A backend limits each tenant instead.
       if (principal.kind === 'account' && (await findLimitsTx(tx, creatorId)) !== null)
         throw new DomainError('account_limited');
-      await countNewTx(tx, principal, creatorId, creationLimits, now);
+      await countNewTx(tx, { principal, now }, creatorId, creationLimits);
       await insertServiceAccountTx(tx, row.id, now);
       if (!(await store.storeNewTx(tx, row))) assertFree(await store.findTaken(tx, creatorId, row, ''));
       await store.addManagerTx(tx, row.id, creatorId, now);
       const { name, externalId } = row;
-      const details = { name, externalId, manager: creatorId };
-      await recordAccountEventTx(tx, principal, 'service_account.created', row.id, now, details);
+      const event = { at: now, principal, action: 'service_account.created', accountId: row.id } as const;
+      await recordAccountEventTx(tx, { ...event, details: { name, externalId, manager: creatorId } });
     });
     return row;
   }
@@ -100,7 +100,7 @@ export class ServiceAccounts {
     const after = cursor === undefined ? beforeAll : positionOf(fromCursor(cursor, isPosition));
     const size = sizeOf(limit);
     // One more than the page, to learn whether there is a next page.
-    const rows = await store.pageManagedBy(db, accountId, externalId, after, size + 1);
+    const rows = await store.pageManagedBy(db, { managerId: accountId, externalId }, after, size + 1);
     const shown = rows.slice(0, size);
     const last = rows.length > size ? shown.at(-1) : undefined;
     return { serviceAccounts: shown, nextCursor: last ? toCursor(`${last.addedAt}.${last.id}`) : null };
@@ -142,7 +142,8 @@ export class ServiceAccounts {
         assertFree({ externalIds, names: after.name === before.name ? 0 : names });
       }
       await store.storeChangeTx(tx, after);
-      await recordAccountEventTx(tx, principal, 'service_account.updated', id, after.updatedAt, members);
+      const event = { at: after.updatedAt, principal, action: 'service_account.updated', accountId: id } as const;
+      await recordAccountEventTx(tx, { ...event, details: members });
       return after;
     });
     return changed.catch((error: unknown) => confirmingAbsence(db, error));

@@ -150,13 +150,12 @@ export const countCreatedBy = async (reader: Pick<Reader, 'get'>, creatorId: str
 
 /**
  * Service accounts that an account manages, in the order in which it became a manager.
- * @param externalId only the one that it has created, with this external id; undefined: all
+ * @param filter.externalId only the one that it has created, with this external id; undefined: all
  * @param position the time and id of the last one of the previous page
  */
 export const pageManagedBy = (
   reader: Pick<Reader, 'all'>,
-  managerId: string,
-  externalId: string | undefined,
+  { managerId, externalId }: { readonly managerId: string; readonly externalId: string | undefined },
   position: { readonly addedAt: number; readonly id: string },
   count: number,
 ): Promise<ManagedRow[]> => {

@@ -4,7 +4,7 @@
  */
 import { endSessionsTx } from '../accounts/session-epoch-store.ts';
 import { lockAdministrationTx } from '../accounts/store.ts';
-import type { AccountPrincipal, Principal } from '../../foundation/principal.ts';
+import type { AccountPrincipal, Act, Principal } from '../../foundation/principal.ts';
 import { allInOrder } from '../../foundation/all-in-order.ts';
 import { aheadMsMax } from '../../foundation/clock.ts';
 import { recordEventTx, type AuditAction, type AuditEvent } from '../audit/audit.ts';
@@ -287,16 +287,15 @@ export async function assertSessionContinues(
 export const endOwnSession = (db: Db, principal: AccountPrincipal, id: string, now: number): Promise<boolean> =>
   db.transaction(async (tx) => {
     await assertSessionValidTx(tx, principal, now);
-    return endAccountSessionTx(tx, principal, principal.accountId, id, now);
+    return endAccountSessionTx(tx, { principal, now }, principal.accountId, id);
   });
 
 /** @returns whether the account had the session, and it was valid */
 export async function endAccountSessionTx(
   tx: Transaction,
-  principal: Principal,
+  { principal, now }: Act,
   accountId: string,
   id: string,
-  now: number,
 ): Promise<boolean> {
   if (!(await tx.get(deleteOwn, [now, id, accountId]))) return false;
   await recordEventTx(tx, { at: now, principal, action: 'session.ended', accountId, target: id });
@@ -307,24 +306,15 @@ export async function endAccountSessionTx(
 export const endOtherSessions = (db: Db, principal: AccountPrincipal, now: number): Promise<number> =>
   db.transaction(async (tx) => {
     await assertSessionValidTx(tx, principal, now);
-    return endOtherSessionsTx(tx, principal, principal.accountId, principal.sessionId, now);
+    return endOtherSessionsTx(tx, principal, now);
   });
 
-/**
- * Ends an account’s sessions, also those that are being created at the same time.
- * @param keptId id of the session that stays valid, if the account has it; null for none
- * @returns the number of ended sessions
- */
-export async function endOtherSessionsTx(
-  tx: Transaction,
-  principal: Principal,
-  accountId: string,
-  keptId: string | null,
-  now: number,
-): Promise<number> {
+/** As {@link endOtherSessions}. Also ends sessions that are being created at the same time. */
+export async function endOtherSessionsTx(tx: Transaction, principal: AccountPrincipal, now: number): Promise<number> {
+  const { accountId, sessionId } = principal;
   await endSessionsTx(tx, accountId, now);
-  const others = await tx.all(deleteOthers, [accountId, keptId ?? '', now]);
-  if (keptId !== null) await keepSessionTx(tx, accountId, keptId);
+  const others = await tx.all(deleteOthers, [accountId, sessionId, now]);
+  await keepSessionTx(tx, accountId, sessionId);
   const ended = others.filter((other) => other.isValid === 1);
   for (const { id } of ended) {
     await recordEventTx(tx, { at: now, principal, action: 'session.ended', accountId, target: id });
@@ -337,21 +327,15 @@ export const keepSessionTx = async (tx: Transaction, accountId: string, id: stri
   void (await tx.run(keepSession, [accountId, id]));
 
 /** @returns whether the session existed */
-export const endSession = (
-  db: Db,
-  principal: Principal,
-  id: string,
-  action: AuditAction,
-  now: number,
-): Promise<boolean> => db.transaction((tx) => endSessionTx(tx, principal, id, action, now));
+export const endSession = (db: Db, act: Act, id: string, action?: AuditAction): Promise<boolean> =>
+  db.transaction((tx) => endSessionTx(tx, act, id, action));
 
 /** As {@link endSession}. */
 export async function endSessionTx(
   tx: Transaction,
-  principal: Principal,
+  { principal, now }: Act,
   id: string,
-  action: AuditAction,
-  now: number,
+  action: AuditAction = 'session.ended',
 ): Promise<boolean> {
   const ended = await tx.get(deleteSession, [id]);
   if (!ended) return false;

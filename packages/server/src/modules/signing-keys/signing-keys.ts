@@ -18,7 +18,7 @@ import type { RecordingCore } from '../deletion-journal/revocation.ts';
 import {
   createFirstSigningKey,
   createNextSigningKey,
-  createSigningKey,
+  replaceSigningKeys,
   listSigningKeys,
   listSigningKeyTimes,
   type Guard,
@@ -108,7 +108,7 @@ export class SigningKeys {
     const { db, clock, revocations, guard } = this.#options;
     const now = clock.now();
     const key = await this.#generate(immediately ? now : now + limits.signingKeyLeadSeconds * 1000);
-    if (immediately) await createSigningKey(db, principal, key, true, guard);
+    if (immediately) await replaceSigningKeys(db, principal, key, guard);
     else if (!(await createNextSigningKey(db, principal, key, guard))) throw new DomainError('signing_key_waiting');
     // All revoked keys: they are few, and a repeated record has no effect.
     const revoked =

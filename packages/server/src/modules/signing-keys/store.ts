@@ -107,44 +107,25 @@ export const createNextSigningKey = (
     return true;
   });
 
-/**
- * Adds a key.
- * @param revokeOthers whether the same transaction revokes all other keys
- * @throws the error of the guard
- */
-export async function createSigningKey(
-  db: Db,
+/** Adds a key and revokes all others. @returns the number of revoked keys @throws the error of the guard */
+export const replaceSigningKeys = (db: Db, principal: Principal, key: SigningKeyRow, guard?: Guard): Promise<number> =>
+  db.transaction((tx) => replaceSigningKeysTx(tx, principal, key, guard));
+
+/** As {@link replaceSigningKeys}; also a part of a rotation of the root key. */
+export async function replaceSigningKeysTx(
+  tx: Transaction,
   principal: Principal,
   key: SigningKeyRow,
-  revokeOthers: boolean,
   guard?: Guard,
-): Promise<void> {
-  await db.transaction(async (tx) => {
-    await tx.all(lockKeys);
-    await guard?.(tx, principal, key.createdAt);
-    await insertSigningKeyTx(tx, principal, key);
-    if (revokeOthers) await revokeOthersTx(tx, principal, key);
-  });
-}
-
-async function insertSigningKeyTx(tx: Transaction, principal: Principal, key: SigningKeyRow): Promise<void> {
+): Promise<number> {
+  const { kid: target, createdAt: at } = key;
+  await tx.all(lockKeys);
+  await guard?.(tx, principal, at);
   await tx.run(insertKey, valuesOf(key));
-  await recordEventTx(tx, { at: key.createdAt, principal, action: 'signing_key.created', target: key.kid });
-}
-
-/** @returns the number of revoked keys */
-async function revokeOthersTx(tx: Transaction, principal: Principal, key: SigningKeyRow): Promise<number> {
-  const at = key.createdAt;
-  const revoked = await tx.all(revokeOtherKeys, [key.kid, at]);
+  await recordEventTx(tx, { at, principal, action: 'signing_key.created', target });
+  const revoked = await tx.all(revokeOtherKeys, [target, at]);
   for (const { kid } of revoked) await recordEventTx(tx, { at, principal, action: 'signing_key.revoked', target: kid });
   return revoked.length;
-}
-
-/** Adds a key and revokes all others, as a part of a rotation of the root key. @returns the number of revoked keys */
-export async function replaceSigningKeysTx(tx: Transaction, principal: Principal, key: SigningKeyRow): Promise<number> {
-  await tx.all(lockKeys);
-  await insertSigningKeyTx(tx, principal, key);
-  return revokeOthersTx(tx, principal, key);
 }
 
 /** For a replay of the deletion journal, which records the events. */

@@ -80,7 +80,7 @@ export class Identities {
         const ids = await store.removeIdentitiesTx(tx, accountId);
         for (const target of ids)
           await recordEventTx(tx, { at: now, principal, action: 'identity.unlinked', accountId, target });
-        if (ids.length > 0) await endAccountSessionsTx(tx, principal, accountId, now);
+        if (ids.length > 0) await endAccountSessionsTx(tx, { principal, now }, accountId);
         return ids.length > 0;
       }),
     );

@@ -90,7 +90,7 @@ export class SingleSignOn {
     if (replaced) {
       const principal = { kind: 'account', ...replaced } as const;
       // The browser replaces the cookie in any case, so a failure only leaves a session that ends when it is idle.
-      await endSession(db, principal, replaced.sessionId, 'session.ended', clock.now()).catch(() => undefined);
+      await endSession(db, { principal, now: clock.now() }, replaced.sessionId).catch(() => undefined);
     }
     return { started, returnTo };
   }
@@ -106,7 +106,7 @@ export class SingleSignOn {
     await db.transaction(async (tx) => {
       if (!(await useChallengeTx(tx, { mac, expiresAt: logout.expiresAt }))) return;
       for (const id of await listSessionsTx(tx, provider.issuer, logout))
-        await endSessionTx(tx, { kind: 'system' }, id, 'session.ended', clock.now());
+        await endSessionTx(tx, { principal: { kind: 'system' }, now: clock.now() }, id);
     });
   }
 

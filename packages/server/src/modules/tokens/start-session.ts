@@ -96,7 +96,7 @@ async function redeemTx(
     await proof.redeemTx(tx, principal.sessionId);
     return {};
   }
-  const used = await redeemProofTx(tx, principal, principal.accountId, proof, use);
+  const used = await redeemProofTx(tx, principal, proof, use);
   if (!used) throw new DomainError('second_factor_invalid');
   return used;
 }

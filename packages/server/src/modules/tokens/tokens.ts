@@ -127,7 +127,7 @@ export class Tokens {
     // The session has ended. That commit may not have reached the standby yet.
     if (!session) return db.confirm();
     const principal: Principal = { kind: 'account', accountId: session.accountId, sessionId };
-    await store.endSession(db, principal, sessionId, 'session.ended', now);
+    await store.endSession(db, { principal, now }, sessionId);
   }
 
   /** The account's current sessions, newest first. */
@@ -244,7 +244,7 @@ export class Tokens {
     if (!isNewest) await db.confirm();
     if (isCurrent(successor, session) && this.#isInGrace(presented, session.rotatedAt, now))
       return pairOf(sign, session, successor);
-    await store.endSession(db, { kind: 'system' }, sessionId, 'session.reuse_detected', now);
+    await store.endSession(db, { principal: { kind: 'system' }, now }, sessionId, 'session.reuse_detected');
     throw new DomainError('refresh_token_reused');
   }
 

@@ -40,16 +40,18 @@ export interface ForwardOptions {
   readonly requestCounts: Pick<RequestCounts, 'countForward'>;
 }
 
-/**
- * Responds to an accepted credential; `refuse` responds to everything else.
- * @param span of a recorded request
- */
+export interface ForwardExchange {
+  readonly request: ForwardRequest;
+  readonly response: BareResponse;
+  /** Of a recorded request. */
+  readonly span: Span | undefined;
+}
+
+/** Responds to an accepted credential; `refuse` responds to everything else. */
 export function answerForward(
   { verifier, trustedProxies, requestCounts }: ForwardOptions,
-  request: ForwardRequest,
-  response: BareResponse,
+  { request, response, span }: ForwardExchange,
   refuse: (error: unknown) => void,
-  span?: Span,
 ): void {
   try {
     const presented = readCredential(request);

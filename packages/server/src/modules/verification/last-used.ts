@@ -7,7 +7,7 @@ import { limits } from '@keyreeve/contract';
 import { dayMs } from '../../foundation/clock.ts';
 import { CoalescedCall } from '../../foundation/database/coalesced-call.ts';
 import { coarseRange } from '../../foundation/ip-address.ts';
-import type { KeyUse } from '../api-keys/state-store.ts';
+import type { KeyState, KeyUse } from '../api-keys/state-store.ts';
 
 export type WriteLastUses = (uses: readonly KeyUse[]) => Promise<void>;
 
@@ -32,14 +32,12 @@ export class LastUsed {
   /**
    * @param lastKnown the time in the row that the verification read, in milliseconds
    * @param clientIp called only if the use is recorded
-   * @param isPrevious whether the previous secret of the key was used
    */
   record(
-    id: number,
+    { id, overlapEndsAt }: Pick<KeyState, 'id' | 'overlapEndsAt'>,
     usedAt: number,
     lastKnown: number | null,
     clientIp: () => string | undefined,
-    isPrevious = false,
   ): void {
     if (lastKnown !== null && usedAt - lastKnown < resolutionMs) return;
     // The first use since the last write is recorded: a frequent key does not need the client IP of each request.
@@ -48,7 +46,8 @@ export class LastUsed {
     if (this.#pending.size + this.#inFlight >= (isRecent ? recentMax : limits.lastUsedPendingMax)) return;
     const ip = clientIp();
     const from = ip === undefined ? null : coarseRange(ip);
-    this.#pending.set(id, isPrevious ? { id, at: usedAt, from, isPrevious } : { id, at: usedAt, from });
+    // Only a previous secret has an end of the overlap.
+    this.#pending.set(id, { id, at: usedAt, from, ...(overlapEndsAt === null ? {} : { isPrevious: true }) });
   }
 
   /**

@@ -16,14 +16,13 @@ export const parentOf = ({ span }: Recorded): Span | undefined => span ?? curren
  * Verifies in a span, to which the reads of the verification belong.
  * @param start calls one of its two callbacks, once
  */
-export function record<Conditions extends Recorded, Result extends Outcome>(
-  parent: Span,
+export function record<Conditions extends Recorded & { readonly span: Span }, Result extends Outcome>(
   conditions: Conditions,
   answer: (result: Result) => void,
   fail: (error: unknown) => void,
   start: (conditions: Conditions, answer: (result: Result) => void, fail: (error: unknown) => void) => void,
 ): void {
-  const span = parent.child('verify');
+  const span = conditions.span.child('verify');
   const recordedAnswer = (result: Result): void => {
     span.set('keyreeve.verification.reason', result.valid ? result.type : result.code).end();
     answer(result);

@@ -23,7 +23,7 @@ import { lookupOf, type KeyedHash } from '../../foundation/crypto/keyed-hash.ts'
 import { CoalescingReader } from '../../foundation/database/coalescing-reader.ts';
 import type { PendingChanges } from '../deletion-journal/pending-changes.ts';
 import type { UsageCounter } from '../key-usage/usage-counter.ts';
-import type { KeyLimiter, LimitOutcome } from '../key-limits/key-limits.ts';
+import type { KeyLimiter, LimitOutcome, Spending } from '../key-limits/key-limits.ts';
 import type { Tokens } from '../tokens/tokens.ts';
 import {
   restricted,
@@ -152,7 +152,7 @@ export class Verifier {
   /** {@link verify} with callbacks instead of a promise, for the hot path. */
   startVerification(text: string, conditions: Conditions, answer: Answer, fail: Fail): void {
     const parent = parentOf(conditions);
-    if (parent) record(parent, conditions, answer, fail, (...recorded) => this.#start(text, ...recorded));
+    if (parent) record({ ...conditions, span: parent }, answer, fail, (...recorded) => this.#start(text, ...recorded));
     else this.#start(text, conditions, answer, fail);
   }
 
@@ -165,7 +165,8 @@ export class Verifier {
   /** {@link verifyKey} with callbacks. */
   startKeyVerification(text: string, conditions: Conditions, answer: Answer, fail: Fail): void {
     const parent = parentOf(conditions);
-    if (parent) record(parent, conditions, answer, fail, (...recorded) => this.#startKey(text, ...recorded));
+    if (parent)
+      record({ ...conditions, span: parent }, answer, fail, (...recorded) => this.#startKey(text, ...recorded));
     else this.#startKey(text, conditions, answer, fail);
   }
 
@@ -244,19 +245,20 @@ export class Verifier {
     const result = this.#resultOfKey(key, now, conditions);
     if (!result.valid || conditions.isUnlimited || (key.limits === null && key.accountLimits === null))
       answer(this.#counted(key, now, conditions, result));
-    else this.#spend(key, now, conditions, result, answer, fail);
+    else {
+      const finish = (limited: AcceptedKey | Refused): void => answer(this.#counted(key, now, conditions, limited));
+      this.#spend({ key, cost: conditions.cost ?? 1, now }, result, finish, fail);
+    }
   }
 
   /** Limits come last, so a verification that is refused for another reason spends nothing. */
-  #spend(key: KeyState, now: number, conditions: Conditions, accepted: AcceptedKey, answer: Answer, fail: Fail): void {
-    const answerWith = (outcome: LimitOutcome): void => {
+  #spend(spending: Spending, accepted: AcceptedKey, finish: (result: AcceptedKey | Refused) => void, fail: Fail): void {
+    const finishWith = (outcome: LimitOutcome): void => {
       const { exceeded } = outcome;
-      const result: AcceptedKey | Refused = exceeded
-        ? { ...this.#refuse(exceeded.kind === 'rate' ? 'rate_limited' : 'quota_exceeded'), outcome }
-        : { ...accepted, outcome };
-      answer(this.#counted(key, now, conditions, result));
+      if (!exceeded) finish({ ...accepted, outcome });
+      else finish({ ...this.#refuse(exceeded.kind === 'rate' ? 'rate_limited' : 'quota_exceeded'), outcome });
     };
-    this.#options.limiter.spend(key, conditions.cost ?? 1, answerWith, fail, now);
+    this.#options.limiter.spend(spending, finishWith, fail);
   }
 
   /** Counts the verification in the usage of the key, and records the last use. */
@@ -266,9 +268,8 @@ export class Verifier {
       return result;
     }
     this.#options.usage?.accept(key.id, now);
-    const isPrevious = key.overlapEndsAt !== null;
-    this.#lastUsed.record(key.id, now, key.lastUsedAt, clientIp, isPrevious);
-    if (isPrevious) this.#previousLastUsed.record(key.id, now, key.secretLastUsedAt, clientIp);
+    this.#lastUsed.record(key, now, key.lastUsedAt, clientIp);
+    if (key.overlapEndsAt !== null) this.#previousLastUsed.record(key, now, key.secretLastUsedAt, clientIp);
     this.counts.api_key++;
     return result;
   }

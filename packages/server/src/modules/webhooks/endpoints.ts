@@ -90,7 +90,7 @@ export class Endpoints {
     const { db, clock, revocations } = this.#options;
     const at = clock.now();
     await recordingChanges(revocations, { kind: 'webhook_disabled', id, at }, () =>
-      store.disableEndpoint(db, principal, id, at),
+      store.disableEndpoint(db, { principal, now: at }, id),
     );
   }
 
@@ -116,7 +116,7 @@ export class Endpoints {
     const { db, clock, seal } = this.#options;
     const secret = makeSigningSecret();
     const now = clock.now();
-    await store.replaceSecret(db, principal, id, now, (sealed) => {
+    await store.replaceSecret(db, { principal, now }, id, (sealed) => {
       const stored = JSON.parse(seal.open(id, sealed)) as StoredSecret;
       return seal.seal(id, JSON.stringify(rotateSecret(stored, secret, now)));
     });

@@ -71,7 +71,7 @@ export class Sender {
       return;
     }
     await recordFailure(db, endpointId, now, failure);
-    if (status === gone) return disableEndpoint(db, { kind: 'system' }, endpointId, now, failure);
+    if (status === gone) return disableEndpoint(db, { principal: { kind: 'system' }, now }, endpointId, failure);
     throw new JobFailure(failure, isBlocked ? 'queue' : 'job');
   };
 

@@ -1,5 +1,5 @@
 /** SQL of webhook endpoints, and of the position in each chain of the audit log up to which events are published. */
-import type { Principal } from '../../foundation/principal.ts';
+import type { Act, Principal } from '../../foundation/principal.ts';
 import { recordEventTx, type AuditAction } from '../audit/audit.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { sql } from '../../foundation/database/sql.ts';
@@ -157,9 +157,8 @@ export const findEndpoint = (db: Db, id: string): Promise<EndpointRow | undefine
  */
 export async function replaceSecret(
   db: Db,
-  principal: Principal,
+  { principal, now }: Act,
   id: string,
-  now: number,
   replace: (stored: Uint8Array) => Uint8Array,
 ): Promise<void> {
   await db.transaction(async (tx) => {
@@ -172,13 +171,7 @@ export async function replaceSecret(
 }
 
 /** Removes its waiting deliveries. Does nothing for a disabled endpoint. @throws DomainError `webhook_not_found` */
-export async function disableEndpoint(
-  db: Db,
-  principal: Principal,
-  id: string,
-  now: number,
-  reason?: string,
-): Promise<void> {
+export async function disableEndpoint(db: Db, { principal, now }: Act, id: string, reason?: string): Promise<void> {
   await db.transaction(async (tx) => {
     await assertSessionValidTx(tx, principal, now);
     if ((await tx.run(disable, [id, now])) === 0) return assertExists(tx, id);

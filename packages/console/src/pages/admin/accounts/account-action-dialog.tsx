@@ -4,10 +4,10 @@ import type { Fields } from '../../../fields.ts';
 import { formatDateTime } from '../../../format.ts';
 import { ActionDialog } from '../../../parts/action-dialog.tsx';
 import { announce } from '../../../parts/announce.tsx';
-import { Field } from '../../../parts/field.tsx';
-import { Select } from '../../../parts/select.tsx';
-import { Problem } from '../../../problem.ts';
+import { DeletionDialog } from '../../../parts/deletion-dialog.tsx';
+import { Field, Select } from '../../../parts/field.tsx';
 import { adminText } from '../../../text/admin-text.ts';
+import { text } from '../../../text/text.ts';
 import { isDangerous, simplePaths, simpleTexts, type ActionName } from './account-actions.ts';
 import { nameOf, type AccountDetail } from './account.tsx';
 
@@ -63,7 +63,6 @@ const AccountName = ({ account }: { readonly account: AccountDetail }) => (
 const RoleDialog = ({ account, onClose, onDone }: ActionDialogProps) => (
   <ActionDialog
     title={adminText.accounts.changeRole}
-    submit={adminText.accounts.changeRole}
     onClose={onClose}
     act={async (fields) => {
       const role = fields.text('role') as AccountDetail['role'];
@@ -74,7 +73,7 @@ const RoleDialog = ({ account, onClose, onDone }: ActionDialogProps) => (
     <AccountName account={account} />
     <p>{adminText.accounts.changeRoleIntro}</p>
     <Select
-      label={adminText.accounts.role}
+      label={text.account.role}
       name="role"
       defaultValue={account.role}
       options={(['user', 'admin'] as const).map((role) => [role, adminText.accounts.roles[role]] as const)}
@@ -85,7 +84,6 @@ const RoleDialog = ({ account, onClose, onDone }: ActionDialogProps) => (
 const EmailDialog = ({ account, onClose, onDone }: ActionDialogProps) => (
   <ActionDialog
     title={adminText.accounts.setEmail}
-    submit={adminText.accounts.setEmail}
     onClose={onClose}
     act={async (fields) => {
       const email = fields.text('email').trim();
@@ -93,20 +91,16 @@ const EmailDialog = ({ account, onClose, onDone }: ActionDialogProps) => (
       onDone(adminText.accounts.emailSet(email));
     }}
   >
-    {(problem) => (
-      <>
-        <AccountName account={account} />
-        <p>{adminText.accounts.setEmailIntro}</p>
-        <Field
-          label={adminText.accounts.newEmail}
-          name="email"
-          type="email"
-          autocomplete="off"
-          autofocus
-          error={['email_invalid', 'account_exists'].includes(problem?.code ?? '') ? problem?.sentence : undefined}
-        />
-      </>
-    )}
+    <AccountName account={account} />
+    <p>{adminText.accounts.setEmailIntro}</p>
+    <Field
+      label={text.account.newEmail}
+      name="email"
+      type="email"
+      autocomplete="off"
+      autofocus
+      codes={['email_invalid', 'account_exists']}
+    />
   </ActionDialog>
 );
 
@@ -127,7 +121,6 @@ function CompromisedDialog({ account, onClose, onDone }: ActionDialogProps) {
   return (
     <ActionDialog
       title={accounts.compromised}
-      submit={accounts.compromised}
       kind="danger"
       onClose={onClose}
       act={async (fields) => {
@@ -167,31 +160,20 @@ function CompromisedDialog({ account, onClose, onDone }: ActionDialogProps) {
 
 function DeleteDialog({ account, onClose, onDeleted }: ActionDialogProps) {
   const name = nameOf(account);
+  const { accounts } = adminText;
   return (
-    <ActionDialog
-      title={adminText.accounts.deleteTitle}
-      submit={adminText.accounts.delete}
-      kind="danger"
+    <DeletionDialog
+      title={accounts.deleteTitle}
+      submit={accounts.delete}
+      intro={accounts.deleteIntro}
+      label={text.general.typeName(name)}
+      name={name}
       onClose={onClose}
-      act={async (fields) => {
-        if (fields.text('name').trim() !== name) throw new Problem('name_differs', 0);
+      remove={async () => {
         await call('DELETE /admin/accounts/:id', { params: { id: account.id } });
-        announce(adminText.accounts.deleted(name));
+        announce(accounts.deleted(name));
         onDeleted();
       }}
-    >
-      {(problem) => (
-        <>
-          <p>{adminText.accounts.deleteIntro}</p>
-          <Field
-            label={adminText.accounts.typeToConfirm(name)}
-            name="name"
-            autocomplete="off"
-            autofocus
-            error={problem?.code === 'name_differs' ? problem.sentence : undefined}
-          />
-        </>
-      )}
-    </ActionDialog>
+    />
   );
 }

@@ -5,6 +5,7 @@ import { Section } from '../../../parts/section.tsx';
 import { Time } from '../../../parts/time.tsx';
 import { formatDateTime, formatList } from '../../../format.ts';
 import { adminText } from '../../../text/admin-text.ts';
+import { text } from '../../../text/text.ts';
 import { accountPath, AccountState, type AccountDetail } from './account.tsx';
 
 function factorsOf({ authenticator, passkeys, requiresSecondFactor }: AccountDetail): string {
@@ -20,25 +21,25 @@ export function AccountFacts({ account }: { readonly account: AccountDetail }) {
   const { accounts } = adminText;
   const isPerson = account.kind === 'person';
   return (
-    <Section title={accounts.details} badge={<AccountState of={account} />}>
+    <Section title={adminText.general.details} badge={<AccountState of={account} />}>
       <Facts
         facts={[
           [
-            accounts.id,
+            text.general.accountId,
             <span class="input-with-button" key="id">
               <span class="code">{account.id}</span>
-              <CopyButton label={accounts.id} value={account.id} />
+              <CopyButton label={text.general.accountId} value={account.id} />
             </span>,
           ],
-          [accounts.kind, accounts.kinds[account.kind]],
-          [accounts.email, isPerson ? account.email : undefined],
-          [accounts.name, isPerson ? undefined : account.name],
+          [adminText.general.kind, accounts.kinds[account.kind]],
+          [text.general.email, isPerson ? account.email : undefined],
+          [text.general.name, isPerson ? undefined : account.name],
           [
-            accounts.externalId,
+            text.serviceAccounts.externalId,
             account.externalId === null ? undefined : <code key="external">{account.externalId}</code>,
           ],
           [
-            accounts.creator,
+            text.serviceAccounts.createdBy,
             isPerson ? undefined : account.creatorId === null ? (
               accounts.deletedAccount
             ) : (
@@ -47,14 +48,14 @@ export function AccountFacts({ account }: { readonly account: AccountDetail }) {
               </a>
             ),
           ],
-          [accounts.role, isPerson ? accounts.roles[account.role] : undefined],
+          [text.account.role, isPerson ? accounts.roles[account.role] : undefined],
           [
-            accounts.password,
+            text.general.password,
             isPerson ? (account.hasPassword ? accounts.passwordSet : accounts.passwordMissing) : undefined,
           ],
-          [accounts.secondFactor, isPerson ? factorsOf(account) : undefined],
-          [accounts.created, <Time at={account.createdAt} as="dateTime" key="created" />],
-          [accounts.updated, <Time at={account.updatedAt} as="dateTime" key="updated" />],
+          [text.security.secondFactor, isPerson ? factorsOf(account) : undefined],
+          [text.general.created, <Time at={account.createdAt} as="dateTime" key="created" />],
+          [text.general.changed, <Time at={account.updatedAt} as="dateTime" key="updated" />],
           [
             accounts.emailChanges,
             account.emailChanges.length === 0 ? undefined : (

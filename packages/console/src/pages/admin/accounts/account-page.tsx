@@ -13,6 +13,7 @@ import { Time } from '../../../parts/time.tsx';
 import { useResource } from '../../../resource.ts';
 import { session } from '../../../session.ts';
 import { adminText } from '../../../text/admin-text.ts';
+import { text } from '../../../text/text.ts';
 import { ManagersSection } from '../../service-accounts/managers-section.tsx';
 import { AccountActionDialog } from './account-action-dialog.tsx';
 import { actionGroups, type ActionName } from './account-actions.ts';
@@ -44,8 +45,8 @@ function AccountView({ id }: { readonly id: string }) {
   const current = account.value;
   return (
     <Page
-      title={current ? nameOf(current) : adminText.accounts.account}
-      parent={{ href: `${root}/admin/accounts`, label: adminText.accounts.title }}
+      title={current ? nameOf(current) : text.general.account}
+      parent={{ href: `${root}/admin/accounts`, label: adminText.general.accounts }}
       intro={current?.id === session.value?.account.id && <Badge>{adminText.accounts.you}</Badge>}
       actions={current && <Actions account={current} onChoose={(name) => void (action.value = name)} />}
     >
@@ -101,7 +102,7 @@ const Actions = ({ account, onChoose }: ActionsProps) => (
     buttonClass="button"
     button={
       <>
-        {adminText.accounts.actions} <Icon name="down" />
+        {text.general.actions} <Icon name="down" />
       </>
     }
   >

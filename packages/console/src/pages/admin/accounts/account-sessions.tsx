@@ -15,7 +15,7 @@ export function AccountSessions({ id, changes }: { readonly id: string; readonly
     return call('GET /admin/accounts/:id/sessions', { params: { id }, signal });
   });
   return (
-    <Section title={adminText.accounts.sessions}>
+    <Section title={text.security.sessions}>
       <Loaded of={sessions} rows={1}>
         {(list) =>
           list.sessions.length === 0 ? (

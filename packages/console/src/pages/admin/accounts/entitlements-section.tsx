@@ -9,6 +9,7 @@ import { Loaded } from '../../../parts/loaded.tsx';
 import { Section } from '../../../parts/section.tsx';
 import { useResource } from '../../../resource.ts';
 import { adminText } from '../../../text/admin-text.ts';
+import { text } from '../../../text/text.ts';
 import type { AccountDetail } from './account.tsx';
 
 interface EntitlementsSectionProps {
@@ -25,7 +26,7 @@ export function EntitlementsSection({ account, onChanged }: EntitlementsSectionP
       description={accounts.entitlementsIntro}
       actions={<Button onClick={() => void (isChanging.value = true)}>{accounts.changeEntitlements}</Button>}
     >
-      <Chips values={account.entitlements} none={accounts.noEntitlements} />
+      <Chips values={account.entitlements} none={text.general.none} />
       {isChanging.value && (
         <EntitlementsDialog account={account} onChanged={onChanged} onClose={() => void (isChanging.value = false)} />
       )}
@@ -46,7 +47,6 @@ function EntitlementsDialog({
   return (
     <ActionDialog
       title={accounts.changeEntitlements}
-      submit={accounts.changeEntitlements}
       onClose={onClose}
       act={async (fields) => {
         if (!fields.isChecked(loadedName)) return;

@@ -7,6 +7,7 @@ import { Table, type Column } from '../../../parts/table.tsx';
 import { Time } from '../../../parts/time.tsx';
 import { useResource } from '../../../resource.ts';
 import { adminText } from '../../../text/admin-text.ts';
+import { text } from '../../../text/text.ts';
 import { sentenceOf } from '../audit/event-sentence.ts';
 import { root } from '../../../root.ts';
 
@@ -14,11 +15,11 @@ type AuditEvent = ResponseOf<'GET /admin/audit'>['events'][number];
 
 const columns = (): readonly Column<AuditEvent>[] => [
   {
-    label: adminText.accounts.event,
+    label: text.general.event,
     cell: ({ action, details }) => sentenceOf(action, details) ?? <span class="code">{action}</span>,
   },
-  { label: adminText.accounts.actor, priority: 'below', cell: ({ actor }) => <span class="code">{actor}</span> },
-  { label: adminText.accounts.when, priority: 'below', cell: ({ at }) => <Time at={at} /> },
+  { label: adminText.general.actor, priority: 'below', cell: ({ actor }) => <span class="code">{actor}</span> },
+  { label: text.general.when, priority: 'below', cell: ({ at }) => <Time at={at} /> },
 ];
 
 export function EventsSection({ id, changes }: { readonly id: string; readonly changes: Signal<number> }) {
@@ -28,7 +29,7 @@ export function EventsSection({ id, changes }: { readonly id: string; readonly c
   });
   return (
     <Section
-      title={adminText.accounts.events}
+      title={adminText.general.newestEvents}
       description={adminText.accounts.eventsIntro}
       actions={<a href={`${root}/admin/audit?account=${id}`}>{adminText.accounts.allEvents}</a>}
     >
@@ -38,7 +39,7 @@ export function EventsSection({ id, changes }: { readonly id: string; readonly c
             <Empty title={adminText.accounts.noEvents} />
           ) : (
             <Table
-              label={adminText.accounts.events}
+              label={adminText.general.newestEvents}
               columns={columns()}
               rows={page.events}
               keyOf={(event) => event.id}

@@ -1,9 +1,9 @@
 /** Invites a person by mail. */
 import { call } from '../../../api.ts';
 import { ActionDialog } from '../../../parts/action-dialog.tsx';
-import { Field } from '../../../parts/field.tsx';
-import { Select } from '../../../parts/select.tsx';
+import { Field, Select } from '../../../parts/field.tsx';
 import { adminText } from '../../../text/admin-text.ts';
+import { text } from '../../../text/text.ts';
 import type { AccountDetail } from './account.tsx';
 
 interface InviteDialogProps {
@@ -21,24 +21,20 @@ export const InviteDialog = ({ onClose, onInvited }: InviteDialogProps) => (
       onInvited(await call('POST /admin/accounts', { body: { email: fields.text('email').trim(), role } }));
     }}
   >
-    {(problem) => (
-      <>
-        <p>{adminText.accounts.inviteIntro}</p>
-        <Field
-          label={adminText.accounts.email}
-          name="email"
-          type="email"
-          autocomplete="off"
-          autofocus
-          error={['email_invalid', 'account_exists'].includes(problem?.code ?? '') ? problem?.sentence : undefined}
-        />
-        <Select
-          label={adminText.accounts.role}
-          name="role"
-          defaultValue="user"
-          options={(['user', 'admin'] as const).map((role) => [role, adminText.accounts.roles[role]] as const)}
-        />
-      </>
-    )}
+    <p>{adminText.accounts.inviteIntro}</p>
+    <Field
+      label={text.general.email}
+      name="email"
+      type="email"
+      autocomplete="off"
+      autofocus
+      codes={['email_invalid', 'account_exists']}
+    />
+    <Select
+      label={text.account.role}
+      name="role"
+      defaultValue="user"
+      options={(['user', 'admin'] as const).map((role) => [role, adminText.accounts.roles[role]] as const)}
+    />
   </ActionDialog>
 );

@@ -3,35 +3,20 @@ import type { Signal } from '@preact/signals';
 import { useLayoutEffect } from 'preact/hooks';
 import { call } from '../../../api.ts';
 import { useList } from '../../../list.ts';
-import { Empty, Loaded } from '../../../parts/loaded.tsx';
-import { Pager } from '../../../parts/pager.tsx';
+import { Empty } from '../../../parts/loaded.tsx';
+import { PagedTable } from '../../../parts/paged-table.tsx';
 import { Section } from '../../../parts/section.tsx';
-import { Table, type Column } from '../../../parts/table.tsx';
-import { Time } from '../../../parts/time.tsx';
+import type { Column } from '../../../parts/table.tsx';
 import { adminText } from '../../../text/admin-text.ts';
 import { text } from '../../../text/text.ts';
 import { deletion, DeletionNotice } from '../../keys/delete-key-dialog.tsx';
-import { KeyState } from '../../keys/key-state.tsx';
+import { keyColumns } from '../../keys/key-columns.tsx';
 import { ownedKeyPath, type OwnedKey } from '../keys/administered-keys.ts';
 
-const columns = (): readonly Column<OwnedKey>[] => [
-  {
-    label: text.keys.nickname,
-    cell: (key) => (
-      <a class="row-link nickname" href={ownedKeyPath(key)} title={key.nickname}>
-        <bdi>{key.nickname}</bdi>
-      </a>
-    ),
-  },
-  {
-    label: text.keys.hint,
-    priority: 'medium',
-    cell: ({ hint, publicKey }) => <code class="one-line">{hint ?? publicKey?.crv}</code>,
-  },
-  { label: text.keys.lastUsed, priority: 'medium', cell: ({ lastUsedAt }) => <Time at={lastUsedAt} /> },
-  { label: text.keys.expires, priority: 'low', cell: ({ expiresAt }) => <Time at={expiresAt} as="date" /> },
-  { label: text.keys.state, priority: 'below', cell: (key) => <KeyState of={key} /> },
-];
+function columns(): readonly Column<OwnedKey>[] {
+  const { nickname, hint, lastUsed, expires, state } = keyColumns<OwnedKey>(ownedKeyPath);
+  return [nickname, hint, lastUsed, expires, state];
+}
 
 interface KeysSectionProps {
   readonly id: string;
@@ -46,18 +31,16 @@ export function KeysSection({ id, changes }: KeysSectionProps) {
   });
   useLayoutEffect(() => () => void (deletion.value = undefined), []);
   return (
-    <Section title={adminText.accounts.keys}>
+    <Section title={text.general.keys}>
       <DeletionNotice />
-      <Loaded of={list}>
-        {({ items }) =>
-          items.length === 0 && !list.previous ? (
-            <Empty title={adminText.accounts.noKeys} />
-          ) : (
-            <Table label={adminText.accounts.keys} columns={columns()} rows={items} keyOf={(key) => key.id} />
-          )
-        }
-      </Loaded>
-      <Pager list={list} defaultSize="20" />
+      <PagedTable
+        list={list}
+        defaultSize="20"
+        label={text.general.keys}
+        keyOf={(key) => key.id}
+        columns={columns()}
+        empty={<Empty title={adminText.accounts.noKeys} />}
+      />
     </Section>
   );
 }

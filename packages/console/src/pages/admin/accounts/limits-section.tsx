@@ -28,7 +28,6 @@ export function LimitsSection({ account, onChanged }: LimitsSectionProps) {
       {isChanging.value && (
         <ActionDialog
           title={adminText.accounts.changeLimits}
-          submit={adminText.accounts.changeLimits}
           onClose={close}
           act={async (fields) => {
             const { rate, quota } = limitsOf(fields);
@@ -37,7 +36,7 @@ export function LimitsSection({ account, onChanged }: LimitsSectionProps) {
             onChanged(adminText.accounts.limitsSaved);
           }}
         >
-          {(problem) => <LimitFields limits={account.limits} problem={problem} />}
+          <LimitFields limits={account.limits} />
         </ActionDialog>
       )}
     </Section>

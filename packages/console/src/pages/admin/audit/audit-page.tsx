@@ -2,17 +2,14 @@
 import { signal } from '@preact/signals';
 import { call, download, type RequestOf, type ResponseOf } from '../../../api.ts';
 import { useList, type List, type ListQuery } from '../../../list.ts';
-import { Button } from '../../../parts/button.tsx';
 import { CodeBlock } from '../../../parts/code-block.tsx';
 import { FilterField } from '../../../parts/filter-field.tsx';
-import { FilterSelect } from '../../../parts/filter-select.tsx';
-import { ListHeader } from '../../../parts/list-header.tsx';
-import { Empty, Loaded } from '../../../parts/loaded.tsx';
+import { FilterSelect, ListHeader } from '../../../parts/list-header.tsx';
 import { Menu } from '../../../parts/menu.tsx';
 import { Page } from '../../../parts/page.tsx';
-import { Pager } from '../../../parts/pager.tsx';
+import { PagedTable } from '../../../parts/paged-table.tsx';
 import { ProblemNotice } from '../../../parts/problem-notice.tsx';
-import { Table, type Column } from '../../../parts/table.tsx';
+import type { Column } from '../../../parts/table.tsx';
 import { useAction } from '../../../resource.ts';
 import { saveFile } from '../../../save-file.ts';
 import { adminText } from '../../../text/admin-text.ts';
@@ -46,39 +43,32 @@ const opened = signal<ReadonlySet<number>>(new Set());
 export function AuditPage() {
   const list = useList<AuditEvent>(
     Object.keys(filters),
-    ({ cursor: start, ...query }, abort) =>
-      firstMatches(async (cursor) => {
-        const page = await call('GET /admin/audit', {
-          query: { limit: '50', ...(query as Query), ...(cursor && { cursor }) },
-          signal: abort,
-        });
-        return { items: page.events, nextCursor: page.nextCursor };
-      }, start),
+    firstMatches(async (query, abort) => {
+      const request = { query: { limit: '50', ...(query as Query) }, signal: abort };
+      const page = await call('GET /admin/audit', request);
+      return { items: page.events, nextCursor: page.nextCursor };
+    }),
     filters,
   );
   return (
-    <Page title={adminText.audit.title} intro={adminText.audit.intro} actions={<Export query={list.query} />}>
+    <Page title={adminText.general.audit} intro={adminText.audit.intro} actions={<Export query={list.query} />}>
       <div class="list">
         <Filters list={list} />
-        <Loaded of={list} rows={6}>
-          {({ items }) =>
-            items.length > 0 ? (
-              <Table label={adminText.audit.title} rows={items} keyOf={({ id }) => id} columns={columns()} />
-            ) : (
-              <Empty title={text.general.noMatch} icon="search">
-                <Button onClick={list.clearFilters}>{text.general.clearFilters}</Button>
-              </Empty>
-            )
-          }
-        </Loaded>
-        <Pager list={list} defaultSize="50" />
+        <PagedTable
+          list={list}
+          skeletonRows={6}
+          defaultSize="50"
+          label={adminText.general.audit}
+          keyOf={({ id }) => id}
+          columns={columns()}
+        />
       </div>
     </Page>
   );
 }
 
 const Filters = ({ list }: { readonly list: List<AuditEvent> }) => (
-  <ListHeader>
+  <ListHeader list={list}>
     {(['from', 'to'] as const).map((name) => (
       <FilterField
         list={list}
@@ -100,14 +90,14 @@ const Filters = ({ list }: { readonly list: List<AuditEvent> }) => (
     <FilterField
       list={list}
       name="account"
-      label={adminText.audit.account}
+      label={text.general.account}
       pattern={accountIdPattern}
       placeholder="acc_…"
     />
     <FilterField
       list={list}
       name="actor"
-      label={adminText.audit.actor}
+      label={adminText.general.actor}
       pattern={actorPattern}
       placeholder="account:acc_…"
     />
@@ -120,11 +110,6 @@ const Filters = ({ list }: { readonly list: List<AuditEvent> }) => (
       />
       {adminText.audit.utc}
     </label>
-    {list.hasFilters && (
-      <Button kind="link" onClick={list.clearFilters}>
-        {text.general.clearFilters}
-      </Button>
-    )}
   </ListHeader>
 );
 
@@ -171,19 +156,19 @@ const EventCell = ({ event: { id, action, details } }: { readonly event: AuditEv
         open={opened.value.has(id)}
         onToggle={(event) => toggle(id, event.currentTarget.open)}
       >
-        <summary>{adminText.audit.details}</summary>
-        <CodeBlock label={adminText.audit.details} code={`${action}\n${JSON.stringify(details, null, 2)}`} />
+        <summary>{adminText.general.details}</summary>
+        <CodeBlock label={adminText.general.details} code={`${action}\n${JSON.stringify(details, null, 2)}`} />
       </details>
     )}
   </>
 );
 
 const columns = (): readonly Column<AuditEvent>[] => [
-  { label: adminText.audit.event, cell: (event) => <EventCell event={event} /> },
-  { label: adminText.audit.when, priority: 'below', cell: ({ at }) => <EventTime at={at} /> },
-  { label: adminText.audit.actor, priority: 'below', cell: ({ actor }) => <span class="code">{actor}</span> },
+  { label: text.general.event, cell: (event) => <EventCell event={event} /> },
+  { label: text.general.when, priority: 'below', cell: ({ at }) => <EventTime at={at} /> },
+  { label: adminText.general.actor, priority: 'below', cell: ({ actor }) => <span class="code">{actor}</span> },
   {
-    label: adminText.audit.account,
+    label: text.general.account,
     priority: 'low',
     cell: ({ accountId }) =>
       accountId === null ? (

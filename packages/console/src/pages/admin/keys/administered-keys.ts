@@ -1,6 +1,6 @@
 /** The requests of an administrator for the keys of an account, and their path in the console. */
 import { call, type ResponseOf } from '../../../api.ts';
-import { adminText } from '../../../text/admin-text.ts';
+import { text } from '../../../text/text.ts';
 import type { KeySource } from '../../keys/key-owner.ts';
 import { accountPath } from '../accounts/account.tsx';
 
@@ -18,7 +18,7 @@ export function administeredKeysOf(accountId: string): KeySource {
   });
   return {
     listPath: accountPath(accountId),
-    listLabel: () => adminText.accounts.account,
+    listLabel: () => text.general.account,
     keyPath: (id) => keyPathOf(accountId, id),
     get: (id, signal) => call('GET /admin/accounts/:id/api-keys/:keyId', requestOf(id, signal)),
     // The form of administrators has only the members that this route accepts.

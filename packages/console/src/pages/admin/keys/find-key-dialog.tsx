@@ -71,7 +71,7 @@ const Result = ({ of }: { readonly of: FoundKey }) => (
         </a>,
       ],
       [text.keys.secret, adminText.keys.secrets[of.secret]],
-      [text.keys.state, <KeyState of={of} key="state" />],
+      [text.general.state, <KeyState of={of} key="state" />],
     ]}
   />
 );

@@ -6,18 +6,14 @@ import { useList, type List } from '../../../list.ts';
 import { Button } from '../../../parts/button.tsx';
 import { FilterField } from '../../../parts/filter-field.tsx';
 import { ListHeader, Search } from '../../../parts/list-header.tsx';
-import { Empty, Loaded } from '../../../parts/loaded.tsx';
-import { Menu } from '../../../parts/menu.tsx';
+import { Empty } from '../../../parts/loaded.tsx';
 import { Page } from '../../../parts/page.tsx';
-import { Pager } from '../../../parts/pager.tsx';
-import { Table, type Column } from '../../../parts/table.tsx';
-import { Time } from '../../../parts/time.tsx';
+import { PagedTable } from '../../../parts/paged-table.tsx';
+import type { Column } from '../../../parts/table.tsx';
 import { secretIn } from '../../../secret-text.ts';
 import { adminText } from '../../../text/admin-text.ts';
-import { text } from '../../../text/text.ts';
 import { DeleteKeyDialog, deletion, DeletionNotice } from '../../keys/delete-key-dialog.tsx';
-import { ScopeChips } from '../../keys/scope-chips.tsx';
-import { KeyState } from '../../keys/key-state.tsx';
+import { keyColumns } from '../../keys/key-columns.tsx';
 import { accountPath, nameOf } from '../accounts/account.tsx';
 import { firstMatches } from '../bounded-search.ts';
 import { administeredKeysOf, ownedKeyPath, type OwnedKey } from './administered-keys.ts';
@@ -30,14 +26,10 @@ export function AdminKeysPage() {
   const finding = useSignal<string>();
   const list = useList<OwnedKey>(
     Object.keys(keyFilters),
-    ({ cursor: start, ...query }, signal) =>
-      firstMatches(async (cursor) => {
-        const { apiKeys, nextCursor } = await call('GET /admin/api-keys', {
-          query: { ...keyQueryOf(query), ...(cursor && { cursor }) },
-          signal,
-        });
-        return { items: apiKeys, nextCursor };
-      }, start),
+    firstMatches(async (query, signal) => {
+      const { apiKeys, nextCursor } = await call('GET /admin/api-keys', { query: keyQueryOf(query), signal });
+      return { items: apiKeys, nextCursor };
+    }),
     keyFilters,
   );
   useLayoutEffect(() => () => void (deletion.value = undefined), []);
@@ -53,25 +45,15 @@ export function AdminKeysPage() {
       <DeletionNotice />
       <div class="list">
         <Filters list={list} onSecret={(secret) => void (finding.value = secret)} />
-        <Loaded of={list} rows={6}>
-          {({ items }) =>
-            items.length > 0 ? (
-              <Table
-                label={adminText.keys.title}
-                rows={items}
-                keyOf={({ id, owner }) => `${owner.id} ${id}`}
-                columns={columnsOf((key) => void (deleting.value = key))}
-              />
-            ) : list.isEmpty && !list.next ? (
-              <Empty title={adminText.keys.none} icon="key" />
-            ) : (
-              <Empty title={text.general.noMatch} icon="search">
-                <Button onClick={list.clearFilters}>{text.general.clearFilters}</Button>
-              </Empty>
-            )
-          }
-        </Loaded>
-        <Pager list={list} defaultSize="50" />
+        <PagedTable
+          list={list}
+          skeletonRows={6}
+          defaultSize="50"
+          label={adminText.keys.title}
+          keyOf={({ id, owner }) => `${owner.id} ${id}`}
+          columns={columnsOf((key) => void (deleting.value = key))}
+          empty={<Empty title={adminText.keys.none} icon="key" />}
+        />
       </div>
       {finding.value !== undefined && (
         <FindKeyDialog secret={finding.value} onClose={() => void (finding.value = undefined)} />
@@ -94,7 +76,7 @@ interface FiltersProps {
 }
 
 const Filters = ({ list, onSecret }: FiltersProps) => (
-  <ListHeader>
+  <ListHeader list={list}>
     <Search
       label={adminText.keys.search}
       value={list.searchText}
@@ -108,52 +90,28 @@ const Filters = ({ list, onSecret }: FiltersProps) => (
     <FilterField list={list} name="scope" label={adminText.keys.scope} pattern="[\x21-\x7e]{1,64}" />
     <FilterField list={list} name="unusedSince" label={adminText.keys.unusedSince} type="date" />
     <FilterField list={list} name="expiresBefore" label={adminText.keys.expiresBefore} type="date" />
-    {list.hasFilters && (
-      <Button kind="link" onClick={list.clearFilters}>
-        {text.general.clearFilters}
-      </Button>
-    )}
   </ListHeader>
 );
 
-const columnsOf = (onDelete: (key: OwnedKey) => void): readonly Column<OwnedKey>[] => [
-  {
-    label: text.keys.nickname,
-    cell: (key) => (
-      <a class="row-link nickname" href={ownedKeyPath(key)} title={key.nickname}>
-        <bdi>{key.nickname}</bdi>
-      </a>
-    ),
-  },
-  {
+function columnsOf(onDelete: (key: OwnedKey) => void): readonly Column<OwnedKey>[] {
+  const { nickname, hint, scopes, lastUsed, expires, state, actions } = keyColumns(ownedKeyPath, onDelete);
+  const owner: Column<OwnedKey> = {
     label: adminText.keys.owner,
     priority: 'below',
-    cell: ({ owner }) => (
-      <a class="account-name" href={accountPath(owner.id)}>
-        <bdi>{nameOf(owner)}</bdi>
+    cell: ({ owner: of }) => (
+      <a class="account-name" href={accountPath(of.id)}>
+        <bdi>{nameOf(of)}</bdi>
       </a>
     ),
-  },
-  {
-    label: text.keys.hint,
-    priority: 'low',
-    cell: ({ hint, publicKey }) => <code class="one-line">{hint ?? publicKey?.crv}</code>,
-  },
-  { label: text.keys.scopes, priority: 'lowest', cell: ({ scopes }) => <ScopeChips scopes={scopes} /> },
-  { label: text.keys.lastUsed, priority: 'medium', cell: ({ lastUsedAt }) => <Time at={lastUsedAt} /> },
-  { label: text.keys.expires, priority: 'low', cell: ({ expiresAt }) => <Time at={expiresAt} as="date" /> },
-  { label: text.keys.state, priority: 'below', cell: (key) => <KeyState of={key} /> },
-  {
-    label: text.keys.actions,
-    isLabelHidden: true,
-    align: 'end',
-    cell: (key) => (
-      <Menu label={text.keys.actionsOf(key.nickname)}>
-        <a href={ownedKeyPath(key)}>{text.keys.open}</a>
-        <button type="button" class="danger" onClick={() => onDelete(key)}>
-          {text.keys.delete}
-        </button>
-      </Menu>
-    ),
-  },
-];
+  };
+  return [
+    nickname,
+    owner,
+    { ...hint, priority: 'low' },
+    { ...scopes, priority: 'lowest' },
+    lastUsed,
+    expires,
+    state,
+    actions,
+  ];
+}

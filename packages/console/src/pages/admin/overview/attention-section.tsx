@@ -98,8 +98,8 @@ function entriesOf(items: readonly Item[]): Entry[] {
 
 function contentOf({ code, subject, count }: Item, items: number): Pick<Entry, 'sentence' | 'link'> {
   const texts = adminText.overview;
-  const settings = { href: `${root}/admin/settings`, label: texts.openSettings };
-  const processes = { href: '#processes', label: texts.openProcesses };
+  const settings = { href: `${root}/admin/settings`, label: adminText.general.settings };
+  const processes = { href: '#processes', label: adminText.overview.processes };
   const jobs = (query: string) => ({
     href: `${root}/admin/mail?kind=${encodeURIComponent(subject)}${query}`,
     label: texts.openJobs,
@@ -119,12 +119,12 @@ function contentOf({ code, subject, count }: Item, items: number): Pick<Entry, '
     case 'webhook_failing':
       return {
         sentence: texts.webhookFailing,
-        link: { href: `${root}/admin/webhooks/${encodeURIComponent(subject)}`, label: texts.openWebhook },
+        link: { href: `${root}/admin/webhooks/${encodeURIComponent(subject)}`, label: adminText.webhooks.one },
       };
     case 'signing_key_old':
       return {
         sentence: texts.signingKeyOld,
-        link: { href: `${root}/admin/signing-keys`, label: texts.openSigningKeys },
+        link: { href: `${root}/admin/signing-keys`, label: adminText.general.signingKeys },
       };
     default:
       // Of a later version.

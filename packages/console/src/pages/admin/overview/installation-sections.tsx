@@ -7,6 +7,7 @@ import { Section } from '../../../parts/section.tsx';
 import { Table, type Column } from '../../../parts/table.tsx';
 import { Time } from '../../../parts/time.tsx';
 import { adminText } from '../../../text/admin-text.ts';
+import { text } from '../../../text/text.ts';
 import { sentenceOf } from '../audit/event-sentence.ts';
 import { jobKindLabel } from '../mail/job-kind.ts';
 import type { Overview } from './overview.ts';
@@ -30,7 +31,7 @@ export function JobsSection({ jobs }: { readonly jobs: readonly Jobs[] }) {
 }
 
 const jobColumns = (): readonly Column<Jobs>[] => [
-  { label: adminText.mail.kind, cell: ({ kind }) => jobKindLabel(kind) },
+  { label: adminText.general.kind, cell: ({ kind }) => jobKindLabel(kind) },
   {
     label: adminText.overview.oldest,
     cell: ({ waiting, oldestSeconds }) =>
@@ -57,7 +58,7 @@ function processColumns(): readonly Column<Instance>[] {
   return [
     { label: texts.process, cell: ({ id }) => <span class="code">{id}</span> },
     {
-      label: texts.state,
+      label: text.general.state,
       priority: 'below',
       cell: ({ isRunning }) => (isRunning ? <Badge tone="good">{texts.running}</Badge> : <Badge>{texts.ended}</Badge>),
     },
@@ -70,11 +71,14 @@ function processColumns(): readonly Column<Instance>[] {
 export function EventsSection({ events }: { readonly events: readonly AuditEvent[] }) {
   const texts = adminText.overview;
   return (
-    <Section title={texts.events} actions={<a href={`${root}/admin/audit`}>{texts.openAudit}</a>}>
+    <Section
+      title={adminText.general.newestEvents}
+      actions={<a href={`${root}/admin/audit`}>{adminText.general.audit}</a>}
+    >
       {events.length === 0 ? (
         <Empty title={texts.noEvents} />
       ) : (
-        <Table label={texts.events} rows={events} keyOf={({ id }) => id} columns={eventColumns()} />
+        <Table label={adminText.general.newestEvents} rows={events} keyOf={({ id }) => id} columns={eventColumns()} />
       )}
     </Section>
   );
@@ -82,9 +86,9 @@ export function EventsSection({ events }: { readonly events: readonly AuditEvent
 
 const eventColumns = (): readonly Column<AuditEvent>[] => [
   {
-    label: adminText.audit.event,
+    label: text.general.event,
     cell: ({ action, details }) => <bdi>{sentenceOf(action, details) ?? <span class="code">{action}</span>}</bdi>,
   },
-  { label: adminText.audit.when, priority: 'below', cell: ({ at }) => <Time at={at} /> },
-  { label: adminText.audit.actor, priority: 'medium', cell: ({ actor }) => <span class="code">{actor}</span> },
+  { label: text.general.when, priority: 'below', cell: ({ at }) => <Time at={at} /> },
+  { label: adminText.general.actor, priority: 'medium', cell: ({ actor }) => <span class="code">{actor}</span> },
 ];

@@ -5,6 +5,7 @@ import { Section } from '../../../parts/section.tsx';
 import { Sparkline } from '../../../parts/sparkline.tsx';
 import { Table, type Column } from '../../../parts/table.tsx';
 import { adminText } from '../../../text/admin-text.ts';
+import { text } from '../../../text/text.ts';
 import { locale } from '../../../text/text.ts';
 import { courseOf, isAccepted, sumOf, unknownResults, type Minutes } from './minutes.ts';
 
@@ -22,7 +23,7 @@ export function VerificationsSection({ minutes }: MinutesProps) {
   const sentence = sentenceOf(bars);
   return (
     <Section title={texts.verifications} description={sentence}>
-      <BarChart sentence={sentence} bars={bars} unit={texts.minute} series={[texts.accepted, texts.refused]} />
+      <BarChart sentence={sentence} bars={bars} unit={texts.minute} series={[text.keys.accepted, text.keys.refused]} />
     </Section>
   );
 }

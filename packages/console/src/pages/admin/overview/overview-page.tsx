@@ -21,7 +21,7 @@ export function OverviewPage() {
   const overview = useLive((request) => call('GET /admin/overview', request));
   const texts = adminText.overview;
   return (
-    <Page title={texts.title} intro={texts.intro} actions={<Status of={overview} />}>
+    <Page title={adminText.general.overview} intro={texts.intro} actions={<Status of={overview} />}>
       <Loaded of={overview} rows={10}>
         {(loaded) => (
           <div class="sections">

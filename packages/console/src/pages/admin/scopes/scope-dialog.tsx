@@ -6,6 +6,7 @@ import { Choice } from '../../../parts/choice.tsx';
 import { Field } from '../../../parts/field.tsx';
 import { Notice } from '../../../parts/notice.tsx';
 import { adminText } from '../../../text/admin-text.ts';
+import { text } from '../../../text/text.ts';
 
 export type Scope = ResponseOf<'GET /admin/scopes'>['scopes'][number];
 
@@ -23,7 +24,6 @@ export function ScopeDialog({ current, onClose, onSaved }: ScopeDialogProps) {
   return (
     <ActionDialog
       title={title}
-      submit={title}
       onClose={onClose}
       act={async (fields) => {
         const name = current?.name ?? fields.text('name').trim();
@@ -32,47 +32,43 @@ export function ScopeDialog({ current, onClose, onSaved }: ScopeDialogProps) {
         onSaved(adminText.scopes.saved(name));
       }}
     >
-      {(problem) => (
-        <>
-          {current ? (
-            <p>
-              <code>{current.name}</code>
-            </p>
-          ) : (
-            <Field
-              label={adminText.scopes.name}
-              name="name"
-              look="code"
-              autocomplete="off"
-              autocapitalize="none"
-              spellcheck={false}
-              autofocus
-              maxLength={64}
-              placeholder="orders:read"
-              hint={adminText.scopes.nameHint}
-              error={problem?.code === 'scope_invalid' ? problem.sentence : undefined}
-            />
-          )}
-          <Field
-            label={adminText.scopes.description}
-            name="description"
-            autocomplete="off"
-            maxLength={256}
-            defaultValue={current?.description ?? ''}
-            hint={adminText.scopes.descriptionHint}
-            error={problem?.about('/description')}
-          />
-          <Choice
-            name="entitled"
-            label={adminText.scopes.entitled}
-            hint={adminText.scopes.entitledHint}
-            defaultChecked={current?.entitled ?? false}
-            onChange={(event) => void (isEntitled.value = event.currentTarget.checked)}
-          />
-          {isNarrowing && <Notice tone="warning">{adminText.scopes.entitledWarning}</Notice>}
-          {current?.deletedAt && <Notice tone="warning">{adminText.scopes.againWarning}</Notice>}
-        </>
+      {current ? (
+        <p>
+          <code>{current.name}</code>
+        </p>
+      ) : (
+        <Field
+          label={text.general.name}
+          name="name"
+          look="code"
+          autocomplete="off"
+          autocapitalize="none"
+          spellcheck={false}
+          autofocus
+          maxLength={64}
+          placeholder="orders:read"
+          hint={adminText.scopes.nameHint}
+          codes={['scope_invalid']}
+        />
       )}
+      <Field
+        label={adminText.scopes.description}
+        name="description"
+        autocomplete="off"
+        maxLength={256}
+        defaultValue={current?.description ?? ''}
+        hint={adminText.scopes.descriptionHint}
+        pointer="/description"
+      />
+      <Choice
+        name="entitled"
+        label={adminText.scopes.entitled}
+        hint={adminText.scopes.entitledHint}
+        defaultChecked={current?.entitled ?? false}
+        onChange={(event) => void (isEntitled.value = event.currentTarget.checked)}
+      />
+      {isNarrowing && <Notice tone="warning">{adminText.scopes.entitledWarning}</Notice>}
+      {current?.deletedAt && <Notice tone="warning">{adminText.scopes.againWarning}</Notice>}
     </ActionDialog>
   );
 }

@@ -33,7 +33,7 @@ export function ScopesPage() {
   );
   const isEmpty = list.value?.scopes.length === 0;
   return (
-    <Page title={adminText.scopes.title} intro={adminText.scopes.intro} actions={!isEmpty && create}>
+    <Page title={text.keys.scopes} intro={adminText.scopes.intro} actions={!isEmpty && create}>
       {!config.value?.features.scopesCatalogue && <Notice>{adminText.scopes.open}</Notice>}
       <div class="list">
         <Loaded of={list}>
@@ -45,7 +45,7 @@ export function ScopesPage() {
               </Empty>
             ) : (
               <Table
-                label={adminText.scopes.title}
+                label={text.keys.scopes}
                 rows={scopes}
                 keyOf={({ name }) => name}
                 columns={columnsOf(
@@ -76,7 +76,7 @@ export function ScopesPage() {
 }
 
 const columnsOf = (onEdit: (scope: Scope) => void, onDelete: (name: string) => void): readonly Column<Scope>[] => [
-  { label: adminText.scopes.name, cell: ({ name }) => <code class="account-name">{name}</code> },
+  { label: text.general.name, cell: ({ name }) => <code class="account-name">{name}</code> },
   {
     label: adminText.scopes.description,
     priority: 'medium',
@@ -94,7 +94,7 @@ const columnsOf = (onEdit: (scope: Scope) => void, onDelete: (name: string) => v
         <Badge tone="good">{adminText.scopes.states.everyone}</Badge>
       ),
   },
-  { label: adminText.scopes.changed, priority: 'low', cell: ({ updatedAt }) => <Time at={updatedAt} as="date" /> },
+  { label: text.general.changed, priority: 'low', cell: ({ updatedAt }) => <Time at={updatedAt} as="date" /> },
   {
     label: text.general.actions,
     isLabelHidden: true,

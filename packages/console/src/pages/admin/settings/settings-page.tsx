@@ -10,6 +10,7 @@ import { ServerText } from '../../../parts/server-text.tsx';
 import { Table, type Column } from '../../../parts/table.tsx';
 import { useResource } from '../../../resource.ts';
 import { adminText } from '../../../text/admin-text.ts';
+import { text } from '../../../text/text.ts';
 
 type Settings = ResponseOf<'GET /admin/settings'>;
 type Setting = Settings['settings'][number];
@@ -19,7 +20,7 @@ export function SettingsPage() {
   const settings = useResource((signal) => call('GET /admin/settings', { signal }));
   const texts = adminText.settings;
   return (
-    <Page title={texts.title} intro={texts.intro}>
+    <Page title={adminText.general.settings} intro={texts.intro}>
       <Loaded of={settings} rows={8}>
         {(loaded) => (
           <div class="sections">
@@ -74,7 +75,7 @@ function checkColumns(): readonly Column<Check>[] {
   return [
     { label: texts.check, cell: ({ name }) => <ServerText>{name}</ServerText> },
     {
-      label: texts.state,
+      label: text.general.state,
       priority: 'below',
       cell: ({ state }) => <Badge tone={tones[state]}>{texts.states[state]}</Badge>,
     },

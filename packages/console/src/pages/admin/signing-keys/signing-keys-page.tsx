@@ -11,6 +11,7 @@ import { Table, type Column } from '../../../parts/table.tsx';
 import { Time } from '../../../parts/time.tsx';
 import { useResource } from '../../../resource.ts';
 import { adminText } from '../../../text/admin-text.ts';
+import { text } from '../../../text/text.ts';
 
 type SigningKey = ResponseOf<'GET /admin/signing-keys'>['signingKeys'][number];
 
@@ -26,7 +27,7 @@ export function SigningKeysPage() {
   };
   return (
     <Page
-      title={texts.title}
+      title={adminText.general.signingKeys}
       intro={texts.intro}
       actions={
         <>
@@ -40,7 +41,12 @@ export function SigningKeysPage() {
       <div class="list">
         <Loaded of={keys} rows={2}>
           {({ signingKeys }) => (
-            <Table label={texts.title} rows={signingKeys} keyOf={({ kid }) => kid} columns={columns()} />
+            <Table
+              label={adminText.general.signingKeys}
+              rows={signingKeys}
+              keyOf={({ kid }) => kid}
+              columns={columns()}
+            />
           )}
         </Loaded>
       </div>
@@ -77,11 +83,11 @@ function columns(): readonly Column<SigningKey>[] {
     { label: texts.kid, cell: ({ kid }) => <code>{kid}</code> },
     { label: texts.alg, priority: 'medium', cell: ({ alg }) => alg },
     {
-      label: texts.state,
+      label: text.general.state,
       priority: 'below',
       cell: ({ state }) => <Badge tone={tones[state]}>{texts.states[state]}</Badge>,
     },
-    { label: texts.created, priority: 'medium', cell: ({ createdAt }) => <Time at={createdAt} /> },
+    { label: text.general.created, priority: 'medium', cell: ({ createdAt }) => <Time at={createdAt} /> },
     { label: texts.signsFrom, priority: 'below', cell: ({ activatesAt }) => <Time at={activatesAt} as="dateTime" /> },
   ];
 }

@@ -49,7 +49,6 @@ interface CreateWebhookDialogProps {
 export const CreateWebhookDialog = ({ onClose, onCreated }: CreateWebhookDialogProps) => (
   <ActionDialog
     title={adminText.webhooks.create}
-    submit={adminText.webhooks.create}
     size="large"
     onClose={onClose}
     act={async (fields) => {
@@ -58,28 +57,25 @@ export const CreateWebhookDialog = ({ onClose, onCreated }: CreateWebhookDialogP
       onCreated({ id, secret });
     }}
   >
-    {(problem) => (
-      <>
-        <Field
-          label={adminText.webhooks.url}
-          name="url"
-          autocomplete="off"
-          autocapitalize="none"
-          spellcheck={false}
-          inputMode="url"
-          autofocus
-          placeholder="https://example.com/hooks/keyreeve"
-          hint={adminText.webhooks.urlHint}
-          error={problem?.code === 'webhook_url_refused' ? problem.sentence : problem?.about('/url')}
-        />
-        <Choices legend={adminText.webhooks.events} hint={problem?.about('/events') ?? adminText.webhooks.eventsHint}>
-          <div class="choices scroll-choices">
-            {eventNames.map((name) => (
-              <Choice name="events" value={name} label={<code>{name}</code>} key={name} />
-            ))}
-          </div>
-        </Choices>
-      </>
-    )}
+    <Field
+      label={adminText.webhooks.url}
+      name="url"
+      autocomplete="off"
+      autocapitalize="none"
+      spellcheck={false}
+      inputMode="url"
+      autofocus
+      placeholder="https://example.com/hooks/keyreeve"
+      hint={adminText.webhooks.urlHint}
+      codes={['webhook_url_refused']}
+      pointer="/url"
+    />
+    <Choices legend={adminText.webhooks.events} hint={adminText.webhooks.eventsHint} pointer="/events">
+      <div class="choices scroll-choices">
+        {eventNames.map((name) => (
+          <Choice name="events" value={name} label={<code>{name}</code>} key={name} />
+        ))}
+      </div>
+    </Choices>
   </ActionDialog>
 );

@@ -6,15 +6,14 @@ import { ActionDialog } from '../../../parts/action-dialog.tsx';
 import { announce } from '../../../parts/announce.tsx';
 import { Badge } from '../../../parts/badge.tsx';
 import { Button } from '../../../parts/button.tsx';
-import { FilterSelect } from '../../../parts/filter-select.tsx';
-import { ListHeader } from '../../../parts/list-header.tsx';
-import { Empty, Loaded } from '../../../parts/loaded.tsx';
-import { Pager } from '../../../parts/pager.tsx';
+import { FilterSelect, ListHeader } from '../../../parts/list-header.tsx';
+import { Empty } from '../../../parts/loaded.tsx';
+import { PagedTable } from '../../../parts/paged-table.tsx';
 import { ProblemNotice } from '../../../parts/problem-notice.tsx';
 import { Section } from '../../../parts/section.tsx';
-import { Select } from '../../../parts/select.tsx';
+import { Select } from '../../../parts/field.tsx';
 import { ServerText } from '../../../parts/server-text.tsx';
-import { Table, type Column } from '../../../parts/table.tsx';
+import type { Column } from '../../../parts/table.tsx';
 import { Time } from '../../../parts/time.tsx';
 import { useAction } from '../../../resource.ts';
 import { adminText } from '../../../text/admin-text.ts';
@@ -51,30 +50,23 @@ export function DeliveriesSection({ id }: { readonly id: string }) {
       actions={<Button onClick={() => void (isReplaying.value = true)}>{texts.replayFailed}</Button>}
     >
       {replay.problem && <ProblemNotice problem={replay.problem} />}
-      <ListHeader>
+      <ListHeader list={list}>
         <FilterSelect
           list={list}
           name="state"
-          label={texts.state}
+          label={text.general.state}
           all={texts.allDeliveries}
           options={texts.deliveryStates}
         />
       </ListHeader>
-      <Loaded of={list}>
-        {({ items }) =>
-          items.length > 0 ? (
-            <Table
-              label={texts.deliveries}
-              rows={items}
-              keyOf={(delivery) => delivery.id}
-              columns={columnsOf((delivery) => void replay.run(delivery))}
-            />
-          ) : (
-            <Empty title={list.isEmpty ? texts.noDeliveries : text.general.noMatch} />
-          )
-        }
-      </Loaded>
-      <Pager list={list} defaultSize="20" />
+      <PagedTable
+        list={list}
+        defaultSize="20"
+        label={texts.deliveries}
+        keyOf={(delivery) => delivery.id}
+        columns={columnsOf((delivery) => void replay.run(delivery))}
+        empty={<Empty title={texts.noDeliveries} />}
+      />
       {isReplaying.value && (
         <ReplayFailedDialog
           id={id}
@@ -114,14 +106,14 @@ function ReplayFailedDialog({ id, onReplayed, onClose }: ReplayFailedDialogProps
 function columnsOf(onReplay: (delivery: string) => void): readonly Column<Delivery>[] {
   const texts = adminText.webhooks;
   return [
-    { label: texts.event, cell: ({ event }) => <code>{event}</code> },
-    { label: texts.created, priority: 'below', cell: ({ at }) => <Time at={at} /> },
+    { label: text.general.event, cell: ({ event }) => <code>{event}</code> },
+    { label: text.general.created, priority: 'below', cell: ({ at }) => <Time at={at} /> },
     {
-      label: texts.state,
+      label: text.general.state,
       priority: 'below',
       cell: ({ state }) => <Badge tone={tones[state]}>{texts.deliveryStates[state]}</Badge>,
     },
-    { label: texts.attempts, priority: 'medium', align: 'end', cell: ({ attemptCount }) => attemptCount },
+    { label: adminText.general.attempts, priority: 'medium', align: 'end', cell: ({ attemptCount }) => attemptCount },
     {
       label: texts.lastAttempt,
       priority: 'medium',
@@ -134,7 +126,7 @@ function columnsOf(onReplay: (delivery: string) => void): readonly Column<Delive
       cell: ({ attempts }) => <ServerText>{attempts.at(-1)?.error ?? null}</ServerText>,
     },
     {
-      label: text.keys.actions,
+      label: text.general.actions,
       isLabelHidden: true,
       align: 'end',
       cell: ({ id, event, state }) =>

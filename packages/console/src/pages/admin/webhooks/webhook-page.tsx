@@ -45,20 +45,16 @@ function WebhookView({ id }: { readonly id: string }) {
   return (
     <Page
       title={current?.url ?? adminText.webhooks.one}
-      parent={{ href: webhooksPath, label: adminText.webhooks.title }}
+      parent={{ href: webhooksPath, label: adminText.general.webhooks }}
       actions={
         current && (
           <>
-            <Button isBusy={test.isRunning} onClick={() => void test.run()}>
-              {adminText.webhooks.test}
-            </Button>
+            <Button action={test}>{adminText.webhooks.test}</Button>
             <Button onClick={open('rotate')}>{adminText.webhooks.rotate}</Button>
             {current.disabledAt === null ? (
-              <Button onClick={open('disable')}>{adminText.webhooks.disable}</Button>
+              <Button onClick={open('disable')}>{text.keys.disable}</Button>
             ) : (
-              <Button isBusy={enable.isRunning} onClick={() => void enable.run()}>
-                {adminText.webhooks.enable}
-              </Button>
+              <Button action={enable}>{text.keys.enable}</Button>
             )}
             <Button kind="danger" onClick={open('delete')}>
               {adminText.webhooks.delete}
@@ -99,7 +95,7 @@ const TestNotice = ({ result: { delivered, status, failure } }: { readonly resul
 );
 
 const WebhookFacts = ({ webhook }: { readonly webhook: Webhook }) => (
-  <Section title={adminText.webhooks.details} badge={<WebhookState of={webhook} />}>
+  <Section title={adminText.general.details} badge={<WebhookState of={webhook} />}>
     <Facts
       facts={[
         [
@@ -119,8 +115,8 @@ const WebhookFacts = ({ webhook }: { readonly webhook: Webhook }) => (
             </bdi>
           ),
         ],
-        [adminText.webhooks.created, <Time at={webhook.createdAt} as="dateTime" key="created" />],
-        [adminText.webhooks.events, <Chips values={webhook.events} none={adminText.webhooks.noEvents} key="events" />],
+        [text.general.created, <Time at={webhook.createdAt} as="dateTime" key="created" />],
+        [adminText.webhooks.events, <Chips values={webhook.events} none={text.general.none} key="events" />],
       ]}
     />
   </Section>
@@ -144,7 +140,7 @@ function WebhookDialog({ id, name, onClose, onChanged }: WebhookDialogProps) {
       return (
         <ActionDialog
           title={webhooks.disableTitle}
-          submit={webhooks.disable}
+          submit={text.keys.disable}
           kind="danger"
           onClose={onClose}
           act={async () => {

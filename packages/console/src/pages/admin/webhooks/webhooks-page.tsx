@@ -11,6 +11,7 @@ import { Table, type Column } from '../../../parts/table.tsx';
 import { Time } from '../../../parts/time.tsx';
 import { useResource } from '../../../resource.ts';
 import { adminText } from '../../../text/admin-text.ts';
+import { text } from '../../../text/text.ts';
 import { CreateWebhookDialog } from './create-webhook-dialog.tsx';
 import { webhookPath, WebhookState, type Webhook } from './webhook.tsx';
 
@@ -28,7 +29,7 @@ const columns = (): readonly Column<Webhook>[] => [
     priority: 'low',
     cell: ({ events }) => adminText.webhooks.eventCount(events.length),
   },
-  { label: adminText.webhooks.state, priority: 'below', cell: (webhook) => <WebhookState of={webhook} /> },
+  { label: text.general.state, priority: 'below', cell: (webhook) => <WebhookState of={webhook} /> },
   {
     label: adminText.webhooks.waiting,
     priority: 'medium',
@@ -54,7 +55,7 @@ export function WebhooksPage() {
   );
   const isEmpty = list.value?.webhooks.length === 0;
   return (
-    <Page title={adminText.webhooks.title} intro={adminText.webhooks.intro} actions={!isEmpty && create}>
+    <Page title={adminText.general.webhooks} intro={adminText.webhooks.intro} actions={!isEmpty && create}>
       <div class="list">
         <Loaded of={list}>
           {({ webhooks }) =>
@@ -64,7 +65,7 @@ export function WebhooksPage() {
                 {create}
               </Empty>
             ) : (
-              <Table label={adminText.webhooks.title} columns={columns()} rows={webhooks} keyOf={({ id }) => id} />
+              <Table label={adminText.general.webhooks} columns={columns()} rows={webhooks} keyOf={({ id }) => id} />
             )
           }
         </Loaded>

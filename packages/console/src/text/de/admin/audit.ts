@@ -1,12 +1,6 @@
 /** German texts of the page about the audit log. */
 export const audit = {
-  title: 'Audit-Log',
   intro: 'Jede Änderung mit ihrem Akteur. Die Filter nach Zeit beziehen sich auf die Zeit der Ereignisse.',
-  event: 'Ereignis',
-  details: 'Einzelheiten',
-  when: 'Wann',
-  actor: 'Akteur',
-  account: 'Konto',
   target: 'Ziel',
   action: 'Aktion',
   allActions: 'Alle Aktionen',

@@ -2,11 +2,15 @@
 export const general = {
   overview: 'Übersicht',
   accounts: 'Konten',
-  keys: 'API-Schlüssel',
   webhooks: 'Webhooks',
-  scopes: 'Scopes',
   mail: 'E-Mail',
   signingKeys: 'Signaturschlüssel',
   settings: 'Einstellungen',
   audit: 'Audit-Log',
+  details: 'Einzelheiten',
+  kind: 'Art',
+  allKinds: 'Alle Arten',
+  attempts: 'Versuche',
+  actor: 'Akteur',
+  newestEvents: 'Neueste Ereignisse',
 };

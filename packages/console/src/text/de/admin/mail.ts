@@ -1,16 +1,13 @@
 /** German texts of the page about mail and other jobs of the outbox. */
-import type { AdminTexts } from '../../admin-text.ts';
+import type { AdminTexts } from '../../texts.ts';
 
 export const mail: AdminTexts['mail'] = {
-  title: 'E-Mail',
   intro: 'E-Mails und Webhooks, die noch nicht zugestellt sind. Der Server wiederholt fehlgeschlagene.',
   test: 'Test-E-Mail senden',
   testIntro: 'Der Server sendet eine E-Mail an Ihre eigene Adresse und zeigt die Antwort des Mailservers.',
   testSubmit: 'Senden',
   sent: (to) => `Der Mailserver hat eine E-Mail an ${to} angenommen:`,
   notSent: (to) => `Die E-Mail an ${to} konnte nicht gesendet werden:`,
-  kind: 'Art',
-  allKinds: 'Alle Arten',
   kinds: {
     mail: 'E-Mail',
     decoy: 'Scheinauftrag ohne E-Mail',
@@ -18,14 +15,10 @@ export const mail: AdminTexts['mail'] = {
     password_reset: 'Zurücksetzen des Passworts',
     webhook: 'Webhook',
   },
-  state: 'Zustand',
-  allStates: 'Alle Zustände',
   states: { waiting: 'Wartet', failing: 'Schlägt fehl' },
   count: 'Aufträge',
   oldest: 'Ältester',
   jobs: 'Wartende und fehlschlagende Aufträge',
-  created: 'Erstellt',
-  attempts: 'Versuche',
   nextAttempt: 'Nächster Versuch',
   failure: 'Grund',
   none: 'Nichts wartet',

@@ -1,8 +1,7 @@
 /** German texts of the overview. */
-import type { AdminTexts } from '../../admin-text.ts';
+import type { AdminTexts } from '../../texts.ts';
 
 export const overview: AdminTexts['overview'] = {
-  title: 'Übersicht',
   intro: 'Was alle Prozesse dieser Installation in den letzten 60 Minuten taten.',
   live: 'Live',
   paused: 'Angehalten',
@@ -14,11 +13,7 @@ export const overview: AdminTexts['overview'] = {
   attention: 'Braucht Aufmerksamkeit',
   nothing: 'Nichts braucht Aufmerksamkeit',
   since: 'seit',
-  openSettings: 'Einstellungen',
-  openProcesses: 'Prozesse',
   openJobs: 'Aufträge',
-  openWebhook: 'Webhook',
-  openSigningKeys: 'Signaturschlüssel',
   checksFailed: (count) =>
     count === 1
       ? 'Eine Prüfung der Installation ist fehlgeschlagen.'
@@ -52,8 +47,6 @@ export const overview: AdminTexts['overview'] = {
   hashes: (running, refused) => `${running} laufen, ${refused} abgelehnt`,
 
   verifications: 'Prüfungen von Schlüsseln und Token',
-  accepted: 'Angenommen',
-  refused: 'Abgelehnt',
   minute: 'Minute',
   noVerifications: 'Keine Prüfungen in den letzten 60 Minuten.',
   usage: (total, refused, peak, at) =>
@@ -95,12 +88,9 @@ export const overview: AdminTexts['overview'] = {
   processes: 'Prozesse',
   process: 'Prozess',
   version: 'Version',
-  state: 'Zustand',
   running: 'Läuft',
   ended: 'Nicht gesehen',
   started: 'Gestartet',
   seen: 'Zuletzt gesehen',
-  events: 'Neueste Ereignisse',
   noEvents: 'Das Audit-Log hat keine Ereignisse.',
-  openAudit: 'Audit-Log',
 };

@@ -1,6 +1,5 @@
 /** German texts of the page about the scope catalogue. */
 export const scopes = {
-  title: 'Scopes',
   intro: 'Die Scopes, die API-Schlüssel haben können.',
   open: 'KEYREEVE_SCOPES ist nicht „catalogue“: Schlüssel können jeden Scope erhalten, und dieser Katalog schlägt nur Namen vor.',
   none: 'Noch keine Scopes',
@@ -8,7 +7,6 @@ export const scopes = {
   declare: 'Scope deklarieren',
   declareAgain: 'Erneut deklarieren',
   change: 'Scope ändern',
-  name: 'Name',
   nameHint: 'Bis zu 64 sichtbare Buchstaben, Ziffern oder Zeichen, zum Beispiel orders:read.',
   description: 'Beschreibung',
   descriptionHint: 'Für die Personen, die Schlüssel erstellen.',
@@ -18,7 +16,6 @@ export const scopes = {
   againWarning: 'Der Scope gilt wieder für die Schlüssel, die ihn haben.',
   state: 'Wer ihn haben kann',
   states: { everyone: 'Alle Konten', entitled: 'Berechtigte Konten', deleted: 'Gelöscht' },
-  changed: 'Geändert',
   actionsOf: (name: string) => `Aktionen für ${name}`,
   saved: (name: string) => `Der Scope ${name} wurde gespeichert.`,
   delete: 'Scope löschen',

@@ -1,15 +1,13 @@
 /** German texts of the page about the settings. */
-import type { AdminTexts } from '../../admin-text.ts';
+import type { AdminTexts } from '../../texts.ts';
 
 export const settings: AdminTexts['settings'] = {
-  title: 'Einstellungen',
   intro: 'Nur der Betreiber kann Einstellungen ändern: in der Umgebung des Servers, vor dessen Start.',
   version: (version) => `Keyreeve ${version}`,
   checks: 'Prüfungen',
   checksIntro: 'Auf der Maschine des Servers führt keyreeve doctor weitere Prüfungen aus.',
   check: 'Prüfung',
   detail: 'Einzelheiten',
-  state: 'Zustand',
   states: { ok: 'In Ordnung', note: 'Hinweis', warning: 'Warnung', failed: 'Fehler' },
   values: 'Geltende Einstellungen',
   name: 'Einstellung',

@@ -1,15 +1,12 @@
 /** German texts of the page about signing keys. */
-import type { AdminTexts } from '../../admin-text.ts';
+import type { AdminTexts } from '../../texts.ts';
 
 export const signingKeys: AdminTexts['signingKeys'] = {
-  title: 'Signaturschlüssel',
   intro:
     'Diese Schlüssel signieren Zugriffstoken. Dienste rufen die öffentlichen Schlüssel ab, um die Token zu prüfen.',
   kid: 'Schlüssel-ID',
   alg: 'Algorithmus',
-  state: 'Zustand',
   states: { next: 'Nächster', active: 'Aktiv', retired: 'Abgelöst' },
-  created: 'Erstellt',
   signsFrom: 'Signiert ab',
   rotate: 'Wechseln',
   rotateTitle: 'Signaturschlüssel wechseln?',

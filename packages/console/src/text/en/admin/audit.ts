@@ -1,12 +1,6 @@
 /** English texts of the page about the audit log. */
 export const audit = {
-  title: 'Audit log',
   intro: 'The audit log records every change with its actor. The time filters use the times of the events.',
-  event: 'Event',
-  details: 'Details',
-  when: 'When',
-  actor: 'Actor',
-  account: 'Account',
   target: 'Target',
   action: 'Action',
   allActions: 'All actions',

@@ -2,11 +2,15 @@
 export const general = {
   overview: 'Overview',
   accounts: 'Accounts',
-  keys: 'API keys',
   webhooks: 'Webhooks',
-  scopes: 'Scopes',
   mail: 'Mail',
   signingKeys: 'Signing keys',
   settings: 'Settings',
   audit: 'Audit log',
+  details: 'Details',
+  kind: 'Kind',
+  allKinds: 'All kinds',
+  attempts: 'Attempts',
+  actor: 'Actor',
+  newestEvents: 'Newest events',
 };

@@ -1,6 +1,5 @@
 /** English texts of the overview. */
 export const overview = {
-  title: 'Overview',
   intro: 'What all processes of this installation did in the last 60 minutes.',
   live: 'Live',
   paused: 'Paused',
@@ -12,11 +11,7 @@ export const overview = {
   attention: 'Needs attention',
   nothing: 'Nothing needs attention',
   since: 'since',
-  openSettings: 'Settings',
-  openProcesses: 'Processes',
   openJobs: 'Jobs',
-  openWebhook: 'Webhook',
-  openSigningKeys: 'Signing keys',
   checksFailed: (count: number) =>
     count === 1 ? 'A check of the installation failed.' : `${count} checks of the installation failed.`,
   checkWarnings: (count: number) =>
@@ -46,8 +41,6 @@ export const overview = {
   hashes: (running: string, refused: string) => `${running} running, ${refused} refused`,
 
   verifications: 'Verifications',
-  accepted: 'Accepted',
-  refused: 'Refused',
   minute: 'Minute',
   noVerifications: 'No verifications in the last 60 minutes.',
   usage: (total: string, refused: string, peak: string, at: string) =>
@@ -89,12 +82,9 @@ export const overview = {
   processes: 'Processes',
   process: 'Process',
   version: 'Version',
-  state: 'State',
   running: 'Running',
   ended: 'Not seen',
   started: 'Started',
   seen: 'Last seen',
-  events: 'Newest events',
   noEvents: 'The audit log has no events.',
-  openAudit: 'Audit log',
 };

@@ -1,6 +1,5 @@
 /** English texts of the page about the scope catalogue. */
 export const scopes = {
-  title: 'Scopes',
   intro: 'The scopes that API keys can have.',
   open: 'KEYREEVE_SCOPES is not “catalogue”: people can give their keys any scope, and this catalogue only suggests names.',
   none: 'No scopes yet',
@@ -8,7 +7,6 @@ export const scopes = {
   declare: 'Declare scope',
   declareAgain: 'Declare again',
   change: 'Change scope',
-  name: 'Name',
   nameHint: 'Up to 64 visible letters, digits or signs, for example orders:read.',
   description: 'Description',
   descriptionHint: 'For people who create keys.',
@@ -18,7 +16,6 @@ export const scopes = {
   againWarning: 'The scope applies again to the keys that have it.',
   state: 'Who can have it',
   states: { everyone: 'All accounts', entitled: 'Entitled accounts', deleted: 'Deleted' },
-  changed: 'Changed',
   actionsOf: (name: string) => `Actions for ${name}`,
   saved: (name: string) => `The scope ${name} has been saved.`,
   delete: 'Delete scope',

@@ -1,13 +1,11 @@
 /** English texts of the page about the settings. */
 export const settings = {
-  title: 'Settings',
   intro: 'Only the operator can change settings: in the environment of the server, before its start.',
   version: (version: string) => `Keyreeve ${version}`,
   checks: 'Checks',
   checksIntro: 'On the machine of the server, keyreeve doctor runs further checks.',
   check: 'Check',
   detail: 'Detail',
-  state: 'State',
   states: { ok: 'OK', note: 'Note', warning: 'Warning', failed: 'Failed' },
   values: 'Settings in force',
   name: 'Setting',

@@ -1,12 +1,9 @@
 /** English texts of the page about signing keys. */
 export const signingKeys = {
-  title: 'Signing keys',
   intro: 'These keys sign access tokens. Services fetch the public keys to verify the tokens.',
   kid: 'Key ID',
   alg: 'Algorithm',
-  state: 'State',
   states: { next: 'Next', active: 'Active', retired: 'Retired' },
-  created: 'Created',
   signsFrom: 'Signs from',
   rotate: 'Rotate',
   rotateTitle: 'Rotate the signing keys?',

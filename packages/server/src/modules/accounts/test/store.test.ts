@@ -92,7 +92,7 @@ onEachDatabase('a new password ends every session of its account and of no other
   await addSigningKey(db, 'kid');
   const own = await addSession(db, await addAccount(db, 'ada'), 'own');
   const foreign = await addSession(db, await addAccount(db, 'bob'), 'foreign');
-  assert.equal(await setPasswordHash(db, operator, 'acc_ada', 'new', now + 5), true);
+  assert.equal(await setPasswordHash(db, operator, { id: 'acc_ada', hash: 'new', now: now + 5 }), true);
   const { passwordHash, sessionEpoch, updatedAt } = (await store.findCredentials(db, 'ada@example.com')) ?? {};
   assert.deepEqual(
     { passwordHash, sessionEpoch, updatedAt },
@@ -109,7 +109,7 @@ onEachDatabase('a rehash replaces only the hash that it was computed from, and e
   const { db } = opened;
   await addAccount(db);
   const replaced = await raceToValues(opened, rivalsMin, (connection, rival) =>
-    replacePasswordHash(connection, 'acc_ada', 'phc', `newer ${rival}`, now + 5),
+    replacePasswordHash(connection, { id: 'acc_ada', passwordHash: 'phc' }, `newer ${rival}`, now + 5),
   );
   assert.deepEqual(tally(replaced), { true: 1, false: rivalsMin - 1 });
   const { passwordHash, sessionEpoch, updatedAt } = (await store.findCredentials(db, 'ada@example.com')) ?? {};
@@ -128,7 +128,7 @@ onEachDatabase(
     const session = await addSession(db, 'acc_ada', 'one');
     const key = await addKey(db, 'acc_ada', 'key');
     const disabled = await raceToValues(opened, rivalsMin, (connection, rival) =>
-      disableAccount(connection, operator, 'acc_ada', now + rival),
+      disableAccount(connection, { principal: operator, now: now + rival }, 'acc_ada'),
     );
     assert.deepEqual(tally(disabled), { true: 1, false: rivalsMin - 1 });
     const at = now + disabled.indexOf(true);
@@ -137,7 +137,7 @@ onEachDatabase(
     assert.equal((await findKeyStates(db, [key.hash]))[0]?.accountDisabledAt, at);
 
     const enabled = await raceToValues(opened, rivalsMin, (connection) =>
-      store.enableAccount(connection, operator, 'acc_ada', now + 100),
+      store.enableAccount(connection, { principal: operator, now: now + 100 }, 'acc_ada'),
     );
     assert.deepEqual(tally(enabled), { true: 1, false: rivalsMin - 1 });
     assert.deepEqual({ ...(await store.findAccount(db, 'acc_ada', '')) }, { ...ada, updatedAt: now + 100 });
@@ -157,7 +157,7 @@ onEachDatabase(
     const key = await addKey(db, 'acc_ada', 'key');
     const foreign = await addKey(db, 'acc_bob', 'key', { id: 77 });
     const deleted = await raceToValues(opened, rivalsMin, (connection) =>
-      deleteAccount(connection, operator, 'acc_ada', now),
+      deleteAccount(connection, { principal: operator, now }, 'acc_ada'),
     );
     assert.deepEqual(tally(deleted), { true: 1, false: rivalsMin - 1 });
     assert.equal(await store.findAccount(db, 'acc_ada', 'ada@example.com'), undefined);
@@ -173,11 +173,11 @@ onEachDatabase(
 onEachDatabase('a change of an account that does not exist returns false', async ({ db }) => {
   await addAccount(db, 'bob');
   const before = await store.findCredentials(db, 'bob@example.com');
-  assert.equal(await setPasswordHash(db, operator, 'acc_ada', 'new', now), false);
-  assert.equal(await replacePasswordHash(db, 'acc_ada', 'phc', 'new', now), false);
-  assert.equal(await disableAccount(db, operator, 'acc_ada', now), false);
-  assert.equal(await store.enableAccount(db, operator, 'acc_ada', now), false);
-  assert.equal(await deleteAccount(db, operator, 'acc_ada', now), false);
+  assert.equal(await setPasswordHash(db, operator, { id: 'acc_ada', hash: 'new', now }), false);
+  assert.equal(await replacePasswordHash(db, { id: 'acc_ada', passwordHash: 'phc' }, 'new', now), false);
+  assert.equal(await disableAccount(db, { principal: operator, now }, 'acc_ada'), false);
+  assert.equal(await store.enableAccount(db, { principal: operator, now }, 'acc_ada'), false);
+  assert.equal(await deleteAccount(db, { principal: operator, now }, 'acc_ada'), false);
   assert.deepEqual(await store.findCredentials(db, 'bob@example.com'), before);
 });
 
@@ -192,7 +192,7 @@ onEachDatabase('each recipe of imported hashes is listed once', async ({ db }) =
   ];
   for (const [n, hash] of hashes.entries()) {
     const id = await addAccount(db, `user${n}`);
-    await setPasswordHash(db, operator, id, hash, now);
+    await setPasswordHash(db, operator, { id, hash, now });
   }
   const recipes = ['$imported$argon2id$v=19,m=64,t=1,p=1,l=32', '$imported$bcrypt$c=10,l=31'];
   assert.deepEqual((await findImportedRecipes(db, 8)).toSorted(), recipes);

@@ -22,14 +22,13 @@ async function assertAllReject(
   app: TestApp,
   target: Target,
   headers: Headers,
-  expected: readonly [status: number, code: string],
-  routes = administratorRoutes,
+  [status, code, routes = administratorRoutes]: readonly [number, string, typeof administratorRoutes?],
 ): Promise<void> {
   const before = await listAuditEvents(app.db);
   for (const route of routes) {
     const [method, path, options] = goodRequest(route, target);
     const answer = await app.call(method, path, { ...options, headers });
-    assert.deepEqual([answer.status, problemCode(answer)], expected, `${method} ${path}`);
+    assert.deepEqual([answer.status, problemCode(answer)], [status, code], `${method} ${path}`);
   }
   assert.deepEqual(await listAuditEvents(app.db), before, 'nothing changed');
 }
@@ -94,12 +93,12 @@ test(
     const headers = bearer(administrator.accessToken);
     app.clock.advance({ seconds: 301 });
     const changing = administratorRoutes.filter(({ method }) => method !== 'GET');
-    await assertAllReject(app, target, headers, [403, 'reauth_required'], changing);
+    await assertAllReject(app, target, headers, [403, 'reauth_required', changing]);
     // A refresh does not make the sign-in more recent.
     const { refreshToken } = administrator;
     const pair = await app.call('POST', '/auth/token/refresh', { json: { refreshToken } });
     const refreshed = bearer((pair.json as { accessToken: string }).accessToken);
-    await assertAllReject(app, target, refreshed, [403, 'reauth_required'], changing);
+    await assertAllReject(app, target, refreshed, [403, 'reauth_required', changing]);
     for (const route of administratorRoutes.filter(
       ({ method, path }) => method === 'GET' && !path.includes('webhooks/:'),
     )) {

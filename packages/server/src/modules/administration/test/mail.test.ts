@@ -36,7 +36,7 @@ test('the outbox lists waiting and failing jobs with their reason and without th
     const row = app.service.services.outbox.prepare(kind, queue, { to: 'canary@example.com', link: 'canary' }, id);
     await app.db.transaction((tx) => insertJobTx(tx, { ...row, dueAt: now + hour }));
   }
-  await postponeJob(app.db, 'msg_2', now + 2 * hour, 'the mail server answered 451');
+  await postponeJob(app.db, { id: 'msg_2', handedOver: 0 }, now + 2 * hour, 'the mail server answered 451');
   const at = new Date(now).toISOString();
   const job = (id: string, kind: string, others: object = {}) => ({
     id,

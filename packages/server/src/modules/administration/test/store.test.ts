@@ -34,14 +34,16 @@ onEachDatabase(
     const scanned: (string | undefined)[] = [];
     let after: string | undefined = '';
     while (after !== undefined) {
-      const page: Awaited<ReturnType<typeof findAccounts>> = await findAccounts(db, wanted, after, 10, 3);
+      const part = { after, limit: 10, rowsMax: 3 };
+      const page: Awaited<ReturnType<typeof findAccounts>> = await findAccounts(db, wanted, part);
       seen.push(...page.rows.map(({ id }) => id));
       scanned.push(page.scannedUntil);
       after = page.scannedUntil;
     }
     assert.deepEqual(seen, ['acc_e2', 'acc_g2']);
     assert.deepEqual(scanned, ['c1@example.com', 'f1@example.com', undefined]);
-    const full = await findAccounts(db, { text: '', role: '', kind: '', state: '' }, '', 2, 3);
+    const any = { text: '', role: '', kind: '', state: '' } as const;
+    const full = await findAccounts(db, any, { after: '', limit: 2, rowsMax: 3 });
     assert.deepEqual([full.rows.length, full.scannedUntil], [2, 'b1@example.com']);
   },
 );
@@ -76,7 +78,7 @@ for (const [what, change] of Object.entries(resets)) {
     const ada = await addAccount(db, 'ada');
     const wanted = { email: 'new@example.com', canonicalEmail: 'new@example.com' };
     const late = withTransaction(db, async (work, options) => {
-      await db.transaction((tx) => setEmailTx(tx, operator, ada, wanted, now));
+      await db.transaction((tx) => setEmailTx(tx, { principal: operator, now }, ada, wanted));
       return db.transaction(work, options);
     });
     const clock = new FakeClock();

@@ -16,8 +16,7 @@ const requests: readonly (readonly [method: string, path: string, json?: unknown
 
 /** Sends every request with these headers. Each must be rejected with the code. */
 async function assertAllRejected(
-  { app }: KeyClient,
-  id: number | string,
+  { app, id }: Pick<KeyClient, 'app'> & { readonly id: number | string },
   headers: Readonly<Record<string, string>>,
   code: ErrorCode,
   what: string,
@@ -38,14 +37,14 @@ test(
     const other = bearer((await client.app.signIn()).accessToken);
     const own = bearer(client.user.accessToken);
     const events = await listAuditEvents(client.app.db);
-    await assertAllRejected(client, client.id, other, 'not_key_owner', 'another account');
+    await assertAllRejected(client, other, 'not_key_owner', 'another account');
     for (const id of ['1', '0', '-1', '1.0', 'abc', '9007199254740992', `0${client.id}`, `${client.id}%20`])
-      await assertAllRejected(client, id, own, 'key_not_found', id);
+      await assertAllRejected({ app: client.app, id }, own, 'key_not_found', id);
     assert.deepEqual(await listAuditEvents(client.app.db), events);
     assert.equal(await client.statusOf(client.key), 200);
     await client.send('DELETE');
-    await assertAllRejected(client, client.id, own, 'key_not_found', 'a deleted key');
-    await assertAllRejected(client, client.id, other, 'key_not_found', 'a deleted key of another account');
+    await assertAllRejected(client, own, 'key_not_found', 'a deleted key');
+    await assertAllRejected(client, other, 'key_not_found', 'a deleted key of another account');
   },
 );
 
@@ -54,7 +53,7 @@ test(
   { tags: ['asvs:7.2.2', 'asvs:8.3.1'] },
   async () => {
     await using client = await newKeyClient();
-    const { app, id, key, user } = client;
+    const { app, key, user } = client;
     const { account, accessToken, refreshToken } = user;
     const credentials: Readonly<Record<string, readonly [headers: Readonly<Record<string, string>>, code: ErrorCode]>> =
       {
@@ -67,10 +66,10 @@ test(
         'an access token beside the key': [{ ...bearer(accessToken), 'x-api-key': key }, 'ambiguous_credentials'],
       };
     for (const [what, [headers, code]] of Object.entries(credentials))
-      await assertAllRejected(client, id, headers, code, what);
+      await assertAllRejected(client, headers, code, what);
     const before = await client.read();
     await app.service.services.accounts.disable(operator, account.id);
-    await assertAllRejected(client, id, bearer(accessToken), 'invalid_access_token', 'a disabled account');
+    await assertAllRejected(client, bearer(accessToken), 'invalid_access_token', 'a disabled account');
     await app.service.services.accounts.enable(operator, account.id);
     await client.advance(1);
     assert.deepEqual(await client.read(), before);

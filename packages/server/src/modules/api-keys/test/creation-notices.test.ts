@@ -16,7 +16,7 @@ import { Outbox } from '../../outbox/outbox.ts';
 import { claimJobs } from '../../outbox/store.ts';
 import { CreationNotices } from '../creation-notices.ts';
 import { listRecipients } from '../recipient-store.ts';
-import { createKey } from '../store.ts';
+import { createKey, type NewKey } from '../store.ts';
 import { disableAccount } from '../../../../test-kit/store-changes.ts';
 
 test('the owner gets a mail when an operator creates a key, and none for an own key', async () => {
@@ -53,8 +53,8 @@ async function recipients(db: Db): Promise<string[]> {
   return jobs.map(({ id, payload }) => (JSON.parse(keys.outboxSeal.open(id, payload)) as { to: string }).to).toSorted();
 }
 
-const create = (db: Db, principal: Principal, accountId: string, nickname: string, notices = noticesOn(db)) =>
-  createKey(db, principal, newKey(accountId, nickname), 1_000, undefined, notices);
+const create = (db: Db, principal: Principal, key: NewKey, creationNotices = noticesOn(db)) =>
+  createKey(db, principal, key, { keysMax: 1_000, creationNotices });
 const unconfirm = sql('test_unconfirm', 'update accounts set email_unconfirmed_since = 1 where id = $1');
 
 onEachDatabase(
@@ -63,16 +63,16 @@ onEachDatabase(
     const ada = await addAccount(db);
     // An owner whose email address was never verified cannot have keys.
     await db.transaction((tx) => tx.run(unconfirm, [ada]));
-    await create(db, operator, ada, 'laptop');
+    await create(db, operator, newKey(ada, 'laptop'));
     assert.deepEqual(await recipients(db), []);
   },
 );
 
 onEachDatabase('a rejected creation and a service without a mail server send no mail', async ({ db }) => {
   const ada = await addAccount(db);
-  await create(db, operator, ada, 'laptop', noticesOn(db, false));
+  await create(db, operator, newKey(ada, 'laptop'), noticesOn(db, false));
   await assert.rejects(
-    create(db, operator, ada, 'laptop'),
+    create(db, operator, newKey(ada, 'laptop')),
     (error) => error instanceof DomainError && error.code === 'nickname_taken',
   );
   assert.deepEqual(await recipients(db), []);
@@ -81,7 +81,7 @@ onEachDatabase('a rejected creation and a service without a mail server send no 
 onEachDatabase('an account gets a bounded number of mails about created keys in an hour', async ({ db }) => {
   const ada = await addAccount(db);
   const max = limits.keyMailsPerHourMax;
-  for (let n = 0; n <= max; n++) await create(db, operator, ada, `key ${n}`);
+  for (let n = 0; n <= max; n++) await create(db, operator, newKey(ada, `key ${n}`));
   assert.deepEqual(
     await recipients(db),
     Array.from({ length: max }, () => 'ada@Example.com'),
@@ -93,11 +93,11 @@ onEachDatabase('the managers of a service account get a mail, except the one tha
   await addAccount(db, 'stranger');
   const backend = await addServiceAccount(db, [ada], 'backend');
   const service = await addServiceAccount(db, [ada, bob, eve, backend], 'service');
-  await disableAccount(db, operator, eve, now);
+  await disableAccount(db, { principal: operator, now }, eve);
   await addSession(db, ada, 'one');
-  await create(db, { kind: 'account', accountId: ada, sessionId: 'ses_one' }, service, 'laptop');
+  await create(db, { kind: 'account', accountId: ada, sessionId: 'ses_one' }, newKey(service, 'laptop'));
   assert.deepEqual(await recipients(db), ['bob@Example.com']);
-  await create(db, operator, service, 'build server');
+  await create(db, operator, newKey(service, 'build server'));
   assert.deepEqual(await recipients(db), ['ada@Example.com', 'bob@Example.com']);
 });
 

@@ -123,7 +123,7 @@ onEachDatabase('disabled accounts, disabled keys and keys with a short lifetime 
   await addKey(db, 'acc_ada', 'disabled', { id: 5, expiresAt: at(16) });
   await db.transaction((tx) => tx.run(disableKey, [5]));
   await addKey(db, 'acc_off', 'of a disabled account', { id: 4, expiresAt: at(16) });
-  await disableAccount(db, operator, 'acc_off', now);
+  await disableAccount(db, { principal: operator, now }, 'acc_off');
   clock.advance({ days: 2 });
   await noticesOn(db, clock).send();
   assert.deepEqual(await noticedKeys(db), [1]);

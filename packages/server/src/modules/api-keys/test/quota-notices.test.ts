@@ -30,7 +30,7 @@ const ofKey = (id: number, period = '2026-11-21', limit = 10): QuotaReached => (
 async function addKeys(db: Db, accountId: string, ids: readonly number[], now: number): Promise<void> {
   for (const id of ids) {
     const key = { id, hash: Buffer.alloc(33, id), hint: 'krv_…0000', accountId, nickname: `key ${id}`, scopes: [] };
-    await createKey(db, operator, { ...key, expiresAt: null, now }, 1_000, undefined);
+    await createKey(db, operator, { ...key, expiresAt: null, now }, { keysMax: 1_000 });
   }
 }
 
@@ -128,13 +128,13 @@ onEachDatabase('a deleted key gets no event, and its rows are deleted with its m
   for (const subject of ['1', '2']) await db.transaction((tx) => tx.run(insertMeter, [subject]));
   for (const id of [1, 2]) instance.add(ofKey(id));
   await instance.flush();
-  await deleteKey(db, operator, accountId, 3, clock.now());
+  await deleteKey(db, { principal: operator, now: clock.now() }, accountId, 3);
   instance.add(ofKey(3));
   instance.add({ ...ofKey(1), owner: 'account', subject: 'acc_unknown' });
   await instance.flush();
   assert.equal((await reached()).length, 2);
   assert.equal(await count(), 2);
-  await deleteKey(db, operator, accountId, 1, clock.now());
+  await deleteKey(db, { principal: operator, now: clock.now() }, accountId, 1);
   await new OrphanedMeters(db).delete();
   assert.equal(await count(), 1, 'the other key keeps its row');
 });

@@ -30,7 +30,7 @@ const create = async (
 ): Promise<'created'> => {
   const { accountId } = key;
   const owner = { kind: 'account', accountId, sessionId: `ses_${accountId.slice(4)}` } as const;
-  await store.createKey(db, creationLimits ? owner : operator, key, keysMax, creationLimits);
+  await store.createKey(db, creationLimits ? owner : operator, key, { keysMax, creationLimits });
   return 'created';
 };
 const creationLimits: KeyCreationLimits = { bucketHash: keys.throttleBucket, creationsPerMinuteMax: 10 };
@@ -112,7 +112,7 @@ onEachDatabase('of concurrent creations with one nickname, one succeeds', async 
   );
   assert.equal(await create(db, newKey(bob, 'one', { id: 1_000 })), 'created', 'another account may use it');
   assert.equal(await create(db, newKey(ada, 'One', { id: 1_001 })), 'created', 'another case is another nickname');
-  await deleteKey(db, operator, ada, winner + 1, now);
+  await deleteKey(db, { principal: operator, now }, ada, winner + 1);
   assert.equal(await create(db, newKey(ada, 'one', { id: 1_002 })), 'created', 'a deleted key’s nickname is free');
 });
 
@@ -185,7 +185,7 @@ onEachDatabase('of concurrent deletions of one key, one succeeds', async (opened
   const ada = await addAccount(opened.db);
   const key = await addKey(opened.db, ada, 'one', { id: 42 });
   const settled = await race(opened, rivalsMin * 2, async (connection) => {
-    await deleteKey(connection, operator, ada, 42, now);
+    await deleteKey(connection, { principal: operator, now }, ada, 42);
     return 'deleted';
   });
   assert.deepEqual(outcomes(settled), { deleted: 1, key_not_found: rivalsMin * 2 - 1 });
@@ -200,8 +200,9 @@ onEachDatabase(
     const ada = await addAccount(db, 'ada');
     const bob = await addAccount(db, 'bob');
     await addKey(db, ada, 'one', { id: 42 });
-    await assert.rejects(deleteKey(db, operator, bob, 42, now), (error) => codeOf(error) === 'not_key_owner');
-    await assert.rejects(deleteKey(db, operator, bob, 43, now), (error) => codeOf(error) === 'key_not_found');
+    const act = { principal: operator, now };
+    await assert.rejects(deleteKey(db, act, bob, 42), (error) => codeOf(error) === 'not_key_owner');
+    await assert.rejects(deleteKey(db, act, bob, 43), (error) => codeOf(error) === 'key_not_found');
     assert.deepEqual(await nicknames(db, ada), ['one']);
   },
 );
@@ -217,7 +218,7 @@ onEachDatabase(
     for (const [round, { id, hash }] of rounds.entries()) {
       const [deleter, reader] = round % 2 === 0 ? [db, other] : [other, db];
       assert.equal((await findKeyStates(reader, [hash]))[0]?.id, id);
-      await deleteKey(deleter, operator, ada, id, now);
+      await deleteKey(deleter, { principal: operator, now }, ada, id);
       const [seenByReader, seenByDeleter] = [reader, deleter].map((connection) => findKeyStates(connection, [hash]));
       assert.deepEqual(await seenByReader, [undefined]);
       assert.deepEqual(await seenByDeleter, [undefined]);
@@ -243,7 +244,7 @@ onEachDatabase('states have the order of the hashes, and the whole hash is compa
 onEachDatabase('the read of a key also returns whether its account is disabled', async ({ db }) => {
   const ada = await addAccount(db);
   const { hash } = await addKey(db, ada, 'one');
-  await disableAccount(db, operator, ada, now + 5);
+  await disableAccount(db, { principal: operator, now: now + 5 }, ada);
   assert.equal((await findKeyStates(db, [hash]))[0]?.accountDisabledAt, now + 5);
 });
 

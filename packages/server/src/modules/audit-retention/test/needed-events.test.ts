@@ -52,7 +52,7 @@ onEachDatabase('an event that is not published yet stays, and is removed after i
 onEachDatabase('without an enabled endpoint, no event waits for publication', async ({ db }) => {
   await addEndpoint(db);
   await record(db, [50, 40, 0]);
-  await disableEndpoint(db, operator, 'whe_one', now);
+  await disableEndpoint(db, { principal: operator, now }, 'whe_one');
   const { retention, runs } = newRetention(db, new FakeClock(now));
   await retention.apply();
   assert.deepEqual(runs, [{ removed: 2, blocked: undefined }]);

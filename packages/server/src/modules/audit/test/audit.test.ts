@@ -51,14 +51,7 @@ const row = (
   action: AuditAction,
   accountId: string | null,
   target: string | null,
-  details: object | null = null,
-): Omit<AuditRow, 'at'> => ({
-  actor,
-  action,
-  accountId,
-  target,
-  details: details === null ? null : JSON.stringify(details),
-});
+): Omit<AuditRow, 'at'> => ({ actor, action, accountId, target, details: null });
 const aboutAda = (action: AuditAction, actor = 'operator') => [row(actor, action, 'acc_ada', 'acc_ada')];
 
 const account = (id: string, canonicalEmail: string): accounts.NewAccount => ({
@@ -118,38 +111,38 @@ const operations: Readonly<
   ...passkeyOperations,
   'account.created': {
     change: (db) => accounts.createAccount(db, operator, account('acc_new', 'new@example.com')),
-    rows: [row('operator', 'account.created', 'acc_new', null, { role: 'admin' })],
+    rows: [{ ...row('operator', 'account.created', 'acc_new', null), details: '{"role":"admin"}' }],
     refused: (db) => accounts.createAccount(db, operator, account('acc_new', 'ada@example.com')),
   },
   'account.deleted': {
-    change: (db) => deleteAccount(db, operator, 'acc_ada', now),
+    change: (db) => deleteAccount(db, { principal: operator, now }, 'acc_ada'),
     rows: aboutAda('account.deleted'),
-    refused: (db) => deleteAccount(db, operator, 'acc_unknown', now),
+    refused: (db) => deleteAccount(db, { principal: operator, now }, 'acc_unknown'),
   },
   'account.disabled': {
-    change: (db) => disableAccount(db, operator, 'acc_ada', now),
+    change: (db) => disableAccount(db, { principal: operator, now }, 'acc_ada'),
     rows: aboutAda('account.disabled'),
-    refused: (db) => disableAccount(db, operator, 'acc_off', now),
+    refused: (db) => disableAccount(db, { principal: operator, now }, 'acc_off'),
   },
   'account.enabled': {
-    change: (db) => accounts.enableAccount(db, operator, 'acc_off', now),
+    change: (db) => accounts.enableAccount(db, { principal: operator, now }, 'acc_off'),
     rows: [row('operator', 'account.enabled', 'acc_off', 'acc_off')],
     // Enabling an enabled account counts, so that it overrides a disabling of unknown outcome (`enabled_count`).
-    refused: (db) => accounts.enableAccount(db, operator, 'acc_unknown', now),
+    refused: (db) => accounts.enableAccount(db, { principal: operator, now }, 'acc_unknown'),
   },
   'account.password_set': {
-    change: (db) => setPasswordHash(db, operator, 'acc_ada', 'new', now),
+    change: (db) => setPasswordHash(db, operator, { id: 'acc_ada', hash: 'new', now }),
     rows: aboutAda('account.password_set'),
-    refused: (db) => setPasswordHash(db, operator, 'acc_unknown', 'new', now),
+    refused: (db) => setPasswordHash(db, operator, { id: 'acc_unknown', hash: 'new', now }),
   },
   'account.password_rehashed': {
-    change: (db) => replacePasswordHash(db, 'acc_ada', 'phc', 'newer', now),
+    change: (db) => replacePasswordHash(db, { id: 'acc_ada', passwordHash: 'phc' }, 'newer', now),
     rows: aboutAda('account.password_rehashed', 'system'),
-    refused: (db) => replacePasswordHash(db, 'acc_ada', 'another', 'newer', now),
+    refused: (db) => replacePasswordHash(db, { id: 'acc_ada', passwordHash: 'another' }, 'newer', now),
   },
   'account.language_changed': {
     change: (db) => accounts.setLanguage(db, operator, 'acc_ada', { language: 'de', now, guard: anyone }),
-    rows: [row('operator', 'account.language_changed', 'acc_ada', 'acc_ada', { language: 'de' })],
+    rows: [{ ...row('operator', 'account.language_changed', 'acc_ada', 'acc_ada'), details: '{"language":"de"}' }],
     refused: (db) => accounts.setLanguage(db, operator, 'acc_unknown', { language: 'de', now, guard: anyone }),
   },
   'session.created': {
@@ -166,24 +159,27 @@ const operations: Readonly<
     refused: (db) => tokens.createSession(db, newSession('acc_ada', 'new', { accountEpoch: 7 }), 1),
   },
   'session.ended': {
-    change: (db) => tokens.endSession(db, ada, 'ses_one', 'session.ended', now),
+    change: (db) => tokens.endSession(db, { principal: ada, now }, 'ses_one'),
     rows: [row('account:acc_ada', 'session.ended', 'acc_ada', 'ses_one')],
-    refused: (db) => tokens.endSession(db, ada, 'ses_unknown', 'session.ended', now),
+    refused: (db) => tokens.endSession(db, { principal: ada, now }, 'ses_unknown'),
   },
   'session.reuse_detected': {
-    change: (db) => tokens.endSession(db, { kind: 'system' }, 'ses_one', 'session.reuse_detected', now),
+    change: (db) => tokens.endSession(db, { principal: { kind: 'system' }, now }, 'ses_one', 'session.reuse_detected'),
     rows: [row('system', 'session.reuse_detected', 'acc_ada', 'ses_one')],
-    refused: (db) => tokens.endSession(db, { kind: 'system' }, 'ses_unknown', 'session.reuse_detected', now),
+    refused: (db) =>
+      tokens.endSession(db, { principal: { kind: 'system' }, now }, 'ses_unknown', 'session.reuse_detected'),
   },
   'api_key.created': {
-    change: (db) => apiKeys.createKey(db, ada, newKey('acc_ada', 'new', { id: 43, scopes: ['a'] }), 100, undefined),
-    rows: [row('account:acc_ada', 'api_key.created', 'acc_ada', '43', { nickname: 'new', scopes: ['a'] })],
-    refused: (db) => apiKeys.createKey(db, ada, newKey('acc_ada', 'held', { id: 43 }), 100, undefined),
+    change: (db) => apiKeys.createKey(db, ada, newKey('acc_ada', 'new', { id: 43, scopes: ['a'] }), { keysMax: 100 }),
+    rows: [
+      { ...row('account:acc_ada', 'api_key.created', 'acc_ada', '43'), details: '{"nickname":"new","scopes":["a"]}' },
+    ],
+    refused: (db) => apiKeys.createKey(db, ada, newKey('acc_ada', 'held', { id: 43 }), { keysMax: 100 }),
   },
   'api_key.deleted': {
-    change: (db) => deleteKey(db, ada, 'acc_ada', 42, now),
-    rows: [row('account:acc_ada', 'api_key.deleted', 'acc_ada', '42', { nickname: 'held' })],
-    refused: (db) => deleteKey(db, ada, 'acc_off', 42, now),
+    change: (db) => deleteKey(db, { principal: ada, now }, 'acc_ada', 42),
+    rows: [{ ...row('account:acc_ada', 'api_key.deleted', 'acc_ada', '42'), details: '{"nickname":"held"}' }],
+    refused: (db) => deleteKey(db, { principal: ada, now }, 'acc_off', 42),
   },
   'signing_key.created': {
     change: (db) => signingKeys.createFirstSigningKey(db, newSigningKey('first', { alg: 'EdDSA' })),
@@ -191,9 +187,9 @@ const operations: Readonly<
     refused: (db) => signingKeys.createFirstSigningKey(db, newSigningKey('first')),
   },
   'signing_key.revoked': {
-    change: (db) => signingKeys.createSigningKey(db, operator, newSigningKey('next'), true),
+    change: (db) => signingKeys.replaceSigningKeys(db, operator, newSigningKey('next')),
     rows: [row('operator', 'signing_key.created', null, 'next'), row('operator', 'signing_key.revoked', null, 'kid')],
-    refused: (db) => signingKeys.createSigningKey(db, operator, newSigningKey('kid'), true),
+    refused: (db) => signingKeys.replaceSigningKeys(db, operator, newSigningKey('kid')),
   },
   ...factorOperations,
   ...webhookOperations,
@@ -206,7 +202,7 @@ async function prepare(db: Db): Promise<void> {
   await addSession(db, 'acc_ada', 'one');
   await addKey(db, 'acc_ada', 'held', { id: 42, hash: keys.apiKeyHash.stored(heldText) });
   await addAccount(db, 'off');
-  await disableAccount(db, operator, 'acc_off', now);
+  await disableAccount(db, { principal: operator, now }, 'acc_off');
   await addSigningKey(db, 'kid');
   await addEndpoints(db);
   await addScopes(db);

@@ -14,6 +14,7 @@ import { SignInLimits } from '../../rate-limits/sign-in-limits.ts';
 import { hashOf, keys, now, operator } from '../../../../test-kit/rows.ts';
 import { setAccountRole } from '../../../../test-kit/store-changes.ts';
 
+const act = { principal: operator, now };
 const byMail = (purpose: NewCode['purpose'], accountId: string) => ({
   code: { hash: hashOf(`${purpose} ${accountId}`), purpose, accountId, now, expiresAt: now + 1 },
   mail: undefined,
@@ -89,7 +90,7 @@ export const administration = {
       { ...row('account.created', 'acc_new', '{"role":"user"}'), target: null },
       row('account.invited', 'acc_new'),
     ],
-    refused: (db: Db) => admin.inviteAgain(db, operator, 'acc_ada', () => byMail('accept_invitation', 'acc_ada'), now),
+    refused: (db: Db) => admin.inviteAgain(db, act, 'acc_ada', () => byMail('accept_invitation', 'acc_ada')),
   },
   'account.role_changed': {
     change: (db: Db) => setAccountRole(db, operator, { id: 'acc_ada', role: 'admin', now }),
@@ -98,7 +99,7 @@ export const administration = {
   },
   'account.limits_set': {
     change: (db: Db) =>
-      admin.changeLimits(db, operator, 'acc_ada', () => '{"rate":null,"quota":{"limit":5,"per":"day"}}', now),
+      admin.changeLimits({ db }, act, 'acc_ada', () => '{"rate":null,"quota":{"limit":5,"per":"day"}}'),
     rows: [
       row(
         'account.limits_set',
@@ -106,31 +107,30 @@ export const administration = {
         '{"limitsBefore":null,"limits":{"rate":null,"quota":{"limit":5,"per":"day"}}}',
       ),
     ],
-    refused: (db: Db) => admin.changeLimits(db, operator, 'acc_ada', () => null, now),
+    refused: (db: Db) => admin.changeLimits({ db }, act, 'acc_ada', () => null),
   },
   'account.sessions_ended': {
-    change: (db: Db) => accounts.endAccountSessions(db, operator, 'acc_ada', now),
+    change: (db: Db) => accounts.endAccountSessions(db, act, 'acc_ada'),
     rows: [row('account.sessions_ended', 'acc_ada')],
-    refused: (db: Db) => accounts.endAccountSessions(db, operator, 'acc_unknown', now),
+    refused: (db: Db) => accounts.endAccountSessions(db, act, 'acc_unknown'),
   },
   'account.second_factor_required': {
-    change: (db: Db) => accounts.requireSecondFactor(db, operator, 'acc_ada', true, now),
+    change: (db: Db) => accounts.requireSecondFactor(db, act, 'acc_ada', true),
     rows: [row('account.second_factor_required', 'acc_ada')],
-    refused: (db: Db) => accounts.requireSecondFactor(db, operator, 'acc_unknown', true, now),
+    refused: (db: Db) => accounts.requireSecondFactor(db, act, 'acc_unknown', true),
   },
   'account.second_factor_waived': {
     change: async (db: Db) => {
-      await accounts.requireSecondFactor(db, operator, 'acc_ada', true, now);
-      return accounts.requireSecondFactor(db, operator, 'acc_ada', false, now + 1);
+      await accounts.requireSecondFactor(db, act, 'acc_ada', true);
+      return accounts.requireSecondFactor(db, { principal: operator, now: now + 1 }, 'acc_ada', false);
     },
     rows: [row('account.second_factor_required', 'acc_ada'), row('account.second_factor_waived', 'acc_ada')],
-    refused: (db: Db) => accounts.requireSecondFactor(db, operator, 'acc_ada', false, now),
+    refused: (db: Db) => accounts.requireSecondFactor(db, act, 'acc_ada', false),
   },
   'account.password_reset_requested': {
-    change: (db: Db) => admin.sendReset(db, operator, 'acc_ada', () => byMail('reset_password', 'acc_ada'), now),
+    change: (db: Db) => admin.sendReset(db, act, 'acc_ada', () => byMail('reset_password', 'acc_ada')),
     rows: [row('account.password_reset_requested', 'acc_ada')],
-    refused: (db: Db) =>
-      admin.sendReset(db, operator, 'acc_unknown', () => byMail('reset_password', 'acc_unknown'), now),
+    refused: (db: Db) => admin.sendReset(db, act, 'acc_unknown', () => byMail('reset_password', 'acc_unknown')),
   },
   'account.compromised': {
     change: (db: Db) => db.transaction((tx) => recoverAccountTx(tx, operator, recoveryOf(db, 'acc_ada'))),

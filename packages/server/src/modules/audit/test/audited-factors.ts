@@ -25,7 +25,7 @@ const begin = (db: Db, principal = ada): Promise<boolean> => enrolment.beginEnro
 const confirm = (db: Db): Promise<unknown> =>
   enrolment.confirmEnrolment(db, ada, { sealed, step: 10, codeHashes: [hash], mail: undefined, now });
 const take = (db: Db, code: Uint8Array): Promise<unknown> =>
-  db.transaction((tx) => redeemProofTx(tx, ada, 'acc_ada', { kind: 'recovery_code', hash: code }, { now, from: null }));
+  db.transaction((tx) => redeemProofTx(tx, ada, { kind: 'recovery_code', hash: code }, { now, from: null }));
 
 /** Runs transactions one after another. The test checks the last one. */
 const after =

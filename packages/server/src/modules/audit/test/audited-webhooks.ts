@@ -5,6 +5,7 @@ import { replayDelivery, saveTriedDeliveries, type ReplayRequest } from '../../w
 import * as webhooks from '../../webhooks/store.ts';
 import { keys, now, operator } from '../../../../test-kit/rows.ts';
 
+const act = { principal: operator, now };
 const newEndpoint = (id: string): webhooks.NewEndpoint => ({
   id,
   url: 'https://example.com/',
@@ -21,7 +22,7 @@ const selectLastPlace = sql<{ chain: number; position: number }>(
 /** Adds an enabled endpoint with a delivery, and a disabled one. */
 export async function addEndpoints(db: Db): Promise<void> {
   for (const id of ['whe_on', 'whe_off']) await webhooks.createEndpoint(db, operator, newEndpoint(id), 2);
-  await webhooks.disableEndpoint(db, operator, 'whe_off', now);
+  await webhooks.disableEndpoint(db, act, 'whe_off');
   const { chain, position } = (await db.get(selectLastPlace)) ?? { chain: 0, position: 0 };
   const delivery = { id: 'msg_one', endpointId: 'whe_on', type: 'account.created', eventAt: now, chain, position };
   await saveTriedDeliveries(db, [{ ...delivery, attempts: [[now, 500, 1, 'it answered 500']] }], 20);
@@ -61,9 +62,9 @@ export const webhookOperations = {
     refused: (db: Db) => webhooks.deleteEndpoint(db, operator, 'whe_none', now),
   },
   'webhook.disabled': {
-    change: (db: Db) => webhooks.disableEndpoint(db, operator, 'whe_on', now, 'it answered 410'),
+    change: (db: Db) => webhooks.disableEndpoint(db, act, 'whe_on', 'it answered 410'),
     rows: [row('webhook.disabled', 'whe_on', { reason: 'it answered 410' })],
-    refused: (db: Db) => webhooks.disableEndpoint(db, operator, 'whe_off', now),
+    refused: (db: Db) => webhooks.disableEndpoint(db, act, 'whe_off'),
   },
   'webhook.enabled': {
     change: (db: Db) => webhooks.enableEndpoint(db, operator, 'whe_off', now),
@@ -71,9 +72,9 @@ export const webhookOperations = {
     refused: (db: Db) => webhooks.enableEndpoint(db, operator, 'whe_on', now),
   },
   'webhook.secret_rotated': {
-    change: (db: Db) => webhooks.replaceSecret(db, operator, 'whe_on', now, () => Buffer.from('another')),
+    change: (db: Db) => webhooks.replaceSecret(db, act, 'whe_on', () => Buffer.from('another')),
     rows: [row('webhook.secret_rotated', 'whe_on')],
-    refused: (db: Db) => webhooks.replaceSecret(db, operator, 'whe_none', now, () => Buffer.from('another')),
+    refused: (db: Db) => webhooks.replaceSecret(db, act, 'whe_none', () => Buffer.from('another')),
   },
   'webhook.replayed': {
     change: (db: Db) => replayDelivery(db, replay('whe_on'), 'msg_one'),

@@ -154,7 +154,7 @@ test('chains continue after a move', async () => {
   await fill(source.db);
   const before = await checkpoint(source.db);
   const events = await assertWhole(source.db);
-  await moveInstallation(operator, source.db, target.db, keys.check, clock);
+  await moveInstallation(operator, source.db, target.db, { keys, clock });
   await addKey(target.db, 'acc_ada', 'after');
   assert.equal(await assertWhole(target.db, [before]), events + 2);
 });
@@ -166,8 +166,8 @@ onEachDatabase('chains continue after a restore that repeats deletions', async (
   await addKey(db, 'acc_ada', 'third');
   await writeBackup({ db, keys, clock, version: '1.2.3', path });
   const atBackup = await checkpoint(db);
-  await deleteKey(db, operator, 'acc_ada', laptop.id, now);
-  await deleteAccount(db, operator, 'acc_bob', now);
+  await deleteKey(db, { principal: operator, now }, 'acc_ada', laptop.id);
+  await deleteAccount(db, { principal: operator, now }, 'acc_bob');
   const afterwards = await checkpoint(db);
   const restored = await restoreBackup(operator, {
     db,

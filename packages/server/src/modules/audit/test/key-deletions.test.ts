@@ -10,10 +10,10 @@ onEachDatabase('only deletions of the account’s own keys are counted', async (
   const bob = await addAccount(db, 'bob');
   const [first, second, other] = [await addKey(db, ada, '1'), await addKey(db, ada, '2'), await addKey(db, bob, '3')];
   assert.deepEqual(await countKeyDeletions(db, ada), new Map());
-  await deleteKey(db, operator, ada, first.id, now);
-  await assert.rejects(deleteKey(db, operator, ada, first.id, now), { code: 'key_not_found' });
-  await assert.rejects(deleteKey(db, operator, ada, other.id, now), { code: 'not_key_owner' });
-  await deleteKey(db, operator, bob, other.id, now);
+  await deleteKey(db, { principal: operator, now }, ada, first.id);
+  await assert.rejects(deleteKey(db, { principal: operator, now }, ada, first.id), { code: 'key_not_found' });
+  await assert.rejects(deleteKey(db, { principal: operator, now }, ada, other.id), { code: 'not_key_owner' });
+  await deleteKey(db, { principal: operator, now }, bob, other.id);
   assert.deepEqual(await countKeyDeletions(db, ada), new Map([[first.id, 1]]));
   assert.deepEqual(await countKeyDeletions(db, bob), new Map([[other.id, 1]]));
   assert.deepEqual(await countKeyDeletions(db, 'acc_unknown'), new Map());

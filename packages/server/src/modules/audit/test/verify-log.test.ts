@@ -32,8 +32,8 @@ async function fill(db: Db): Promise<void> {
   await addAccount(db, 'ada');
   await addAccount(db, 'bob');
   for (let round = 0; round < 2; round++) {
-    await disableAccount(db, operator, 'acc_ada', now);
-    await accounts.enableAccount(db, operator, 'acc_ada', now);
+    await disableAccount(db, { principal: operator, now }, 'acc_ada');
+    await accounts.enableAccount(db, { principal: operator, now }, 'acc_ada');
   }
 }
 
@@ -166,7 +166,7 @@ onEachDatabase(
   async ({ db }) => {
     await fill(db);
     const early = await checkpoint(db);
-    await disableAccount(db, operator, 'acc_ada', now);
+    await disableAccount(db, { principal: operator, now }, 'acc_ada');
     const late = await checkpoint(db);
     const { findings, checkpointsHeld, checkpoint: current } = await verify(db, [early, late]);
     assert.deepEqual([findings, checkpointsHeld, current], [[], 2, late]);
@@ -183,8 +183,8 @@ onEachDatabase(
       },
     ]);
     // Other events at its place do not hide it.
-    await accounts.enableAccount(db, operator, 'acc_ada', now);
-    await disableAccount(db, operator, 'acc_ada', now);
+    await accounts.enableAccount(db, { principal: operator, now }, 'acc_ada');
+    await disableAccount(db, { principal: operator, now }, 'acc_ada');
     assert.deepEqual(
       (await verify(db, [late])).findings.map(({ fault }) => fault),
       ['checkpoint'],
@@ -226,9 +226,9 @@ onEachDatabase('no event is valid under another key', { tags: ['asvs:16.4.2'] },
 onEachDatabase('tampering with the last event does not prevent later events', async ({ db }) => {
   await fill(db);
   await tamper(db, set('mac = null', 6));
-  await disableAccount(db, operator, 'acc_ada', now);
+  await disableAccount(db, { principal: operator, now }, 'acc_ada');
   await tamper(db, `delete from audit_events ${where(7)}`);
-  await deleteAccount(db, operator, 'acc_ada', now);
+  await deleteAccount(db, { principal: operator, now }, 'acc_ada');
   assert.deepEqual(
     (await verify(db)).findings.map(({ fault, position, eventId }) => [fault, position, eventId]),
     [

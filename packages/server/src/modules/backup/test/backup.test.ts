@@ -17,7 +17,7 @@ import { deriveKeys } from '../../../foundation/crypto/master-key.ts';
 import { sql } from '../../../foundation/database/sql.ts';
 import { DeletionJournal } from '../../deletion-journal/deletion-journal.ts';
 import { JournalError } from '../../deletion-journal/files.ts';
-import { createSigningKey } from '../../signing-keys/store.ts';
+import { replaceSigningKeys } from '../../signing-keys/store.ts';
 import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { databaseKinds, databases } from '../../../../test-kit/new-db.ts';
@@ -132,16 +132,16 @@ onEachDatabase(
     const path = join(temp.path, 'backup');
     const folder = join(temp.path, 'journal');
     const { laptop, server } = await fill(db);
-    await accounts.enableAccount(db, operator, 'acc_bob', now);
+    await accounts.enableAccount(db, { principal: operator, now }, 'acc_bob');
     await addAccount(db, 'eve');
     await addKey(db, 'acc_eve', 'hers');
     await backUp(db, path);
-    await deleteKey(db, operator, 'acc_ada', laptop.id, later);
-    await disableAccount(db, operator, 'acc_ada', later);
-    await accounts.enableAccount(db, operator, 'acc_ada', later);
-    await disableAccount(db, operator, 'acc_bob', later);
-    await deleteAccount(db, operator, 'acc_eve', later);
-    await createSigningKey(db, operator, newSigningKey('kid2', { createdAt: later }), true);
+    await deleteKey(db, { principal: operator, now: later }, 'acc_ada', laptop.id);
+    await disableAccount(db, { principal: operator, now: later }, 'acc_ada');
+    await accounts.enableAccount(db, { principal: operator, now: later }, 'acc_ada');
+    await disableAccount(db, { principal: operator, now: later }, 'acc_bob');
+    await deleteAccount(db, { principal: operator, now: later }, 'acc_eve');
+    await replaceSigningKeys(db, operator, newSigningKey('kid2', { createdAt: later }));
     await journalIn(db, folder).catchUp();
 
     await using fresh = await databases[db.dialect]!();
@@ -209,7 +209,7 @@ onEachDatabase(
     const folder = join(temp.path, 'journal');
     const { laptop } = await fill(db);
     await backUp(db, path);
-    await deleteKey(db, operator, 'acc_ada', laptop.id, later);
+    await deleteKey(db, { principal: operator, now: later }, 'acc_ada', laptop.id);
     const otherKeys = deriveKeys(Buffer.alloc(32, 8));
     await new DeletionJournal({ folder, db, clock: new FakeClock(later), keys: otherKeys }).catchUp();
     await using fresh = await databases[db.dialect]!();
@@ -232,7 +232,7 @@ onEachDatabase(
     const { laptop } = await fill(db);
     await backUp(db, path);
     // As after a crash before the line was written.
-    await deleteKey(db, operator, 'acc_ada', laptop.id, later);
+    await deleteKey(db, { principal: operator, now: later }, 'acc_ada', laptop.id);
     const journal = journalIn(db, join(temp.path, 'journal'));
     const before = await contentsOf(db);
     await assert.rejects(restore(db, path, { journal }), /not empty/);
@@ -241,7 +241,7 @@ onEachDatabase(
     assert.equal(replayed.apiKeys, 1);
     assert.equal(await countOf(db, 'api_keys'), 1);
     // The audit log also counts without a journal.
-    await disableAccount(db, operator, 'acc_ada', later);
+    await disableAccount(db, { principal: operator, now: later }, 'acc_ada');
     assert.equal((await restore(db, path, { mayReplace: true })).replayed.accountsDisabled, 1);
     // Into another database, from the journal that the first restore has completed.
     await using fresh = await databases[db.dialect]!();
@@ -258,15 +258,15 @@ onEachDatabase(
     await backUp(db, path);
     const journal = journalIn(db, join(temp.path, 'journal'));
     for (let round = 0; round < 5; round++) {
-      await disableAccount(db, operator, 'acc_ada', later);
-      await accounts.enableAccount(db, operator, 'acc_ada', later);
+      await disableAccount(db, { principal: operator, now: later }, 'acc_ada');
+      await accounts.enableAccount(db, { principal: operator, now: later }, 'acc_ada');
     }
-    await disableAccount(db, operator, 'acc_ada', later);
+    await disableAccount(db, { principal: operator, now: later }, 'acc_ada');
     await journal.catchUp();
     await using fresh = await databases[db.dialect]!();
     const there = journalIn(fresh.db, journal.folder);
     assert.equal((await restore(fresh.db, path, { journal: there })).replayed.accountsDisabled, 1);
-    await accounts.enableAccount(fresh.db, operator, 'acc_ada', later);
+    await accounts.enableAccount(fresh.db, { principal: operator, now: later }, 'acc_ada');
     await there.catchUp();
     assert.equal((await restore(fresh.db, path, { journal: there, mayReplace: true })).replayed.accountsDisabled, 0);
   },
@@ -369,7 +369,7 @@ onEachDatabase('a backup during writes is a snapshot of one moment', async ({ db
     for (let id = 0; progress.isRunning; id++) {
       await addKey(writer, 'acc_ada', `w${id}`, { id: 100_000 + id });
       // When the first keys are deleted, those that were added meanwhile: a backup on a slow disk takes long.
-      await deleteKey(writer, operator, 'acc_ada', id < 700 ? 10_000 + id : 100_000 + id - 700, now);
+      await deleteKey(writer, { principal: operator, now }, 'acc_ada', id < 700 ? 10_000 + id : 100_000 + id - 700);
       // Writes of SQLite end within their turn of the event loop, which the backup needs too.
       await setImmediate();
     }

@@ -43,7 +43,7 @@ type Made = Readonly<Record<'ofDay' | 'both' | 'ofBob' | 'unlimited', NewKey>>;
 /** Adds keys with limits, and uses ten tokens of each limit. */
 async function fillWithLimits(db: Db): Promise<Made> {
   const [ada, bob] = [await addAccount(db, 'ada'), await addAccount(db, 'bob')];
-  await changeLimits(db, operator, bob, () => toLimitsText(ofAccount), now);
+  await changeLimits({ db }, { principal: operator, now }, bob, () => toLimitsText(ofAccount));
   const made = {
     ofDay: await addKey(db, ada, 'ofDay', { limits: toLimitsText(daily) }),
     both: await addKey(db, ada, 'both', { limits: toLimitsText(rateAndQuota) }),
@@ -68,7 +68,7 @@ async function spend(db: Db, hash: Buffer, cost: number, instance = instanceIn(d
   assert.ok(state);
   if (state.limits === null && state.accountLimits === null) return true;
   return new Promise((resolve, reject) =>
-    instance.spend(state, cost, ({ exceeded }) => resolve(exceeded === undefined), reject),
+    instance.spend({ key: state, cost }, ({ exceeded }) => resolve(exceeded === undefined), reject),
   );
 }
 
@@ -114,7 +114,7 @@ test('a move keeps limits and their use exactly', async () => {
   await claimInstallation(source.db, keys.check, now);
   const made = await fillWithLimits(source.db);
   const expected = await contentsOf(source.db);
-  await moveInstallation(operator, source.db, target.db, keys.check, new FakeClock(later));
+  await moveInstallation(operator, source.db, target.db, { keys, clock: new FakeClock(later) });
   const found = await contentsOf(target.db);
   for (const name of ['key_meters', 'api_keys', 'accounts']) assert.deepEqual(found[name], expected[name]);
   await assertLeft(target.db, made.ofDay, 100 - used);
@@ -134,8 +134,8 @@ onEachDatabase(
     await changes.change(owner, 'acc_ada', made.ofDay.id, { limits: { quota: { limit: 20, per: 'day' } } });
     await changes.change(owner, 'acc_ada', made.both.id, { limits: null });
     await changes.change(owner, 'acc_ada', made.unlimited.id, { limits: daily });
-    await changeLimits(db, operator, 'acc_bob', () => null, since);
-    await changeLimits(db, operator, 'acc_ada', () => toLimitsText(ofAccount), since);
+    await changeLimits({ db }, { principal: operator, now: since }, 'acc_bob', () => null);
+    await changeLimits({ db }, { principal: operator, now: since }, 'acc_ada', () => toLimitsText(ofAccount));
     assert.notDeepEqual(await limitsOf(db, made), before);
     // A change of limits is not an entry of the deletion journal.
     await journalIn(db, folder).catchUp();

@@ -20,7 +20,7 @@ import { addAccount, addKey, addSession, addSigningKey, keys, now, operator } fr
 import { contentsOf, fill } from './whole-installation.ts';
 
 const clock = new FakeClock(now + 60_000);
-const move = (source: Db, target: Db) => moveInstallation(operator, source, target, keys.check, clock);
+const move = (source: Db, target: Db) => moveInstallation(operator, source, target, { keys, clock });
 
 async function newSource(): Promise<TestDb> {
   const source = await databases['sqlite']!();
@@ -87,7 +87,7 @@ test('a move that fails halfway leaves the target empty, and can be repeated', a
         return source.db.all(statement, values);
       },
     };
-    await assert.rejects(moveInstallation(operator, failing, target.db, keys.check, clock), /the disk is gone/);
+    await assert.rejects(moveInstallation(operator, failing, target.db, { keys, clock }), /the disk is gone/);
     const counts = await countRows(target.db);
     assert.deepEqual(
       Object.entries(counts).filter(([, count]) => count > 0),

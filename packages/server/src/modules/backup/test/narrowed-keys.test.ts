@@ -225,7 +225,10 @@ for (const [from, to] of [
     assert.deepEqual([states.disabled, states.older], [['disabled'], ['not found', 'a b', 'a b']]);
     assert.deepEqual(states.lost, ['a b', 'not found', 'a b']);
     await using target = await databases[to]!();
-    await moveInstallation(operator, source.db, target.db, keys.check, new FakeClock(verifiedAt));
+    await moveInstallation(operator, source.db, target.db, {
+      keys,
+      clock: new FakeClock(verifiedAt),
+    });
     assert.deepEqual(await made.statesIn(target.db), states);
     const backup = join(temp.path, 'backup');
     await backUp(source.db, backup);

@@ -120,7 +120,7 @@ export class NarrowedKeys {
     await change('enabled', { disabled: true });
     await change('enabled', { disabled: false });
     await change('deleted', { disabled: true });
-    await deleteKey(db, this.#owner, 'acc_ada', this.idOf('deleted'), at + 5);
+    await deleteKey(db, { principal: this.#owner, now: at + 5 }, 'acc_ada', this.idOf('deleted'));
     await revocations?.record([{ kind: 'api_key', id: String(this.idOf('deleted')), at: at + 5 }]);
     await changes.change(operator, 'acc_ada', this.idOf('locked'), { disabled: true });
   }

@@ -13,7 +13,7 @@ import { writeBackup } from '../write-backup.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import { DeletionJournal, type JournalListener } from '../../deletion-journal/deletion-journal.ts';
 import { readJournal, readPosition } from '../../deletion-journal/files.ts';
-import { createSigningKey } from '../../signing-keys/store.ts';
+import { replaceSigningKeys } from '../../signing-keys/store.ts';
 import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { databases, testRootKeys } from '../../../../test-kit/new-db.ts';
@@ -57,12 +57,12 @@ onEachDatabase(
     const [folder, other] = [join(temp.path, 'journal'), join(temp.path, 'other')];
     const { laptop, server } = await fill(db);
     await addAccount(db, 'eve');
-    await accounts.enableAccount(db, operator, 'acc_bob', now);
+    await accounts.enableAccount(db, { principal: operator, now }, 'acc_bob');
     await using reverted = await copyOf(db, join(temp.path, 'copy'));
-    await deleteKey(db, operator, 'acc_ada', laptop.id, now);
-    await disableAccount(db, operator, 'acc_bob', now);
-    await deleteAccount(db, operator, 'acc_eve', now);
-    await createSigningKey(db, operator, newSigningKey('kid2'), true);
+    await deleteKey(db, { principal: operator, now }, 'acc_ada', laptop.id);
+    await disableAccount(db, { principal: operator, now }, 'acc_bob');
+    await deleteAccount(db, { principal: operator, now }, 'acc_eve');
+    await replaceSigningKeys(db, operator, newSigningKey('kid2'));
     await journalIn(db, folder).catchUp();
     await journalIn(db, other).record([{ kind: 'api_key', id: String(server.id), at: now }]);
 
@@ -97,7 +97,7 @@ onEachDatabase('a database that has lost a deletion is reported until a replay',
   using temp = newTempFolder();
   const { laptop } = await fill(db);
   await using reverted = await copyOf(db, join(temp.path, 'copy'));
-  await deleteKey(db, operator, 'acc_ada', laptop.id, now);
+  await deleteKey(db, { principal: operator, now }, 'acc_ada', laptop.id);
   const folder = join(temp.path, 'journal');
   assert.deepEqual(await journalIn(db, folder).catchUp(), { working: 0, isBehind: false });
   const position = await readPosition(folder, keys);
@@ -135,7 +135,7 @@ onEachDatabase(
     await journalIn(db, folder).catchUp();
     const end = (await readPosition(folder, keys))?.event ?? 0;
     // The id of this deletion's event is below the position of the journal.
-    await deleteKey(reverted.db, operator, 'acc_ada', server.id, later);
+    await deleteKey(reverted.db, { principal: operator, now: later }, 'acc_ada', server.id);
     for (let round = 0; round < 9; round++) await addKey(reverted.db, 'acc_ada', `new ${round}`);
     assert.ok(end > 0 && (await listAuditEvents(reverted.db)).length > end);
     assert.deepEqual(await journalIn(reverted.db, folder).catchUp(), { working: 0, isBehind: false });

@@ -178,6 +178,6 @@ onEachDatabase('a backup or a move of a leaked key keeps its state', async ({ db
   assert.deepEqual([replayed, await stateIn(restored.db)], [nothingReplayed, state]);
   await using moved = await databases[db.dialect]!();
   await claimInstallation(db, keys.check, now);
-  await moveInstallation(operator, db, moved.db, keys.check, new FakeClock(later));
+  await moveInstallation(operator, db, moved.db, { keys, clock: new FakeClock(later) });
   assert.deepEqual(await stateIn(moved.db), state);
 });

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { hourMs } from '../../../foundation/clock.ts';
 import { setEmailTx, setPasswordHash } from '../../accounts/credentials-store.ts';
 import * as accounts from '../../accounts/store.ts';
-import { recordAccountEventTx } from '../../audit/audit.ts';
+import { recordAccountEventTx, type AccountEvent } from '../../audit/audit.ts';
 import { confirmAccountEmail } from '../../accounts/unconfirmed-email-store.ts';
 import { replayOnLive } from '../replay-on-live.ts';
 import { insertCodeTx } from '../../one-time-codes/store.ts';
@@ -88,18 +88,18 @@ async function fillWithRights(db: Db): Promise<void> {
   }
 }
 
-const event = (action: Parameters<typeof recordAccountEventTx>[2], id: string) => (db: Db) =>
-  db.transaction((tx) => recordAccountEventTx(tx, operator, action, id, since));
+const event = (action: AccountEvent['action'], id: string) => (db: Db) =>
+  db.transaction((tx) => recordAccountEventTx(tx, { at: since, principal: operator, action, accountId: id }));
 
 /** Makes one change of each kind with its audit event, without a journal entry, as after a crash. */
 async function removeRights(db: Db): Promise<void> {
   await setAccountRole(db, operator, { id: 'acc_role', role: 'user', now: since });
-  await setPasswordHash(db, operator, 'acc_password', 'another', since);
+  await setPasswordHash(db, operator, { id: 'acc_password', hash: 'another', now: since });
   await db.transaction(async (tx) => {
     const email = { email: 'new@example.com', canonicalEmail: 'new@example.com' };
-    assert.ok(await setEmailTx(tx, operator, 'acc_email', email, since));
-    await recordAccountEventTx(tx, operator, 'account.email_changed', 'acc_email', since);
+    assert.ok(await setEmailTx(tx, { principal: operator, now: since }, 'acc_email', email));
   });
+  await event('account.email_changed', 'acc_email')(db);
   await db.transaction((tx) => removeSecondFactorTx(tx, 'acc_factor'));
   await event('second_factor.removed', 'acc_factor')(db);
   const codes = {
@@ -109,10 +109,11 @@ async function removeRights(db: Db): Promise<void> {
   } as const;
   const proof = { kind: 'totp', step: 7 } as const;
   await enrolment.replaceCodes(db, codes, { proof, codeHashes: [codeOf('codes', 3)], now: since });
+  const owner = { kind: 'account', accountId: 'acc_code', sessionId: 'ses_code' } as const;
   const used = { kind: 'recovery_code', hash: codeOf('code', 1) } as const;
-  await db.transaction((tx) => redeemProofTx(tx, operator, 'acc_code', used, { now: since, from: null }));
-  await accounts.requireSecondFactor(db, operator, 'acc_requirement', true, since);
-  await webhooks.disableEndpoint(db, operator, 'whe_disabled', since);
+  await db.transaction((tx) => redeemProofTx(tx, owner, used, { now: since, from: null }));
+  await accounts.requireSecondFactor(db, { principal: operator, now: since }, 'acc_requirement', true);
+  await webhooks.disableEndpoint(db, { principal: operator, now: since }, 'whe_disabled');
   await webhooks.deleteEndpoint(db, operator, 'whe_deleted', since);
 }
 
@@ -191,12 +192,12 @@ onEachDatabase('a decision after a restore stays in force after the next restore
   await restore(db, backup, { journal, mayReplace: true });
   const at = later + 1;
   await setAccountRole(db, operator, { id: 'acc_role', role: 'admin', now: at });
-  await setPasswordHash(db, operator, 'acc_password', 'chosen anew', at);
+  await setPasswordHash(db, operator, { id: 'acc_password', hash: 'chosen anew', now: at });
   await confirmAccountEmail(db, operator, 'acc_email', at);
   await db.transaction((tx) =>
     tx.run(insertFactor, ['acc_factor', keys.secondFactorSeal.seal('acc_factor', 'NEW'), at]),
   );
-  await accounts.requireSecondFactor(db, operator, 'acc_requirement', false, at);
+  await accounts.requireSecondFactor(db, { principal: operator, now: at }, 'acc_requirement', false);
   await webhooks.enableEndpoint(db, operator, 'whe_disabled', at);
   const before = [await rightsOf(db), await epochsOf(db), await endpointsOf(db)];
   assert.deepEqual(await journal.catchUp(), { working: 0, isBehind: false });

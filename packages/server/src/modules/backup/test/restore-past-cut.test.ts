@@ -39,9 +39,9 @@ async function deleteAndCut(db: Db, folder: string): Promise<{ backup: string; l
   const { id } = await addKey(db, ada, 'laptop');
   const backup = join(folder, 'old.backup');
   await backUpAt(db, backup, now);
-  await deleteKey(db, operator, ada, id, now + 1_000);
+  await deleteKey(db, { principal: operator, now: now + 1_000 }, ada, id);
   await journalAt(db, join(folder, 'journal'), now + dayMs).catchUp();
-  await setPasswordHash(db, operator, 'acc_ada', 'other', now + 50 * dayMs);
+  await setPasswordHash(db, operator, { id: 'acc_ada', hash: 'other', now: now + 50 * dayMs });
   await addKey(db, ada, 'kept', { now: now + 99 * dayMs });
   const late = now + 100 * dayMs;
   await journalAt(db, join(folder, 'journal'), late).catchUp();

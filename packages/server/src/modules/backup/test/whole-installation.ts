@@ -173,9 +173,9 @@ export async function fill(db: Db): Promise<Filled> {
   const laptop = await addKey(db, ada, 'laptop – 👩‍🚀 "\'', { id: Number.MAX_SAFE_INTEGER, scopes: ['a', 'b'] });
   const server = await addKey(db, ada, 'server', { expiresAt: now + 1_000 });
   const old = await addKey(db, ada, 'old');
-  await deleteKey(db, operator, ada, old.id, now);
-  await disableAccount(db, operator, 'acc_bob', now);
-  await deleteAccount(db, operator, 'acc_gone', now);
+  await deleteKey(db, { principal: operator, now }, ada, old.id);
+  await disableAccount(db, { principal: operator, now }, 'acc_bob');
+  await deleteAccount(db, { principal: operator, now }, 'acc_gone');
   await addSession(db, ada, 'one');
   await addSigningKey(db, 'kid');
   await db.transaction((tx) => tx.run(insertBucket, [keys.throttleBucket.mac('ada'), now]));

@@ -8,7 +8,7 @@ import type { Db } from '../../../foundation/database/db.ts';
 import { DeletionJournal } from '../deletion-journal.ts';
 import { JournalError, journalFiles, readJournal, readPosition } from '../files.ts';
 import type { Revocation } from '../revocation.ts';
-import { createSigningKey } from '../../signing-keys/store.ts';
+import { replaceSigningKeys } from '../../signing-keys/store.ts';
 import { deriveKeys } from '../../../foundation/crypto/master-key.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { newTempFolder } from '../../../../test-kit/temp-folder.ts';
@@ -29,11 +29,11 @@ async function revokeEverything(db: Db): Promise<string[]> {
   const { id } = await addKey(db, ada, 'laptop');
   await addKey(db, ada, 'kept');
   await addSigningKey(db, 'old');
-  await deleteKey(db, operator, ada, id, now);
-  await disableAccount(db, operator, ada, now);
-  await accounts.enableAccount(db, operator, ada, now);
-  await deleteAccount(db, operator, bob, now);
-  await createSigningKey(db, operator, newSigningKey('new'), true);
+  await deleteKey(db, { principal: operator, now }, ada, id);
+  await disableAccount(db, { principal: operator, now }, ada);
+  await accounts.enableAccount(db, { principal: operator, now }, ada);
+  await deleteAccount(db, { principal: operator, now }, bob);
+  await replaceSigningKeys(db, operator, newSigningKey('new'));
   return ['account acc_bob', 'account_disabled acc_ada', 'account_enabled acc_ada', `api_key ${id}`, 'signing_key old'];
 }
 

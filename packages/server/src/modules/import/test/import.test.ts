@@ -286,7 +286,7 @@ onEachDatabase('a key that was deleted here cannot be imported again', async ({ 
   const lines = [{ account: ada, nickname: 'old', hash: sha256('sk_old').toString('hex') }];
   assert.equal((await importKeys(db, lines)).imported, 1);
   const id = (await listAccountKeys(db, ada))[0]?.id ?? 0;
-  await deleteKey(db, operator, ada, id, now);
+  await deleteKey(db, { principal: operator, now }, ada, id);
   for (const isDryRun of [true, false]) {
     const { refusedLines } = await importKeys(db, lines, { isDryRun });
     assert.deepEqual(refusedLines, { 1: 'the key was deleted here; a deletion can’t be undone' });

@@ -67,7 +67,7 @@ onEachDatabase(
   async ({ db }) => {
     await importAccounts(db, [line()]);
     const { id, passwordHash } = await find(db);
-    await replacePasswordHash(db, id, passwordHash, await hasher.hash('old'), clock.now());
+    await replacePasswordHash(db, { id, passwordHash }, await hasher.hash('old'), clock.now());
     assert.deepEqual(await update(db, {}), counted({ existing: 1 }));
     assert.deepEqual(await update(db, { passwordHash: hashOf('new') }), counted({ updated: 1 }));
     assert.deepEqual([await accepts(db, 'old'), await accepts(db, 'new')], [false, true]);
@@ -115,8 +115,8 @@ onEachDatabase('an update removes a password that was removed in the other syste
 
 onEachDatabase('an update never changes an account that has changed here since its import', async ({ db }) => {
   const changes: readonly ((id: string, at: number) => Promise<unknown>)[] = [
-    async (id, at) => setPasswordHash(db, operator, id, await hasher.hash('own'), at),
-    (id, at) => disableAccount(db, operator, id, at),
+    async (id, at) => setPasswordHash(db, operator, { id, hash: await hasher.hash('own'), now: at }),
+    (id, at) => disableAccount(db, { principal: operator, now: at }, id),
     (id, at) => setAccountRole(db, operator, { id, role: 'admin', now: at }),
   ];
   for (const change of changes) {
@@ -133,7 +133,7 @@ onEachDatabase('an update never changes an account that has changed here since i
     assert.deepEqual(await listAuditEvents(db), events);
     // The same file as before needs no warning.
     assert.deepEqual(await update(db, {}), counted({ existing: 1 }));
-    await deleteAccount(db, operator, before.id, clock.now());
+    await deleteAccount(db, { principal: operator, now: clock.now() }, before.id);
   }
 });
 
@@ -178,10 +178,10 @@ onEachDatabase('of a change here and a concurrent update, the change here stays'
     const own = await hasher.hash('own');
     await Promise.all([
       importAccounts(other, [line({ passwordHash: hashOf('new') })], { onExisting: 'update' }),
-      setPasswordHash(db, operator, id, own, at + 1),
+      setPasswordHash(db, operator, { id, hash: own, now: at + 1 }),
     ]);
     assert.equal((await find(db)).passwordHash, own);
-    await deleteAccount(db, operator, id, at);
+    await deleteAccount(db, { principal: operator, now: at }, id);
   }
 });
 

@@ -24,7 +24,7 @@ for (const { what, limits, validMs } of rows) {
     const key = { id: 7, accountId: 'acc_1', limits: toLimitsText(limits), accountLimits: null };
     const spend = async (): Promise<void> => {
       const { exceeded } = await new Promise<{ exceeded: unknown }>((resolve, reject) =>
-        limiter.spend(key, 1, resolve, reject),
+        limiter.spend({ key, cost: 1 }, resolve, reject),
       );
       assert.equal(exceeded, undefined);
     };
@@ -48,7 +48,7 @@ onEachDatabase('tokens of a quota are not spent after a suspension over the end 
   const daily = toLimitsText({ quota: { limit: 1_000, per: 'day' } });
   const key = { id: 7, accountId: 'acc_1', limits: daily, accountLimits: null };
   const isAccepted = (cost: number): Promise<boolean> =>
-    new Promise((resolve, reject) => limiter.spend(key, cost, ({ exceeded }) => resolve(!exceeded), reject));
+    new Promise((resolve, reject) => limiter.spend({ key, cost }, ({ exceeded }) => resolve(!exceeded), reject));
   for (let count = 0; count < 20; count++) await isAccepted(1);
   const { drawn, spent } = limiter.tokens;
   assert.ok(drawn > spent);

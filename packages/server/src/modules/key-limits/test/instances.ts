@@ -12,7 +12,7 @@ export function instance(db: Db, options: Partial<KeyLimiterOptions> = {}) {
   let passed = 0;
   const limiter = new KeyLimiter({ db, clock: { now: () => start + passed }, monotonicMs: () => passed, ...options });
   const spend = (key: LimitedKey, cost = 1): Promise<LimitOutcome> =>
-    new Promise((resolve, reject) => limiter.spend(key, cost, resolve, reject));
+    new Promise((resolve, reject) => limiter.spend({ key, cost }, resolve, reject));
   /** @returns how many verifications were accepted, and how many each limit rejected */
   const spendMany = async (key: LimitedKey, count: number): Promise<Record<string, number>> => {
     const outcomes = await Promise.all(Array.from({ length: count }, () => spend(key)));

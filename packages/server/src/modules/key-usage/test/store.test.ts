@@ -23,8 +23,9 @@ const rowsOf = async (db: Db): Promise<string[]> =>
   (await db.all(selectAll)).map((row) =>
     [row.step, (row.at - day) / hourMs, row.keyId, row.accepted, row.refused].join(' '),
   );
+const bothDays = { step: 'day', from: 0, to: day + dayMs } as const;
 const days = async (db: Db, keyId: number): Promise<number[][]> =>
-  (await listUsage(db, keyId, 'day', 0, day + dayMs)).map((row) => [(row.at - day) / dayMs, row.accepted, row.refused]);
+  (await listUsage(db, keyId, bothDays)).map((row) => [(row.at - day) / dayMs, row.accepted, row.refused]);
 
 const retention = (db: Db, { keptDays = 400, rowsPerCommitMax = 1_000, at = now } = {}): UsageRetention =>
   new UsageRetention({ db, clock: new FakeClock(at), keptDays, rowsPerCommitMax });

@@ -166,7 +166,7 @@ onEachDatabase('reports of all keys of an account while it is deleted cause no d
     for (let count = 0; count < 20; count++)
       texts.push((await on(db).apiKeys.create(operator, accountId, { nickname: `k${count}` })).secret.reveal());
     const settled = await race(opened, 8, async (by, rival): Promise<unknown> => {
-      if (rival === 4) return deleteAccount(by, operator, accountId, new FakeClock().now());
+      if (rival === 4) return deleteAccount(by, { principal: operator, now: new FakeClock().now() }, accountId);
       return on(by).leaks.report(possessor, textsOf(rival % 2 === 0 ? texts : texts.toReversed()));
     });
     for (const result of settled) assert.equal(result.status, 'fulfilled');

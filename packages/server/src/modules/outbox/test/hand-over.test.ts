@@ -175,7 +175,7 @@ onEachDatabase('a stop waits one second for a job that waits for a reply', async
     isHandedOver = true;
     await replied.opened;
   };
-  const worker = newWorker(db, new FakeClock(now), handler, 'mail', timers);
+  const worker = newWorker(db, new FakeClock(now), handler, { timers });
   worker.outbox.start();
   await worker.put('mail', 'one');
   await until('the end of the message is recorded', () => isHandedOver);

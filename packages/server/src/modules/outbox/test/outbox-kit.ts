@@ -16,7 +16,12 @@ export interface Worker extends AsyncDisposable {
   readonly put: (queue: string, ...payloads: readonly string[]) => Promise<void>;
 }
 
-export function newWorker(db: Db, clock: FakeClock, handler: Handler, kind: JobKind = 'mail', timers?: Timers): Worker {
+export function newWorker(
+  db: Db,
+  clock: FakeClock,
+  handler: Handler,
+  { kind = 'mail', timers }: { readonly kind?: JobKind; readonly timers?: Timers } = {},
+): Worker {
   const failures: Failure[] = [];
   const outbox = new Outbox({
     db,

@@ -250,7 +250,7 @@ onEachDatabase('stopping waits for running jobs for five seconds', async ({ db }
     await slow.opened;
     ended++;
   };
-  const worker = newWorker(db, new FakeClock(now), handler, 'mail', timers);
+  const worker = newWorker(db, new FakeClock(now), handler, { timers });
   worker.outbox.start();
   await worker.put('mail', 'one');
   await until('the job has started', () => begun === 1);
@@ -270,7 +270,7 @@ onEachDatabase('stopping waits for running jobs for five seconds', async ({ db }
 
 onEachDatabase('a job without a handler waits for an instance that has one', async ({ db }) => {
   const clock = new FakeClock(now);
-  await using worker = newWorker(db, clock, () => Promise.resolve(), 'webhook');
+  await using worker = newWorker(db, clock, () => Promise.resolve(), { kind: 'webhook' });
   worker.outbox.start();
   await worker.put('mail', 'one');
   await until('the job is postponed', () => worker.failures.length === 1 && worker.outbox.runningCount === 0);

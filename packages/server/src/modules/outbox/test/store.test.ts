@@ -96,7 +96,7 @@ onEachDatabase(
   async ({ db }) => {
     await add(db, newJob('one'), newJob('two', { queue: 'other' }));
     await claim(db);
-    await store.postponeJob(db, 'one', now + 50, 'the mail server is down');
+    await store.postponeJob(db, { id: 'one', handedOver: 0 }, now + 50, 'the mail server is down');
     assert.deepEqual(await claim(db, 'mail', { now: now + 49 }), []);
     assert.equal((await claim(db, 'mail', { now: now + 50 }))[0]?.attempts, 2);
     await claim(db, 'other');
@@ -113,7 +113,7 @@ onEachDatabase('the end of a message is recorded by one process, and a postponem
   assert.deepEqual([await handOver(0), await handOver(0), await handOver(1)], [true, false, true]);
   assert.deepEqual(await claim(db, 'mail', { now: now + 3_599_999 }), []);
   assert.equal((await claim(db, 'mail', { now: now + 3_600_000 }))[0]?.handedOver, 2);
-  await store.postponeJob(db, 'one', now, 'rejected');
+  await store.postponeJob(db, { id: 'one', handedOver: 0 }, now, 'rejected');
   assert.equal((await claim(db))[0]?.handedOver, 0);
   assert.equal(await db.transaction((tx) => store.handOverJobTx(tx, { id: 'gone', handedOver: 0 }, now)), false);
 });

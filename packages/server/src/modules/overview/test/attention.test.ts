@@ -53,7 +53,7 @@ test('failing and late jobs need attention, one item for each kind; jobs that wa
   const insert = async (kind: 'mail' | 'sign_up' | 'password_reset', reason?: string): Promise<void> => {
     const row = service.services.outbox.prepare(kind, kind, {});
     await db.transaction((tx) => insertJobTx(tx, { ...row, dueAt: clock.now() + dayMs }));
-    if (reason !== undefined) await postponeJob(db, row.id, clock.now() + dayMs, reason);
+    if (reason !== undefined) await postponeJob(db, { id: row.id, handedOver: 0 }, clock.now() + dayMs, reason);
   };
   await insert('mail', '451 try again later');
   await insert('mail', '451 try again later');

@@ -35,10 +35,8 @@ const hashed = (app: TestApp): number => app.service.services.hasher.stats.hashe
 function assertLimited(
   { status, headers, json }: Answered,
   seconds: number,
-  quota: number,
+  { quota, windowSeconds = 900, policy = 'sign-ins' }: { quota: number; windowSeconds?: number; policy?: string },
   what = 'limited',
-  windowSeconds = 900,
-  policy = 'sign-ins',
 ): void {
   assert.equal(status, 429, what);
   assert.equal((json as { code: string }).code, 'too_many_attempts', what);
@@ -50,7 +48,12 @@ function assertLimited(
 
 /** By the count of the email, or of the email without its tag: one more attempt is allowed every 36 seconds. */
 const assertEmailLimited = (answer: Answered, what?: string): void =>
-  assertLimited(answer, limits.loginEmailLeakSeconds, limits.loginEmailFailuresMax, what, 3_600);
+  assertLimited(
+    answer,
+    limits.loginEmailLeakSeconds,
+    { quota: limits.loginEmailFailuresMax, windowSeconds: 3_600 },
+    what,
+  );
 
 /** Reaches the limit of the email. After one attempt, its counters get the values of as many attempts from other ranges. */
 async function reachEmailLimit(app: TestApp, user: string): Promise<void> {
@@ -69,9 +72,9 @@ async function readDelays(app: TestApp, count: number): Promise<number[]> {
     assert.equal(status, 401);
     const rejected = await attempt(app);
     const seconds = Number(rejected.headers.get('retry-after'));
-    assertLimited(rejected, seconds, 5);
+    assertLimited(rejected, seconds, { quota: 5 });
     app.clock.advance({ seconds: seconds - 1 });
-    assertLimited(await attempt(app), 1, 5);
+    assertLimited(await attempt(app), 1, { quota: 5 });
     app.clock.advance({ seconds: 1 });
     delays.push(seconds);
   }
@@ -95,7 +98,7 @@ test('during a delay the right password is rejected, and after the delay it is a
   await using app = await newApp();
   await app.createAccount(email);
   for (let n = 0; n < 5; n++) assert.equal((await attempt(app)).status, 401);
-  assertLimited(await signIn(app), 1, 5);
+  assertLimited(await signIn(app), 1, { quota: 5 });
   app.clock.advance({ seconds: 1 });
   assert.equal((await signIn(app)).status, 200);
 });
@@ -107,14 +110,14 @@ test('a trusted range has ten failures a minute, so nine failures do not lock th
   for (let minute = 0; minute < 3; minute++) {
     for (let n = 0; n < 10; n++) assert.equal((await attempt(app)).status, 401);
     app.clock.advance({ seconds: 59 });
-    assertLimited(await signIn(app), 1, 10, 'the eleventh', 60);
+    assertLimited(await signIn(app), 1, { quota: 10, windowSeconds: 60 }, 'the eleventh');
     app.clock.advance({ seconds: 1 });
   }
   for (let n = 0; n < 9; n++) assert.equal((await attempt(app)).status, 401);
   assert.equal((await signIn(app)).status, 200);
   // The count has started again.
   for (let n = 0; n < 10; n++) assert.equal((await attempt(app)).status, 401);
-  assertLimited(await attempt(app), 60, 10, 'again', 60);
+  assertLimited(await attempt(app), 60, { quota: 10, windowSeconds: 60 }, 'again');
 });
 
 for (const [what, user] of [
@@ -199,7 +202,7 @@ test('the right password of a disabled account is counted like a wrong one', asy
   const { id } = await app.createAccount(email);
   await app.service.services.accounts.disable(operator, id);
   for (let n = 0; n < 5; n++) assert.equal((await signIn(app)).status, 401);
-  assertLimited(await signIn(app), 1, 5);
+  assertLimited(await signIn(app), 1, { quota: 5 });
 });
 
 test('neither a sign-in of the owner nor a new password changes the count for untrusted ranges', async () => {
@@ -237,21 +240,15 @@ test('the 61st successful sign-in in a minute is rejected, and untrusted clients
   for (let n = 0; n < limits.signInsPerMinuteMax; n++) assert.equal((await signIn(app, home)).status, 200);
   const before = hashed(app);
   const rejected = await signIn(app, home);
-  assertLimited(rejected, 60, limits.signInsPerMinuteMax, 'the next', 60, 'successful sign-ins');
+  const perMinute = { quota: limits.signInsPerMinuteMax, windowSeconds: 60, policy: 'successful sign-ins' };
+  assertLimited(rejected, 60, perMinute, 'the next');
   assert.equal((rejected.json as { title: string }).title, 'Too many sign-in attempts', 'none of them failed');
   const { text } = await app.call('GET', '/problems/too_many_attempts');
   assert.match(text, /signed in more than 60 times in a minute, or more than 2 of its attempts are in progress/);
   assert.equal(hashed(app), before, 'nothing was hashed');
   assert.equal((await attempt(app, { from: otherIp(1) })).status, 401);
   // In an untrusted range it is rejected after the check of the password.
-  assertLimited(
-    await signIn(app, otherIp(2)),
-    60,
-    limits.signInsPerMinuteMax,
-    'from elsewhere',
-    60,
-    'successful sign-ins',
-  );
+  assertLimited(await signIn(app, otherIp(2)), 60, perMinute, 'from elsewhere');
   app.clock.advance({ seconds: 60 });
   assert.equal((await signIn(app, home)).status, 200);
 });
@@ -289,7 +286,7 @@ for (const [what, same, other] of spellings) {
   test(`${what} share their failures`, async () => {
     await using app = await newApp({ environment: behindProxy });
     for (const from of same) assert.equal((await attempt(app, { from })).status, 401, from);
-    for (const from of same) assertLimited(await attempt(app, { from }), 1, 5, from);
+    for (const from of same) assertLimited(await attempt(app, { from }), 1, { quota: 5 }, from);
     assert.equal((await attempt(app, { from: other })).status, 401);
   });
 }
@@ -313,7 +310,7 @@ test('forms of one email address share their failures', { tags: ['asvs:6.3.1'] }
     'Jo@XN--BCHER-KVA.Example',
   ];
   for (const user of same) assert.equal((await attempt(app, { email: user })).status, 401, user);
-  for (const user of same) assertLimited(await attempt(app, { email: user }), 1, 5, user);
+  for (const user of same) assertLimited(await attempt(app, { email: user }), 1, { quota: 5 }, user);
   assert.equal((await attempt(app, { email: 'jo@bucher.example' })).status, 401);
 });
 
@@ -337,7 +334,7 @@ test(
   async () => {
     await using app = await newApp();
     for (let n = 0; n < 5; n++) assert.equal((await attempt(app, { from: otherIp(n) })).status, 401);
-    assertLimited(await attempt(app, { from: otherIp(5) }), 1, 5);
+    assertLimited(await attempt(app, { from: otherIp(5) }), 1, { quota: 5 });
   },
 );
 
@@ -348,7 +345,7 @@ test(
     await using app = await newApp({ environment: behindProxy });
     for (let n = 0; n < 5; n++)
       assert.equal((await attempt(app, { from: `${otherIp(n)}, ${home}, 127.0.0.1` })).status, 401);
-    assertLimited(await attempt(app, { from: `${otherIp(5)}, ${home}` }), 1, 5);
+    assertLimited(await attempt(app, { from: `${otherIp(5)}, ${home}` }), 1, { quota: 5 });
     assert.equal((await attempt(app, { from: `${home}, ${otherIp(6)}` })).status, 401);
   },
 );
@@ -359,8 +356,8 @@ test('after 100 failures over all emails a range is rejected for 15 minutes', { 
   const spray = (n: number): Promise<Answered> => attempt(app, { email: `user${n}@example.com`, from: home });
   for (let n = 0; n < limits.loginAddressFailuresMax; n++) assert.equal((await spray(n)).status, 401);
   app.clock.advance({ seconds: 100 });
-  assertLimited(await spray(101), 800, 100);
-  assertLimited(await signIn(app, home), 800, 100);
+  assertLimited(await spray(101), 800, { quota: 100 });
+  assertLimited(await signIn(app, home), 800, { quota: 100 });
   assert.equal((await signIn(app, otherIp(0))).status, 200);
   app.clock.advance({ seconds: 800 });
   assert.equal((await signIn(app, home)).status, 200);
@@ -375,9 +372,9 @@ test('a range has the configured limit, and a right password is not counted', as
   }
   const spray = (n: number, from: string): Promise<Answered> => attempt(app, { email: `x${n}@example.com`, from });
   for (let n = 0; n < 3; n++) assert.equal((await spray(n, home)).status, 401);
-  assertLimited(await spray(3, home), 900, 3);
+  assertLimited(await spray(3, home), 900, { quota: 3 });
   for (let n = 0; n < 102; n++) assert.equal((await spray(n, '192.0.2.8')).status, 401);
-  assertLimited(await spray(102, '192.0.2.8'), 900, 102);
+  assertLimited(await spray(102, '192.0.2.8'), 900, { quota: 102 });
 });
 
 test('KEYREEVE_THROTTLE=off disables the limits on sign-ins, but not on mail, codes and guesses', async () => {

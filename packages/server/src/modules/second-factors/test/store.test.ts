@@ -27,7 +27,9 @@ async function addFactor(db: Db): Promise<void> {
 }
 
 const take = (db: Db, proof: FactorProof, accountId = 'acc_ada'): Promise<boolean> =>
-  db.transaction(async (tx) => (await redeemProofTx(tx, ada, accountId, proof, { now, from: null })) !== undefined);
+  db.transaction(
+    async (tx) => (await redeemProofTx(tx, { ...ada, accountId }, proof, { now, from: null })) !== undefined,
+  );
 const countCodes = (db: Db): Promise<number> => db.transaction((tx) => store.countRecoveryCodesTx(tx, 'acc_ada'));
 const liveOf = async (db: Db, names: readonly string[]): Promise<string[]> => {
   const found = await Promise.all(names.map((name) => tokens.findLiveSession(db, `ses_${name}`, now)));
@@ -97,8 +99,8 @@ onEachDatabase('a code is not used up by a change that is rejected', async ({ db
 onEachDatabase('removing a factor deletes its recovery codes and ends the sessions', async ({ db }) => {
   await addFactor(db);
   await addSession(db, 'acc_ada', 'two', { accountEpoch: 1 });
-  await removeSecondFactor(db, operator, 'acc_ada', noMail, now);
-  const removing = removeSecondFactor(db, operator, 'acc_ada', noMail, now);
+  await removeSecondFactor(db, { principal: operator, now }, 'acc_ada', noMail);
+  const removing = removeSecondFactor(db, { principal: operator, now }, 'acc_ada', noMail);
   await assert.rejects(removing, (error) => codeOf(error) === 'second_factor_not_enrolled');
   assert.equal(await store.findFactor(db, 'acc_ada'), undefined);
   assert.equal(await countCodes(db), 0);
@@ -143,7 +145,8 @@ onEachDatabase('concurrent sign-ins, removals and requests of one account do not
   const { db } = opened;
   await addFactor(db);
   const settled = await race(opened, rivalsMin, async (connection, rival) => {
-    if (rival % 4 === 0) return removeSecondFactor(connection, operator, 'acc_ada', noMail, now).then(() => true);
+    if (rival % 4 === 0)
+      return removeSecondFactor(connection, { principal: operator, now }, 'acc_ada', noMail).then(() => true);
     if (rival % 4 === 1) return take(connection, { kind: 'totp', step: 20 + rival });
     if (rival % 4 === 2) return tokens.endOtherSessions(connection, ada, now).then(() => true);
     return enrolment.beginEnrolment(connection, ada, sealed, now);

@@ -80,7 +80,7 @@ onEachDatabase('a transaction rejects a management key that is no longer valid',
   }
   await run(db, setScopes, keyId, manageScope);
   assert.equal(await mayActTx(key, service), 'allowed');
-  await disableAccount(db, operator, ada, now);
+  await disableAccount(db, { principal: operator, now }, ada);
   assert.equal(await mayActTx(key, service), 'invalid_management_key');
 });
 

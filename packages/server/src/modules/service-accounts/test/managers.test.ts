@@ -89,7 +89,7 @@ onEachDatabase('operators and administrators remove the last manager and add ano
 
 onEachDatabase('a manager is a verified and enabled account, or another service account', async ({ db }) => {
   const { ada, eve, bob, id, services, managers, list } = await fixture(db);
-  await disableAccount(db, operator, eve, now);
+  await disableAccount(db, { principal: operator, now }, eve);
   await db.transaction((tx) => tx.run(setUnverified, [bob]));
   for (const managerId of [eve, bob, id, 'acc_unknown', '', 'acc_\0', '../x'])
     assert.equal(await outcome(managers.add(account(ada), id, managerId)), 'manager_not_eligible', managerId);
@@ -107,9 +107,9 @@ onEachDatabase('the keys of a service account outlive its managers, and administ
   const { ada, id, services, list } = await fixture(db);
   const key = await services.apiKeys.create(operator, id, { nickname: 'laptop' });
   const isValid = async (): Promise<boolean> => (await services.verifier.verify(key.secret.reveal())).valid;
-  await disableAccount(db, operator, ada, now);
+  await disableAccount(db, { principal: operator, now }, ada);
   assert.equal(await isValid(), true);
-  await deleteAccount(db, operator, ada, now);
+  await deleteAccount(db, { principal: operator, now }, ada);
   assert.equal(await isValid(), true);
   assert.deepEqual(await list(), []);
   assert.equal((await services.serviceAccounts.find(operator, id)).creatorId, null);

@@ -11,11 +11,14 @@ const root = '/auth/service-accounts';
 type Headers = Readonly<Record<string, string>>;
 const of = ({ accessToken }: SignedIn): Headers => bearer(accessToken);
 
-const send = (app: TestApp, headers: Headers, method: string, path: string, json?: unknown): Promise<Answered> =>
-  app.call(method, `${root}${path}`, { headers, ...(json === undefined ? {} : { json }) });
+const send = (
+  app: TestApp,
+  headers: Headers,
+  [method, path, json]: readonly [string, string, unknown?],
+): Promise<Answered> => app.call(method, `${root}${path}`, { headers, ...(json === undefined ? {} : { json }) });
 
 async function create(app: TestApp, headers: Headers, json: object): Promise<string> {
-  const made = await send(app, headers, 'POST', '', json);
+  const made = await send(app, headers, ['POST', '', json]);
   assert.equal(made.status, 201, made.text);
   return (made.json as { id: string }).id;
 }
@@ -30,21 +33,21 @@ test('each request has the documented response, for a person and for a managemen
     [of(ada), ada.account.id],
     [backend.headers, backend.accountId],
   ] as const) {
-    const made = await send(app, headers, 'POST', '', { name: 'Billing', externalId: 'tenant-7' });
+    const made = await send(app, headers, ['POST', '', { name: 'Billing', externalId: 'tenant-7' }]);
     const { id } = made.json as { id: string };
     const shown = { id, name: 'Billing', externalId: 'tenant-7', creatorId: managerId, createdAt: at, updatedAt: at };
     assert.deepEqual([made.status, made.json, made.headers.get('location')], [201, shown, `${root}/${id}`]);
-    assert.deepEqual((await send(app, headers, 'GET', `/${id}`)).json, shown);
+    assert.deepEqual((await send(app, headers, ['GET', `/${id}`])).json, shown);
     const page = { serviceAccounts: [shown], nextCursor: null };
     for (const query of ['?externalId=tenant-7', '?limit=1&externalId=tenant-7'])
-      assert.deepEqual((await send(app, headers, 'GET', query)).json, page, query);
+      assert.deepEqual((await send(app, headers, ['GET', query])).json, page, query);
     const changed = { ...shown, name: 'Invoices', externalId: null, updatedAt: later };
     const patch = { name: 'Invoices', externalId: null };
-    assert.deepEqual((await send(app, headers, 'PATCH', `/${id}`, patch)).json, changed);
+    assert.deepEqual((await send(app, headers, ['PATCH', `/${id}`, patch])).json, changed);
     const managers = { managers: [{ accountId: managerId, addedAt: at }] };
-    assert.deepEqual((await send(app, headers, 'GET', `/${id}/managers`)).json, managers);
-    assert.equal((await send(app, headers, 'DELETE', `/${id}`)).status, 200);
-    assert.equal(problemCode(await send(app, headers, 'DELETE', `/${id}`)), 'account_not_found');
+    assert.deepEqual((await send(app, headers, ['GET', `/${id}/managers`])).json, managers);
+    assert.equal((await send(app, headers, ['DELETE', `/${id}`])).status, 200);
+    assert.equal(problemCode(await send(app, headers, ['DELETE', `/${id}`])), 'account_not_found');
   }
 });
 
@@ -52,14 +55,14 @@ test('a manager adds and removes managers', async () => {
   await using app = await newApp();
   const [ada, eve] = [await app.signIn(), await app.signIn()];
   const id = await create(app, of(ada), { name: 'one' });
-  const added = await send(app, of(ada), 'PUT', `/${id}/managers/${eve.account.id}`);
+  const added = await send(app, of(ada), ['PUT', `/${id}/managers/${eve.account.id}`]);
   assert.deepEqual([added.status, Object.keys(added.json as object)], [200, ['accountId', 'addedAt']]);
-  const { managers } = (await send(app, of(eve), 'GET', `/${id}/managers`)).json as { managers: unknown[] };
+  const { managers } = (await send(app, of(eve), ['GET', `/${id}/managers`])).json as { managers: unknown[] };
   assert.deepEqual([managers.length, managers[1]], [2, added.json]);
-  assert.equal((await send(app, of(ada), 'DELETE', `/${id}/managers/${ada.account.id}`)).status, 200);
-  assert.equal(problemCode(await send(app, of(ada), 'DELETE', `/${id}`)), 'account_not_found');
-  assert.equal(problemCode(await send(app, of(eve), 'DELETE', `/${id}/managers/${eve.account.id}`)), 'last_manager');
-  assert.equal((await send(app, of(eve), 'DELETE', `/${id}`)).status, 200);
+  assert.equal((await send(app, of(ada), ['DELETE', `/${id}/managers/${ada.account.id}`])).status, 200);
+  assert.equal(problemCode(await send(app, of(ada), ['DELETE', `/${id}`])), 'account_not_found');
+  assert.equal(problemCode(await send(app, of(eve), ['DELETE', `/${id}/managers/${eve.account.id}`])), 'last_manager');
+  assert.equal((await send(app, of(eve), ['DELETE', `/${id}`])).status, 200);
 });
 
 test(
@@ -70,17 +73,17 @@ test(
     const eve = await app.signIn();
     const backend = await newBackend(app);
     const path = `/${backend.serviceId}/managers`;
-    const before = await send(app, backend.headers, 'GET', path);
+    const before = await send(app, backend.headers, ['GET', path]);
     for (const headers of [backend.headers, { 'x-api-key': backend.key }])
       for (const [method, target] of [
         ['PUT', eve.account.id],
         ['DELETE', backend.accountId],
       ] as const) {
-        const answer = await send(app, headers, method, `${path}/${target}`);
+        const answer = await send(app, headers, [method, `${path}/${target}`]);
         assert.deepEqual([answer.status, problemCode(answer)], [401, 'invalid_access_token'], method);
       }
-    assert.deepEqual((await send(app, backend.headers, 'GET', path)).json, before.json);
-    assert.equal(problemCode(await send(app, of(eve), 'GET', path)), 'account_not_found');
+    assert.deepEqual((await send(app, backend.headers, ['GET', path])).json, before.json);
+    assert.equal(problemCode(await send(app, of(eve), ['GET', path])), 'account_not_found');
   },
 );
 
@@ -107,7 +110,7 @@ test('invalid input is rejected with its place, and nothing is stored', async ()
       ['POST', ''],
       ['PATCH', `/${id}`],
     ] as const) {
-      const answer = await send(app, of(ada), method, path, body);
+      const answer = await send(app, of(ada), [method, path, body]);
       assert.deepEqual([answer.status, problemCode(answer)], [400, 'invalid_request'], `${method}: ${what}`);
     }
   for (const [method, path, body] of [
@@ -116,9 +119,9 @@ test('invalid input is rejected with its place, and nothing is stored', async ()
     ['POST', '', { name: 'two', externalId: null }],
     ['PATCH', `/${id}`, {}],
   ] as const)
-    assert.equal(problemCode(await send(app, of(ada), method, path, body)), 'invalid_request', JSON.stringify(body));
+    assert.equal(problemCode(await send(app, of(ada), [method, path, body])), 'invalid_request', JSON.stringify(body));
   for (const name of ['', ' x', 'x '.repeat(40)]) {
-    const answer = await send(app, of(ada), 'POST', '', { name });
+    const answer = await send(app, of(ada), ['POST', '', { name }]);
     assert.equal(answer.status, 400, name);
   }
   for (const query of [
@@ -130,7 +133,7 @@ test('invalid input is rejected with its place, and nothing is stored', async ()
     'name=one',
     'limit=1&limit=2',
   ])
-    assert.equal((await send(app, of(ada), 'GET', `?${query}`)).status, 400, query);
+    assert.equal((await send(app, of(ada), ['GET', `?${query}`])).status, 400, query);
   assert.deepEqual(await listAuditEvents(app.db), before);
 });
 
@@ -161,10 +164,13 @@ test('for a caller that is no manager, a service account does not exist', async 
     for (const [method, path, body] of requests) {
       // Management keys only read managers.
       if (headers === backend.headers && path.startsWith('/managers/')) continue;
-      const answer = await send(app, headers, method, `/${target}${path}`, body);
+      const answer = await send(app, headers, [method, `/${target}${path}`, body]);
       assert.deepEqual([answer.status, problemCode(answer)], [404, 'account_not_found'], `${method} ${target}${path}`);
     }
-  assert.deepEqual((await send(app, of(eve), 'GET', '?externalId=1')).json, { serviceAccounts: [], nextCursor: null });
+  assert.deepEqual((await send(app, of(eve), ['GET', '?externalId=1'])).json, {
+    serviceAccounts: [],
+    nextCursor: null,
+  });
   assert.deepEqual(await listAuditEvents(app.db), before);
 });
 
@@ -178,6 +184,6 @@ test('a person needs a recent sign-in to change managers and to delete a service
     ['DELETE', `/managers/${ada.account.id}`],
     ['DELETE', ''],
   ] as const)
-    assert.equal(problemCode(await send(app, of(ada), method, `/${id}${path}`)), 'reauth_required', method);
-  assert.equal((await send(app, of(ada), 'PATCH', `/${id}`, { name: 'two' })).status, 200);
+    assert.equal(problemCode(await send(app, of(ada), [method, `/${id}${path}`])), 'reauth_required', method);
+  assert.equal((await send(app, of(ada), ['PATCH', `/${id}`, { name: 'two' }])).status, 200);
 });

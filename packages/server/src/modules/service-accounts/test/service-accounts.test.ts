@@ -206,7 +206,7 @@ onEachDatabase('a disabled or unverified account, and an ended session, create a
   assert.equal(await outcome(accounts.create(account(eve), eve, { name: 'one' })), 'email_unverified');
   assert.equal(await outcome(accounts.create(operator, eve, { name: 'one' })), 'manager_not_eligible');
   assert.equal(await outcome(accounts.create(operator, 'acc_unknown', { name: 'one' })), 'manager_not_eligible');
-  await disableAccount(db, operator, ada, now);
+  await disableAccount(db, { principal: operator, now }, ada);
   assert.equal(await outcome(accounts.create(account(ada), ada, { name: 'two' })), 'invalid_access_token');
   assert.equal(await outcome(accounts.change(account(ada), id, { name: 'two' })), 'invalid_access_token');
   assert.equal(await outcome(accounts.delete(account(ada), id)), 'invalid_access_token');

@@ -4,7 +4,7 @@ import { setPasswordHash } from '../../accounts/credentials-store.ts';
 import { createKey, listAccountKeys } from '../../api-keys/store.ts';
 import type { Principal } from '../../../foundation/principal.ts';
 import type { Db } from '../../../foundation/database/db.ts';
-import { createSigningKey } from '../../signing-keys/store.ts';
+import { replaceSigningKeys } from '../../signing-keys/store.ts';
 import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { endSession } from '../store.ts';
 import { codeOf, onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
@@ -39,14 +39,14 @@ interface Ending {
 }
 
 const endings: Readonly<Record<string, Ending>> = {
-  'that was signed out': { end: (db) => endSession(db, operator, 'ses_one', 'session.ended', now) },
-  'from before a new password': { end: (db) => setPasswordHash(db, operator, 'acc_ada', 'new', now) },
-  'of a disabled account': { end: (db) => disableAccount(db, operator, 'acc_ada', now) },
-  'of a deleted account': { end: (db) => deleteAccount(db, operator, 'acc_ada', now) },
+  'that was signed out': { end: (db) => endSession(db, { principal: operator, now }, 'ses_one') },
+  'from before a new password': { end: (db) => setPasswordHash(db, operator, { id: 'acc_ada', hash: 'new', now }) },
+  'of a disabled account': { end: (db) => disableAccount(db, { principal: operator, now }, 'acc_ada') },
+  'of a deleted account': { end: (db) => deleteAccount(db, { principal: operator, now }, 'acc_ada') },
   'that was idle too long': { at: now + 10 },
   'that is too old': { at: now + 10, principal: { ...ada, sessionId: 'ses_old' } },
   'whose token’s key was revoked': {
-    end: (db) => createSigningKey(db, operator, newSigningKey('next'), true),
+    end: (db) => replaceSigningKeys(db, operator, newSigningKey('next')),
     principal: { ...ada, kid: 'kid' },
   },
   'that does not exist': { principal: { ...ada, sessionId: 'ses_unknown' } },
@@ -61,10 +61,10 @@ for (const [which, { end, principal = ada, at = now }] of Object.entries(endings
     await end?.(db);
     const [held, events] = [await listAccountKeys(db, 'acc_ada'), await listAuditEvents(db)];
     await assert.rejects(
-      createKey(db, principal, newKey('acc_ada', 'new', { now: at }), 100, undefined),
+      createKey(db, principal, newKey('acc_ada', 'new', { now: at }), { keysMax: 100 }),
       isInvalidToken,
     );
-    await assert.rejects(deleteKey(db, principal, 'acc_ada', 42, at), isInvalidToken);
+    await assert.rejects(deleteKey(db, { principal, now: at }, 'acc_ada', 42), isInvalidToken);
     assert.deepEqual(await listAccountKeys(db, 'acc_ada'), held);
     assert.deepEqual(await listAuditEvents(db), events);
   });
@@ -72,9 +72,9 @@ for (const [which, { end, principal = ada, at = now }] of Object.entries(endings
 
 onEachDatabase('a session can create and delete API keys up to its last millisecond', async ({ db }) => {
   await prepare(db);
-  await createKey(db, { ...ada, kid: 'kid' }, newKey('acc_ada', 'new', { now: now + 9 }), 100, undefined);
+  await createKey(db, { ...ada, kid: 'kid' }, newKey('acc_ada', 'new', { now: now + 9 }), { keysMax: 100 });
   const old: Principal = { ...ada, sessionId: 'ses_old' };
-  await deleteKey(db, old, 'acc_ada', 42, now + 9);
+  await deleteKey(db, { principal: old, now: now + 9 }, 'acc_ada', 42);
   const nicknames = (await listAccountKeys(db, 'acc_ada')).map(({ nickname }) => nickname);
   assert.deepEqual(nicknames, ['new']);
 });

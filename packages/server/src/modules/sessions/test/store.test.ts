@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { dayMs } from '../../../foundation/clock.ts';
 import { setPasswordHash } from '../../accounts/credentials-store.ts';
 import type { Db } from '../../../foundation/database/db.ts';
-import { createSigningKey } from '../../signing-keys/store.ts';
+import { replaceSigningKeys } from '../../signing-keys/store.ts';
 import * as store from '../store.ts';
 import { codeOf, onEachDatabase, raceToValues, rivalsMin, tally } from '../../../../test-kit/store-on-each-database.ts';
 import {
@@ -64,8 +64,8 @@ onEachDatabase('a new session has generation 1', { tags: ['asvs:7.2.4'] }, async
 onEachDatabase('no session is created if the account changed while its password was verified', async ({ db }) => {
   await addAccount(db, 'ada');
   await addAccount(db, 'bob');
-  await setPasswordHash(db, operator, 'acc_ada', 'new', now);
-  await disableAccount(db, operator, 'acc_bob', now);
+  await setPasswordHash(db, operator, { id: 'acc_ada', hash: 'new', now });
+  await disableAccount(db, { principal: operator, now }, 'acc_bob');
   assert.equal(
     await store.createSession(db, newSession('acc_ada', 'old epoch'), 50).catch(codeOf),
     'invalid_credentials',
@@ -161,7 +161,7 @@ onEachDatabase('only the current token of a live session rotates', async ({ db }
   await addSession(db, ada, 'expired', { expiresAt: now });
   await addAccount(db, 'bob');
   await addSession(db, 'acc_bob', 'disabled');
-  await disableAccount(db, operator, 'acc_bob', now);
+  await disableAccount(db, { principal: operator, now }, 'acc_bob');
   const wrong: Record<string, store.Rotation> = {
     'another hash': rotation('one', 1, { tokenHash: hash('garbage') }),
     'another generation': rotation('one', 2, { tokenHash: hash('one 1') }),
@@ -201,7 +201,7 @@ onEachDatabase('an access token with a revoked or unknown signing key has no ses
   assert.equal((await findSessionState(db, 'ses_one', 'old'))?.accountId, 'acc_ada');
   assert.equal(await findSessionState(db, 'ses_one', 'unknown'), undefined);
   assert.equal(await findSessionState(db, 'ses_other', 'old'), undefined);
-  await createSigningKey(db, operator, newSigningKey('new'), true);
+  await replaceSigningKeys(db, operator, newSigningKey('new'));
   assert.equal(await findSessionState(db, 'ses_one', 'old'), undefined);
   assert.equal((await findSessionState(db, 'ses_one', 'new'))?.accountId, 'acc_ada');
 });
@@ -211,7 +211,7 @@ onEachDatabase('one of many concurrent ends of a session succeeds', async (opene
   await addSession(opened.db, ada, 'one');
   await addSession(opened.db, ada, 'two');
   const ended = await raceToValues(opened, rivalsMin, (connection) =>
-    store.endSession(connection, operator, 'ses_one', 'session.ended', now),
+    store.endSession(connection, { principal: operator, now }, 'ses_one'),
   );
   assert.deepEqual(tally(ended), { true: 1, false: rivalsMin - 1 });
   assert.deepEqual(await liveIds(opened.db, ['one', 'two']), ['two']);
@@ -226,7 +226,7 @@ onEachDatabase('a session ends despite a concurrent rotation', async (opened) =>
     const name = names[rival >> 1] ?? '';
     return rival % 2 === 0
       ? store.rotateRefreshToken(connection, rotation(name, 1))
-      : store.endSession(connection, operator, `ses_${name}`, 'session.ended', now);
+      : store.endSession(connection, { principal: operator, now }, `ses_${name}`);
   });
   assert.deepEqual(await liveIds(opened.db, names), []);
 });

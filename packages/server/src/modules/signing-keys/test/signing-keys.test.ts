@@ -1,7 +1,7 @@
 /** Signing keys: every algorithm, rotation without rejected tokens, and rotation that revokes all tokens. */
 import assert from 'node:assert/strict';
 import { decodeJwt, decodeProtectedHeader, SignJWT } from 'jose';
-import { createSigningKey, listSigningKeys } from '../store.ts';
+import { replaceSigningKeys, listSigningKeys } from '../store.ts';
 import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { basic, bearer, goodPassword, newApp, operator, type TestApp } from '../../../../test-kit/new-app.ts';
@@ -218,7 +218,7 @@ test('without a signing key a sign-in and a refresh return 503 and change nothin
   await using app = await newApp();
   const { accessToken, account, refreshToken } = await app.signIn();
   const before = await listAuditEvents(app.db);
-  await createSigningKey(app.db, operator, newSigningKey('another', { alg: 'EdDSA' }), true);
+  await replaceSigningKeys(app.db, operator, newSigningKey('another', { alg: 'EdDSA' }));
   const signIn = await app.call('POST', '/auth/token', { headers: basic(account.email, goodPassword) });
   const refresh = await app.call('POST', '/auth/token/refresh', { json: { refreshToken } });
   for (const answer of [signIn, refresh]) assertProblem(fromFetch(answer), 'unavailable');

@@ -33,15 +33,15 @@ onEachDatabase('each algorithm has its own first key, also after all were revoke
   await store.createFirstSigningKey(db, newSigningKey('ed', { alg: 'EdDSA' }));
   await store.createFirstSigningKey(db, newSigningKey('es again'));
   assert.deepEqual((await listed(db)).toSorted(), ['ed', 'es']);
-  await store.createSigningKey(db, operator, newSigningKey('rs', { alg: 'RS256' }), true);
+  await store.replaceSigningKeys(db, operator, newSigningKey('rs', { alg: 'RS256' }));
   await store.createFirstSigningKey(db, newSigningKey('es later'));
   assert.deepEqual((await listed(db)).toSorted(), ['ed', 'es', 'es later', 'rs']);
 });
 
 onEachDatabase('keys are listed in the order of their activation', async ({ db }) => {
   await addSigningKey(db, 'third', { activatesAt: now + 20, createdAt: now });
-  await addSigningKey(db, 'second', { activatesAt: now + 10, createdAt: now + 1 });
-  await addSigningKey(db, 'first', { activatesAt: now + 10, createdAt: now });
+  await addSigningKey(db, 'second', { alg: 'EdDSA', activatesAt: now + 10, createdAt: now + 1 });
+  await addSigningKey(db, 'first', { alg: 'RS256', activatesAt: now + 10, createdAt: now });
   assert.deepEqual(await listed(db), ['first', 'second', 'third']);
 });
 
@@ -53,16 +53,16 @@ onEachDatabase(
     const states = async () =>
       Object.fromEntries((await store.listSigningKeys(db)).map((key) => [key.kid, key.revokedAt]));
     assert.deepEqual(await states(), { one: null, two: null });
-    await store.createSigningKey(db, operator, newSigningKey('three', { createdAt: now + 1 }), true);
+    await store.replaceSigningKeys(db, operator, newSigningKey('three', { createdAt: now + 1 }));
     assert.deepEqual(await states(), { one: now + 1, two: now + 1, three: null });
-    await store.createSigningKey(db, operator, newSigningKey('four', { createdAt: now + 2 }), true);
+    await store.replaceSigningKeys(db, operator, newSigningKey('four', { createdAt: now + 2 }));
     assert.deepEqual(await states(), { one: now + 1, two: now + 1, three: now + 2, four: null });
   },
 );
 
 onEachDatabase('concurrent rotations with revocation leave exactly one unrevoked key', async (opened) => {
   await raceToValues(opened, rivalsMin, (connection, rival) =>
-    store.createSigningKey(connection, operator, newSigningKey(`k${rival}`), true),
+    store.replaceSigningKeys(connection, operator, newSigningKey(`k${rival}`)),
   );
   const unrevoked = (await store.listSigningKeys(opened.db)).filter(({ revokedAt }) => revokedAt === null);
   assert.equal(unrevoked.length, 1);
@@ -88,7 +88,7 @@ onEachDatabase('a rotation that the guard rejects changes nothing', async ({ db 
   const guard = () => Promise.reject(new Error('rejected'));
   for (const rotation of [
     store.createNextSigningKey(db, operator, newSigningKey('two'), guard),
-    store.createSigningKey(db, operator, newSigningKey('two'), true, guard),
+    store.replaceSigningKeys(db, operator, newSigningKey('two'), guard),
   ])
     await assert.rejects(rotation, /rejected/);
   const [one, ...others] = await store.listSigningKeys(db);

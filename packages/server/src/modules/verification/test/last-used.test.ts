@@ -9,6 +9,7 @@ const now = Date.UTC(2026, 10, 21, 9, 30);
 const resolutionMs = limits.lastUsedResolutionSeconds * 1000;
 
 const unknown = (): undefined => undefined;
+const key = (id: number) => ({ id, overlapEndsAt: null });
 
 /** Records the writes in a list. */
 function newLastUsed() {
@@ -19,9 +20,9 @@ function newLastUsed() {
 
 test('the first time of a key since the last write is written, once', async () => {
   const { lastUsed, writes } = newLastUsed();
-  lastUsed.record(1, now, null, unknown);
-  lastUsed.record(2, now + 1, null, unknown);
-  lastUsed.record(1, now + 2, null, unknown);
+  lastUsed.record(key(1), now, null, unknown);
+  lastUsed.record(key(2), now + 1, null, unknown);
+  lastUsed.record(key(1), now + 2, null, unknown);
   assert.deepEqual(writes, [], 'a verification writes nothing');
   await lastUsed.flush();
   assert.deepEqual(writes, [
@@ -36,22 +37,22 @@ test('the first time of a key since the last write is written, once', async () =
 
 test('a time is recorded only when the stored time is old enough', async () => {
   const { lastUsed, writes } = newLastUsed();
-  lastUsed.record(1, now + resolutionMs - 1, now, unknown);
-  lastUsed.record(2, now + resolutionMs, now, unknown);
-  lastUsed.record(3, now - 5, now, unknown);
+  lastUsed.record(key(1), now + resolutionMs - 1, now, unknown);
+  lastUsed.record(key(2), now + resolutionMs, now, unknown);
+  lastUsed.record(key(3), now - 5, now, unknown);
   await lastUsed.flush();
   assert.deepEqual(writes, [[[2, now + resolutionMs]]]);
 });
 
 test('the number of recorded keys is bounded, and a flush makes room for others', async () => {
   const { lastUsed, writes } = newLastUsed();
-  for (let id = 1; id <= limits.lastUsedPendingMax + 10; id++) lastUsed.record(id, now, null, unknown);
+  for (let id = 1; id <= limits.lastUsedPendingMax + 10; id++) lastUsed.record(key(id), now, null, unknown);
   await lastUsed.flush();
   const written = writes.flat();
   assert.equal(written.length, limits.lastUsedPendingMax);
   assert.equal(written.at(-1)?.[0], limits.lastUsedPendingMax);
   assert.ok(writes.every((write) => write.length <= 500));
-  lastUsed.record(limits.lastUsedPendingMax + 1, now, null, unknown);
+  lastUsed.record(key(limits.lastUsedPendingMax + 1), now, null, unknown);
   await lastUsed.flush();
   assert.deepEqual(writes.at(-1), [[limits.lastUsedPendingMax + 1, now]]);
 });
@@ -60,9 +61,9 @@ test('the times of frequently used keys leave room for the first use in a day of
   const { lastUsed, writes } = newLastUsed();
   const half = limits.lastUsedPendingMax / 2;
   const dayMs = 86_400_000;
-  for (let id = 1; id <= half + 10; id++) lastUsed.record(id, now, now - dayMs + 1, unknown);
-  lastUsed.record(1_000_001, now, now - dayMs, unknown);
-  lastUsed.record(1_000_002, now, null, unknown);
+  for (let id = 1; id <= half + 10; id++) lastUsed.record(key(id), now, now - dayMs + 1, unknown);
+  lastUsed.record(key(1_000_001), now, now - dayMs, unknown);
+  lastUsed.record(key(1_000_002), now, null, unknown);
   await lastUsed.flush();
   assert.deepEqual(
     writes.flat().map(([id]) => id),
@@ -77,10 +78,10 @@ test('a time that is recorded during a write is written by the next flush', asyn
     writes.push(uses.map(({ id, at }) => [id, at]));
     await gate.promise;
   });
-  lastUsed.record(1, now, null, unknown);
+  lastUsed.record(key(1), now, null, unknown);
   const first = lastUsed.flush();
-  lastUsed.record(1, now + 1, null, unknown);
-  lastUsed.record(2, now + 1, null, unknown);
+  lastUsed.record(key(1), now + 1, null, unknown);
+  lastUsed.record(key(2), now + 1, null, unknown);
   gate.resolve(undefined);
   await first;
   await lastUsed.flush();
@@ -103,11 +104,11 @@ test('a flush during another one returns after all times recorded before it are 
   });
   const ended: string[] = [];
   const flush = (name: string): Promise<void> => lastUsed.flush().then(() => void ended.push(name));
-  lastUsed.record(1, now, null, unknown);
+  lastUsed.record(key(1), now, null, unknown);
   const flushes = [flush('first')];
   // Nothing new is recorded, but the first flush has not written yet.
   flushes.push(flush('second'));
-  lastUsed.record(2, now, null, unknown);
+  lastUsed.record(key(2), now, null, unknown);
   flushes.push(flush('third'));
   await turn();
   assert.deepEqual([ended, written], [[], []]);
@@ -135,10 +136,10 @@ test('a failed write throws, and the next flush writes its times, or later ones 
     // The second write of the flush fails.
     isBroken = uses.length === 500;
   });
-  for (let id = 1; id <= 502; id++) lastUsed.record(id, now, null, unknown);
+  for (let id = 1; id <= 502; id++) lastUsed.record(key(id), now, null, unknown);
   const failing = assert.rejects(lastUsed.flush(), { message: 'the database is down' });
-  lastUsed.record(502, now + 1, null, unknown);
-  lastUsed.record(503, now + 1, null, unknown);
+  lastUsed.record(key(502), now + 1, null, unknown);
+  lastUsed.record(key(503), now + 1, null, unknown);
   await failing;
   isBroken = false;
   written.length = 0;
@@ -159,11 +160,11 @@ test('the times of a failed write keep their places within the bound', async () 
     written.push(...uses.map(({ id }) => id));
   });
   const max = limits.lastUsedPendingMax;
-  for (let id = 1; id < max; id++) lastUsed.record(id, now, null, unknown);
+  for (let id = 1; id < max; id++) lastUsed.record(key(id), now, null, unknown);
   const failing = assert.rejects(lastUsed.flush());
-  for (const id of [max, max + 1]) lastUsed.record(id, now, null, unknown);
+  for (const id of [max, max + 1]) lastUsed.record(key(id), now, null, unknown);
   await failing;
-  lastUsed.record(max + 2, now, null, unknown);
+  lastUsed.record(key(max + 2), now, null, unknown);
   isBroken = false;
   await lastUsed.flush();
   assert.deepEqual(
@@ -176,7 +177,7 @@ test('the client IP range of the last use is recorded, never the IP address', as
   const written: (string | null)[] = [];
   const lastUsed = new LastUsed(async (uses) => void written.push(...uses.map(({ from }) => from)));
   const ips = ['203.0.113.77', '::ffff:203.0.113.77', '2001:db8:1:2:3:4:5:6', undefined];
-  for (const [id, ip] of ips.entries()) lastUsed.record(id, now, null, () => ip);
+  for (const [id, ip] of ips.entries()) lastUsed.record(key(id), now, null, () => ip);
   await lastUsed.flush();
   assert.deepEqual(written, ['203.0.113.0/24', '203.0.113.0/24', '2001:db8:1::/48', null]);
 });

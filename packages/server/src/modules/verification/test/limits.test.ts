@@ -12,7 +12,7 @@ import { codeOf, fixture, form, once, perMinute, quota } from './limited-keys.ts
 /** Makes all draws fail, as during an outage of the database for writes. */
 function failingDraws(): Disposable {
   const failing = mock.method(KeyLimiter.prototype, 'spend', (...args: Parameters<KeyLimiter['spend']>) =>
-    args[3](unavailable(new Error('the draw failed'))),
+    args[2](unavailable(new Error('the draw failed'))),
   );
   return { [Symbol.dispose]: () => failing.mock.restore() };
 }

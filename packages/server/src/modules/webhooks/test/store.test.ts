@@ -66,8 +66,8 @@ onEachDatabase('an endpoint receives the events of its types, with ids only', as
   const ada = await addAccount(db, 'ada');
   const key = await addKey(db, ada, 'the “server”');
   await addSession(db, ada, 'one');
-  await endSession(db, operator, 'ses_one', 'session.ended', now);
-  await disableAccount(db, operator, ada, now + 1_000);
+  await endSession(db, { principal: operator, now }, 'ses_one');
+  await disableAccount(db, { principal: operator, now: now + 1_000 }, ada);
   await publish(webhooks);
   const expected = [
     { type: 'account.created', at: now, data: { accountId: ada } },

@@ -1,0 +1,9 @@
+/**
+ * What the first load contains besides the shell. Each file that loads later exports it too, so that the build puts the code that they share
+ * into one file. An export of the shell instead would be a circle, because the shell imports these files.
+ */
+export { ConfirmationDialog } from '../confirmation-dialog.tsx';
+export { KeysPage } from './keys/keys-page.tsx';
+export { NotFoundPage } from './not-found-page.tsx';
+export { recoveryCodes } from './security/recovery-codes.ts';
+export { SignInPage } from './sign-in/sign-in-page.tsx';
