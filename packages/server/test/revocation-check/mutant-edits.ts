@@ -43,8 +43,8 @@ export const earlyResponse = (file: string): readonly Edit[] => [
   },
   {
     file: narrowingFile,
-    find: `{ db, revocations }: {`,
-    replace: `{ db, revocations, isEarly = false }: { readonly isEarly?: boolean;`,
+    find: `{ db, revocations }: `,
+    replace: `{ db, revocations, isEarly = false }: { readonly isEarly?: boolean } & `,
   },
   {
     file: narrowingFile,
