@@ -134,6 +134,7 @@ const samples: readonly Sample[] = [
   // Files
   source('eslint(no-warning-comments)', `// ${unfinished}: later\nexport const x = 1;`),
   source('eslint(max-lines)', 'x();\n'.repeat(400)),
+  source('eslint(max-params)', 'export const f = (a: 1, b: 1, c: 1, d: 1, e: 1) => a + b + c + d + e;'),
   source('typescript(no-explicit-any)', 'export const x: any = 1;'),
   source('typescript(ban-ts-comment)', '// @ts-ignore\nexport const x = 1;'),
   source('keyreeve(explained-exceptions)', '// oxlint-disable-next-line no-console\nexport const x = 1;'),
