@@ -98,9 +98,13 @@ function addRows(report: Report, what: string, found: Rounds, removedPerSecond: 
   report.ratio(
     `processor time for each of ${what}, with / without a cut`,
     found,
-    ['with', 'without', 'processorUs'],
+    [
+      'with',
+      'without',
+      'processorUs',
+      `${intervalOf(found, 'with', 'without').text}, ${rate(removedPerSecond)} removed events/s`,
+    ],
     {},
-    `${intervalOf(found, 'with', 'without').text}, ${rate(removedPerSecond)} removed events/s`,
   );
   report.ratio(`p50 of ${what}, with / without a cut`, found, ['with', 'without', 'msP50'], {});
   report.ratio(`p99 of ${what}, with / without a cut`, found, ['with', 'without', 'msP99'], {});

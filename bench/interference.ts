@@ -134,9 +134,8 @@ async function signInRate(report: Report, server: Running, options: SignInOption
   report.ratio(
     'rate of sign-ins / bare hashes at the same priority',
     found,
-    ['sign-in', 'hash', 'perSecond'],
+    ['sign-in', 'hash', 'perSecond', `${found.rate('sign-in')} against ${found.rate('hash')} per second`],
     { atLeast: 0.95 },
-    `${found.rate('sign-in')} against ${found.rate('hash')} per second`,
   );
 }
 
@@ -157,9 +156,8 @@ async function saturation(report: Report, server: Running, verifying: Load, opti
   report.ratio(
     'rate of sign-ins, with / without verifications that saturate all cores',
     found,
-    ['disturbed', 'calm', 'perSecond'],
+    ['disturbed', 'calm', 'perSecond', `${found.rate('disturbed')} against ${found.rate('calm')} per second`],
     { atLeast: 0.25 },
-    `${found.rate('disturbed')} against ${found.rate('calm')} per second`,
   );
 }
 

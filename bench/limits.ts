@@ -76,7 +76,7 @@ async function keysUsedOnce(report: Report, database: string, options: LimitsOpt
 function addRows(report: Report, title: string, found: Rounds, bar: Bar): void {
   const { text } = intervalOf(found, 'unlimited', 'limited');
   const what = `${title}, processor time, unlimited / limited`;
-  report.ratio(what, found, ['unlimited', 'limited', 'processorUs'], bar, text);
+  report.ratio(what, found, ['unlimited', 'limited', 'processorUs', text], bar);
   report.add(`${title}, rate, limited / unlimited`, found.ratio('limited', 'unlimited', 'perSecond'), bar);
 }
 

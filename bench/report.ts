@@ -29,11 +29,11 @@ export class Report {
   ratio(
     what: string,
     found: Rounds,
-    [one, other, figure]: readonly [one: string, other: string, figure: Figure],
+    [one, other, figure, details]: readonly [one: string, other: string, figure: Figure, details?: string],
     bar: Bar,
-    details = figure.startsWith('ms') ? timesOf(found, one, other, figure) : beside(found, one, other),
   ): void {
-    this.add(what, found.ratio(one, other, figure), bar, details);
+    const values = figure.startsWith('ms') ? timesOf(found, one, other, figure) : beside(found, one, other);
+    this.add(what, found.ratio(one, other, figure), bar, details ?? values);
   }
 
   toString(): string {

@@ -57,7 +57,7 @@ async function compare({ keys, rounds, seconds, folder }: BenchOptions, load: Lo
     const found = await alternate(contenders, rounds);
     const title = `${loops} at once, library / one request each`;
     const rates = `${found.rate(library)} against ${found.rate(single)} verifications/s`;
-    report.ratio(`${title}: rate`, found, [library, single, 'perSecond'], rate, rates);
+    report.ratio(`${title}: rate`, found, [library, single, 'perSecond', rates], rate);
     report.ratio(`${title}: p50`, found, [library, single, 'msP50'], p50);
   }
   return String(report);

@@ -48,7 +48,7 @@ export async function tracing({ commit, keys, rounds, seconds, folder }: BeforeO
     // Only two programs at once: each export of spans costs the same for few spans and for many.
     const pair = contenders.filter((each) => each.name === name || each.name === other);
     const found = await together(pair, rounds, warmUpRounds);
-    report.ratio(title, found, [name, other, 'processorUs'], { atMost }, intervalOf(found, name, other).text);
+    report.ratio(title, found, [name, other, 'processorUs', intervalOf(found, name, other).text], { atMost });
   }
   return `${String(report)}\n\nThe collector received ${collector.received() - before} exports.`;
 }

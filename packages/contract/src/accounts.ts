@@ -6,7 +6,7 @@ import { ListedKey } from './api-keys.ts';
 import { shownLimits } from './key-limits.ts';
 import { languages } from './language.ts';
 import { Named } from './named.ts';
-import { route, type RouteContract } from './route.ts';
+import { route } from './route.ts';
 import { CurrentPasswordBody, shownFactors } from './second-factor.ts';
 import { AccountId, Email, Instant, Message, orNull, Password, Role, Text } from './schemas.ts';
 

@@ -7,7 +7,6 @@ import { test } from 'node:test';
 import { newPlace } from '../../test-kit/new-db.ts';
 import { PostgresDatabases } from '../../test-kit/postgres/databases.ts';
 import { PostgresServer } from '../../test-kit/postgres/server.ts';
-import { enableTls, tls } from '../../test-kit/postgres/tls.ts';
 import { newTempFolder } from '../../test-kit/temp-folder.ts';
 import { newTlsServer, tlsPath } from '../../test-kit/tls.ts';
 import { until } from '../../test-kit/until.ts';

@@ -47,7 +47,10 @@ export class LastUsed {
     const ip = clientIp();
     const from = ip === undefined ? null : coarseRange(ip);
     // Only a previous secret has an end of the overlap.
-    this.#pending.set(id, { id, at: usedAt, from, ...(overlapEndsAt === null ? {} : { isPrevious: true }) });
+    this.#pending.set(
+      id,
+      overlapEndsAt === null ? { id, at: usedAt, from } : { id, at: usedAt, from, isPrevious: true },
+    );
   }
 
   /**

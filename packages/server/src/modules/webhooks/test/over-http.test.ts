@@ -5,7 +5,7 @@ import { Webhook as Verifier } from 'standardwebhooks';
 import { limits, type RotatedWebhookSecret, type WebhookTest } from '@keyreeve/contract';
 import { sql } from '../../../foundation/database/sql.ts';
 import { assertWebhookMessage } from '../../../../test-kit/declared-answers.ts';
-import { bearer, goodPassword, newApp, type SignedIn, type TestApp } from '../../../../test-kit/new-app.ts';
+import { bearer, goodPassword, newApp, type TestApp } from '../../../../test-kit/new-app.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { newPlace, type DatabasePlace } from '../../../../test-kit/new-db.ts';
