@@ -169,7 +169,7 @@ function addExpiredRows(path: string): void {
      values (?, ?, 0, 0, 1, ?, 0, 1, 1)`,
   );
   const bucket = connection.prepare(
-    `insert into throttle_buckets (bucket, count, window_started_at, blocked_until, touched_at) values (?, 1, 0, 0, 0)`,
+    `insert into rate_limit_buckets (bucket, count, window_started_at, blocked_until, touched_at) values (?, 1, 0, 0, 0)`,
   );
   for (let row = 0; row < expiredRows; row++) {
     session.run(`ses_${randomBytes(16).toString('base64url')}`, 1 + (row % 200), randomBytes(32));

@@ -19,7 +19,7 @@ import { basicOf, signIn, type SignedIn } from './tokens.ts';
 type InterferenceOptions = Pick<BenchOptions, 'rounds' | 'seconds' | 'folder'>;
 
 interface SignInOptions extends InterferenceOptions {
-  readonly logins: Pool;
+  readonly credentials: Pool;
 }
 
 /** Rate of the deletions, and of the creations, during a measurement. */
@@ -52,9 +52,9 @@ export async function interference(report: Report, seeded: Seeded, options: Inte
   const calm: Calm = { halfPerSecond, verify: () => measure(server, { ...verifying, rate: halfPerSecond }, allCores) };
   await floodOfSignIns(report, server, calm, options);
   await changes(report, server, calm, options);
-  const withLogins = { ...options, logins: loginsOf(seeded, options.folder) };
-  await signInRate(report, server, withLogins);
-  await saturation(report, server, verifying, withLogins);
+  const withCredentials = { ...options, credentials: credentialsOf(seeded, options.folder) };
+  await signInRate(report, server, withCredentials);
+  await saturation(report, server, verifying, withCredentials);
 }
 
 async function floodOfSignIns(
@@ -65,11 +65,11 @@ async function floodOfSignIns(
 ): Promise<void> {
   const { rounds, seconds, folder } = options;
   const wrong = Array.from({ length: 1_000 }, (_, index) => `${emailAt(index + 1)}:wrong horse battery staple`);
-  const logins = writePool(
-    join(folder, 'wrong-logins'),
+  const credentials = writePool(
+    join(folder, 'wrong-credentials'),
     wrong.map((text) => Buffer.from(text).toString('base64')),
   );
-  const request = { ...signInRequest(logins), mayFail: true };
+  const request = { ...signInRequest(credentials), mayFail: true };
   const signIns = (): Promise<LoadResult> => measure(server, { ...flood, seconds: seconds + 1, request }, allCores);
   const found = await alternate(
     [
@@ -122,8 +122,8 @@ function reportP99(report: Report, what: string, found: Rounds, goal?: number): 
 
 /** As many bare hashes run at once as in the server. */
 async function signInRate(report: Report, server: Running, options: SignInOptions): Promise<void> {
-  const { rounds, seconds, logins } = options;
-  const request = signInRequest(logins);
+  const { rounds, seconds, credentials } = options;
+  const request = signInRequest(credentials);
   const concurrency = Math.max(1, availableParallelism() - 1);
   const bare: HashLimitOptions = { concurrency, seconds };
   const contenders = [
@@ -141,9 +141,9 @@ async function signInRate(report: Report, server: Running, options: SignInOption
 
 /** A load generator for each core, so that they and the server use all of them. */
 async function saturation(report: Report, server: Running, verifying: Load, options: SignInOptions): Promise<void> {
-  const { rounds, seconds, logins } = options;
+  const { rounds, seconds, credentials } = options;
   const signIns = (): Promise<Measured> =>
-    measure(server, { connections: signInConnections, seconds, request: signInRequest(logins) }, allCores);
+    measure(server, { connections: signInConnections, seconds, request: signInRequest(credentials) }, allCores);
   const longer = { ...verifying, seconds: seconds + 1 };
   const verifications = () => allCores.split(',').map(() => measure(server, longer, allCores));
   const found = await alternate(
@@ -162,10 +162,10 @@ async function saturation(report: Report, server: Running, verifying: Load, opti
 }
 
 /** Accounts without access tokens, because sign-ins end old sessions. */
-function loginsOf({ accounts }: Seeded, folder: string): Pool {
+function credentialsOf({ accounts }: Seeded, folder: string): Pool {
   const count = Math.min(1_000, accounts - signedInAccounts);
-  const logins = Array.from({ length: count }, (_, index) => basicOf(signedInAccounts + index + 1));
-  return writePool(join(folder, 'logins'), logins);
+  const credentials = Array.from({ length: count }, (_, index) => basicOf(signedInAccounts + index + 1));
+  return writePool(join(folder, 'credentials'), credentials);
 }
 
 /** @throws Error if a concurrent load failed */

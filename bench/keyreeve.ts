@@ -56,14 +56,14 @@ export const introspectRequest = (keys: Pool, serviceKey: string): RequestTempla
   expected: '"active":true',
 });
 
-/** @param logins each record is the base64 of `email:password` */
-export const signInRequest = (logins: Pool): RequestTemplate => ({
+/** @param credentials each record is the base64 of `email:password` */
+export const signInRequest = (credentials: Pool): RequestTemplate => ({
   text: requestText({
     method: 'POST',
     path: '/auth/token',
-    headers: { Authorization: `Basic ${blank(logins.recordBytes)}`, 'Content-Length': '0' },
+    headers: { Authorization: `Basic ${blank(credentials.recordBytes)}`, 'Content-Length': '0' },
   }),
-  pool: logins,
+  pool: credentials,
   expected: '"accessToken"',
 });
 

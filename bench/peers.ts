@@ -152,8 +152,8 @@ async function prepare(
   const oidcServer = await programs.start('0', './peers/oidc-provider-server.ts', [oidcUrl], production);
   const { accessTokens } = await signIn(ours.port, folder);
   // Other accounts than those of the access tokens, because sign-ins end old sessions.
-  const logins = writePool(
-    join(folder, 'logins'),
+  const credentials = writePool(
+    join(folder, 'credentials'),
     Array.from({ length: Math.min(accountsThatSignIn, seeded.accounts - signedInAccounts) }, (_, index) =>
       basicOf(signedInAccounts + index + 1),
     ),
@@ -190,7 +190,7 @@ async function prepare(
       peer: signingIn('better-auth (scrypt)', betterAuthServer, peer.signInRequest(betterAuth)),
       ours: [
         {
-          program: signingIn('Keyreeve (Argon2id)', ours, signInRequest(logins)),
+          program: signingIn('Keyreeve (Argon2id)', ours, signInRequest(credentials)),
           limit: { name: 'Argon2id alone, in a loop', run: bareHash },
         },
       ],

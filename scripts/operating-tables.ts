@@ -16,7 +16,7 @@ const actions: Readonly<Record<string, string>> = {
   keyreeve_key_limit_draws_total: '`failed` (`503`): check the database. `unknown`: the tokens are lost',
   keyreeve_key_limit_tokens_total: 'many unspent: keys get [less than their limits](api-keys.md#how-exact-limits-are)',
   keyreeve_key_limit_waits_total: '`rejected` (`503`): more than 2,000 wait in a worker; check the database',
-  keyreeve_logins_total: '`refused` and `throttled` rise: a client guesses passwords; act if `accepted` rises too',
+  keyreeve_sign_ins_total: '`refused` and `limited` rise: a client guesses passwords; act if `accepted` rises too',
   keyreeve_refreshes_total:
     '`refused` rises: clients keep old tokens, or one was stolen (`refresh_token_reused`); `failed`: no database',
   keyreeve_password_hashes_waiting: 'stays above 0: add processors',

@@ -20,7 +20,7 @@ function limitsPage(): string {
   const intro = `These bounds are fixed; the settings are in [configuration.md](configuration.md). The first tables have the bounds that a
 client or an operator can meet, and what a client beyond them gets; [the last one](#all-other-bounds) has all others, where
 “More: 429” names the status. A worker is one process. A range is an IPv4 address or an IPv6 /64; it is trusted for an email
-address that signed in from it within ${limits.loginOriginTrustDays} days.`;
+address that signed in from it within ${limits.signInOriginTrustDays} days.`;
   const all = Object.entries(limitGroups).map(([title, group]) => ({ title, rows: Object.entries<Limit>(group) }));
   const met = all.map(({ title, rows }) => {
     const lines = rows.flatMap(([name, { value, why, answer }]) =>
@@ -55,9 +55,9 @@ with status 78. \`keyreeve doctor\` prints the settings in force, without secret
 }
 
 function signInSection(): string {
-  const minutes = limits.loginWindowSeconds / 60;
-  const factor = limits.loginTrustedFailuresFactor;
-  const delays = `then delays of ${limits.loginPairDelaySecondsFirst} s, doubling to ${limits.loginPairDelaySecondsMax} s`;
+  const minutes = limits.signInWindowSeconds / 60;
+  const factor = limits.signInTrustedFailuresFactor;
+  const delays = `then delays of ${limits.signInPairDelaySecondsFirst} s, doubling to ${limits.signInPairDelaySecondsMax} s`;
   return `## Failed sign-ins
 
 The server counts each attempt before it checks the password, and removes the count if the password is right. It counts
@@ -65,11 +65,11 @@ email addresses with and without an account. Beyond a limit, even the right pass
 
 | counted | untrusted range | trusted range | bounds |
 | --- | --- | --- | --- |
-| one email address from one range | ${limits.loginPairFreeFailures}, ${delays} | ${limits.loginKnownPairFailuresMax} in ${limits.loginKnownPairWindowSeconds} s | ${names('loginPairFreeFailures', 'loginPairDelaySecondsFirst', 'loginPairDelaySecondsMax', 'loginKnownPairFailuresMax', 'loginKnownPairWindowSeconds')} |
-| one email address from all ranges, with and without its \`+tag\` | ${limits.loginEmailFailuresMax}; one expires every ${limits.loginEmailLeakSeconds} s | no limit | ${names('loginEmailFailuresMax', 'loginEmailLeakSeconds')} |
-| one range in ${minutes} minutes, or \`KEYREEVE_LOGIN_ADDRESS_LIMITS\` | ${limits.loginAddressFailuresMax} | ${factor} times as many | ${names('loginAddressFailuresMax', 'loginWindowSeconds', 'loginTrustedFailuresFactor')} |
-| one /48 of IPv6 in ${minutes} minutes, except networks in \`KEYREEVE_LOGIN_ADDRESS_LIMITS\` | ${limits.loginNetworkFailuresMax} | ${factor} times as many | ${names('loginNetworkFailuresMax')} |
-| all ranges in ${minutes} minutes | ${grouped(limits.loginGlobalFailuresMax)} | no limit | ${names('loginGlobalFailuresMax')} |
+| one email address from one range | ${limits.signInPairFreeFailures}, ${delays} | ${limits.signInTrustedPairFailuresMax} in ${limits.signInTrustedPairWindowSeconds} s | ${names('signInPairFreeFailures', 'signInPairDelaySecondsFirst', 'signInPairDelaySecondsMax', 'signInTrustedPairFailuresMax', 'signInTrustedPairWindowSeconds')} |
+| one email address from all ranges, with and without its \`+tag\` | ${limits.signInEmailFailuresMax}; one expires every ${limits.signInEmailLeakSeconds} s | no limit | ${names('signInEmailFailuresMax', 'signInEmailLeakSeconds')} |
+| one range in ${minutes} minutes, or \`KEYREEVE_SIGN_IN_RANGE_LIMITS\` | ${limits.signInRangeFailuresMax} | ${factor} times as many | ${names('signInRangeFailuresMax', 'signInWindowSeconds', 'signInTrustedFailuresFactor')} |
+| one /48 of IPv6 in ${minutes} minutes, except networks in \`KEYREEVE_SIGN_IN_RANGE_LIMITS\` | ${limits.signInNetworkFailuresMax} | ${factor} times as many | ${names('signInNetworkFailuresMax')} |
+| all ranges in ${minutes} minutes | ${grouped(limits.signInGlobalFailuresMax)} | no limit | ${names('signInGlobalFailuresMax')} |
 
 - Clients in untrusted ranges cannot lock an owner out of a trusted range. Clients in the same range can.
 - A successful sign-in resets only the first row. The other counts of untrusted ranges decrease only with time.

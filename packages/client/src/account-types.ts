@@ -64,7 +64,7 @@ export interface ListedSession {
   readonly createdAt: string;
   readonly lastUsedAt: string;
   readonly expiresAt: string;
-  readonly address: string;
-  readonly program: string;
+  readonly clientIp: string;
+  readonly userAgent: string;
   readonly current: boolean;
 }

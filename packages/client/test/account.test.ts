@@ -86,7 +86,7 @@ test('a backend signs in a person with the IP address of the browser', async () 
   await using at = await fixture({ KEYREEVE_TRUSTED_PROXIES: '127.0.0.1' });
   const session = await signIn(at.options, { email: at.email, password, address: '203.0.113.9' });
   const [current] = (await session.listSessions()).filter((one) => one.current);
-  assert.equal(current?.address, '203.0.113.9');
+  assert.equal(current?.clientIp, '203.0.113.9');
   for (const address of ['', '203.0.113.9:443', '203.0.113.9, 127.0.0.1', 'unknown'])
     await assert.rejects(signIn(at.options, { email: at.email, password, address }), TypeError);
 });

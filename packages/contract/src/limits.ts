@@ -110,24 +110,24 @@ const signIns = {
     'Password checks in progress per email address; untrusted ranges count separately.',
     'too_many_attempts',
   ),
-  loginPairFreeFailures: limit(5, 'Failed sign-ins per email address and untrusted range before delays begin.'),
-  loginPairDelaySecondsFirst: limit(1, 'First delay. Each further failure doubles it.'),
-  loginPairDelaySecondsMax: limit(900, 'Longest delay.'),
-  loginPairWindowSeconds: limit(86_400, 'Window of failed sign-ins per email address and untrusted range.'),
+  signInPairFreeFailures: limit(5, 'Failed sign-ins per email address and untrusted range before delays begin.'),
+  signInPairDelaySecondsFirst: limit(1, 'First delay. Each further failure doubles it.'),
+  signInPairDelaySecondsMax: limit(900, 'Longest delay.'),
+  signInPairWindowSeconds: limit(86_400, 'Window of failed sign-ins per email address and untrusted range.'),
   // Another client behind the same NAT must continue ten failures a minute to lock the owner out there.
-  loginKnownPairFailuresMax: limit(10, 'Failed sign-ins per email address and trusted range, without delays.'),
-  loginKnownPairWindowSeconds: limit(60, 'Window of that count.'),
+  signInTrustedPairFailuresMax: limit(10, 'Failed sign-ins per email address and trusted range, without delays.'),
+  signInTrustedPairWindowSeconds: limit(60, 'Window of that count.'),
   // Each costs a password hash and a commit; a script that needs more should use an API key.
   signInsPerMinuteMax: limit(60, 'Successful sign-ins per account in a minute.', 'too_many_attempts'),
-  loginEmailFailuresMax: limit(100, 'Failed sign-ins per email address from untrusted ranges (NIST SP 800-63B).'),
-  loginEmailLeakSeconds: limit(36, 'That count decreases by one at this interval.'),
-  loginOriginTrustDays: limit(30, 'A range stays trusted this long after a sign-in.'),
-  loginAddressFailuresMax: limit(100, 'Failed sign-ins from one range.'),
+  signInEmailFailuresMax: limit(100, 'Failed sign-ins per email address from untrusted ranges (NIST SP 800-63B).'),
+  signInEmailLeakSeconds: limit(36, 'That count decreases by one at this interval.'),
+  signInOriginTrustDays: limit(30, 'A range stays trusted this long after a sign-in.'),
+  signInRangeFailuresMax: limit(100, 'Failed sign-ins from one range.'),
   // A single customer may have a /48, so the bound is four times as high.
-  loginNetworkFailuresMax: limit(400, 'The same from one IPv6 /48.'),
-  loginGlobalFailuresMax: limit(3_000, 'Failed sign-ins from all untrusted ranges.'),
-  loginTrustedFailuresFactor: limit(10, 'Trusted ranges have this many times the bounds of a range and a /48.'),
-  loginWindowSeconds: limit(900, 'Window of the counts per range, /48 and in total.'),
+  signInNetworkFailuresMax: limit(400, 'The same from one IPv6 /48.'),
+  signInGlobalFailuresMax: limit(3_000, 'Failed sign-ins from all untrusted ranges.'),
+  signInTrustedFailuresFactor: limit(10, 'Trusted ranges have this many times the bounds of a range and a /48.'),
+  signInWindowSeconds: limit(900, 'Window of the counts per range, /48 and in total.'),
   // Each writes an audit event, which is never deleted.
   languageChangesPerHourMax: limit(20, 'Language changes per account in an hour.', 'too_many_requests'),
   // Each costs a hash, a mail and audit events.
@@ -161,7 +161,7 @@ const signIns = {
   reportedKeysMax: limit(100, 'Secrets in one report of leaked secrets.', 'invalid_request'),
   reportedKeyCharsMax: limit(512, 'Characters of one reported secret.'),
   creationWindowSeconds: limit(60, 'Window of `KEYREEVE_CREATIONS_PER_MINUTE_MAX`.'),
-  throttleForgetDays: limit(30, 'An unchanged counter is deleted after this time.'),
+  rateLimitForgetDays: limit(30, 'An unchanged counter is deleted after this time.'),
 } as const satisfies Limits;
 
 const accounts = {

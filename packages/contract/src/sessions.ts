@@ -11,8 +11,8 @@ export const ListedSession = Named('Session', {
   createdAt: Instant,
   lastUsedAt: Type.String({ ...Instant, description: 'Time of the sign-in or the last refresh' }),
   expiresAt: Type.String({ ...Instant, description: 'When it ends without a refresh' }),
-  address: Type.String({ description: 'Client IP of the sign-in', examples: ['192.0.2.7'] }),
-  program: Text('curl/8.5.0', 'User agent of the sign-in; empty if none was sent'),
+  clientIp: Type.String({ description: 'Client IP of the sign-in', examples: ['192.0.2.7'] }),
+  userAgent: Text('curl/8.5.0', 'User agent of the sign-in; empty if none was sent'),
   current: Type.Boolean({ description: 'Whether it is the session of this request' }),
 });
 export type ListedSession = Static<typeof ListedSession>;

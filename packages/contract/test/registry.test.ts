@@ -83,11 +83,11 @@ test('limits that depend on each other are consistent', () => {
   // The base64 of the longest email address and password.
   assert.ok(Math.ceil((limits.emailCharsMax + 1 + limits.passwordBytesMax) / 3) * 4 <= limits.basicCharsMax);
   assert.ok(limits.signingKeyLeadSeconds >= 2 * limits.jwksMaxAgeSeconds);
-  assert.ok(limits.throttleForgetDays >= limits.loginOriginTrustDays);
-  assert.ok(limits.loginKnownPairFailuresMax >= limits.loginPairFreeFailures);
-  assert.ok(limits.loginKnownPairWindowSeconds <= limits.loginWindowSeconds);
-  assert.ok(limits.loginAddressFailuresMax < limits.loginNetworkFailuresMax);
-  assert.ok(limits.loginNetworkFailuresMax < limits.loginGlobalFailuresMax);
+  assert.ok(limits.rateLimitForgetDays >= limits.signInOriginTrustDays);
+  assert.ok(limits.signInTrustedPairFailuresMax >= limits.signInPairFreeFailures);
+  assert.ok(limits.signInTrustedPairWindowSeconds <= limits.signInWindowSeconds);
+  assert.ok(limits.signInRangeFailuresMax < limits.signInNetworkFailuresMax);
+  assert.ok(limits.signInNetworkFailuresMax < limits.signInGlobalFailuresMax);
   // The sign-ins in the hash queue, and 8 that are being counted.
   assert.equal(limits.signInsUnderWayMax, limits.hashQueueMax + 8);
   assert.ok(limits.signInsUnderWayMax * 2 < limits.writesWaitingMax, 'sign-ins alone cannot fill the queue of writes');

@@ -85,7 +85,7 @@ const operational: Readonly<Record<string, string>> = {
   deleted_keys: 'id',
   sessions:
     'id account_pk account_epoch created_at generation rotated_at idle_expires_at expires_at kind authenticated_at',
-  throttle_buckets: 'count window_started_at blocked_until touched_at',
+  rate_limit_buckets: 'count window_started_at blocked_until touched_at',
   outbox: 'id kind queue created_at due_at attempts claimed_until last_error handed_over',
   email_changes: 'account_pk changed_at account_epoch',
   one_time_codes: 'purpose account_pk created_at expires_at',

@@ -47,8 +47,8 @@ test('metrics count verifications and sign-ins by result, and the time of databa
     value,
   ];
   assert.deepEqual(Object.fromEntries(changed), {
-    'keyreeve_logins_total{result="accepted"}': 1,
-    'keyreeve_logins_total{result="refused"}': 1,
+    'keyreeve_sign_ins_total{result="accepted"}': 1,
+    'keyreeve_sign_ins_total{result="refused"}': 1,
     'keyreeve_password_hashes_total{result="hashed"}': 2,
     'keyreeve_verifications_total{outcome="accepted",reason="access_token"}': 1,
     'keyreeve_verifications_total{outcome="accepted",reason="api_key"}': 2,

@@ -65,10 +65,10 @@ testOnEach(
       signIns.push((await through(signIns.length).call('POST', '/auth/token', headers)).status);
     }
     const seconds = (monotonicMs() - startedAt) / 1_000;
-    const delays = Math.floor(Math.log2(1 + seconds / limits.loginPairDelaySecondsFirst));
+    const delays = Math.floor(Math.log2(1 + seconds / limits.signInPairDelaySecondsFirst));
     const checked = signIns.length - 1;
     assert.deepEqual(signIns, [...Array.from({ length: checked }, () => 401), 429]);
-    const free = limits.loginPairFreeFailures;
+    const free = limits.signInPairFreeFailures;
     assert.ok(checked >= free && checked <= free + delays, `${checked} in ${seconds} s`);
 
     const creations: number[] = [];
@@ -111,7 +111,7 @@ test('metrics are sums over all workers and do not decrease when one ends; metri
   await second.verify(key, 7);
   const after = await scrapeUntil(program, ofKeys, 12);
   assert.equal(after.get(ofUnknown), 0);
-  assert.equal(after.get('keyreeve_logins_total{result="accepted"}'), 1);
+  assert.equal(after.get('keyreeve_sign_ins_total{result="accepted"}'), 1);
   const reads = 'keyreeve_database_operation_duration_seconds_count{operation="read"}';
   assert.ok((after.get(reads) ?? 0) >= 12);
   const workers = ['configured', 'listening', 'replaced_total'].map((name) => after.get(`keyreeve_workers_${name}`));

@@ -257,8 +257,8 @@ for (const instances of [1, 3]) {
     } = countByStatus(responses);
     assert.deepEqual([others, checked + rejected + overloaded], [{}, rivals]);
     // After the free failures, one more is checked after each delay; delays double.
-    const delays = Math.floor(Math.log2(1 + seconds / limits.loginPairDelaySecondsFirst));
-    const free = limits.loginPairFreeFailures;
+    const delays = Math.floor(Math.log2(1 + seconds / limits.signInPairDelaySecondsFirst));
+    const free = limits.signInPairFreeFailures;
     // Each instance receives more than two of the burst and admits the first two: no counter rejects them before the free
     // failures are used up, and then as many were checked. The others are rejected while those two are in progress.
     // An instance on a busy machine rejects more of them, because it expects a long wait.

@@ -87,12 +87,12 @@ const columnsOf = (busyId: string, onEnd: (session: Session) => void): readonly 
     cell: (session) => (
       <span class="device">
         {/* The whole user agent is in the tooltip. */}
-        <span title={session.program}>{deviceText(session.program)}</span>{' '}
+        <span title={session.userAgent}>{deviceText(session.userAgent)}</span>{' '}
         {session.current && <Badge tone="good">{text.security.current}</Badge>}
       </span>
     ),
   },
-  { label: text.security.clientIp, priority: 'below', cell: (session) => <span class="code">{session.address}</span> },
+  { label: text.security.clientIp, priority: 'below', cell: (session) => <span class="code">{session.clientIp}</span> },
   { label: text.security.signedIn, priority: 'low', cell: (session) => <Time at={session.createdAt} /> },
   { label: text.general.lastUsed, priority: 'below', cell: (session) => <Time at={session.lastUsedAt} /> },
   { label: text.security.expires, priority: 'medium', cell: (session) => <Time at={session.expiresAt} /> },
@@ -103,7 +103,7 @@ const columnsOf = (busyId: string, onEnd: (session: Session) => void): readonly 
     cell: (session) => (
       <Button kind="quiet" isBusy={busyId === session.id} onClick={() => onEnd(session)}>
         {session.current ? text.general.signOut : text.security.end}
-        <span class="visually-hidden"> {deviceText(session.program)}</span>
+        <span class="visually-hidden"> {deviceText(session.userAgent)}</span>
       </Button>
     ),
   },

@@ -219,9 +219,9 @@ export const settings = {
     optional(integer(auditDaysMin, 36_500)),
   ),
   ipRangeLimits: setting(
-    'KEYREEVE_LOGIN_ADDRESS_LIMITS',
+    'KEYREEVE_SIGN_IN_RANGE_LIMITS',
     '',
-    `Failed sign-ins in ${limits.loginWindowSeconds / 60} minutes for networks that need more than ${limits.loginAddressFailuresMax}, such as a backend: \`10.0.0.5=5000,10.1.0.0/16=1000\`.`,
+    `Failed sign-ins in ${limits.signInWindowSeconds / 60} minutes for networks that need more than ${limits.signInRangeFailuresMax}, such as a backend: \`10.0.0.5=5000,10.1.0.0/16=1000\`.`,
     list(ipRangeLimit),
   ),
   isRateLimited: setting(

@@ -131,7 +131,7 @@ function collectRequests(registry: Registry, requests: RequestCounts): void {
 function collectSignIns(registry: Registry, { signIns, tokens, hasher }: MetricsSources): void {
   const labelNames = ['result'];
   addCounter(registry, {
-    name: 'keyreeve_logins_total',
+    name: 'keyreeve_sign_ins_total',
     help: 'Sign-ins, by result',
     labelNames,
     read: () => by('result', { ...signIns.counts }),

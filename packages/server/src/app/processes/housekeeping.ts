@@ -167,7 +167,8 @@ export class Housekeeping {
     const challengesBefore = now - usedChallengeKeptMs;
     while ((await deleteUsedChallenges(db, challengesBefore, rowsPerDeleteMax)) === rowsPerDeleteMax);
     while (
-      (await deleteUntouchedBuckets(db, now - limits.throttleForgetDays * dayMs, rowsPerDeleteMax)) === rowsPerDeleteMax
+      (await deleteUntouchedBuckets(db, now - limits.rateLimitForgetDays * dayMs, rowsPerDeleteMax)) ===
+      rowsPerDeleteMax
     );
   }
 

@@ -160,7 +160,7 @@ const accepted: readonly (readonly [environment: Environment, expected: Partial<
   [{ KEYREEVE_PASSWORD_LENGTH_MIN: '8' }, { passwordLengthMin: 8 }],
   [{ KEYREEVE_THROTTLE: 'off' }, { isRateLimited: false }],
   [
-    { KEYREEVE_LOGIN_ADDRESS_LIMITS: '10.0.0.5=5000,10.1.0.0/16=1000' },
+    { KEYREEVE_SIGN_IN_RANGE_LIMITS: '10.0.0.5=5000,10.1.0.0/16=1000' },
     {
       ipRangeLimits: [
         { cidr: '10.0.0.5/32', failuresMax: 5_000 },

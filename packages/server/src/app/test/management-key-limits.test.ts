@@ -35,7 +35,7 @@ test('a management key sets the limits that all keys of a service account share'
   assert.deepEqual(assertRejected(await set(tooLarge), 'invalid_request'), ['/rate/burst']);
 });
 
-const exhaust = sql('test_exhaust_buckets', `update throttle_buckets set count = 1000000`);
+const exhaust = sql('test_exhaust_buckets', `update rate_limit_buckets set count = 1000000`);
 
 test('the creations and changes of a management key are counted in an hour, except disabling and deleting', async () => {
   await using app = await newApp();

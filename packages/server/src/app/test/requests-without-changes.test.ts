@@ -13,7 +13,7 @@ import { testOnBoth } from '../../../test-kit/app-on-each-database.ts';
 // SQLite has one writer: the transaction itself is the lock.
 const lockAll = sql<{ locked: number }>('test_lock_all', {
   sqlite: 'select 1 as locked',
-  postgres: 'lock table accounts, sessions, api_keys, throttle_buckets, audit_events in exclusive mode',
+  postgres: 'lock table accounts, sessions, api_keys, rate_limit_buckets, audit_events in exclusive mode',
 });
 const unverify = sql('test_unverify', 'update accounts set unverified_since = 1 where id = $1');
 

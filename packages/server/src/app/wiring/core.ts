@@ -63,7 +63,7 @@ export function newCore(options: WiringOptions) {
     rejectsAdministrators: !config.mayAdministratorsUsePasswords,
     /** Undefined without rate limits. */
     creationLimits: config.isRateLimited
-      ? { bucketHash: keys.throttleBucket, creationsPerMinuteMax: config.creationsPerMinuteMax }
+      ? { bucketHash: keys.rateLimitBucket, creationsPerMinuteMax: config.creationsPerMinuteMax }
       : undefined,
     /** Undefined if none is configured. */
     journal,

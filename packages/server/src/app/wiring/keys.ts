@@ -45,7 +45,7 @@ export function wireKeys(core: WiringCore, signIn: SignInServices) {
     ...keyCore,
     onGivenHash: () => verification.verifier.importedKeys.expect(),
     keysPerAccountMax: config.keysPerAccountMax,
-    creationNotices: new CreationNotices({ ...core, bucketHash: keys.throttleBucket }),
+    creationNotices: new CreationNotices({ ...core, bucketHash: keys.rateLimitBucket }),
   });
   const { pending } = apiKeys;
   const keyChanges = new KeyChanges({ ...keyCore, pending });
@@ -101,7 +101,7 @@ function wireVerification(core: VerificationCore, { accounts, tokens }: SignInSe
   });
   const exchange = new Exchange({
     ...core,
-    bucketHash: config.isRateLimited ? keys.throttleBucket : undefined,
+    bucketHash: config.isRateLimited ? keys.rateLimitBucket : undefined,
     audience: core.issuer,
     onRejected: ({ reason, keyId }) => requestLog?.noted({ event: 'assertion_rejected', reason }, { keyId }),
   });
@@ -110,7 +110,7 @@ function wireVerification(core: VerificationCore, { accounts, tokens }: SignInSe
 
 function wireLeaks(core: Omit<VerificationCore, keyof ReturnType<typeof wireOwners>>) {
   const { config, log } = core;
-  const notices = new LeakMail({ ...core, bucketHash: core.keys.throttleBucket });
+  const notices = new LeakMail({ ...core, bucketHash: core.keys.rateLimitBucket });
   const leaks = new Leaks({ ...core, notices });
   return {
     leaks,

@@ -40,7 +40,7 @@ function wirePasswords(core: WiringCore) {
     onWarning: (detail) =>
       log?.warn({ event: 'hashing_priority', detail: `password hashes can delay verifications: ${detail}` }),
   });
-  const limitCore = { ...core, bucketHash: keys.throttleBucket, ipRangeLimits };
+  const limitCore = { ...core, bucketHash: keys.rateLimitBucket, ipRangeLimits };
   const signInLimits = new SignInLimits({ ...limitCore, enabled });
   const secondFactorLimits = new SecondFactorLimits({ ...limitCore, enabled: areRequestsLimited });
   const requests = new RequestLimits({ ...limitCore, signInLimits, enabled: areRequestsLimited });

@@ -32,7 +32,7 @@ export interface InstallationKeys {
   /** Authenticates the generation number in a refresh token. */
   readonly refreshTokenGeneration: KeyedHash;
   /** Names of rate-limit counters, so that the database holds no email address or client IP in plain text. */
-  readonly throttleBucket: KeyedHash;
+  readonly rateLimitBucket: KeyedHash;
   /** Applied after Argon2id. Of all versions. */
   readonly passwordPeppers: Peppers;
   /** Private signing keys at rest. */
@@ -106,7 +106,7 @@ function deriveVersion(rootKey: Uint8Array, version: number, earlier: readonly I
     consoleSessionHash: new KeyedHash(derive('console session hash')),
     refreshTokenSuccessor: new KeyedHash(derive('refresh token successor')),
     refreshTokenGeneration: new KeyedHash(derive('refresh token generation')),
-    throttleBucket: new KeyedHash(derive('throttle bucket')),
+    rateLimitBucket: new KeyedHash(derive('rate limit bucket')),
     passwordPeppers: new Peppers([...(earlier.at(-1)?.passwordPeppers.all ?? []), [version, pepper]]),
     signingKeySeal: new Sealer(derive('signing key seal')),
     outboxSeal: new Sealer(derive('outbox seal')),

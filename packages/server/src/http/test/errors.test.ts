@@ -188,7 +188,7 @@ test(
     const created = await app.call('POST', '/auth/api-keys', { headers: bearer(accessToken), json: { nickname: 'a' } });
     const { key } = created.json as { key: string };
     assert.equal((await app.call('GET', '/auth/forward', { headers: bearer(key) })).status, 200);
-    const tables = ['api_keys', 'sessions', 'installation', 'throttle_buckets'];
+    const tables = ['api_keys', 'sessions', 'installation', 'rate_limit_buckets'];
     await app.db.transaction(async (tx) => {
       for (const table of tables) await tx.run(sql(`hide_${table}`, `alter table ${table} rename to hidden_${table}`));
     });

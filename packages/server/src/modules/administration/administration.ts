@@ -164,7 +164,7 @@ export class Administration {
     // For their own account, administrators use the route that also requires a code.
     if (principal.kind === 'account' && principal.accountId === id) throw new DomainError('own_account');
     const now = clock.now();
-    const data = { at: toInstant(now), address: clientIp };
+    const data = { at: toInstant(now), clientIp };
     const mailTo = (to: string) => mailer.prepare({ to, template: 'second_factor_removed', data });
     await recordingChanges(revocations, { accountId: id, at: now }, () =>
       store.removeSecondFactor(db, { principal, now }, id, mailTo),

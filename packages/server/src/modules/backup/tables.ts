@@ -96,8 +96,8 @@ export const tables: readonly Table[] = [
       rotated_at: 'integer',
       idle_expires_at: 'integer',
       expires_at: 'integer',
-      address: 'text',
-      program: 'text',
+      client_ip: 'text',
+      user_agent: 'text',
       kind: 'text',
       authenticated_at: 'integer',
     },
@@ -110,7 +110,7 @@ export const tables: readonly Table[] = [
     isInBackup: false,
   },
   {
-    name: 'throttle_buckets',
+    name: 'rate_limit_buckets',
     key: 'bucket',
     columns: {
       bucket: 'bytes',

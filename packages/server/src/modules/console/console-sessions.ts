@@ -196,7 +196,7 @@ export class ConsoleSessions {
       if (proof && !used) throw new DomainError('second_factor_wrong');
       if (used?.codesLeft === undefined) return;
       const { email: to } = (await findOwnAccount(tx, accountId)) ?? { email: '' };
-      const data = { at: toInstant(now), address: clientIp, remaining: used.codesLeft };
+      const data = { at: toInstant(now), clientIp, remaining: used.codesLeft };
       await queueMailTx(tx, mailer.prepare({ to, template: 'recovery_code_used', data }));
     };
     const passkey = proof?.kind === 'passkey' ? proof : undefined;

@@ -19,7 +19,7 @@ export interface MailData {
   verify_email: MailedCode;
   /** To an email address that has an account, after a sign-up with it. */
   account_exists: { resetLink: string };
-  reset_password: MailedCode & { keys: readonly string[]; address: string };
+  reset_password: MailedCode & { keys: readonly string[]; clientIp: string };
   /** Sent by an administrator, for example for a compromised account. */
   reset_by_administrator: MailedCode & { keys: readonly string[] };
   invitation: MailedCode;
@@ -40,18 +40,18 @@ export interface MailData {
   };
   /** To the current email address, when an administrator or an operator sets another one. */
   email_set_requested: { newEmail: string; at: string };
-  password_changed: { at: string; address: string; keys: readonly string[] };
-  second_factor_added: { at: string; address: string };
-  second_factor_removed: { at: string; address: string };
+  password_changed: { at: string; clientIp: string; keys: readonly string[] };
+  second_factor_added: { at: string; clientIp: string };
+  second_factor_removed: { at: string; clientIp: string };
   /** Of an account that keeps its passkeys as second factor. */
-  authenticator_removed: { at: string; address: string };
-  passkey_added: { name: string; at: string; address: string };
-  passkey_removed: { name: string; at: string; address: string };
+  authenticator_removed: { at: string; clientIp: string };
+  passkey_added: { name: string; at: string; clientIp: string };
+  passkey_removed: { name: string; at: string; clientIp: string };
   /** The passkey may have been copied. */
-  passkey_counter_regressed: { name: string; at: string; address: string };
-  recovery_code_used: { at: string; address: string; remaining: number };
+  passkey_counter_regressed: { name: string; at: string; clientIp: string };
+  recovery_code_used: { at: string; clientIp: string; remaining: number };
   /** After a sign-in that followed many failures. */
-  suspicious_sign_in: { at: string; address: string; program: string; failures: number };
+  suspicious_sign_in: { at: string; clientIp: string; userAgent: string; failures: number };
   /** Keys of the account `owner` that expire on one day: `count` of them, of which some are named. */
   keys_expiring: { day: string; owner: string; count: number; keys: readonly string[] };
   /** To the owner, or the managers of a service account, when another account or an operator creates a key. */

@@ -103,7 +103,7 @@ export class Passkeys {
       name,
       now,
     };
-    const data = { name, at: toInstant(now), address: request.clientIp };
+    const data = { name, at: toInstant(now), clientIp: request.clientIp };
     const isFirst = await changes.addPasskey(db, principal, {
       passkey,
       challenge,
@@ -150,7 +150,7 @@ export class Passkeys {
     const now = clock.now();
     const { email } = await accounts.findById(accountId);
     const mailAbout = (name: string) =>
-      mailer.prepare({ to: email, template: 'passkey_removed', data: { name, at: toInstant(now), address: clientIp } });
+      mailer.prepare({ to: email, template: 'passkey_removed', data: { name, at: toInstant(now), clientIp } });
     await recordingChanges(revocations, { accountId, at: now }, () =>
       changes.removePasskey(db, principal, { id, mailAbout, now }),
     );

@@ -147,7 +147,7 @@ export class PasskeySignIns {
     const { db, clock, mailer } = this.#options;
     const now = clock.now();
     const account = await findAccount(db, accountId, '');
-    const data = { name, at: toInstant(now), address: clientIp.slice(0, limits.addressCharsMax) };
+    const data = { name, at: toInstant(now), clientIp: clientIp.slice(0, limits.addressCharsMax) };
     const mail = account && mailer.prepare({ to: account.email, template: 'passkey_counter_regressed', data });
     await db.transaction(async (tx) => {
       if (!(await store.useChallengeTx(tx, challenge))) return;

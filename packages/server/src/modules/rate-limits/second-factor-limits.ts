@@ -32,7 +32,7 @@ export class SecondFactorLimits {
     if (!enabled) return;
     const bucket = this.#bucket(target);
     const now = clock.now();
-    const delayMsMax = limits.loginPairDelaySecondsMax * 1000;
+    const delayMsMax = limits.signInPairDelaySecondsMax * 1000;
     const assertAllowed = (counter: store.Bucket): void => {
       if (counter.count > limits.secondFactorFailuresMax) throw tooManyAttempts(delayMsMax);
       if (store.isBlocked(counter, now, delayMsMax)) throw tooManyAttempts(counter.blockedUntil - now);

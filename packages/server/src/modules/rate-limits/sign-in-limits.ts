@@ -73,12 +73,12 @@ interface Counter {
 /** The policy of all limits that failed sign-ins reach. A rejection by any other policy is no sign of guessing. */
 export const failedSignIns = 'sign-ins';
 
-const minuteMs = limits.loginKnownPairWindowSeconds * 1000;
-const windowMs = limits.loginWindowSeconds * 1000;
+const minuteMs = limits.signInTrustedPairWindowSeconds * 1000;
+const windowMs = limits.signInWindowSeconds * 1000;
 /** The window of an origin that is not trusted begins now, even if an earlier one is kept. */
 const startsAgain = { windowMs: 0 };
-const pairDecay = { windowMs: limits.loginPairWindowSeconds * 1000 };
-const emailDecay = { leakMs: limits.loginEmailLeakSeconds * 1000 };
+const pairDecay = { windowMs: limits.signInPairWindowSeconds * 1000 };
+const emailDecay = { leakMs: limits.signInEmailLeakSeconds * 1000 };
 
 type Row = Awaited<ReturnType<typeof store.readBuckets>>[number];
 
@@ -139,7 +139,7 @@ export class SignInLimits {
         // For the mail about a suspicious sign-in. It rejects nothing, so that a success may clear it.
         store.incrementTx(tx, failures, now),
       ]);
-      const delayed = counted ? counted.count - limits.loginPairFreeFailures : -1;
+      const delayed = counted ? counted.count - limits.signInPairFreeFailures : -1;
       if (delayed >= 0) store.blockTx(tx, pair, now + delayMs(delayed));
       return count - 1;
     });
@@ -264,7 +264,7 @@ export class SignInLimits {
   }
 
   #originOf(canonicalEmail: string, range: string): Buffer {
-    return this.#options.bucketHash.stored(JSON.stringify(['login coarse origin', canonicalEmail, range]));
+    return this.#options.bucketHash.stored(JSON.stringify(['sign-in coarse origin', canonicalEmail, range]));
   }
 
   #buckets({ canonicalEmail, clientIp }: SignInAttempt) {
@@ -277,37 +277,37 @@ export class SignInLimits {
     });
     const leaking = (name: readonly string[]): Counter => ({
       bucket: bucket(...name),
-      max: limits.loginEmailFailuresMax,
+      max: limits.signInEmailFailuresMax,
       decay: emailDecay,
     });
-    const rangeMax = configured?.failuresMax ?? limits.loginAddressFailuresMax;
-    const trustedFactor = limits.loginTrustedFailuresFactor;
+    const rangeMax = configured?.failuresMax ?? limits.signInRangeFailuresMax;
+    const trustedFactor = limits.signInTrustedFailuresFactor;
     return {
-      pair: bucket('login pair', canonicalEmail, range),
+      pair: bucket('sign-in pair', canonicalEmail, range),
       successes: {
-        ...windowed(['login successes', canonicalEmail], limits.signInsPerMinuteMax, minuteMs),
+        ...windowed(['sign-in successes', canonicalEmail], limits.signInsPerMinuteMax, minuteMs),
         policy: 'successful sign-ins',
       },
-      failures: bucket('login failures', canonicalEmail),
+      failures: bucket('sign-in failures', canonicalEmail),
       // These three hold times only: of the last sign-in, the last change of the owner, the last new password.
-      signedIn: bucket('login origin', canonicalEmail, range),
+      signedIn: bucket('sign-in origin', canonicalEmail, range),
       // Its window begins when the coarse range of the client IP became trusted.
       origin: this.#originOf(canonicalEmail, coarseRange(clientIp) ?? 'unknown'),
-      ownerChanged: bucket('login email moved', canonicalEmail),
-      passwordSet: bucket('login password replaced', canonicalEmail),
+      ownerChanged: bucket('sign-in email moved', canonicalEmail),
+      passwordSet: bucket('sign-in password replaced', canonicalEmail),
       trusted: [
-        windowed(['login known pair', canonicalEmail, range], limits.loginKnownPairFailuresMax, minuteMs),
-        windowed(['login trusted address', range], rangeMax * trustedFactor),
+        windowed(['sign-in trusted pair', canonicalEmail, range], limits.signInTrustedPairFailuresMax, minuteMs),
+        windowed(['sign-in trusted range', range], rangeMax * trustedFactor),
         ...(network
-          ? [windowed(['login trusted network', network], limits.loginNetworkFailuresMax * trustedFactor)]
+          ? [windowed(['sign-in trusted network', network], limits.signInNetworkFailuresMax * trustedFactor)]
           : []),
       ] as const,
       untrusted: [
-        leaking(['login email', canonicalEmail]),
-        leaking(['login mailbox', withoutTag(canonicalEmail)]),
-        windowed(['login address', range], rangeMax),
-        ...(network ? [windowed(['login network', network], limits.loginNetworkFailuresMax)] : []),
-        windowed(['login global'], limits.loginGlobalFailuresMax),
+        leaking(['sign-in email', canonicalEmail]),
+        leaking(['sign-in mailbox', withoutTag(canonicalEmail)]),
+        windowed(['sign-in range', range], rangeMax),
+        ...(network ? [windowed(['sign-in network', network], limits.signInNetworkFailuresMax)] : []),
+        windowed(['sign-in global'], limits.signInGlobalFailuresMax),
       ],
     };
   }
@@ -328,11 +328,11 @@ export function rangesOf(clientIp: string, ipRangeLimits: readonly IpRangeLimit[
 export const withoutTag = (canonicalEmail: string): string => canonicalEmail.replace(/^([^+@]*)\+[^@]*@/, '$1@');
 
 const isRecent = (signedIn: Row, now: number): signedIn is NonNullable<Row> =>
-  signedIn !== undefined && signedIn.touchedAt >= now - limits.loginOriginTrustDays * dayMs;
+  signedIn !== undefined && signedIn.touchedAt >= now - limits.signInOriginTrustDays * dayMs;
 
 /** @returns the counter @throws DomainError `too_many_attempts` */
 function assertUnblocked(counter: store.Bucket, now: number): store.Bucket {
-  if (store.isBlocked(counter, now, limits.loginPairDelaySecondsMax * 1000))
+  if (store.isBlocked(counter, now, limits.signInPairDelaySecondsMax * 1000))
     throw tooManyAttempts(counter.blockedUntil - now);
   return counter;
 }
@@ -349,14 +349,14 @@ function assertBelow({ count, windowStartedAt }: store.Bucket, { max, decay, pol
  * @param delayed failures since the last one without a delay
  */
 export function delayMs(delayed: number): number {
-  const seconds = limits.loginPairDelaySecondsFirst * 2 ** Math.min(delayed, 30);
-  return Math.min(limits.loginPairDelaySecondsMax, seconds) * 1000;
+  const seconds = limits.signInPairDelaySecondsFirst * 2 ** Math.min(delayed, 30);
+  return Math.min(limits.signInPairDelaySecondsMax, seconds) * 1000;
 }
 
 /** @param quota of this policy in `quotaMs` milliseconds */
 export function tooManyAttempts(
   retryMs: number,
-  quota: number = limits.loginPairFreeFailures,
+  quota: number = limits.signInPairFreeFailures,
   quotaMs: number = windowMs,
   policy: string = failedSignIns,
 ): DomainError {

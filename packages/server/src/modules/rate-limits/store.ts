@@ -25,55 +25,58 @@ interface BucketRow extends Bucket {
   readonly touchedAt: number;
 }
 
-const insertText = `insert into throttle_buckets (bucket, count, window_started_at, blocked_until, touched_at)
+const insertText = `insert into rate_limit_buckets (bucket, count, window_started_at, blocked_until, touched_at)
    values ($1, 1, $2, 0, $2)
    on conflict (bucket) do update set`;
 // An instance whose clock is behind must not make a counter look older.
-const touchedText = `touched_at = case when throttle_buckets.touched_at > $2 then throttle_buckets.touched_at else $2 end`;
+const touchedText = `touched_at = case when rate_limit_buckets.touched_at > $2 then rate_limit_buckets.touched_at else $2 end`;
 const returningText = `returning count, window_started_at as "windowStartedAt", blocked_until as "blockedUntil"`;
-const runningText = 'throttle_buckets.window_started_at > $3 and throttle_buckets.window_started_at <= $4';
+const runningText = 'rate_limit_buckets.window_started_at > $3 and rate_limit_buckets.window_started_at <= $4';
 const incrementBucket = sql<Bucket>(
-  'increment_throttle_bucket',
+  'increment_rate_limit_bucket',
   `${insertText}
-     count = case when ${runningText} then throttle_buckets.count + 1 else 1 end,
-     window_started_at = case when ${runningText} then throttle_buckets.window_started_at else $2 end,
+     count = case when ${runningText} then rate_limit_buckets.count + 1 else 1 end,
+     window_started_at = case when ${runningText} then rate_limit_buckets.window_started_at else $2 end,
      ${touchedText}
    ${returningText}`,
 );
-const leakedText = `(case when $2 > throttle_buckets.window_started_at
-  then cast(($2 - throttle_buckets.window_started_at) / $3 as bigint) else 0 end)`;
-const remainingText = `throttle_buckets.count > ${leakedText} and throttle_buckets.window_started_at <= $4`;
+const leakedText = `(case when $2 > rate_limit_buckets.window_started_at
+  then cast(($2 - rate_limit_buckets.window_started_at) / $3 as bigint) else 0 end)`;
+const remainingText = `rate_limit_buckets.count > ${leakedText} and rate_limit_buckets.window_started_at <= $4`;
 const incrementLeakingBucket = sql<Bucket>(
-  'increment_leaking_throttle_bucket',
+  'increment_leaking_rate_limit_bucket',
   `${insertText}
-     count = case when ${remainingText} then throttle_buckets.count - ${leakedText} + 1 else 1 end,
+     count = case when ${remainingText} then rate_limit_buckets.count - ${leakedText} + 1 else 1 end,
      window_started_at = case when ${remainingText}
-       then throttle_buckets.window_started_at + ${leakedText} * $3 else $2 end,
+       then rate_limit_buckets.window_started_at + ${leakedText} * $3 else $2 end,
      ${touchedText}
    ${returningText}`,
 );
-const blockBucket = sql('block_throttle_bucket', `update throttle_buckets set blocked_until = $2 where bucket = $1`);
-const decrementBucket = sql(
-  'decrement_throttle_bucket',
-  `update throttle_buckets set count = case when count > 0 then count - 1 else 0 end where bucket = $1`,
+const blockBucket = sql(
+  'block_rate_limit_bucket',
+  `update rate_limit_buckets set blocked_until = $2 where bucket = $1`,
 );
-const deleteBucket = sql('delete_throttle_bucket', `delete from throttle_buckets where bucket = $1`);
+const decrementBucket = sql(
+  'decrement_rate_limit_bucket',
+  `update rate_limit_buckets set count = case when count > 0 then count - 1 else 0 end where bucket = $1`,
+);
+const deleteBucket = sql('delete_rate_limit_bucket', `delete from rate_limit_buckets where bucket = $1`);
 const columns = `count, window_started_at as "windowStartedAt", blocked_until as "blockedUntil", touched_at as "touchedAt"`;
-const selectBuckets = sqlMany<BucketRow>('select_throttle_bucket', {
-  sqlite: `select ${columns} from throttle_buckets where bucket = $1`,
+const selectBuckets = sqlMany<BucketRow>('select_rate_limit_bucket', {
+  sqlite: `select ${columns} from rate_limit_buckets where bucket = $1`,
   postgres: `select requested.ordinal, ${columns}
    from unnest($1::bytea[]) with ordinality as requested (id, ordinal)
-     join throttle_buckets on bucket = requested.id`,
+     join rate_limit_buckets on bucket = requested.id`,
 });
 const selectBucket = sql<BucketRow>(
-  'select_one_throttle_bucket',
-  `select ${columns} from throttle_buckets where bucket = $1`,
+  'select_one_rate_limit_bucket',
+  `select ${columns} from rate_limit_buckets where bucket = $1`,
 );
 // Bounded, so that a clean-up never delays a commit for long.
-const deleteAllRows = sql('delete_all_throttle_buckets', 'delete from throttle_buckets');
+const deleteAllRows = sql('delete_all_rate_limit_buckets', 'delete from rate_limit_buckets');
 const deleteUntouchedRows = sql(
-  'delete_untouched_throttle_buckets',
-  `delete from throttle_buckets where touched_at < $1 and bucket in (select bucket from throttle_buckets where touched_at < $1 limit $2)`,
+  'delete_untouched_rate_limit_buckets',
+  `delete from rate_limit_buckets where touched_at < $1 and bucket in (select bucket from rate_limit_buckets where touched_at < $1 limit $2)`,
 );
 
 export async function incrementTx(tx: Transaction, bucket: Buffer, now: number, decay?: Decay): Promise<Bucket> {

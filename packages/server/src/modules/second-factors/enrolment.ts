@@ -84,7 +84,7 @@ export class Enrolment {
     const mail = mailer.prepare({
       to: email,
       template: 'second_factor_added',
-      data: { at: toInstant(now), address: clientIp },
+      data: { at: toInstant(now), clientIp },
     });
     const change = { ...confirmation, codeHashes: hashes, mail, now };
     const confirmed = await store.confirmEnrolment(db, principal, change);
@@ -176,7 +176,7 @@ export class Enrolment {
   }
 
   #removedMail(account: Account, clientIp: string, now: number, keepsPasskeys: boolean): NewJobRow | undefined {
-    const data = { at: toInstant(now), address: clientIp.slice(0, limits.addressCharsMax) };
+    const data = { at: toInstant(now), clientIp: clientIp.slice(0, limits.addressCharsMax) };
     const template = keepsPasskeys ? 'authenticator_removed' : 'second_factor_removed';
     return this.#options.mailer.prepare({ to: account.email, template, data });
   }

@@ -19,7 +19,7 @@ export interface ActivityRow {
 // whose events are all older would cause a read of all of them.
 const selectPage = sql<ActivityRow>(
   'page_of_activity',
-  `select e.id, e.at, e.actor, e.action, e.target, e.details, s.address as "clientIp", s.program as "userAgent"
+  `select e.id, e.at, e.actor, e.action, e.target, e.details, s.client_ip as "clientIp", s.user_agent as "userAgent"
    from (select id, at, actor, action, target, details from audit_events where account_id = $1 and id < $2
      order by id desc limit $3) e
      left join sessions s on e.action = 'session.created' and s.id = e.target

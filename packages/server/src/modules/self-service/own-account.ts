@@ -86,7 +86,7 @@ export class OwnAccount {
       const deletedIds = revokesKeys ? await deleteAccountKeysTx(tx, { principal, now }, id) : [];
       await recordAccountEventTx(tx, { at: now, principal, action: 'account.password_set', accountId: id });
       const keys = await listAccountKeys(tx, id);
-      const data = { at: toInstant(now), address: clientIp, keys: keys.map(({ nickname }) => nickname) };
+      const data = { at: toInstant(now), clientIp, keys: keys.map(({ nickname }) => nickname) };
       await queueMailTx(tx, mailer.prepare({ to: email, template: 'password_changed', data }));
       await signInLimits.clearTrustedRangesTx(tx, canonicalEmail, clientIp);
       return { deletedIds, remaining: keys };

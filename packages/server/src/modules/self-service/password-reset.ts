@@ -26,7 +26,7 @@ interface ResetJob {
   /** The canonical email address. */
   readonly emailKey: string;
   /** The client IP of the request. */
-  readonly address: string;
+  readonly clientIp: string;
 }
 
 export interface NewPassword {
@@ -53,7 +53,7 @@ export class PasswordReset {
     if (!mailer.isConfigured) throw new DomainError('mail_not_configured');
     const { canonicalEmail } = acceptEmail(emailText);
     await requests.countReset({ canonicalEmail, clientIp });
-    const job: ResetJob = { emailKey: canonicalEmail, address: clientIp };
+    const job: ResetJob = { emailKey: canonicalEmail, clientIp };
     const row = outbox.delayed(outbox.prepare('password_reset', 'account-life', job));
     await db.transaction((tx) => insertJobTx(tx, row));
     outbox.pollSoon();
@@ -77,7 +77,7 @@ export class PasswordReset {
     const { db, mailer } = this.#options;
     // Its mail would not be handed over any more.
     if (isTooLate(createdAt, this.#options.clock)) return db.transaction(finishTx);
-    const { emailKey: canonicalEmail, address: clientIp } = payload as ResetJob;
+    const { emailKey: canonicalEmail, clientIp } = payload as ResetJob;
     await db.transaction(async (tx) => {
       await finishTx(tx);
       const account = await lockAccountByEmailTx(tx, canonicalEmail);
@@ -103,7 +103,7 @@ export class PasswordReset {
     await insertCodeTx(tx, { ...row, purpose: 'reset_password', accountId: id });
     const keys = (await listAccountKeys(tx, id)).map(({ nickname }) => nickname);
     const code = { request, page: 'reset-password', lifetime: links.lifetimes.reset } as const;
-    const message = { to: email, codeTemplate: 'reset_password', data: { keys, address: clientIp }, code } as const;
+    const message = { to: email, codeTemplate: 'reset_password', data: { keys, clientIp }, code } as const;
     const mail = isDecoy ? mailer.prepareDecoyWithCode(message) : mailer.prepareWithCode(message);
     await queueMailTx(tx, mailer.delayed(mail));
     const event = { at: clock.now(), principal: system, action: 'account.password_reset_requested' } as const;
@@ -138,7 +138,7 @@ export class PasswordReset {
       if (isNew) await recordAccountEventTx(tx, { ...event, action: 'account.verified' });
       const remaining = await remainingTx(tx, id);
       if (purpose === 'reset_password') {
-        const data = { at: toInstant(now), address: clientIp, keys: remaining.keys.map(({ nickname }) => nickname) };
+        const data = { at: toInstant(now), clientIp, keys: remaining.keys.map(({ nickname }) => nickname) };
         await queueMailTx(tx, mailer.prepare({ to: account.email, template: 'password_changed', data }));
       }
       if (isNew) await signInLimits.changeEmailOwnerTx(tx, account.canonicalEmail, clientIp);

@@ -73,7 +73,7 @@ const ownerId = `(select id from accounts where accounts.pk = sessions.account_p
 
 // Checks the account again: its password may have changed while this one was hashed. On PostgreSQL the row is locked, so
 // that concurrent sign-ins count each other's sessions.
-const insertText = `insert into sessions (id, account_pk, account_epoch, created_at, generation, token_hash, rotated_at, idle_expires_at, expires_at, address, program, kind)
+const insertText = `insert into sessions (id, account_pk, account_epoch, created_at, generation, token_hash, rotated_at, idle_expires_at, expires_at, client_ip, user_agent, kind)
    select $1, pk, session_epoch, $4, 1, $5, $4, $6, $7, $8, $9, $10 from accounts
    where id = $2 and session_epoch = $3 and disabled_at is null`;
 const insertSession = sql('insert_session', { sqlite: insertText, postgres: `${insertText} for update` });
@@ -139,7 +139,7 @@ const lockValid = sql<{ id: string }>('lock_live_session', {
 const selectContinuing = sql<{ id: string }>('select_continuing_session', lockValidText);
 const listOwn = sql<SessionRow>(
   'list_account_sessions',
-  `select id, created_at as "createdAt", rotated_at as "rotatedAt", idle_expires_at as "idleExpiresAt", address as "clientIp", program as "userAgent"
+  `select id, created_at as "createdAt", rotated_at as "rotatedAt", idle_expires_at as "idleExpiresAt", client_ip as "clientIp", user_agent as "userAgent"
    from sessions where account_pk = (select pk from accounts where id = $2) and ${isValid}
    order by created_at desc, id desc`,
 );

@@ -81,7 +81,7 @@ export interface FailedSignIn {
 }
 
 /** Sign-ins since the start, for metrics. */
-export type SignInCounts = Record<'accepted' | 'refused' | 'throttled' | 'overloaded', number>;
+export type SignInCounts = Record<'accepted' | 'refused' | 'limited' | 'overloaded', number>;
 
 export type OnFound = (accountId: string) => void;
 
@@ -115,7 +115,7 @@ const refusalCodes: readonly ErrorCode[] = [
 const wrongFactorCodes: readonly ErrorCode[] = ['second_factor_invalid', 'passkey_rejected'];
 
 export class SignIns {
-  readonly counts: SignInCounts = { accepted: 0, refused: 0, throttled: 0, overloaded: 0 };
+  readonly counts: SignInCounts = { accepted: 0, refused: 0, limited: 0, overloaded: 0 };
   readonly #options: SignInsOptions;
 
   constructor(options: SignInsOptions) {
@@ -193,7 +193,7 @@ export class SignIns {
     } catch (error) {
       const code = error instanceof DomainError ? error.code : undefined;
       if (code !== undefined && refusalCodes.includes(code)) this.counts.refused++;
-      if (code === 'too_many_attempts') this.counts.throttled++;
+      if (code === 'too_many_attempts') this.counts.limited++;
       if (error instanceof DomainError && mayBeGuess(error))
         this.#options.onFailedSignIn?.({ clientIp: client.clientIp, accountId, reason: error.code });
       if (code === 'overloaded') this.counts.overloaded++;

@@ -117,11 +117,11 @@ async function queueMailsTx(
   const { clientIp, userAgent } = row;
   const at = toInstant(row.now);
   if (codesLeft !== undefined) {
-    const data = { at, address: clientIp, remaining: codesLeft };
+    const data = { at, clientIp, remaining: codesLeft };
     await queueMailTx(tx, mailer.prepare({ to, template: 'recovery_code_used', data }));
   }
   if (failures > 0) {
-    const data = { at, address: clientIp, program: userAgent, failures };
+    const data = { at, clientIp, userAgent, failures };
     await queueMailTx(tx, mailer.prepare({ to, template: 'suspicious_sign_in', data }));
   }
 }

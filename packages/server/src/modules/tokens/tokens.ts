@@ -139,8 +139,8 @@ export class Tokens {
       createdAt: toInstant(createdAt),
       lastUsedAt: toInstant(rotatedAt),
       expiresAt: toInstant(idleExpiresAt),
-      address: clientIp,
-      program: userAgent,
+      clientIp,
+      userAgent,
       current: id === sessionId,
     }));
   }

@@ -78,7 +78,7 @@ export const overview: AdminTexts['overview'] = {
   signInResults: {
     accepted: 'Angenommen',
     refused: 'Abgelehnt',
-    throttled: 'Ratenlimit erreicht',
+    limited: 'Ratenlimit erreicht',
     overloaded: 'Server überlastet',
   },
 

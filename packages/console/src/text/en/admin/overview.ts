@@ -72,7 +72,7 @@ export const overview = {
   signInResults: {
     accepted: 'Accepted',
     refused: 'Refused',
-    throttled: 'Rate limit reached',
+    limited: 'Rate limit reached',
     overloaded: 'Server overloaded',
   },
 

@@ -168,7 +168,7 @@ create table signing_keys (
   revoked_at integer
 ) strict, without rowid;
 
-create table throttle_buckets (
+create table rate_limit_buckets (
   -- Keyed hash of what is counted: no email address and no client IP is stored here.
   bucket blob primary key,
   count integer not null,
@@ -176,7 +176,7 @@ create table throttle_buckets (
   blocked_until integer not null,
   touched_at integer not null
 ) strict, without rowid;
-create index throttle_buckets_touched on throttle_buckets (touched_at);
+create index rate_limit_buckets_touched on rate_limit_buckets (touched_at);
 
 create table accounts (
   -- Only in the database: a join over an integer costs less than one over the id.
@@ -360,8 +360,8 @@ create table sessions (
   idle_expires_at integer not null,
   expires_at integer not null,
   -- The client IP and the user agent (shortened) of the sign-in.
-  address text not null default '',
-  program text not null default ''
+  client_ip text not null default '',
+  user_agent text not null default ''
 ) strict, without rowid;
 create index sessions_account on sessions (account_pk, created_at);
 create index sessions_expires on sessions (expires_at);

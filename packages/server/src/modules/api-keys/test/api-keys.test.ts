@@ -284,7 +284,7 @@ function filesOf(url: string): Buffer[] {
 /** Every row as text, bytes as hex. */
 async function tablesOf(db: Db): Promise<Buffer[]> {
   const rows = await Promise.all(
-    ['api_keys', 'audit_events', 'sessions', 'accounts', 'throttle_buckets'].map(async (table) =>
+    ['api_keys', 'audit_events', 'sessions', 'accounts', 'rate_limit_buckets'].map(async (table) =>
       db.all(sql<{ text: string }>(`dump_${table}`, `select t::text as text from ${table} t`)),
     ),
   );

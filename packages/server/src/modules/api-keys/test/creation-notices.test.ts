@@ -44,7 +44,7 @@ test('the owner gets a mail when an operator creates a key, and none for an own 
 
 const noticesOn = (db: Db, isMailConfigured = true): CreationNotices => {
   const outbox = new Outbox({ db, clock: new FakeClock(now), seal: keys.outboxSeal });
-  return new CreationNotices({ mailer: new Mailer(outbox, isMailConfigured), bucketHash: keys.throttleBucket });
+  return new CreationNotices({ mailer: new Mailer(outbox, isMailConfigured), bucketHash: keys.rateLimitBucket });
 };
 
 /** @returns the recipients, sorted */

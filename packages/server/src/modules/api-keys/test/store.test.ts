@@ -33,7 +33,7 @@ const create = async (
   await store.createKey(db, creationLimits ? owner : operator, key, { keysMax, creationLimits });
   return 'created';
 };
-const creationLimits: KeyCreationLimits = { bucketHash: keys.throttleBucket, creationsPerMinuteMax: 10 };
+const creationLimits: KeyCreationLimits = { bucketHash: keys.rateLimitBucket, creationsPerMinuteMax: 10 };
 const nicknames = async (db: Db, accountId: string): Promise<string[]> =>
   (await store.listAccountKeys(db, accountId)).map(({ nickname }) => nickname);
 

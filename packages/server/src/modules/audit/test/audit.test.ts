@@ -215,7 +215,7 @@ const tables = [
   'api_key_secrets',
   'scopes',
   'signing_keys',
-  'throttle_buckets',
+  'rate_limit_buckets',
   'one_time_codes',
   'second_factors',
   'recovery_codes',

@@ -25,7 +25,7 @@ const recoveryOf = (db: Db, id: string): Recovery => {
   const signInLimits = new SignInLimits({
     db,
     clock,
-    bucketHash: keys.throttleBucket,
+    bucketHash: keys.rateLimitBucket,
     ipRangeLimits: [],
     enabled: false,
   });

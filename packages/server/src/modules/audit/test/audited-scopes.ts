@@ -10,7 +10,7 @@ const clock = { now: () => now };
 const coreOf = (db: Db) => ({ db, clock, revocations: undefined });
 const catalogueOf = (db: Db): ScopeCatalogue => new ScopeCatalogue({ ...coreOf(db), isEnforced: true });
 const entitlementsOf = (db: Db): Entitlements => {
-  const bucketHash = keys.throttleBucket;
+  const bucketHash = keys.rateLimitBucket;
   const signInLimits = new SignInLimits({ db, clock, bucketHash, ipRangeLimits: [], enabled: false });
   return new Entitlements({ ...coreOf(db), accounts: new AccountRevocations({ ...coreOf(db), signInLimits }) });
 };

@@ -78,7 +78,7 @@ test('a completed move is recognised, and a move to a database with other rows i
 test('a move that fails halfway leaves the target empty, and can be repeated', async () => {
   await using source = await newSource();
   await using target = await databases['postgres']!();
-  for (const table of ['accounts', 'audit_events', 'throttle_buckets']) {
+  for (const table of ['accounts', 'audit_events', 'rate_limit_buckets']) {
     const failing = {
       dialect: source.db.dialect,
       get: source.db.get.bind(source.db),

@@ -19,7 +19,7 @@ import { deleteAccount, deleteKey, disableAccount } from '../../../../test-kit/s
 
 const insertBucket = sql(
   'test_insert_bucket',
-  `insert into throttle_buckets (bucket, count, window_started_at, blocked_until, touched_at) values ($1, 3, $2, $2, $2)`,
+  `insert into rate_limit_buckets (bucket, count, window_started_at, blocked_until, touched_at) values ($1, 3, $2, $2, $2)`,
 );
 const pk = `(select pk from accounts where id = 'acc_ada')`;
 /** Writes one row with every column set to each table that the stores in these tests do not fill. */
@@ -49,7 +49,7 @@ const insertRest = [
     `insert into service_account_managers (service_pk, manager_pk, created_at)
      values ((select pk from accounts where id = 'acc_bob'), ${pk}, $1)`,
   ),
-  sql('test_fill_session', `update sessions set address = '192.0.2.1', program = 'curl' where created_at = $1`),
+  sql('test_fill_session', `update sessions set client_ip = '192.0.2.1', user_agent = 'curl' where created_at = $1`),
   sql(
     'test_insert_second_factor',
     `insert into second_factors (account_pk, secret, created_at, confirmed_at, last_step, pending_secret, pending_at,
@@ -178,7 +178,7 @@ export async function fill(db: Db): Promise<Filled> {
   await deleteAccount(db, { principal: operator, now }, 'acc_gone');
   await addSession(db, ada, 'one');
   await addSigningKey(db, 'kid');
-  await db.transaction((tx) => tx.run(insertBucket, [keys.throttleBucket.mac('ada'), now]));
+  await db.transaction((tx) => tx.run(insertBucket, [keys.rateLimitBucket.mac('ada'), now]));
   await db.transaction(async (tx) => {
     for (const statement of insertRest) {
       const values = statement.text.postgres.includes('$2') ? [now, Uint8Array.of(0, 1, 255)] : [now];

@@ -8,7 +8,7 @@ import { basic, bearer, operator, type TestApp } from '../../../../test-kit/new-
 import { version } from '../../../app/version.ts';
 import { sql } from '../../../foundation/database/sql.ts';
 
-const fillBuckets = sql('test_fill_buckets', 'update throttle_buckets set count = $1');
+const fillBuckets = sql('test_fill_buckets', 'update rate_limit_buckets set count = $1');
 
 type Headers = Readonly<Record<string, string>>;
 

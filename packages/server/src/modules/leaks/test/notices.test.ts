@@ -82,7 +82,7 @@ async function queue(
   reporter: Reporter = possessor,
 ): Promise<void> {
   const outbox = new Outbox({ db, clock: new FakeClock(now), seal: keys.outboxSeal });
-  const mail = new LeakMail({ mailer: new Mailer(outbox, isMailConfigured), bucketHash: keys.throttleBucket });
+  const mail = new LeakMail({ mailer: new Mailer(outbox, isMailConfigured), bucketHash: keys.rateLimitBucket });
   await db.transaction((tx) => mail.queueTx(tx, reporter, secrets, now));
 }
 
@@ -147,7 +147,7 @@ onEachDatabase('secrets of an account among many other texts cause one mail', as
     hash: keys.apiKeyHash,
     keyPrefixes: ['krv'],
     pending: apiKeys.pending,
-    notices: new LeakMail({ mailer: new Mailer(outbox, true), bucketHash: keys.throttleBucket }),
+    notices: new LeakMail({ mailer: new Mailer(outbox, true), bucketHash: keys.rateLimitBucket }),
   });
   const texts: string[] = [];
   for (let n = 0; n < 3; n++) {

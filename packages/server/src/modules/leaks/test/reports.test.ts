@@ -221,7 +221,10 @@ test('without the setting, the path is unknown', async () => {
   assert.equal(await client.statusOf(client.key), 200);
 });
 
-const selectCounters = sql<{ count: number }>('test_count_counters', 'select count(*) as count from throttle_buckets');
+const selectCounters = sql<{ count: number }>(
+  'test_count_counters',
+  'select count(*) as count from rate_limit_buckets',
+);
 const countCounters = async (db: Db) => (await db.get(selectCounters))?.count;
 
 test('reports are counted per client IP range, and a flood of unknown secrets changes no key', async () => {

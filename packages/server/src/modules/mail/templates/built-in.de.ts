@@ -28,7 +28,7 @@ Falls Sie das nicht waren, müssen Sie nichts tun.`,
   reset_password: {
     subject: 'Setzen Sie ein neues Passwort für {{product}}',
     button: 'Neues Passwort setzen',
-    text: `Von der IP-Adresse {{address}} wurde ein neues Passwort für Ihr Konto bei {{product}} angefordert. Sie können es hier setzen:
+    text: `Von der IP-Adresse {{clientIp}} wurde ein neues Passwort für Ihr Konto bei {{product}} angefordert. Sie können es hier setzen:
 
 {{link}}
 
@@ -133,7 +133,7 @@ Falls Sie darum nicht gebeten haben, wenden Sie sich jetzt an den Betreiber von 
   },
   password_changed: {
     subject: 'Ihr Passwort für {{product}} wurde geändert',
-    text: `Am {{at}} wurde das Passwort Ihres Kontos bei {{product}} von der IP-Adresse {{address}} aus geändert. Alle anderen Sitzungen sind beendet. Diese API-Schlüssel des Kontos gelten weiter:
+    text: `Am {{at}} wurde das Passwort Ihres Kontos bei {{product}} von der IP-Adresse {{clientIp}} aus geändert. Alle anderen Sitzungen sind beendet. Diese API-Schlüssel des Kontos gelten weiter:
 
 {{keys}}
 
@@ -141,51 +141,51 @@ Falls Sie das nicht waren, setzen Sie jetzt ein neues Passwort und löschen Sie 
   },
   second_factor_added: {
     subject: 'Ihrem Konto bei {{product}} wurde ein zweiter Faktor hinzugefügt',
-    text: `Am {{at}} wurde Ihrem Konto bei {{product}} von der IP-Adresse {{address}} aus ein zweiter Faktor hinzugefügt. Ab jetzt ist bei der Anmeldung auch dessen Code nötig.
+    text: `Am {{at}} wurde Ihrem Konto bei {{product}} von der IP-Adresse {{clientIp}} aus ein zweiter Faktor hinzugefügt. Ab jetzt ist bei der Anmeldung auch dessen Code nötig.
 
 ${notYou}`,
   },
   second_factor_removed: {
     subject: 'Der zweite Faktor Ihres Kontos bei {{product}} wurde entfernt',
-    text: `Am {{at}} wurde der zweite Faktor Ihres Kontos bei {{product}} von der IP-Adresse {{address}} aus entfernt. Ab jetzt genügt bei der Anmeldung das Passwort.
+    text: `Am {{at}} wurde der zweite Faktor Ihres Kontos bei {{product}} von der IP-Adresse {{clientIp}} aus entfernt. Ab jetzt genügt bei der Anmeldung das Passwort.
 
 ${notYou}`,
   },
   authenticator_removed: {
     subject: 'Die Authenticator-App Ihres Kontos bei {{product}} wurde entfernt',
-    text: `Am {{at}} wurde die Authenticator-App Ihres Kontos bei {{product}} von der IP-Adresse {{address}} aus entfernt. Ihre Passkeys und Wiederherstellungscodes funktionieren weiter.
+    text: `Am {{at}} wurde die Authenticator-App Ihres Kontos bei {{product}} von der IP-Adresse {{clientIp}} aus entfernt. Ihre Passkeys und Wiederherstellungscodes funktionieren weiter.
 
 ${notYou}`,
   },
   passkey_added: {
     subject: 'Ihrem Konto bei {{product}} wurde ein Passkey hinzugefügt',
-    text: `Am {{at}} wurde Ihrem Konto bei {{product}} von der IP-Adresse {{address}} aus der Passkey „{{name}}“ hinzugefügt. Mit ihm ist eine Anmeldung ohne Ihr Passwort möglich.
+    text: `Am {{at}} wurde Ihrem Konto bei {{product}} von der IP-Adresse {{clientIp}} aus der Passkey „{{name}}“ hinzugefügt. Mit ihm ist eine Anmeldung ohne Ihr Passwort möglich.
 
 Falls Sie das nicht waren, setzen Sie jetzt ein neues Passwort, beenden Sie alle anderen Sitzungen und entfernen Sie den Passkey.`,
   },
   passkey_removed: {
     subject: 'Ein Passkey Ihres Kontos bei {{product}} wurde entfernt',
-    text: `Am {{at}} wurde der Passkey „{{name}}“ Ihres Kontos bei {{product}} von der IP-Adresse {{address}} aus entfernt. Ohne einen anderen zweiten Faktor genügt bei der Anmeldung ab jetzt das Passwort.
+    text: `Am {{at}} wurde der Passkey „{{name}}“ Ihres Kontos bei {{product}} von der IP-Adresse {{clientIp}} aus entfernt. Ohne einen anderen zweiten Faktor genügt bei der Anmeldung ab jetzt das Passwort.
 
 ${notYou}`,
   },
   passkey_counter_regressed: {
     subject: 'Ein Passkey Ihres Kontos bei {{product}} wurde möglicherweise kopiert',
-    text: `Am {{at}} wurde eine Anmeldung an Ihrem Konto bei {{product}} von der IP-Adresse {{address}} mit dem Passkey „{{name}}“ abgelehnt: Sein Zähler war nicht höher als bei der letzten Verwendung. Ein anderes Gerät hat möglicherweise eine Kopie des Passkeys.
+    text: `Am {{at}} wurde eine Anmeldung an Ihrem Konto bei {{product}} von der IP-Adresse {{clientIp}} mit dem Passkey „{{name}}“ abgelehnt: Sein Zähler war nicht höher als bei der letzten Verwendung. Ein anderes Gerät hat möglicherweise eine Kopie des Passkeys.
 
 Entfernen Sie diesen Passkey und fügen Sie einen neuen hinzu. Falls Sie das nicht waren, setzen Sie außerdem ein neues Passwort und beenden Sie alle anderen Sitzungen.`,
   },
   recovery_code_used: {
     subject: 'Ein Wiederherstellungscode Ihres Kontos bei {{product}} wurde verwendet',
-    text: `Am {{at}} erfolgte eine Anmeldung an Ihrem Konto bei {{product}} von der IP-Adresse {{address}} mit einem Wiederherstellungscode statt des zweiten Faktors. Verbleibende Codes: {{remaining}}.
+    text: `Am {{at}} erfolgte eine Anmeldung an Ihrem Konto bei {{product}} von der IP-Adresse {{clientIp}} mit einem Wiederherstellungscode statt des zweiten Faktors. Verbleibende Codes: {{remaining}}.
 
 ${notYou}`,
   },
   suspicious_sign_in: {
     subject: 'Anmeldung bei {{product}} nach vielen Fehlversuchen',
-    text: `Am {{at}} erfolgte eine Anmeldung an Ihrem Konto bei {{product}} nach dieser Zahl von Fehlversuchen: {{failures}}. Sie kam von der IP-Adresse {{address}} mit diesem Programm:
+    text: `Am {{at}} erfolgte eine Anmeldung an Ihrem Konto bei {{product}} nach dieser Zahl von Fehlversuchen: {{failures}}. Sie kam von der IP-Adresse {{clientIp}} mit diesem Programm:
 
-{{program}}
+{{userAgent}}
 
 ${notYou}`,
   },

@@ -37,7 +37,7 @@ If this was not you, you need not do anything.`,
   reset_password: {
     subject: 'Set a new password for {{product}}',
     button: 'Set a new password',
-    text: `A new password for your account with {{product}} was requested from the IP address {{address}}. You can set it here:
+    text: `A new password for your account with {{product}} was requested from the IP address {{clientIp}}. You can set it here:
 
 {{link}}
 
@@ -142,7 +142,7 @@ If you did not request this, contact the operator of {{product}} now.`,
   },
   password_changed: {
     subject: 'Your password for {{product}} was changed',
-    text: `At {{at}}, the password of your account with {{product}} was changed from the IP address {{address}}. All other sessions have ended. These API keys of the account continue to work:
+    text: `At {{at}}, the password of your account with {{product}} was changed from the IP address {{clientIp}}. All other sessions have ended. These API keys of the account continue to work:
 
 {{keys}}
 
@@ -150,51 +150,51 @@ If this was not you, set a new password now and delete the keys that you do not 
   },
   second_factor_added: {
     subject: 'A second factor was added to your account with {{product}}',
-    text: `At {{at}}, a second factor was added to your account with {{product}} from the IP address {{address}}. From now on, a sign-in also needs its code.
+    text: `At {{at}}, a second factor was added to your account with {{product}} from the IP address {{clientIp}}. From now on, a sign-in also needs its code.
 
 ${notYou}`,
   },
   second_factor_removed: {
     subject: 'The second factor was removed from your account with {{product}}',
-    text: `At {{at}}, the second factor of your account with {{product}} was removed from the IP address {{address}}. From now on, a sign-in needs only the password.
+    text: `At {{at}}, the second factor of your account with {{product}} was removed from the IP address {{clientIp}}. From now on, a sign-in needs only the password.
 
 ${notYou}`,
   },
   authenticator_removed: {
     subject: 'The authenticator app was removed from your account with {{product}}',
-    text: `At {{at}}, the authenticator app of your account with {{product}} was removed from the IP address {{address}}. Your passkeys and recovery codes still work.
+    text: `At {{at}}, the authenticator app of your account with {{product}} was removed from the IP address {{clientIp}}. Your passkeys and recovery codes still work.
 
 ${notYou}`,
   },
   passkey_added: {
     subject: 'A passkey was added to your account with {{product}}',
-    text: `At {{at}}, the passkey “{{name}}” was added to your account with {{product}} from the IP address {{address}}. It can sign in without your password.
+    text: `At {{at}}, the passkey “{{name}}” was added to your account with {{product}} from the IP address {{clientIp}}. It can sign in without your password.
 
 If this was not you, set a new password now, end all other sessions and remove the passkey.`,
   },
   passkey_removed: {
     subject: 'A passkey was removed from your account with {{product}}',
-    text: `At {{at}}, the passkey “{{name}}” was removed from your account with {{product}} from the IP address {{address}}. Without another second factor, a sign-in needs only the password from now on.
+    text: `At {{at}}, the passkey “{{name}}” was removed from your account with {{product}} from the IP address {{clientIp}}. Without another second factor, a sign-in needs only the password from now on.
 
 ${notYou}`,
   },
   passkey_counter_regressed: {
     subject: 'A passkey of your account with {{product}} may have been copied',
-    text: `At {{at}}, a sign-in to your account with {{product}} from the IP address {{address}} with the passkey “{{name}}” was rejected: its counter was not higher than at its last use. Another device may have a copy of the passkey.
+    text: `At {{at}}, a sign-in to your account with {{product}} from the IP address {{clientIp}} with the passkey “{{name}}” was rejected: its counter was not higher than at its last use. Another device may have a copy of the passkey.
 
 Remove this passkey and add a new one. If this was not you, also set a new password and end all other sessions.`,
   },
   recovery_code_used: {
     subject: 'A recovery code of your account with {{product}} was used',
-    text: `At {{at}}, your account with {{product}} was signed in to from the IP address {{address}} with a recovery code instead of the second factor. Recovery codes left: {{remaining}}.
+    text: `At {{at}}, your account with {{product}} was signed in to from the IP address {{clientIp}} with a recovery code instead of the second factor. Recovery codes left: {{remaining}}.
 
 ${notYou}`,
   },
   suspicious_sign_in: {
     subject: 'A sign-in to {{product}} after many failures',
-    text: `At {{at}}, your account with {{product}} was signed in to after {{failures}} failed attempts. The sign-in came from the IP address {{address}} with this user agent:
+    text: `At {{at}}, your account with {{product}} was signed in to after {{failures}} failed attempts. The sign-in came from the IP address {{clientIp}} with this user agent:
 
-{{program}}
+{{userAgent}}
 
 ${notYou}`,
   },

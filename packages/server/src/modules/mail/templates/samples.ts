@@ -8,13 +8,13 @@ const code = `krvc_${'0'.repeat(49)}`;
 const link = (kind: string): string => `https://auth.example.com/account/${kind}#${code}`;
 const at = '2026-11-21T09:30:00.000Z';
 const expiresAt = '2026-11-22T09:30:00.000Z';
-const address = '192.0.2.7';
+const clientIp = '192.0.2.7';
 const keys = ['build server', 'laptop'];
 
 export const samples: { readonly [Template in keyof MailData]: MailData[Template] } = {
   verify_email: { link: link('verify-email'), code, expiresAt },
   account_exists: { resetLink: 'https://auth.example.com/account/reset-password' },
-  reset_password: { link: link('reset-password'), code, expiresAt, keys, address },
+  reset_password: { link: link('reset-password'), code, expiresAt, keys, clientIp },
   reset_by_administrator: { link: link('reset-password'), code, expiresAt, keys },
   invitation: { link: link('accept-invitation'), code, expiresAt },
   change_email: { link: link('change-email'), code, expiresAt },
@@ -38,15 +38,15 @@ export const samples: { readonly [Template in keyof MailData]: MailData[Template
     passkeys: [`laptop (${at})`],
   },
   email_set_requested: { newEmail: 'new@example.com', at },
-  password_changed: { at, address, keys },
-  second_factor_added: { at, address },
-  second_factor_removed: { at, address },
-  authenticator_removed: { at, address },
-  passkey_added: { name: 'laptop', at, address },
-  passkey_removed: { name: 'laptop', at, address },
-  passkey_counter_regressed: { name: 'laptop', at, address },
-  recovery_code_used: { at, address, remaining: 7 },
-  suspicious_sign_in: { at, address, program: 'Mozilla/5.0 (X11; Linux x86_64)', failures: 12 },
+  password_changed: { at, clientIp, keys },
+  second_factor_added: { at, clientIp },
+  second_factor_removed: { at, clientIp },
+  authenticator_removed: { at, clientIp },
+  passkey_added: { name: 'laptop', at, clientIp },
+  passkey_removed: { name: 'laptop', at, clientIp },
+  passkey_counter_regressed: { name: 'laptop', at, clientIp },
+  recovery_code_used: { at, clientIp, remaining: 7 },
+  suspicious_sign_in: { at, clientIp, userAgent: 'Mozilla/5.0 (X11; Linux x86_64)', failures: 12 },
   keys_expiring: {
     day: '2026-12-05',
     owner: 'ada@example.com',

@@ -19,10 +19,10 @@ const sample = (template: (typeof templateNames)[number]): MailMessage => ({
   data: samples[template],
 });
 
-const suspicious = (program: string): MailMessage => ({
+const suspicious = (userAgent: string): MailMessage => ({
   to: 'ada@example.com',
   template: 'suspicious_sign_in',
-  data: { ...samples.suspicious_sign_in, program },
+  data: { ...samples.suspicious_sign_in, userAgent },
 });
 
 const inEachLanguage = templateNames.flatMap((name) => languages.map((language) => ({ name, language })));
@@ -61,12 +61,12 @@ const hostile: Readonly<Record<string, string>> = {
   'invisible characters and line separators': 'a\u200bb\u2028c\u2029d\u0085e\0f\u001b[31m',
 };
 
-for (const [what, program] of Object.entries(hostile)) {
+for (const [what, userAgent] of Object.entries(hostile)) {
   test(`a value with ${what} stays text`, { tags: ['asvs:1.1.2', 'asvs:1.2.1', 'asvs:1.3.7', 'asvs:1.3.11'] }, () => {
     const harmless = render(builtIn, 'Example', suspicious('PROGRAM'), 'en');
-    const { subject, text, html } = render(builtIn, 'Example', suspicious(program), 'en');
+    const { subject, text, html } = render(builtIn, 'Example', suspicious(userAgent), 'en');
     assert.equal(subject, harmless.subject);
-    const printed = program.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ').trim();
+    const printed = userAgent.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ').trim();
     assert.equal(
       text,
       harmless.text.replace('PROGRAM', () => printed),

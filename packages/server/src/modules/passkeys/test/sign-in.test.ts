@@ -199,7 +199,7 @@ test('a disabled account cannot sign in with a passkey', async () => {
 test('attempts with unknown passkeys are limited per client IP range', async () => {
   await using app = await newApp();
   const codes = new Set<string>();
-  for (let attempt = 0; attempt < limits.loginAddressFailuresMax + 2; attempt++) {
+  for (let attempt = 0; attempt < limits.signInRangeFailuresMax + 2; attempt++) {
     const stranger = new SoftwarePasskey(originOf(app), 'EdDSA');
     codes.add(((await tryPasskey(app, stranger)).json as Problem).code);
   }

@@ -11,7 +11,7 @@ import { SecondFactorLimits } from '../second-factor-limits.ts';
 import * as store from '../store.ts';
 import { signInLimitsOn } from './sign-ins.ts';
 
-const bucketHash = keys.throttleBucket;
+const bucketHash = keys.rateLimitBucket;
 const attempt = { canonicalEmail: 'ada@example.com', clientIp: '192.0.2.1' };
 const tolerated = { seconds: aheadMsMax / 1000 };
 

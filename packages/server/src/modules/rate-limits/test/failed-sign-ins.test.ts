@@ -22,7 +22,7 @@ test('a failed sign-in is logged with client IP, account id and reason, but with
   assert.equal((await trySignIn(app, email, goodPassword, clientIp)).status, 200);
   await app.service.services.accounts.disable(operator, accountId);
   await trySignIn(app, email, goodPassword, clientIp);
-  for (let n = 0; n < limits.loginPairFreeFailures; n++) await trySignIn(app, 'eve@example.com', 'x', '203.0.113.9');
+  for (let n = 0; n < limits.signInPairFreeFailures; n++) await trySignIn(app, 'eve@example.com', 'x', '203.0.113.9');
   await trySignIn(app, 'eve@example.com', 'x', '203.0.113.9');
   const logged = failuresIn(app).map((line) => {
     const {
@@ -42,7 +42,7 @@ test('a failed sign-in is logged with client IP, account id and reason, but with
     [clientIp, accountId, 'invalid_credentials'],
     ['2001:db8::1', null, 'invalid_credentials'],
     [clientIp, accountId, 'invalid_credentials'],
-    ...Array.from({ length: limits.loginPairFreeFailures }, () => ['203.0.113.9', null, 'invalid_credentials']),
+    ...Array.from({ length: limits.signInPairFreeFailures }, () => ['203.0.113.9', null, 'invalid_credentials']),
     ['203.0.113.9', null, 'too_many_attempts'],
   ]);
   assert.ok(app.logLines.every((line) => !/ada\.lovelace|unknown@|eve@/i.test(line)));

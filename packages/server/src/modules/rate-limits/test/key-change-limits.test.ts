@@ -9,8 +9,8 @@ import type { Db } from '../../../foundation/database/db.ts';
 import { sql } from '../../../foundation/database/sql.ts';
 
 const max = limits.keyChangesPerMinuteMax;
-const fillCounters = sql('test_fill_counters', 'update throttle_buckets set count = $1');
-const hash = keys.throttleBucket;
+const fillCounters = sql('test_fill_counters', 'update rate_limit_buckets set count = $1');
+const hash = keys.rateLimitBucket;
 const ada = { kind: 'account', accountId: 'acc_ada' } as const;
 
 const count = async (db: Db, at = now, accountId = 'acc_ada'): Promise<'counted'> => {

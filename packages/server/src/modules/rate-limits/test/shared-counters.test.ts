@@ -78,14 +78,14 @@ test('forms of one email address share their failures', { tags: ['asvs:6.3.1'] }
 test('an email with a tag is also counted without the tag', { tags: ['asvs:6.3.1'] }, async () => {
   await using app = await newApp({ environment: behindProxy });
   await app.createAccount(email);
-  for (let n = 0; n < limits.loginEmailFailuresMax; n++) {
+  for (let n = 0; n < limits.signInEmailFailuresMax; n++) {
     assert.equal((await attempt(app, { email: `you+${n}@example.com`, from: otherIp(n) })).status, 401);
   }
   assertEmailLimited(await attempt(app, { email: 'you+x@example.com', from: otherIp(998) }));
   assertEmailLimited(await signIn(app, otherIp(999)));
   assert.equal((await attempt(app, { email: 'me@example.com', from: otherIp(999) })).status, 401);
   // The owner is locked out only for a short time, in any range.
-  app.clock.advance({ seconds: limits.loginEmailLeakSeconds });
+  app.clock.advance({ seconds: limits.signInEmailLeakSeconds });
   assert.equal((await signIn(app, otherIp(999))).status, 200);
 });
 

@@ -46,7 +46,7 @@ export function assertLimited(
 export const assertEmailLimited = (answer: Answered, what?: string): void =>
   assertLimited(
     answer,
-    limits.loginEmailLeakSeconds,
-    { quota: limits.loginEmailFailuresMax, windowSeconds: 3_600 },
+    limits.signInEmailLeakSeconds,
+    { quota: limits.signInEmailFailuresMax, windowSeconds: 3_600 },
     what,
   );

@@ -104,7 +104,7 @@ test(
     const statuses = (await flood).flat();
     const count = (status: number): number => statuses.filter((it) => it === status).length;
     assert.equal(count(401), hasher.stats.hashed - before);
-    assert.ok(count(401) > 0 && count(401) <= limits.loginAddressFailuresMax, String(count(401)));
+    assert.ok(count(401) > 0 && count(401) <= limits.signInRangeFailuresMax, String(count(401)));
     assert.equal(count(401) + count(429) + count(503), floodSize);
   },
 );

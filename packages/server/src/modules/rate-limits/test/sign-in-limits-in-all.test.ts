@@ -32,7 +32,7 @@ for (const [name, open] of Object.entries(databases)) {
           });
         }),
       );
-    const failuresMax = limits.loginGlobalFailuresMax;
+    const failuresMax = limits.signInGlobalFailuresMax;
     assert.equal(failuresMax, 3_000);
     assert.equal(tally(await flood(0, 100))['rejected'], undefined);
     const left = 50;

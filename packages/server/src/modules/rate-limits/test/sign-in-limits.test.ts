@@ -21,10 +21,10 @@ const hashed = (app: TestApp): number => app.service.services.hasher.stats.hashe
 /** Reaches the limit of the email. After one attempt, its counters get the values of as many attempts from other ranges. */
 async function reachEmailLimit(app: TestApp, user: string): Promise<void> {
   assert.equal((await attempt(app, { email: user, from: otherIp(0) })).status, 401);
-  const { throttleBucket } = app.installation.keys;
-  for (const name of ['login email', 'login mailbox'])
-    await setCounter(app.db, throttleBucket.stored(JSON.stringify([name, user])), limits.loginEmailFailuresMax);
-  assert.equal((await attempt(app, { email: user, from: otherIp(limits.loginEmailFailuresMax) })).status, 429);
+  const { rateLimitBucket } = app.installation.keys;
+  for (const name of ['sign-in email', 'sign-in mailbox'])
+    await setCounter(app.db, rateLimitBucket.stored(JSON.stringify([name, user])), limits.signInEmailFailuresMax);
+  assert.equal((await attempt(app, { email: user, from: otherIp(limits.signInEmailFailuresMax) })).status, 429);
 }
 
 /** The next delays, in seconds. Advances the clock to the end of each. */
@@ -179,7 +179,7 @@ test('neither a sign-in of the owner nor a new password changes the count for un
   await app.service.services.accounts.setPassword(operator, id, new Secret(password));
   for (const user of [email, 'unknown@example.com'])
     assertEmailLimited(await attempt(app, { email: user, from: otherIp(500) }), user);
-  app.clock.advance({ seconds: limits.loginEmailLeakSeconds });
+  app.clock.advance({ seconds: limits.signInEmailLeakSeconds });
   for (const user of [email, 'unknown@example.com']) {
     assert.equal((await attempt(app, { email: user, from: otherIp(500) })).status, 401, user);
     assertEmailLimited(await attempt(app, { email: user, from: otherIp(501) }), user);
@@ -220,7 +220,7 @@ test('after 100 failures over all emails a range is rejected for 15 minutes', { 
   await using app = await newApp({ environment: behindProxy });
   await app.createAccount(email);
   const spray = (n: number): Promise<Answered> => attempt(app, { email: `user${n}@example.com`, from: home });
-  for (let n = 0; n < limits.loginAddressFailuresMax; n++) assert.equal((await spray(n)).status, 401);
+  for (let n = 0; n < limits.signInRangeFailuresMax; n++) assert.equal((await spray(n)).status, 401);
   app.clock.advance({ seconds: 100 });
   assertLimited(await spray(101), 800, { quota: 100 });
   assertLimited(await signIn(app, home), 800, { quota: 100 });
@@ -230,7 +230,7 @@ test('after 100 failures over all emails a range is rejected for 15 minutes', { 
 });
 
 test('a range has the configured limit, and a right password is not counted', async () => {
-  const environment = { ...behindProxy, KEYREEVE_LOGIN_ADDRESS_LIMITS: '192.0.2.0/29=3,192.0.2.8=102' };
+  const environment = { ...behindProxy, KEYREEVE_SIGN_IN_RANGE_LIMITS: '192.0.2.0/29=3,192.0.2.8=102' };
   await using app = await newApp({ environment });
   for (let n = 0; n < 6; n++) {
     const { email: user } = await app.createAccount();
@@ -246,7 +246,7 @@ test('a range has the configured limit, and a right password is not counted', as
 test('KEYREEVE_THROTTLE=off disables the limits on sign-ins, but not on mail, codes and guesses', async () => {
   await using app = await newApp({ environment: { KEYREEVE_THROTTLE: 'off' } });
   await app.createAccount(email);
-  for (let n = 0; n <= limits.loginEmailFailuresMax; n++) assert.equal((await attempt(app)).status, 401);
+  for (let n = 0; n <= limits.signInEmailFailuresMax; n++) assert.equal((await attempt(app)).status, 401);
   assert.equal((await signIn(app)).status, 200);
   const { requests, secondFactorLimits } = app.service.services;
   const request = { canonicalEmail: email, clientIp: home };

@@ -11,7 +11,7 @@ import { keys, now } from '../../../../test-kit/rows.ts';
 
 export const clock = new FakeClock(now);
 export const signInLimitsOn = (db: Db, more: Partial<SignInLimitsOptions> = {}): SignInLimits =>
-  new SignInLimits({ db, clock, bucketHash: keys.throttleBucket, ipRangeLimits: [], enabled: true, ...more });
+  new SignInLimits({ db, clock, bucketHash: keys.rateLimitBucket, ipRangeLimits: [], enabled: true, ...more });
 /** A successful sign-in. */
 export async function signIn(signInLimits: SignInLimits, attempt: SignInAttempt, startedAt = now): Promise<void> {
   await signInLimits.succeed({ ...(await signInLimits.reserve(attempt)), startedAt });
@@ -21,7 +21,7 @@ export const reserve = async (db: Db, canonicalEmail: string, clientIp: string):
   return 'reserved';
 };
 
-const setCount = sql('test_set_count', 'update throttle_buckets set count = $2 where bucket = $1');
+const setCount = sql('test_set_count', 'update rate_limit_buckets set count = $2 where bucket = $1');
 /** Sets a counter that exists, as that many attempts would. */
 export async function setCounter(db: Db, bucket: Buffer, count: number): Promise<void> {
   assert.equal(await db.transaction((tx) => tx.run(setCount, [bucket, count])), 1);

@@ -17,8 +17,8 @@ import {
 import { keys, now } from '../../../../test-kit/rows.ts';
 import { clock, reserve, severalAtOnce, signIn, signInLimitsOn } from './sign-ins.ts';
 
-const bucket = keys.throttleBucket.stored('one');
-const other = keys.throttleBucket.stored('other');
+const bucket = keys.rateLimitBucket.stored('one');
+const other = keys.rateLimitBucket.stored('other');
 const increment = (db: Db, at = now, decay?: store.Decay, of = bucket): Promise<store.Bucket> =>
   db.transaction((tx) => store.incrementTx(tx, of, at, decay));
 
@@ -88,7 +88,7 @@ onEachDatabase('counters are decremented to zero at most, blocked and cleared in
 });
 
 onEachDatabase('untouched counters are deleted, a bounded number at a time', async ({ db }) => {
-  const old = ['a', 'b', 'c'].map((name) => keys.throttleBucket.stored(name));
+  const old = ['a', 'b', 'c'].map((name) => keys.rateLimitBucket.stored(name));
   for (const each of old) await increment(db, now - 1, undefined, each);
   await increment(db, now);
   assert.equal(await store.deleteUntouchedBuckets(db, now, 2), 2);
@@ -104,38 +104,38 @@ onEachDatabase('untouched counters are deleted, a bounded number at a time', asy
 onEachDatabase('concurrent attempts on one email from one range get exactly the free attempts', async (opened) => {
   const rivals = rivalsMin * 2;
   const settled = await race(opened, rivals, (connection) => reserve(connection, 'ada@example.com', '192.0.2.1'));
-  const free = limits.loginPairFreeFailures;
+  const free = limits.signInPairFreeFailures;
   assert.deepEqual(outcomes(settled), { reserved: free, too_many_attempts: rivals - free });
 });
 
 onEachDatabase('concurrent attempts on one email from many ranges get exactly the limit', async (opened) => {
-  const rivals = limits.loginEmailFailuresMax + rivalsMin;
+  const rivals = limits.signInEmailFailuresMax + rivalsMin;
   const settled = await race(opened, rivals, (connection, rival) =>
     reserve(connection, 'ada@example.com', `192.0.2.${rival}`),
   );
-  assert.deepEqual(outcomes(settled), { reserved: limits.loginEmailFailuresMax, too_many_attempts: rivalsMin });
+  assert.deepEqual(outcomes(settled), { reserved: limits.signInEmailFailuresMax, too_many_attempts: rivalsMin });
 });
 
 onEachDatabase('concurrent attempts from one range on many emails get exactly the limit', async (opened) => {
-  const rivals = limits.loginAddressFailuresMax + rivalsMin;
+  const rivals = limits.signInRangeFailuresMax + rivalsMin;
   const settled = await race(opened, rivals, (connection, rival) =>
     reserve(connection, `user${rival}@example.com`, `2001:db8::${rival.toString(16)}`),
   );
-  assert.deepEqual(outcomes(settled), { reserved: limits.loginAddressFailuresMax, too_many_attempts: rivalsMin });
+  assert.deepEqual(outcomes(settled), { reserved: limits.signInRangeFailuresMax, too_many_attempts: rivalsMin });
 });
 
 onEachDatabase('a rejected reservation is not counted', async ({ db }) => {
   const at = new FakeClock(now);
   const signInLimits = signInLimitsOn(db, { clock: at });
   const attempt = { canonicalEmail: 'ada@example.com', clientIp: '192.0.2.1' };
-  for (let free = 0; free < limits.loginPairFreeFailures; free++) await signInLimits.reserve(attempt);
+  for (let free = 0; free < limits.signInPairFreeFailures; free++) await signInLimits.reserve(attempt);
   for (let rejected = 0; rejected < 20; rejected++) {
     await assert.rejects(signInLimits.reserve(attempt), (error) => codeOf(error) === 'too_many_attempts');
   }
-  at.advance({ seconds: limits.loginPairDelaySecondsFirst });
+  at.advance({ seconds: limits.signInPairDelaySecondsFirst });
   await signInLimits.reserve(attempt);
   // The delay has doubled once, not once per rejection.
-  at.advance({ seconds: limits.loginPairDelaySecondsFirst * 2 });
+  at.advance({ seconds: limits.signInPairDelaySecondsFirst * 2 });
   await signInLimits.reserve(attempt);
 });
 
@@ -151,24 +151,24 @@ onEachDatabase('reservations that are released concurrently leave no count', asy
     const reservation = await signInLimits.reserve(attempt);
     await (rival % 2 === 0 ? signInLimits.succeed(reservation) : signInLimits.release(reservation));
   });
-  const settled = await race(opened, limits.loginPairFreeFailures * rivalsMin, (connection, rival) => {
+  const settled = await race(opened, limits.signInPairFreeFailures * rivalsMin, (connection, rival) => {
     const attempt = attempts[rival % rivalsMin];
     return attempt
       ? reserve(connection, attempt.canonicalEmail, attempt.clientIp)
       : Promise.reject(new Error('no attempt'));
   });
-  assert.deepEqual(outcomes(settled), { reserved: limits.loginPairFreeFailures * rivalsMin });
+  assert.deepEqual(outcomes(settled), { reserved: limits.signInPairFreeFailures * rivalsMin });
 });
 
 onEachDatabase('in a trusted range released reservations are not counted', async ({ db }) => {
   const signInLimits = signInLimitsOn(db);
   const home = { canonicalEmail: 'ada@example.com', clientIp: '192.0.2.1' };
   await signIn(signInLimits, home);
-  for (let n = 0; n < limits.loginKnownPairFailuresMax * 2; n++)
+  for (let n = 0; n < limits.signInTrustedPairFailuresMax * 2; n++)
     await signInLimits.release(await signInLimits.reserve(home));
   const reserving = async (): Promise<void> => void (await signInLimits.reserve(home));
   const settled = await Promise.allSettled(Array.from({ length: 20 }, reserving));
-  const max = limits.loginKnownPairFailuresMax;
+  const max = limits.signInTrustedPairFailuresMax;
   assert.deepEqual(outcomes(settled), { undefined: max, too_many_attempts: 20 - max });
 });
 
@@ -179,7 +179,7 @@ const targets: Readonly<Record<string, GuessTarget>> = {
 for (const [what, target] of Object.entries(targets)) {
   onEachDatabase(`concurrent guesses ${what} get exactly the free attempts`, async (opened) => {
     const guess = async (connection: Db): Promise<'reserved'> => {
-      await new SecondFactorLimits({ db: connection, clock, bucketHash: keys.throttleBucket }).reserve(target);
+      await new SecondFactorLimits({ db: connection, clock, bucketHash: keys.rateLimitBucket }).reserve(target);
       return 'reserved';
     };
     const settled = await race(opened, rivalsMin * 2, guess);
@@ -191,7 +191,7 @@ for (const [what, target] of Object.entries(targets)) {
 onEachDatabase('concurrent passwords with one code get exactly the limit', async (opened) => {
   const rivals = limits.codeTriesMax + rivalsMin;
   const settled = await race(opened, rivals, async (connection) => {
-    const options = { db: connection, clock, bucketHash: keys.throttleBucket, ipRangeLimits: [] };
+    const options = { db: connection, clock, bucketHash: keys.rateLimitBucket, ipRangeLimits: [] };
     await new RequestLimits({ ...options, signInLimits: signInLimitsOn(connection) }).countCodeTry(Buffer.from('code'));
   });
   assert.deepEqual(outcomes(settled), { undefined: limits.codeTriesMax, too_many_requests: rivalsMin });
@@ -200,21 +200,21 @@ onEachDatabase('concurrent passwords with one code get exactly the limit', async
 /** The reservations that reach each limit of this attempt. */
 const attempt = { canonicalEmail: 'ada@example.com', clientIp: '2001:db8::1' };
 const floods: Readonly<Record<string, { readonly times: number; readonly like: (n: number) => typeof attempt }>> = {
-  'the limit of the pair': { times: limits.loginPairFreeFailures, like: () => attempt },
+  'the limit of the pair': { times: limits.signInPairFreeFailures, like: () => attempt },
   'the limit of the email': {
-    times: limits.loginEmailFailuresMax,
+    times: limits.signInEmailFailuresMax,
     like: (n) => ({ ...attempt, clientIp: `192.0.2.${n}` }),
   },
   'the limit of the mailbox': {
-    times: limits.loginEmailFailuresMax,
+    times: limits.signInEmailFailuresMax,
     like: (n) => ({ canonicalEmail: `ada+${n}@example.com`, clientIp: `192.0.2.${n}` }),
   },
   'the limit of the range': {
-    times: limits.loginAddressFailuresMax,
+    times: limits.signInRangeFailuresMax,
     like: (n) => ({ ...attempt, canonicalEmail: `user${n}@example.com` }),
   },
   'the limit of the network': {
-    times: limits.loginNetworkFailuresMax,
+    times: limits.signInNetworkFailuresMax,
     like: (n) => ({ canonicalEmail: `user${n}@example.com`, clientIp: `2001:db8:0:${n.toString(16)}::1` }),
   },
 };
@@ -241,10 +241,10 @@ onEachDatabase(
     const signInLimits = signInLimitsOn(db, { ipRangeLimits });
     const from = (clientIp: string) => (n: number) =>
       signInLimits.reserve({ canonicalEmail: `${clientIp}${n}@example.com`, clientIp });
-    assert.equal(limits.loginNetworkFailuresMax, 4 * limits.loginAddressFailuresMax);
+    assert.equal(limits.signInNetworkFailuresMax, 4 * limits.signInRangeFailuresMax);
     assert.deepEqual(outcomes(await severalAtOnce(500, from('2001:db8:0:f000::1'))), { undefined: 500 });
     for (let range = 1; range <= 4; range++) {
-      const max = limits.loginAddressFailuresMax;
+      const max = limits.signInRangeFailuresMax;
       assert.deepEqual(outcomes(await severalAtOnce(max, from(`2001:db8:0:${range}::1`))), { undefined: max });
     }
     await assert.rejects(from('2001:db8:0:5::1')(0), (error) => codeOf(error) === 'too_many_attempts');

@@ -15,7 +15,7 @@ const clientIps = { thief: '192.0.2.66', owner: '192.0.2.1' };
 /** The number of allowed attempts, up to the limit of trusted ranges. */
 async function countAllowed(signInLimits: SignInLimits, client: keyof typeof clientIps): Promise<number> {
   let allowed = 0;
-  for (; allowed < limits.loginKnownPairFailuresMax; allowed++) {
+  for (; allowed < limits.signInTrustedPairFailuresMax; allowed++) {
     const isRejected = await signInLimits.reserve(ada(clientIps[client])).then(
       () => false,
       (error: unknown) => codeOf(error) === 'too_many_attempts',
@@ -52,12 +52,12 @@ for (const [what, { clear, keepsResets }] of Object.entries(clearings)) {
       await signInLimits.succeed(late);
       // With a clock that is behind.
       await signIn(signInLimits, { ...thief, clientIp: clientIps.owner }, startedAt);
-      assert.equal(await countAllowed(signInLimits, 'thief'), limits.loginPairFreeFailures);
-      assert.equal(await countAllowed(signInLimits, 'owner'), limits.loginKnownPairFailuresMax);
+      assert.equal(await countAllowed(signInLimits, 'thief'), limits.signInPairFreeFailures);
+      assert.equal(await countAllowed(signInLimits, 'owner'), limits.signInTrustedPairFailuresMax);
       assert.equal(await signInLimits.hasSignedInRecently(thief), keepsResets);
       at.advance({ days: 1 });
       await signIn(signInLimits, thief, at.now());
-      assert.equal(await countAllowed(signInLimits, 'thief'), limits.loginKnownPairFailuresMax);
+      assert.equal(await countAllowed(signInLimits, 'thief'), limits.signInTrustedPairFailuresMax);
     },
   );
 
@@ -66,7 +66,7 @@ for (const [what, { clear, keepsResets }] of Object.entries(clearings)) {
     for (const clientIp of Object.values(clientIps)) await signIn(signInLimits, ada(clientIp));
     await db.transaction((tx) => clear(signInLimits, tx));
     for (const client of ['thief', 'owner'] as const)
-      assert.equal(await countAllowed(signInLimits, client), limits.loginPairFreeFailures);
+      assert.equal(await countAllowed(signInLimits, client), limits.signInPairFreeFailures);
   });
 }
 
@@ -78,13 +78,13 @@ onEachDatabase('a transaction that fails clears no trusted address range', async
     throw new DomainError('last_administrator');
   });
   await assert.rejects(failing, (error) => codeOf(error) === 'last_administrator');
-  assert.equal(await countAllowed(signInLimits, 'owner'), limits.loginKnownPairFailuresMax);
+  assert.equal(await countAllowed(signInLimits, 'owner'), limits.signInTrustedPairFailuresMax);
 });
 
 /** The results that a client in untrusted ranges gets until it is rejected. */
 async function observed(signInLimits: SignInLimits, canonicalEmail: string): Promise<readonly unknown[]> {
   const results: unknown[] = [];
-  for (let n = 0; n <= limits.loginEmailFailuresMax; n++) {
+  for (let n = 0; n <= limits.signInEmailFailuresMax; n++) {
     const reserved = signInLimits.reserve({ canonicalEmail, clientIp: `198.51.100.${n}` });
     results.push(
       await reserved.then(
@@ -96,7 +96,7 @@ async function observed(signInLimits: SignInLimits, canonicalEmail: string): Pro
   return results;
 }
 
-for (const before of [0, 60, limits.loginEmailFailuresMax]) {
+for (const before of [0, 60, limits.signInEmailFailuresMax]) {
   onEachDatabase(
     `after ${before} failures untrusted clients get the same results with and without sign-ins of the owner`,
     async ({ db }) => {
@@ -111,7 +111,7 @@ for (const before of [0, 60, limits.loginEmailFailuresMax]) {
       await db.transaction((tx) => signInLimits.changeEmailOwnerTx(tx, 'ada@example.com', home.clientIp));
       const account = await observed(signInLimits, 'ada@example.com');
       assert.deepEqual(account, await observed(signInLimits, 'unknown@example.com'));
-      assert.equal(account.filter((one) => one === 'allowed').length, limits.loginEmailFailuresMax - before);
+      assert.equal(account.filter((one) => one === 'allowed').length, limits.signInEmailFailuresMax - before);
     },
   );
 }
@@ -121,19 +121,19 @@ onEachDatabase('the count of an email falls by one every 36 seconds', async ({ d
   const signInLimits = signInLimitsOn(db, { clock: at });
   await observed(signInLimits, 'ada@example.com');
   const owner = ada('192.0.2.200');
-  at.advance({ seconds: limits.loginEmailLeakSeconds - 1 });
+  at.advance({ seconds: limits.signInEmailLeakSeconds - 1 });
   await assert.rejects(signInLimits.reserve(owner), (error) => codeOf(error) === 'too_many_attempts');
   at.advance({ seconds: 1 });
   await signInLimits.reserve(owner);
   await assert.rejects(signInLimits.reserve({ ...owner, clientIp: '192.0.2.201' }));
   at.advance({ seconds: 3_600 });
   const again = await observed(signInLimits, 'ada@example.com');
-  assert.equal(again.filter((one) => one === 'allowed').length, limits.loginEmailFailuresMax);
+  assert.equal(again.filter((one) => one === 'allowed').length, limits.signInEmailFailuresMax);
 });
 
 onEachDatabase('failures from trusted ranges have separate counters with larger limits', async (opened) => {
-  const rangeMax = limits.loginAddressFailuresMax * limits.loginTrustedFailuresFactor;
-  const perEmail = limits.loginKnownPairFailuresMax;
+  const rangeMax = limits.signInRangeFailuresMax * limits.signInTrustedFailuresFactor;
+  const perEmail = limits.signInTrustedPairFailuresMax;
   const emails = rangeMax / perEmail + 2;
   const clientIp = clientIps.owner;
   const signInLimits = signInLimitsOn(opened.db);
@@ -144,8 +144,8 @@ onEachDatabase('failures from trusted ranges have separate counters with larger 
   assert.deepEqual(outcomes(settled), { undefined: rangeMax, too_many_attempts: 2 * perEmail });
   // The counts of untrusted attempts are unchanged, in the same range too.
   await signInLimits.reserve({ canonicalEmail: 'new@example.com', clientIp });
-  const counters = [['login address', `${clientIp}/32`], ['login global']].map((name) =>
-    keys.throttleBucket.stored(JSON.stringify(name)),
+  const counters = [['sign-in range', `${clientIp}/32`], ['sign-in global']].map((name) =>
+    keys.rateLimitBucket.stored(JSON.stringify(name)),
   );
   assert.deepEqual(
     (await readBuckets(opened.db, counters)).map((bucket) => bucket?.count),
@@ -155,10 +155,10 @@ onEachDatabase('failures from trusted ranges have separate counters with larger 
 
 onEachDatabase('concurrent attempts from a trusted range get exactly the limit', async (opened) => {
   await signIn(signInLimitsOn(opened.db), ada(clientIps.owner));
-  const rivals = limits.loginKnownPairFailuresMax + rivalsMin;
+  const rivals = limits.signInTrustedPairFailuresMax + rivalsMin;
   const settled = await race(opened, rivals, (connection) => reserve(connection, 'ada@example.com', clientIps.owner));
   assert.deepEqual(outcomes(settled), {
-    reserved: limits.loginKnownPairFailuresMax,
+    reserved: limits.signInTrustedPairFailuresMax,
     too_many_attempts: rivalsMin,
   });
 });
@@ -202,7 +202,7 @@ onEachDatabase('a range was trusted before a time if a sign-in from it came befo
   assert.deepEqual(await trustedBefore(signInLimits, at.now() + 1), ['both', 'elsewhere']);
   const other = await signInLimits.trustedBefore('bob@example.com', ['192.0.2.0/24'], at.now() + 1);
   assert.deepEqual([...other], []);
-  at.advance({ days: limits.loginOriginTrustDays + 1 });
+  at.advance({ days: limits.signInOriginTrustDays + 1 });
   assert.deepEqual(await trustedBefore(signInLimits, at.now()), []);
   await signIn(signInLimits, ada(clientIps.owner), at.now());
   assert.deepEqual(await trustedBefore(signInLimits, at.now()), [], 'the range became trusted again only now');

@@ -148,7 +148,7 @@ test('it forges no one-time code and no session cookie: their hashes differ', as
       'consoleSessionHash',
       'refreshTokenHash',
       'singleSignOn',
-      'throttleBucket',
+      'rateLimitBucket',
     ] as const)
       assert.notDeepEqual(keys[purpose].stored('a'), leaked[purpose].stored('a'), purpose);
     return Promise.resolve();

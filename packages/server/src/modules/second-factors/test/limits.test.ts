@@ -96,10 +96,10 @@ test('a sign-in without a code neither counts as a failure nor resets the count'
       },
     });
   for (let n = 0; n < 20; n++) assertRejected(await from(goodPassword), 'second_factor_required');
-  for (let n = 0; n < limits.loginPairFreeFailures; n++) {
+  for (let n = 0; n < limits.signInPairFreeFailures; n++) {
     assertRejected(await from('a wrong password of some length'), 'invalid_credentials');
     app.clock.advance({ seconds: 2 });
-    if (n < limits.loginPairFreeFailures - 1) assertRejected(await from(goodPassword), 'second_factor_required');
+    if (n < limits.signInPairFreeFailures - 1) assertRejected(await from(goodPassword), 'second_factor_required');
   }
   assertRejected(await from('a wrong password of some length'), 'invalid_credentials');
   assertRejected(await from(goodPassword), 'too_many_attempts', 'the delays continue');
@@ -121,7 +121,7 @@ test('wrong codes count as failed sign-ins of the client IP range', async () => 
     });
   const before = hashes();
   for (let n = 0; n < 30; n++) await guess();
-  assert.equal(hashes() - before, limits.loginPairFreeFailures, 'then not even the password is verified at');
+  assert.equal(hashes() - before, limits.signInPairFreeFailures, 'then not even the password is verified at');
 });
 
 test('wrong current passwords and wrong codes are limited per session', async () => {

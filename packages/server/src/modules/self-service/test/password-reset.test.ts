@@ -156,7 +156,7 @@ test('after a reset the owner can sign in from the same address range, despite f
   await using client = await newAccountClient({ ...behindProxy });
   await client.newAccount(email);
   const code = await client.resetCode(email);
-  for (let n = 0; n < limits.loginEmailFailuresMax; n++) {
+  for (let n = 0; n < limits.signInEmailFailuresMax; n++) {
     const headers = { 'x-forwarded-for': `198.51.${100 + (n >> 8)}.${n & 255}` };
     await client.app.call('POST', '/auth/token', {
       headers: { ...headers, authorization: `Basic ${Buffer.from(`${email}:wrong`).toString('base64')}` },
@@ -196,7 +196,7 @@ for (const what of ['a reset', 'a change'] as const) {
             json: { currentPassword: goodPassword, newPassword: otherPassword },
           });
     assert.equal(answer.status, 200, answer.text);
-    for (let n = 0; n < limits.loginPairFreeFailures; n++)
+    for (let n = 0; n < limits.signInPairFreeFailures; n++)
       for (const from of [thief, owner]) assertRejected(await guessFrom(client, from), 'invalid_credentials');
     assertRejected(await guessFrom(client, thief), 'too_many_attempts');
     assertRejected(await guessFrom(client, owner), 'invalid_credentials');

@@ -20,8 +20,8 @@ interface Listed {
   readonly createdAt: string;
   readonly lastUsedAt: string;
   readonly expiresAt: string;
-  readonly address: string;
-  readonly program: string;
+  readonly clientIp: string;
+  readonly userAgent: string;
   readonly current: boolean;
 }
 
@@ -69,16 +69,16 @@ test(
       createdAt: at(60),
       lastUsedAt: at(60),
       expiresAt: at(60 + fortnight),
-      address: '2001:db8::7',
-      program: 'Laptop/2.0 (abc)',
+      clientIp: '2001:db8::7',
+      userAgent: 'Laptop/2.0 (abc)',
       current: true,
     });
     assert.deepEqual(oldest, {
       createdAt: at(0),
       lastUsedAt: at(120),
       expiresAt: at(120 + fortnight),
-      address: '198.51.100.7',
-      program: 'Phone/1.0',
+      clientIp: '198.51.100.7',
+      userAgent: 'Phone/1.0',
       current: false,
     });
     assert.notEqual(laptopId, phoneId);
@@ -91,7 +91,7 @@ test('a long user agent is truncated, and a missing one is an empty string', asy
   await signIn(app, email, { 'user-agent': 'x'.repeat(4_000) });
   const user = await signIn(app, email, { 'user-agent': '' });
   assert.deepEqual(
-    (await list(app, user)).map(({ program }) => program.length).toSorted((a, b) => a - b),
+    (await list(app, user)).map(({ userAgent }) => userAgent.length).toSorted((a, b) => a - b),
     [0, 256],
   );
 });

@@ -235,7 +235,7 @@ test('a provider that states another issuer, or insecure URLs, is not used', { t
 
 test('failed sign-ins count in the limits of client IP ranges', { tags: ['asvs:6.3.1'] }, async () => {
   await using both = await newAppWithProvider({
-    environment: { KEYREEVE_LOGIN_ADDRESS_LIMITS: '127.0.0.0/8=3' },
+    environment: { KEYREEVE_SIGN_IN_RANGE_LIMITS: '127.0.0.0/8=3' },
   });
   const client = new SingleSignOnClient(both);
   both.provider.claims = (claims) => ({ ...claims, nonce: 'other' });
@@ -248,7 +248,7 @@ test('failed sign-ins count in the limits of client IP ranges', { tags: ['asvs:6
 });
 
 test('a code that the provider rejects with any error counts as a failed sign-in', async () => {
-  await using both = await newAppWithProvider({ environment: { KEYREEVE_LOGIN_ADDRESS_LIMITS: '127.0.0.0/8=3' } });
+  await using both = await newAppWithProvider({ environment: { KEYREEVE_SIGN_IN_RANGE_LIMITS: '127.0.0.0/8=3' } });
   const client = new SingleSignOnClient(both);
   both.provider.intercept = (path, response) =>
     path === '/token' &&

@@ -19,7 +19,10 @@ async function warmUp({ service }: TestApp): Promise<void> {
   for (let n = 0; n < 30; n++) await service.services.hasher.hash('x');
 }
 
-const countBuckets = sql<{ rows: number }>('count_throttle_buckets', 'select count(*) as rows from throttle_buckets');
+const countBuckets = sql<{ rows: number }>(
+  'count_rate_limit_buckets',
+  'select count(*) as rows from rate_limit_buckets',
+);
 
 /** Keeps the queue full until `release` is called or the test ends. */
 function occupy(app: TestApp): AsyncDisposable & { readonly release: () => Promise<void> } {

@@ -14,7 +14,7 @@ async function signIn(app: TestApp): Promise<void> {
 }
 
 test('the two transactions of a sign-in take two round trips each (postgres)', async () => {
-  const transactions = { session: '\0insert_session_', attempt: 'throttle_bucket_' };
+  const transactions = { session: '\0insert_session_', attempt: 'rate_limit_bucket_' };
   await countRoundTrips(transactions, async (app, committed) => {
     await app.createAccount(email);
     committed.length = 0;
