@@ -53,11 +53,13 @@ const disable = sql('replay_disabled_keys', {
   sqlite: disableIn('max').sqlite,
   postgres: disableIn('greatest').postgres,
 });
+// Also a key that is disabled for another reason, because its owner could enable it without the restriction.
 const disableBeyondIn = (
   greatest: string,
-): string => `update api_keys set disabled_at = $2, disabled_reason = 'restore',
+): string => `update api_keys set disabled_at = coalesce(disabled_at, $2), disabled_reason = 'restore',
     updated_at = ${greatest}(updated_at + 1, $2), revision = revision + 1
-  where id in (select id from api_keys where rules > $1 and disabled_at is null limit $3)
+  where id in (
+    select id from api_keys where rules > $1 and coalesce(disabled_reason, '') not in ('restore', 'administrator') limit $3)
   returning id, updated_at as at, (select id from accounts where pk = api_keys.account_pk) as "accountId"`;
 const disableBeyond = sql<DisabledKey>('disable_keys_beyond_rules', {
   sqlite: disableBeyondIn('max'),

@@ -7,7 +7,7 @@ import { databaseTime, sql, sqlMany, type Dialect } from '../../foundation/datab
 import { withUse } from '../../foundation/database/used-from.ts';
 import { withheldColumn } from '../scope-catalogue/withheld.ts';
 import { endOfPrevious } from './expiry.ts';
-import { mayJudge } from './key-rules.ts';
+import { mayJudge } from '../../foundation/database/key-rules.ts';
 
 /** The state of a key and its account, for verification. */
 export interface KeyState {

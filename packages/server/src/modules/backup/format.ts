@@ -24,7 +24,7 @@ export interface BackupHeader {
   readonly program: string;
   /** Number of the newest migration of the database. */
   readonly schema: number;
-  /** The newest version of the rules of keys that the program knew (`api-keys/key-rules.ts`). */
+  /** The newest version of the rules of keys that the program knew (`foundation/database/key-rules.ts`). */
   readonly rules: number;
   readonly dialect: string;
   /** ISO 8601. */

@@ -14,7 +14,7 @@ import type { Db, Reader } from '../../foundation/database/db.ts';
 import { isInstallationOf } from '../../foundation/database/installation.ts';
 import { newestSchema } from '../../foundation/database/migrate.ts';
 import { listRootKeys } from '../../foundation/database/root-keys.ts';
-import { rulesVersion } from '../api-keys/key-rules.ts';
+import { rulesVersion } from '../../foundation/database/key-rules.ts';
 import { sealLine } from '../../foundation/sealed-line.ts';
 import {
   BackupError,

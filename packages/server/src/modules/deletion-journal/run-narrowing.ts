@@ -5,7 +5,7 @@
  * A change is a function of a transaction, not a list of statements with conditions: most changes read rows under a lock and
  * decide on them, and no writer takes such a list.
  */
-import type { ErrorCode } from '@keyreeve/contract';
+import { errors, type ErrorCode } from '@keyreeve/contract';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { isOutcomeUnknown } from '../../foundation/database/unavailable.ts';
 import { DomainError } from '../../foundation/errors.ts';
@@ -60,7 +60,8 @@ export interface Narrowing<Id extends string | number, Made> {
  * 4. After a commit of unknown outcome, the caller gets 503. The transactions of the repetitions run until one commits or all
  *    are rejected; until then, this instance answers 503 for their ids. A change that removed no rights, and one whose
  *    transaction was rejected in a batch with others, is not repeated.
- * 5. A rejection of a repetition is final, because the state that caused it lasts. It waits for the standby as in step 3.
+ * 5. A rejection of a repetition is final, because the state that caused it lasts, except 429 and 503. It waits for the
+ *    standby as in step 3.
  * 6. Then the deletion journal records the change, before the response. After an unknown outcome it catches up instead, at
  *    once and after the repetition, because only the audit log shows whether and when the change was committed.
  *
@@ -136,11 +137,14 @@ async function commitFirst(db: Db, txs: Repetition<unknown>['txs']): Promise<voi
       await db.transaction(tx);
       return;
     } catch (error) {
-      if (!(error instanceof DomainError) || error.code === 'unavailable') throw error;
+      if (!(error instanceof DomainError) || isTemporary(error.code)) throw error;
     }
   }
   await db.confirm();
 }
+
+/** Such as a full queue of the writer: the change can still be made. */
+const isTemporary = (code: ErrorCode): boolean => errors[code].status === 429 || errors[code].status === 503;
 
 const absences: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'account_not_found',

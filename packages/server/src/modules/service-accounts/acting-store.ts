@@ -1,5 +1,6 @@
 /** The rows on which it depends whether a principal may act for an account. */
 import type { Reader, Transaction } from '../../foundation/database/db.ts';
+import { mayJudge } from '../../foundation/database/key-rules.ts';
 import { databaseTime, sql, type Dialect } from '../../foundation/database/sql.ts';
 import type { CanaryPrincipal, KeyPrincipal } from '../../foundation/principal.ts';
 
@@ -45,7 +46,7 @@ const validKey = (
 ): string => `select a.id from accounts a join api_keys k on k.account_pk = a.pk
    where k.id = $1 and a.id = $2 and a.disabled_at is null and k.disabled_at is null
      and (k.expires_at is null or k.expires_at > ${now}) and ${hasScope(dialect, 'k.scopes', scope)}
-     and (k.scopes_need_role = 0 or a.role = 'admin')
+     and (k.scopes_need_role = 0 or a.role = 'admin') and ${mayJudge}
      and (k.lookup = $4 or exists (
        select 1 from api_key_secrets s where s.key_id = k.id and s.lookup = $4 and s.expires_at > ${now}))
      and k.addresses is not distinct from $5`;

@@ -1,7 +1,7 @@
 /** The state of a public-key key that decides whether its client gets a short-lived secret. */
 import type { Db } from '../../foundation/database/db.ts';
 import { databaseTime, sqlMany, type Dialect } from '../../foundation/database/sql.ts';
-import { mayJudge } from '../api-keys/key-rules.ts';
+import { mayJudge } from '../../foundation/database/key-rules.ts';
 
 /** Times are milliseconds since 1970. */
 export interface ExchangeState {

@@ -12,7 +12,7 @@ import {
   type KeyState,
   type StateColumns,
 } from '../api-keys/state-store.ts';
-import { mayJudge } from '../api-keys/key-rules.ts';
+import { mayJudge } from '../../foundation/database/key-rules.ts';
 
 // A secret that a previous public key issued ends with the overlap, and its use is a use of the previous public key.
 const ofKey = (dialect: Dialect): string =>

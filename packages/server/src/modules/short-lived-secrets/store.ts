@@ -4,6 +4,7 @@ import { allInOrder } from '../../foundation/all-in-order.ts';
 import type { Clock } from '../../foundation/clock.ts';
 import { lookupOf } from '../../foundation/crypto/keyed-hash.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
+import { mayJudge } from '../../foundation/database/key-rules.ts';
 import { databaseTime, sql, sqlMany, type Dialect } from '../../foundation/database/sql.ts';
 
 export interface NewShortLivedSecret {
@@ -38,7 +39,7 @@ const insertSecret = sql(
   'insert_short_lived_secret',
   `insert into short_lived_secrets (lookup, key_hash, key_id, issued_by, assertion_id, created_at, expires_at)
    select $1, $2, k.id, $4, $5, $6, $7 from api_keys k join accounts a on a.pk = k.account_pk
-   where k.id = $3 and k.disabled_at is null and a.disabled_at is null and k.public_key is not null
+   where k.id = $3 and k.disabled_at is null and a.disabled_at is null and k.public_key is not null and ${mayJudge}
      and (k.expires_at is null or k.expires_at > $6) and (k.lookup = $4 or exists (
        select 1 from api_key_secrets p where p.lookup = $4 and p.key_id = k.id and p.expires_at > $6))
    on conflict (key_id, assertion_id) do nothing`,

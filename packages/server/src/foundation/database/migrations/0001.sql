@@ -409,7 +409,7 @@ create table api_keys (
   -- (docs/decisions/01-verification.md). key_hash decides.
   lookup integer primary key,
   key_hash blob not null,
-  -- The lowest version of the rules that may judge the key (api-keys/key-rules.ts): other programs reject it.
+  -- The lowest version of the rules that may judge the key (foundation/database/key-rules.ts): other programs reject it.
   rules integer not null default 1,
   -- The name of a further environment (KEYREEVE_ENVIRONMENTS); null: the first one.
   environment text,

@@ -12,7 +12,7 @@ import {
   newShortLived,
 } from '../../../../test-kit/public-key-client.ts';
 import { sql } from '../../../foundation/database/sql.ts';
-import { rulesVersion } from '../key-rules.ts';
+import { rulesVersion } from '../../../foundation/database/key-rules.ts';
 
 const setRules = sql('test_set_rules', 'update api_keys set rules = $1');
 

@@ -14,6 +14,11 @@ import { backUp, restore } from './backup-kit.ts';
 
 const setRules = sql('test_set_rules', `update api_keys set rules = 2 where nickname <> 'plain'`);
 
+const disable = sql(
+  'test_disable_key',
+  'update api_keys set disabled_at = $2, disabled_reason = $3 where nickname = $1',
+);
+
 const reasonsIn = async (db: Db) =>
   Object.fromEntries((await listAccountKeys(db, 'acc_ada')).map((key) => [key.nickname, key.disabledReason]));
 
@@ -23,18 +28,24 @@ onEachDatabase(
     using temp = newTempFolder();
     const path = join(temp.path, 'backup');
     const ada = await addAccount(db);
-    for (const nickname of ['plain', 'newer']) await addKey(db, ada, nickname);
-    await db.transaction((tx) => tx.run(setRules));
+    for (const nickname of ['plain', 'newer', 'disabled', 'banned']) await addKey(db, ada, nickname);
+    await db.transaction(async (tx) => {
+      await tx.run(setRules);
+      await tx.run(disable, ['disabled', now, 'owner']);
+      await tx.run(disable, ['banned', now, 'administrator']);
+    });
     await backUp(db, path);
     for (const openTarget of Object.values(databases)) {
       await using target = await openTarget();
       const { replayed } = await restore(target.db, path, { acceptsRevival: true });
-      assert.equal(replayed.apiKeysDisabled, 1);
-      assert.deepEqual(await reasonsIn(target.db), { plain: null, newer: 'restore' });
+      assert.equal(replayed.apiKeysDisabled, 2);
+      // Its owner cannot enable what only the backup's restriction would stop.
+      const reasons = { plain: null, newer: 'restore', disabled: 'restore', banned: 'administrator' };
+      assert.deepEqual(await reasonsIn(target.db), reasons);
       const events = (await listAuditEvents(target.db)).filter(({ action }) => action === 'api_key.disabled');
       assert.deepEqual(
         events.map(({ actor, details }) => [actor, details]),
-        [['system', '{"by":"restore","reason":"restore"}']],
+        Array(2).fill(['system', '{"by":"restore","reason":"restore"}']),
       );
     }
   },

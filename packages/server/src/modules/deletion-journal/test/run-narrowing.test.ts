@@ -165,7 +165,12 @@ onEachDatabase('the first repetition that is not rejected finishes the change', 
 
 onEachDatabase('a repetition that fails otherwise is not rejected, and runs again', async ({ db }) => {
   const { breakThen, steps, addTx, added } = await fixture(db);
-  const failures: unknown[] = [unavailable(broken), unavailable(broken, true), new Error('a fault')];
+  const failures: unknown[] = [
+    unavailable(broken),
+    unavailable(broken, true),
+    new DomainError('too_many_in_progress'),
+    new Error('a fault'),
+  ];
   const failTx = async (tx: Transaction): Promise<void> => {
     await addTx(tx);
     if (failures.length > 0) throw failures.shift();

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { lookupOf } from '../../../foundation/crypto/keyed-hash.ts';
 import type { Db } from '../../../foundation/database/db.ts';
+import { rulesVersion } from '../../../foundation/database/key-rules.ts';
 import { sql } from '../../../foundation/database/sql.ts';
 import type { Principal } from '../../../foundation/principal.ts';
 import { addAccount, addKey, addServiceAccount, addSession, now, operator } from '../../../../test-kit/rows.ts';
@@ -14,6 +15,7 @@ const removeManager = sql('test_remove_managers', `delete from service_account_m
 const setExpiry = sql('test_expire_key', `update api_keys set expires_at = $2 where id = $1`);
 const setScopes = sql('test_set_scopes', `update api_keys set scopes = $2 where id = $1`);
 const setDisabled = sql('test_disable_key', `update api_keys set disabled_at = $2 where id = $1`);
+const setRules = sql('test_set_rules', `update api_keys set rules = $2 where id = $1`);
 const deleteKey = sql('test_delete_key', `delete from api_keys where id = $1`);
 
 const setLookup = sql('test_set_lookup', `update api_keys set lookup = $2 where id = $1`);
@@ -79,6 +81,9 @@ onEachDatabase('a transaction rejects a management key that is no longer valid',
     assert.equal(await mayActTx(key, service), 'invalid_management_key', scopes);
   }
   await run(db, setScopes, keyId, manageScope);
+  await run(db, setRules, keyId, rulesVersion + 1);
+  assert.equal(await mayActTx(key, service), 'invalid_management_key', 'a later release judges the key');
+  await run(db, setRules, keyId, rulesVersion);
   assert.equal(await mayActTx(key, service), 'allowed');
   await disableAccount(db, { principal: operator, now }, ada);
   assert.equal(await mayActTx(key, service), 'invalid_management_key');
