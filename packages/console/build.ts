@@ -84,10 +84,11 @@ export function renewDist(): void {
     const [built, replaced] = [join(temporary, 'built'), join(temporary, 'replaced')];
     buildConsole(built);
     writeFileSync(join(built, stampName), stamp);
-    while (!tryRename(built, dist)) {
+    // The earlier build first: Windows renames no folder to the name of an existing one.
+    do {
       rmSync(replaced, { recursive: true, force: true });
       tryRename(dist, replaced);
-    }
+    } while (!tryRename(built, dist));
   } finally {
     rmSync(temporary, { recursive: true, force: true });
   }

@@ -48,7 +48,11 @@ export const logEvents = {
     '[let it end](upgrade.md#a-cluster)',
   ],
   first_administrator_code_failed: ['warn', 'the first administrator has no code', 'run `keyreeve admin bootstrap`'],
-  console_files_missing: ['error', 'the console cannot be served', 'install the package again'],
+  console_files_missing: [
+    'error',
+    'the console cannot be served',
+    'install the package again; in a checkout, `npm run console`',
+  ],
   outbox_failed: ['warn', 'a mail or webhook failed and is retried', 'read `err`, run `keyreeve mail test`'],
   outbox_given_up: [
     'error',
