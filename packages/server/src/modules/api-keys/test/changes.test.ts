@@ -285,14 +285,6 @@ test('the nickname of another key of the account is rejected, and that of anothe
   assert.equal((await create(user.accessToken, 'worker')).status, 201, 'the earlier nickname is free');
 });
 
-test('a disabled key is rejected until it is enabled', { tags: ['asvs:7.4.1'] }, async () => {
-  await using client = await newKeyClient();
-  for (const disabled of [true, false, true]) {
-    await client.change({ disabled });
-    assert.equal(await client.statusOf(client.key), disabled ? 401 : 200);
-  }
-});
-
 test('a shortened expiry, and a scope that is removed, apply to the next verification', async () => {
   await using client = await newKeyClient({}, { scopes: ['a', 'b'] });
   const withScope = async (): Promise<number> =>

@@ -48,18 +48,6 @@ async function fixture(environment: Record<string, string> = {}) {
   return { app, create, remove, list, [Symbol.asyncDispose]: () => app[Symbol.asyncDispose]() };
 }
 
-testOnBoth('of fifty concurrent creations with one nickname, one succeeds', { tags: ['asvs:2.3.4'] }, async () => {
-  await using at = await fixture();
-  const [created, rejected] = split(await inParallel(rivals, rivals, () => at.create('worker')), 201);
-  assert.equal(created.length, 1);
-  for (const answer of rejected) assertProblem(fromFetch(answer), 'nickname_taken');
-  const { id, nickname } = oneOf(created);
-  assert.deepEqual(
-    (await at.list()).map((key) => [key.id, key.nickname]),
-    [[id, nickname]],
-  );
-});
-
 testOnBoth('of fifty concurrent deletions of one key, one succeeds', async () => {
   await using at = await fixture();
   const { id } = (await at.create('worker')).json as CreatedKey;

@@ -82,18 +82,6 @@ onEachDatabase(
   },
 );
 
-onEachDatabase('the list contains the account’s own keys, ordered by creation and id', async ({ db }) => {
-  const ada = await addAccount(db, 'ada');
-  const bob = await addAccount(db, 'bob');
-  await addKey(db, ada, 'third', { id: 2, now: now + 1 });
-  await addKey(db, ada, 'second', { id: 9 });
-  await addKey(db, ada, 'first', { id: 3 });
-  await addKey(db, bob, 'foreign', { id: 1 });
-  assert.deepEqual(await nicknames(db, ada), ['first', 'second', 'third']);
-  assert.deepEqual(await nicknames(db, bob), ['foreign']);
-  assert.deepEqual(await nicknames(db, 'acc_unknown'), []);
-});
-
 onEachDatabase('of concurrent creations with one nickname, one succeeds', async (opened) => {
   const { db } = opened;
   const ada = await addAccount(db, 'ada');

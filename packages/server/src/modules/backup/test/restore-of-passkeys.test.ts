@@ -97,15 +97,6 @@ onEachDatabase('a restore brings back neither a removed passkey nor a removed au
   assert.equal((await fresh.db.get(countChallenges))?.count, 0);
 });
 
-onEachDatabase('a removal of the second factor removes the passkeys too', async ({ db }) => {
-  await addAccount(db, 'last');
-  await addSession(db, 'acc_last', 'last');
-  await addPasskey(db, 'last', 1);
-  const remove = sql('test_remove_factor', 'delete from second_factors');
-  await db.transaction((tx) => tx.run(remove));
-  assert.deepEqual(await listPasskeys(db, 'acc_last'), []);
-});
-
 onEachDatabase('a code that was checked before the app was removed is not accepted after it', async ({ db }) => {
   await addAccount(db, 'app');
   await addSession(db, 'acc_app', 'app');
