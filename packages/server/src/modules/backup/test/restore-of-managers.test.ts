@@ -1,6 +1,5 @@
 /** A manager who was removed after a backup manages nothing after a restore. */
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
 import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { databases } from '../../../../test-kit/new-db.ts';

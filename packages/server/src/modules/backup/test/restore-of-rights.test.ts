@@ -1,7 +1,6 @@
 /** Rights that were removed after a backup stay removed after a restore, and after a replay on an older database. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { hourMs } from '../../../foundation/clock.ts';
 import { setEmailTx, setPasswordHash } from '../../accounts/credentials-store.ts';
 import * as accounts from '../../accounts/store.ts';
