@@ -176,29 +176,26 @@ onEachDatabase('a previous secret that ended long ago is deleted, and no other',
   assert.deepEqual(await made.statesIn(db), { ...states, over: ['not found', 'a b'] });
 });
 
-onEachDatabase(
-  'a key that its owner had disabled before the backup is not enabled with lost rights',
-  async ({ db }) => {
-    using temp = newBackupFolder();
-    const made = await NarrowedKeys.create(db);
-    const owner = await ownerIn(db, 'early');
-    const id = made.idOf('scopes');
-    await changesIn(db, now + 1).change(owner, 'acc_ada', id, { disabled: true });
-    await changesIn(db, now + 1).change(operator, 'acc_ada', made.idOf('expiry'), { disabled: true });
-    await backUp(db, temp.backup);
-    const journal = journalIn(db, temp.folder);
-    await changesIn(db, since, journal).change(owner, 'acc_ada', id, { disabled: false, scopes: ['a'] });
-    await changesIn(db, since, journal).change(operator, 'acc_ada', made.idOf('expiry'), {
-      disabled: false,
-      scopes: [],
-    });
-    const { replayed: done } = await restore(db, temp.backup, { journal, mayReplace: true, acceptsRevival: true });
-    assert.equal(done.apiKeysDisabled, 2);
-    const reasons = new Map((await db.all(selectReasons)).map(({ id: key, reason }) => [key, reason]));
-    // The reason shows the owner that changes are lost. It does not replace the decision of an administrator.
-    assert.deepEqual([reasons.get(id), reasons.get(made.idOf('expiry'))], ['restore', 'administrator']);
-  },
-);
+onEachDatabase('a key that its owner disabled before the backup is not enabled with lost rights', async ({ db }) => {
+  using temp = newBackupFolder();
+  const made = await NarrowedKeys.create(db);
+  const owner = await ownerIn(db, 'early');
+  const id = made.idOf('scopes');
+  await changesIn(db, now + 1).change(owner, 'acc_ada', id, { disabled: true });
+  await changesIn(db, now + 1).change(operator, 'acc_ada', made.idOf('expiry'), { disabled: true });
+  await backUp(db, temp.backup);
+  const journal = journalIn(db, temp.folder);
+  await changesIn(db, since, journal).change(owner, 'acc_ada', id, { disabled: false, scopes: ['a'] });
+  await changesIn(db, since, journal).change(operator, 'acc_ada', made.idOf('expiry'), {
+    disabled: false,
+    scopes: [],
+  });
+  const { replayed: done } = await restore(db, temp.backup, { journal, mayReplace: true, acceptsRevival: true });
+  assert.equal(done.apiKeysDisabled, 2);
+  const reasons = new Map((await db.all(selectReasons)).map(({ id: key, reason }) => [key, reason]));
+  // The reason shows the owner that changes are lost. It does not replace the decision of an administrator.
+  assert.deepEqual([reasons.get(id), reasons.get(made.idOf('expiry'))], ['restore', 'administrator']);
+});
 
 for (const [from, to] of [
   ['sqlite', 'postgres'],
