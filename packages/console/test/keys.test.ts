@@ -8,11 +8,8 @@ import type { Visitor } from './kit/visitor.ts';
 const test = consoleTests({ environment: { KEYREEVE_KEYS_PER_ACCOUNT_MAX: '20000' } });
 
 test('a double click creates one key', async (site) => {
-  const visitor = await site.openSignedIn();
+  const visitor = await site.openNewKey();
   const { page } = visitor;
-  await visitor.goto('/console/keys');
-  await page.getByRole('button', { name: 'Create key' }).first().click();
-  await page.getByLabel('Nickname').fill('billing worker');
   await page.getByRole('dialog').getByRole('button', { name: 'Create key' }).dblclick();
   await page.getByLabel('I have stored it').waitFor();
   const creations = visitor.requests.filter((request) => request === 'POST /console/api/auth/api-keys');

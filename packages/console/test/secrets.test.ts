@@ -14,11 +14,7 @@ import type { Visitor } from './kit/visitor.ts';
 const test = consoleTests();
 
 test('after the dialogs of a new and a rotated key are closed, nothing in the browser has their secrets', async (site) => {
-  const visitor = await site.openSignedIn();
-  const { page } = visitor;
-  await visitor.goto('/console/keys');
-  await page.getByRole('button', { name: 'Create key' }).first().click();
-  await page.getByLabel('Nickname').fill('billing worker');
+  const { page } = await site.openNewKey();
   await page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click();
 
   const readSecret = async (): Promise<string> => {
@@ -56,11 +52,7 @@ test('after the dialogs of a new and a rotated key are closed, nothing in the br
 });
 
 test('Escape does not close the dialog of a secret that was not stored', async (site) => {
-  const visitor = await site.openSignedIn();
-  const { page } = visitor;
-  await visitor.goto('/console/keys');
-  await page.getByRole('button', { name: 'Create key' }).first().click();
-  await page.getByLabel('Nickname').fill('billing worker');
+  const { page } = await site.openNewKey();
   await page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click();
   await page.getByLabel('I have stored it').waitFor();
   await page.keyboard.press('Escape');
@@ -72,17 +64,13 @@ test('Escape does not close the dialog of a secret that was not stored', async (
 });
 
 test('a dialog stays open until the response to its request has arrived', async (site) => {
-  const visitor = await site.openSignedIn();
-  const { page } = visitor;
-  await visitor.goto('/console/keys');
-  await page.getByRole('button', { name: 'Create key' }).first().click();
+  const { page } = await site.openNewKey();
   const release = Promise.withResolvers<void>();
   await page.route('**/auth/api-keys', async (route) => {
     await release.promise;
     await route.continue();
   });
   const dialog = page.getByRole('dialog');
-  await page.getByLabel('Nickname').fill('billing worker');
   await dialog.getByRole('button', { name: 'Create key' }).click();
   await dialog.locator('[type=submit][aria-busy=true]').waitFor();
   await page.keyboard.press('Escape');

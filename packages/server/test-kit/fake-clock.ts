@@ -16,3 +16,8 @@ export class FakeClock implements Clock {
     this.#now += (seconds + days * 86_400) * 1000;
   }
 }
+
+/** Stands for the clock of a machine, as opposed to that of the database. */
+export class MachineClock extends FakeClock {
+  readonly isSystem = true;
+}

@@ -1,8 +1,8 @@
 /** The certificate of `localhost` in `test/e2e/tls` with its key, and PostgreSQL servers that use it. */
-import { appendFileSync, chmodSync, chownSync, copyFileSync, readFileSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { PostgresServer } from './postgres/server.ts';
+import { enableTls } from './postgres/tls.ts';
 
 export const tlsPath = (name: string): string => fileURLToPath(new URL(`../test/e2e/tls/${name}`, import.meta.url));
 /** As a server's options name them. */
@@ -10,16 +10,6 @@ export const tls = { key: readFileSync(tlsPath('server.key')), cert: readFileSyn
 
 export async function newTlsServer(): Promise<PostgresServer> {
   const server = await PostgresServer.start();
-  const data = join(server.folder, 'data');
-  const { uid, gid } = statSync(data);
-  for (const name of ['server.crt', 'server.key']) {
-    const path = join(data, name);
-    copyFileSync(tlsPath(name), path);
-    chownSync(path, uid, gid);
-    // PostgreSQL rejects a private key that other users can read.
-    chmodSync(path, 0o600);
-  }
-  appendFileSync(join(data, 'postgresql.conf'), 'ssl = on\n');
-  await server.restart();
+  await enableTls(server);
   return server;
 }

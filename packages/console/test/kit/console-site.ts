@@ -47,6 +47,15 @@ export class ConsoleSite {
     return Object.assign(visitor, { email });
   }
 
+  /** The same at the dialog of a new key, which has its nickname. */
+  async openNewKey(): Promise<Visitor> {
+    const visitor = await this.openSignedIn();
+    await visitor.goto('/console/keys');
+    await visitor.page.getByRole('button', { name: 'Create key' }).first().click();
+    await visitor.page.getByLabel('Nickname').fill('billing worker');
+    return visitor;
+  }
+
   /** What the browsers reported, for the diagnosis of a failed test. */
   get reports(): string[] {
     return this.#visits.flatMap(({ visitor: { faults, state } }) => [...faults, state]);

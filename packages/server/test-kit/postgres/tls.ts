@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { PostgresServer } from './server.ts';
 
-export const tls = fileURLToPath(new URL('../../test/e2e/tls/', import.meta.url));
+const tls = fileURLToPath(new URL('../../test/e2e/tls/', import.meta.url));
 
 export async function enableTls(server: PostgresServer): Promise<void> {
   const data = join(server.folder, 'data');

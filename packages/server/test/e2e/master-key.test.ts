@@ -225,22 +225,3 @@ test('a symbolic link in the place of the master key is not replaced', async () 
   await succeeds(run('master-key rotate --finish', { KEYREEVE_MASTER_KEY_FILE: next }));
   await succeeds(run('account list', { KEYREEVE_MASTER_KEY_FILE: next }));
 });
-
-test('of several rotations at the same time, one begins, and a rotation is cancelled', async () => {
-  using folder = newTempFolder();
-  await using place = await newPlace('postgres');
-  const run = running(folder.path, place.environment);
-  await succeeds(run('migrate'));
-  const files = ['a', 'b', 'c'].map((name) => join(folder.path, name));
-  const exits = await Promise.all(files.map((file) => run(`master-key rotate --new-file ${file} --generate`)));
-  assert.deepEqual(exits.map(({ status }) => String(status)).toSorted(), ['0', '1', '1']);
-  assert.equal(files.filter((file) => existsSync(file)).length, 1);
-  const added = files.find((file) => existsSync(file)) ?? '';
-  assertFailed(
-    await run('master-key rotate --cancel', { KEYREEVE_MASTER_KEY: readFileSync(added, 'utf8').trim() }),
-    1,
-    /run it with the previous one/,
-  );
-  assert.match(await succeeds(run('master-key rotate --cancel')), /^Removed the new master key/);
-  assert.match(await succeeds(run('master-key rotate --cancel')), /^No rotation is unfinished\./);
-});

@@ -81,44 +81,6 @@ test('metrics count verifications and sign-ins by result, and the time of databa
   );
 });
 
-test(
-  'the admin listener has only metrics and health, and the public listener has no metrics',
-  { tags: ['asvs:13.4.5'] },
-  async () => {
-    await using program = await newProgram();
-    const responses: readonly (readonly [side: 'admin' | 'public', method: string, path: string, status: number])[] = [
-      ['admin', 'GET', '/metrics', 200],
-      ['admin', 'HEAD', '/metrics', 200],
-      ['admin', 'POST', '/metrics', 405],
-      ['admin', 'GET', '/health/live', 200],
-      ['admin', 'GET', '/health/ready', 200],
-      ['admin', 'DELETE', '/health/ready', 405],
-      ['public', 'GET', '/health/live', 200],
-      ['public', 'GET', '/health/ready', 200],
-      ['public', 'GET', '/metrics', 404],
-      ['admin', 'GET', '/', 404],
-      ['admin', 'GET', '/metrics/', 404],
-      ['admin', 'GET', '/docs', 404],
-      ['admin', 'GET', '/openapi.json', 404],
-      ['admin', 'GET', '/.well-known/jwks.json', 404],
-      ['admin', 'POST', '/auth/token', 404],
-      ['admin', 'GET', '/auth/api-keys', 404],
-      ['admin', 'GET', '/auth/forward', 404],
-      ['admin', 'POST', '/auth/verify', 404],
-    ];
-    for (const [side, method, path, status] of responses) {
-      const response = await fetch(`${side === 'admin' ? program.adminUrl : program.url}${path}`, { method });
-      const text = await response.text();
-      assert.equal(response.status, status, `${method} ${path} on the ${side} side`);
-      assert.equal(response.headers.get('x-content-type-options'), 'nosniff');
-      const health = path === '/health/ready' ? '{"status":"ok","writes":true}' : '{"status":"ok"}';
-      if (path.startsWith('/health') && status === 200) assert.equal(text, health);
-      if (status === 404) assert.equal((JSON.parse(text) as { code: string }).code, 'not_found');
-      if (status === 405) assert.match(response.headers.get('allow') ?? '', /\bGET\b/);
-    }
-  },
-);
-
 for (const workers of ['1', '2']) {
   test(`metrics have conventional names and plausible values (${workers} workers)`, async (t) => {
     await using program = await newProgram({ KEYREEVE_WORKERS: workers });

@@ -68,7 +68,7 @@ const declared = new Map(
 );
 
 test(
-  'a method that a path does not have gets 405, with the methods of the path in Allow',
+  'a method that a path does not have gets 405, with the methods of the path in Allow and in the detail',
   { tags: ['asvs:3.5.3', 'asvs:7.6.2'] },
   async () => {
     await using app = await newApp({ environment: optionalRoutes });
@@ -76,8 +76,10 @@ test(
     for (const [path, allowed] of declared) {
       for (const method of methods.filter((name) => !allowed.includes(name))) {
         const refused = await ask(app.url, head(`${method} ${path} HTTP/1.1`, 'Host: a', 'Content-Length: 0'));
-        assertProblem(fromWire(refused), 'method_not_allowed', `${method} ${path}`);
-        assert.deepEqual(refused.headers.get('allow')?.[0]?.split(', ').toSorted(), allowed.toSorted(), path);
+        const { detail } = assertProblem(fromWire(refused), 'method_not_allowed', `${method} ${path}`);
+        const named = refused.headers.get('allow')?.[0]?.split(', ') ?? [];
+        assert.deepEqual(named.toSorted(), allowed.toSorted(), path);
+        assert.equal(detail, `This URL accepts ${new Intl.ListFormat('en').format(named)}.`);
       }
       const unknown = await ask(app.url, head(`BREW ${path} HTTP/1.1`, 'Host: a'));
       assertProblem(fromWire(unknown), 'malformed_request', path);
@@ -157,17 +159,23 @@ test(
       const response = await fetch(new URL(path, admin), { method });
       return fromFetch({ status: response.status, headers: response.headers, text: await response.text() });
     };
-    for (const path of ['/metrics', '/health/live', '/health/ready']) {
+    for (const [path, text] of [
+      ['/metrics', /^# HELP /],
+      ['/health/live', /^\{"status":"ok"\}$/],
+      ['/health/ready', /^\{"status":"ok","writes":true\}$/],
+    ] as const) {
       const answer = await get(path);
       assert.equal(answer.status, 200, path);
+      assert.match(answer.text, text);
       assertSecurityHeaders(answer, path);
+      assert.equal((await get(path, 'HEAD')).status, 200, path);
       const refused = await get(path, 'POST');
       assert.deepEqual([refused.status, refused.header('allow')], [405, 'GET, HEAD'], path);
       assertSecurityHeaders(refused, path);
     }
     const publicPaths = [...declared.keys()].filter((path) => !path.startsWith('/health/'));
     for (const path of [...publicPaths, '/auth/forward', '/metrics/', '/']) {
-      assert.equal((await get(path)).status, 404, path);
+      assertProblem(await get(path), 'not_found', path);
     }
   },
 );

@@ -48,33 +48,28 @@ test(
   },
 );
 
-test(
-  'only a valid access token of an active account changes keys',
-  { tags: ['asvs:7.2.2', 'asvs:8.3.1'] },
-  async () => {
-    await using client = await newKeyClient();
-    const { app, key, user } = client;
-    const { account, accessToken, refreshToken } = user;
-    const credentials: Readonly<Record<string, readonly [headers: Readonly<Record<string, string>>, code: ErrorCode]>> =
-      {
-        nothing: [{}, 'missing_access_token'],
-        'the key itself': [bearer(key), 'invalid_access_token'],
-        'the key as X-API-Key': [{ 'x-api-key': key }, 'invalid_access_token'],
-        'a service’s key': [bearer(await app.serviceKey()), 'invalid_access_token'],
-        'a refresh token': [bearer(refreshToken), 'invalid_access_token'],
-        'email and password': [basic(account.email, goodPassword), 'invalid_access_token'],
-        'an access token beside the key': [{ ...bearer(accessToken), 'x-api-key': key }, 'ambiguous_credentials'],
-      };
-    for (const [what, [headers, code]] of Object.entries(credentials))
-      await assertAllRejected(client, headers, code, what);
-    const before = await client.read();
-    await app.service.services.accounts.disable(operator, account.id);
-    await assertAllRejected(client, bearer(accessToken), 'invalid_access_token', 'a disabled account');
-    await app.service.services.accounts.enable(operator, account.id);
-    await client.advance(1);
-    assert.deepEqual(await client.read(), before);
-  },
-);
+test('only valid access tokens of active accounts change keys', { tags: ['asvs:7.2.2', 'asvs:8.3.1'] }, async () => {
+  await using client = await newKeyClient();
+  const { app, key, user } = client;
+  const { account, accessToken, refreshToken } = user;
+  const credentials: Readonly<Record<string, readonly [headers: Readonly<Record<string, string>>, code: ErrorCode]>> = {
+    nothing: [{}, 'missing_access_token'],
+    'the key itself': [bearer(key), 'invalid_access_token'],
+    'the key as X-API-Key': [{ 'x-api-key': key }, 'invalid_access_token'],
+    'a service’s key': [bearer(await app.serviceKey()), 'invalid_access_token'],
+    'a refresh token': [bearer(refreshToken), 'invalid_access_token'],
+    'email and password': [basic(account.email, goodPassword), 'invalid_access_token'],
+    'an access token beside the key': [{ ...bearer(accessToken), 'x-api-key': key }, 'ambiguous_credentials'],
+  };
+  for (const [what, [headers, code]] of Object.entries(credentials))
+    await assertAllRejected(client, headers, code, what);
+  const before = await client.read();
+  await app.service.services.accounts.disable(operator, account.id);
+  await assertAllRejected(client, bearer(accessToken), 'invalid_access_token', 'a disabled account');
+  await app.service.services.accounts.enable(operator, account.id);
+  await client.advance(1);
+  assert.deepEqual(await client.read(), before);
+});
 
 test(
   'at most three hundred changes and rotations a minute apply per account, and the key can be disabled all the same',

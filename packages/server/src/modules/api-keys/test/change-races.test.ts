@@ -128,32 +128,29 @@ onEachDatabase('of concurrent rotations without endPrevious, one succeeds', asyn
   assert.deepEqual(outcomes(settled), { rotated: 1, overlap_in_progress: rivalsMin - 1 });
 });
 
-onEachDatabase(
-  'concurrent changes of different members all apply, and of one nickname one succeeds',
-  async (opened) => {
-    const { on, accountId, id } = await fixture(opened);
-    await raceToValues(opened, rivalsMin, (db, rival) =>
-      on(db).keyChanges.change(operator, accountId, id, { metadata: { [`m${rival}`]: rival } }),
-    );
-    const { metadata, revision } = await on(opened.db).keyChanges.read(accountId, id);
-    assert.deepEqual(
-      JSON.parse(metadata ?? ''),
-      Object.fromEntries(Array.from({ length: rivalsMin }, (_, rival) => [`m${rival}`, rival])),
-    );
-    assert.equal(revision, rivalsMin);
+onEachDatabase('concurrent changes of different members all apply; of one nickname one succeeds', async (opened) => {
+  const { on, accountId, id } = await fixture(opened);
+  await raceToValues(opened, rivalsMin, (db, rival) =>
+    on(db).keyChanges.change(operator, accountId, id, { metadata: { [`m${rival}`]: rival } }),
+  );
+  const { metadata, revision } = await on(opened.db).keyChanges.read(accountId, id);
+  assert.deepEqual(
+    JSON.parse(metadata ?? ''),
+    Object.fromEntries(Array.from({ length: rivalsMin }, (_, rival) => [`m${rival}`, rival])),
+  );
+  assert.equal(revision, rivalsMin);
 
-    const ids = await Promise.all(
-      Array.from({ length: rivalsMin }, async (_, rival) => {
-        return (await on(opened.db).apiKeys.create(operator, accountId, { nickname: `key ${rival}` })).id;
-      }),
-    );
-    const settled = await race(opened, rivalsMin, async (db, rival) => {
-      await on(db).keyChanges.change(operator, accountId, ids[rival] ?? 0, { nickname: 'one' });
-      return 'renamed';
-    });
-    assert.deepEqual(outcomes(settled), { renamed: 1, nickname_taken: rivalsMin - 1 });
-  },
-);
+  const ids = await Promise.all(
+    Array.from({ length: rivalsMin }, async (_, rival) => {
+      return (await on(opened.db).apiKeys.create(operator, accountId, { nickname: `key ${rival}` })).id;
+    }),
+  );
+  const settled = await race(opened, rivalsMin, async (db, rival) => {
+    await on(db).keyChanges.change(operator, accountId, ids[rival] ?? 0, { nickname: 'one' });
+    return 'renamed';
+  });
+  assert.deepEqual(outcomes(settled), { renamed: 1, nickname_taken: rivalsMin - 1 });
+});
 
 onEachDatabase('after a deletion, no concurrent change or rotation leaves a valid secret', async (opened) => {
   const { on, accountId, id, secret, isValid } = await fixture(opened);

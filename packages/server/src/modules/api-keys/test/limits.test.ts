@@ -48,18 +48,6 @@ async function fixture(environment: Record<string, string> = {}) {
   return { app, create, remove, list, [Symbol.asyncDispose]: () => app[Symbol.asyncDispose]() };
 }
 
-testOnBoth('of fifty concurrent creations with one nickname, one succeeds', { tags: ['asvs:2.3.4'] }, async () => {
-  await using at = await fixture();
-  const [created, rejected] = split(await inParallel(rivals, rivals, () => at.create('worker')), 201);
-  assert.equal(created.length, 1);
-  for (const answer of rejected) assertProblem(fromFetch(answer), 'nickname_taken');
-  const { id, nickname } = oneOf(created);
-  assert.deepEqual(
-    (await at.list()).map((key) => [key.id, key.nickname]),
-    [[id, nickname]],
-  );
-});
-
 testOnBoth('of fifty concurrent deletions of one key, one succeeds', async () => {
   await using at = await fixture();
   const { id } = (await at.create('worker')).json as CreatedKey;
@@ -89,32 +77,28 @@ testOnBoth('concurrent creations never exceed a hundred keys of an account', { t
   assert.equal(created2.status, 201);
 });
 
-testOnBoth(
-  'concurrent creations never exceed three hundred a minute of an account',
-  { tags: ['asvs:2.3.2'] },
-  async () => {
-    await using at = await fixture({ KEYREEVE_KEYS_PER_ACCOUNT_MAX: '1000' });
-    at.app.clock.advance({ seconds: 7 });
-    const [created, rejected] = split(
-      await inParallel(310, rivalsOfOneAccount, (index) => at.create(`key ${index}`)),
-      201,
-    );
-    assert.equal(created.length, 300);
-    for (const answer of rejected) {
-      assertProblem(fromFetch(answer), 'too_many_creations');
-      const rate = ['retry-after', 'ratelimit-policy', 'ratelimit'].map((name) => answer.headers.get(name));
-      assert.deepEqual(rate, ['60', '"creations";q=300;w=60', '"creations";r=0;t=60']);
-    }
-    const other = bearer((await at.app.signIn()).accessToken);
-    const others = await at.app.call('POST', '/auth/api-keys', { headers: other, json: { nickname: 'a' } });
-    assert.equal(others.status, 201, 'another account is not limited');
+testOnBoth('concurrent creations never exceed 300 a minute of an account', { tags: ['asvs:2.3.2'] }, async () => {
+  await using at = await fixture({ KEYREEVE_KEYS_PER_ACCOUNT_MAX: '1000' });
+  at.app.clock.advance({ seconds: 7 });
+  const [created, rejected] = split(
+    await inParallel(310, rivalsOfOneAccount, (index) => at.create(`key ${index}`)),
+    201,
+  );
+  assert.equal(created.length, 300);
+  for (const answer of rejected) {
+    assertProblem(fromFetch(answer), 'too_many_creations');
+    const rate = ['retry-after', 'ratelimit-policy', 'ratelimit'].map((name) => answer.headers.get(name));
+    assert.deepEqual(rate, ['60', '"creations";q=300;w=60', '"creations";r=0;t=60']);
+  }
+  const other = bearer((await at.app.signIn()).accessToken);
+  const others = await at.app.call('POST', '/auth/api-keys', { headers: other, json: { nickname: 'a' } });
+  assert.equal(others.status, 201, 'another account is not limited');
 
-    at.app.clock.advance({ seconds: 59 });
-    assert.equal((await at.create('too soon')).headers.get('retry-after'), '1');
-    at.app.clock.advance({ seconds: 1 });
-    assert.equal((await at.create('in time')).status, 201);
-  },
-);
+  at.app.clock.advance({ seconds: 59 });
+  assert.equal((await at.create('too soon')).headers.get('retry-after'), '1');
+  at.app.clock.advance({ seconds: 1 });
+  assert.equal((await at.create('in time')).status, 201);
+});
 
 test('a deletion does not reduce the count of creations', async () => {
   await using at = await fixture({ KEYREEVE_CREATIONS_PER_MINUTE_MAX: '3' });

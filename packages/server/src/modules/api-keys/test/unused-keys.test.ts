@@ -91,22 +91,19 @@ onEachDatabase('only a key that was neither used nor changed for the days and a 
   assert.equal((await entriesOf()).length, 2);
 });
 
-onEachDatabase(
-  'the owner enables a key that was disabled as unused, and the enabling counts as a use',
-  async ({ db }) => {
-    await fill(db, ['unused']);
-    await unusedIn(db, later).disable();
-    assert.deepEqual(await disabledIn(db), ['unused']);
-    const [key] = await listAccountKeys(db, 'acc_ada');
-    await changesIn(db, later + 1).change(await ownerIn(db, 'own', later), 'acc_ada', key?.id ?? 0, {
-      disabled: false,
-    });
-    await lookTwiceADay(db, later + hourMs, later + (unusedDaysMax - 1) * dayMs);
-    assert.deepEqual(await disabledIn(db), []);
-    await lookTwiceADay(db, later + (unusedDaysMax - 1) * dayMs, later + (unusedDaysMax + 1) * dayMs);
-    assert.deepEqual(await disabledIn(db), ['unused']);
-  },
-);
+onEachDatabase('the owner enables a key that was disabled as unused, and that counts as a use', async ({ db }) => {
+  await fill(db, ['unused']);
+  await unusedIn(db, later).disable();
+  assert.deepEqual(await disabledIn(db), ['unused']);
+  const [key] = await listAccountKeys(db, 'acc_ada');
+  await changesIn(db, later + 1).change(await ownerIn(db, 'own', later), 'acc_ada', key?.id ?? 0, {
+    disabled: false,
+  });
+  await lookTwiceADay(db, later + hourMs, later + (unusedDaysMax - 1) * dayMs);
+  assert.deepEqual(await disabledIn(db), []);
+  await lookTwiceADay(db, later + (unusedDaysMax - 1) * dayMs, later + (unusedDaysMax + 1) * dayMs);
+  assert.deepEqual(await disabledIn(db), ['unused']);
+});
 
 onEachDatabase('a key that is used after it was found unused stays enabled', async ({ db }) => {
   await fill(db, ['a']);
@@ -141,21 +138,18 @@ onEachDatabase('a key whose usage has an accepted verification within the days s
   assert.deepEqual((await disabledIn(db)).toSorted(), unused);
 });
 
-onEachDatabase(
-  'one of several instances checks once an hour, and disables at most a bounded number',
-  async (opened) => {
-    const { db } = opened;
-    const names = Array.from({ length: 7 }, (_, index) => `key ${index}`);
-    await fill(db, names);
-    const counts: number[] = [];
-    const options = { keysMax: 3, onDisabled: (count: number) => void counts.push(count) };
-    for (const hour of [0, 1, 2, 3])
-      await raceToValues(opened, rivalsMin, (rival) => unusedIn(rival, later + hour * hourMs, options).disable());
-    assert.deepEqual(counts, [3, 3, 1]);
-    assert.equal((await disabledIn(db)).length, 7);
-    assert.equal((await listAuditEvents(db)).filter(({ action }) => action === 'api_key.disabled').length, 7);
-  },
-);
+onEachDatabase('one of several instances checks once an hour, and disables a bounded number', async (opened) => {
+  const { db } = opened;
+  const names = Array.from({ length: 7 }, (_, index) => `key ${index}`);
+  await fill(db, names);
+  const counts: number[] = [];
+  const options = { keysMax: 3, onDisabled: (count: number) => void counts.push(count) };
+  for (const hour of [0, 1, 2, 3])
+    await raceToValues(opened, rivalsMin, (rival) => unusedIn(rival, later + hour * hourMs, options).disable());
+  assert.deepEqual(counts, [3, 3, 1]);
+  assert.equal((await disabledIn(db)).length, 7);
+  assert.equal((await listAuditEvents(db)).filter(({ action }) => action === 'api_key.disabled').length, 7);
+});
 
 onEachDatabase('unused keys on every page are disabled, a bounded number in each commit', async ({ db }) => {
   await fill(

@@ -28,7 +28,7 @@ const take = (db: Db, code: Uint8Array): Promise<unknown> =>
   db.transaction((tx) => redeemProofTx(tx, ada, { kind: 'recovery_code', hash: code }, { now, from: null }));
 
 /** Runs transactions one after another. The test checks the last one. */
-const after =
+export const after =
   (...steps: readonly ((db: Db) => Promise<unknown>)[]) =>
   async (db: Db): Promise<void> => {
     for (const step of steps) await step(db);

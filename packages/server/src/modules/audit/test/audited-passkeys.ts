@@ -6,6 +6,7 @@ import type { Db } from '../../../foundation/database/db.ts';
 import * as changes from '../../passkeys/change-store.ts';
 import * as enrolment from '../../second-factors/enrolment-store.ts';
 import { keys, now } from '../../../../test-kit/rows.ts';
+import { after } from './audited-factors.ts';
 
 type Event = Omit<AuditRow, 'at'>;
 type PasskeyAction = Exclude<
@@ -51,13 +52,6 @@ const removeApp = (db: Db, principal = ada): Promise<void> =>
     mailAbout: () => undefined,
     now,
   });
-
-/** Runs transactions one after another. The test checks the last one. */
-const after =
-  (...steps: readonly ((db: Db) => Promise<unknown>)[]) =>
-  async (db: Db): Promise<void> => {
-    for (const step of steps) await step(db);
-  };
 
 const event = (action: AuditAction, target = 'acc_ada', details: string | null = null): Event => ({
   actor: 'account:acc_ada',

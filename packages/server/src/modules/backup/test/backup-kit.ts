@@ -1,4 +1,5 @@
 /** Makes and restores backups in tests. */
+import { join } from 'node:path';
 import { replayOnLive } from '../replay-on-live.ts';
 import { restoreBackup, type Restored, type RestoreOptions } from '../restore.ts';
 import { writeBackup } from '../write-backup.ts';
@@ -9,8 +10,15 @@ import { DeletionJournal } from '../../deletion-journal/deletion-journal.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { testRootKeys } from '../../../../test-kit/new-db.ts';
 import { keys, now, operator } from '../../../../test-kit/rows.ts';
+import { newTempFolder } from '../../../../test-kit/temp-folder.ts';
 
 export const later = now + 60_000;
+
+/** A folder with the paths of a backup and of the folder of a deletion journal. */
+export function newBackupFolder() {
+  const temp = newTempFolder();
+  return Object.assign(temp, { backup: join(temp.path, 'backup'), folder: join(temp.path, 'journal') });
+}
 
 export const backUp = (db: Db, path: string, by: InstallationKeys = keys) =>
   writeBackup({ db, keys: by, clock: new FakeClock(now + 1), version: '1.2.3', path });

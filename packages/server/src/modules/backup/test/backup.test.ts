@@ -122,53 +122,50 @@ for (const from of databaseKinds) {
   }
 }
 
-onEachDatabase(
-  'a restore of an older backup revives no deleted key or account, and keeps all others',
-  async ({ db }) => {
-    using temp = newTempFolder();
-    const path = join(temp.path, 'backup');
-    const folder = join(temp.path, 'journal');
-    const { laptop, server } = await fill(db);
-    await accounts.enableAccount(db, { principal: operator, now }, 'acc_bob');
-    await addAccount(db, 'eve');
-    await addKey(db, 'acc_eve', 'hers');
-    await backUp(db, path);
-    await deleteKey(db, { principal: operator, now: later }, 'acc_ada', laptop.id);
-    await disableAccount(db, { principal: operator, now: later }, 'acc_ada');
-    await accounts.enableAccount(db, { principal: operator, now: later }, 'acc_ada');
-    await disableAccount(db, { principal: operator, now: later }, 'acc_bob');
-    await deleteAccount(db, { principal: operator, now: later }, 'acc_eve');
-    await replaceSigningKeys(db, operator, newSigningKey('kid2', { createdAt: later }));
-    await journalIn(db, folder).catchUp();
+onEachDatabase('a restore of an older backup revives no deleted key or account, and keeps others', async ({ db }) => {
+  using temp = newTempFolder();
+  const path = join(temp.path, 'backup');
+  const folder = join(temp.path, 'journal');
+  const { laptop, server } = await fill(db);
+  await accounts.enableAccount(db, { principal: operator, now }, 'acc_bob');
+  await addAccount(db, 'eve');
+  await addKey(db, 'acc_eve', 'hers');
+  await backUp(db, path);
+  await deleteKey(db, { principal: operator, now: later }, 'acc_ada', laptop.id);
+  await disableAccount(db, { principal: operator, now: later }, 'acc_ada');
+  await accounts.enableAccount(db, { principal: operator, now: later }, 'acc_ada');
+  await disableAccount(db, { principal: operator, now: later }, 'acc_bob');
+  await deleteAccount(db, { principal: operator, now: later }, 'acc_eve');
+  await replaceSigningKeys(db, operator, newSigningKey('kid2', { createdAt: later }));
+  await journalIn(db, folder).catchUp();
 
-    await using fresh = await databases[db.dialect]!();
-    const { replayed, warnings } = await restore(fresh.db, path, { journalFolders: [folder] });
-    assert.deepEqual(replayed, { ...nothingReplayed, apiKeys: 1, accounts: 1, signingKeys: 1, accountsDisabled: 1 });
-    assert.deepEqual(warnings, []);
-    const { api_keys: left = [], accounts: people = [], signing_keys: signing = [] } = await contentsOf(fresh.db);
-    assert.deepEqual(
-      left.map((text) => (JSON.parse(text) as { id: number }).id),
-      [server.id],
-    );
-    const disabled = people.map((text) => JSON.parse(text) as { id: string; disabled_at: number | null });
-    assert.deepEqual(Object.fromEntries(disabled.map((row) => [row.id, row.disabled_at])), {
-      acc_ada: null,
-      acc_bob: later,
-    });
-    assert.match(signing.join(), /"kid":"kid".*"revoked_at":\d/);
-    // The service records an audit event for each.
-    const recorded = (await listAuditEvents(fresh.db)).filter(({ details }) => details?.includes('deletion_journal'));
-    assert.deepEqual(
-      recorded.map(({ actor, action, accountId, target, at }) => [actor, action, accountId, target, at]),
-      [
-        ['system', 'api_key.deleted', 'acc_ada', String(laptop.id), later],
-        ['system', 'account.deleted', 'acc_eve', 'acc_eve', later],
-        ['system', 'signing_key.revoked', null, 'kid', later],
-        ['system', 'account.disabled', 'acc_bob', 'acc_bob', later],
-      ],
-    );
-  },
-);
+  await using fresh = await databases[db.dialect]!();
+  const { replayed, warnings } = await restore(fresh.db, path, { journalFolders: [folder] });
+  assert.deepEqual(replayed, { ...nothingReplayed, apiKeys: 1, accounts: 1, signingKeys: 1, accountsDisabled: 1 });
+  assert.deepEqual(warnings, []);
+  const { api_keys: left = [], accounts: people = [], signing_keys: signing = [] } = await contentsOf(fresh.db);
+  assert.deepEqual(
+    left.map((text) => (JSON.parse(text) as { id: number }).id),
+    [server.id],
+  );
+  const disabled = people.map((text) => JSON.parse(text) as { id: string; disabled_at: number | null });
+  assert.deepEqual(Object.fromEntries(disabled.map((row) => [row.id, row.disabled_at])), {
+    acc_ada: null,
+    acc_bob: later,
+  });
+  assert.match(signing.join(), /"kid":"kid".*"revoked_at":\d/);
+  // The service records an audit event for each.
+  const recorded = (await listAuditEvents(fresh.db)).filter(({ details }) => details?.includes('deletion_journal'));
+  assert.deepEqual(
+    recorded.map(({ actor, action, accountId, target, at }) => [actor, action, accountId, target, at]),
+    [
+      ['system', 'api_key.deleted', 'acc_ada', String(laptop.id), later],
+      ['system', 'account.deleted', 'acc_eve', 'acc_eve', later],
+      ['system', 'signing_key.revoked', null, 'kid', later],
+      ['system', 'account.disabled', 'acc_bob', 'acc_bob', later],
+    ],
+  );
+});
 
 onEachDatabase(
   'a restore is rejected without a journal that is complete up to the backup, unless revival is accepted',

@@ -20,7 +20,7 @@ import { newTempFolder } from '../../../../test-kit/temp-folder.ts';
 import { addAccount, addKey, keys, now, operator } from '../../../../test-kit/rows.ts';
 import { moveInstallation } from '../move.ts';
 import { nothingReplayed } from '../replay.ts';
-import { backUp, journalIn, later, replay, restore } from './backup-kit.ts';
+import { backUp, journalIn, later, newBackupFolder, replay, restore } from './backup-kit.ts';
 import { changesIn, ownerIn, since } from './narrowed-keys.ts';
 import { contentsOf } from './whole-installation.ts';
 
@@ -122,13 +122,12 @@ test('a move keeps limits and their use exactly', async () => {
 onEachDatabase(
   'a restore grants again what was drawn since the backup, restores the limits, and disables no key for them',
   async ({ db }) => {
-    using temp = newTempFolder();
-    const [backup, folder] = [join(temp.path, 'backup'), join(temp.path, 'journal')];
+    using temp = newBackupFolder();
     const made = await fillWithLimits(db);
     const before = await limitsOf(db, made);
-    await backUp(db, backup);
+    await backUp(db, temp.backup);
     const owner = await ownerIn(db);
-    const changes = changesIn(db, since, journalIn(db, folder));
+    const changes = changesIn(db, since, journalIn(db, temp.folder));
     await assertLeft(db, made.ofDay, 100 - used);
     await changes.change(owner, 'acc_ada', made.ofDay.id, { limits: { quota: { limit: 20, per: 'day' } } });
     await changes.change(owner, 'acc_ada', made.both.id, { limits: null });
@@ -137,8 +136,8 @@ onEachDatabase(
     await changeLimits({ db }, { principal: operator, now: since }, 'acc_ada', () => toLimitsText(ofAccount));
     assert.notDeepEqual(await limitsOf(db, made), before);
     // A change of limits is not an entry of the deletion journal.
-    await journalIn(db, folder).catchUp();
-    const { replayed } = await restore(db, backup, { journalFolders: [folder], mayReplace: true });
+    await journalIn(db, temp.folder).catchUp();
+    const { replayed } = await restore(db, temp.backup, { journalFolders: [temp.folder], mayReplace: true });
     assert.deepEqual(replayed, nothingReplayed);
     assert.deepEqual(await limitsOf(db, made), before);
     for (const state of await statesOf(db, made)) assert.equal(state?.disabledAt, null);

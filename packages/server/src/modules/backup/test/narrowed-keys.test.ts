@@ -17,7 +17,7 @@ import { newTempFolder } from '../../../../test-kit/temp-folder.ts';
 import { keys, now, operator } from '../../../../test-kit/rows.ts';
 import { moveInstallation } from '../move.ts';
 import { nothingReplayed } from '../replay.ts';
-import { backUp, journalIn, later, replay, restore } from './backup-kit.ts';
+import { backUp, journalIn, later, newBackupFolder, replay, restore } from './backup-kit.ts';
 import { changesIn, narrowed, NarrowedKeys, ownerIn, since, verifiedAt, type Name } from './narrowed-keys.ts';
 
 const disabled = { disabled: ['disabled'], scopes: ['disabled'], expiry: ['disabled'], addresses: ['disabled'] };
@@ -56,13 +56,12 @@ async function enableAll(db: Db, made: NarrowedKeys): Promise<void> {
 }
 
 onEachDatabase('a restore disables each key that was narrowed since the backup, and only these', async ({ db }) => {
-  using temp = newTempFolder();
-  const [backup, folder] = [join(temp.path, 'backup'), join(temp.path, 'journal')];
+  using temp = newBackupFolder();
   const made = await NarrowedKeys.create(db);
-  await backUp(db, backup);
-  await made.narrow(db, journalIn(db, folder));
+  await backUp(db, temp.backup);
+  await made.narrow(db, journalIn(db, temp.folder));
   await using fresh = await databases[db.dialect]!();
-  const restored = await restore(fresh.db, backup, { journalFolders: [folder], acceptsRevival: true });
+  const restored = await restore(fresh.db, temp.backup, { journalFolders: [temp.folder], acceptsRevival: true });
   assert.deepEqual(restored.replayed, replayed);
   assert.deepEqual(await made.statesIn(fresh.db), afterRestore);
   const reasons = new Map((await fresh.db.all(selectReasons)).map(({ id, reason }) => [id, reason]));
@@ -79,8 +78,8 @@ onEachDatabase('a restore disables each key that was narrowed since the backup, 
   const enabled = await made.statesIn(fresh.db);
   assert.deepEqual(enabled.replaced, ['not found', 'not found']);
   assert.deepEqual([enabled.scopes, enabled.ended, enabled.older[0]], [['a b'], ['not found', 'a b'], 'not found']);
-  assert.deepEqual(await journalIn(fresh.db, folder).catchUp(), { working: 0, isBehind: false });
-  assert.deepEqual(await replay(fresh.db, folder, later + 2), nothingReplayed);
+  assert.deepEqual(await journalIn(fresh.db, temp.folder).catchUp(), { working: 0, isBehind: false });
+  assert.deepEqual(await replay(fresh.db, temp.folder, later + 2), nothingReplayed);
   assert.deepEqual(await made.statesIn(fresh.db), enabled);
 });
 
@@ -116,13 +115,12 @@ onEachDatabase(
 );
 
 onEachDatabase('after a failover, a replay finds each lost change, whatever was changed since', async ({ db }) => {
-  using temp = newTempFolder();
-  const [backup, folder] = [join(temp.path, 'backup'), join(temp.path, 'journal')];
+  using temp = newBackupFolder();
   const made = await NarrowedKeys.create(db);
-  await backUp(db, backup);
+  await backUp(db, temp.backup);
   await using reverted = await databases[db.dialect]!();
-  await restore(reverted.db, backup, { acceptsRevival: true });
-  await made.narrow(db, journalIn(db, folder));
+  await restore(reverted.db, temp.backup, { acceptsRevival: true });
+  await made.narrow(db, journalIn(db, temp.folder));
   // The owner does not know that the changes are lost.
   const owner = await ownerIn(reverted.db, 'unaware');
   const changes = changesIn(reverted.db, later);
@@ -130,37 +128,41 @@ onEachDatabase('after a failover, a replay finds each lost change, whatever was 
   const addressed = made.idOf('addresses');
   await changes.change(owner, 'acc_ada', addressed, { disabled: true });
   await changes.change(owner, 'acc_ada', addressed, { disabled: false, scopes: ['a'] });
-  const { working } = await journalIn(reverted.db, folder).catchUp();
+  const { working } = await journalIn(reverted.db, temp.folder).catchUp();
   // The deleted key counts twice.
   assert.equal(working, narrowed.length + 2);
-  assert.deepEqual(await replay(reverted.db, folder, later + 1), replayed);
+  assert.deepEqual(await replay(reverted.db, temp.folder, later + 1), replayed);
   assert.deepEqual(await made.statesIn(reverted.db), afterRestore);
-  assert.deepEqual(await replay(reverted.db, folder, later + 2), nothingReplayed);
+  assert.deepEqual(await replay(reverted.db, temp.folder, later + 2), nothingReplayed);
 });
 
 onEachDatabase(
   'a restore on a machine whose clock is behind disables the keys, and an enabling there stays in force',
   async ({ db }) => {
-    using temp = newTempFolder();
-    const [backup, folder] = [join(temp.path, 'backup'), join(temp.path, 'journal')];
+    using temp = newBackupFolder();
     const made = await NarrowedKeys.create(db);
     // An instance whose clock is ahead makes a change that widens; then one with a slow clock removes rights.
     const owner = await ownerIn(db, 'fast');
     for (const name of narrowed)
       await changesIn(db, since).change(owner, 'acc_ada', made.idOf(name), { metadata: { seen: true } });
-    await backUp(db, backup);
+    await backUp(db, temp.backup);
     const slow = now - hourMs;
-    await made.narrow(db, journalIn(db, folder), slow + 1);
+    await made.narrow(db, journalIn(db, temp.folder), slow + 1);
     const clock = new FakeClock(slow);
-    await restore(db, backup, { journal: journalIn(db, folder), mayReplace: true, acceptsRevival: true, clock });
+    await restore(db, temp.backup, {
+      journal: journalIn(db, temp.folder),
+      mayReplace: true,
+      acceptsRevival: true,
+      clock,
+    });
     for (const name of narrowed)
       assert.ok(
         (await made.statesIn(db))[name].every((state) => state === 'disabled' || state === 'not found'),
         name,
       );
     await enableAll(db, made);
-    assert.deepEqual(await journalIn(db, folder).catchUp(), { working: 0, isBehind: false });
-    assert.deepEqual(await replay(db, folder, slow), nothingReplayed);
+    assert.deepEqual(await journalIn(db, temp.folder).catchUp(), { working: 0, isBehind: false });
+    assert.deepEqual(await replay(db, temp.folder, slow), nothingReplayed);
   },
 );
 
@@ -174,30 +176,26 @@ onEachDatabase('a previous secret that ended long ago is deleted, and no other',
   assert.deepEqual(await made.statesIn(db), { ...states, over: ['not found', 'a b'] });
 });
 
-onEachDatabase(
-  'a key that its owner had disabled before the backup is not enabled with lost rights',
-  async ({ db }) => {
-    using temp = newTempFolder();
-    const [backup, folder] = [join(temp.path, 'backup'), join(temp.path, 'journal')];
-    const made = await NarrowedKeys.create(db);
-    const owner = await ownerIn(db, 'early');
-    const id = made.idOf('scopes');
-    await changesIn(db, now + 1).change(owner, 'acc_ada', id, { disabled: true });
-    await changesIn(db, now + 1).change(operator, 'acc_ada', made.idOf('expiry'), { disabled: true });
-    await backUp(db, backup);
-    const journal = journalIn(db, folder);
-    await changesIn(db, since, journal).change(owner, 'acc_ada', id, { disabled: false, scopes: ['a'] });
-    await changesIn(db, since, journal).change(operator, 'acc_ada', made.idOf('expiry'), {
-      disabled: false,
-      scopes: [],
-    });
-    const { replayed: done } = await restore(db, backup, { journal, mayReplace: true, acceptsRevival: true });
-    assert.equal(done.apiKeysDisabled, 2);
-    const reasons = new Map((await db.all(selectReasons)).map(({ id: key, reason }) => [key, reason]));
-    // The reason shows the owner that changes are lost. It does not replace the decision of an administrator.
-    assert.deepEqual([reasons.get(id), reasons.get(made.idOf('expiry'))], ['restore', 'administrator']);
-  },
-);
+onEachDatabase('a key that its owner disabled before the backup is not enabled with lost rights', async ({ db }) => {
+  using temp = newBackupFolder();
+  const made = await NarrowedKeys.create(db);
+  const owner = await ownerIn(db, 'early');
+  const id = made.idOf('scopes');
+  await changesIn(db, now + 1).change(owner, 'acc_ada', id, { disabled: true });
+  await changesIn(db, now + 1).change(operator, 'acc_ada', made.idOf('expiry'), { disabled: true });
+  await backUp(db, temp.backup);
+  const journal = journalIn(db, temp.folder);
+  await changesIn(db, since, journal).change(owner, 'acc_ada', id, { disabled: false, scopes: ['a'] });
+  await changesIn(db, since, journal).change(operator, 'acc_ada', made.idOf('expiry'), {
+    disabled: false,
+    scopes: [],
+  });
+  const { replayed: done } = await restore(db, temp.backup, { journal, mayReplace: true, acceptsRevival: true });
+  assert.equal(done.apiKeysDisabled, 2);
+  const reasons = new Map((await db.all(selectReasons)).map(({ id: key, reason }) => [key, reason]));
+  // The reason shows the owner that changes are lost. It does not replace the decision of an administrator.
+  assert.deepEqual([reasons.get(id), reasons.get(made.idOf('expiry'))], ['restore', 'administrator']);
+});
 
 for (const [from, to] of [
   ['sqlite', 'postgres'],

@@ -1,18 +1,16 @@
 /** Keys keep their environment in a backup, a restore, a move and a replay of the deletion journal. */
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
 import type { Db } from '../../../foundation/database/db.ts';
 import { claimFirstEnvironment, findFirstEnvironment } from '../../../foundation/database/installation.ts';
 import { claimInstallation } from '../../../../test-kit/installation.ts';
 import { databases } from '../../../../test-kit/new-db.ts';
 import { addAccount, addKey, hashOf, keys, now, operator } from '../../../../test-kit/rows.ts';
 import { onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
-import { newTempFolder } from '../../../../test-kit/temp-folder.ts';
 import { environmentMistakes } from '../../api-keys/key-prefixes.ts';
 import { findKeyStates } from '../../api-keys/state-store.ts';
 import { listKeyPrefixes } from '../../api-keys/store.ts';
 import { nothingReplayed } from '../replay.ts';
-import { backUp, journalIn, restore } from './backup-kit.ts';
+import { backUp, journalIn, newBackupFolder, restore } from './backup-kit.ts';
 import { changesIn } from './narrowed-keys.ts';
 
 const names = ['live', 'test', 'narrowed'];
@@ -39,16 +37,15 @@ async function fill(db: Db): Promise<number> {
 }
 
 onEachDatabase('restored keys keep their environment, also those that a replay disables', async ({ db }) => {
-  using temp = newTempFolder();
-  const [backup, folder] = [join(temp.path, 'backup'), join(temp.path, 'journal')];
+  using temp = newBackupFolder();
   const narrowed = await fill(db);
-  await backUp(db, backup);
+  await backUp(db, temp.backup);
   await changesIn(db, now + 10).change(operator, 'acc_ada', narrowed, { addresses: ['192.0.2.1'] });
-  await journalIn(db, folder).catchUp();
+  await journalIn(db, temp.folder).catchUp();
   for (const openTarget of Object.values(databases)) {
     await using target = await openTarget();
     const restored = target.db;
-    const { replayed } = await restore(restored, backup, { journal: journalIn(restored, folder) });
+    const { replayed } = await restore(restored, temp.backup, { journal: journalIn(restored, temp.folder) });
     assert.deepEqual(replayed, { ...nothingReplayed, apiKeysDisabled: 1 });
     assert.deepEqual(await statesIn(restored, true), [
       [null, false],

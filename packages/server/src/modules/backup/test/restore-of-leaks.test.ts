@@ -20,7 +20,7 @@ import { identityOf } from '../../deletion-journal/revocation.ts';
 import { describe } from '../../webhooks/events.ts';
 import { moveInstallation } from '../move.ts';
 import { nothingReplayed } from '../replay.ts';
-import { backUp, journalIn, later, replay, restore } from './backup-kit.ts';
+import { backUp, journalIn, later, newBackupFolder, replay, restore } from './backup-kit.ts';
 
 const overlap = { overlapSeconds: 86_400, endPrevious: false } as const;
 const report = (services: Services, ...texts: string[]) =>
@@ -123,38 +123,39 @@ onEachDatabase('a restore ends the secrets that leaked since the backup, and onl
 });
 
 onEachDatabase('a database that has lost a leak is found and repaired', async ({ db }) => {
-  using temp = newTempFolder();
-  const [backup, folder] = [join(temp.path, 'backup'), join(temp.path, 'journal')];
-  const services = wireTo(db, folder);
+  using temp = newBackupFolder();
+  const services = wireTo(db, temp.folder);
   await addAccount(db, 'ada');
   const { leaked, old } = await newKeys(services);
-  await backUp(db, backup);
+  await backUp(db, temp.backup);
   await report(services, leaked, old);
   // As after a failover: the state before the leak, without a replay.
   await using fresh = await databases[db.dialect]!();
-  await restore(fresh.db, backup, { acceptsRevival: true });
-  const again = wireTo(fresh.db, folder, later);
+  await restore(fresh.db, temp.backup, { acceptsRevival: true });
+  const again = wireTo(fresh.db, temp.folder, later);
   assert.equal(await outcomeOf(again, leaked), 'valid');
-  assert.equal((await journalIn(fresh.db, folder).catchUp()).working, 2);
-  assert.equal((await replay(fresh.db, folder)).secretsLeaked, 2);
+  assert.equal((await journalIn(fresh.db, temp.folder).catchUp()).working, 2);
+  assert.equal((await replay(fresh.db, temp.folder)).secretsLeaked, 2);
   assert.deepEqual([await outcomeOf(again, leaked), await outcomeOf(again, old)], ['not_found', 'not_found']);
 });
 
 onEachDatabase('a backup or a move of a leaked key keeps its state', async ({ db }) => {
-  using temp = newTempFolder();
-  const [backup, folder] = [join(temp.path, 'backup'), join(temp.path, 'journal')];
-  const services = wireTo(db, folder);
+  using temp = newBackupFolder();
+  const services = wireTo(db, temp.folder);
   await addAccount(db, 'ada');
   const { ids, leaked } = await newKeys(services);
   await report(services, leaked);
   const stateIn = async (of: Db) => {
-    const { disabledReason, disabledAt, leakedAt, hint } = await wireTo(of, folder).keyChanges.read('acc_ada', ids[0]!);
+    const { disabledReason, disabledAt, leakedAt, hint } = await wireTo(of, temp.folder).keyChanges.read(
+      'acc_ada',
+      ids[0]!,
+    );
     return { disabledReason, disabledAt, leakedAt, hint };
   };
   const state = await stateIn(db);
-  await backUp(db, backup);
+  await backUp(db, temp.backup);
   await using restored = await databases[db.dialect]!();
-  const { replayed } = await restore(restored.db, backup, { journalFolders: [folder], acceptsRevival: true });
+  const { replayed } = await restore(restored.db, temp.backup, { journalFolders: [temp.folder], acceptsRevival: true });
   assert.deepEqual([replayed, await stateIn(restored.db)], [nothingReplayed, state]);
   await using moved = await databases[db.dialect]!();
   await claimInstallation(db, keys.check, now);

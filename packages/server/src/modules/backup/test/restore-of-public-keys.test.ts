@@ -7,13 +7,12 @@ import { databases } from '../../../../test-kit/new-db.ts';
 import { newKeyPair, signJwt, type KeyPair } from '../../../../test-kit/public-key-client.ts';
 import { addAccount, now, operator } from '../../../../test-kit/rows.ts';
 import { codeOf, onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
-import { newTempFolder } from '../../../../test-kit/temp-folder.ts';
 import { testConfig } from '../../../../test-kit/test-config.ts';
 import type { Services } from '../../../app/wiring/wire.ts';
 import { wireOn } from '../../../../test-kit/wire-on.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import { nothingReplayed } from '../replay.ts';
-import { backUp, later, restore } from './backup-kit.ts';
+import { backUp, later, newBackupFolder, restore } from './backup-kit.ts';
 
 const issuer = 'http://localhost';
 
@@ -30,9 +29,8 @@ function exchangeIn({ exchange }: Services, pair: KeyPair, keyId: number, at: nu
 }
 
 onEachDatabase('after a restore, a public key that was replaced since the backup issues no secrets', async ({ db }) => {
-  using temp = newTempFolder();
-  const [backup, folder] = [join(temp.path, 'backup'), join(temp.path, 'journal')];
-  const services = wireTo(db, folder, now + 20_000);
+  using temp = newBackupFolder();
+  const services = wireTo(db, temp.folder, now + 20_000);
   await addAccount(db, 'ada');
   const [first, second] = [newKeyPair(), newKeyPair()];
   const { apiKeys } = services;
@@ -40,13 +38,13 @@ onEachDatabase('after a restore, a public key that was replaced since the backup
   const { id: keptId } = await apiKeys.createWithPublicKey(operator, 'acc_ada', { nickname: 'b' }, first.publicKey);
   const secret = String(await exchangeIn(services, first, id, now + 20_000));
   assert.match(secret, /^krvt_/);
-  await backUp(db, backup);
+  await backUp(db, temp.backup);
   const rotation = { overlapSeconds: 0, endPrevious: true, publicKey: second.publicKey } as const;
   await services.keyChanges.rotatePublicKey(operator, 'acc_ada', id, rotation);
   assert.equal(await exchangeIn(services, first, id, now + 20_000), 'invalid_grant');
 
   await using fresh = await databases[db.dialect]!();
-  const restored = await restore(fresh.db, backup, { journalFolders: [folder], acceptsRevival: true });
+  const restored = await restore(fresh.db, temp.backup, { journalFolders: [temp.folder], acceptsRevival: true });
   assert.deepEqual(restored.replayed, { ...nothingReplayed, apiKeysDisabled: 1 });
   const after = wireTo(fresh.db, join(temp.path, 'next'), later);
   const outcomeOf = async (pair: KeyPair, keyId: number): Promise<string> =>

@@ -1,7 +1,6 @@
 /** Rights that were removed after a backup stay removed after a restore, and after a replay on an older database. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { hourMs } from '../../../foundation/clock.ts';
 import { setEmailTx, setPasswordHash } from '../../accounts/credentials-store.ts';
 import * as accounts from '../../accounts/store.ts';
@@ -22,9 +21,8 @@ import { removeSecondFactorTx, replaceRecoveryCodesTx } from '../../second-facto
 import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { databases } from '../../../../test-kit/new-db.ts';
-import { newTempFolder } from '../../../../test-kit/temp-folder.ts';
 import * as webhooks from '../../webhooks/store.ts';
-import { backUp, journalIn, later, replay, restore } from './backup-kit.ts';
+import { backUp, journalIn, later, newBackupFolder, replay, restore } from './backup-kit.ts';
 import { onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
 import { addAccount, addSession, hashOf, keys, now, operator } from '../../../../test-kit/rows.ts';
 import { setAccountRole } from '../../../../test-kit/store-changes.ts';
@@ -142,18 +140,17 @@ const afterwards = (at: number) => ({
 onEachDatabase(
   'a restore brings back no removed role, second factor, recovery code, password or email address',
   async ({ db }) => {
-    using temp = newTempFolder();
-    const [backup, folder] = [join(temp.path, 'backup'), join(temp.path, 'journal')];
+    using temp = newBackupFolder();
     await fillWithRights(db);
-    await backUp(db, backup);
+    await backUp(db, temp.backup);
     await removeRights(db);
-    const journal = journalIn(db, folder);
+    const journal = journalIn(db, temp.folder);
     await journal.catchUp();
     const emails = (await db.all(sql<{ email: string }>('test_emails', `select email from accounts`))).map(
       (row) => row.email,
     );
     await using fresh = await databases[db.dialect]!();
-    const restored = await restore(fresh.db, backup, { journalFolders: [folder] });
+    const restored = await restore(fresh.db, temp.backup, { journalFolders: [temp.folder] });
     assert.deepEqual(restored.replayed, replayed);
     assert.deepEqual(restored.unconfirmed, ['acc_email']);
     assert.equal(restored.journalHasChanges, true);
@@ -175,20 +172,19 @@ onEachDatabase(
       ],
     );
     // The journal holds ids and kinds, and no email address.
-    const text = (await journalFiles(folder)).map((path) => readFileSync(path, 'utf8')).join('');
+    const text = (await journalFiles(temp.folder)).map((path) => readFileSync(path, 'utf8')).join('');
     assert.ok(text.includes('"kind":"email_changed","id":"acc_email"'));
     for (const email of emails) assert.ok(!text.includes(email), email);
   },
 );
 
 onEachDatabase('a decision after a restore stays in force after the next restore', async ({ db }) => {
-  using temp = newTempFolder();
-  const [backup, folder] = [join(temp.path, 'backup'), join(temp.path, 'journal')];
+  using temp = newBackupFolder();
   await fillWithRights(db);
-  await backUp(db, backup);
+  await backUp(db, temp.backup);
   await removeRights(db);
-  const journal = journalIn(db, folder);
-  await restore(db, backup, { journal, mayReplace: true });
+  const journal = journalIn(db, temp.folder);
+  await restore(db, temp.backup, { journal, mayReplace: true });
   const at = later + 1;
   await setAccountRole(db, operator, { id: 'acc_role', role: 'admin', now: at });
   await setPasswordHash(db, operator, { id: 'acc_password', hash: 'chosen anew', now: at });
@@ -200,19 +196,18 @@ onEachDatabase('a decision after a restore stays in force after the next restore
   await webhooks.enableEndpoint(db, operator, 'whe_disabled', at);
   const before = [await rightsOf(db), await epochsOf(db), await endpointsOf(db)];
   assert.deepEqual(await journal.catchUp(), { working: 0, isBehind: false });
-  assert.deepEqual(await replay(db, folder, at + 1), nothingReplayed);
+  assert.deepEqual(await replay(db, temp.folder, at + 1), nothingReplayed);
   assert.deepEqual([await rightsOf(db), await epochsOf(db), await endpointsOf(db)], before);
 });
 
 onEachDatabase(
   'a database that has lost such changes is reported, and a replay repeats them and ends sessions',
   async ({ db }) => {
-    using temp = newTempFolder();
-    const [backup, folder] = [join(temp.path, 'backup'), join(temp.path, 'journal')];
+    using temp = newBackupFolder();
     await fillWithRights(db);
-    await backUp(db, backup);
+    await backUp(db, temp.backup);
     await using reverted = await databases[db.dialect]!();
-    await restore(reverted.db, backup, { acceptsRevival: true });
+    await restore(reverted.db, temp.backup, { acceptsRevival: true });
     const outbox = new Outbox({ db: reverted.db, clock: new FakeClock(), seal: keys.outboxSeal });
     await reverted.db.transaction(async (tx) => {
       for (const [place, name] of names.entries())
@@ -220,13 +215,13 @@ onEachDatabase(
       for (const id of endpoints) await insertJobTx(tx, outbox.prepare('webhook', webhooks.queueOf(id), {}));
     });
     await removeRights(db);
-    await journalIn(db, folder).catchUp();
-    const journal = journalIn(reverted.db, folder);
+    await journalIn(db, temp.folder).catchUp();
+    const journal = journalIn(reverted.db, temp.folder);
     assert.deepEqual(await journal.catchUp(), { working: 9, isBehind: false });
     const epochs = await epochsOf(reverted.db);
-    assert.deepEqual(await replay(reverted.db, folder, later, true), replayed);
+    assert.deepEqual(await replay(reverted.db, temp.folder, later, true), replayed);
     assert.deepEqual(await epochsOf(reverted.db), epochs);
-    assert.deepEqual(await replay(reverted.db, folder), replayed);
+    assert.deepEqual(await replay(reverted.db, temp.folder), replayed);
     assert.deepEqual(await rightsOf(reverted.db), afterwards(later));
     assert.deepEqual(await endpointsOf(reverted.db), { whe_disabled: later, whe_untouched: null });
     assert.equal((await reverted.db.get(countDeliveries))?.count, 1);
@@ -234,24 +229,23 @@ onEachDatabase(
     assert.deepEqual(kept, ['acc_code', 'acc_codes', 'acc_factor', 'acc_requirement', 'acc_role', 'acc_untouched']);
     for (const [index, epoch] of (await epochsOf(reverted.db)).entries()) assert.ok(epoch > (epochs[index] ?? 0));
     assert.deepEqual(await journal.catchUp(), { working: 0, isBehind: false });
-    assert.deepEqual(await replay(reverted.db, folder), nothingReplayed);
+    assert.deepEqual(await replay(reverted.db, temp.folder), nothingReplayed);
   },
 );
 
 onEachDatabase(
   'a journal by a program that knows fewer kinds is completed from the audit log, and a restore before that reports what is missing',
   async ({ db }) => {
-    using temp = newTempFolder();
-    const [backup, folder] = [join(temp.path, 'backup'), join(temp.path, 'journal')];
+    using temp = newBackupFolder();
     await fillWithRights(db);
     await removeRights(db);
-    await writePosition(folder, keys, { event: 10_000, mark: '', at: later, changeKinds: changeKinds.length - 1 });
-    await backUp(db, backup);
+    await writePosition(temp.folder, keys, { event: 10_000, mark: '', at: later, changeKinds: changeKinds.length - 1 });
+    await backUp(db, temp.backup);
     await using fresh = await databases[db.dialect]!();
-    assert.equal((await restore(fresh.db, backup, { journalFolders: [folder] })).journalHasChanges, false);
-    const journal = new DeletionJournal({ folder, db, clock: new FakeClock(later), keys });
+    assert.equal((await restore(fresh.db, temp.backup, { journalFolders: [temp.folder] })).journalHasChanges, false);
+    const journal = new DeletionJournal({ folder: temp.folder, db, clock: new FakeClock(later), keys });
     await journal.catchUp();
-    assert.equal((await readPosition(folder, keys))?.changeKinds, changeKinds.length);
-    assert.equal((await journalFiles(folder)).length, 1);
+    assert.equal((await readPosition(temp.folder, keys))?.changeKinds, changeKinds.length);
+    assert.equal((await journalFiles(temp.folder)).length, 1);
   },
 );

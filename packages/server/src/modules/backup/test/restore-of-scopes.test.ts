@@ -1,18 +1,16 @@
 /** Scopes and entitlements that were taken away after a backup are not in force after a restore. */
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
 import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { databases } from '../../../../test-kit/new-db.ts';
 import { addAccount, addKey, hashOf, now, operator } from '../../../../test-kit/rows.ts';
 import { onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
-import { newTempFolder } from '../../../../test-kit/temp-folder.ts';
 import type { Services } from '../../../app/wiring/wire.ts';
 import { wireOn } from '../../../../test-kit/wire-on.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import { findKeyStates } from '../../api-keys/state-store.ts';
 import { nothingReplayed } from '../replay.ts';
-import { backUp, journalIn, later, replay, restore } from './backup-kit.ts';
+import { backUp, journalIn, later, newBackupFolder, replay, restore } from './backup-kit.ts';
 
 const marked = { description: 'kept', entitled: true };
 const open = { description: 'kept', entitled: false };
@@ -55,20 +53,19 @@ async function withheldIn(db: Db): Promise<Record<string, readonly string[]>> {
 }
 
 onEachDatabase('a restore puts no scope in force again that was marked, deleted or taken away', async ({ db }) => {
-  using temp = newTempFolder();
-  const [backup, folder] = [join(temp.path, 'backup'), join(temp.path, 'journal')];
+  using temp = newBackupFolder();
   await fill(db);
-  await backUp(db, backup);
+  await backUp(db, temp.backup);
   assert.deepEqual(await withheldIn(db), { acc_ada: [], acc_eve: [] });
   await change(db);
   const eve = ['both', 'gone', 'later', 'undeclared'];
   assert.deepEqual(await withheldIn(db), { acc_ada: [...eve, 'taken'].toSorted(), acc_eve: eve });
   // As after a crash: the entries come from the audit log.
-  const journal = journalIn(db, folder);
+  const journal = journalIn(db, temp.folder);
   await journal.catchUp();
   for (const openTarget of Object.values(databases)) {
     await using target = await openTarget();
-    const { replayed } = await restore(target.db, backup, { journal: journalIn(target.db, folder) });
+    const { replayed } = await restore(target.db, temp.backup, { journal: journalIn(target.db, temp.folder) });
     const expected = { ...nothingReplayed, entitlementsRemoved: 1, scopesEntitled: 3, scopesDeleted: 2 };
     assert.deepEqual(replayed, expected);
     // The journal has no names of entitlements, so Ada lost both.
@@ -92,36 +89,35 @@ onEachDatabase('a restore puts no scope in force again that was marked, deleted 
       ]),
     );
     // The journal has the repetitions, too. Another replay finds nothing to repeat, also after an operator has decided anew.
-    await journalIn(target.db, folder).catchUp();
-    assert.deepEqual(await replay(target.db, folder), nothingReplayed);
+    await journalIn(target.db, temp.folder).catchUp();
+    assert.deepEqual(await replay(target.db, temp.folder), nothingReplayed);
     const { scopeCatalogue, entitlements } = servicesOf(target.db, later + 10);
     for (const name of ['both', 'gone', 'later', 'undeclared']) await scopeCatalogue.set(operator, name, open);
     await entitlements.set(operator, 'acc_ada', ['held', 'taken']);
-    assert.deepEqual(await replay(target.db, folder), nothingReplayed);
+    assert.deepEqual(await replay(target.db, temp.folder), nothingReplayed);
     assert.deepEqual(await withheldIn(target.db), { acc_ada: [], acc_eve: [] });
   }
 });
 
 onEachDatabase('a restore finds a removed entitlement whose time a slower clock has set', async ({ db }) => {
-  using temp = newTempFolder();
-  const [backup, folder] = [join(temp.path, 'backup'), join(temp.path, 'journal')];
+  using temp = newBackupFolder();
   const [fast, slow] = [servicesOf(db, now + 2_000), servicesOf(db)];
   await fast.scopeCatalogue.set(operator, 'taken', marked);
   const id = await addAccount(db);
   await fast.entitlements.set(operator, id, ['taken']);
-  await backUp(db, backup);
+  await backUp(db, temp.backup);
   // Sets the time of the account back.
   await slow.administration.setLimits(operator, id, { rate: { limit: 5, windowSeconds: 60 } });
   await slow.entitlements.set(operator, id, []);
-  const journal = journalIn(db, folder);
+  const journal = journalIn(db, temp.folder);
   await journal.catchUp();
   for (const openTarget of Object.values(databases)) {
     await using target = await openTarget();
-    const { replayed } = await restore(target.db, backup, { journal: journalIn(target.db, folder) });
+    const { replayed } = await restore(target.db, temp.backup, { journal: journalIn(target.db, temp.folder) });
     assert.deepEqual(replayed, { ...nothingReplayed, entitlementsRemoved: 1 });
     const { entitlements } = servicesOf(target.db, later + 10);
     assert.deepEqual(await entitlements.list(id), []);
     await entitlements.set(operator, id, ['taken']);
-    assert.deepEqual(await replay(target.db, folder), nothingReplayed, 'an operator has decided anew');
+    assert.deepEqual(await replay(target.db, temp.folder), nothingReplayed, 'an operator has decided anew');
   }
 });

@@ -36,28 +36,25 @@ const edits: Readonly<Record<string, (text: string) => string>> = {
   'that is another file': () => 'PK\x03\x04 not a backup\n',
 };
 
-onEachDatabase(
-  'a truncated or edited backup is rejected with one line, and the database is unchanged',
-  async ({ db }) => {
-    using temp = newTempFolder();
-    const path = join(temp.path, 'backup');
-    await fill(db);
-    await backUp(db, path);
-    const text = readFileSync(path, 'utf8');
-    const before = await contentsOf(db);
-    for (const [name, edit] of Object.entries(edits)) {
-      assert.notEqual(edit(text), text, name);
-      writeFileSync(path, edit(text));
-      const attempt = restore(db, path, { mayReplace: true, acceptsRevival: true });
-      await assert.rejects(attempt, (error) => {
-        assert.ok(error instanceof BackupError, `${name}: ${String(error)}`);
-        assert.ok(error.message.startsWith(path) && !error.message.includes('\n'), error.message);
-        return true;
-      });
-      assert.deepEqual(await contentsOf(db), before, name);
-    }
-  },
-);
+onEachDatabase('a truncated or edited backup is rejected with one line, and changes no database', async ({ db }) => {
+  using temp = newTempFolder();
+  const path = join(temp.path, 'backup');
+  await fill(db);
+  await backUp(db, path);
+  const text = readFileSync(path, 'utf8');
+  const before = await contentsOf(db);
+  for (const [name, edit] of Object.entries(edits)) {
+    assert.notEqual(edit(text), text, name);
+    writeFileSync(path, edit(text));
+    const attempt = restore(db, path, { mayReplace: true, acceptsRevival: true });
+    await assert.rejects(attempt, (error) => {
+      assert.ok(error instanceof BackupError, `${name}: ${String(error)}`);
+      assert.ok(error.message.startsWith(path) && !error.message.includes('\n'), error.message);
+      return true;
+    });
+    assert.deepEqual(await contentsOf(db), before, name);
+  }
+});
 
 test('a compressed backup has the same content, and a truncated or damaged one is rejected', async () => {
   using temp = newTempFolder();

@@ -18,23 +18,19 @@ async function newClient(app: TestApp, role: keyof typeof roles): Promise<Consol
   return client;
 }
 
-test(
-  'a session ends when the person does nothing, even while the console polls',
-  { tags: ['asvs:7.3.1'] },
-  async () => {
-    for (const [role, { idle }] of Object.entries(roles)) {
-      await using app = await newApp();
-      const client = await newClient(app, role as keyof typeof roles);
-      for (const part of [idle / 2, idle / 2 - 1]) {
-        app.clock.advance({ seconds: part });
-        assert.equal((await client.poll('/api/auth/account')).status, 200, role);
-      }
-      app.clock.advance({ seconds: 1 });
-      assert.equal(problemCode(await client.poll('/api/auth/account')), 'console_session_required', role);
-      assert.equal(problemCode(await client.call('GET', '/api/auth/account')), 'console_session_required', role);
+test('a session ends if the person does nothing, even while the console polls', { tags: ['asvs:7.3.1'] }, async () => {
+  for (const [role, { idle }] of Object.entries(roles)) {
+    await using app = await newApp();
+    const client = await newClient(app, role as keyof typeof roles);
+    for (const part of [idle / 2, idle / 2 - 1]) {
+      app.clock.advance({ seconds: part });
+      assert.equal((await client.poll('/api/auth/account')).status, 200, role);
     }
-  },
-);
+    app.clock.advance({ seconds: 1 });
+    assert.equal(problemCode(await client.poll('/api/auth/account')), 'console_session_required', role);
+    assert.equal(problemCode(await client.call('GET', '/api/auth/account')), 'console_session_required', role);
+  }
+});
 
 test('actions extend a session until its absolute end', { tags: ['asvs:7.3.2'] }, async () => {
   for (const [role, { idle, max }] of Object.entries(roles)) {

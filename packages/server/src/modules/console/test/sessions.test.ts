@@ -41,18 +41,14 @@ test('a sign-in starts a session that the cookie alone proves', async () => {
   assert.equal((account.json as { email: string }).email, email);
 });
 
-test(
-  'a sign-in to the console has the audit event of a sign-in, with its kind',
-  { tags: ['asvs:16.3.1'] },
-  async () => {
-    await using app = await newApp();
-    const { account, secret } = await newEnrolledAccount(app);
-    const { session } = await new ConsoleClient(app).signIn(account.email, codeAt(secret, app.clock.now()));
-    const event = (await listAuditEvents(app.db)).findLast(({ action }) => action === 'session.created');
-    assert.equal(event?.target, session.id);
-    assert.deepEqual(JSON.parse(event?.details ?? ''), { kind: 'console', secondFactor: 'totp' });
-  },
-);
+test('a sign-in to the console has the audit event of sign-ins, with its kind', { tags: ['asvs:16.3.1'] }, async () => {
+  await using app = await newApp();
+  const { account, secret } = await newEnrolledAccount(app);
+  const { session } = await new ConsoleClient(app).signIn(account.email, codeAt(secret, app.clock.now()));
+  const event = (await listAuditEvents(app.db)).findLast(({ action }) => action === 'session.created');
+  assert.equal(event?.target, session.id);
+  assert.deepEqual(JSON.parse(event?.details ?? ''), { kind: 'console', secondFactor: 'totp' });
+});
 
 test('a second factor is needed after a right password, and the problem names what the account has', async () => {
   await using app = await newApp();
@@ -70,30 +66,26 @@ test('a second factor is needed after a right password, and the problem names wh
   assert.ok((await client.signIn(account.email, recoveryCodes[0])).account.secondFactor);
 });
 
-test(
-  'a sign-in to the console and one with POST /auth/token share their limits',
-  { tags: ['asvs:6.3.1'] },
-  async () => {
-    await using app = await newApp();
-    const { email } = await app.createAccount();
-    const client = new ConsoleClient(app);
-    const password = 'velvet orbit wombat 24';
-    const codes = new Set<string | undefined>();
-    for (let attempt = 0; attempt < 20 && !codes.has('too_many_attempts'); attempt++) {
-      const headers = { authorization: `Basic ${Buffer.from(`${email}:${password}`).toString('base64')}` };
-      const isConsole = attempt % 2 === 0;
-      codes.add(
-        problemCode(
-          await (isConsole ? client.trySignIn(email, { password }) : app.call('POST', '/auth/token', { headers })),
-        ),
-      );
-    }
-    assert.deepEqual([...codes], ['invalid_credentials', 'too_many_attempts']);
-    const refused = await client.trySignIn(email);
-    assert.equal(problemCode(refused), 'too_many_attempts');
-    assert.ok(refused.headers.has('retry-after'));
-  },
-);
+test('sign-ins to the console and with POST /auth/token share their limits', { tags: ['asvs:6.3.1'] }, async () => {
+  await using app = await newApp();
+  const { email } = await app.createAccount();
+  const client = new ConsoleClient(app);
+  const password = 'velvet orbit wombat 24';
+  const codes = new Set<string | undefined>();
+  for (let attempt = 0; attempt < 20 && !codes.has('too_many_attempts'); attempt++) {
+    const headers = { authorization: `Basic ${Buffer.from(`${email}:${password}`).toString('base64')}` };
+    const isConsole = attempt % 2 === 0;
+    codes.add(
+      problemCode(
+        await (isConsole ? client.trySignIn(email, { password }) : app.call('POST', '/auth/token', { headers })),
+      ),
+    );
+  }
+  assert.deepEqual([...codes], ['invalid_credentials', 'too_many_attempts']);
+  const refused = await client.trySignIn(email);
+  assert.equal(problemCode(refused), 'too_many_attempts');
+  assert.ok(refused.headers.has('retry-after'));
+});
 
 test('a sign-in ends the session that the browser had', { tags: ['asvs:7.2.4'] }, async () => {
   await using app = await newApp();
@@ -153,26 +145,22 @@ const endings: Readonly<Record<string, (app: TestApp, id: string, client: Consol
   'deleting the account': (app, id) => app.service.services.accounts.delete(operator, id),
 };
 
-test(
-  'everything that ends sessions ends that of the console, on every instance',
-  { tags: ['asvs:7.4.1'] },
-  async () => {
-    await using app = await newApp();
-    await using second = await newApp({ place: app.place, clock: app.clock });
-    for (const [name, end] of Object.entries(endings)) {
-      const { id, email } = await app.createAccount();
-      const client = await newClient(app, email);
-      const elsewhere = new ConsoleClient(second, client.cookie);
-      assert.deepEqual([await client.isSignedIn(), await elsewhere.isSignedIn()], [true, true], name);
-      await end(app, id, client);
-      for (const one of [client, elsewhere]) {
-        assert.equal(await one.isSignedIn(), false, name);
-        for (const path of ['/api/auth/account', '/api/auth/api-keys'])
-          assert.equal(problemCode(await one.poll(path)), 'console_session_required', `${name} ${path}`);
-      }
+test('all that ends sessions ends that of the console, on every instance', { tags: ['asvs:7.4.1'] }, async () => {
+  await using app = await newApp();
+  await using second = await newApp({ place: app.place, clock: app.clock });
+  for (const [name, end] of Object.entries(endings)) {
+    const { id, email } = await app.createAccount();
+    const client = await newClient(app, email);
+    const elsewhere = new ConsoleClient(second, client.cookie);
+    assert.deepEqual([await client.isSignedIn(), await elsewhere.isSignedIn()], [true, true], name);
+    await end(app, id, client);
+    for (const one of [client, elsewhere]) {
+      assert.equal(await one.isSignedIn(), false, name);
+      for (const path of ['/api/auth/account', '/api/auth/api-keys'])
+        assert.equal(problemCode(await one.poll(path)), 'console_session_required', `${name} ${path}`);
     }
-  },
-);
+  }
+});
 
 test('the session that changes its own password stays signed in', async () => {
   await using app = await newApp();
@@ -194,21 +182,17 @@ test('sessions of the console count towards the sessions of an account', async (
   assert.deepEqual(valid, [false, true, true]);
 });
 
-test(
-  'while an account is an administrator, its session is shorter',
-  { tags: ['asvs:7.3.1', 'asvs:7.3.2'] },
-  async () => {
-    await using app = await newApp();
-    await newAdministrator(app);
-    const { account } = await newAdministrator(app);
-    const { session, now } = await new ConsoleClient(app).signIn(account.email);
-    assert.equal(Date.parse(session.idleExpiresAt) - Date.parse(now), 3_600_000);
-    assert.equal(Date.parse(session.expiresAt) - Date.parse(now), 86_400_000);
-    const { id, email } = await app.createAccount();
-    const promoted = await newClient(app, email);
-    await app.service.services.accounts.setRole(operator, id, 'admin');
-    assert.equal(Date.parse((await promoted.session()).session.idleExpiresAt) - app.clock.now(), 3_600_000);
-    app.clock.advance({ seconds: 3_601 });
-    assert.equal(await promoted.isSignedIn(), false);
-  },
-);
+test('while an account is administrator, its session is shorter', { tags: ['asvs:7.3.1', 'asvs:7.3.2'] }, async () => {
+  await using app = await newApp();
+  await newAdministrator(app);
+  const { account } = await newAdministrator(app);
+  const { session, now } = await new ConsoleClient(app).signIn(account.email);
+  assert.equal(Date.parse(session.idleExpiresAt) - Date.parse(now), 3_600_000);
+  assert.equal(Date.parse(session.expiresAt) - Date.parse(now), 86_400_000);
+  const { id, email } = await app.createAccount();
+  const promoted = await newClient(app, email);
+  await app.service.services.accounts.setRole(operator, id, 'admin');
+  assert.equal(Date.parse((await promoted.session()).session.idleExpiresAt) - app.clock.now(), 3_600_000);
+  app.clock.advance({ seconds: 3_601 });
+  assert.equal(await promoted.isSignedIn(), false);
+});

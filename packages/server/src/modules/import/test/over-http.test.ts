@@ -108,19 +108,6 @@ test('a first sign-in with a typing error that the other system did not see leav
   assert.equal(await signIn(app, email, `${newPassword.slice(0, -3)}two`), 401);
 });
 
-test('a fast hash is wrapped at the import if that is requested, and signs in', async () => {
-  await using app = await newImportApp();
-  const [vector] = fastVectors;
-  assert.ok(vector);
-  const { hash, password } = vector;
-  const email = 'ada@example.com';
-  await importAccounts(app, [{ email, passwordHash: hash }], { wrapsFast: true });
-  const stored = (await findCredentials(app.db, email))?.passwordHash ?? '';
-  assert.match(stored, /^\$imported\$wrapped-md5-crypt\$i=1000,m=64,t=1,p=1,l=16,keyid=cDE\$/);
-  assert.equal(await signIn(app, email, `~${password.slice(1)}`), 401);
-  assert.equal(await signIn(app, email, password), 200);
-});
-
 test('an imported account that is disabled or has no password cannot sign in', async () => {
   await using app = await newImportApp();
   const { hash = '', password = '' } = foreignVectors.find(({ name }) => name === 'scrypt, better-auth') ?? {};

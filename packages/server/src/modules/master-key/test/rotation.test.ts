@@ -182,35 +182,32 @@ onEachDatabase('of 16 rotations to different master keys at the same time, one b
   assert.equal((await events(opened.db)).length, 1);
 });
 
-onEachDatabase(
-  'an instance that starts while its master key is removed is either recorded or rejected',
-  async (opened) => {
-    await initialise(opened.db);
-    const other = await opened.connect();
-    for (let round = 0; round < 8; round++) {
-      const [from, to] = round % 2 === 0 ? [first, second] : [second, first];
-      await start(opened.db, from, to);
-      const id = `ins_${round}`;
-      const masterKeyId = masterKeyIdOf(from);
-      const [mayStart, finished] = await Promise.all([
-        other.transaction(async (tx) => {
-          if (!(await isMasterKeyTx(tx, masterKeyId))) return false;
-          await saveInstanceTx(tx, { id, version: '1', startedAt: now, seenAt: now, masterKeyId });
-          return true;
-        }),
-        finish(opened.db, to).then(
-          () => true,
-          (error) => (assert.match(String(error), new RegExp(id)), false),
-        ),
-      ]);
-      assert.equal(mayStart, !finished, `round ${round}`);
-      if (!finished) {
-        await run(opened.db, id, masterKeyId, now - 180_001);
-        await finish(opened.db, to);
-      }
+onEachDatabase('an instance that starts while its master key is removed is recorded or rejected', async (opened) => {
+  await initialise(opened.db);
+  const other = await opened.connect();
+  for (let round = 0; round < 8; round++) {
+    const [from, to] = round % 2 === 0 ? [first, second] : [second, first];
+    await start(opened.db, from, to);
+    const id = `ins_${round}`;
+    const masterKeyId = masterKeyIdOf(from);
+    const [mayStart, finished] = await Promise.all([
+      other.transaction(async (tx) => {
+        if (!(await isMasterKeyTx(tx, masterKeyId))) return false;
+        await saveInstanceTx(tx, { id, version: '1', startedAt: now, seenAt: now, masterKeyId });
+        return true;
+      }),
+      finish(opened.db, to).then(
+        () => true,
+        (error) => (assert.match(String(error), new RegExp(id)), false),
+      ),
+    ]);
+    assert.equal(mayStart, !finished, `round ${round}`);
+    if (!finished) {
+      await run(opened.db, id, masterKeyId, now - 180_001);
+      await finish(opened.db, to);
     }
-  },
-);
+  }
+});
 
 const firstWrapping = testRootKeys.rows[0]!.wrapped;
 

@@ -17,23 +17,30 @@ import { restoreBackup } from '../../backup/restore.ts';
 import { writeBackup } from '../../backup/write-backup.ts';
 import { newRotatable } from './rotation-kit.ts';
 
-testOnBoth('a backup that has started before the rotation is not written', async () => {
-  await using installation = await newRotatable();
-  using folder = newTempFolder();
-  const { clock } = installation;
+/** An installation with a session, an empty folder, and the connection of a command that a rotation overtakes. */
+async function newFixture() {
+  await using started = new AsyncDisposableStack();
+  const installation = started.use(await newRotatable());
+  const folder = started.use(newTempFolder());
   await installation.run((app) => app.signIn());
-  // The connection of a command that the rotation overtakes.
-  await using opened = await installation.open();
-  const { db, keys } = opened;
-  await installation.rotate();
-  for (const name of ['a.backup', 'a.gz']) {
-    const path = join(folder.path, name);
+  const { db, keys } = started.use(await installation.open());
+  const { clock } = installation;
+  const assertNotWritten = async (path: string, reason: string, from: Db = db): Promise<void> => {
     await assert.rejects(
-      writeBackup({ db, keys, clock, version: '1.0.0', path, isReadBack: true }),
-      (error) => error instanceof BackupError && error.message.includes('the root key has changed'),
+      writeBackup({ db: from, keys, clock, version: '1.0.0', path, isReadBack: true }),
+      (error) => error instanceof BackupError && error.message.includes(reason),
     );
-  }
-  assert.deepEqual(readdirSync(folder.path), []);
+    assert.deepEqual(readdirSync(folder.path), []);
+  };
+  const parts = started.move();
+  return { installation, db, keys, folder, assertNotWritten, [Symbol.asyncDispose]: () => parts.disposeAsync() };
+}
+
+testOnBoth('a backup that has started before the rotation is not written', async () => {
+  await using fixture = await newFixture();
+  const { installation, folder, assertNotWritten } = fixture;
+  await installation.rotate();
+  for (const name of ['a.backup', 'a.gz']) await assertNotWritten(join(folder.path, name), 'the root key has changed');
 });
 
 /** What the folder contains at each check for a rotation, in their order. */
@@ -44,12 +51,8 @@ const checks: readonly (readonly [when: string, file: (path: string) => RegExp])
 
 for (const [index, [when, fileAt]] of checks.entries())
   test(`a backup leaves no file if a rotation commits just ${when} the file gets its name`, async () => {
-    await using installation = await newRotatable();
-    using folder = newTempFolder();
-    const { clock } = installation;
-    await installation.run((app) => app.signIn());
-    await using opened = await installation.open();
-    const { db, keys } = opened;
+    await using fixture = await newFixture();
+    const { installation, db, keys, folder, assertNotWritten } = fixture;
     const path = join(folder.path, 'a.gz');
     let calls = 0;
     const overtaken: Db = {
@@ -66,21 +69,13 @@ for (const [index, [when, fileAt]] of checks.entries())
         return db.get(...args);
       },
     };
-    await assert.rejects(
-      writeBackup({ db: overtaken, keys, clock, version: '1.0.0', path, isReadBack: true }),
-      (error) => error instanceof BackupError && error.message.includes('the root key has changed'),
-    );
+    await assertNotWritten(path, 'the root key has changed', overtaken);
     assert.equal(calls, index + 1);
-    assert.deepEqual(readdirSync(folder.path), []);
   });
 
 test('the check for a rotation follows the verification of the file, which can take minutes', async () => {
-  await using installation = await newRotatable();
-  using folder = newTempFolder();
-  const { clock } = installation;
-  await installation.run((app) => app.signIn());
-  await using opened = await installation.open();
-  const { db, keys } = opened;
+  await using fixture = await newFixture();
+  const { db, folder, assertNotWritten } = fixture;
   const damaging: Db = {
     ...withTransaction(db, (...args) => db.transaction(...args)),
     snapshot: async (body) => {
@@ -90,12 +85,7 @@ test('the check for a rotation follows the verification of the file, which can t
     },
     get: () => assert.fail('checked before the verification'),
   };
-  const path = join(folder.path, 'a.backup');
-  await assert.rejects(
-    writeBackup({ db: damaging, keys, clock, version: '1.0.0', path, isReadBack: true }),
-    (error) => error instanceof BackupError && error.message.includes('is cut off'),
-  );
-  assert.deepEqual(readdirSync(folder.path), []);
+  await assertNotWritten(join(folder.path, 'a.backup'), 'is cut off', damaging);
 });
 
 testOnBoth('a restore that has started before the rotation does not bring the earlier root key back', async () => {

@@ -3,15 +3,10 @@ import assert from 'node:assert/strict';
 import { aheadMsMax, dayMs, systemClock } from '../../../foundation/clock.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import { sql } from '../../../foundation/database/sql.ts';
-import { FakeClock } from '../../../../test-kit/fake-clock.ts';
+import { FakeClock, MachineClock } from '../../../../test-kit/fake-clock.ts';
 import { addAccount, addSession, now } from '../../../../test-kit/rows.ts';
 import { onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
 import { deleteSessionsAhead } from '../ahead-store.ts';
-
-/** Stands for the clock of a machine. */
-class MachineClock extends FakeClock {
-  readonly isSystem = true;
-}
 
 const selectIds = sql<{ id: string }>('test_session_ids', 'select id from sessions order by id');
 const idsIn = async (db: Db): Promise<string[]> => (await db.all(selectIds)).map(({ id }) => id);

@@ -3,17 +3,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { limits } from '@keyreeve/contract';
 import { hourMs } from '../../../foundation/clock.ts';
-import { FakeClock } from '../../../../test-kit/fake-clock.ts';
+import { MachineClock } from '../../../../test-kit/fake-clock.ts';
 import { newApp, operator } from '../../../../test-kit/new-app.ts';
 import type { Dialect } from '../../../foundation/database/sql.ts';
 import { currentKind } from '../../../../test-kit/new-db.ts';
 import { deleteOldShortLived } from '../store.ts';
 import { exchange, newAssertion, newKeyPair } from '../../../../test-kit/public-key-client.ts';
-
-/** Stands for the clock of a machine. */
-class MachineClock extends FakeClock {
-  readonly isSystem = true;
-}
 
 /**
  * The status of an exchange at the real time, and the number of secrets that housekeeping deletes afterwards.

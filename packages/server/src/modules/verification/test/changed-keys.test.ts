@@ -117,7 +117,7 @@ test('no previous secret is valid after an early end, a rotation without overlap
   }
 });
 
-test('a disabled key is rejected by every endpoint until it is enabled', async () => {
+test('a disabled key is rejected by every endpoint until it is enabled', { tags: ['asvs:7.4.1'] }, async () => {
   await using at = await fixture();
   const { id, key } = await at.create('a');
   await at.change(id, { disabled: true });

@@ -2,16 +2,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { hourMs } from '../../../foundation/clock.ts';
-import { FakeClock } from '../../../../test-kit/fake-clock.ts';
+import { MachineClock } from '../../../../test-kit/fake-clock.ts';
 import { newApp, operator, type TestApp } from '../../../../test-kit/new-app.ts';
 import { currentKind, type DatabasePlace } from '../../../../test-kit/new-db.ts';
 
 const minuteMs = 60_000;
-
-/** Stands for the clock of a machine. */
-class MachineClock extends FakeClock {
-  readonly isSystem = true;
-}
 
 /** An instance whose clock differs from that of the database. */
 const instance = (aheadMs: number, place?: DatabasePlace): Promise<TestApp> =>

@@ -92,20 +92,17 @@ testOnBoth('a request without a valid caller spends, records and counts nothing'
   assert.equal((await at.verify(stolen.key, { address: inside, cost: 100 })).valid, true, 'the quota is complete');
 });
 
-testOnBoth(
-  'the credential of a revocation check spends and records nothing of keys that it may not verify',
-  async () => {
-    await using at = await fixture();
-    const { headers } = await issueCredential(at.app);
-    const open = await at.create('open', limited);
-    assert.deepEqual(await verifyEverywhere(at, headers, open.key), [200, 200, 200, 200, 200]);
-    assert.deepEqual(await recorded(at, open.id), unused);
-    const { counts } = at.app.service.services.verifier;
-    const before = counts.access_token;
-    assert.deepEqual(await verifyEverywhere(at, headers, at.accessToken), [200, 200, 200, 200, 200]);
-    assert.equal(counts.access_token, before);
-  },
-);
+testOnBoth('a credential of a revocation check spends and records nothing of keys that it may not verify', async () => {
+  await using at = await fixture();
+  const { headers } = await issueCredential(at.app);
+  const open = await at.create('open', limited);
+  assert.deepEqual(await verifyEverywhere(at, headers, open.key), [200, 200, 200, 200, 200]);
+  assert.deepEqual(await recorded(at, open.id), unused);
+  const { counts } = at.app.service.services.verifier;
+  const before = counts.access_token;
+  assert.deepEqual(await verifyEverywhere(at, headers, at.accessToken), [200, 200, 200, 200, 200]);
+  assert.equal(counts.access_token, before);
+});
 
 testOnBoth('a service key with the id of another one is not used, so no use of it is recorded', async () => {
   await using at = await fixture();
