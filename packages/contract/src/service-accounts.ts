@@ -25,7 +25,6 @@ const ExternalId = Type.String({
 });
 
 export const NewServiceAccountBody = Named('NewServiceAccount', { name: Name, externalId: Type.Optional(ExternalId) });
-export type NewServiceAccount = Static<typeof NewServiceAccountBody>;
 
 export const ServiceAccountChangeBody = Named(
   'ServiceAccountChange',
@@ -36,7 +35,6 @@ export const ServiceAccountChangeBody = Named(
     examples: [{ name: 'billing worker' }],
   },
 );
-export type ServiceAccountChange = Static<typeof ServiceAccountChangeBody>;
 
 export const ServiceAccount = Named(
   'ServiceAccount',
