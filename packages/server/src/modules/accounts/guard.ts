@@ -1,9 +1,5 @@
-/** Checks in the transaction of a change whether the principal may still make it. */
-import type { Act, Principal } from '../../foundation/principal.ts';
-import type { Transaction } from '../../foundation/database/db.ts';
-
-/** For accounts, this is `assertSessionValidTx`. It is an argument because it belongs to a later module. */
-export type Guard = (tx: Transaction, principal: Principal, now: number) => Promise<void>;
+/** Changes with a guard, and the guards of changes that no session is checked for. */
+import type { Act, Guard, Principal } from '../../foundation/principal.ts';
 
 /** A change that its guard checks first; by default, {@link rejectAccounts} does. */
 export interface GuardedAct extends Act {
@@ -11,8 +7,8 @@ export interface GuardedAct extends Act {
 }
 
 /** For changes that no account may make. */
-export const rejectAccounts: Guard = async (_tx, { kind }) => {
-  if (kind === 'account') throw new Error('an account’s change needs a guard');
+export const rejectAccounts: Guard = async (_tx, { principal }) => {
+  if (principal.kind === 'account') throw new Error('an account’s change needs a guard');
 };
 
 /**

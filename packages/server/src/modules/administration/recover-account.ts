@@ -49,7 +49,7 @@ interface Recovered {
  *   `invalid_request`, `last_administrator`, `invalid_access_token`
  */
 export async function recoverAccountTx(tx: Transaction, principal: Principal, recovery: Recovery): Promise<Recovered> {
-  const { sessionEpoch: epoch } = await lockPerson(tx, principal, recovery.id, recovery.now);
+  const { sessionEpoch: epoch } = await lockPerson(tx, { principal, now: recovery.now }, recovery.id);
   // The account has no password until the owner uses the link, so it does not count as an administrator.
   const recover = (): Promise<number[]> => recoverTx(tx, principal, recovery, epoch);
   return { epoch, keyIds: await keepingAnAdministratorTx(tx, principal, recovery.id, recover) };

@@ -156,9 +156,8 @@ export class ServiceAccounts {
   async delete(principal: Principal, id: string): Promise<void> {
     const { db, accounts } = this.#options;
     await this.find(principal, id);
-    const mayAct = (tx: Transaction, who: Principal, now: number): Promise<void> => assertMayActForTx(tx, who, id, now);
     const existed = await accounts
-      .delete(principal, id, mayAct)
+      .delete(principal, id, (tx, by) => assertMayActForTx(tx, by.principal, id, by.now))
       .catch((error: unknown) => confirmingAbsence(db, error));
     if (!existed) await confirmingAbsence(db, notFound());
   }

@@ -131,7 +131,7 @@ export async function createEndpoint(
   endpointsMax: number,
 ): Promise<void> {
   await db.transaction(async (tx) => {
-    await assertSessionValidTx(tx, principal, now);
+    await assertSessionValidTx(tx, { principal, now });
     const { all, enabled } = await lockAndCount(tx);
     if (all >= endpointsMax) throw new DomainError('webhook_limit_reached');
     if (enabled === 0) await tx.run(skipToNow);
@@ -162,7 +162,7 @@ export async function replaceSecret(
   replace: (stored: Uint8Array) => Uint8Array,
 ): Promise<void> {
   await db.transaction(async (tx) => {
-    await assertSessionValidTx(tx, principal, now);
+    await assertSessionValidTx(tx, { principal, now });
     const row = await tx.get(lockSecret, [id]);
     if (!row) throw new DomainError('webhook_not_found');
     await tx.run(updateSecret, [id, replace(row.secret), now]);
@@ -173,7 +173,7 @@ export async function replaceSecret(
 /** Removes its waiting deliveries. Does nothing for a disabled endpoint. @throws DomainError `webhook_not_found` */
 export async function disableEndpoint(db: Db, { principal, now }: Act, id: string, reason?: string): Promise<void> {
   await db.transaction(async (tx) => {
-    await assertSessionValidTx(tx, principal, now);
+    await assertSessionValidTx(tx, { principal, now });
     if ((await tx.run(disable, [id, now])) === 0) return assertExists(tx, id);
     await removeQueueTx(tx, queueOf(id));
     await recordEventTx(tx, {
@@ -192,7 +192,7 @@ export async function disableEndpoint(db: Db, { principal, now }: Act, id: strin
  */
 export async function enableEndpoint(db: Db, principal: Principal, id: string, now: number): Promise<void> {
   await db.transaction(async (tx) => {
-    await assertSessionValidTx(tx, principal, now);
+    await assertSessionValidTx(tx, { principal, now });
     const { enabled } = await lockAndCount(tx);
     if ((await tx.run(enable, [id, now])) === 0) return assertExists(tx, id);
     if (enabled === 0) await tx.run(skipToNow);
@@ -203,7 +203,7 @@ export async function enableEndpoint(db: Db, principal: Principal, id: string, n
 /** Removes its waiting deliveries too. @throws DomainError `webhook_not_found` */
 export async function deleteEndpoint(db: Db, principal: Principal, id: string, now: number): Promise<void> {
   await db.transaction(async (tx) => {
-    await assertSessionValidTx(tx, principal, now);
+    await assertSessionValidTx(tx, { principal, now });
     if ((await tx.run(remove, [id])) === 0) throw new DomainError('webhook_not_found');
     await removeQueueTx(tx, queueOf(id));
     const action: AuditAction = 'webhook.deleted';
