@@ -11,7 +11,7 @@ import type { Transaction } from '../../foundation/database/db.ts';
 import { keyDeletions, type RecordingCore } from '../deletion-journal/revocation.ts';
 import { PendingChanges } from '../deletion-journal/pending-changes.ts';
 import { runNarrowing } from '../deletion-journal/run-narrowing.ts';
-import { DomainError } from '../../foundation/errors.ts';
+import { DomainError, invalidAt } from '../../foundation/errors.ts';
 import { toLimitsText } from '../key-limits/definition.ts';
 import { isCountedCreator } from '../rate-limits/key-change-limits.ts';
 import { assertCreationAllowed, type KeyCreationLimits } from '../rate-limits/key-creation-limits.ts';
@@ -132,14 +132,8 @@ export class ApiKeys {
   async createWithHash(principal: Principal, accountId: string, request: KeyRequest, sha256: string): Promise<ApiKey> {
     const { hash, onGivenHash } = this.#options;
     if (principal.kind !== 'key' && principal.kind !== 'operator') throw new DomainError('management_key_required');
-    if (!/^[0-9a-f]{64}$/.test(sha256))
-      throw new DomainError('invalid_request', {
-        errors: [{ pointer: '/sha256', detail: 'Expected 64 lower-case hexadecimal digits.' }],
-      });
-    if (sha256 === emptyTextSha256)
-      throw new DomainError('invalid_request', {
-        errors: [{ pointer: '/sha256', detail: 'This is the hash of the empty text.' }],
-      });
+    if (!/^[0-9a-f]{64}$/.test(sha256)) throw invalidAt('/sha256', 'Expected 64 lower-case hexadecimal digits.');
+    if (sha256 === emptyTextSha256) throw invalidAt('/sha256', 'This is the hash of the empty text.');
     // As in an import: the installation did not make the secret.
     if (hasReservedScope(request.scopes ?? [])) throw new DomainError('reserved_scope');
     const stored = hash.storedOfDigest(Buffer.from(sha256, 'hex'));
