@@ -16,6 +16,8 @@ export type Principal =
   /** The service, for example when it ends a session whose refresh token was used twice. */
   | { readonly kind: 'system' };
 
+export const system = { kind: 'system' } as const satisfies Principal;
+
 /** The principal of a change, and the time of the change in milliseconds since 1970. */
 export interface Act {
   readonly principal: Principal;

@@ -1,5 +1,5 @@
 /** Changes with a guard, and the guards of changes that no session is checked for. */
-import type { Act, Guard, Principal } from '../../foundation/principal.ts';
+import { system, type Act, type Guard, type Principal } from '../../foundation/principal.ts';
 
 /** A change that its guard checks first; by default, {@link rejectAccounts} does. */
 export interface GuardedAct extends Act {
@@ -16,8 +16,6 @@ export const rejectAccounts: Guard = async (_tx, { principal }) => {
  * not even whether the account is now the last administrator. A rejected repetition is final, so the change would not be made.
  */
 export const allowedEarlier: Guard = async () => undefined;
-
-const system: Principal = { kind: 'system' };
 
 /** The principal for the check of the last administrator, which rejects accounts only. */
 export const lastAdministratorPrincipal = (principal: Principal, guard: Guard): Principal =>

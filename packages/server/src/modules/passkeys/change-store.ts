@@ -55,14 +55,8 @@ export const renamePasskey = (
     const { accountId } = principal;
     await assertSessionValidTx(tx, { principal, now });
     if (!(await store.renamePasskeyTx(tx, accountId, id, name))) throw new DomainError('passkey_not_found');
-    await recordEventTx(tx, {
-      at: now,
-      principal,
-      action: 'passkey.renamed',
-      accountId,
-      target: id,
-      details: { name },
-    });
+    const event = { at: now, principal, action: 'passkey.renamed', accountId, target: id } as const;
+    await recordEventTx(tx, { ...event, details: { name } });
   });
 
 /** @throws DomainError `passkey_not_found`, `second_factor_required_by_policy`, `invalid_access_token` */

@@ -4,7 +4,7 @@ import { allInOrder } from '../../foundation/all-in-order.ts';
 import type { Core } from '../../foundation/core.ts';
 import { randomId } from '../../foundation/crypto/secret.ts';
 import { fromCursor, sizeOf, toCursor, type PageRequest } from '../../foundation/cursor.ts';
-import type { Db, Transaction } from '../../foundation/database/db.ts';
+import type { Db } from '../../foundation/database/db.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { validateNickname } from '../../foundation/nickname.ts';
 import { isPrintable } from '../../foundation/printable.ts';

@@ -1,6 +1,6 @@
 /** SQL of webhook endpoints, and of the position in each chain of the audit log up to which events are published. */
 import type { Act, Principal } from '../../foundation/principal.ts';
-import { recordEventTx, type AuditAction } from '../audit/audit.ts';
+import { recordEventTx } from '../audit/audit.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { sql } from '../../foundation/database/sql.ts';
 import { DomainError } from '../../foundation/errors.ts';
@@ -136,13 +136,8 @@ export async function createEndpoint(
     if (all >= endpointsMax) throw new DomainError('webhook_limit_reached');
     if (enabled === 0) await tx.run(skipToNow);
     await tx.run(insert, [id, url, secret, events, now]);
-    await recordEventTx(tx, {
-      at: now,
-      principal,
-      action: 'webhook.created',
-      target: id,
-      details: { events: events.split(' ') },
-    });
+    const details = { events: events.split(' ') };
+    await recordEventTx(tx, { at: now, principal, action: 'webhook.created', target: id, details });
   });
 }
 
@@ -176,13 +171,8 @@ export async function disableEndpoint(db: Db, { principal, now }: Act, id: strin
     await assertSessionValidTx(tx, { principal, now });
     if ((await tx.run(disable, [id, now])) === 0) return assertExists(tx, id);
     await removeQueueTx(tx, queueOf(id));
-    await recordEventTx(tx, {
-      at: now,
-      principal,
-      action: 'webhook.disabled',
-      target: id,
-      ...(reason === undefined ? {} : { details: { reason } }),
-    });
+    const event = { at: now, principal, action: 'webhook.disabled', target: id } as const;
+    await recordEventTx(tx, reason === undefined ? event : { ...event, details: { reason } });
   });
 }
 
@@ -206,8 +196,7 @@ export async function deleteEndpoint(db: Db, principal: Principal, id: string, n
     await assertSessionValidTx(tx, { principal, now });
     if ((await tx.run(remove, [id])) === 0) throw new DomainError('webhook_not_found');
     await removeQueueTx(tx, queueOf(id));
-    const action: AuditAction = 'webhook.deleted';
-    await recordEventTx(tx, { at: now, principal, action, target: id });
+    await recordEventTx(tx, { at: now, principal, action: 'webhook.deleted', target: id });
   });
 }
 
