@@ -1,11 +1,8 @@
-/**
- * A variant of Keyreeve for comparison: a temporary copy with a patch of `variants/`, or of an earlier commit. The product has
- * no switch for it.
- */
+/** A temporary copy of an earlier commit of Keyreeve, for comparison. */
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 export interface Variant extends Disposable {
@@ -36,24 +33,3 @@ export function commitOf(ref: string): Variant {
 }
 
 const relativeLinks = { recursive: true, verbatimSymlinks: true };
-
-/** @throws Error if the patch does not apply */
-export function variantOf(name: string): Variant {
-  const folder = mkdtempSync(join(tmpdir(), 'keyreeve-variant-'));
-  const remove = (): void => rmSync(folder, { recursive: true, force: true });
-  cpSync(join(root, 'packages'), join(folder, 'packages'), { recursive: true });
-  cpSync(join(root, 'package.json'), join(folder, 'package.json'));
-  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
-  const patch = join(root, 'bench', 'variants', `${name}.patch`);
-  const applied = spawnSync('git', ['apply', patch], {
-    cwd: folder,
-    encoding: 'utf8',
-    // Makes git patch this folder even if it is inside another repository.
-    env: { ...process.env, GIT_CEILING_DIRECTORIES: dirname(folder) },
-  });
-  if (applied.status !== 0) {
-    remove();
-    throw new Error(`${name}.patch does not apply: ${applied.error?.message ?? applied.stderr}`);
-  }
-  return { program: join(folder, 'packages/server/bin/keyreeve.js'), [Symbol.dispose]: remove };
-}

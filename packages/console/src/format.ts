@@ -30,13 +30,6 @@ export function formatRelative(at: string, now = serverNow()): string {
   return new Intl.RelativeTimeFormat(locale, { numeric: 'auto' }).format(Math.trunc(seconds / size), unit);
 }
 
-/** For example “2 minutes”. Only the largest unit. */
-export function formatDuration(seconds: number): string {
-  const [unit, size] = largestUnit(seconds);
-  const value = Math.ceil(seconds / size);
-  return new Intl.NumberFormat(locale, { style: 'unit', unit, unitDisplay: 'long' }).format(value);
-}
-
 /** For example “1:58”. */
 export const formatCountdown = (seconds: number): string =>
   `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;

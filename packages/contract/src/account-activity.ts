@@ -4,9 +4,7 @@ import { limits } from './limits.ts';
 import { Named } from './named.ts';
 import { nextCursor, pageFields } from './paging.ts';
 import { route } from './route.ts';
-import { Instant, orNull, Text } from './schemas.ts';
-
-const strict = { additionalProperties: false } as const;
+import { Instant, orNull, strict, Text } from './schemas.ts';
 
 /** The kind of actor that caused an event. */
 export const activityActors = {

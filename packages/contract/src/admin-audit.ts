@@ -5,12 +5,7 @@ import { AuditPage } from './admin-schemas.ts';
 import { limits } from './limits.ts';
 import { pageFields } from './paging.ts';
 import { route } from './route.ts';
-import { IntegerText } from './schemas.ts';
-
-const strict = { additionalProperties: false } as const;
-
-const Time = (description: string) =>
-  Type.Optional(Type.String({ format: 'date-time', maxLength: 35, description, examples: ['2026-11-20T00:00:00Z'] }));
+import { IntegerText, QueryTime, strict } from './schemas.ts';
 
 /** Query parameters of the list and of the export. */
 export const auditFilterFields = {
@@ -28,8 +23,8 @@ export const auditFilterFields = {
   target: Type.Optional(
     Type.String({ pattern: '^[\\x21-\\x7E]+$', maxLength: 256, description: 'Exactly, such as the id of a key' }),
   ),
-  from: Time('RFC 3339. Only events at this time or later'),
-  to: Time('RFC 3339. Only events before this time'),
+  from: QueryTime('RFC 3339. Only events at this time or later'),
+  to: QueryTime('RFC 3339. Only events before this time'),
 };
 
 const after = Type.Optional(

@@ -7,9 +7,7 @@ import { limits } from './limits.ts';
 import { Named } from './named.ts';
 import { nextCursor, pageFields } from './paging.ts';
 import { route } from './route.ts';
-import { AccountId, IntegerText, keyExample, orNull, Scope, Text } from './schemas.ts';
-
-const strict = { additionalProperties: false } as const;
+import { AccountId, IntegerText, keyExample, orNull, Scope, strict, Text } from './schemas.ts';
 
 export const KeyOwner = Named('ApiKeyOwner', {
   id: AccountId,

@@ -5,9 +5,7 @@ import { limits } from './limits.ts';
 import { Named } from './named.ts';
 import { nextCursor, pageFields } from './paging.ts';
 import { route } from './route.ts';
-import { Instant, orNull, Text } from './schemas.ts';
-
-const strict = { additionalProperties: false } as const;
+import { Instant, orNull, strict, Text } from './schemas.ts';
 
 /** `decoy`: as long as a mail, and sends none. */
 const kinds = ['mail', 'decoy', 'sign_up', 'password_reset', 'webhook'] as const;

@@ -6,10 +6,8 @@ import { KeyChangeBody } from './api-key-changes.ts';
 import { shownLimits } from './key-limits.ts';
 import { ListedKeyFull } from './api-keys.ts';
 import { Named } from './named.ts';
-import { AccountId, Email, Instant, orNull, Role, Text } from './schemas.ts';
+import { AccountId, Email, Instant, orNull, Role, strict, Text } from './schemas.ts';
 import { shownFactors } from './second-factor.ts';
-
-const strict = { additionalProperties: false } as const;
 
 const accountFields = {
   id: AccountId,

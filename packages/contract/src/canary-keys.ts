@@ -1,5 +1,5 @@
 /** Canary keys: what the credential of `keyreeve prove-revocation --url` can do besides verifying them. */
-import Type, { type Static } from 'typebox';
+import Type from 'typebox';
 import { CreatedKey, keyFields, keyTimes } from './api-keys.ts';
 import { limits } from './limits.ts';
 import { Named } from './named.ts';
@@ -9,7 +9,6 @@ import { AccountId, Instant, KeyId, Message, Text } from './schemas.ts';
 const ofCredential = { tag: 'Revocation check', auth: 'canary_credential' } as const;
 
 export const CreatedCanaryKey = Named('CreatedCanaryKey', { ...CreatedKey.properties, expiresAt: Instant });
-export type CreatedCanaryKey = Static<typeof CreatedCanaryKey>;
 
 export const CanaryKey = Named('CanaryKey', { ...keyFields, ...keyTimes, expiresAt: Instant });
 export const CanaryCredential = Named('CanaryCredential', { keyId: KeyId, accountId: AccountId, expiresAt: Instant });
@@ -25,7 +24,6 @@ export const CanaryKeyList = Named('CanaryKeyList', {
   credential: CanaryCredential,
   instance: CanaryInstance,
 });
-export type CanaryKeyList = Static<typeof CanaryKeyList>;
 
 export const createCanaryKey = route('createCanaryKey', 'POST /auth/canary-keys', {
   ...ofCredential,

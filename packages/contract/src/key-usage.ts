@@ -3,20 +3,15 @@ import Type, { type Static } from 'typebox';
 import { limits } from './limits.ts';
 import { Named } from './named.ts';
 import { route } from './route.ts';
-import { Instant, KeyId } from './schemas.ts';
-
-const strict = { additionalProperties: false } as const;
-
-const Time = (description: string) =>
-  Type.Optional(Type.String({ format: 'date-time', maxLength: 35, description, examples: ['2026-11-20T00:00:00Z'] }));
+import { Instant, KeyId, QueryTime, strict } from './schemas.ts';
 
 export const UsageQuery = Type.Object(
   {
     step: Type.Optional(
       Type.Enum(['hour', 'day'], { description: 'One entry for each hour (the default) or day, in UTC' }),
     ),
-    from: Time('RFC 3339. The first entry contains this time. By default, 24 hours or 30 days before `to`'),
-    to: Time('RFC 3339. No entry begins at this time or later. By default, now'),
+    from: QueryTime('RFC 3339. The first entry contains this time. By default, 24 hours or 30 days before `to`'),
+    to: QueryTime('RFC 3339. No entry begins at this time or later. By default, now'),
   },
   strict,
 );

@@ -1,5 +1,5 @@
 /** Creation of an account's API key that has a public key instead of a secret. */
-import Type, { type Static } from 'typebox';
+import Type from 'typebox';
 import { createKey, ListedKey, NewKeyBody } from './api-keys.ts';
 import { PublicKeyBody, publicKeyExample } from './jwk.ts';
 import { Named } from './named.ts';
@@ -18,7 +18,6 @@ export const NewPublicKeyBody = Named(
   },
   { examples: [{ nickname: 'payroll', publicKey: publicKeyExample }] },
 );
-export type NewPublicKeyBody = Static<typeof NewPublicKeyBody>;
 
 export const registerPublicKey = {
   ...createKey,

@@ -19,6 +19,13 @@ export const Text = (example: string, description?: string) =>
 export const orNull = <S extends Type.TSchema>(schema: S, example?: null) =>
   Type.Union([schema, Type.Null()], example === null ? { examples: [null] } : {});
 
+/** Options of a query without other parameters. */
+export const strict = { additionalProperties: false } as const;
+
+/** An optional time in a query. */
+export const QueryTime = (description: string) =>
+  Type.Optional(Type.String({ format: 'date-time', maxLength: 35, description, examples: ['2026-11-20T00:00:00Z'] }));
+
 /** Keyword with the schema that the document shows instead. */
 export const documentedAs = 'x-documented-as';
 

@@ -22,7 +22,6 @@ export const GrantableScope = Named('GrantableScope', {
   mayGrant: Type.Boolean({ description: 'Whether the account can give it to its keys', examples: [true] }),
 });
 export const GrantableScopes = Named('GrantableScopeList', { scopes: Type.Array(GrantableScope) });
-export type GrantableScopes = Static<typeof GrantableScopes>;
 
 export const ScopeBody = Named('ScopeDeclaration', { description: Description, entitled: Entitled });
 export type ScopeRequest = Static<typeof ScopeBody>;

@@ -1,13 +1,11 @@
 /** Service accounts: accounts of machines, whose managers create their keys. */
 import Type, { type Static, type TSchema } from 'typebox';
-import { changing, administrator } from './admin-parts.ts';
+import { changing, administrator, ofAccount } from './admin-parts.ts';
 import { limits } from './limits.ts';
 import { Named } from './named.ts';
 import { nextCursor, pageFields } from './paging.ts';
 import { route } from './route.ts';
-import { AccountId, Instant, Message, orNull, Text } from './schemas.ts';
-
-const strict = { additionalProperties: false } as const;
+import { AccountId, Instant, Message, orNull, strict, Text } from './schemas.ts';
 
 // The rules of nicknames apply, which JSON Schema cannot express.
 const Name = Type.String({
@@ -25,7 +23,6 @@ const ExternalId = Type.String({
 });
 
 export const NewServiceAccountBody = Named('NewServiceAccount', { name: Name, externalId: Type.Optional(ExternalId) });
-export type NewServiceAccount = Static<typeof NewServiceAccountBody>;
 
 export const ServiceAccountChangeBody = Named(
   'ServiceAccountChange',
@@ -36,7 +33,6 @@ export const ServiceAccountChangeBody = Named(
     examples: [{ name: 'billing worker' }],
   },
 );
-export type ServiceAccountChange = Static<typeof ServiceAccountChangeBody>;
 
 export const ServiceAccount = Named(
   'ServiceAccount',
@@ -68,7 +64,6 @@ const managing = { tag: 'Service accounts', auth: 'manager' } as const;
 // No management key: a thief of one would add an account of their own, which stays after the key was deleted.
 const managingAsPerson = { tag: 'Service accounts', auth: 'access_token' } as const;
 const path = '/auth/service-accounts/:id';
-const ofAccount = { params: Type.Object({ id: AccountId }) } as const;
 const ofManager = { params: Type.Object({ id: AccountId, accountId: AccountId }) } as const;
 const shown = <Schema extends TSchema>(description: string, schema: Schema) =>
   ({ status: 200, description, schema }) as const;

@@ -2,7 +2,7 @@
  * Single sign-on of administrators at an OpenID provider. The browser then returns to `/console/sso/callback`, which is a page
  * and no part of this contract.
  */
-import Type, { type Static } from 'typebox';
+import Type from 'typebox';
 import { startConsoleSession } from './console.ts';
 import { limits } from './limits.ts';
 import { Named } from './named.ts';
@@ -29,7 +29,6 @@ export const SingleSignOnBody = Named('SingleSignOn', {
 export const SingleSignOnStart = Named('SingleSignOnStart', {
   location: Text('https://id.example.com/authorize?client_id=…', 'The page of the provider to open'),
 });
-export type SingleSignOnStart = Static<typeof SingleSignOnStart>;
 
 /** Further parameters are ignored (OpenID Connect Back-Channel Logout 1.0, section 2.5). */
 export const LogoutBody = Type.Object(

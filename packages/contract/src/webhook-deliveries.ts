@@ -4,10 +4,9 @@ import { limits } from './limits.ts';
 import { Named } from './named.ts';
 import { nextCursor, pageFields } from './paging.ts';
 import { route, type RouteContract } from './route.ts';
-import { Instant, orNull, Text } from './schemas.ts';
+import { Instant, orNull, strict, Text } from './schemas.ts';
 import { changingWebhook, ofWebhook, WebhookEventType, WebhookId } from './webhooks.ts';
 
-const strict = { additionalProperties: false } as const;
 const DeliveryId = Type.String({
   description: 'Also the `webhook-id` of the request',
   examples: ['msg_3K9vQm1ZyT4cW8nB6pXr2L'],

@@ -195,7 +195,7 @@ export async function newApp({
       writer,
       ...limited,
     });
-    const connect = () => openInstallation(config, { clock, mayCreate: false, mayMigrate: false, writer: 'direct' });
+    const connect = () => openInstallation(config, { clock, mayCreate: false, writer: 'direct' });
     return new TestApp({ clock, service, place: own, logLines, connect, cleanUp });
   } catch (error) {
     await cleanUp();

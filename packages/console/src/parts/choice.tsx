@@ -53,23 +53,3 @@ export function Choices({ legend, hint: usualHint, pointer, children }: ChoicesP
     </fieldset>
   );
 }
-
-interface ChipChoicesProps extends Omit<ChoicesProps, 'children'> {
-  readonly name: string;
-  readonly values: readonly string[];
-  readonly selected?: readonly string[];
-}
-
-/** Several of a few values, for example scopes. */
-export const ChipChoices = ({ name, values, selected = [], ...rest }: ChipChoicesProps) => (
-  <Choices {...rest}>
-    <div class="chip-choices">
-      {values.map((value) => (
-        <label class="chip-choice" key={value}>
-          <input type="checkbox" name={name} value={value} defaultChecked={selected.includes(value)} />
-          {value}
-        </label>
-      ))}
-    </div>
-  </Choices>
-);

@@ -8,7 +8,7 @@ import { Dialog } from './dialog.tsx';
 import { Notice } from './notice.tsx';
 import { text } from '../text/text.ts';
 
-interface SecretDialogProps {
+export interface SecretDialogProps {
   readonly title: string;
   readonly secret: string;
   readonly onClose: () => void;

@@ -81,7 +81,7 @@ export async function startWorkerService(
   const { config, clock, log } = options;
   const requestLog = new RequestLog(log);
   const { environment } = options;
-  const shared = { clock, mayCreate: false, mayMigrate: false, writer, environment };
+  const shared = { clock, mayCreate: false, writer, environment };
   const installation = await openInstallation(config, shared);
   const { file } = installation.db;
   return closeOnError(installation, async () => {

@@ -8,7 +8,7 @@ import { NoSpaceError } from '../foundation/database/compact-sqlite-file.ts';
 import { FileInUseError } from '../foundation/database/retire-sqlite-file.ts';
 import { DomainError } from '../foundation/errors.ts';
 import { RotationError } from '../modules/master-key/rotation.ts';
-import { JobFailure } from '../modules/outbox/outbox.ts';
+import { JobFailure } from '../modules/outbox/job.ts';
 import { describeDatabaseFailure } from './database-failure.ts';
 
 /** The arguments of the command are not valid. */

@@ -60,7 +60,6 @@ async function move({ to, dryRun = false, ...options }: MoveOptions): Promise<vo
     const { db, keys } = await openInstallation(installed, {
       clock: systemClock,
       mayCreate: true,
-      mayMigrate: true,
       fill: () => rootKeysIn(source, database, masterKey),
     });
     return closeAfter(db, () => moveInstallation(operator, source, db, { keys, clock: systemClock }));

@@ -111,5 +111,5 @@ function describeInstance(instance: OutsideResult['instances'][number]): string[
   ];
 }
 
-const number = (value: number): string => value.toLocaleString('en');
-const ms = (value: number | null): string => (value === null ? 'none' : `${value.toFixed(3)} ms`);
+export const number = (value: number): string => value.toLocaleString('en');
+export const ms = (value: number | null): string => (value === null ? 'none' : `${value.toFixed(3)} ms`);

@@ -11,7 +11,7 @@ import { CliCommand, type SetStatus } from './command.ts';
 import { parseCount } from './count.ts';
 import { UsageError } from './failure.ts';
 import { collect, print, table, version, type OutputOptions } from './output.ts';
-import { describeOutside, proveFromOutside, type OutsideOptions, type RunBounds } from './prove-outside.ts';
+import { describeOutside, ms, number, proveFromOutside, type OutsideOptions, type RunBounds } from './prove-outside.ts';
 import { withInstallation } from './session.ts';
 
 interface ProveOptions extends OutputOptions, OutsideOptions {
@@ -194,6 +194,4 @@ function describe(result: RunResult, report: Report): string {
 const leftBehind = ({ leftBehind: emails }: RunResult): string =>
   emails.length === 0 ? '' : `\nThese accounts could not be removed. Delete them: ${emails.join(' ')}`;
 
-const number = (value: number): string => value.toLocaleString('en');
-const ms = (value: number | null): string => (value === null ? 'none' : `${value.toFixed(3)} ms`);
 const latencies = ({ msP50, msP99 }: LatencySummary): string => `${ms(msP50)}, ${ms(msP99)}`;

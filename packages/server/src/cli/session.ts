@@ -22,7 +22,6 @@ export async function withInstallation<T>(
   const installation = await openInstallation(config, {
     clock,
     mayCreate,
-    mayMigrate: mayCreate,
     onMigrationWait: ({ detail, waitedSeconds }) =>
       void process.stderr.write(`keyreeve: ${detail}, of which ${waitedSeconds} s have passed\n`),
     fill,

@@ -56,3 +56,7 @@ export class DomainError extends Error {
     this.options = options;
   }
 }
+
+/** One wrong member of a request. @param pointer as in {@link FieldError}; for a query, `/` and the name of the parameter */
+export const invalidAt = (pointer: string, detail: string): DomainError =>
+  new DomainError('invalid_request', { errors: [{ pointer, detail }] });

@@ -1,4 +1,5 @@
 /** The principal of an operation: the first argument of each operation that changes data, alone or in an {@link Act}. */
+import type { Transaction } from './database/db.ts';
 
 export type Principal =
   | AccountPrincipal
@@ -15,11 +16,19 @@ export type Principal =
   /** The service, for example when it ends a session whose refresh token was used twice. */
   | { readonly kind: 'system' };
 
+export const system = { kind: 'system' } as const satisfies Principal;
+
 /** The principal of a change, and the time of the change in milliseconds since 1970. */
 export interface Act {
   readonly principal: Principal;
   readonly now: number;
 }
+
+/**
+ * Checks in the transaction of a change whether the principal may still make it. For accounts, this is `assertSessionValidTx`,
+ * which is an argument where it belongs to a later module.
+ */
+export type Guard = (tx: Transaction, act: Act) => Promise<void>;
 
 export interface PossessorPrincipal {
   readonly kind: 'possessor';

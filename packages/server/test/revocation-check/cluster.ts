@@ -227,7 +227,7 @@ async function openCanaries(
 ): Promise<{ canaries: Canaries; catalogue: HttpCatalogue; close: () => Promise<void> }> {
   const config = readConfig(environment);
   const clock = systemClock;
-  const installation = await openInstallation(config, { clock, mayCreate: true, mayMigrate: true });
+  const installation = await openInstallation(config, { clock, mayCreate: true });
   const { db } = installation;
   const services = wire({ config, installation, clock, issuer: publicUrl });
   const administrator = { email: 'administrator@example.com', password: generatePassword() };

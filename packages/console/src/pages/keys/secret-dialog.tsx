@@ -1,33 +1,21 @@
 /** Shows the secret of a new or rotated key, once. */
-import type { ComponentChildren } from 'preact';
 import { CopyField } from '../../parts/copy-field.tsx';
-import { SecretDialog } from '../../parts/secret-dialog.tsx';
+import { SecretDialog, type SecretDialogProps } from '../../parts/secret-dialog.tsx';
 import { config } from '../../session.ts';
 import { text } from '../../text/text.ts';
 
-interface KeySecretDialogProps {
-  readonly title: string;
-  readonly secret: string;
-  readonly onClose: () => void;
-  readonly children?: ComponentChildren;
-}
-
-export const KeySecretDialog = ({ title, secret, onClose, children }: KeySecretDialogProps) => (
+export const KeySecretDialog = (props: Omit<SecretDialogProps, 'examples'>) => (
   <SecretDialog
-    title={title}
-    secret={secret}
-    onClose={onClose}
+    {...props}
     examples={
       <>
-        <CopyField label={text.keys.environmentLine} value={`KEYREEVE_KEY=${secret}`} />
+        <CopyField label={text.keys.environmentLine} value={`KEYREEVE_KEY=${props.secret}`} />
         <CopyField
           label={text.keys.tryIt}
           isBlock
-          value={`curl -i ${config.value?.origin ?? location.origin}/auth/forward \\\n  -H 'Authorization: Bearer ${secret}'`}
+          value={`curl -i ${config.value?.origin ?? location.origin}/auth/forward \\\n  -H 'Authorization: Bearer ${props.secret}'`}
         />
       </>
     }
-  >
-    {children}
-  </SecretDialog>
+  />
 );

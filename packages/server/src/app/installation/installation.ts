@@ -50,10 +50,8 @@ export type FindRootKeys = (masterKey: Buffer, current: RootKeys | undefined) =>
 
 export interface OpenOptions {
   readonly clock: Clock;
-  /** Whether a missing database and its master key may be created. */
+  /** Whether a missing database and its master key may be created, and missing migrations are applied. Otherwise each is an error. */
   readonly mayCreate: boolean;
-  /** Whether missing migrations are applied. Otherwise a missing migration is an error. */
-  readonly mayMigrate: boolean;
   /** Reports a migration that repeats, because other transactions use its tables. */
   readonly onMigrationWait?: ((wait: MigrationWait) => void) | undefined;
   /**
@@ -112,11 +110,11 @@ async function rootKeysOf(current: RootKeys | undefined, masterKey: Buffer, fill
 
 async function bringUpToDate(
   db: Db,
-  { clock, mayMigrate, onMigrationWait: onWait }: OpenOptions,
+  { clock, mayCreate, onMigrationWait: onWait }: OpenOptions,
   where: string,
 ): Promise<readonly string[]> {
-  if (!mayMigrate && (await isEmptyDatabase(db))) throw new ConfigError([noDatabase(where)]);
-  if (!mayMigrate) throw new SchemaError('the database is older than this program; run `keyreeve migrate`');
+  if (!mayCreate && (await isEmptyDatabase(db))) throw new ConfigError([noDatabase(where)]);
+  if (!mayCreate) throw new SchemaError('the database is older than this program; run `keyreeve migrate`');
   try {
     return await migrate(db, clock, { onWait });
   } catch (error) {

@@ -19,7 +19,6 @@ export async function openAndMigrate(
   const installation = await openInstallation(config, {
     clock,
     mayCreate: true,
-    mayMigrate: true,
     onMigrationWait: (wait) => log.warn({ event: 'migration_waits', ...wait }),
     writer,
     environment,

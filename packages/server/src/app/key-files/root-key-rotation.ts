@@ -83,7 +83,7 @@ const notErased = `the files of the database may contain values that the earlier
 
 /** Closes the connection, whose audit key is the current one. */
 async function openKeys(config: Config, clock: Clock): Promise<OpenedKeys> {
-  const { db, keys, rootKeys } = await openInstallation(config, { clock, mayCreate: false, mayMigrate: false });
+  const { db, keys, rootKeys } = await openInstallation(config, { clock, mayCreate: false });
   await db.close();
   return { keys, rootKeys };
 }

@@ -4,7 +4,7 @@ import { refusals } from '@keyreeve/contract';
 import type { Core } from '../../foundation/core.ts';
 import type { RequestCounts } from '../../http/request-counts.ts';
 import type { UsageCounter } from '../../modules/key-usage/usage-counter.ts';
-import { jobKinds } from '../../modules/outbox/outbox.ts';
+import { jobKinds } from '../../modules/outbox/job.ts';
 import type { Services } from '../wiring/wire.ts';
 import { collectDatabase } from './database-metrics.ts';
 import type { Health } from '../processes/health.ts';

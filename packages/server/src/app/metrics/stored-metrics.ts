@@ -7,7 +7,8 @@ import type { Core } from '../../foundation/core.ts';
 import { findLastBackupAt } from '../../foundation/database/installation.ts';
 import { listRootKeys } from '../../foundation/database/root-keys.ts';
 import { masterKeysIn } from '../../modules/master-key/rotation.ts';
-import { jobKinds, type WaitingJobs } from '../../modules/outbox/outbox.ts';
+import { jobKinds } from '../../modules/outbox/job.ts';
+import type { WaitingJobs } from '../../modules/outbox/outbox.ts';
 import type { Services } from '../wiring/wire.ts';
 import { addGauge, type GaugeDescription, type Sample } from './metric-kinds.ts';
 

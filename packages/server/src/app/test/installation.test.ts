@@ -24,7 +24,7 @@ type Environment = Readonly<Record<string, string>>;
 /** Opens the installation as `serve` or, with `isToBeFilled`, as `restore` does, and closes it. */
 async function open(environment: Environment, { isToBeFilled = false } = {}): Promise<void> {
   const fill = (key: Buffer) => Promise.resolve(fixedRootKeys(key, systemClock.now()));
-  const options = { clock: systemClock, mayCreate: true, mayMigrate: true, fill: isToBeFilled ? fill : undefined };
+  const options = { clock: systemClock, mayCreate: true, fill: isToBeFilled ? fill : undefined };
   const { db } = await openInstallation(readConfig(environment), options);
   await db.close();
 }
@@ -140,7 +140,7 @@ suite('a first start that was killed continues', () => {
 
 test('reads map as much of an SQLite file as is configured, by default nothing', async () => {
   using data = newData();
-  const options = { clock: systemClock, mayCreate: true, mayMigrate: true };
+  const options = { clock: systemClock, mayCreate: true };
   for (const mib of ['', '3']) {
     const environment = { ...data.environment, KEYREEVE_SQLITE_MMAP_MIB: mib };
     const { db } = await openInstallation(readConfig(environment), options);

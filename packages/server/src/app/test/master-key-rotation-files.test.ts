@@ -27,7 +27,7 @@ import { skipWithoutRoot } from '../../../test-kit/skip-without-root.ts';
 async function newBeside() {
   const temp = newTempFolder();
   const config = readConfig({ KEYREEVE_DATABASE_URL: `sqlite:${join(temp.path, 'keyreeve.db')}` });
-  const open = () => openInstallation(config, { clock: systemClock, mayCreate: true, mayMigrate: true });
+  const open = () => openInstallation(config, { clock: systemClock, mayCreate: true });
   const { db, rootKeys } = await open();
   const files = new MasterKeyFiles(join(temp.path, 'keyreeve.db.master-key'), config);
   const idInUse = () => masterKeyIdOf(readMasterKey(files.path, config));

@@ -21,7 +21,7 @@ const otherKey = Buffer.alloc(32, 6);
 const settings = (place: DatabasePlace, key: Buffer = masterKey) =>
   readConfig({ ...place.environment, KEYREEVE_MASTER_KEY: key.toString('base64url') });
 const open = (place: DatabasePlace, key: Buffer = masterKey) =>
-  openInstallation(settings(place, key), { clock: systemClock, mayCreate: true, mayMigrate: true });
+  openInstallation(settings(place, key), { clock: systemClock, mayCreate: true });
 
 async function withDb<T>({ url }: DatabasePlace, run: (db: Db) => Promise<T>): Promise<T> {
   const db = await openDatabase(databaseUrl(url), testKeys.auditChain);

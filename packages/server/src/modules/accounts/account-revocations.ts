@@ -3,14 +3,14 @@
  * account immediately. A change of unknown outcome is repeated. Until it has succeeded, this instance answers 503 for the
  * account's keys and tokens.
  */
-import type { Principal } from '../../foundation/principal.ts';
+import type { Guard, Principal } from '../../foundation/principal.ts';
 import { findAbilityEvent } from '../audit/store.ts';
 import type { Transaction } from '../../foundation/database/db.ts';
 import { revocationsOf, type Revocations, type RecordingCore } from '../deletion-journal/revocation.ts';
 import { PendingChanges } from '../deletion-journal/pending-changes.ts';
 import { runNarrowing } from '../deletion-journal/run-narrowing.ts';
 import type { SignInLimits } from '../rate-limits/sign-in-limits.ts';
-import { allowedEarlier, type Guard } from './guard.ts';
+import { allowedEarlier } from './guard.ts';
 import { deleteAccountTx, disableAccountTx, enableAccount, findEnabledCount, type OnDeleted } from './store.ts';
 
 export interface AccountRevocationsOptions extends RecordingCore {

@@ -1,6 +1,6 @@
 /** Accounts: creation, lookup, changes by operators and administrators, and the verification of passwords. */
 import { limits } from '@keyreeve/contract';
-import type { Principal } from '../../foundation/principal.ts';
+import type { Guard, Principal } from '../../foundation/principal.ts';
 import { monotonicMs } from '../../foundation/clock.ts';
 import { matchedKinds, type MatchedKind } from '../../foundation/crypto/imported-work.ts';
 import type { PasswordHasher } from '../../foundation/crypto/password.ts';
@@ -14,7 +14,6 @@ import { replacePasswordHash, setPasswordHash } from './credentials-store.ts';
 import { parseEmail, type Email } from './email.ts';
 import { findImportedRecipes } from './imported-hash-store.ts';
 import { acceptNewPassword, normalizePassword, type PasswordRules } from './password-rules.ts';
-import type { Guard } from './guard.ts';
 import { lockAdministrationTx } from './administrators-store.ts';
 import * as store from './store.ts';
 import { confirmAccountEmail } from './unconfirmed-email-store.ts';

@@ -1,13 +1,13 @@
 /** Rows of accounts: creation, lookup, role, state and deletion. */
 import type { Language } from '@keyreeve/contract';
-import type { Act, Principal } from '../../foundation/principal.ts';
+import type { Act, Guard, Principal } from '../../foundation/principal.ts';
 import { recordAccountEventTx, recordEventTx, type AccountEvent } from '../audit/audit.ts';
 import { deleteCodesTx } from '../one-time-codes/store.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { sql } from '../../foundation/database/sql.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { keepingAnAdministratorTx, prepareAdministratorTx } from './administrators-store.ts';
-import { lastAdministratorPrincipal, rejectAccounts, type Guard, type GuardedAct } from './guard.ts';
+import { lastAdministratorPrincipal, rejectAccounts, type GuardedAct } from './guard.ts';
 import { endSessionsTx } from './session-epoch-store.ts';
 import { displaceSignUpTx } from './sign-up-store.ts';
 
@@ -155,7 +155,7 @@ export const setLanguage = (
   { language, now, guard }: { readonly language: Language; readonly now: number; readonly guard: Guard },
 ): Promise<boolean> =>
   db.transaction(async (tx) => {
-    await guard(tx, principal, now);
+    await guard(tx, { principal, now });
     if ((await tx.run(updateLanguage, [id, language, now])) === 0) return false;
     const event = { at: now, principal, action: 'account.language_changed', accountId: id } as const;
     await recordAccountEventTx(tx, { ...event, details: { language } });
@@ -190,7 +190,7 @@ export async function disableAccountTx(
   id: string,
   enabledCount = -1,
 ): Promise<boolean> {
-  await guard(tx, principal, now);
+  await guard(tx, { principal, now });
   const change = { at: now, principal, action: 'account.disabled', accountId: id, endsSessions: true } as const;
   return keepingAnAdministratorTx(tx, lastAdministratorPrincipal(principal, guard), id, () =>
     changeTx(tx, change, disable, [id, now, enabledCount]),
@@ -219,7 +219,7 @@ export async function deleteAccountTx(
   id: string,
   onDeleted?: OnDeleted,
 ): Promise<boolean> {
-  await guard(tx, principal, now);
+  await guard(tx, { principal, now });
   return keepingAnAdministratorTx(tx, lastAdministratorPrincipal(principal, guard), id, async () => {
     const deleted = await tx.get(remove, [id]);
     if (!deleted) return false;
@@ -247,7 +247,7 @@ export async function setAccountRoleTx(
   { id, role, now, endsSessions = false }: RoleChange,
   guard = rejectAccounts,
 ): Promise<boolean> {
-  await guard(tx, principal, now);
+  await guard(tx, { principal, now });
   await assertPersonTx(tx, id);
   if (role === 'admin') await prepareAdministratorTx(tx);
   // An administrator may not set the email address of another one.
@@ -290,7 +290,7 @@ const change = (
   apply: (tx: Transaction, act: Act) => Promise<boolean>,
 ): Promise<boolean> =>
   db.transaction(async (tx) => {
-    await guard(tx, principal, now);
+    await guard(tx, { principal, now });
     return apply(tx, { principal, now });
   });
 

@@ -118,11 +118,11 @@ export class Administration {
   /** Deletes all API keys of the account. @throws DomainError `account_not_found`, `invalid_access_token`, `unavailable` */
   async revokeKeys(principal: Principal, id: string): Promise<void> {
     const { clock, accounts } = this.#options;
-    const now = clock.now();
-    const repeatTx = (tx: Transaction): Promise<number[]> => deleteAccountKeysTx(tx, { principal, now }, id);
+    const act = { principal, now: clock.now() };
+    const repeatTx = (tx: Transaction): Promise<number[]> => deleteAccountKeysTx(tx, act, id);
     await runNarrowing(this.#options, {
-      changeTx: (tx) => store.revokeKeysTx(tx, principal, id, now),
-      recordedOf: (keyIds) => keyDeletions(keyIds, now),
+      changeTx: (tx) => store.revokeKeysTx(tx, act, id),
+      recordedOf: (keyIds) => keyDeletions(keyIds, act.now),
       repetition: {
         pending: accounts.revocations.unfinished,
         of: () => [{ id, kind: 'delete keys', txs: [repeatTx] }],

@@ -5,8 +5,9 @@ import type { Core } from '../../foundation/core.ts';
 import { dayMs, toInstant } from '../../foundation/clock.ts';
 import { fromCursor, sizeOf, toCursor, type PageRequest } from '../../foundation/cursor.ts';
 import { readsOf } from '../../foundation/database/read-parts.ts';
-import { DomainError } from '../../foundation/errors.ts';
+import { invalidAt } from '../../foundation/errors.ts';
 import type { AccountPrincipal } from '../../foundation/principal.ts';
+import { toMs } from '../../foundation/query-time.ts';
 import type { ContentStream, Streams } from '../../http/stream.ts';
 import {
   findIdAfter,
@@ -16,6 +17,7 @@ import {
   type EventFilter,
   type FoundEvent,
 } from '../audit/search-store.ts';
+import { parsedDetails } from '../audit/export.ts';
 import { newestEventId } from '../audit/store.ts';
 import { assertSessionContinues } from '../sessions/store.ts';
 
@@ -78,9 +80,9 @@ export class AuditLog {
    * @throws DomainError `invalid_request` with a cursor or a time
    */
   async #follow(filter: EventFilter, after: number, size: number, cursor: string | undefined): Promise<AuditPage> {
-    if (cursor !== undefined) throw wrong('after', 'Do not send `cursor` with it.');
+    if (cursor !== undefined) throw invalidAt('/after', 'Do not send `cursor` with it.');
     if (filter.from !== undefined || filter.to !== undefined)
-      throw wrong('after', 'Do not send `from` or `to` with it.');
+      throw invalidAt('/after', 'Do not send `from` or `to` with it.');
     const settledBefore = this.#core.clock.now() - settledMs;
     const events: FoundEvent[] = [];
     let nextAfter = after;
@@ -152,21 +154,11 @@ const isByAccountOnly = ({ action, actor, target, from, to }: EventFilter): bool
 
 /** @throws DomainError `invalid_request` */
 function toFilter({ account, action, actor, target, from, to }: AuditSearch): EventFilter {
-  const times = { from: timeOf('from', from), to: timeOf('to', to) };
+  const times = { from: toMs('from', from), to: toMs('to', to) };
   if (times.from !== undefined && times.to !== undefined && times.from >= times.to)
-    throw wrong('from', 'Expected a time before `to`.');
+    throw invalidAt('/from', 'Expected a time before `to`.');
   return { accountId: account, action, actor, target, ...times };
 }
-
-function timeOf(name: string, text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
-  const ms = Date.parse(text);
-  if (Number.isNaN(ms)) throw wrong(name, 'Expected a time without a leap second.');
-  return ms;
-}
-
-const wrong = (name: string, detail: string): DomainError =>
-  new DomainError('invalid_request', { errors: [{ pointer: `/${name}`, detail }] });
 
 const isEventId = (text: string): boolean => /^[1-9]\d{0,15}$/.test(text) && Number.isSafeInteger(Number(text));
 
@@ -184,16 +176,8 @@ const toEvent = ({ id, at, actor, action, accountId, target, details }: FoundEve
   action,
   accountId,
   target,
-  details: details === null ? null : parsed(details),
+  details: details === null ? null : parsedDetails(details),
 });
-
-function parsed(details: string): unknown {
-  try {
-    return JSON.parse(details);
-  } catch {
-    return details;
-  }
-}
 
 const toJsonLine = (event: Event): string => `${JSON.stringify(event)}\n`;
 

@@ -43,7 +43,7 @@ export class EmailSetting {
     const { id: requestId, row } = codes.request(now);
     const code = { request: requestId, page: 'accept-email', lifetime: limits.emailChangeCodeSeconds } as const;
     await db.transaction(async (tx) => {
-      await assertSessionValidTx(tx, principal, now);
+      await assertSessionValidTx(tx, { principal, now });
       const account = await lockAccountTx(tx, id);
       if (!account) throw new DomainError('account_not_found');
       if (account.kind === 'service') throw new DomainError('service_account');

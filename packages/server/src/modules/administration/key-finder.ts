@@ -49,7 +49,7 @@ export class KeyFinder {
     if (!key) return this.#rejectAbsent(`The secret belonged to the API key ${keyId}, which has been deleted.`);
     const at = clock.now();
     await db.transaction(async (tx) => {
-      await assertSessionValidTx(tx, principal, at);
+      await assertSessionValidTx(tx, { principal, now: at });
       const details = { nickname: key.nickname, secret };
       const { id: accountId } = key.owner;
       await recordEventTx(tx, {

@@ -7,7 +7,7 @@ import type { AccountPrincipal } from '../../foundation/principal.ts';
 import type { Accounts } from '../accounts/accounts.ts';
 import type { SmtpServer } from '../mail/smtp.ts';
 import { testMail } from '../mail/test-mail.ts';
-import { JobFailure } from '../outbox/outbox.ts';
+import { JobFailure } from '../outbox/job.ts';
 import type { RequestLimits } from '../rate-limits/request-limits.ts';
 
 export interface MailTestOptions {

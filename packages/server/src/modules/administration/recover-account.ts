@@ -13,7 +13,7 @@ import type { Principal } from '../../foundation/principal.ts';
 import { insertCodeTx, deleteCodesTx } from '../one-time-codes/store.ts';
 import type { Transaction } from '../../foundation/database/db.ts';
 import { listEmailChanges, type EmailChangeRow } from '../accounts/email-change-store.ts';
-import { DomainError } from '../../foundation/errors.ts';
+import { DomainError, invalidAt } from '../../foundation/errors.ts';
 import { queueMailTx, type Mailer } from '../mail/mail.ts';
 import { removeSuspiciousPasskeysTx } from '../passkeys/change-store.ts';
 import type { SignInLimits } from '../rate-limits/sign-in-limits.ts';
@@ -49,7 +49,7 @@ interface Recovered {
  *   `invalid_request`, `last_administrator`, `invalid_access_token`
  */
 export async function recoverAccountTx(tx: Transaction, principal: Principal, recovery: Recovery): Promise<Recovered> {
-  const { sessionEpoch: epoch } = await lockPerson(tx, principal, recovery.id, recovery.now);
+  const { sessionEpoch: epoch } = await lockPerson(tx, { principal, now: recovery.now }, recovery.id);
   // The account has no password until the owner uses the link, so it does not count as an administrator.
   const recover = (): Promise<number[]> => recoverTx(tx, principal, recovery, epoch);
   return { epoch, keyIds: await keepingAnAdministratorTx(tx, principal, recovery.id, recover) };
@@ -111,7 +111,7 @@ function chooseChange(
   { resetTo, previousEmail }: ResetEmail,
 ): EmailChangeRow | undefined {
   if (previousEmail !== undefined && resetTo !== 'previous')
-    throw invalidRequest(
+    throw invalidAt(
       '/previousEmail',
       'It selects one of several previous email addresses, so `resetTo` must be `previous`.',
     );
@@ -122,10 +122,7 @@ function chooseChange(
     return undefined;
   }
   if (!newest)
-    throw invalidRequest(
-      '/resetTo',
-      `The email address was not changed in the last ${limits.emailChangeKeptDays} days.`,
-    );
+    throw invalidAt('/resetTo', `The email address was not changed in the last ${limits.emailChangeKeptDays} days.`);
   if (previousEmail === undefined) {
     if (older.length === 0) return newest;
     throw new DomainError('email_changed_recently', {
@@ -136,8 +133,5 @@ function chooseChange(
   // The oldest such change, if the account gave up this email address more than once.
   const selected = changes.findLast(({ canonicalEmail }) => canonicalEmail === key);
   if (selected) return selected;
-  throw invalidRequest('/previousEmail', 'The account did not have this email address before one of its changes.');
+  throw invalidAt('/previousEmail', 'The account did not have this email address before one of its changes.');
 }
-
-const invalidRequest = (pointer: string, detail: string): DomainError =>
-  new DomainError('invalid_request', { errors: [{ pointer, detail }] });

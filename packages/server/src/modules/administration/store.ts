@@ -165,7 +165,7 @@ export const inviteAccount = (
   { code, mail }: CodeByMail,
 ): Promise<boolean> =>
   db.transaction(async (tx) => {
-    await assertSessionValidTx(tx, principal, account.now);
+    await assertSessionValidTx(tx, { principal, now: account.now });
     if (!(await createAccountTx(tx, principal, account))) return false;
     await insertCodeTx(tx, code);
     await recordAccountEventTx(tx, { at: account.now, principal, action: 'account.invited', accountId: account.id });
@@ -184,7 +184,7 @@ export const inviteAgain = (
   invitationOf: (account: CredentialsRow) => CodeByMail,
 ): Promise<void> =>
   db.transaction(async (tx) => {
-    const account = await lockPerson(tx, principal, id, now);
+    const account = await lockPerson(tx, { principal, now }, id);
     if (account.passwordHash !== '') throw new DomainError('account_has_password');
     assertConfirmed(account);
     const { code, mail } = invitationOf(account);
@@ -200,7 +200,7 @@ export const inviteAgain = (
 /** Voids earlier codes. @throws DomainError `account_not_found`, `email_unconfirmed`, `invalid_access_token` */
 export const sendReset = (db: Db, { principal, now }: Act, id: string, codeTo: CodeTo): Promise<void> =>
   db.transaction(async (tx) => {
-    const account = await lockPerson(tx, principal, id, now);
+    const account = await lockPerson(tx, { principal, now }, id);
     assertConfirmed(account);
     const { code, mail } = codeTo(account.email);
     await deleteCodesTx(tx, id, 'reset_password');
@@ -231,9 +231,9 @@ export const changeLimits = (
   });
 
 /** @returns the ids of the keys. @throws DomainError `account_not_found`, `invalid_access_token` */
-export async function revokeKeysTx(tx: Transaction, principal: Principal, id: string, now: number): Promise<number[]> {
-  await lock(tx, principal, id, now);
-  return deleteAccountKeysTx(tx, { principal, now }, id);
+export async function revokeKeysTx(tx: Transaction, act: Act, id: string): Promise<number[]> {
+  await lock(tx, act, id);
+  return deleteAccountKeysTx(tx, act, id);
 }
 
 /**
@@ -247,7 +247,7 @@ export const removeSecondFactor = (
   mailTo: (email: string) => Mail,
 ): Promise<void> =>
   db.transaction(async (tx) => {
-    const { email } = await lockPerson(tx, principal, id, now);
+    const { email } = await lockPerson(tx, { principal, now }, id);
     if (!(await removeSecondFactorTx(tx, id))) throw new DomainError('second_factor_not_enrolled');
     await recordAccountEventTx(tx, { at: now, principal, action: 'second_factor.removed', accountId: id });
     await endAccountSessionsTx(tx, { principal, now }, id);
@@ -257,7 +257,7 @@ export const removeSecondFactor = (
 /** @returns whether the account had the session, and it was valid @throws DomainError `account_not_found`, `invalid_access_token` */
 export const endSession = (db: Db, act: Act, accountId: string, sessionId: string): Promise<boolean> =>
   db.transaction(async (tx) => {
-    await lockPerson(tx, act.principal, accountId, act.now);
+    await lockPerson(tx, act, accountId);
     return endAccountSessionTx(tx, act, accountId, sessionId);
   });
 
@@ -307,21 +307,16 @@ export function assertConfirmed({ emailUnconfirmedSince }: CredentialsRow): void
 }
 
 /** Locks the principal first, then the account. @throws DomainError `account_not_found`, `invalid_access_token` */
-export async function lock(tx: Transaction, principal: Principal, id: string, now: number): Promise<CredentialsRow> {
-  await assertSessionValidTx(tx, principal, now);
+export async function lock(tx: Transaction, act: Act, id: string): Promise<CredentialsRow> {
+  await assertSessionValidTx(tx, act);
   const account = await lockAccountTx(tx, id);
   if (!account) throw new DomainError('account_not_found');
   return account;
 }
 
 /** As {@link lock}. @throws DomainError `service_account` too */
-export async function lockPerson(
-  tx: Transaction,
-  principal: Principal,
-  id: string,
-  now: number,
-): Promise<CredentialsRow> {
-  const account = await lock(tx, principal, id, now);
+export async function lockPerson(tx: Transaction, act: Act, id: string): Promise<CredentialsRow> {
+  const account = await lock(tx, act, id);
   if (account.kind === 'service') throw new DomainError('service_account');
   return account;
 }

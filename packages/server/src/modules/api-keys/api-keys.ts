@@ -3,18 +3,17 @@ import { hash as digestOf, randomInt } from 'node:crypto';
 import type { KeyLimits } from '@keyreeve/contract';
 import type { Principal } from '../../foundation/principal.ts';
 import { allInOrder } from '../../foundation/all-in-order.ts';
-import type { KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
 import type { Secret } from '../../foundation/crypto/secret.ts';
 import { CoalescingReader } from '../../foundation/database/coalescing-reader.ts';
 import type { PageRequest } from '../../foundation/cursor.ts';
 import type { Transaction } from '../../foundation/database/db.ts';
-import { keyDeletions, type RecordingCore } from '../deletion-journal/revocation.ts';
+import { keyDeletions } from '../deletion-journal/revocation.ts';
 import { PendingChanges } from '../deletion-journal/pending-changes.ts';
 import { runNarrowing } from '../deletion-journal/run-narrowing.ts';
-import { DomainError } from '../../foundation/errors.ts';
+import { DomainError, invalidAt } from '../../foundation/errors.ts';
 import { toLimitsText } from '../key-limits/definition.ts';
 import { isCountedCreator } from '../rate-limits/key-change-limits.ts';
-import { assertCreationAllowed, type KeyCreationLimits } from '../rate-limits/key-creation-limits.ts';
+import { assertCreationAllowed } from '../rate-limits/key-creation-limits.ts';
 import { assertMayGrant, pointerIn } from '../scope-catalogue/grants.ts';
 import { parseAddresses } from './addresses.ts';
 import type { CreationNotices } from './creation-notices.ts';
@@ -24,6 +23,7 @@ import { assertExpiry, latestExpiry } from './expiry.ts';
 import { assertHashFree } from './given-hash-store.ts';
 import { hintOf, makeKey } from './key-format.ts';
 import { pageKeys, searchKeys, type KeySearch } from './key-list.ts';
+import type { KeySettings } from './key-settings.ts';
 import { toApiKey, type ApiKey, type OwnedKey } from './key-view.ts';
 import { toMetadata } from './metadata.ts';
 import { findOwnedKeys, type OwnedKeySearch } from './owned-keys.ts';
@@ -40,19 +40,8 @@ import { importedIdOf, randomHash } from './stored-hash.ts';
 import * as store from './store.ts';
 import { findWithheldScopes } from './withheld-store.ts';
 
-export interface ApiKeysOptions extends RecordingCore {
-  readonly hash: KeyedHash;
-  /** KEYREEVE_KEY_PREFIX. */
-  readonly prefix: string;
-  /** Default: none is configured. */
-  readonly environments?: Environments;
-  /** Whether the scope catalogue is enforced. Default: false. */
-  readonly hasCatalogue?: boolean;
+export interface ApiKeysOptions extends KeySettings {
   readonly keysPerAccountMax: number;
-  /** KEYREEVE_KEY_LIFETIME_DAYS_MAX; 0 for no limit. */
-  readonly lifetimeDaysMax: number;
-  /** Absent for load tests. */
-  readonly creationLimits: KeyCreationLimits | undefined;
   /** Absent: creations send no mail. */
   readonly creationNotices?: CreationNotices;
   /** Called when a key with a given hash has been created: its text does not have the format of our keys. */
@@ -132,14 +121,8 @@ export class ApiKeys {
   async createWithHash(principal: Principal, accountId: string, request: KeyRequest, sha256: string): Promise<ApiKey> {
     const { hash, onGivenHash } = this.#options;
     if (principal.kind !== 'key' && principal.kind !== 'operator') throw new DomainError('management_key_required');
-    if (!/^[0-9a-f]{64}$/.test(sha256))
-      throw new DomainError('invalid_request', {
-        errors: [{ pointer: '/sha256', detail: 'Expected 64 lower-case hexadecimal digits.' }],
-      });
-    if (sha256 === emptyTextSha256)
-      throw new DomainError('invalid_request', {
-        errors: [{ pointer: '/sha256', detail: 'This is the hash of the empty text.' }],
-      });
+    if (!/^[0-9a-f]{64}$/.test(sha256)) throw invalidAt('/sha256', 'Expected 64 lower-case hexadecimal digits.');
+    if (sha256 === emptyTextSha256) throw invalidAt('/sha256', 'This is the hash of the empty text.');
     // As in an import: the installation did not make the secret.
     if (hasReservedScope(request.scopes ?? [])) throw new DomainError('reserved_scope');
     const stored = hash.storedOfDigest(Buffer.from(sha256, 'hex'));

@@ -2,7 +2,6 @@
 import type { QuotaUse } from '@keyreeve/contract';
 import { allInOrder } from '../../foundation/all-in-order.ts';
 import type { Clock } from '../../foundation/clock.ts';
-import type { KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
 import type { Secret } from '../../foundation/crypto/secret.ts';
 import type { Reader, Transaction } from '../../foundation/database/db.ts';
 import { DomainError } from '../../foundation/errors.ts';
@@ -10,10 +9,9 @@ import { withoutJoiners } from '../../foundation/joiners.ts';
 import type { Principal } from '../../foundation/principal.ts';
 import { recordEventsTx } from '../audit/audit.ts';
 import type { PendingChanges } from '../deletion-journal/pending-changes.ts';
-import type { RecordingCore } from '../deletion-journal/revocation.ts';
 import { runNarrowing } from '../deletion-journal/run-narrowing.ts';
 import { assertKeyChangeAllowed, countKeyChangeTx, isCounted } from '../rate-limits/key-change-limits.ts';
-import { assertCreationAllowed, countCreationTx, type KeyCreationLimits } from '../rate-limits/key-creation-limits.ts';
+import { assertCreationAllowed, countCreationTx } from '../rate-limits/key-creation-limits.ts';
 import { assertMayGrant, pointerIn } from '../scope-catalogue/grants.ts';
 import { assertMayActForTx } from '../service-accounts/acting.ts';
 import { narrowing, planChange, versionOf, type Plan } from './change-plan.ts';
@@ -21,6 +19,7 @@ import * as store from './change-store.ts';
 import type { KeyDetailsRow } from './change-store.ts';
 import { assertMayManage, changeOfKey, checkedPrincipal, onlyDisables } from './changed-key.ts';
 import { withoutEnvironments, type Environments } from './environments.ts';
+import type { KeySettings } from './key-settings.ts';
 import { hintOf, makeKey } from './key-format.ts';
 import { repeatNarrowing, type Attempt } from './narrowing.ts';
 import { toQuotaUse } from '../key-limits/quota-use.ts';
@@ -32,20 +31,9 @@ import { randomHash } from './stored-hash.ts';
 import { findForCreation, lockOwnerTx } from './store.ts';
 import { findWithheldScopes } from './withheld-store.ts';
 
-export interface KeyChangesOptions extends RecordingCore {
-  readonly hash: KeyedHash;
-  /** KEYREEVE_KEY_PREFIX. */
-  readonly prefix: string;
-  /** Default: none is configured. */
-  readonly environments?: Environments;
-  /** Whether the scope catalogue is enforced. Default: false. */
-  readonly hasCatalogue?: boolean;
-  /** KEYREEVE_KEY_LIFETIME_DAYS_MAX; 0 for no limit. */
-  readonly lifetimeDaysMax: number;
+export interface KeyChangesOptions extends KeySettings {
   /** Keys with a change of unknown outcome. */
   readonly pending: PendingChanges<number>;
-  /** A rotation counts as a creation too. Absent for load tests: nothing is counted. */
-  readonly creationLimits: KeyCreationLimits | undefined;
 }
 
 /** A key as responses show it. */

@@ -1,5 +1,5 @@
 /** Environments of API keys, such as live and test: each has a name and a prefix of its own. */
-import { DomainError } from '../../foundation/errors.ts';
+import { DomainError, invalidAt } from '../../foundation/errors.ts';
 import { prefixOf } from './key-format.ts';
 
 export interface Environment {
@@ -79,7 +79,7 @@ export class Environments {
     if (this.names.includes(name)) return;
     const known =
       this.names.length === 0 ? 'This installation has no environments' : `Expected one of ${this.names.join(', ')}`;
-    throw new DomainError('invalid_request', { errors: [{ pointer, detail: `Unknown environment. ${known}.` }] });
+    throw invalidAt(pointer, `Unknown environment. ${known}.`);
   }
 }
 

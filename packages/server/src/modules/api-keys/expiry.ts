@@ -1,6 +1,6 @@
 /** The expiry that a request sets, within the longest lifetime that the operator allows, and the end of a previous secret. */
 import { dayMs, toInstant } from '../../foundation/clock.ts';
-import { DomainError } from '../../foundation/errors.ts';
+import { invalidAt } from '../../foundation/errors.ts';
 
 /**
  * @param lifetimeDaysMax KEYREEVE_KEY_LIFETIME_DAYS_MAX; 0 for no limit
@@ -19,12 +19,13 @@ export const endOfPrevious = (overlapEndsAt: number, expiresAt: number | null): 
  * @throws DomainError `invalid_request` unless it is in the future and within the lifetime
  */
 export function assertExpiry(expiresAt: number | null, now: number, lifetimeDaysMax: number): void {
-  const problem = (detail: string): DomainError =>
-    new DomainError('invalid_request', { errors: [{ pointer: '/expiresAt', detail }] });
   // Date.parse returns NaN for the leap seconds of RFC 3339. A key with that expiry would never expire.
-  if (Number.isNaN(expiresAt)) throw problem('It must not be a leap second.');
-  if (expiresAt !== null && expiresAt <= now) throw problem('It must be in the future.');
+  if (Number.isNaN(expiresAt)) throw invalidAt('/expiresAt', 'It must not be a leap second.');
+  if (expiresAt !== null && expiresAt <= now) throw invalidAt('/expiresAt', 'It must be in the future.');
   const latest = latestExpiry(now, lifetimeDaysMax);
   if (latest !== null && (expiresAt === null || expiresAt > latest))
-    throw problem(`It must be at most ${toInstant(latest)}, because keys live for at most ${lifetimeDaysMax} days.`);
+    throw invalidAt(
+      '/expiresAt',
+      `It must be at most ${toInstant(latest)}, because keys live for at most ${lifetimeDaysMax} days.`,
+    );
 }

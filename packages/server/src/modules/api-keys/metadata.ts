@@ -1,6 +1,6 @@
 /** The owner's own data about a key. */
 import { limits } from '@keyreeve/contract';
-import { DomainError } from '../../foundation/errors.ts';
+import { invalidAt } from '../../foundation/errors.ts';
 
 /** @returns JSON; null for no metadata @throws DomainError `invalid_request` if it is too long or has an inexact number */
 export function toMetadata(value: object | null): string | null {
@@ -9,7 +9,7 @@ export function toMetadata(value: object | null): string | null {
   const text = JSON.stringify(value);
   const bytes = Buffer.byteLength(text);
   if (bytes > limits.keyMetadataBytesMax)
-    throw problem('/metadata', `Expected at most ${limits.keyMetadataBytesMax} bytes as JSON, but found ${bytes}.`);
+    throw invalidAt('/metadata', `Expected at most ${limits.keyMetadataBytesMax} bytes as JSON, but found ${bytes}.`);
   return text;
 }
 
@@ -24,7 +24,7 @@ export const mergeMetadata = (stored: string | null, patch: object | null): stri
 /** Rejects numbers that JSON.parse does not represent exactly, so that none is stored with another value. */
 function assertExactNumbers(value: unknown, pointer: string): void {
   if (typeof value === 'number' && (!Number.isFinite(value) || Math.abs(value) > Number.MAX_SAFE_INTEGER))
-    throw problem(pointer, 'Expected a number of at most 2^53 − 1. Send a larger one as text.');
+    throw invalidAt(pointer, 'Expected a number of at most 2^53 − 1. Send a larger one as text.');
   if (typeof value !== 'object' || value === null) return;
   for (const [name, member] of Object.entries(value))
     assertExactNumbers(member, `${pointer}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`);
@@ -42,6 +42,3 @@ function merge(target: unknown, patch: unknown): unknown {
 
 const isObject = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
-
-const problem = (pointer: string, detail: string): DomainError =>
-  new DomainError('invalid_request', { errors: [{ pointer, detail }] });

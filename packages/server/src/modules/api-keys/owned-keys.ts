@@ -7,8 +7,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { fromCursor, sizeOf, toCursor, type PageRequest } from '../../foundation/cursor.ts';
 import type { Db } from '../../foundation/database/db.ts';
 import { readsOf } from '../../foundation/database/read-parts.ts';
-import { DomainError } from '../../foundation/errors.ts';
 import { fold } from '../../foundation/fold.ts';
+import { toMs } from '../../foundation/query-time.ts';
 import { findAfter, findHinted, findNamed, hasTrigram, type KeyIds } from './name-store.ts';
 import { listOwnedKeys, type OwnedKeyFilter, type OwnedKeyRow } from './owned-key-store.ts';
 
@@ -35,8 +35,8 @@ export async function findOwnedKeys(
     hintEnd: hint,
     accountId,
     scope,
-    unusedSince: timeOf('unusedSince', search.unusedSince) ?? Number.MAX_SAFE_INTEGER,
-    expiresBefore: timeOf('expiresBefore', search.expiresBefore) ?? null,
+    unusedSince: toMs('unusedSince', search.unusedSince) ?? Number.MAX_SAFE_INTEGER,
+    expiresBefore: toMs('expiresBefore', search.expiresBefore) ?? null,
   };
   if (id !== undefined) {
     const rows = isKeyId(id) ? await listOwnedKeys(db, [Number(id)], filter, 1) : [];
@@ -82,11 +82,3 @@ async function nextIds(
 }
 
 const isKeyId = (text: string): boolean => /^[1-9]\d{0,15}$/.test(text) && Number.isSafeInteger(Number(text));
-
-function timeOf(name: string, text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
-  const ms = Date.parse(text);
-  if (!Number.isNaN(ms)) return ms;
-  const detail = 'Expected a time without a leap second.';
-  throw new DomainError('invalid_request', { errors: [{ pointer: `/${name}`, detail }] });
-}

@@ -1,6 +1,6 @@
 /** HTTP routes of API keys: of an account's own keys, and of the keys of service accounts. */
 import * as contract from '@keyreeve/contract';
-import { DomainError } from '../../foundation/errors.ts';
+import { invalidAt } from '../../foundation/errors.ts';
 import { route, type Call, type Route } from '../../http/route.ts';
 import type { ApiKeys } from './api-keys.ts';
 import type { KeyChanges } from './changes.ts';
@@ -134,10 +134,7 @@ async function list(
 ): Promise<{ apiKeys: object[]; nextCursor?: string | null }> {
   const { view, limit, cursor, search, state, sort, usage } = query;
   const toView = view === 'full' ? toFullKey : toKey;
-  if (usage !== undefined && view !== 'full')
-    throw new DomainError('invalid_request', {
-      errors: [{ pointer: '/usage', detail: 'Usage requires `view=full`.' }],
-    });
+  if (usage !== undefined && view !== 'full') throw invalidAt('/usage', 'Usage requires `view=full`.');
   const isSearch = [search, state, sort, usage].some((value) => value !== undefined);
   if (!isSearch && limit === undefined && cursor === undefined)
     return { apiKeys: (await apiKeys.list(accountId)).map(toView) };

@@ -8,21 +8,15 @@ import { withUse } from '../../foundation/database/used-from.ts';
 import { withheldColumn } from '../scope-catalogue/withheld.ts';
 import { endOfPrevious } from './expiry.ts';
 import { mayJudge } from '../../foundation/database/key-rules.ts';
+import type { KeyRow } from './store.ts';
 
 /** The state of a key and its account, for verification. */
-export interface KeyState {
-  readonly id: number;
+export interface KeyState extends Pick<
+  KeyRow,
+  'id' | 'nickname' | 'scopes' | 'needsRole' | 'ownerRole' | 'expiresAt' | 'lastUsedAt' | 'createdAt' | 'disabledAt'
+> {
   readonly accountId: string;
-  readonly nickname: string;
-  readonly scopes: string;
-  /** 1 when reserved scopes are in force only while the owner is an administrator; otherwise 0. */
-  readonly needsRole: number;
-  readonly ownerRole: string;
-  readonly expiresAt: number | null;
-  readonly lastUsedAt: number | null;
-  readonly createdAt: number;
   readonly accountDisabledAt: number | null;
-  readonly disabledAt: number | null;
   /** CIDR ranges, separated by spaces; null: any IP address. */
   readonly addresses: string | null;
   /** JSON. */

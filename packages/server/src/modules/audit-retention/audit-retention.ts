@@ -3,7 +3,7 @@
  * the clock has jumped forward, the time that has certainly passed counts, until an operator confirms the clock.
  */
 import { dayMs } from '../../foundation/clock.ts';
-import type { Principal } from '../../foundation/principal.ts';
+import { system, type Principal } from '../../foundation/principal.ts';
 import { AuditCutter, type CutRequest, type CutResult, type CutterOptions } from './audit-cutter.ts';
 import { isClockPlausible, PassedTimes } from './passed-time.ts';
 import {
@@ -24,7 +24,6 @@ export interface AuditRetentionOptions extends CutterOptions {
   readonly monotonic?: () => number;
 }
 
-const system = { kind: 'system' } as const;
 /** Between two runs of any instances. */
 const runEveryMs = dayMs;
 

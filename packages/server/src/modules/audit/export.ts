@@ -43,7 +43,7 @@ const writers: Record<ExportFormat, { readonly head: string; readonly line: (eve
   jsonl: {
     head: '',
     line: (event) =>
-      `${JSON.stringify({ ...plain(event), details: event.details === null ? null : parsed(event.details) })}\n`,
+      `${JSON.stringify({ ...plain(event), details: event.details === null ? null : parsedDetails(event.details) })}\n`,
   },
   csv: {
     head: `${columns.join(',')}\r\n`,
@@ -69,7 +69,7 @@ const plain = ({ id, at, actor, action, accountId, target, details, chain, posit
 });
 
 /** @returns the text itself for a tampered row that is not JSON */
-function parsed(details: string): unknown {
+export function parsedDetails(details: string): unknown {
   try {
     return JSON.parse(details);
   } catch {

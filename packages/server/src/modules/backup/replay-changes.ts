@@ -31,6 +31,7 @@ import { revokeSigningKeysTx } from '../signing-keys/store.ts';
 import { deleteEndpointsTx, disableEndpointsTx } from '../webhooks/store.ts';
 import type { Transaction } from '../../foundation/database/db.ts';
 import type { DatedId } from '../../foundation/database/json-lists.ts';
+import { system } from '../../foundation/principal.ts';
 
 interface Deletion {
   readonly action: AuditAction;
@@ -44,7 +45,6 @@ const deletions: Readonly<Record<FinalKind | 'account_disabled', Deletion>> = {
   signing_key: { action: 'signing_key.revoked', apply: revokeSigningKeysTx },
 };
 
-const system = { kind: 'system' } as const;
 const by = 'deletion_journal';
 
 /** @returns how many of the ids still worked */

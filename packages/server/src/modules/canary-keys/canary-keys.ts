@@ -11,7 +11,7 @@ import { toInstant } from '../../foundation/clock.ts';
 import type { KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
 import { randomBase62, randomId, type Secret } from '../../foundation/crypto/secret.ts';
 import { DomainError } from '../../foundation/errors.ts';
-import type { CanaryPrincipal, Principal } from '../../foundation/principal.ts';
+import { system, type CanaryPrincipal, type Principal } from '../../foundation/principal.ts';
 import type { AccountRevocations } from '../accounts/account-revocations.ts';
 import { insertServiceAccountTx } from '../accounts/service-account-store.ts';
 import { parseAddresses } from '../api-keys/addresses.ts';
@@ -39,7 +39,6 @@ export interface IssuedCredential {
 
 /** Of the accounts of credentials. */
 const externalId = 'keyreeve:prove-revocation';
-const system: Principal = { kind: 'system' };
 /** The clock of another instance may be behind. */
 const keptMs = (limits.canaryCredentialSecondsMax + 3_600) * 1_000;
 const accountsPerRunMax = 100;

@@ -187,7 +187,7 @@ export class ConsoleSessions {
     const { clientIp } = describeClient(client);
     const use = { now, from: coarseRange(clientIp) };
     const confirmTx = async (tx: Transaction): Promise<void> => {
-      await assertSessionValidTx(tx, principal, now);
+      await assertSessionValidTx(tx, { principal, now });
       const change = { tokenHash: session.tokenHash, now, idleExpiresAt: times.idleExpiresAt };
       if (!(await sessions.replaceConsoleSecretTx(tx, principal, change, hash)))
         throw new DomainError('console_session_required');

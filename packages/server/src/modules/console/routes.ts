@@ -1,7 +1,7 @@
 /** HTTP routes of the console's session and configuration. */
 import type { Static } from 'typebox';
 import * as contract from '@keyreeve/contract';
-import { DomainError } from '../../foundation/errors.ts';
+import { invalidAt } from '../../foundation/errors.ts';
 import { route, type Route } from '../../http/route.ts';
 import type { RouteResponse } from '../../http/response.ts';
 import type { ConsoleConfiguration } from './configuration.ts';
@@ -16,8 +16,7 @@ type ConfirmationBody = Static<typeof contract.ConsoleConfirmationBody>;
 function confirmationOf({ password, code, passkey }: ConfirmationBody): Confirmation {
   if (password !== undefined && passkey === undefined) return { password, code };
   if (passkey !== undefined && password === undefined && code === undefined) return { passkey };
-  const detail = 'Expected either `password`, with or without `code`, or `passkey`.';
-  throw new DomainError('invalid_request', { errors: [{ pointer: '', detail }] });
+  throw invalidAt('', 'Expected either `password`, with or without `code`, or `passkey`.');
 }
 
 export interface Console {

@@ -1,7 +1,7 @@
 /** Limits as accounts and administrators define them, and the meters that enforce them. */
 import { KeyLimits } from '@keyreeve/contract';
 import { unavailable } from '../../foundation/database/unavailable.ts';
-import { DomainError } from '../../foundation/errors.ts';
+import { invalidAt } from '../../foundation/errors.ts';
 import { validator } from '../../http/validation.ts';
 import type { MeterKey, MeterKind, QuotaPeriod } from './store.ts';
 
@@ -47,9 +47,7 @@ export function toLimitsText(value: KeyLimits | null, pointer = '/limits'): stri
   const { rate, quota } = value ?? {};
   const { limit, windowSeconds, burst = limit } = rate ?? {};
   if (limit !== undefined && burst !== undefined && burst > limit)
-    throw new DomainError('invalid_request', {
-      errors: [{ pointer: `${pointer}/rate/burst`, detail: `Expected at most the limit, ${limit}.` }],
-    });
+    throw invalidAt(`${pointer}/rate/burst`, `Expected at most the limit, ${limit}.`);
   if (!rate && !quota) return null;
   return JSON.stringify({
     rate: rate ? { limit, windowSeconds, burst } : null,

@@ -2,7 +2,8 @@
 import { limits, type RecentUsage, type UsageQuery } from '@keyreeve/contract';
 import type { Core } from '../../foundation/core.ts';
 import { dayMs, hourMs } from '../../foundation/clock.ts';
-import { DomainError } from '../../foundation/errors.ts';
+import { DomainError, invalidAt } from '../../foundation/errors.ts';
+import { toMs } from '../../foundation/query-time.ts';
 import type { KeyChanges } from '../api-keys/changes.ts';
 import { listDaysOfKeys, listUsage, totalSince, type UsageCounts, type UsageRow } from './store.ts';
 
@@ -85,23 +86,13 @@ export class KeyUsage {
 /** @returns milliseconds: the start of the first hour or day, and the end of the last one @throws DomainError `invalid_request` */
 function periodOf(query: UsageQuery, now: number): { readonly from: number; readonly to: number } {
   const [stepMs, defaultMs] = query.step === 'day' ? [dayMs, 30 * dayMs] : [hourMs, dayMs];
-  const end = query.to === undefined ? now : timeOf('to', query.to);
-  const start = query.from === undefined ? end - defaultMs : timeOf('from', query.from);
-  if (start >= end) throw wrong('from', 'Expected a time before `to`, which is now by default.');
+  const end = query.to === undefined ? now : toMs('to', query.to);
+  const start = query.from === undefined ? end - defaultMs : toMs('from', query.from);
+  if (start >= end) throw invalidAt('/from', 'Expected a time before `to`, which is now by default.');
   const from = Math.floor(start / stepMs) * stepMs;
   const to = Math.ceil(end / stepMs) * stepMs;
   const max = limits.usageRowsMax;
   if ((to - from) / stepMs > max)
-    throw wrong('from', `Expected at most ${max} ${query.step ?? 'hour'}s before \`to\`.`);
+    throw invalidAt('/from', `Expected at most ${max} ${query.step ?? 'hour'}s before \`to\`.`);
   return { from, to };
 }
-
-/** @throws DomainError `invalid_request` for a leap second, which RFC 3339 permits and Date does not have */
-function timeOf(name: 'from' | 'to', text: string): number {
-  const ms = Date.parse(text);
-  if (Number.isNaN(ms)) throw wrong(name, 'Expected a time without a leap second.');
-  return ms;
-}
-
-const wrong = (name: string, detail: string): DomainError =>
-  new DomainError('invalid_request', { errors: [{ pointer: `/${name}`, detail }] });

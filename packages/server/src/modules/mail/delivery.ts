@@ -8,7 +8,7 @@ import { toInstant, type Clock } from '../../foundation/clock.ts';
 import type { Transaction } from '../../foundation/database/db.ts';
 import type { Code, OneTimeCodes } from '../one-time-codes/one-time-codes.ts';
 import { deleteCode, isCodeRequested, issueCodeTx } from '../one-time-codes/store.ts';
-import { JobFailure, type Handler } from '../outbox/outbox.ts';
+import { JobFailure, type Handler } from '../outbox/job.ts';
 import type { Links } from './links.ts';
 import type { CodeMessage, CodeOrder, MailMessage } from './mail.ts';
 import { render } from './render.ts';

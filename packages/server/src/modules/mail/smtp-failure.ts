@@ -1,5 +1,5 @@
 /** Classifies failures of a session for the outbox, and states what an operator can change. */
-import { JobFailure } from '../outbox/outbox.ts';
+import { JobFailure } from '../outbox/job.ts';
 import { SessionError, TlsPortError, type SmtpTarget } from './smtp-session.ts';
 
 /** An error of the mail library or of a socket. */

@@ -1,5 +1,5 @@
 /** Sends messages to the configured mail server (RFC 5321), over TLS unless the server is on this machine. */
-import { JobFailure } from '../outbox/outbox.ts';
+import { JobFailure } from '../outbox/job.ts';
 import { isLoopback } from '../../foundation/ip-address.ts';
 import type { AccessTokens } from './access-tokens.ts';
 import type { RenderedMail } from './render.ts';

@@ -16,9 +16,6 @@ import { JobFailure, LostJob, type Handler, type Job, type JobKind } from './job
 import * as store from './store.ts';
 import { recorded, startSpan, withTrace } from './traces.ts';
 
-export { JobFailure, jobKinds, LostJob } from './job.ts';
-export type { FailureScope, Handler, Job, JobKind } from './job.ts';
-
 export interface OutboxOptions extends Core {
   /** Measures the waits of a stop. */
   readonly timers?: Timers;

@@ -31,7 +31,7 @@ export const addPasskey = (db: Db, principal: AccountPrincipal, addition: Additi
     const { accountId } = principal;
     const event = { at: now, principal, accountId };
     // Locks the account's row: concurrent additions count each other.
-    await assertSessionValidTx(tx, principal, now);
+    await assertSessionValidTx(tx, { principal, now });
     if (!(await store.useChallengeTx(tx, challenge))) throw new DomainError('passkey_invalid');
     if ((await store.countPasskeysTx(tx, accountId)) >= limits.passkeysPerAccountMax)
       throw new DomainError('passkey_limit_reached');
@@ -53,16 +53,10 @@ export const renamePasskey = (
 ): Promise<void> =>
   db.transaction(async (tx) => {
     const { accountId } = principal;
-    await assertSessionValidTx(tx, principal, now);
+    await assertSessionValidTx(tx, { principal, now });
     if (!(await store.renamePasskeyTx(tx, accountId, id, name))) throw new DomainError('passkey_not_found');
-    await recordEventTx(tx, {
-      at: now,
-      principal,
-      action: 'passkey.renamed',
-      accountId,
-      target: id,
-      details: { name },
-    });
+    const event = { at: now, principal, action: 'passkey.renamed', accountId, target: id } as const;
+    await recordEventTx(tx, { ...event, details: { name } });
   });
 
 /** @throws DomainError `passkey_not_found`, `second_factor_required_by_policy`, `invalid_access_token` */
@@ -74,7 +68,7 @@ export const removePasskey = (
   db.transaction(async (tx) => {
     const { accountId } = principal;
     const event = { at: now, principal, accountId };
-    await assertSessionValidTx(tx, principal, now);
+    await assertSessionValidTx(tx, { principal, now });
     const name = await store.removePasskeyTx(tx, accountId, id);
     if (name === undefined) throw new DomainError('passkey_not_found');
     const factor = await factors.findFactor(tx, accountId);

@@ -19,7 +19,7 @@ import type { SecondFactors } from '../second-factors/second-factors.ts';
 import { makeChallenge, readChallenge, type ChallengePurpose, type UsedChallenge } from './challenge.ts';
 import * as changes from './change-store.ts';
 import { descriptorsOf, knownTransports } from './descriptors.ts';
-import type { RelyingParty } from './relying-party.ts';
+import { requireRelyingParty, type RelyingParty } from './relying-party.ts';
 import type { PasskeySignInsOptions } from './sign-ins.ts';
 import { listPasskeys, type PasskeyRow } from './store.ts';
 import { userHandleOf } from './user-handle.ts';
@@ -55,7 +55,7 @@ export class Passkeys {
    */
   async creationOptions(principal: AccountPrincipal): Promise<CreationOptions> {
     const { db, clock, challenges, userHandles, accounts } = this.#options;
-    const { id, name } = this.#relyingParty();
+    const { id, name } = requireRelyingParty(this.#options);
     const { accountId } = principal;
     const { email } = await accounts.findById(accountId);
     const existing = await listPasskeys(db, accountId);
@@ -82,7 +82,7 @@ export class Passkeys {
     request: NewPasskeyRequest,
   ): Promise<{ passkey: Passkey; recoveryCodes: string[] }> {
     const { db, clock, accounts, secondFactors, requests, mailer } = this.#options;
-    const relyingParty = this.#relyingParty();
+    const relyingParty = requireRelyingParty(this.#options);
     const { accountId } = principal;
     const name = validateNickname(request.name, '/name');
     // Before the verification, which may take milliseconds for a response that is made to be slow.
@@ -168,13 +168,6 @@ export class Passkeys {
     const credential = await verifyRegistration(response, relyingParty, isChallengeValid);
     if (!credential || !challenge) throw new DomainError('passkey_invalid');
     return { credential, challenge };
-  }
-
-  /** @throws DomainError `passkeys_unavailable` */
-  #relyingParty(): RelyingParty {
-    const { relyingParty } = this.#options;
-    if (!relyingParty) throw new DomainError('passkeys_unavailable');
-    return relyingParty;
   }
 
   #shown({

@@ -3,6 +3,7 @@
  * (WebAuthn Level 3, section 5.1.3).
  */
 import { isIP } from 'node:net';
+import { DomainError } from '../../foundation/errors.ts';
 
 export interface RelyingParty {
   /** A host name. Browsers offer a passkey only on pages of this host and of its subdomains. */
@@ -29,6 +30,16 @@ export function relyingPartyOf({ rpId, name, origins }: RelyingPartyOptions): Re
   const id = rpId ?? new URL(origins[0]).hostname;
   const usable = [...new Set(origins)].filter((origin) => isUsable(origin, id));
   return usable.includes(origins[0]) ? { id, name, origins: usable } : undefined;
+}
+
+/** @throws DomainError `passkeys_unavailable` */
+export function requireRelyingParty({
+  relyingParty,
+}: {
+  readonly relyingParty: RelyingParty | undefined;
+}): RelyingParty {
+  if (!relyingParty) throw new DomainError('passkeys_unavailable');
+  return relyingParty;
 }
 
 /** Whether a page of the origin can use passkeys with this rp id. */

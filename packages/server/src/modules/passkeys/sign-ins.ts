@@ -19,7 +19,7 @@ import type { PasskeyProof as OwnerPasskeyProof } from '../second-factors/enrolm
 import type { FactorUse } from '../second-factors/second-factors.ts';
 import { makeChallenge, readChallenge, type ChallengePurpose, type UsedChallenge } from './challenge.ts';
 import { descriptorsOf } from './descriptors.ts';
-import type { RelyingParty } from './relying-party.ts';
+import { requireRelyingParty, type RelyingParty } from './relying-party.ts';
 import * as store from './store.ts';
 import { userHandleOf } from './user-handle.ts';
 import { verifyAssertion } from './webauthn.ts';
@@ -63,7 +63,7 @@ export class PasskeySignIns {
 
   /** The options of a sign-in that names no account. Stores nothing. @throws DomainError `passkeys_unavailable` */
   requestOptions(): RequestOptions {
-    const { id } = this.#relyingParty();
+    const { id } = requireRelyingParty(this.#options);
     return this.#optionsFor(id, ['sign-in'], [], 'required');
   }
 
@@ -160,7 +160,7 @@ export class PasskeySignIns {
 
   async #find({ id }: AuthenticationResponse): Promise<store.CredentialRow | undefined> {
     const { db } = this.#options;
-    return store.findCredential(db, Buffer.from(id, 'base64url'), this.#relyingParty().id);
+    return store.findCredential(db, Buffer.from(id, 'base64url'), requireRelyingParty(this.#options).id);
   }
 
   async #verify(
@@ -173,7 +173,7 @@ export class PasskeySignIns {
     let challenge: UsedChallenge | undefined;
     const assertion = await verifyAssertion({
       response,
-      relyingParty: this.#relyingParty(),
+      relyingParty: requireRelyingParty(this.#options),
       publicKey: credential?.publicKey ?? publicKeyOfNone(),
       isChallengeValid: (text) => (challenge = readChallenge(challenges, purpose, text, clock.now())) !== undefined,
       requiresUserVerification: isAlone,
@@ -193,13 +193,6 @@ export class PasskeySignIns {
     const { clock, challenges } = this.#options;
     const challenge = makeChallenge(challenges, purpose, clock.now());
     return { challenge, timeout: limits.passkeyChallengeSeconds * 1000, rpId, allowCredentials, userVerification };
-  }
-
-  /** @throws DomainError `passkeys_unavailable` */
-  #relyingParty(): RelyingParty {
-    const { relyingParty } = this.#options;
-    if (!relyingParty) throw new DomainError('passkeys_unavailable');
-    return relyingParty;
   }
 }
 

@@ -5,11 +5,7 @@
 import { limits } from '@keyreeve/contract';
 import type { KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
 import type { Transaction } from '../../foundation/database/db.ts';
-import { DomainError } from '../../foundation/errors.ts';
-import { incrementTx } from './store.ts';
-
-const windowMs = 60_000;
-const max = limits.exchangesPerMinuteMax;
+import { countTx } from './window-counter.ts';
 
 /** @throws DomainError `too_many_exchanges`, which rolls the count back with the rest */
 export async function countExchangeTx(
@@ -19,10 +15,5 @@ export async function countExchangeTx(
   now: number,
 ): Promise<void> {
   const bucket = bucketHash.stored(JSON.stringify(['exchanges', keyId]));
-  const { count, windowStartedAt } = await incrementTx(tx, bucket, now, { windowMs });
-  if (count <= max) return;
-  throw new DomainError('too_many_exchanges', {
-    retryAfterSeconds: Math.max(1, Math.ceil((windowStartedAt + windowMs - now) / 1_000)),
-    rate: { policy: 'exchanges', quota: max, windowSeconds: windowMs / 1_000 },
-  });
+  await countTx(tx, { bucket, max: limits.exchangesPerMinuteMax, windowMs: 60_000, policy: 'exchanges' }, now);
 }

@@ -5,10 +5,9 @@
 import { limits } from '@keyreeve/contract';
 import type { KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
-import { DomainError } from '../../foundation/errors.ts';
 import { hourMs } from '../../foundation/clock.ts';
 import type { AccountPrincipal, CanaryPrincipal, KeyPrincipal, Principal } from '../../foundation/principal.ts';
-import { incrementTx, predictIncrement, readBuckets, type Bucket } from './store.ts';
+import { assertAllowed, countTx, type WindowCounter } from './window-counter.ts';
 
 /** A principal whose creations and changes of keys are counted: for its own account, whichever account owns the keys. */
 export type CountedPrincipal = Pick<AccountPrincipal | KeyPrincipal, 'kind' | 'accountId'>;
@@ -27,19 +26,15 @@ export const isCountedCreator = (
 ): principal is AccountPrincipal | KeyPrincipal | CanaryPrincipal =>
   isCounted(principal) || principal.kind === 'canary';
 
-interface Counter {
-  readonly name: string;
-  readonly max: number;
-  readonly windowMs: number;
-}
-
-const counters: Readonly<Record<CountedPrincipal['kind'], Counter>> = {
+const counters = {
   account: { name: 'key changes', max: limits.keyChangesPerMinuteMax, windowMs: 60_000 },
   key: { name: 'managed key changes', max: limits.managedChangesPerHourMax, windowMs: hourMs },
 };
 
-const bucketOf = (bucketHash: KeyedHash, { kind, accountId }: CountedPrincipal): Buffer =>
-  bucketHash.stored(JSON.stringify([counters[kind].name, accountId]));
+function counterOf(bucketHash: KeyedHash, { kind, accountId }: CountedPrincipal): WindowCounter {
+  const { name, ...bounds } = counters[kind];
+  return { ...bounds, bucket: bucketHash.stored(JSON.stringify([name, accountId])), policy: 'changes' };
+}
 
 /** @throws DomainError `too_many_changes`, which rolls the count back with the rest */
 export async function countKeyChangeTx(
@@ -48,8 +43,7 @@ export async function countKeyChangeTx(
   principal: CountedPrincipal,
   now: number,
 ): Promise<void> {
-  const counter = counters[principal.kind];
-  assertBelow(counter, await incrementTx(tx, bucketOf(bucketHash, principal), now, counter), now);
+  await countTx(tx, counterOf(bucketHash, principal), now);
 }
 
 /** Counts the changes that only management keys are limited in. Absent limits: nothing is counted. */
@@ -69,15 +63,5 @@ export async function assertKeyChangeAllowed(
   principal: CountedPrincipal,
   now: number,
 ): Promise<void> {
-  const counter = counters[principal.kind];
-  const [row] = await readBuckets(db, [bucketOf(bucketHash, principal)]);
-  assertBelow(counter, predictIncrement(row, now, counter), now);
-}
-
-function assertBelow({ max, windowMs }: Counter, { count, windowStartedAt }: Bucket, now: number): void {
-  if (count <= max) return;
-  throw new DomainError('too_many_changes', {
-    retryAfterSeconds: Math.max(1, Math.ceil((windowStartedAt + windowMs - now) / 1_000)),
-    rate: { policy: 'changes', quota: max, windowSeconds: windowMs / 1_000 },
-  });
+  await assertAllowed(db, counterOf(bucketHash, principal), now);
 }

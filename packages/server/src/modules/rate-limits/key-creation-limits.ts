@@ -5,32 +5,24 @@
 import { limits } from '@keyreeve/contract';
 import type { KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
-import { DomainError } from '../../foundation/errors.ts';
 import { hourMs } from '../../foundation/clock.ts';
 import type { CountedCreator } from './key-change-limits.ts';
-import { incrementTx, predictIncrement, readBuckets, type Bucket } from './store.ts';
+import { assertAllowed, countTx, type WindowCounter } from './window-counter.ts';
 
 export interface KeyCreationLimits {
   readonly bucketHash: KeyedHash;
   readonly creationsPerMinuteMax: number;
 }
 
-interface Counter {
-  readonly bucket: Buffer;
-  readonly max: number;
-  readonly windowMs: number;
-}
-
-function counterOf(creationLimits: KeyCreationLimits, { kind, accountId }: CountedCreator): Counter {
+function counterOf(creationLimits: KeyCreationLimits, { kind, accountId }: CountedCreator): WindowCounter {
   const { bucketHash, creationsPerMinuteMax: perMinute } = creationLimits;
-  const bucketOf = (name: string): Buffer => bucketHash.stored(JSON.stringify([name, accountId]));
-  if (kind === 'account')
-    return { bucket: bucketOf('key creations'), max: perMinute, windowMs: limits.creationWindowSeconds * 1_000 };
-  if (kind === 'canary')
-    return { bucket: bucketOf('canary key creations'), max: limits.canaryKeysPerHourMax, windowMs: hourMs };
+  const counter = (name: string, max: number, windowMs = hourMs): WindowCounter => {
+    return { bucket: bucketHash.stored(JSON.stringify([name, accountId])), max, windowMs, policy: 'creations' };
+  };
+  if (kind === 'account') return counter('key creations', perMinute, limits.creationWindowSeconds * 1_000);
+  if (kind === 'canary') return counter('canary key creations', limits.canaryKeysPerHourMax);
   // An operator who allows more in a minute allows it for management keys, too.
-  const max = Math.max(limits.managedCreationsPerHourMax, perMinute * 60);
-  return { bucket: bucketOf('managed key creations'), max, windowMs: hourMs };
+  return counter('managed key creations', Math.max(limits.managedCreationsPerHourMax, perMinute * 60));
 }
 
 /** @throws DomainError `too_many_creations`, which rolls the count back with the rest */
@@ -40,8 +32,7 @@ export async function countCreationTx(
   principal: CountedCreator,
   now: number,
 ): Promise<void> {
-  const counter = counterOf(creationLimits, principal);
-  assertBelow(counter, await incrementTx(tx, counter.bucket, now, counter), now);
+  await countTx(tx, counterOf(creationLimits, principal), now);
 }
 
 /** Rejects by a read what {@link countCreationTx} would reject. @throws DomainError `too_many_creations` */
@@ -51,15 +42,5 @@ export async function assertCreationAllowed(
   principal: CountedCreator,
   now: number,
 ): Promise<void> {
-  const counter = counterOf(creationLimits, principal);
-  const [row] = await readBuckets(db, [counter.bucket]);
-  assertBelow(counter, predictIncrement(row, now, counter), now);
-}
-
-function assertBelow({ max, windowMs }: Counter, { count, windowStartedAt }: Bucket, now: number): void {
-  if (count <= max) return;
-  throw new DomainError('too_many_creations', {
-    retryAfterSeconds: Math.max(1, Math.ceil((windowStartedAt + windowMs - now) / 1_000)),
-    rate: { policy: 'creations', quota: max, windowSeconds: windowMs / 1_000 },
-  });
+  await assertAllowed(db, counterOf(creationLimits, principal), now);
 }

@@ -139,7 +139,7 @@ export class ScopeCatalogue {
     const now = this.#options.clock.now();
     const { after } = await runNarrowing(this.#options, {
       changeTx: async (tx) => {
-        await assertSessionValidTx(tx, principal, now);
+        await assertSessionValidTx(tx, { principal, now });
         return planTx(tx, operation, now, await lockTx(tx, name));
       },
       recordedOf: ({ after: { updatedAt: at }, narrowing: kind }) => (kind ? [{ kind, id: name, at }] : []),

@@ -25,7 +25,7 @@ export const beginEnrolment = (
 ): Promise<boolean> =>
   db.transaction(async (tx) => {
     const { accountId } = principal;
-    await assertSessionValidTx(tx, principal, now);
+    await assertSessionValidTx(tx, { principal, now });
     if (!(await factors.beginFactorTx(tx, accountId, sealed, now))) return false;
     await recordEventTx(tx, { at: now, principal, action: 'second_factor.begun', accountId, target: accountId });
     return true;
@@ -49,7 +49,7 @@ export const confirmEnrolment = (
   db.transaction(async (tx) => {
     const { codeHashes, mail, now } = confirmed;
     const { accountId } = principal;
-    await assertSessionValidTx(tx, principal, now);
+    await assertSessionValidTx(tx, { principal, now });
     const result = await factors.confirmFactorTx(tx, accountId, confirmed, now);
     if (result === undefined) return undefined;
     if (result === 'first') await factors.replaceRecoveryCodesTx(tx, accountId, codeHashes, now);
@@ -88,7 +88,7 @@ export const removeOwnFactor = (db: Db, principal: AccountPrincipal, removal: Ow
   db.transaction(async (tx) => {
     const { proof, mailAbout, now } = removal;
     const { accountId } = principal;
-    await assertSessionValidTx(tx, principal, now);
+    await assertSessionValidTx(tx, { principal, now });
     await redeemTx(tx, principal, proof, now);
     const keepsPasskeys = await factors.removeAppBesidePasskeysTx(tx, accountId);
     if (!keepsPasskeys) {
@@ -109,7 +109,7 @@ export const replaceCodes = (
 ): Promise<void> =>
   db.transaction(async (tx) => {
     const { accountId } = principal;
-    await assertSessionValidTx(tx, principal, now);
+    await assertSessionValidTx(tx, { principal, now });
     await redeemTx(tx, principal, proof, now);
     await factors.replaceRecoveryCodesTx(tx, accountId, codeHashes, now);
     await recordEventTx(tx, { at: now, principal, action: 'recovery_codes.replaced', accountId, target: accountId });

@@ -10,7 +10,7 @@ import { toInstant } from '../../foundation/clock.ts';
 import type { Secret } from '../../foundation/crypto/secret.ts';
 import { recordingChanges } from '../deletion-journal/run-narrowing.ts';
 import type { RecordingCore } from '../deletion-journal/revocation.ts';
-import { DomainError } from '../../foundation/errors.ts';
+import { DomainError, invalidAt } from '../../foundation/errors.ts';
 import type { Mailer } from '../mail/mail.ts';
 import type { NewJobRow } from '../outbox/store.ts';
 import type { SecondFactors } from './second-factors.ts';
@@ -182,7 +182,4 @@ export class Enrolment {
   }
 }
 
-const notOne = (): DomainError =>
-  new DomainError('invalid_request', {
-    errors: [{ pointer: '/code', detail: 'Expected either `code` or `passkey`.' }],
-  });
+const notOne = (): DomainError => invalidAt('/code', 'Expected either `code` or `passkey`.');

@@ -42,12 +42,7 @@ export class SecondFactors {
     this.#options = options;
   }
 
-  /** Whether a sign-in needs a second factor. */
-  async isInForce(accountId: string): Promise<boolean> {
-    return (await this.kindInForce(accountId)) !== undefined;
-  }
-
-  /** @returns undefined when no second factor is in force */
+  /** @returns undefined when no second factor is in force: a sign-in needs none */
   async kindInForce(accountId: string): Promise<store.FactorRow['kind'] | undefined> {
     const factor = await store.findFactor(this.#options.db, accountId);
     return factor && factor.confirmedAt !== null ? factor.kind : undefined;

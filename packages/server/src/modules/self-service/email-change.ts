@@ -60,7 +60,7 @@ export class EmailChange {
     const data = { newEmail: wanted.email, at: toInstant(now) };
     const notice = mailer.prepare({ to: oldEmail, template: 'email_change_requested', data });
     await db.transaction(async (tx) => {
-      await assertSessionValidTx(tx, principal, now);
+      await assertSessionValidTx(tx, { principal, now });
       if ((await this.#own.findTx(tx, principal)).sessionEpoch !== sessionEpoch)
         throw new DomainError('password_wrong');
       await deleteCodesTx(tx, id, 'change_email');

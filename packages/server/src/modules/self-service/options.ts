@@ -31,7 +31,6 @@ export interface SelfServiceOptions extends RecordingCore {
 
 /** The actor of a change that was authorized by a one-time code sent to the account's email address. */
 export const mailbox = { kind: 'mailbox' } as const;
-export const system = { kind: 'system' } as const;
 
 /** Whether the mail that a job requests would not be handed over any more. @param createdAt of the job */
 export const isTooLate = (createdAt: number, clock: Clock): boolean =>

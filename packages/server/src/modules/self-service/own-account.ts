@@ -78,7 +78,7 @@ export class OwnAccount {
     const passwordHash = await hasher.hash(normal);
     const now = clock.now();
     const changeTx = async (tx: Transaction) => {
-      await assertSessionValidTx(tx, principal, now);
+      await assertSessionValidTx(tx, { principal, now });
       // A concurrent change may have replaced the password that this request verified.
       if (!(await setPasswordTx(tx, account, passwordHash, now))) throw new DomainError('password_wrong');
       await keepSessionTx(tx, id, principal.sessionId);
@@ -106,8 +106,8 @@ export class OwnAccount {
     const { id, email, language } = account;
     const at = toInstant(clock.now());
     const mail = mailer.prepare({ to: email, language, template: 'account_deleted', data: { at } });
-    const existed = await accounts.delete(principal, id, async (tx, who, now) => {
-      await assertSessionValidTx(tx, who, now);
+    const existed = await accounts.delete(principal, id, async (tx, act) => {
+      await assertSessionValidTx(tx, act);
       // A concurrent change may have replaced the password that this request verified.
       const current = await this.findTx(tx, principal);
       if (current.sessionEpoch !== account.sessionEpoch) throw new DomainError('password_wrong');

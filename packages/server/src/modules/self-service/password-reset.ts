@@ -14,10 +14,11 @@ import { randomId, type Secret } from '../../foundation/crypto/secret.ts';
 import type { Transaction } from '../../foundation/database/db.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { queueMailTx } from '../mail/mail.ts';
-import type { Job } from '../outbox/outbox.ts';
+import type { Job } from '../outbox/job.ts';
 import { insertJobTx } from '../outbox/store.ts';
 import { runDeletingKeys, revokeAllCredentialsTx } from './revoke-all-credentials.ts';
-import { isTooLate, mailbox, system, type SelfServiceOptions } from './options.ts';
+import { system } from '../../foundation/principal.ts';
+import { isTooLate, mailbox, type SelfServiceOptions } from './options.ts';
 import { remainingTx, type Remaining } from './remaining.ts';
 import { findKnownCode, takeKnownCode } from './store.ts';
 

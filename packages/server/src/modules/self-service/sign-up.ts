@@ -15,9 +15,10 @@ import { randomId, type Secret } from '../../foundation/crypto/secret.ts';
 import type { Transaction } from '../../foundation/database/db.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { queueMailTx } from '../mail/mail.ts';
-import type { Job } from '../outbox/outbox.ts';
+import type { Job } from '../outbox/job.ts';
 import { insertJobTx } from '../outbox/store.ts';
-import { isTooLate, system, type SelfServiceOptions } from './options.ts';
+import { system } from '../../foundation/principal.ts';
+import { isTooLate, type SelfServiceOptions } from './options.ts';
 import { newestSignUpHash } from './store.ts';
 
 /** The stored payload of a job. */

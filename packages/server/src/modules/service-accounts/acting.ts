@@ -54,7 +54,7 @@ export async function assertMayActFor(db: Db, principal: Principal, accountId: s
  *   for other principals
  */
 export async function assertCredentialValidTx(tx: Transaction, principal: Principal, now: number): Promise<void> {
-  if (principal.kind !== 'key' && principal.kind !== 'canary') return assertSessionValidTx(tx, principal, now);
+  if (principal.kind !== 'key' && principal.kind !== 'canary') return assertSessionValidTx(tx, { principal, now });
   if (await lockCallingKeyTx(tx, principal, now)) return;
   throw new DomainError(principal.kind === 'key' ? 'invalid_management_key' : 'invalid_service_key');
 }

@@ -1,18 +1,12 @@
 /** All service accounts, for operators. */
 import type { Reader } from '../../foundation/database/db.ts';
 import { sql } from '../../foundation/database/sql.ts';
+import type { ServiceAccountRow } from './store.ts';
 
-export interface ListedServiceAccount {
-  readonly id: string;
-  readonly name: string;
-  readonly externalId: string | null;
-  /** The account that created it; null after the deletion of that account. */
-  readonly creatorId: string | null;
+export interface ListedServiceAccount extends ServiceAccountRow {
   readonly managers: number;
   readonly keys: number;
   readonly disabledAt: number | null;
-  readonly createdAt: number;
-  readonly updatedAt: number;
 }
 
 export interface ServiceAccountFilter {

@@ -4,7 +4,7 @@ import { allInOrder } from '../../foundation/all-in-order.ts';
 import type { Core } from '../../foundation/core.ts';
 import { randomId } from '../../foundation/crypto/secret.ts';
 import { fromCursor, sizeOf, toCursor, type PageRequest } from '../../foundation/cursor.ts';
-import type { Db, Transaction } from '../../foundation/database/db.ts';
+import type { Db } from '../../foundation/database/db.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { validateNickname } from '../../foundation/nickname.ts';
 import { isPrintable } from '../../foundation/printable.ts';
@@ -156,9 +156,8 @@ export class ServiceAccounts {
   async delete(principal: Principal, id: string): Promise<void> {
     const { db, accounts } = this.#options;
     await this.find(principal, id);
-    const mayAct = (tx: Transaction, who: Principal, now: number): Promise<void> => assertMayActForTx(tx, who, id, now);
     const existed = await accounts
-      .delete(principal, id, mayAct)
+      .delete(principal, id, (tx, by) => assertMayActForTx(tx, by.principal, id, by.now))
       .catch((error: unknown) => confirmingAbsence(db, error));
     if (!existed) await confirmingAbsence(db, notFound());
   }

@@ -255,7 +255,7 @@ export const findSessionStates = (
  * and its body may have taken seconds to arrive.
  * @throws DomainError `invalid_access_token` when the session of an account has ended; never for other principals
  */
-export async function assertSessionValidTx(tx: Transaction, principal: Principal, now: number): Promise<void> {
+export async function assertSessionValidTx(tx: Transaction, { principal, now }: Act): Promise<void> {
   // An API key may make only changes that `assertMayActForTx` checks.
   if (principal.kind === 'key' || principal.kind === 'canary') throw new Error('an API key has no session');
   if (principal.kind !== 'account') return;
@@ -286,7 +286,7 @@ export async function assertSessionContinues(
 /** @returns whether the account had the session, and it was valid @throws DomainError `invalid_access_token` */
 export const endOwnSession = (db: Db, principal: AccountPrincipal, id: string, now: number): Promise<boolean> =>
   db.transaction(async (tx) => {
-    await assertSessionValidTx(tx, principal, now);
+    await assertSessionValidTx(tx, { principal, now });
     return endAccountSessionTx(tx, { principal, now }, principal.accountId, id);
   });
 
@@ -305,7 +305,7 @@ export async function endAccountSessionTx(
 /** Ends all sessions of the account except the principal's own. @returns their number @throws DomainError `invalid_access_token` */
 export const endOtherSessions = (db: Db, principal: AccountPrincipal, now: number): Promise<number> =>
   db.transaction(async (tx) => {
-    await assertSessionValidTx(tx, principal, now);
+    await assertSessionValidTx(tx, { principal, now });
     return endOtherSessionsTx(tx, principal, now);
   });
 

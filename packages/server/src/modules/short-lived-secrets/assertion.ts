@@ -7,6 +7,7 @@ import { limits } from '@keyreeve/contract';
 import { DomainError } from '../../foundation/errors.ts';
 import { parseJson } from '../../foundation/json.ts';
 import { publicKeyOf, toPublicKey } from '../api-keys/public-key.ts';
+import { fromCanonicalBase64url } from '../tokens/access-token.ts';
 
 export interface Assertion {
   readonly keyId: number;
@@ -123,12 +124,6 @@ function objectOf(bytes: Buffer): Record<string, unknown> {
   const value = parseJson(bytes);
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new DomainError('malformed_json');
   return value as Record<string, unknown>;
-}
-
-/** The unused bits of the last character would otherwise give one text several encodings (RFC 4648 section 3.5). */
-function fromCanonicalBase64url(text: string): Buffer | undefined {
-  const bytes = Buffer.from(text, 'base64url');
-  return bytes.toString('base64url') === text ? bytes : undefined;
 }
 
 /** RFC 7519 allows fractions of seconds. */

@@ -9,7 +9,7 @@
 import { randomBytes } from 'node:crypto';
 import { exportJWK, generateKeyPair, importJWK, type CryptoKey, type JWK } from 'jose';
 import { limits, type Jwks } from '@keyreeve/contract';
-import type { Principal } from '../../foundation/principal.ts';
+import type { Guard, Principal } from '../../foundation/principal.ts';
 import type { Sealer } from '../../foundation/crypto/seal.ts';
 import { CoalescingReader } from '../../foundation/database/coalescing-reader.ts';
 import { DomainError } from '../../foundation/errors.ts';
@@ -21,7 +21,6 @@ import {
   replaceSigningKeys,
   listSigningKeys,
   listSigningKeyTimes,
-  type Guard,
   type SigningKeyRow,
   type SigningKeyTimes,
 } from './store.ts';

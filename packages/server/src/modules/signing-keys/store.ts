@@ -1,5 +1,5 @@
 /** The table of signing keys. */
-import type { Principal } from '../../foundation/principal.ts';
+import type { Guard, Principal } from '../../foundation/principal.ts';
 import { recordEventTx } from '../audit/audit.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { onList } from '../../foundation/database/json-lists.ts';
@@ -83,13 +83,8 @@ export async function createFirstSigningKey(db: Db, key: SigningKeyRow): Promise
 }
 
 /**
- * Checks in a transaction whether the principal may still make the change. It runs after the lock of the keys: it locks the
- * key of the principal's access token, which the other order of two rotations would turn into a deadlock.
- */
-export type Guard = (tx: Transaction, principal: Principal, now: number) => Promise<void>;
-
-/**
- * Adds the next key unless another one of its algorithm waits to be activated.
+ * Adds the next key unless another one of its algorithm waits to be activated. The guard runs after the lock of the keys: it
+ * locks the key of the principal's access token, which the other order of two rotations would turn into a deadlock.
  * @returns false if another one waits
  * @throws the error of the guard
  */
@@ -101,7 +96,7 @@ export const createNextSigningKey = (
 ): Promise<boolean> =>
   db.transaction(async (tx) => {
     await tx.all(lockKeys);
-    await guard?.(tx, principal, key.createdAt);
+    await guard?.(tx, { principal, now: key.createdAt });
     if ((await tx.run(insertNextKey, valuesOf(key))) === 0) return false;
     await recordEventTx(tx, { at: key.createdAt, principal, action: 'signing_key.created', target: key.kid });
     return true;
@@ -120,7 +115,7 @@ export async function replaceSigningKeysTx(
 ): Promise<number> {
   const { kid: target, createdAt: at } = key;
   await tx.all(lockKeys);
-  await guard?.(tx, principal, at);
+  await guard?.(tx, { principal, now: at });
   await tx.run(insertKey, valuesOf(key));
   await recordEventTx(tx, { at, principal, action: 'signing_key.created', target });
   const revoked = await tx.all(revokeOtherKeys, [target, at]);

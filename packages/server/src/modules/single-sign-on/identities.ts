@@ -7,7 +7,7 @@ import { lockAccountTx } from '../accounts/credentials-store.ts';
 import { createAccountTx, endAccountSessionsTx } from '../accounts/store.ts';
 import { recordEventTx } from '../audit/audit.ts';
 import { randomId } from '../../foundation/crypto/secret.ts';
-import type { Principal } from '../../foundation/principal.ts';
+import { system, type Principal } from '../../foundation/principal.ts';
 import { recordingChanges } from '../deletion-journal/run-narrowing.ts';
 import type { RecordingCore } from '../deletion-journal/revocation.ts';
 import type { Email } from '../accounts/email.ts';
@@ -25,8 +25,6 @@ export interface Resolved {
   readonly identityId: string;
   readonly account: AuthenticatedAccount;
 }
-
-const system: Principal = { kind: 'system' };
 
 export class Identities {
   readonly #options: IdentitiesOptions;

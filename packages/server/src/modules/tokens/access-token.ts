@@ -112,8 +112,8 @@ export class AccessTokens {
 
 /**
  * The decoded header and payload of a compact JWS (RFC 7515 section 7.1).
- * @returns undefined unless each part is canonical base64url (RFC 4648 section 3.5). The unused bits of the last character
- *   would otherwise give one token several encodings, which deny lists and caches treat as different tokens.
+ * @returns undefined unless each part is canonical base64url: deny lists and caches treat several encodings of one token as
+ *   different tokens
  */
 function partsOf(token: string): { header: Buffer; payload: Buffer } | undefined {
   const decoded = token.split('.', 4).map(fromCanonicalBase64url);
@@ -121,7 +121,8 @@ function partsOf(token: string): { header: Buffer; payload: Buffer } | undefined
   return decoded.length === 3 && header && payload && signature ? { header, payload } : undefined;
 }
 
-function fromCanonicalBase64url(text: string): Buffer | undefined {
+/** The unused bits of the last character would otherwise give one text several encodings (RFC 4648 section 3.5). */
+export function fromCanonicalBase64url(text: string): Buffer | undefined {
   const bytes = Buffer.from(text, 'base64url');
   return bytes.toString('base64url') === text ? bytes : undefined;
 }

@@ -1,7 +1,7 @@
 /** HTTP routes of sign-in, sessions, published keys and discovery. */
 import * as contract from '@keyreeve/contract';
 import { Secret } from '../../foundation/crypto/secret.ts';
-import { DomainError } from '../../foundation/errors.ts';
+import { DomainError, invalidAt } from '../../foundation/errors.ts';
 import { parseBasic } from '../../http/basic-authentication.ts';
 import type { RequestCredential } from '../../http/request-credential.ts';
 import { FixedContent, keepContent } from '../../http/fixed-content.ts';
@@ -21,8 +21,7 @@ export function passwordOf({ email, password }: { email?: string | undefined; pa
   if (email === undefined && password === undefined) return undefined;
   if (email !== undefined && password !== undefined) return { user: email, password: new Secret(password) };
   const pointer = email === undefined ? '/email' : '/password';
-  const detail = 'Expected `email` and `password` together, or neither.';
-  throw new DomainError('invalid_request', { errors: [{ pointer, detail }] });
+  throw invalidAt(pointer, 'Expected `email` and `password` together, or neither.');
 }
 
 export function tokenRoutes(tokens: Tokens): readonly Route[] {

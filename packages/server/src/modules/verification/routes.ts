@@ -5,7 +5,7 @@ import { splitScopes } from '../api-keys/scopes.ts';
 import { monotonicMs, toInstant } from '../../foundation/clock.ts';
 import type { LatencyHistogram } from '../../foundation/latency-histogram.ts';
 import { route, type Route, type ServiceCaller } from '../../http/route.ts';
-import { DomainError } from '../../foundation/errors.ts';
+import { DomainError, invalidAt } from '../../foundation/errors.ts';
 import { isIpAddress } from '../../foundation/ip-address.ts';
 import type { LimitOutcome } from '../key-limits/key-limits.ts';
 import type { CanaryPrincipal } from '../../foundation/principal.ts';
@@ -110,11 +110,7 @@ function conditionsOf(
   known: Environments,
 ): Conditions {
   if (address !== undefined && !isIpAddress(address))
-    throw new DomainError('invalid_request', {
-      errors: [
-        { pointer: `${pointer}/address`, detail: 'Expected an IP address without a port, such as 203.0.113.7.' },
-      ],
-    });
+    throw invalidAt(`${pointer}/address`, 'Expected an IP address without a port, such as 203.0.113.7.');
   for (const [index, name] of (environments ?? []).entries())
     known.assertKnown(name, `${pointer}/environments/${index}`);
   return { clientIp: () => address, scopes, cost, environments };

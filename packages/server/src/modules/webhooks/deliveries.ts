@@ -11,6 +11,7 @@ import { toInstant } from '../../foundation/clock.ts';
 import { fromCursor, sizeOf, toCursor, type PageRequest } from '../../foundation/cursor.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import type { Principal } from '../../foundation/principal.ts';
+import { toMs } from '../../foundation/query-time.ts';
 import type { Outbox } from '../outbox/outbox.ts';
 import {
   listDeliveries,
@@ -73,12 +74,8 @@ export class Deliveries {
    */
   async replayFailed(principal: Principal, endpointId: string, since: string): Promise<ReplayedDeliveries> {
     const { db, outbox } = this.#options;
-    const ms = Date.parse(since);
-    if (Number.isNaN(ms))
-      throw new DomainError('invalid_request', {
-        errors: [{ pointer: '/since', detail: 'Expected a time without a leap second.' }],
-      });
-    const replayed = await replayFailed(db, this.#request(principal, endpointId), ms, limits.webhookReplaysMax);
+    const from = toMs('since', since);
+    const replayed = await replayFailed(db, this.#request(principal, endpointId), from, limits.webhookReplaysMax);
     outbox.pollSoon();
     return replayed;
   }

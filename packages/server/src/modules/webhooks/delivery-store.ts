@@ -170,7 +170,7 @@ export interface ReplayRequest {
 export async function replayDelivery(db: Db, request: ReplayRequest, deliveryId: string): Promise<void> {
   const { principal, endpointId, now } = request;
   await db.transaction(async (tx) => {
-    await assertSessionValidTx(tx, principal, now);
+    await assertSessionValidTx(tx, { principal, now });
     await assertEnabledTx(tx, endpointId);
     if (!(await tx.get(selectOne, [endpointId, deliveryId]))) throw new DomainError('webhook_delivery_not_found');
     if ((await queueTx(tx, request, [deliveryId])) === 0) throw new DomainError('webhook_event_missing');
@@ -191,7 +191,7 @@ export async function replayFailed(
 ): Promise<{ replayed: number; skipped: number; hasMore: boolean }> {
   const { principal, endpointId, now } = request;
   return db.transaction(async (tx) => {
-    await assertSessionValidTx(tx, principal, now);
+    await assertSessionValidTx(tx, { principal, now });
     await assertEnabledTx(tx, endpointId);
     const failed = await tx.all(selectFailed, [endpointId, since, max + 1]);
     const ids = failed.slice(0, max).map(({ id }) => id);

@@ -6,7 +6,7 @@ import type { Sealer } from '../../foundation/crypto/seal.ts';
 import { randomId, type Secret } from '../../foundation/crypto/secret.ts';
 import { recordingChanges } from '../deletion-journal/run-narrowing.ts';
 import type { RecordingCore } from '../deletion-journal/revocation.ts';
-import { DomainError } from '../../foundation/errors.ts';
+import { DomainError, invalidAt } from '../../foundation/errors.ts';
 import type { AddressGuard } from './address-guard.ts';
 import { acceptUrl } from './endpoint-url.ts';
 import { bodyOf } from './publisher.ts';
@@ -45,11 +45,8 @@ export class Endpoints {
     const url = acceptUrl(request.url, guard);
     const events = webhookEvents.filter((event) => request.events.includes(event));
     const unknown = request.events.find((event) => !(webhookEvents as readonly string[]).includes(event));
-    if (unknown !== undefined || events.length === 0) {
-      throw new DomainError('invalid_request', {
-        errors: [{ pointer: '/events', detail: `It must name some of ${webhookEvents.join(', ')}.` }],
-      });
-    }
+    if (unknown !== undefined || events.length === 0)
+      throw invalidAt('/events', `It must name some of ${webhookEvents.join(', ')}.`);
     const id = randomId('whe');
     const secret = makeSigningSecret();
     const now = clock.now();

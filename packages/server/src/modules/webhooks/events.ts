@@ -1,22 +1,10 @@
 /** Which audit events are published to endpoints, and with which data. */
 import type { WebhookEvent } from '@keyreeve/contract';
 import type { AuditAction } from '../audit/audit.ts';
+import type { ChainedRow } from '../audit/chain.ts';
 
-/** An event in a chain of the audit log. */
-export interface LoggedEvent {
-  readonly chain: number;
-  readonly position: number;
-  /** Distinguishes the event from another one at the same place, which a restore can cause. */
-  readonly mac: Uint8Array;
-  readonly at: number;
-  /** As in the audit log. */
-  readonly actor: string;
-  readonly action: string;
-  readonly accountId: string | null;
-  readonly target: string | null;
-  /** JSON. */
-  readonly details: string | null;
-}
+/** The MAC distinguishes the event from another one at the same place, which a restore can cause. */
+export type LoggedEvent = ChainedRow;
 
 /** Ids, and of a key the nickname and the kind of the change. Never an email address, an IP address, metadata or a secret. */
 export type EventData = Readonly<Record<string, string | number>>;

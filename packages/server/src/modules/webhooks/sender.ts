@@ -4,7 +4,7 @@ import type { Core } from '../../foundation/core.ts';
 import { monotonicMs } from '../../foundation/clock.ts';
 import type { Sealer } from '../../foundation/crypto/seal.ts';
 import { Secret } from '../../foundation/crypto/secret.ts';
-import { JobFailure, type Job } from '../outbox/outbox.ts';
+import { JobFailure, type Job } from '../outbox/job.ts';
 import { RefusedTarget, type AddressGuard } from './address-guard.ts';
 import type { DeliveryLog } from './delivery-log.ts';
 import type { StoredAttempt } from './delivery-store.ts';

@@ -1,6 +1,6 @@
 /** SQL of webhook endpoints, and of the position in each chain of the audit log up to which events are published. */
 import type { Act, Principal } from '../../foundation/principal.ts';
-import { recordEventTx, type AuditAction } from '../audit/audit.ts';
+import { recordEventTx } from '../audit/audit.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { sql } from '../../foundation/database/sql.ts';
 import { DomainError } from '../../foundation/errors.ts';
@@ -131,18 +131,13 @@ export async function createEndpoint(
   endpointsMax: number,
 ): Promise<void> {
   await db.transaction(async (tx) => {
-    await assertSessionValidTx(tx, principal, now);
+    await assertSessionValidTx(tx, { principal, now });
     const { all, enabled } = await lockAndCount(tx);
     if (all >= endpointsMax) throw new DomainError('webhook_limit_reached');
     if (enabled === 0) await tx.run(skipToNow);
     await tx.run(insert, [id, url, secret, events, now]);
-    await recordEventTx(tx, {
-      at: now,
-      principal,
-      action: 'webhook.created',
-      target: id,
-      details: { events: events.split(' ') },
-    });
+    const details = { events: events.split(' ') };
+    await recordEventTx(tx, { at: now, principal, action: 'webhook.created', target: id, details });
   });
 }
 
@@ -162,7 +157,7 @@ export async function replaceSecret(
   replace: (stored: Uint8Array) => Uint8Array,
 ): Promise<void> {
   await db.transaction(async (tx) => {
-    await assertSessionValidTx(tx, principal, now);
+    await assertSessionValidTx(tx, { principal, now });
     const row = await tx.get(lockSecret, [id]);
     if (!row) throw new DomainError('webhook_not_found');
     await tx.run(updateSecret, [id, replace(row.secret), now]);
@@ -173,16 +168,11 @@ export async function replaceSecret(
 /** Removes its waiting deliveries. Does nothing for a disabled endpoint. @throws DomainError `webhook_not_found` */
 export async function disableEndpoint(db: Db, { principal, now }: Act, id: string, reason?: string): Promise<void> {
   await db.transaction(async (tx) => {
-    await assertSessionValidTx(tx, principal, now);
+    await assertSessionValidTx(tx, { principal, now });
     if ((await tx.run(disable, [id, now])) === 0) return assertExists(tx, id);
     await removeQueueTx(tx, queueOf(id));
-    await recordEventTx(tx, {
-      at: now,
-      principal,
-      action: 'webhook.disabled',
-      target: id,
-      ...(reason === undefined ? {} : { details: { reason } }),
-    });
+    const event = { at: now, principal, action: 'webhook.disabled', target: id } as const;
+    await recordEventTx(tx, reason === undefined ? event : { ...event, details: { reason } });
   });
 }
 
@@ -192,7 +182,7 @@ export async function disableEndpoint(db: Db, { principal, now }: Act, id: strin
  */
 export async function enableEndpoint(db: Db, principal: Principal, id: string, now: number): Promise<void> {
   await db.transaction(async (tx) => {
-    await assertSessionValidTx(tx, principal, now);
+    await assertSessionValidTx(tx, { principal, now });
     const { enabled } = await lockAndCount(tx);
     if ((await tx.run(enable, [id, now])) === 0) return assertExists(tx, id);
     if (enabled === 0) await tx.run(skipToNow);
@@ -203,11 +193,10 @@ export async function enableEndpoint(db: Db, principal: Principal, id: string, n
 /** Removes its waiting deliveries too. @throws DomainError `webhook_not_found` */
 export async function deleteEndpoint(db: Db, principal: Principal, id: string, now: number): Promise<void> {
   await db.transaction(async (tx) => {
-    await assertSessionValidTx(tx, principal, now);
+    await assertSessionValidTx(tx, { principal, now });
     if ((await tx.run(remove, [id])) === 0) throw new DomainError('webhook_not_found');
     await removeQueueTx(tx, queueOf(id));
-    const action: AuditAction = 'webhook.deleted';
-    await recordEventTx(tx, { at: now, principal, action, target: id });
+    await recordEventTx(tx, { at: now, principal, action: 'webhook.deleted', target: id });
   });
 }
 

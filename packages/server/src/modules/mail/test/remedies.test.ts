@@ -9,7 +9,7 @@ import { jwtVerify } from 'jose';
 import { AccessTokens } from '../access-tokens.ts';
 import { parseSender } from '../sender.ts';
 import { SmtpServer, type SmtpServerOptions } from '../smtp.ts';
-import { JobFailure } from '../../outbox/outbox.ts';
+import { JobFailure } from '../../outbox/job.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { freePort } from '../../../../test-kit/free-port.ts';
 import { Mailbox } from '../../../../test-kit/mailbox.ts';

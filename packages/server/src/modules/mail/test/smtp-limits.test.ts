@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { mock, test } from 'node:test';
 import { parseSender } from '../sender.ts';
 import { SmtpServer } from '../smtp.ts';
-import { JobFailure, LostJob } from '../../outbox/outbox.ts';
+import { JobFailure, LostJob } from '../../outbox/job.ts';
 import { disconnect, ScriptedSmtp, silent, type SmtpStep, testMail } from '../../../../test-kit/scripted-smtp.ts';
 import { awaited } from '../../../../test-kit/until.ts';
 

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import type { SMTPServerOptions } from 'smtp-server';
 import { parseSender } from '../sender.ts';
 import { SmtpServer, type OutgoingMail } from '../smtp.ts';
-import { JobFailure } from '../../outbox/outbox.ts';
+import { JobFailure } from '../../outbox/job.ts';
 import { freePort } from '../../../../test-kit/free-port.ts';
 import { Mailbox } from '../../../../test-kit/mailbox.ts';
 import { testMail } from '../../../../test-kit/scripted-smtp.ts';

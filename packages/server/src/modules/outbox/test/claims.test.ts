@@ -1,6 +1,6 @@
 /** Claims of the outbox: one process runs a job, and another takes over soon after that process was killed. */
 import assert from 'node:assert/strict';
-import type { Handler } from '../outbox.ts';
+import type { Handler } from '../job.ts';
 import * as store from '../store.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { until } from '../../../../test-kit/until.ts';

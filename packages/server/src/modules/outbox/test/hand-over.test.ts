@@ -1,7 +1,7 @@
 /** Jobs whose effect may have happened although no reply arrived: they are repeated at most once, and delay no other job. */
 import assert from 'node:assert/strict';
 import { limits } from '@keyreeve/contract';
-import { JobFailure, type Handler, type Job } from '../outbox.ts';
+import { JobFailure, type Handler, type Job } from '../job.ts';
 import * as store from '../store.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';

@@ -1,7 +1,8 @@
 /** For tests of the outbox: a worker on a database, and jobs for it. */
 import type { Timers } from '../../../foundation/clock.ts';
 import type { Db } from '../../../foundation/database/db.ts';
-import { Outbox, type Handler, type OutboxOptions, type JobKind } from '../outbox.ts';
+import type { Handler, JobKind } from '../job.ts';
+import { Outbox, type OutboxOptions } from '../outbox.ts';
 import * as store from '../store.ts';
 import type { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { keys } from '../../../../test-kit/rows.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { limits } from '@keyreeve/contract';
 import type { Db } from '../../../foundation/database/db.ts';
-import { JobFailure, type Handler } from '../outbox.ts';
+import { JobFailure, type Handler } from '../job.ts';
 import * as store from '../store.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { databases } from '../../../../test-kit/new-db.ts';

@@ -31,7 +31,7 @@ for (const [where, ipOf] of [
     using folder = newTempFolder();
     const clock = new FakeClock();
     const config = readConfig({ KEYREEVE_DATABASE_URL: `sqlite:${join(folder.path, 'keyreeve.db')}` });
-    const installation = await openInstallation(config, { clock, mayCreate: true, mayMigrate: true });
+    const installation = await openInstallation(config, { clock, mayCreate: true });
     const { db } = installation;
     try {
       const { accounts, apiKeys, tokens } = wire({ config, installation, clock, issuer: 'http://localhost', argon2 });

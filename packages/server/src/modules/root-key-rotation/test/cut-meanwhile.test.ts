@@ -16,7 +16,7 @@ import { newRotatable, type Rotatable } from './rotation-kit.ts';
 
 /** Opens the installation as a command does. */
 const open = ({ config, clock }: Rotatable): Promise<OpenedInstallation> =>
-  openInstallation(config, { clock, mayCreate: false, mayMigrate: false });
+  openInstallation(config, { clock, mayCreate: false });
 
 const eventCount = 10;
 const rowsPerCommitMax = 2;

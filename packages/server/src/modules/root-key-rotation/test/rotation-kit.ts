@@ -72,7 +72,7 @@ export class Rotatable implements AsyncDisposable {
 
   /** As a command does. */
   async open(): Promise<OpenedInstallation & AsyncDisposable> {
-    const options = { clock: this.clock, mayCreate: false, mayMigrate: false };
+    const options = { clock: this.clock, mayCreate: false };
     const opened = await openInstallation(this.config, options);
     return { ...opened, [Symbol.asyncDispose]: () => opened.db.close() };
   }

@@ -1,0 +1,19 @@
+/** What the creation and the changes of API keys both need. */
+import type { KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
+import type { RecordingCore } from '../deletion-journal/revocation.ts';
+import type { KeyCreationLimits } from '../rate-limits/key-creation-limits.ts';
+import type { Environments } from './environments.ts';
+
+export interface KeySettings extends RecordingCore {
+  readonly hash: KeyedHash;
+  /** KEYREEVE_KEY_PREFIX. */
+  readonly prefix: string;
+  /** Default: none is configured. */
+  readonly environments?: Environments;
+  /** Whether the scope catalogue is enforced. Default: false. */
+  readonly hasCatalogue?: boolean;
+  /** KEYREEVE_KEY_LIFETIME_DAYS_MAX; 0 for no limit. */
+  readonly lifetimeDaysMax: number;
+  /** A rotation counts as a creation too. Absent for load tests: nothing is counted. */
+  readonly creationLimits: KeyCreationLimits | undefined;
+}
