@@ -45,7 +45,7 @@ onEachDatabase(
       const events = (await listAuditEvents(target.db)).filter(({ action }) => action === 'api_key.disabled');
       assert.deepEqual(
         events.map(({ actor, details }) => [actor, details]),
-        Array(2).fill(['system', '{"by":"restore","reason":"restore"}']),
+        Array.from({ length: 2 }, () => ['system', '{"by":"restore","reason":"restore"}']),
       );
     }
   },
