@@ -3,7 +3,7 @@
  * of it is used or changed.
  */
 import assert from 'node:assert/strict';
-import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -71,6 +71,20 @@ test('a deletion journal from before 1.0.0 is rejected, and no file of it is rea
   });
   assert.equal(served.stderr, `keyreeve: ${position} ${madeBefore}; move it out of the folder\n`);
   assert.deepEqual(contentsOf(journal), before);
+
+  // The other files are rejected without it too, before the service writes its own beside them.
+  const { 'position.json': _, ...others } = before;
+  rmSync(position);
+  const again = await runInHost(['serve'], {
+    folder: at.folder,
+    environment: { ...at.environment, KEYREEVE_DELETION_JOURNAL: journal },
+  });
+  assert.equal(
+    again.stderr,
+    `keyreeve: ${join(journal, Object.keys(others).toSorted()[0] ?? '')} ${madeBefore}; move it out of the folder\n`,
+  );
+  assert.deepEqual(contentsOf(journal), others);
+  cpSync(join(data, 'journal', 'position.json'), position);
 
   // Each file is named. The operator accepts with this option that deleted keys may work again.
   const accepted = await at.run(`restore --from new.gz --replace --journal ${journal} --accept-revival --yes`);

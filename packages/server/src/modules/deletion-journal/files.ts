@@ -97,12 +97,18 @@ export class JournalFile {
 
 /**
  * A position from before a rotation of the root key may be forged, so the one that the rotation has recorded replaces it.
- * @throws JournalError for a file of another installation and for a copy of another file
+ * @throws JournalError for a file of another installation, for a copy of another file, and without a position for a file from
+ *   before release 1.0.0
  */
 export async function readPosition(folder: string, keys: JournalKeys): Promise<Position | undefined> {
   const path = join(folder, positionName);
   const text = await readFile(path, 'utf8').catch(undefinedIfMissing);
-  if (text === undefined) return (await readEarlierFiles(folder, keys)).position;
+  if (text === undefined) {
+    // Otherwise, the service would write new files beside those that it cannot read.
+    for (const file of await journalFiles(folder))
+      if ((await stat(file)).isFile()) assertReleased(await firstLineOf(file), file);
+    return (await readEarlierFiles(folder, keys)).position;
+  }
   const [header = '', line = ''] = text.split('\n');
   const { chain, isEarlier } = openHeader(header, keys, path);
   if (isEarlier) return (await readEarlierFiles(folder, keys)).position;
@@ -156,9 +162,12 @@ export const journalFiles = async (folder: string): Promise<string[]> =>
 
 /** Whether the file names another installation, as an unverified first line states. */
 export async function isOfAnother(path: string, keys: JournalKeys): Promise<boolean> {
-  for await (const { bytes } of linesOf(createReadStream(path), sealedLineBytesMax))
-    return ownerOf(bytes?.toString() ?? '', keys) === 'another';
-  return false;
+  return ownerOf(await firstLineOf(path), keys) === 'another';
+}
+
+async function firstLineOf(path: string): Promise<string> {
+  for await (const { bytes } of linesOf(createReadStream(path), sealedLineBytesMax)) return bytes?.toString() ?? '';
+  return '';
 }
 
 /** @throws JournalError for an untrustworthy file */
@@ -195,9 +204,8 @@ const unlisted =
 
 /** @returns the chain of the lines after the header, and whether its key is of an earlier root key */
 function openHeader(line: string, keys: JournalKeys, path: string): { chain: Chain; isEarlier: boolean } {
+  assertReleased(line, path);
   const version = versionOf(line);
-  if (version === 1 || path.endsWith(unreleasedEnding))
-    throw new JournalError(path, ` ${madeBeforeFirstRelease}; move it out of the folder`);
   if (version !== undefined && version !== journalVersion)
     throw new JournalError(path, ' has a format that this version does not know; install a newer one');
   const owner = ownerOf(line, keys);
@@ -215,6 +223,12 @@ function openHeader(line: string, keys: JournalKeys, path: string): { chain: Cha
     throw new JournalError(path, ` is a copy of ${original}, or was renamed; move it out of the folder`);
   }
   return { chain, isEarlier: owner !== undefined && owner !== keys };
+}
+
+/** @param line the first one of the file @throws JournalError */
+function assertReleased(line: string, path: string): void {
+  if (versionOf(line) === 1 || path.endsWith(unreleasedEnding))
+    throw new JournalError(path, ` ${madeBeforeFirstRelease}; move it out of the folder`);
 }
 
 /** @returns undefined if the line names no version, which is then damaged */

@@ -2,6 +2,7 @@
 import type { Db } from '../../foundation/database/db.ts';
 import { databaseTime, sqlMany, type Dialect } from '../../foundation/database/sql.ts';
 import { mayJudge } from '../../foundation/database/key-rules.ts';
+import { isOfFirst } from '../api-keys/state-store.ts';
 
 /** Times are milliseconds since 1970. */
 export interface ExchangeState {
@@ -30,15 +31,22 @@ const columns = (dialect: Dialect, assertionId: string): string => `a.disabled_a
        then 1 else 0 end as "isUsed", ${databaseTime[dialect]} as "readAt"`;
 const joined = `join accounts a on a.pk = k.account_pk
      left join api_key_secrets p on p.key_id = k.id and p.public_key is not null`;
-const selectState = sqlMany<ExchangeState>('select_exchange_state', {
-  sqlite: `select ${columns('sqlite', '$2')} from api_keys k ${joined} where k.id = $1 and k.public_key is not null and ${mayJudge}`,
-  postgres: `select requested.ordinal, ${columns('postgres', 'requested.assertion_id')}
+const selectWhere = (condition: string) =>
+  sqlMany<ExchangeState>('select_exchange_state', {
+    sqlite: `select ${columns('sqlite', '$2')} from api_keys k ${joined} where k.id = $1 and ${condition}`,
+    postgres: `select requested.ordinal, ${columns('postgres', 'requested.assertion_id')}
    from unnest($1::bigint[], $2::text[]) with ordinality as requested (id, assertion_id, ordinal)
-     join api_keys k on k.id = requested.id and k.public_key is not null and ${mayJudge} ${joined}`,
-});
+     join api_keys k on k.id = requested.id and ${condition} ${joined}`,
+  });
+const selectAny = selectWhere(`k.public_key is not null and ${mayJudge}`);
+const selectOfFirst = selectWhere(`k.public_key is not null and ${mayJudge} and ${isOfFirst}`);
 
-/** The states for exchanges, in the order of the lookups, from one snapshot that is taken after the call. */
+/**
+ * The states for exchanges, in the order of the lookups, from one snapshot that is taken after the call.
+ * @param hasEnvironments otherwise a key of a further environment is not found
+ */
 export const findExchangeStates = (
   db: Db,
   lookups: readonly (readonly [keyId: number, assertionId: string])[],
-): Promise<(ExchangeState | undefined)[]> => db.getMany(selectState, lookups);
+  hasEnvironments: boolean,
+): Promise<(ExchangeState | undefined)[]> => db.getMany(hasEnvironments ? selectAny : selectOfFirst, lookups);

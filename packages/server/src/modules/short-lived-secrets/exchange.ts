@@ -14,6 +14,7 @@ import { AddressRanges } from '../api-keys/addresses.ts';
 import { makeKey } from '../api-keys/key-format.ts';
 import { countExchangeTx } from '../rate-limits/exchange-limits.ts';
 import { isFor, isTimely, parseAssertion, signerOf, type Assertion } from './assertion.ts';
+import type { Environments } from '../api-keys/environments.ts';
 import { findExchangeStates, type ExchangeState } from './exchange-store.ts';
 import { insertShortLivedTx } from './store.ts';
 
@@ -39,6 +40,7 @@ export interface Rejection {
 export interface ExchangeOptions extends Core {
   /** Of API keys. */
   readonly hash: KeyedHash;
+  readonly environments: Pick<Environments, 'first'>;
   /** Undefined if exchanges are not limited. */
   readonly bucketHash: KeyedHash | undefined;
   /** The public URL. */
@@ -64,13 +66,14 @@ export class Exchange {
   readonly #ranges = new AddressRanges();
 
   constructor(options: ExchangeOptions) {
-    const { db } = options;
+    const { db, environments } = options;
     this.#options = options;
     this.#reader = new CoalescingReader(
       (assertions) =>
         findExchangeStates(
           db,
           assertions.map(({ keyId, id }) => [keyId, id]),
+          environments.first !== undefined,
         ),
       db.sharedReads,
     );

@@ -5,7 +5,13 @@ import { test } from '../../../../test-kit/app-on-each-database.ts';
 import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { assertRejected } from '../../../../test-kit/key-client.ts';
 import { newPlace } from '../../../../test-kit/new-db.ts';
-import { newKeyPair, newPublicKeyKey, newShortLived } from '../../../../test-kit/public-key-client.ts';
+import {
+  exchange,
+  newAssertion,
+  newKeyPair,
+  newPublicKeyKey,
+  newShortLived,
+} from '../../../../test-kit/public-key-client.ts';
 import { newApp } from '../../../../test-kit/new-app.ts';
 import { ConfigError } from '../../../app/configuration/config.ts';
 import { liveAndTest, withEnvironments } from './environments-kit.ts';
@@ -130,9 +136,10 @@ test('without the setting, keys of further environments are rejected, and all ot
   assert.equal(await after.outcomeOf(old.key), 'valid');
   assert.equal(await after.outcomeOf(live.key), 'valid');
   // The previous and the current secret, and those of other branches of the read.
-  for (const key of [inTest.key, current, disabled.key, shortLived, await newShortLived(after.app, pair, publicId)])
+  for (const key of [inTest.key, current, disabled.key, shortLived])
     assert.equal(await after.outcomeOf(key), 'not_found');
   assert.equal(await after.outcomeOf(restricted.key, { address: '127.0.0.1' }), 'not_found');
+  assert.equal((await exchange(after.app, newAssertion(after.app, pair, publicId))).status, 400);
 });
 
 test('another first environment stops the start, because it would make live keys test keys', async () => {
