@@ -36,7 +36,7 @@ for (const [name, open] of Object.entries(databases)) {
     assert.equal(failuresMax, 3_000);
     assert.equal(tally(await flood(0, 100))['rejected'], undefined);
     const left = 50;
-    await setCounter(opened.db, bucketHash.stored('["login global"]'), failuresMax - left);
+    await setCounter(opened.db, bucketHash.stored('["sign-in global"]'), failuresMax - left);
     const { reserved = 0, unknown = 0 } = tally(await flood(100, 100));
     assert.ok(reserved <= left && reserved + unknown >= left, `${reserved} reserved, ${unknown} of unknown outcome`);
 
