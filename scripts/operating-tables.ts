@@ -4,6 +4,7 @@ import { WorkerPoolMetrics } from '../packages/server/src/app/processes/worker-p
 import type { WorkerPool } from '../packages/server/src/app/processes/worker-pool.ts';
 import type { Db } from '../packages/server/src/foundation/database/db.ts';
 import { logEvents } from '../packages/server/src/foundation/log-events.ts';
+import { withMarkedTables } from './marked-tables.ts';
 
 /** Name of a metric → when to act and what to do, or what else to know. Markdown. */
 const actions: Readonly<Record<string, string>> = {
@@ -78,12 +79,4 @@ const tables = (): Readonly<Record<string, readonly string[]>> => ({
   'log events': ['event, level | meaning; what to do', '--- | ---', ...Object.entries(logEvents).map(eventRow)],
 });
 
-/** @returns the page with new tables, each after its mark @throws Error if the page lacks a mark */
-export function withTables(page: string): string {
-  return Object.entries(tables()).reduce((text, [name, lines]) => {
-    const mark = `<!-- ${name}: made by \`npm run docs\` -->\n\n`;
-    const [before, after] = text.split(mark);
-    if (before === undefined || after === undefined) throw new Error(`docs/operating.md lacks ${mark}`);
-    return `${before}${mark}${lines.join('\n')}\n${after.replace(/^(?:[^#\n].*\n)*/, '')}`;
-  }, page);
-}
+export const withTables = (page: string): string => withMarkedTables(page, tables());

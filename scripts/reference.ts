@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { errors, limitGroups, limits, type Limit } from '@keyreeve/contract';
 import { settings } from '../packages/server/src/app/configuration/settings.ts';
+import { withFiles } from './file-list.ts';
 import { withTables } from './operating-tables.ts';
 
 const generated = '<!-- Made by `npm run docs` from the program’s own tables; edit those. -->';
@@ -11,9 +12,12 @@ export function referencePages(): Readonly<Record<string, string>> {
   return {
     'docs/limits.md': limitsPage(),
     'docs/configuration.md': configurationPage(),
-    'docs/operating.md': withTables(readFileSync(new URL('../docs/operating.md', import.meta.url), 'utf8')),
+    'docs/operating.md': withTables(textOf('docs/operating.md')),
+    'ARCHITECTURE.md': withFiles(textOf('ARCHITECTURE.md')),
   };
 }
+
+const textOf = (path: string): string => readFileSync(new URL(`../${path}`, import.meta.url), 'utf8');
 
 /** First the bounds that a client or an operator can meet, by subject, with what the client gets; then all others. */
 function limitsPage(): string {
