@@ -2,10 +2,11 @@
 FROM node:26-trixie-slim AS build
 WORKDIR /app
 COPY . .
-# The console is built with its dependencies, which the run-time dependencies of the service then replace. The image has its
-# own Node, so the pinned ones are removed.
-RUN npm ci --include=dev --ignore-scripts --workspace packages/console \
-    && node packages/console/build.ts \
+# The builds need more packages than the service, which gets its own afterwards. Without their stamps, the builds are never checked. The
+# image has its own Node, so the pinned ones are removed.
+RUN npm ci --include=dev --ignore-scripts --workspace packages/console --workspace packages/server \
+    && node scripts/build.ts \
+    && rm packages/console/dist/stamp packages/server/dist/stamp \
     && npm ci --omit=dev --ignore-scripts --include-workspace-root --workspace packages/server \
     && rm -rf node_modules/node-linux-* node_modules/node-darwin-* node_modules/node-bin-* node_modules/node-win-*
 

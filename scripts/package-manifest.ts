@@ -25,10 +25,11 @@ export interface LockedPackage {
 }
 
 /**
- * The manifest of the package. It has no development dependencies, and no packages of the workspace, because the package
- * contains their files. The bundled Node is its optional dependency, as it is one of the workspace.
+ * The manifest of the package. It has no development dependencies, and no packages that are in the build. The bundled Node is its
+ * optional dependency, as it is one of the workspace.
+ * @param external names of the dependencies that are not in the build
  */
-export function packageManifest(server: Manifest, workspace: Manifest): Manifest {
+export function packageManifest(server: Manifest, workspace: Manifest, external: readonly string[]): Manifest {
   const { private: _private, devDependencies: _development, dependencies = {}, ...rest } = server;
   return {
     ...rest,
@@ -36,8 +37,8 @@ export function packageManifest(server: Manifest, workspace: Manifest): Manifest
     // As in the checkout: `npx keyreeve` finds the bundled Node first, also where it cannot run.
     scripts: { postinstall: 'node -e 0 || "$npm_node_execpath" bin/use-own-node.js' },
     exports: { './package.json': './package.json' },
-    imports: { '#contract': './contract/index.js', '#console/*': './console/*' },
-    dependencies: Object.fromEntries(Object.entries(dependencies).filter(([name]) => !name.startsWith('@keyreeve/'))),
+    imports: { '#console/*': './console/*' },
+    dependencies: Object.fromEntries(Object.entries(dependencies).filter(([name]) => external.includes(name))),
     ...(workspace.optionalDependencies && { optionalDependencies: workspace.optionalDependencies }),
   };
 }

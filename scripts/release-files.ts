@@ -43,7 +43,8 @@ export function writeRelease(root: string, folder: string): void {
     for (const [source, script] of Object.entries(releasedPackages)) {
       const archive = buildTwice(clones, script, folder);
       const manifest = readJson(join(dirname(archive), 'package/package.json')) as Manifest;
-      const components = billOfMaterials(root, source, manifest, join(temporary, 'described'));
+      const described = { ...manifest, dependencies: dependenciesOf(join(root, source)) };
+      const components = billOfMaterials(root, source, described, join(temporary, 'described'));
       writeFileSync(join(folder, basename(archive, '.tgz') + '.cdx.json'), components);
     }
     // It has no dependencies.
@@ -89,8 +90,14 @@ function buildInClone(clone: string, script: string): string {
   return run(process.execPath, ['--no-warnings', join(clone, 'scripts', script), built], clone, env).trim();
 }
 
+/** @returns those of a package of the workspace, without other packages of the workspace */
+function dependenciesOf(folder: string): Readonly<Record<string, string>> {
+  const { dependencies = {} } = readJson(join(folder, 'package.json')) as Manifest;
+  return Object.fromEntries(Object.entries(dependencies).filter(([name]) => !name.startsWith('@keyreeve/')));
+}
+
 /**
- * Of the dependencies that are installed with the package. The file has no time and no serial number, so builds are equal.
+ * Of the dependencies that are in the package or installed with it. The file has no time and no serial number, so builds are equal.
  * @param source the folder of the package in the workspace
  * @param parent gets a folder with the name of the package, which npm takes as the name of the described software
  */

@@ -1,6 +1,6 @@
 /** What the test files of a run share, because each start takes seconds. A file that runs alone starts its own. */
 import { chmodSync } from 'node:fs';
-import { buildIfChanged } from '../packages/console/build.ts';
+import { buildIfChanged } from './build.ts';
 import { startBrowserServer } from '../packages/server/test/e2e/browser.ts';
 import { startCommandHost } from '../packages/server/test/e2e/command-host.ts';
 import { memoryFolder } from '../packages/server/test-kit/memory-folder.ts';
@@ -18,7 +18,7 @@ export interface TestResources extends AsyncDisposable {
  * @throws Error if the console cannot be built or PostgreSQL does not start. Without Chromium, tests report that it is missing.
  */
 export async function startTestResources(): Promise<TestResources> {
-  buildIfChanged();
+  await buildIfChanged('console');
   await using started = new AsyncDisposableStack();
   const folder = started.use(newTempFolder(memoryFolder()));
   // As `/tmp`: some programs run as another user.

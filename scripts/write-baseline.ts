@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { buildIfChanged } from '../packages/console/build.ts';
+import { buildIfChanged } from './build.ts';
 import {
   baselineEnvironment,
   baselineFolder,
@@ -59,7 +59,7 @@ async function write(): Promise<void> {
   const found = Object.fromEntries(files.map((file) => [file, sha256Of(file)]));
   writeFileSync(checksums, `${JSON.stringify(found, null, 2)}\n`);
   if (!process.argv.includes('--freeze')) return;
-  buildIfChanged();
+  await buildIfChanged('console');
   packProgram(frozenProgram);
 }
 

@@ -4,7 +4,9 @@ import { globSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { dist } from '../stamp.ts';
+import { builds } from '../../server/bin/build-stamp.js';
+
+const dist = builds.console.folder;
 
 /** @param names without the hash */
 const filesNamed = (...names: readonly string[]): string[] =>

@@ -6,7 +6,7 @@
 import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { launchBrowser } from '../../server/test/e2e/browser.ts';
-import { buildIfChanged } from '../build.ts';
+import { buildIfChanged } from '../../../scripts/build.ts';
 import { adminScenes } from './kit/admin-scenes.ts';
 import { BrowserContexts } from './kit/browser-contexts.ts';
 import { ConsoleSite, originOf } from './kit/console-site.ts';
@@ -52,7 +52,7 @@ if (target === undefined || !browser) {
   );
   process.exitCode = 64;
 } else {
-  buildIfChanged();
+  await buildIfChanged('console');
   const folder = resolve(target);
   mkdirSync(folder, { recursive: true });
   if (names.includes('readme')) await takeReadmePictures(browser, folder);

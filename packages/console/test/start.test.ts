@@ -1,4 +1,4 @@
-/** `npm start` in a copy of the checkout: it builds the console if an input has changed, and starts the service without it if it cannot. */
+/** `npm start` in a copy of the checkout: it builds what has changed, and starts the service without the console or from its sources if it cannot. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import {
@@ -12,113 +12,126 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { Program, startProgram, type Exit } from '../../server/test/e2e/program.ts';
 import { SmallDisk, skipWithoutDisks } from '../../server/test/e2e/small-disk.ts';
 import { linkPackages } from '../../server/test-kit/program-copy.ts';
 import { newTempFolder } from '../../server/test-kit/temp-folder.ts';
-import { dist, stampName } from '../stamp.ts';
+import { builds, stampName } from '../../server/bin/build-stamp.js';
 
 const checkout = join(import.meta.dirname, '../../..');
-const remedy = 'keyreeve: It answers 503. Run `npm ci --include=dev && npm run console`, and start Keyreeve again.\n';
+const remedy = 'Run `npm ci --include=dev && npm run build`, and start Keyreeve again.';
+const notBuilt = {
+  console: `keyreeve: The console is not built, so it answers 503. ${remedy}\n`,
+  program: `keyreeve: The program is not built, so it starts from its sources, more slowly. ${remedy}\n`,
+};
 
-/** Prints its arguments and the first line of the console's page, instead of starting the service. */
+/** Prints its arguments, the first line of the console's page, and the ending of its own name, instead of starting the service. */
 const stub = `import { readFileSync } from 'node:fs';
-let page;
+let page: string;
 try {
-  page = readFileSync(new URL(import.meta.resolve('@keyreeve/console/dist/index.html')), 'utf8');
+  page = readFileSync(new URL(import.meta.resolve('#console/dist/index.html')), 'utf8');
 } catch (error) {
   page = error.code;
 }
-process.stdout.write([...process.argv.slice(2), page.split('\\n')[0]].join(' '));
+process.stdout.write([...process.argv.slice(2), page.split('\\n')[0], import.meta.url.slice(-3)].join(' '));
 `;
-const withConsole = 'serve <!doctype html>';
+const built = 'serve <!doctype html> .js';
+const otherFiles = ['foundation/own-files', 'foundation/database/sqlite-writer', 'foundation/crypto/hashing-thread'];
 
 /** @param server whether the copy has the service instead of the stub */
 function copyCheckout(folder: string, server = false): void {
-  cpSync(join(checkout, 'package-lock.json'), join(folder, 'package-lock.json'));
-  const parts = ['console', 'contract', server ? 'server' : 'server/bin', 'server/package.json'];
-  for (const part of parts) {
-    const filter = (path: string): boolean => !/\/(?:node_modules|test|test-kit|dist)$/.test(path);
-    cpSync(join(checkout, 'packages', part), join(folder, 'packages', part), { recursive: true, filter });
-  }
+  const parts = ['console', 'contract', server ? 'server' : 'server/bin', 'server/build.ts', 'server/package.json'];
+  const files = ['package-lock.json', 'scripts', ...parts.map((part) => join('packages', part))];
+  const filter = (path: string): boolean => !/\/(?:node_modules|test|test-kit|dist)$/.test(path);
+  for (const file of files) cpSync(join(checkout, file), join(folder, file), { recursive: true, filter });
   if (!server) {
-    mkdirSync(join(folder, 'packages/server/src/cli'), { recursive: true });
-    writeFileSync(join(folder, 'packages/server/src/cli/main.ts'), stub);
+    const source = join(folder, 'packages/server/src');
+    for (const [name, text] of [['cli/main', stub] as const, ...otherFiles.map((path) => [path, ''] as const)]) {
+      mkdirSync(dirname(join(source, name)), { recursive: true });
+      writeFileSync(join(source, `${name}.ts`), text);
+    }
+    mkdirSync(join(folder, 'packages/server/revocation-check'));
   }
   linkPackages(folder);
 }
 
 const npmStart = (folder: string): Promise<Exit> =>
-  new Program(spawn(process.execPath, ['packages/console/start.js', 'serve'], { cwd: folder }), folder).exited();
+  new Program(spawn(process.execPath, ['scripts/start.js', 'serve'], { cwd: folder }), folder).exited();
 
 /** As `npm ci --omit=dev` leaves it. */
 const removeBuilder = (folder: string): void => rmSync(join(folder, 'node_modules/esbuild'));
 
-/** A build replaces the folder. */
-const buildOf = (folder: string): number => statSync(join(folder, 'packages/console/dist')).ino;
+/** A build replaces its folder. */
+const buildsOf = (folder: string): readonly number[] =>
+  ['console', 'server'].map((name) => statSync(join(folder, 'packages', name, 'dist')).ino);
 
-test('the console is built at the first start, and again only after a change of an input', async () => {
+test('console and program are built at the first start, and again only after a change of an input of theirs', async () => {
   using folder = newTempFolder();
   copyCheckout(folder.path);
   const at = (path: string): string => join(folder.path, path);
-  const start = async (): Promise<number> => {
-    assert.deepEqual(await npmStart(folder.path), { status: 0, stdout: withConsole, stderr: '' });
-    return buildOf(folder.path);
+  const start = async (): Promise<readonly number[]> => {
+    assert.deepEqual(await npmStart(folder.path), { status: 0, stdout: built, stderr: '' });
+    return buildsOf(folder.path);
   };
-  const changes: readonly [string, () => void][] = [
-    ['nothing before the first build', () => undefined],
-    ['a text', () => appendFileSync(at('packages/console/src/text/en.ts'), '\n')],
-    ['a time', () => utimesSync(at('packages/console/src/index.html'), 1, 1)],
-    ['a new file', () => writeFileSync(at('packages/console/src/new.ts'), 'export {};')],
-    ['a deleted file', () => rmSync(at('packages/console/src/new.ts'))],
-    ['the contract', () => appendFileSync(at('packages/contract/src/index.ts'), '\n')],
-    ['the build', () => appendFileSync(at('packages/console/build.ts'), '\n')],
-    ['the lock file', () => appendFileSync(at('package-lock.json'), '\n')],
-    ['the output of `npm run console -- --watch`', () => rmSync(at('packages/console/dist/stamp'))],
+  const append = (path: string) => () => appendFileSync(at(path), '\n');
+  const changes: readonly [string, () => void, isOfConsole: boolean, isOfProgram: boolean][] = [
+    ['a text', append('packages/console/src/text/en.ts'), true, false],
+    ['a time', () => utimesSync(at('packages/console/src/index.html'), 1, 1), true, false],
+    ['a new file', () => writeFileSync(at('packages/console/src/new.ts'), 'export {};'), true, false],
+    ['a deleted file', () => rmSync(at('packages/console/src/new.ts')), true, false],
+    ['the contract', append('packages/contract/src/index.ts'), true, true],
+    ['the build', append('scripts/build.ts'), true, true],
+    ['the lock file', append('package-lock.json'), true, true],
+    ['the output of `npm run console:watch`', () => rmSync(at('packages/console/dist/stamp')), true, false],
+    ['the program', append('packages/server/src/cli/main.ts'), false, true],
   ];
-  let last: number | undefined;
-  for (const [what, change] of changes) {
+  let last = await start();
+  for (const [what, change, ...expected] of changes) {
     change();
-    const built = await start();
-    assert.notEqual(built, last, what);
-    last = built;
+    const now = await start();
+    assert.deepEqual(
+      now.map((build, index) => build !== last[index]),
+      expected,
+      what,
+    );
+    last = now;
   }
   // Nothing has changed, so the start does not need esbuild.
   removeBuilder(folder.path);
-  assert.equal(await start(), last);
+  assert.deepEqual(await start(), last);
 });
 
 test('processes that start together all find a complete build, with the same bytes as elsewhere', async () => {
   using folder = newTempFolder();
   copyCheckout(folder.path);
   const starts = await Promise.all(Array.from({ length: 4 }, () => npmStart(folder.path)));
-  for (const exit of starts) assert.deepEqual(exit, { status: 0, stdout: withConsole, stderr: '' });
+  for (const exit of starts) assert.deepEqual(exit, { status: 0, stdout: built, stderr: '' });
   const home = join(folder.path, 'packages/console');
   assert.deepEqual(
     readdirSync(home).filter((name) => name.startsWith('dist')),
     ['dist'],
   );
   // In another folder, where node_modules has links: so that a release can be built again elsewhere.
-  const [built, ofCheckout] = [join(home, 'dist'), dist].map(
+  const [here, ofCheckout] = [join(home, 'dist'), builds.console.folder].map(
     (path) =>
       new Map(readdirSync(path).map((name) => [name, name === stampName || readFileSync(join(path, name), 'utf8')])),
   );
-  assert.deepEqual(built, ofCheckout);
+  assert.deepEqual(here, ofCheckout);
 });
 
 test('without esbuild, the service starts and the console answers 503 with the command to run', async () => {
   using folder = newTempFolder();
   copyCheckout(folder.path, true);
   removeBuilder(folder.path);
-  await using program = await startProgram(folder.path, {}, ['packages/console/start.js', 'serve']);
+  await using program = await startProgram(folder.path, {}, ['scripts/start.js', 'serve']);
   const page = await program.call('GET', '/console/keys', { accept: 'text/html' });
   assert.equal(page.status, 503);
-  assert.match(page.text, /^The console is not built\. .* run `npm ci --include=dev && npm run console`/);
+  assert.match(page.text, /^The console is not built\. .* run `npm ci --include=dev && npm run build`/);
   assert.equal((await program.call('GET', '/health/ready')).status, 200);
   assert.match(program.stderr, /The console cannot be built: Cannot find package 'esbuild'/);
-  assert.ok(program.stderr.endsWith(remedy), program.stderr);
+  assert.ok(program.stderr.endsWith(notBuilt.program + notBuilt.console), program.stderr);
 });
 
 const obstacles: readonly (readonly [string, (folder: string) => void, RegExp])[] = [
@@ -133,12 +146,24 @@ for (const [what, obstruct, message] of obstacles) {
   test(`${what}, no earlier build is served`, async () => {
     using folder = newTempFolder();
     copyCheckout(folder.path);
-    assert.equal((await npmStart(folder.path)).stdout, withConsole);
+    assert.equal((await npmStart(folder.path)).stdout, built);
     appendFileSync(join(folder.path, 'packages/console/src/app.tsx'), '\n');
     obstruct(folder.path);
     await assertWithoutConsole(folder.path, message);
   });
 }
+
+test('if the program cannot be built, it starts from its sources, not from an earlier build', async () => {
+  using folder = newTempFolder();
+  copyCheckout(folder.path);
+  assert.equal((await npmStart(folder.path)).stdout, built);
+  appendFileSync(join(folder.path, 'packages/server/src/cli/main.ts'), '\n');
+  writeFileSync(join(folder.path, 'packages/server/src/foundation/own-files.ts'), 'const = 1;');
+  const { status, stdout, stderr } = await npmStart(folder.path);
+  assert.deepEqual([status, stdout], [0, built.replace('.js', '.ts')]);
+  assert.match(stderr, /own-files\.ts:1:6: ERROR: Expected identifier but found "="/);
+  assert.ok(stderr.endsWith(notBuilt.program), stderr);
+});
 
 test(
   'on a read-only disk, the service starts, and no earlier build is served',
@@ -146,7 +171,7 @@ test(
   async () => {
     using disk = new SmallDisk();
     copyCheckout(disk.path);
-    assert.equal((await npmStart(disk.path)).stdout, withConsole);
+    assert.equal((await npmStart(disk.path)).stdout, built);
     appendFileSync(join(disk.path, 'packages/console/src/app.tsx'), '\n');
     disk.makeReadOnly();
     await assertWithoutConsole(disk.path, /EROFS/);
@@ -155,7 +180,7 @@ test(
 
 async function assertWithoutConsole(folder: string, message: RegExp): Promise<void> {
   const { status, stdout, stderr } = await npmStart(folder);
-  assert.deepEqual([status, stdout], [0, 'serve ERR_PACKAGE_PATH_NOT_EXPORTED']);
+  assert.deepEqual([status, stdout], [0, 'serve ERR_PACKAGE_PATH_NOT_EXPORTED .js']);
   assert.match(stderr, message);
-  assert.ok(stderr.endsWith(remedy), stderr);
+  assert.ok(stderr.endsWith(notBuilt.console), stderr);
 }

@@ -48,9 +48,9 @@ export function bundledNode() {
 /** Runs the executable once. The dynamic linker would fail only after `execve`, which replaces this process. */
 function failureOf(binary) {
   if (realpathSync(binary) === realpathSync(process.execPath)) return undefined;
-  const { status, stderr } = spawnSync(binary, ['--version'], { encoding: 'utf8' });
+  const { status, stderr, error } = spawnSync(binary, ['--version'], { encoding: 'utf8' });
   if (status === 0) return undefined;
-  return String(stderr).includes('libatomic') ? 'no libatomic' : 'broken';
+  return !error && stderr.includes('libatomic') ? 'no libatomic' : 'broken';
 }
 
 /** Whether argon2 has its library for this platform, which npm installs as an optional dependency, as it does the bundled Node. */

@@ -3,13 +3,12 @@
  * Starts the program with the pinned Node (`bundled-node.js`). Plain JavaScript, because an older Node may run this file.
  */
 import { spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { builds, isBuilt, isFinal } from './build-stamp.js';
 import { findNode } from './bundled-node.js';
 
 const source = fileURLToPath(new URL('../src/cli/main.ts', import.meta.url));
-// The npm package contains JavaScript.
-const main = existsSync(source) ? source : source.replace(/\.ts$/, '.js');
+const main = isBuiltProgramCurrent() ? fileURLToPath(new URL('../dist/cli/main.js', import.meta.url)) : source;
 
 const { node, problem } = findNode();
 if (node === undefined) {
@@ -49,3 +48,10 @@ child.on('exit', (code, signal) => {
   process.removeAllListeners(signal);
   process.kill(process.pid, signal);
 });
+
+/** In a checkout, the build can be older than the sources, which Node also runs. */
+function isBuiltProgramCurrent() {
+  // For tests.
+  if (process.env.NODE_OPTIONS?.includes('--conditions=keyreeve-sources')) return false;
+  return isFinal(builds.program) || isBuilt(builds.program);
+}

@@ -5,6 +5,7 @@
 import { readFileSync } from 'node:fs';
 import { Argument, type Command } from 'commander';
 import { CliCommand } from './command.ts';
+import { ownFile } from '../foundation/own-files.ts';
 
 interface Candidate {
   readonly word: string;
@@ -34,7 +35,7 @@ export function completionCommand(): Command {
 }
 
 export function completionScript(shell: Shell, program: Command): string {
-  const template = readFileSync(new URL(`completion/template.${shell}`, import.meta.url), 'utf8');
+  const template = readFileSync(ownFile(`cli/completion/template.${shell}`), 'utf8');
   return template.replace('@CASES@', () => casesOf(program, '').map(renderers[shell]).join('\n'));
 }
 

@@ -51,7 +51,7 @@ export const logEvents = {
   console_files_missing: [
     'error',
     'the console cannot be served',
-    'install the package again; in a checkout, `npm run console`',
+    'install the package again; in a checkout, `npm run build`',
   ],
   outbox_failed: ['warn', 'a mail or webhook failed and is retried', 'read `err`, run `keyreeve mail test`'],
   outbox_given_up: [

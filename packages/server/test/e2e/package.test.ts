@@ -1,7 +1,7 @@
 /** The npm package: what it contains, and one installation. */
 import assert from 'node:assert/strict';
 import { chmodSync, chownSync, existsSync, globSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { readJson } from '../../../../scripts/package.ts';
 import { newTempFolder } from '../../test-kit/temp-folder.ts';
@@ -22,8 +22,10 @@ test('the package contains JavaScript, its licence and its README, and neither s
     'CHANGELOG.md',
     'docs/deploy.md',
     'ops/prometheus/rules.yml',
-    'src/cli/main.js',
+    'dist/cli/main.js',
+    'dist/licences.txt',
     'console/dist/index.html',
+    'console/dist/licences.txt',
   ];
   assert.deepEqual(
     names.filter((name) => !contained.includes(name)),
@@ -40,17 +42,19 @@ test('the package contains JavaScript, its licence and its README, and neither s
     targets.filter((target) => !existsSync(join(folder, target))),
     [],
   );
-  // The same line and column as in the source, so that a stack trace names a line of the source.
-  const path = 'cli/prove-revocation';
-  const [source, script] = [
-    readFileSync(join(checkout, `packages/server/src/${path}.ts`), 'utf8'),
-    readFileSync(join(folder, `src/${path}.js`), 'utf8'),
-  ];
-  const place = (text: string): number[] => {
-    const earlier = text.slice(0, text.indexOf('throw new UsageError')).split('\n');
-    return [earlier.length, earlier.at(-1)?.length ?? 0];
-  };
-  assert.deepEqual(place(script), place(source));
+});
+
+test('each file of the build has a source map, with which a stack trace names a line of the source', async () => {
+  const { unpacked: folder } = await sharedPackage();
+  const scripts = globSync('dist/**/*.js', { cwd: folder });
+  const sources = scripts.flatMap((path) => {
+    const map = readJson(join(folder, `${path}.map`)) as { sources: string[]; sourcesContent: (string | null)[] };
+    return map.sources.map((source, index) => [basename(source), map.sourcesContent[index]] as const);
+  });
+  const path = 'packages/server/src/cli/prove-revocation.ts';
+  assert.ok(
+    sources.some(([name, text]) => name === basename(path) && text === readFileSync(join(checkout, path), 'utf8')),
+  );
 });
 
 suite('after `npm install keyreeve` in an empty folder', () => {

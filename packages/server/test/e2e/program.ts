@@ -46,6 +46,8 @@ export function environmentFor(folder: string, more: Environment = {}): Environm
     KEYREEVE_PORT: '0',
     KEYREEVE_ADMIN_PORT: '0',
     KEYREEVE_DRAIN_SECONDS: '0',
+    // Not from a build that somebody has made in this checkout.
+    NODE_OPTIONS: '--conditions=keyreeve-sources',
     ...more,
   };
 }

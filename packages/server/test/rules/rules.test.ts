@@ -226,10 +226,14 @@ test('every file that a module names as public is imported from outside of the m
 
 const isCode = (path: string): boolean => /\.[jt]s$/.test(path);
 
-/** Packages that a file imports, such as `typebox` and `@node-rs/argon2`. A type package counts as the package. */
+/**
+ * Packages that a file imports, such as `typebox` and `@node-rs/argon2`. A type package counts as the package. Names that begin with `#`
+ * are those of the workspace (`imports` of package.json).
+ */
 const importedBy = (path: string): string[] =>
   [...(texts.get(path) ?? '').matchAll(/(?:\bfrom |\bimport |\bimport\(|\bresolve\()'([^'.][^']*)'/g)]
-    .map(([, specifier = '']) => specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/'))
+    .map(([, specifier = '']) => specifier.replace('#', '@keyreeve/'))
+    .map((name) => name.split('/', name.startsWith('@') ? 2 : 1).join('/'))
     .filter((name) => !name.startsWith('node:'));
 
 /**

@@ -13,6 +13,7 @@ import { isProtected } from '../../modules/single-sign-on/bounded-fetch.ts';
 import { parsePublicKeys, type PublicKeys } from '../../modules/leaks/github-keys.ts';
 import type { IpRangeLimit } from '../../modules/rate-limits/sign-in-limits.ts';
 import type { WebhookTarget } from '../../modules/webhooks/address-guard.ts';
+import { ownFile } from '../../foundation/own-files.ts';
 
 export function integer(min: number, max: number) {
   return (text: string): number => {
@@ -215,10 +216,8 @@ export function databaseUrl(text: string): DatabaseLocation {
 
 /** The checkout that contains this file. For a program installed as a package, the working folder. */
 function baseFolder(): string {
-  const here = fileURLToPath(import.meta.url);
-  return /[\\/]node_modules[\\/]/.test(here)
-    ? process.cwd()
-    : fileURLToPath(new URL('../../../../../', import.meta.url));
+  const here = fileURLToPath(ownFile('.'));
+  return /[\\/]node_modules[\\/]/.test(here) ? process.cwd() : fileURLToPath(ownFile('../../../'));
 }
 
 export function masterKey(text: string): Buffer {

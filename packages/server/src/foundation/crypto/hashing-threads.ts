@@ -6,6 +6,7 @@ import { Worker } from 'node:worker_threads';
 import { DomainError } from '../errors.ts';
 import type { ForeignRecipe } from './foreign-hash.ts';
 import type { Digest, HashingRequest, HashingResponse } from './hashing-thread.ts';
+import { ownThread } from '../own-files.ts';
 
 export class HashingThreads {
   readonly #threadsMax: number;
@@ -68,7 +69,7 @@ class HashingThread {
   #lastId = 0;
 
   constructor({ onWarning, onEnd }: ThreadEvents) {
-    this.#worker = new Worker(new URL('./hashing-thread.ts', import.meta.url), { name: 'hashing' });
+    this.#worker = new Worker(ownThread('foundation/crypto/hashing-thread'), { name: 'hashing' });
     this.#worker.unref();
     this.#worker.on('message', (response: HashingResponse) => {
       if ('warning' in response) return onWarning(response.warning);

@@ -22,8 +22,9 @@ import {
 } from './migration-locks.ts';
 import { sql, type Dialect } from './sql.ts';
 import { isLockNotAvailable } from './unavailable.ts';
+import { ownFile } from '../own-files.ts';
 
-const ownFolder = new URL('./migrations/', import.meta.url);
+const ownFolder = ownFile('foundation/database/migrations/');
 /** The first migration of databases from before release 1.0.0, whose schemas no release supports. */
 const unreleasedName = '0001_foundation';
 /** Processes that start at the same time wait for the first, without a bound. */

@@ -7,6 +7,7 @@ import type { SqlValue } from './sql.ts';
 import { handled, type Step, type StepRunner } from './sqlite-steps.ts';
 import type { StepFailure, WriterRequest, WriterResponse } from './sqlite-writer.ts';
 import { FileLockedError, unavailable } from './unavailable.ts';
+import { ownThread } from '../own-files.ts';
 
 interface PendingStep {
   readonly step: Step;
@@ -23,7 +24,7 @@ export class WriterThread implements StepRunner {
   #failure: Error | undefined;
 
   constructor(path: string) {
-    this.#worker = new Worker(new URL('./sqlite-writer.ts', import.meta.url), { workerData: { path } });
+    this.#worker = new Worker(ownThread('foundation/database/sqlite-writer'), { workerData: { path } });
     this.#worker.on('message', (response: WriterResponse) => this.#settle(response));
     this.#worker.on('error', (error) => this.#fail(error instanceof Error ? error : new Error(String(error))));
     this.#worker.on('exit', () => this.#fail(new Error('the writer thread has ended')));

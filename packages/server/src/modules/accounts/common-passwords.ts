@@ -4,8 +4,9 @@
  */
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { ownFile } from '../../foundation/own-files.ts';
 
-const file = new URL('common-passwords/digests.bin', import.meta.url);
+const file = ownFile('modules/accounts/common-passwords/digests.bin');
 /** 48 bits: with half a million entries, 1 in 600 million other passwords is rejected by mistake. */
 export const digestBytes = 6;
 

@@ -6,9 +6,10 @@ import { DomainError, type DomainErrorOptions } from '../../foundation/errors.ts
 import { inlineCode, readPage } from '../../http/html.ts';
 import { toOAuthError } from '../../http/oauth-error.ts';
 import { toProblem } from '../../http/problem.ts';
+import { ownFile } from '../../foundation/own-files.ts';
 
-const problem = readPage(new URL('problem.html', import.meta.url));
-const root = readPage(new URL('root.html', import.meta.url));
+const problem = readPage(ownFile('modules/api-reference/problem.html'));
+const root = readPage(ownFile('modules/api-reference/root.html'));
 
 /** Content-Security-Policy of each page. */
 export const problemPolicy = problem.policy;

@@ -16,8 +16,9 @@ import { curlOf } from './curl.ts';
 import { inlineCode, readPage, type Html } from '../../http/html.ts';
 import { parts } from './reference-parts.ts';
 import { tableOf } from './reference-tables.ts';
+import { ownFile } from '../../foundation/own-files.ts';
 
-const page = readPage(new URL('reference.html', import.meta.url));
+const page = readPage(ownFile('modules/api-reference/reference.html'));
 
 /** Content-Security-Policy of the page. */
 export const referencePolicy = page.policy;

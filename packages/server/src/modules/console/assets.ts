@@ -70,7 +70,7 @@ export class ConsoleAssets {
 }
 
 /** @throws Error if the package is not installed */
-const packageFolder = (): string => dirname(fileURLToPath(import.meta.resolve('@keyreeve/console/dist/index.html')));
+const packageFolder = (): string => dirname(fileURLToPath(import.meta.resolve('#console/dist/index.html')));
 
 /** @throws Error if a file cannot be read or the page is missing */
 async function readAssets(folder: string, basePath: BasePath | undefined): Promise<Assets> {

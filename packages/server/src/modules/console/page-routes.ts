@@ -51,7 +51,7 @@ const policy = [
 ].join('; ');
 
 const missing =
-  'The console is not built. In a checkout of Keyreeve, run `npm ci --include=dev && npm run console`, and start Keyreeve again. ' +
+  'The console is not built. In a checkout of Keyreeve, run `npm ci --include=dev && npm run build`, and start Keyreeve again. ' +
   'Otherwise install Keyreeve again. The API works without the console.\n';
 
 export function consolePageRoutes(assets: ConsoleAssets): readonly Route[] {

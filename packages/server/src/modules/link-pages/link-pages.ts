@@ -8,6 +8,7 @@ import type { BasePath } from '../../http/base-path.ts';
 import { FixedContent } from '../../http/fixed-content.ts';
 import { readPage, readTemplates, type Html } from '../../http/html.ts';
 import { route, type Call, type Route } from '../../http/route.ts';
+import { ownFile } from '../../foundation/own-files.ts';
 
 export interface LinkPageOptions {
   /** The operator's name. */
@@ -61,8 +62,8 @@ const aboutInput: readonly ExplainedError[] = [
   'email_wrong',
 ];
 
-const page = readPage(new URL('link-page.html', import.meta.url));
-const templates = readTemplates(new URL('link-page-form.html', import.meta.url), [
+const page = readPage(ownFile('modules/link-pages/link-page.html'));
+const templates = readTemplates(ownFile('modules/link-pages/link-page-form.html'), [
   'form',
   'code',
   'email',

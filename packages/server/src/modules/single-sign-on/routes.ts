@@ -12,6 +12,7 @@ import type { SessionCookie } from '../console/cookie.ts';
 import { Refusal } from './refusal.ts';
 import { resultTexts, type ResultReason } from './result-texts.ts';
 import type { SingleSignOn } from './single-sign-on.ts';
+import { ownFile } from '../../foundation/own-files.ts';
 
 export interface SingleSignOnRoutes {
   readonly singleSignOn: SingleSignOn;
@@ -39,7 +40,7 @@ const finishSingleSignOn = {
   errors: [],
 } as const satisfies contract.RouteContract;
 
-const page = readPage(new URL('result-page.html', import.meta.url));
+const page = readPage(ownFile('modules/single-sign-on/result-page.html'));
 
 const statuses: Readonly<Record<ResultReason, number>> = {
   expired: 400,

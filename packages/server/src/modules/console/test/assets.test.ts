@@ -178,7 +178,7 @@ test('without the files, pages return 503, which is logged once, and the API wor
   for (let i = 0; i < 3; i++) {
     const answer = await get(app, '/console/keys');
     assert.deepEqual([answer.status, headerOf(answer, 'content-type')], [503, 'text/plain; charset=utf-8']);
-    assert.match(answer.body, /^The console is not built\. .* run `npm ci --include=dev && npm run console`, /);
+    assert.match(answer.body, /^The console is not built\. .* run `npm ci --include=dev && npm run build`, /);
     assert.match(headerOf(answer, 'content-security-policy') ?? '', /sandbox$/);
     assertProblem(fromWire(await get(app, '/console/assets/x/app.js')), 'not_found');
   }

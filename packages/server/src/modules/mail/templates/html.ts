@@ -3,9 +3,10 @@ import type { Language } from '@keyreeve/contract';
 import { Html, readPage, readTemplates } from '../../../http/html.ts';
 import type { PlainTemplate } from './built-in.ts';
 import { escapeHtml } from './fill.ts';
+import { ownFile } from '../../../foundation/own-files.ts';
 
-const { template } = readPage(new URL('mail.html', import.meta.url));
-const parts = readTemplates(new URL('mail-parts.html', import.meta.url), ['text', 'link']);
+const { template } = readPage(ownFile('modules/mail/templates/mail.html'));
+const parts = readTemplates(ownFile('modules/mail/templates/mail-parts.html'), ['text', 'link']);
 
 /** A paragraph that consists of a link. */
 const linkAlone = /^\{\{\w*[lL]ink\}\}$/;

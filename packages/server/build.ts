@@ -1,0 +1,74 @@
+/**
+ * Builds the program for `npm start`, `npm run build` and packages: JavaScript with the packages that it uses, in few files, because loading
+ * hundreds of them is most of the time and memory of a start (docs/decisions/14-telemetry-tests-releases.md).
+ */
+import { copyFileSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import * as esbuild from 'esbuild';
+import { licencesOf } from '../../scripts/licences.ts';
+
+const ownFolder = import.meta.dirname;
+/** Files that Node or `ownFile` finds by their path. */
+const entryPoints = [
+  'cli/main',
+  'foundation/own-files',
+  'foundation/database/sqlite-writer',
+  'foundation/crypto/hashing-thread',
+];
+/** Packages with libraries of the platform, and one that is loaded with the first public key: npm installs them. */
+export const external = ['@node-rs/argon2', '@node-rs/bcrypt', '@noble/curves'];
+/** An optional package of `pg`, which is not used. */
+const unused = ['pg-native'];
+
+/**
+ * Writes all files of the program to a new folder.
+ * @param packageFolder with the sources
+ * @throws Error if a source has an error, or a file cannot be written
+ */
+export function buildProgram(folder: string, packageFolder = ownFolder): void {
+  const source = join(packageFolder, 'src');
+  const { metafile } = esbuild.buildSync({
+    absWorkingDir: packageFolder,
+    entryPoints: entryPoints.map((path) => `src/${path}.ts`),
+    outbase: 'src',
+    outdir: folder,
+    bundle: true,
+    external: [...external.flatMap((name) => [name, `${name}/*`]), ...unused],
+    // A file that is loaded later, such as the driver of PostgreSQL, stays apart.
+    splitting: true,
+    chunkNames: 'parts/[name]-[hash]',
+    preserveSymlinks: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node24.15',
+    // CommonJS packages load modules of Node with `require`.
+    banner: {
+      js: `import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url);`,
+    },
+    sourcemap: 'linked',
+    charset: 'utf8',
+    legalComments: 'none',
+    metafile: true,
+    logLevel: 'warning',
+  });
+  for (const path of assetsOf(source)) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    copyFileSync(join(source, path), join(folder, path));
+  }
+  writeFileSync(join(folder, 'licences.txt'), licencesOf(packagesIn(Object.keys(metafile.inputs))));
+}
+
+/** Pages, migrations and other files that the program reads. */
+const assetsOf = (source: string): string[] =>
+  readdirSync(source, { recursive: true, withFileTypes: true }).flatMap((entry) => {
+    const path = join(entry.parentPath, entry.name).slice(source.length + 1);
+    return entry.isFile() && !/\.ts$|(?:^|[\\/])test[\\/]/.test(path) ? [path] : [];
+  });
+
+/** @returns the names of the packages, sorted */
+const packagesIn = (inputs: readonly string[]): string[] =>
+  [
+    ...new Set(
+      inputs.flatMap((path) => /^.*node_modules\/(?!@keyreeve\/)((?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1] ?? []),
+    ),
+  ].toSorted();
