@@ -3,7 +3,7 @@
  * hundreds of them is most of the time and memory of a start (docs/decisions/14-telemetry-tests-releases.md).
  */
 import { copyFileSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import * as esbuild from 'esbuild';
 import { licencesOf } from '../../scripts/licences.ts';
 
@@ -27,11 +27,14 @@ const unused = ['pg-native'];
  */
 export function buildProgram(folder: string, packageFolder = ownFolder): void {
   const source = join(packageFolder, 'src');
-  const { metafile } = esbuild.buildSync({
+  // Not the folder itself: the paths in the source maps would depend on it, and two builds of a release on their folders.
+  const outdir = join(packageFolder, 'dist');
+  const { metafile, outputFiles } = esbuild.buildSync({
     absWorkingDir: packageFolder,
     entryPoints: entryPoints.map((path) => `src/${path}.ts`),
     outbase: 'src',
-    outdir: folder,
+    outdir,
+    write: false,
     bundle: true,
     external: [...external.flatMap((name) => [name, `${name}/*`]), ...unused],
     // A file that is loaded later, such as the driver of PostgreSQL, stays apart.
@@ -51,10 +54,12 @@ export function buildProgram(folder: string, packageFolder = ownFolder): void {
     metafile: true,
     logLevel: 'warning',
   });
-  for (const path of assetsOf(source)) {
+  const place = (path: string): string => {
     mkdirSync(dirname(join(folder, path)), { recursive: true });
-    copyFileSync(join(source, path), join(folder, path));
-  }
+    return join(folder, path);
+  };
+  for (const { path, contents } of outputFiles) writeFileSync(place(relative(outdir, path)), contents);
+  for (const path of assetsOf(source)) copyFileSync(join(source, path), place(path));
   writeFileSync(join(folder, 'licences.txt'), licencesOf(packagesIn(Object.keys(metafile.inputs))));
 }
 

@@ -43,7 +43,7 @@ test(
     assert.equal(checked.stdout, [...files, ''].join(': OK\n'));
     const contained = (archive: string): string =>
       spawnSync('tar', ['-tzf', join(release, archive)], { encoding: 'utf8' }).stdout;
-    assert.match(contained('keyreeve-0.1.0.tgz'), /^package\/src\/cli\/main\.js$/m);
+    assert.match(contained('keyreeve-0.1.0.tgz'), /^package\/dist\/cli\/main\.js$/m);
     assert.match(contained('keyreeve-client-0.1.0.tgz'), /^package\/dist\/node\.d\.ts$/m);
     assert.match(contained('keyreeve-otel-0.1.0.tgz'), /^package\/dist\/register\.js$/m);
     for (const name of names) assert.doesNotMatch(contained(`${name}.tgz`), /local/);

@@ -46,7 +46,7 @@ test('the package contains JavaScript, its licence and its README, and neither s
 
 test('each file of the build has a source map, with which a stack trace names a line of the source', async () => {
   const { unpacked: folder } = await sharedPackage();
-  const scripts = globSync('dist/**/*.js', { cwd: folder });
+  const scripts = globSync('dist/{cli,foundation,parts}/**/*.js', { cwd: folder });
   const sources = scripts.flatMap((path) => {
     const map = readJson(join(folder, `${path}.map`)) as { sources: string[]; sourcesContent: (string | null)[] };
     return map.sources.map((source, index) => [basename(source), map.sourcesContent[index]] as const);
