@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { sharedPostgres } from '../../test-kit/postgres/running.ts';
 import { newTempFolder } from '../../test-kit/temp-folder.ts';
 import { Cluster } from '../revocation-check/cluster.ts';
-import { makeCopy } from '../revocation-check/mutant-run.ts';
+import { makeBuiltCopy } from '../revocation-check/mutant-run.ts';
 import { limitMutants } from './limit-mutants.ts';
 import { runLimits } from './limit-run.ts';
 import { shiftedClocks } from './shifted-clocks.ts';
@@ -20,7 +20,7 @@ assert.ok(run.length >= selected.length);
 for (const { name, edits, faults } of run) {
   test(`a run with limits detects ${name}`, async (t) => {
     using folder = newTempFolder();
-    const copy = makeCopy(folder.path, edits);
+    const copy = makeBuiltCopy(folder.path, edits);
     const postgres = await sharedPostgres();
     await using cluster = await Cluster.start({ instances: 2, postgres, ...copy, environmentOf: shiftedClocks });
     const report = await runLimits(cluster, { quota: 300, connections: 16, pauseMs: 200, faults });

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { buildProgram } from '../../build.ts';
 import type { Report } from '../../revocation-check/report.ts';
 import type { PostgresServer } from '../../test-kit/postgres/server.ts';
 import { newTempFolder } from '../../test-kit/temp-folder.ts';
@@ -70,13 +71,20 @@ export function makeCopy(folder: string, edits: readonly Edit[]): Copy {
   };
 }
 
+/** Its launcher runs a build, as that of the package does. */
+export function makeBuiltCopy(folder: string, edits: readonly Edit[]): Copy {
+  const copy = makeCopy(folder, edits);
+  buildProgram(join(folder, server, 'dist'), join(folder, server));
+  return copy;
+}
+
 /** Runs until the first violation or the last fault. Without edits, it runs the program itself. */
 export async function runMutant(
   { edits, faults, database, environment, workers = 1 }: Mutant,
   postgres: PostgresServer,
 ): Promise<Report> {
   using folder = newTempFolder();
-  const copy = makeCopy(folder.path, edits);
+  const copy = makeBuiltCopy(folder.path, edits);
   const embedded = database === 'embedded';
   await using cluster = await Cluster.start({
     instances: 2,
