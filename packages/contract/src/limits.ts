@@ -263,6 +263,12 @@ const queues = {
   ),
   lookupBatchMax: limit(256, 'Credentials that share one database read.'),
   lookupsWaitingMax: limit(100_000, 'Credentials that wait for a read. More: 503.'),
+  signaturesVerifiedMax: limit(
+    16,
+    'Signatures of access tokens that the routes for verification verify at once, half of them of one account. Accounts take turns.',
+  ),
+  signaturesWaitingMax: limit(4_096, 'Signatures that wait. More: the newest of the account with the most gets 503.'),
+  signaturesWaitingPerAccountMax: limit(1_024, 'Of these, signatures of tokens that name one account.', 'unavailable'),
   drawsInProgressMax: limit(2, 'Draws of tokens at once, per worker. On PostgreSQL, each has a connection of its own.'),
   limitsPerDrawMax: limit(256, 'Limits of keys and accounts that share one draw.'),
   drawsWaitingMax: limit(

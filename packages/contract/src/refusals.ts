@@ -1,9 +1,9 @@
 /** The reasons why verification rejects a credential: the `code` of `POST /auth/verify`. */
 
 export const refusals = {
-  malformed: 'It is not a credential of this installation: its form, checksum or signature is wrong.',
+  malformed: 'It is not a credential of this installation: its form, its checksum or a claim is wrong.',
   wrong_kind: 'It is a refresh token or a one-time code, which is not accepted here.',
-  not_found: 'The key does not exist, or the session of the access token has ended.',
+  not_found: 'The key does not exist, the session of the access token has ended, or its signature is wrong.',
   expired: 'It has expired.',
   disabled: 'The key or the account of the credential is disabled.',
   wrong_environment: 'It belongs to an environment that the request does not accept.',

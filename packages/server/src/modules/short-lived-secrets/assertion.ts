@@ -2,14 +2,12 @@
  * Assertions: JWTs that a client signs with the private key of its API key (RFC 7523 section 3). The API key determines the
  * algorithm, and each assertion has exactly one accepted encoding (RFC 8725).
  */
-import { verify, type KeyObject } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
 import { limits } from '@keyreeve/contract';
-import { DomainError } from '../../foundation/errors.ts';
-import { parseJson } from '../../foundation/json.ts';
+import { isSignedBy, parseJwt, type CompactJwt } from '../../foundation/crypto/compact-jwt.ts';
 import { publicKeyOf, toPublicKey } from '../api-keys/public-key.ts';
-import { fromCanonicalBase64url } from '../tokens/access-token.ts';
 
-export interface Assertion {
+export interface Assertion extends Pick<CompactJwt, 'signed' | 'signature'> {
   readonly keyId: number;
   /** The claim `jti`. */
   readonly id: string;
@@ -19,9 +17,6 @@ export interface Assertion {
   readonly issuedAt: number;
   readonly expiresAt: number;
   readonly notBefore: number;
-  /** Header and payload as they were signed. */
-  readonly signed: Buffer;
-  readonly signature: Buffer;
 }
 
 /** The member `kty` of a public key. */
@@ -44,24 +39,19 @@ const signatureBytes = 64;
  * @returns undefined unless its format is that of an assertion
  */
 export function parseAssertion(text: string): Assertion | undefined {
-  try {
-    const [header, payload, signature, ...rest] = text.split('.', 4).map(fromCanonicalBase64url);
-    if (!header || !payload || signature?.length !== signatureBytes || rest.length > 0) return undefined;
-    // Other headers select a key or change the encoding (jku, jwk, x5c, crit, b64, zip).
-    const { alg, kid, typ, ...others } = objectOf(header);
-    const { iss, sub, aud, exp, iat, nbf = iat, jti } = objectOf(payload);
-    const keyType = keyTypes.get(alg);
-    if (keyType === undefined || !types.has(typ) || Object.keys(others).length > 0) return undefined;
-    if (typeof kid !== 'string' || !keyIdPattern.test(kid) || iss !== kid || sub !== kid) return undefined;
-    if (typeof jti !== 'string' || !idPattern.test(jti)) return undefined;
-    if (!isNumericDate(iat) || !isNumericDate(exp) || !isNumericDate(nbf)) return undefined;
-    const times = { issuedAt: iat, expiresAt: exp, notBefore: nbf };
-    const signed = Buffer.from(text.slice(0, text.lastIndexOf('.')));
-    return { keyId: Number(kid), id: jti, keyType, audience: aud, ...times, signed, signature };
-  } catch (error) {
-    if (error instanceof DomainError && error.code === 'malformed_json') return undefined;
-    throw error;
-  }
+  const jwt = parseJwt(text);
+  if (jwt?.signature.length !== signatureBytes) return undefined;
+  const { header, claims, signed, signature } = jwt;
+  // Other headers select a key or change the encoding (jku, jwk, x5c, crit, b64, zip).
+  const { alg, kid, typ, ...others } = header;
+  const { iss, sub, aud, exp, iat, nbf = iat, jti } = claims;
+  const keyType = keyTypes.get(alg);
+  if (keyType === undefined || !types.has(typ) || Object.keys(others).length > 0) return undefined;
+  if (typeof kid !== 'string' || !keyIdPattern.test(kid) || iss !== kid || sub !== kid) return undefined;
+  if (typeof jti !== 'string' || !idPattern.test(jti)) return undefined;
+  if (!isNumericDate(iat) || !isNumericDate(exp) || !isNumericDate(nbf)) return undefined;
+  const times = { issuedAt: iat, expiresAt: exp, notBefore: nbf };
+  return { keyId: Number(kid), id: jti, keyType, audience: aud, ...times, signed, signature };
 }
 
 /** @param audience the public URL of this server */
@@ -94,7 +84,7 @@ export interface StoredPublicKeys {
 export function signerOf(
   assertion: Assertion,
   { current, previous }: StoredPublicKeys,
-  hasSignature = verifySignature,
+  hasSignature: (assertion: Assertion, key: KeyObject) => boolean = isSignedBy,
 ): keyof StoredPublicKeys | undefined {
   const isBy = (stored: string | null): boolean => {
     const isCandidate = stored !== null && toPublicKey(stored).kty === assertion.keyType;
@@ -113,18 +103,6 @@ const publishedKeys: Readonly<Record<KeyType, string>> = {
   OKP: '{"crv":"Ed25519","kty":"OKP","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}',
   EC: '{"crv":"P-256","kty":"EC","x":"MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4","y":"4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM"}',
 };
-
-const verifySignature = ({ keyType, signed, signature }: Assertion, key: KeyObject): boolean =>
-  keyType === 'OKP'
-    ? verify(null, signed, key, signature)
-    : verify('sha256', signed, { key, dsaEncoding: 'ieee-p1363' }, signature);
-
-/** @throws DomainError `malformed_json`, also for repeated members, which two parsers may read differently */
-function objectOf(bytes: Buffer): Record<string, unknown> {
-  const value = parseJson(bytes);
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new DomainError('malformed_json');
-  return value as Record<string, unknown>;
-}
 
 /** RFC 7519 allows fractions of seconds. */
 const isNumericDate = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value);

@@ -6,7 +6,7 @@
  * When the clock is behind the activation of all keys, the newest signs: a clock that was set back must not stop
  * sign-ins. A revoked key is neither published nor accepted from then on.
  */
-import { randomBytes } from 'node:crypto';
+import { createPublicKey, randomBytes, type KeyObject } from 'node:crypto';
 import { exportJWK, generateKeyPair, importJWK, type CryptoKey, type JWK } from 'jose';
 import { limits, type Jwks } from '@keyreeve/contract';
 import type { Guard, Principal } from '../../foundation/principal.ts';
@@ -40,6 +40,15 @@ export interface SigningKey {
   readonly revokedAt: number | null;
 }
 
+/** The public part of a signing key. */
+export interface VerificationKey {
+  readonly kid: string;
+  /** The only algorithm that the key may be used with. */
+  readonly alg: string;
+  readonly key: KeyObject;
+  readonly signatureBytes: number;
+}
+
 export interface SigningKeysOptions extends RecordingCore {
   readonly seal: Sealer;
   readonly alg: SigningAlgorithm;
@@ -57,10 +66,12 @@ const kidPattern = /^[A-Za-z0-9_-]{22}$/;
 export class SigningKeys {
   readonly #options: SigningKeysOptions;
   /** Imported keys by `kid`. They never change. Whether a key may be used is read from the database each time. */
-  readonly #publicKeys = new Map<string, { alg: string; key: CryptoKey }>();
+  readonly #publicKeys = new Map<string, VerificationKey>();
   readonly #privateKeys = new Map<string, CryptoKey>();
   /** Calls at the same time share one read. */
   readonly #times: CoalescingReader<undefined, SigningKeyTimes[]>;
+  /** Keys by `kid`. After a start or a rotation, all verifications wait for the same one. */
+  readonly #rows: CoalescingReader<string, SigningKeyRow>;
 
   constructor(options: SigningKeysOptions) {
     const { db } = options;
@@ -68,6 +79,10 @@ export class SigningKeys {
     this.#times = new CoalescingReader(async (lookups) => {
       const rows = await listSigningKeyTimes(db);
       return lookups.map(() => rows);
+    }, db.sharedReads);
+    this.#rows = new CoalescingReader(async (kids) => {
+      const rows = await listSigningKeys(db, { isShared: true });
+      return kids.map((kid) => rows.find((row) => row.kid === kid));
     }, db.sharedReads);
   }
 
@@ -143,13 +158,13 @@ export class SigningKeys {
    * @throws DomainError `unavailable` when there is no unrevoked key of the configured algorithm
    */
   async signer(): Promise<{ kid: string; alg: string; key: CryptoKey }> {
-    const { db, alg, seal } = this.#options;
+    const { alg, seal } = this.#options;
     const times = this.#activeKey(await this.#listTimes());
     if (!times) throw unavailable(new Error(`there is no unrevoked signing key for ${alg}; restart to create one`));
     const { kid } = times;
     let key = this.#privateKeys.get(kid);
     if (!key) {
-      const row = (await listSigningKeys(db)).find((candidate) => candidate.kid === kid);
+      const row = await this.#rows.read(kid);
       if (!row) throw unavailable(new Error(`the signing key ${kid} is missing`));
       const jwk = JSON.parse(seal.open(kid, row.privateJwk)) as JWK;
       key = (await importJWK(jwk, alg)) as CryptoKey;
@@ -159,19 +174,21 @@ export class SigningKeys {
   }
 
   /**
-   * The public key with this `kid`, and the only algorithm that it may be used with. It may be retired or revoked: check
+   * The public key with this `kid`. It may be retired or revoked: check
    * {@link mayHaveSigned}, and the revocation together with the session (`sessions/store.ts`).
    */
-  async verifier(kid: unknown): Promise<{ alg: string; key: CryptoKey } | undefined> {
+  async verifier(kid: unknown): Promise<VerificationKey | undefined> {
     if (typeof kid !== 'string' || !kidPattern.test(kid)) return undefined;
     const cached = this.#publicKeys.get(kid);
     if (cached) return cached;
     // Any client can invent a `kid`, so it costs a shared read at most.
     if (!(await this.#listTimes()).some((candidate) => candidate.kid === kid)) return undefined;
-    const row = (await listSigningKeys(this.#options.db)).find((candidate) => candidate.kid === kid);
+    const row = await this.#rows.read(kid);
     if (!row) return undefined;
-    const key = (await importJWK(JSON.parse(row.publicJwk) as JWK, row.alg)) as CryptoKey;
-    const verifier = { alg: row.alg, key };
+    const key = createPublicKey({ key: { ...(JSON.parse(row.publicJwk) as JWK) }, format: 'jwk' });
+    // That of RSA has the length of the modulus, those of P-256 and Ed25519 have 512 bits.
+    const signatureBytes = (key.asymmetricKeyDetails?.modulusLength ?? 512) / 8;
+    const verifier = { kid, alg: row.alg, key, signatureBytes };
     this.#publicKeys.set(kid, verifier);
     return verifier;
   }

@@ -1,7 +1,7 @@
 /** The table of signing keys. */
 import type { Guard, Principal } from '../../foundation/principal.ts';
 import { recordEventTx } from '../audit/audit.ts';
-import type { Db, Transaction } from '../../foundation/database/db.ts';
+import type { Db, ReadOptions, Transaction } from '../../foundation/database/db.ts';
 import { onList } from '../../foundation/database/json-lists.ts';
 import { sql } from '../../foundation/database/sql.ts';
 
@@ -66,7 +66,8 @@ const revokeListed = sql(
   onList(`update signing_keys set revoked_at = $2 where revoked_at is null and kid in ({ids})`),
 );
 
-export const listSigningKeys = (db: Db): Promise<SigningKeyRow[]> => db.all(listKeys);
+export const listSigningKeys = (db: Db, options?: ReadOptions): Promise<SigningKeyRow[]> =>
+  db.all(listKeys, [], options);
 export const listSigningKeyTimes = (db: Db): Promise<SigningKeyTimes[]> => db.all(listTimes, [], { isShared: true });
 
 const valuesOf = (key: SigningKeyRow) =>

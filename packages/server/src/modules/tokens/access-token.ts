@@ -2,19 +2,28 @@
  * Access tokens: JWTs (RFC 9068). Only the `kid` selects the key, and the key determines the algorithm (RFC 8725 sections
  * 3.1 to 3.12). Each token has exactly one accepted encoding.
  */
-import { jwtVerify, SignJWT } from 'jose';
+import type { KeyObject } from 'node:crypto';
+import { SignJWT } from 'jose';
 import { limits } from '@keyreeve/contract';
 import type { Clock } from '../../foundation/clock.ts';
+import {
+  isSignedBy,
+  isSignedByInThread,
+  parseJwt,
+  type CompactJwt,
+  type JwtMembers,
+} from '../../foundation/crypto/compact-jwt.ts';
 import { randomBase62 } from '../../foundation/crypto/secret.ts';
 import { DomainError } from '../../foundation/errors.ts';
-import { parseJson } from '../../foundation/json.ts';
+import { Turns } from '../../http/turns.ts';
 import type { SigningKeys } from '../signing-keys/signing-keys.ts';
+import { isSessionId } from './refresh-token.ts';
 
 const tokenType = 'at+jwt';
 /** RFC 9068 requires a client. Keyreeve has only one: the account itself. */
 const clientId = 'keyreeve';
 const jtiChars = 22;
-const headerNames = new Set(['alg', 'kid', 'typ']);
+const { signaturesVerifiedMax, signaturesWaitingMax, signaturesWaitingPerAccountMax, writeWaitMsMax } = limits;
 
 export interface AccessTokenOptions {
   readonly clock: Clock;
@@ -33,11 +42,25 @@ export interface AccessTokenClaims {
   readonly expiresAt: number;
 }
 
+/** A token whose format, issuer, audience and times are right. Its signature is not verified, so its claims prove nothing. */
+export interface UnverifiedToken extends Pick<CompactJwt, 'signed' | 'signature'> {
+  readonly claims: AccessTokenClaims;
+  /** The public key that the token names. */
+  readonly key: KeyObject;
+}
+
 /** @param authenticatedAt the time of the sign-in, in milliseconds since 1970 */
 export type SignAccessToken = (accountId: string, sessionId: string, authenticatedAt: number) => Promise<string>;
 
 export class AccessTokens {
   readonly #options: AccessTokenOptions;
+  readonly #turns = new Turns({
+    runningMax: signaturesVerifiedMax,
+    runningPerOwnerMax: signaturesVerifiedMax / 2,
+    waitingMax: signaturesWaitingMax,
+    waitingPerOwnerMax: signaturesWaitingPerAccountMax,
+    waitMsMax: writeWaitMsMax,
+  });
 
   constructor(options: AccessTokenOptions) {
     this.#options = options;
@@ -65,66 +88,65 @@ export class AccessTokens {
   }
 
   /**
-   * Verifies signature, type, issuer, audience and times, also those of the key. The caller then checks the session and
-   * the revocation of the key.
-   * @returns the claims; `expired` for a token whose only fault is its expiry; otherwise undefined
+   * Reads a token without verifying its signature: a stranger may have written all of it, under a published `kid`. Reads the
+   * database only for a `kid` that this process has not seen.
+   * @returns `expired` for a token whose only fault is its expiry, undefined for one with another fault
    * @throws DomainError `unavailable`
    */
-  async verify(token: string): Promise<AccessTokenClaims | 'expired' | undefined> {
-    const { signingKeys, clock, issuer, audience } = this.#options;
+  async read(text: string): Promise<UnverifiedToken | 'expired' | undefined> {
+    const jwt = parseJwt(text);
+    if (!jwt) return undefined;
+    const { alg, kid, typ, ...others } = jwt.header;
+    // Other headers select a key or change the encoding (jku, jwk, x5c, crit, b64, zip).
+    if (typ !== tokenType || Object.keys(others).length > 0) return undefined;
+    const now = Math.floor(this.#options.clock.now() / 1000);
+    const claims = this.#claimsOf(jwt.claims, now);
+    const signer = claims && (await this.#options.signingKeys.verifier(kid));
+    const { signed, signature } = jwt;
+    if (!signer || signer.alg !== alg || signer.signatureBytes !== signature.length) return undefined;
+    if (claims.expiresAt <= now - limits.clockSkewSeconds) return 'expired';
+    return { claims: { ...claims, kid: signer.kid }, key: signer.key, signed, signature };
+  }
+
+  /** Whether the key may have signed a token that was issued then. @throws DomainError `unavailable` */
+  mayBeSigned({ claims: { kid, issuedAt } }: UnverifiedToken): Promise<boolean> {
+    return this.#options.signingKeys.mayHaveSigned(kid, issuedAt * 1000);
+  }
+
+  /** Verifies the signature. */
+  isSigned(token: UnverifiedToken): boolean {
+    return isSignedBy(token, token.key);
+  }
+
+  /**
+   * The same in another thread, when it is the account's turn: forged tokens of one session delay those of other accounts by a
+   * few signatures.
+   * @throws DomainError `unavailable` if too many wait
+   */
+  async isSignedInTurn(token: UnverifiedToken): Promise<boolean> {
+    const end = await this.#turns.begin(token.claims.accountId).catch((error: unknown) => {
+      // The limit of an account is no limit of the service that asks.
+      throw new DomainError('unavailable', { cause: error, retryAfterSeconds: 1 });
+    });
     try {
-      const parts = partsOf(token);
-      if (!parts) return undefined;
-      const header = parseJson(parts.header) as Record<string, unknown>;
-      // Rejects headers that select a key or change the encoding (jku, jwk, x5c, crit, b64, zip).
-      if (!Object.keys(header).every((name) => headerNames.has(name))) return undefined;
-      const { kid } = header;
-      const verifier = await signingKeys.verifier(kid);
-      if (!verifier || typeof kid !== 'string') return undefined;
-      const { payload } = await jwtVerify(token, verifier.key, {
-        algorithms: [verifier.alg],
-        typ: tokenType,
-        issuer,
-        audience,
-        clockTolerance: limits.clockSkewSeconds,
-        requiredClaims: ['iss', 'aud', 'sub', 'sid', 'iat', 'exp'],
-        currentDate: new Date(clock.now()),
-      });
-      // Rejects duplicate claims: jose uses the last one, another parser may use the first.
-      parseJson(parts.payload);
-      const { sub, sid, iat, exp } = payload;
-      if (typeof sub !== 'string' || typeof sid !== 'string' || !isNumericDate(iat) || !isNumericDate(exp))
-        return undefined;
-      if (iat > clock.now() / 1000 + limits.clockSkewSeconds) return undefined;
-      if (!(await signingKeys.mayHaveSigned(kid, iat * 1000))) return undefined;
-      return { kid, accountId: sub, sessionId: sid, issuedAt: iat, expiresAt: exp };
-    } catch (error) {
-      const code = error instanceof Error && 'code' in error ? error.code : undefined;
-      if (code === 'ERR_JWT_EXPIRED') return 'expired';
-      // Errors of jose have such a code. Other errors, such as an unreachable database, are no verification result.
-      if (typeof code === 'string' && code.startsWith('ERR_J')) return undefined;
-      if (error instanceof DomainError && error.code === 'malformed_json') return undefined;
-      if (error instanceof TypeError) return undefined;
-      throw error;
+      return await isSignedByInThread(token, token.key);
+    } finally {
+      end();
     }
   }
-}
 
-/**
- * The decoded header and payload of a compact JWS (RFC 7515 section 7.1).
- * @returns undefined unless each part is canonical base64url: deny lists and caches treat several encodings of one token as
- *   different tokens
- */
-function partsOf(token: string): { header: Buffer; payload: Buffer } | undefined {
-  const decoded = token.split('.', 4).map(fromCanonicalBase64url);
-  const [header, payload, signature] = decoded;
-  return decoded.length === 3 && header && payload && signature ? { header, payload } : undefined;
-}
-
-/** The unused bits of the last character would otherwise give one text several encodings (RFC 4648 section 3.5). */
-export function fromCanonicalBase64url(text: string): Buffer | undefined {
-  const bytes = Buffer.from(text, 'base64url');
-  return bytes.toString('base64url') === text ? bytes : undefined;
+  /** @param now seconds since 1970 */
+  #claimsOf(
+    { iss, aud, sub, sid, iat, exp, nbf = iat }: JwtMembers,
+    now: number,
+  ): Omit<AccessTokenClaims, 'kid'> | undefined {
+    const { issuer, audience } = this.#options;
+    if (iss !== issuer || !(aud === audience || (Array.isArray(aud) && aud.includes(audience)))) return undefined;
+    if (typeof sub !== 'string' || typeof sid !== 'string' || !isSessionId(sid)) return undefined;
+    if (!isNumericDate(iat) || !isNumericDate(exp) || typeof nbf !== 'number') return undefined;
+    if (Math.max(iat, nbf) > now + limits.clockSkewSeconds) return undefined;
+    return { accountId: sub, sessionId: sid, issuedAt: iat, expiresAt: exp };
+  }
 }
 
 /** 9999-12-31T23:59:59Z: RFC 3339 cannot express later times. */

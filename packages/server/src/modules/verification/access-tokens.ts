@@ -9,10 +9,12 @@ export async function verifyAccessToken(
   { tokens, environments }: VerifierOptions,
   results: Results,
 ): Promise<VerificationResult> {
-  const result = await tokens.verify(text);
+  const found = await tokens.find(text);
   const conditions = stated.restriction === undefined ? stated : await restricted(stated);
   const { scopes } = conditions;
   if (conditions.mayVerify) return results.refuse('not_found');
+  // For a caller that is rejected, no signature is verified.
+  const result = await tokens.verify(found);
   if (!result.valid) return results.refuse(result.code);
   if (result.mustEnrol) return results.refuse('enrolment_required');
   const environment = environments.first;

@@ -1,8 +1,9 @@
 /** Which public key signed an assertion, and the work that the answer takes. */
 import assert from 'node:assert/strict';
-import { createPrivateKey, verify, type KeyObject } from 'node:crypto';
+import { createPrivateKey } from 'node:crypto';
 import { test } from 'node:test';
 import { newKeyPair, signJwt, type KeyPair } from '../../../../test-kit/public-key-client.ts';
+import { isSignedBy } from '../../../foundation/crypto/compact-jwt.ts';
 import { parsePublicKey } from '../../api-keys/public-key.ts';
 import { parseAssertion, signerOf, type Assertion, type StoredPublicKeys } from '../assertion.ts';
 
@@ -18,11 +19,9 @@ function assertionBy(pair: Pick<KeyPair, 'alg' | 'privateKey'>): Assertion {
 /** The result, and the type of the key of each verification. */
 function counted(assertion: Assertion, publicKeys: StoredPublicKeys) {
   const verified: (string | undefined)[] = [];
-  const signer = signerOf(assertion, publicKeys, ({ keyType, signed, signature }, key: KeyObject) => {
+  const signer = signerOf(assertion, publicKeys, (signed, key) => {
     verified.push(key.asymmetricKeyType);
-    return keyType === 'OKP'
-      ? verify(null, signed, key, signature)
-      : verify('sha256', signed, { key, dsaEncoding: 'ieee-p1363' }, signature);
+    return isSignedBy(signed, key);
   });
   return { signer, verified };
 }

@@ -8,7 +8,7 @@ import { basic, bearer, goodPassword, newApp, operator, type TestApp } from '../
 import { newPlace } from '../../../../test-kit/new-db.ts';
 import { newSigningKey } from '../../../../test-kit/rows.ts';
 import { assertProblem, fromFetch } from '../../../../test-kit/assert-problem.ts';
-import { test } from '../../../../test-kit/app-on-each-database.ts';
+import { test, testOnBoth } from '../../../../test-kit/app-on-each-database.ts';
 
 const fieldsByAlg = {
   ES256: { kty: 'EC', crv: 'P-256', names: ['alg', 'crv', 'kid', 'kty', 'use', 'x', 'y'] },
@@ -120,6 +120,14 @@ test('an immediate rotation invalidates all access tokens, and sessions continue
   app.clock.advance({ seconds: 601 });
   assert.deepEqual(await kids(app), [current]);
   assert.equal(kidOf((await app.signIn()).accessToken), current);
+});
+
+testOnBoth('the first verifications with a new signing key share the reads of it', async () => {
+  await using app = await newApp();
+  const { accessToken } = await app.signIn();
+  const { verifier } = app.service.services;
+  const results = await Promise.all(Array.from({ length: 1_000 }, () => verifier.verify(accessToken)));
+  assert.ok(results.every(({ valid }) => valid));
 });
 
 /** Signs the claims of a token with the current key, as a thief of that key could. */

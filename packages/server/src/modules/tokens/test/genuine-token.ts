@@ -1,6 +1,7 @@
 /** An access token of the installation, others that the same key signs, and whether the service accepts them. */
 import assert from 'node:assert/strict';
 import { bearer, type SignedIn, type TestApp } from '../../../../test-kit/new-app.ts';
+import { AccessTokens } from '../access-token.ts';
 
 export type Fields = Readonly<Record<string, unknown>>;
 
@@ -33,6 +34,12 @@ export async function genuineOf(app: TestApp, { accessToken }: SignedIn): Promis
     sign: (head, body) => signTexts(JSON.stringify(head), JSON.stringify(body)),
     signTexts,
   };
+}
+
+/** Access tokens of the installation, as another instance of it makes and verifies them. */
+export function accessTokensOf({ clock, service }: TestApp): AccessTokens {
+  const { publicUrl: issuer, services } = service;
+  return new AccessTokens({ clock, signingKeys: services.signingKeys, issuer, audience: issuer, ttlSeconds: 600 });
 }
 
 export async function assertRejected(app: TestApp, token: string, what: string): Promise<void> {

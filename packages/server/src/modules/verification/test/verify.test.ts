@@ -92,7 +92,7 @@ test('the result of a rejected credential contains only the reason', async () =>
     'an empty text': ['', 'malformed'],
     'any text': ['password', 'malformed'],
     'a key with another checksum': [`${expiring.key.slice(0, -1)}-`, 'malformed'],
-    'a forged access token': [`${at.accessToken.slice(0, -4)}AAAA`, 'malformed'],
+    'a forged access token': [`${at.accessToken.slice(0, -4)}AAAA`, 'not_found'],
     'a refresh token': [at.refreshToken, 'wrong_kind'],
     'a one-time code': [code + checksum(code), 'wrong_kind'],
     'a deleted key': [deleted.key, 'not_found'],
