@@ -74,6 +74,7 @@ function* changedMembers(original: Original): Generator<Variant> {
   for (const name of ['iss', 'aud', 'sub', 'sid', 'iat', 'exp', 'nbf', 'jti', 'auth_time', 'client_id', 'more'])
     for (const value of [...valuesOf(payload[name]), ...(['iat', 'exp', 'nbf'].includes(name) ? times : [])])
       changes.push(['payload', { [name]: value }]);
+  for (const iat of times) for (const nbf of [now, now + 31]) changes.push(['payload', { iat, nbf }]);
   for (const name of ['alg', 'kid', 'typ', 'crit', 'b64', 'cty', 'jku', 'jwk', 'zip'])
     for (const value of valuesOf(header[name])) changes.push(['header', { [name]: value }]);
   for (const alg of [
