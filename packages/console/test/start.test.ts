@@ -57,8 +57,8 @@ function copyCheckout(folder: string, server = false): void {
   linkPackages(folder);
 }
 
-const npmStart = (folder: string): Promise<Exit> =>
-  new Program(spawn(process.execPath, ['scripts/start.js', 'serve'], { cwd: folder }), folder).exited();
+const npmStart = (folder: string, env = process.env): Promise<Exit> =>
+  new Program(spawn(process.execPath, ['scripts/start.js', 'serve'], { cwd: folder, env }), folder).exited();
 
 /** As `npm ci --omit=dev` leaves it. */
 const removeBuilder = (folder: string): void => rmSync(join(folder, 'node_modules/esbuild'));
@@ -119,6 +119,20 @@ test('processes that start together all find a complete build, with the same byt
       new Map(readdirSync(path).map((name) => [name, name === stampName || readFileSync(join(path, name), 'utf8')])),
   );
   assert.deepEqual(here, ofCheckout);
+});
+
+test('the build gets no secret of the service in its environment', async () => {
+  using folder = newTempFolder();
+  copyCheckout(folder.path);
+  const record = `\nwriteFileSync(join(import.meta.dirname, 'environment.json'), JSON.stringify(process.env));\n`;
+  appendFileSync(join(folder.path, 'scripts/build.ts'), record);
+  const given = { ...process.env, KEYREEVE_MASTER_KEY: 'secret', PGPASSWORD: 'secret' };
+  assert.equal((await npmStart(folder.path, given)).stdout, built);
+  const ofBuild = JSON.parse(readFileSync(join(folder.path, 'scripts/environment.json'), 'utf8')) as object;
+  assert.deepEqual(
+    Object.keys(given).filter((name) => name in ofBuild),
+    ['PATH'],
+  );
 });
 
 test('without esbuild, the service starts and the console answers 503 with the command to run', async () => {
