@@ -35,7 +35,6 @@ export function wireKeys(core: WiringCore, signIn: SignInServices) {
   const keyCore = {
     ...core,
     hash: keys.apiKeyHash,
-    prefix: config.keyPrefix,
     keyPrefixes: acceptedPrefixes(config),
     environments: new Environments(config.environments, config.keyPrefix, config.forwardEnvironments === 'any'),
     hasCatalogue: config.scopes === 'catalogue',

@@ -18,7 +18,6 @@ import { assertMayGrant, pointerIn } from '../scope-catalogue/grants.ts';
 import { parseAddresses } from './addresses.ts';
 import type { CreationNotices } from './creation-notices.ts';
 import { assertRecentSignIn } from '../../foundation/recent-sign-in.ts';
-import { withoutEnvironments, type Environments } from './environments.ts';
 import { assertExpiry, latestExpiry } from './expiry.ts';
 import { assertHashFree } from './given-hash-store.ts';
 import { hintOf, makeKey } from './key-format.ts';
@@ -42,10 +41,9 @@ import { findWithheldScopes } from './withheld-store.ts';
 
 export interface ApiKeysOptions extends KeySettings {
   readonly keysPerAccountMax: number;
-  /** Absent: creations send no mail. */
-  readonly creationNotices?: CreationNotices;
+  readonly creationNotices: CreationNotices;
   /** Called when a key with a given hash has been created: its text does not have the format of our keys. */
-  readonly onGivenHash?: () => void;
+  readonly onGivenHash: () => void;
 }
 
 /** A script that reads no secret sends it. */
@@ -75,7 +73,6 @@ function randomKeyId(): number {
 export class ApiKeys {
   readonly pending = new PendingChanges<number>();
   readonly #options: ApiKeysOptions;
-  readonly #environments: Environments;
   /** Prefixes that this process has recorded: later creations need not write them. */
   readonly #recordedPrefixes = new Set<string>();
   readonly #owners: CoalescingReader<number, { accountId: string }>;
@@ -84,7 +81,6 @@ export class ApiKeys {
   constructor(options: ApiKeysOptions) {
     const { db } = options;
     this.#options = options;
-    this.#environments = options.environments ?? withoutEnvironments(options.prefix);
     this.#owners = new CoalescingReader((ids) => store.findKeyOwners(db, ids), db.sharedReads);
     this.#creations = new CoalescingReader((lookups) => store.findForCreation(db, lookups), db.sharedReads);
   }
@@ -128,7 +124,7 @@ export class ApiKeys {
     const stored = hash.storedOfDigest(Buffer.from(sha256, 'hex'));
     const given = { id: importedIdOf(hash, stored), hash: stored, hint: null, isGiven: true, prefix: undefined };
     const { key } = await this.#create(principal, accountId, request, () => given);
-    onGivenHash?.();
+    onGivenHash();
     return key;
   }
 
@@ -156,8 +152,8 @@ export class ApiKeys {
     request: KeyRequest,
     make: (prefix: string) => Made,
   ): Promise<{ key: ApiKey; made: Made }> {
-    const { db, clock, hasCatalogue = false, keysPerAccountMax, lifetimeDaysMax } = this.#options;
-    const { creationLimits, creationNotices } = this.#options;
+    const { db, clock, hasCatalogue, keysPerAccountMax, lifetimeDaysMax } = this.#options;
+    const { creationLimits, creationNotices, environments } = this.#options;
     const nickname = validateNickname(request.nickname);
     const scopes = validateScopes(principal, accountId, request.scopes ?? [], request.granted);
     const now = clock.now();
@@ -168,9 +164,9 @@ export class ApiKeys {
     const { expiresAt = latestExpiry(now, lifetimeDaysMax), addresses = null, metadata = null } = request;
     const limitsText = toLimitsText(request.limits ?? null);
     assertExpiry(expiresAt, now, lifetimeDaysMax);
-    const environment = this.#environments.toStored(request.environment);
+    const environment = environments.toStored(request.environment);
     assertFirstEnvironment(scopes, environment);
-    const made = make(this.#environments.prefixOf(environment));
+    const made = make(environments.prefixOf(environment));
     const key: store.NewKey = {
       ...made,
       accountId,
@@ -187,8 +183,8 @@ export class ApiKeys {
     };
     await this.#assertCreatable(principal, key);
     await store.createKey(db, creator, key, { keysMax: keysPerAccountMax, creationLimits, creationNotices });
-    creationNotices?.sendSoon();
-    const shownEnvironment = this.#environments.nameOf(environment) ?? null;
+    creationNotices.sendSoon();
+    const shownEnvironment = environments.nameOf(environment) ?? null;
     const noState = { disabledAt: null, disabledReason: null, leakedAt: null, lastUsedAt: null };
     const others = { environment: shownEnvironment, createdAt: now, updatedAt: now };
     const { id, hint, publicKey = null } = key;
@@ -243,19 +239,19 @@ export class ApiKeys {
    * @throws DomainError `invalid_request` for an invalid cursor or time
    */
   async searchOwned(search: OwnedKeySearch): Promise<{ keys: OwnedKey[]; nextCursor: string | null }> {
-    const { db, hasCatalogue = false } = this.#options;
+    const { db, hasCatalogue, environments } = this.#options;
     const { rows, nextCursor } = await findOwnedKeys(db, search);
     const keys = rows.map(({ accountId, email, name, withheld, ...row }) => ({
-      ...toApiKey(row, (hasCatalogue ? withheld : null) ?? undefined, this.#environments),
+      ...toApiKey(row, (hasCatalogue ? withheld : null) ?? undefined, environments),
       owner: { id: accountId, email, name },
     }));
     return { keys, nextCursor };
   }
 
   async #toApiKeys(accountId: string, rows: readonly store.KeyRow[]): Promise<ApiKey[]> {
-    const { db, hasCatalogue = false } = this.#options;
+    const { db, hasCatalogue, environments } = this.#options;
     const withheld = hasCatalogue && rows.length > 0 ? await findWithheldScopes(db, accountId) : undefined;
-    return rows.map((row) => toApiKey(row, withheld?.get(row.id), this.#environments));
+    return rows.map((row) => toApiKey(row, withheld?.get(row.id), environments));
   }
 
   /** For operators, who may delete any key. @throws DomainError `key_not_found` */

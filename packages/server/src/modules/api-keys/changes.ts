@@ -18,7 +18,6 @@ import { narrowing, planChange, versionOf, type Plan } from './change-plan.ts';
 import * as store from './change-store.ts';
 import type { KeyDetailsRow } from './change-store.ts';
 import { assertMayManage, changeOfKey, checkedPrincipal, onlyDisables } from './changed-key.ts';
-import { withoutEnvironments, type Environments } from './environments.ts';
 import type { KeySettings } from './key-settings.ts';
 import { hintOf, makeKey } from './key-format.ts';
 import { repeatNarrowing, type Attempt } from './narrowing.ts';
@@ -76,11 +75,9 @@ interface Operation {
 
 export class KeyChanges {
   readonly #options: KeyChangesOptions;
-  readonly #environments: Environments;
 
   constructor(options: KeyChangesOptions) {
     this.#options = options;
-    this.#environments = options.environments ?? withoutEnvironments(options.prefix);
   }
 
   /** @throws DomainError `not_key_owner`, `key_not_found` */
@@ -109,7 +106,7 @@ export class KeyChanges {
       return [repeat, narrow];
     };
     const repetition = { kind: JSON.stringify(request), plansOf };
-    const grants = scopesToGrant(principal, request.scopes ?? [], this.#options.hasCatalogue ?? false);
+    const grants = scopesToGrant(principal, request.scopes ?? [], this.#options.hasCatalogue);
     const locksOwner = request.nickname !== undefined || grants.length > 0;
     const checked = checkedPrincipal(principal, accountId, request);
     const operation = { principal: checked, accountId, id, now, plan, repetition, locksOwner, grants };
@@ -130,7 +127,7 @@ export class KeyChanges {
     if (before.publicKey !== null)
       throw invalidPublicKey('This field is required, because the key has a public key and no secret.');
     // The environment of a key never changes.
-    const prefix = this.#environments.prefixOf(before.environment);
+    const prefix = this.#options.environments.prefixOf(before.environment);
     const secret = makeKey(prefix);
     const stored = { hash: this.#options.hash.stored(secret.reveal()), hint: hintOf(secret), prefix, publicKey: null };
     return { key: await this.#replace({ principal, accountId, id }, request, stored), secret };
@@ -245,8 +242,8 @@ export class KeyChanges {
   }
 
   async #shown(row: KeyDetailsRow): Promise<ShownKey> {
-    const { db, clock, hasCatalogue = false } = this.#options;
-    const shown = { ...toShown(row, clock), environment: this.#environments.nameOf(row.environment) ?? null };
+    const { db, clock, hasCatalogue, environments } = this.#options;
+    const shown = { ...toShown(row, clock), environment: environments.nameOf(row.environment) ?? null };
     if (!hasCatalogue || row.scopes === '') return shown;
     return { ...shown, withheld: (await findWithheldScopes(db, row.accountId, row.id)).get(row.id) };
   }

@@ -82,6 +82,3 @@ export class Environments {
     throw invalidAt(pointer, `Unknown environment. ${known}.`);
   }
 }
-
-/** Without KEYREEVE_ENVIRONMENTS. @param prefix KEYREEVE_KEY_PREFIX */
-export const withoutEnvironments = (prefix: string): Environments => new Environments([], prefix);

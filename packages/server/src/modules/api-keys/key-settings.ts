@@ -6,14 +6,11 @@ import type { Environments } from './environments.ts';
 
 export interface KeySettings extends RecordingCore {
   readonly hash: KeyedHash;
-  /** KEYREEVE_KEY_PREFIX. */
-  readonly prefix: string;
-  /** Default: none is configured. */
-  readonly environments?: Environments;
-  /** Whether the scope catalogue is enforced. Default: false. */
-  readonly hasCatalogue?: boolean;
+  readonly environments: Environments;
+  /** Whether the scope catalogue is enforced. */
+  readonly hasCatalogue: boolean;
   /** KEYREEVE_KEY_LIFETIME_DAYS_MAX; 0 for no limit. */
   readonly lifetimeDaysMax: number;
-  /** A rotation counts as a creation too. Absent for load tests: nothing is counted. */
+  /** A rotation counts as a creation too. Undefined for load tests: nothing is counted. */
   readonly creationLimits: KeyCreationLimits | undefined;
 }

@@ -20,7 +20,7 @@ import type { ManagerRow } from './store.ts';
 export type { ManagerRow } from './store.ts';
 
 export interface ManagersOptions extends RecordingCore {
-  /** Absent for load tests. */
+  /** Undefined for load tests. */
   readonly creationLimits: KeyCreationLimits | undefined;
 }
 

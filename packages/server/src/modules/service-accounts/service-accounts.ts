@@ -27,7 +27,7 @@ export type { ServiceAccountRow } from './store.ts';
 export interface ServiceAccountsOptions extends Core {
   /** Deletes accounts, and repeats a deletion of unknown outcome. */
   readonly accounts: AccountRevocations;
-  /** Absent for load tests. */
+  /** Undefined for load tests. */
   readonly creationLimits: KeyCreationLimits | undefined;
 }
 

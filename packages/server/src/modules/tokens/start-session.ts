@@ -42,7 +42,7 @@ export interface SessionStart {
   /** Consecutive failed sign-ins before this one. */
   readonly failures: number;
   readonly sessionsMax: number;
-  /** Absent without a deletion journal. */
+  /** Undefined without a deletion journal. */
   readonly revocations: Revocations | undefined;
 }
 

@@ -1,26 +1,17 @@
 /** Changes and rotations of API keys, for `audit.test.ts`. */
 import type { AuditAction } from '../audit.ts';
-import { KeyChanges } from '../../api-keys/changes.ts';
+import type { KeyChanges } from '../../api-keys/changes.ts';
 import { makeKey } from '../../api-keys/key-format.ts';
 import { PendingChanges } from '../../deletion-journal/pending-changes.ts';
 import { Leaks } from '../../leaks/leaks.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import type { Principal } from '../../../foundation/principal.ts';
+import { newKeyChanges } from '../../../../test-kit/new-key-changes.ts';
 import { keys, now } from '../../../../test-kit/rows.ts';
 
 const ada: Principal = { kind: 'account', accountId: 'acc_ada', sessionId: 'ses_one' };
 
-const on = (db: Db): KeyChanges =>
-  new KeyChanges({
-    db,
-    clock: { now: () => now },
-    revocations: undefined,
-    hash: keys.apiKeyHash,
-    prefix: 'krv',
-    pending: new PendingChanges<number>(),
-    lifetimeDaysMax: 0,
-    creationLimits: undefined,
-  });
+const on = (db: Db): KeyChanges => newKeyChanges(db, { now: () => now });
 
 /** The secret of the key 42. */
 export const heldText = makeKey('krv').reveal();

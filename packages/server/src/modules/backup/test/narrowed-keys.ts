@@ -1,16 +1,16 @@
 /** An installation with a key for each change that narrows keys, made before and after a backup. */
 import assert from 'node:assert/strict';
 import { dayMs } from '../../../foundation/clock.ts';
-import { KeyChanges } from '../../api-keys/changes.ts';
+import type { KeyChanges } from '../../api-keys/changes.ts';
 import type { CurrentEnd, Replacement } from '../../api-keys/key-request.ts';
 import { findKeyStates, findPreviousKeyStates } from '../../api-keys/state-store.ts';
-import { PendingChanges } from '../../deletion-journal/pending-changes.ts';
 import type { Revocations } from '../../deletion-journal/revocation.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import { sql } from '../../../foundation/database/sql.ts';
 import type { AccountPrincipal } from '../../../foundation/principal.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
-import { addAccount, addKey, addSession, hashOf, keys, now, operator } from '../../../../test-kit/rows.ts';
+import { newKeyChanges } from '../../../../test-kit/new-key-changes.ts';
+import { addAccount, addKey, addSession, hashOf, now, operator } from '../../../../test-kit/rows.ts';
 import { deleteKey } from '../../../../test-kit/store-changes.ts';
 
 /** Seconds. The overlap of `over` has ended before anything is verified. */
@@ -61,16 +61,7 @@ export async function ownerIn(db: Db, name = 'own', at = now): Promise<AccountPr
 }
 
 export const changesIn = (db: Db, at = since, revocations?: Revocations): KeyChanges =>
-  new KeyChanges({
-    db,
-    clock: new FakeClock(at),
-    hash: keys.apiKeyHash,
-    prefix: 'krv',
-    pending: new PendingChanges(),
-    lifetimeDaysMax: 0,
-    creationLimits: undefined,
-    revocations,
-  });
+  newKeyChanges(db, new FakeClock(at), revocations);
 
 export class NarrowedKeys {
   readonly ids = new Map<Name, number>();

@@ -1,23 +1,11 @@
 /** The entries that changes of keys write before their response. */
 import assert from 'node:assert/strict';
-import { KeyChanges, type KeyChangesOptions } from '../../api-keys/changes.ts';
+import type { KeyChanges } from '../../api-keys/changes.ts';
 import type { Principal } from '../../../foundation/principal.ts';
 import type { Revocation } from '../revocation.ts';
-import { PendingChanges } from '../pending-changes.ts';
+import { newKeyChanges } from '../../../../test-kit/new-key-changes.ts';
 import { onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
-import { addAccount, addKey, keys, now, operator } from '../../../../test-kit/rows.ts';
-import type { Db } from '../../../foundation/database/db.ts';
-
-const optionsOf = (db: Db, record: (revocations: readonly Revocation[]) => Promise<void>): KeyChangesOptions => ({
-  db,
-  clock: { now: () => now },
-  hash: keys.apiKeyHash,
-  prefix: 'krv',
-  lifetimeDaysMax: 0,
-  pending: new PendingChanges<number>(),
-  creationLimits: undefined,
-  revocations: { record, recordChanges: () => Promise.resolve(), catchUpSoon: () => undefined },
-});
+import { addAccount, addKey, now, operator } from '../../../../test-kit/rows.ts';
 
 const rotation = { overlapSeconds: 60, endPrevious: true };
 type Change = (changes: KeyChanges, by: Principal) => Promise<unknown>;
@@ -62,7 +50,15 @@ onEachDatabase(
     await addAccount(db);
     await addKey(db, 'acc_ada', 'a', { id: 42, scopes: ['a', 'b'] });
     let entries: Revocation[] = [];
-    const changes = new KeyChanges(optionsOf(db, async (recorded) => void entries.push(...recorded)));
+    const changes = newKeyChanges(
+      db,
+      { now: () => now },
+      {
+        record: async (recorded) => void entries.push(...recorded),
+        recordChanges: () => Promise.resolve(),
+        catchUpSoon: () => undefined,
+      },
+    );
     for (const [what, change, kinds] of steps) {
       entries = [];
       await change(changes, operator);
