@@ -70,10 +70,16 @@ test('the fail2ban filter finds the client IPs of failed sign-ins and of no othe
   const find = (line: string): string | undefined => failRegex().exec(line)?.groups?.['address'];
   const found = app.logLines.map(find).filter((ip) => ip !== undefined);
   assert.deepEqual(found, [...clientIps, '192.0.2.8']);
-  // fail2ban removes the time before it matches, with or without the name of the member.
-  for (const cut of [/"time":"[^"]*"/, /\d{4}-\d\d-\d\dT[\d:.]+Z/])
+  const changes: Readonly<Record<string, (line: string) => string>> = {
+    'without the time': (line) => line.replace(/"time":"[^"]*"/, ''),
+    'with an empty time': (line) => line.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/, ''),
+    'of the journal': (line) => `host.example.com node[7]: ${line}`,
+  };
+  // As fail2ban compares it.
+  for (const [what, change] of Object.entries(changes))
     assert.deepEqual(
-      failuresIn(app).map((line) => find(line.replace(cut, ''))),
+      failuresIn(app).map((line) => find(change(line))),
       found,
+      what,
     );
 });
