@@ -98,15 +98,16 @@ test('one machine: settings, key, service, commands, backup and upgrade of docs/
   const places = ['keyreeve', 'system/keyreeve.service', 'system/keyreeve-backup.service'].map(at);
   for (const place of places)
     writeFileSync(place, readFileSync(place, 'utf8').replaceAll('/etc/keyreeve/master-key', at('etc/master-key')));
-  withWrapper(take('deploy.md', '(umask 077; openssl rand 32 | basenc --base64url > /etc/keyreeve/master-key-2)'));
-  assert.equal(statSync(at('etc/master-key-2')).mode & 0o777, 0o640);
-  chmodSync(at('etc/master-key-2'), 0o600);
   await program.stop();
-  assert.match(
-    withWrapper(take('deploy.md', 'keyreeve master-key rotate')),
-    /^Added the master [^]*\nRemoved the master /,
-  );
-  for (const place of places) assert.match(readFileSync(place, 'utf8'), /\/etc\/master-key-2$/m);
+  const [create, rotate] = [take('deploy.md', 'new=/etc/'), take('deploy.md', 'keyreeve master-key rotate')];
+  for (const time of ['first', 'second']) {
+    const file = at(`etc/master-key-${time}`);
+    withWrapper(`date() { echo ${time}; }; ${create}`);
+    assert.equal(statSync(file).mode & 0o777, 0o640);
+    chmodSync(file, 0o600);
+    assert.match(withWrapper(`new=${file}; ${rotate}`), /^Added the master [^]*\nRemoved the master /);
+    for (const place of places) assert.match(readFileSync(place, 'utf8'), new RegExp(`[=:]${file}$`, 'm'));
+  }
   withWrapper(take('deploy.md', 'keyreeve backup --to'));
   assert.equal(readdirSync(at('backups')).length, 1);
 });
