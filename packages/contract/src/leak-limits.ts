@@ -6,8 +6,11 @@ export const leakLimits = {
   githubMatchesMax: limit(5_000, 'Matches in a report of GitHub. More: 413.'),
   githubReportsInProgressMax: limit(8, 'Reports of GitHub in progress, per worker. More: 429.'),
   githubKeysRefreshSeconds: limit(60, 'Shortest time between two requests for the public keys of GitHub.'),
-  githubKeysAgeSecondsMax: limit(86_400, 'Age of these public keys at which a report causes a new request for them.'),
-  githubKeysWaitingMax: limit(2, 'Reports that wait for such a request, per worker. More: 503.'),
-  githubKeysMsMax: limit(10_000, 'Longest time of such a request, in milliseconds.'),
-  githubKeysBytesMax: limit(65_536, 'Bytes of its response.'),
+  githubKeysAgeSecondsMax: limit(
+    86_400,
+    'Age of the public keys of GitHub at which a report causes a new request for them.',
+  ),
+  githubKeysWaitingMax: limit(2, 'Reports that wait for the public keys of GitHub, per worker. More: 503.'),
+  githubKeysMsMax: limit(10_000, 'Longest time of a request for the public keys of GitHub.'),
+  githubKeysBytesMax: limit(65_536, 'Bytes of the response with the public keys of GitHub.'),
 } as const satisfies Limits;

@@ -5,6 +5,7 @@
 import { canaryLimits } from './canary-limits.ts';
 import { consoleLimits } from './console-limits.ts';
 import { deliveryLimits } from './delivery-limits.ts';
+import { importLimits } from './import-limits.ts';
 import { leakLimits } from './leak-limits.ts';
 import { passkeyLimits } from './passkey-limits.ts';
 import { postgresLimits } from './postgres-limits.ts';
@@ -73,7 +74,7 @@ const credentials = {
     'too_many_changes',
   ),
   firstExpiryNoticeDays: limit(14, 'Days from the first expiry notice of a key to its expiry.'),
-  lastExpiryNoticeDays: limit(3, 'Days from the second notice to the expiry.'),
+  lastExpiryNoticeDays: limit(3, 'Days from the second expiry notice of a key to its expiry.'),
   // An account may have many keys that expire on the same day.
   expiryNoticeKeysMax: limit(20, 'Keys that one mail about expiring keys lists.'),
   keyMailsPerHourMax: limit(
@@ -94,7 +95,10 @@ const credentials = {
     'Retryable refreshes per worker with an unknown outcome. More: only `KEYREEVE_REFRESH_GRACE_SECONDS` applies.',
   ),
   // Clients that wait between retries return within minutes.
-  unansweredRefreshSeconds: limit(600, 'Such a retry succeeds for this time once the database answers again.'),
+  unansweredRefreshSeconds: limit(
+    600,
+    'After an outage, a refresh with an unknown outcome can be retried for this time.',
+  ),
   jwksMaxAgeSeconds: limit(300, 'Cache lifetime of the public keys.'),
   // Twice the caching time.
   signingKeyLeadSeconds: limit(600, 'A signing key is published this long before use.'),
@@ -111,23 +115,23 @@ const signIns = {
     'too_many_attempts',
   ),
   signInPairFreeFailures: limit(5, 'Failed sign-ins per email address and untrusted range before delays begin.'),
-  signInPairDelaySecondsFirst: limit(1, 'First delay. Each further failure doubles it.'),
-  signInPairDelaySecondsMax: limit(900, 'Longest delay.'),
+  signInPairDelaySecondsFirst: limit(1, 'First delay after failed sign-ins. Each further failure doubles it.'),
+  signInPairDelaySecondsMax: limit(900, 'Longest delay after failed sign-ins.'),
   signInPairWindowSeconds: limit(86_400, 'Window of failed sign-ins per email address and untrusted range.'),
   // Another client behind the same NAT must continue ten failures a minute to lock the owner out there.
   signInTrustedPairFailuresMax: limit(10, 'Failed sign-ins per email address and trusted range, without delays.'),
-  signInTrustedPairWindowSeconds: limit(60, 'Window of that count.'),
+  signInTrustedPairWindowSeconds: limit(60, 'Window of failed sign-ins per email address and trusted range.'),
   // Each costs a password hash and a commit; a script that needs more should use an API key.
   signInsPerMinuteMax: limit(60, 'Successful sign-ins per account in a minute.', 'too_many_attempts'),
   signInEmailFailuresMax: limit(100, 'Failed sign-ins per email address from untrusted ranges (NIST SP 800-63B).'),
-  signInEmailLeakSeconds: limit(36, 'That count decreases by one at this interval.'),
+  signInEmailLeakSeconds: limit(36, 'Failed sign-ins per email address decrease by one at this interval.'),
   signInOriginTrustDays: limit(30, 'A range stays trusted this long after a sign-in.'),
   signInRangeFailuresMax: limit(100, 'Failed sign-ins from one range.'),
   // A single customer may have a /48, so the bound is four times as high.
-  signInNetworkFailuresMax: limit(400, 'The same from one IPv6 /48.'),
+  signInNetworkFailuresMax: limit(400, 'Failed sign-ins from one IPv6 /48.'),
   signInGlobalFailuresMax: limit(3_000, 'Failed sign-ins from all untrusted ranges.'),
   signInTrustedFailuresFactor: limit(10, 'Trusted ranges have this many times the bounds of a range and a /48.'),
-  signInWindowSeconds: limit(900, 'Window of the counts per range, /48 and in total.'),
+  signInWindowSeconds: limit(900, 'Window of failed sign-ins per range, per /48 and in total.'),
   // Each writes an audit event, which is never deleted.
   languageChangesPerHourMax: limit(20, 'Language changes per account in an hour.', 'too_many_requests'),
   // Each costs a hash, a mail and audit events.
@@ -177,7 +181,7 @@ const accounts = {
   ),
   secondFactorFailuresMax: limit(
     100,
-    'Such failures in a row. Then a recovery code, an operator or, for passwords, a new sign-in is needed.',
+    'Wrong second-factor codes or current passwords in a row. Then a recovery code, an operator or, for passwords, a new sign-in is needed.',
     'too_many_attempts',
   ),
   secondFactorEnrolmentSeconds: limit(600, 'Time to confirm a new second factor.'),
@@ -234,16 +238,20 @@ const accounts = {
     'Resets, sign-ups, repeated mails and email changes in an hour from one range.',
     'too_many_requests',
   ),
-  mailRequestsPerNetworkMax: limit(120, 'The same from one IPv6 /48.', 'too_many_requests'),
+  mailRequestsPerNetworkMax: limit(
+    120,
+    'Resets, sign-ups, repeated mails and email changes in an hour from one IPv6 /48.',
+    'too_many_requests',
+  ),
   mailRequestWindowSeconds: limit(3_600, 'Window of the counts of mail requests per email address, range and network.'),
   // Protects the reputation of the mail server; enough for a launch with more than one sign-up a second.
   mailRequestsGlobalMax: limit(
     1_000,
-    'The same in 15 minutes in total, except resets from trusted ranges.',
+    'Resets, sign-ups, repeated mails and email changes in 15 minutes in total, except resets from trusted ranges.',
     'too_many_requests',
   ),
   // Short, because new users wait while the count is exhausted.
-  mailRequestsGlobalWindowSeconds: limit(900, 'Window of their count in total.'),
+  mailRequestsGlobalWindowSeconds: limit(900, 'Window of the count of mail requests in total.'),
   accountExistsMailsMax: limit(3, 'Mails in a day that report a repeated sign-up.'),
 } as const satisfies Limits;
 
@@ -270,7 +278,7 @@ const queues = {
   signaturesWaitingMax: limit(4_096, 'Signatures that wait. More: the newest of the account with the most gets 503.'),
   signaturesWaitingPerAccountMax: limit(1_024, 'Of these, signatures of tokens that name one account.', 'unavailable'),
   drawsInProgressMax: limit(2, 'Draws of tokens at once, per worker. On PostgreSQL, each has a connection of its own.'),
-  limitsPerDrawMax: limit(256, 'Limits of keys and accounts that share one draw.'),
+  limitsPerDrawMax: limit(256, 'Limits of keys and accounts that share one draw of tokens.'),
   drawsWaitingMax: limit(
     2_000,
     'Verifications that wait for a draw of tokens. More: the newest of the account with the most gets 503.',
@@ -284,7 +292,10 @@ const queues = {
     4,
     'Lists of keys, activity and usage that are read at once, per worker. Further ones wait.',
   ),
-  expensiveReadsPerAccountMax: limit(2, 'Of these, reads of one account.'),
+  expensiveReadsPerAccountMax: limit(
+    2,
+    'Lists of keys, activity and usage of one account that are read at once, per worker.',
+  ),
   rejectionsPerTurnMax: limit(16, 'Rejections without a read that one event-loop turn answers. Further ones wait.'),
   writesWaitingMax: limit(
     1_000,
@@ -301,8 +312,16 @@ const queues = {
     'Requests in progress per token or management key, except verifications; those that remove rights count separately.',
     'too_many_in_progress',
   ),
-  requestsPerAccountMax: limit(256, 'The same per account.', 'too_many_in_progress'),
-  requestsPerRangeMax: limit(512, 'The same per range.', 'too_many_in_progress'),
+  requestsPerAccountMax: limit(
+    256,
+    'Requests in progress per account, except verifications; those that remove rights count separately.',
+    'too_many_in_progress',
+  ),
+  requestsPerRangeMax: limit(
+    512,
+    'Requests in progress per range, except verifications; those that remove rights count separately.',
+    'too_many_in_progress',
+  ),
   removalsPerAccountMax: limit(
     32,
     'Requests of an account in progress that remove rights, per worker. Further ones wait, up to the bounds of other requests; sessions and keys take turns.',
@@ -313,19 +332,6 @@ const queues = {
 } as const satisfies Limits;
 
 const operations = {
-  importLineBytesMax: limit(65_536, 'A line of an import file.'),
-  importLinesPerCommitMax: limit(500, 'Lines of an import file in one commit.'),
-  importedArgon2KibMax: limit(262_144, 'Memory of an imported Argon2 hash: 256 MiB.'),
-  importedArgon2KibPassesMax: limit(1_048_576, 'Its memory in KiB times its passes: about 1 s.'),
-  importedBcryptCostMax: limit(14, 'Cost of an imported bcrypt hash: about 1 s.'),
-  importedScryptBlocksMax: limit(2_097_152, 'N·r·p of an imported scrypt hash: 256 MiB, about 1 s.'),
-  // Frameworks use up to 1.2 million.
-  importedPbkdf2RoundsMax: limit(1_500_000, 'Rounds of an imported PBKDF2 hash: 1 to 2 s.'),
-  importedRoundsMax: limit(1_048_576, 'Rounds of an imported hash of crypt(3), phpass or Drupal 7: 1 to 2 s.'),
-  importedRecipesMax: limit(64, 'Kinds of imported hashes (algorithm and parameters) that a sign-in considers.'),
-  importedRecipesLookSeconds: limit(2, 'A running service detects a new kind in this time.'),
-  importedKeyCharsMax: limit(512, 'An imported key.'),
-  importedKeysLookSeconds: limit(2, 'A running service detects the first imported keys in this time.'),
   adminPageMax: limit(100, 'Rows of one page of `/admin`, `/auth/api-keys` or `/auth/account/activity`.'),
   exportsPerAccountMax: limit(2, 'Exports in progress of one account, per worker.', 'too_many_in_progress'),
   exportsPerProcessMax: limit(
@@ -360,7 +366,7 @@ export const limitGroups = {
     ...passkeyLimits,
     ...deliveryLimits,
   },
-  'Console, import and administration': { ...consoleLimits, ...operations },
+  'Console, import and administration': { ...consoleLimits, ...importLimits, ...operations },
   PostgreSQL: postgresLimits,
 } as const;
 
@@ -376,6 +382,7 @@ export const limitTable = {
   ...canaryLimits,
   ...passkeyLimits,
   ...deliveryLimits,
+  ...importLimits,
   ...operations,
   ...postgresLimits,
 } as const;

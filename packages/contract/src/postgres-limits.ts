@@ -3,10 +3,10 @@ import { limit, type Limits } from './limit-definition.ts';
 
 export const postgresLimits = {
   postgresReadersMax: limit(2, 'Connections per worker for verifications.'),
-  postgresWritersMax: limit(8, 'Connections per worker for everything else, except draws.'),
+  postgresWritersMax: limit(8, 'Connections per worker for everything except verifications and draws of tokens.'),
   postgresReservedWritersMax: limit(
     2,
-    'Of these, reserved for removals of rights. Two more are reserved for all other writes.',
+    'Of the `postgresWritersMax` connections, those reserved for removals of rights. Two more are reserved for all other writes.',
   ),
   postgresConnectMsMax: limit(2_000, 'Wait for a connection.', 'unavailable'),
   postgresStatementMsMax: limit(2_000, 'Time of a statement, lock waits included.', 'unavailable'),

@@ -36,11 +36,17 @@ export const requestLimits = {
   ),
   unfinishedBodiesPerRangeMax: limit(
     512,
-    'Bodies that a worker is receiving from one client IP range. More: 429 for the oldest, as with the next two.',
+    'Bodies that a worker is receiving from one client IP range. More: 429 for the oldest.',
   ),
   // Those of GitHub reports have up to 1 MiB, and need no credential.
-  unfinishedBodyBytesMax: limit(33_554_432, 'Bytes of all these bodies.'),
-  unfinishedBodyBytesPerNetworkMax: limit(4_194_304, 'The same per network (/24 of IPv4 or /48 of IPv6).'),
+  unfinishedBodyBytesMax: limit(
+    33_554_432,
+    'Bytes of all bodies that a worker is receiving. More: 429 for the oldest.',
+  ),
+  unfinishedBodyBytesPerNetworkMax: limit(
+    4_194_304,
+    'Bytes of the bodies that a worker is receiving from one /24 of IPv4 or /48 of IPv6. More: 429 for the oldest.',
+  ),
   // Longer than the 60 s of common load balancers.
   keepAliveTimeoutMs: limit(65_000, 'Lifetime of an idle connection.'),
   connectionsMax: limit(
@@ -48,9 +54,9 @@ export const requestLimits = {
     'Open connections per worker; fewer if the process may open fewer files (by 512). The one that has been idle longest, of the client IP range with the most, closes for the next client; those of trusted proxies close last.',
     'a connection closes',
   ),
-  requestsPerConnectionMax: limit(10_000, 'Requests on one connection.'),
+  requestsPerConnectionMax: limit(10_000, 'Requests on one connection, with one worker.'),
   // Lower, so that connections spread over the workers.
-  requestsPerSharedConnectionMax: limit(1_000, 'The same with several workers.'),
+  requestsPerSharedConnectionMax: limit(1_000, 'Requests on one connection, with several workers.'),
   pipelinedRequestsMax: limit(64, 'Requests that wait on one connection.', 'the connection closes'),
   // At most one response of each connection is unread; a waiting request counts 4.5 KiB besides its own bytes.
   unreadBytesMax: limit(

@@ -9,21 +9,21 @@ export const logEvents = {
   refused: ['debug–error', 'a problem document', 'at `error`, check the database'],
   repeated: [
     'as its lines',
-    '`count` more of these lines from `clientRange`',
+    '`count` more lines of the event in `repeated`, from `clientRange`',
     'correct the client, or block its network',
   ],
   verification_failed: ['error', 'a verification failed because of `err`'],
   verifications: [
     'info',
-    'their number by result in a minute, and `eventLoopDelayMaxMs`',
-    'above 100: add a worker or an instance',
+    'verifications by result in a minute, and `eventLoopDelayMaxMs`',
+    'delay above 100: add a worker or an instance',
   ],
   sign_in_failed: [
     'warn',
     '`invalid_credentials`, `second_factor_invalid`, `passkey_rejected` or `too_many_attempts`, with `clientIp` and `accountId`',
     'send it to the SIEM or [fail2ban](#ban-clients-with-fail2ban)',
   ],
-  single_sign_on_failed: ['warn, debug', '[`reason`](single-sign-on.md) and `err`'],
+  single_sign_on_failed: ['warn, debug', 'a single sign-on failed, with [`reason`](single-sign-on.md) and `err`'],
   assertion_rejected: ['info', 'the `reason` of an [`invalid_grant`](public-keys.md)'],
   forwarded_for_malformed: ['warn', '`X-Forwarded-For` has a host name, port or brackets', 'correct `proxy`'],
   idle_connections_closed: [
@@ -44,7 +44,7 @@ export const logEvents = {
   migrated: ['info', 'this start applied `migrations`'],
   migration_waits: [
     'warn',
-    'for a backup or another long transaction, `waitedSeconds` of `secondsMax`',
+    'a migration waits for a backup or another long transaction, `waitedSeconds` of `secondsMax`',
     '[let it end](upgrade.md#a-cluster)',
   ],
   first_administrator_code_failed: ['warn', 'the first administrator has no code', 'run `keyreeve admin bootstrap`'],
@@ -93,7 +93,7 @@ export const logEvents = {
   ],
   deletion_journal_ahead: [
     'warn',
-    'the database is older: `working` deleted credentials work again',
+    'the database is older than the deletion journal: `working` deleted credentials work again',
     '[replay](backup.md#after-a-failover-or-a-file-copy) immediately',
   ],
   database_replaced: [

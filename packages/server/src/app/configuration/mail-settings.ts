@@ -21,23 +21,28 @@ export const mailSettings = {
   smtpOauthTokenUrl: setting(
     'KEYREEVE_SMTP_OAUTH_TOKEN_URL',
     '',
-    'For XOAUTH2 ([Exchange Online, Google](mail.md#exchange-online-and-google)): the token endpoint. Set the next three with it.',
+    'For XOAUTH2 ([Exchange Online, Google](mail.md#exchange-online-and-google)): the token endpoint. Set client and scope with it.',
     optional(protectedUrl),
   ),
   smtpOauthClientId: setting(
     'KEYREEVE_SMTP_OAUTH_CLIENT_ID',
     '',
-    'Id of the client, or email address of a service account of Google.',
+    'Id of the client for XOAUTH2, or email address of a service account of Google.',
     optional(shortText),
   ),
   smtpOauthClientSecret: setting(
     'KEYREEVE_SMTP_OAUTH_CLIENT_SECRET',
     '',
-    'Secret of the client, or private key of the service account in PEM.',
+    'Secret of the client for XOAUTH2, or private key of the service account in PEM.',
     optional(clientSecretOrKey),
     { isSecret: true },
   ),
-  smtpOauthScope: setting('KEYREEVE_SMTP_OAUTH_SCOPE', '', 'Scope of the access token.', optional(shortText)),
+  smtpOauthScope: setting(
+    'KEYREEVE_SMTP_OAUTH_SCOPE',
+    '',
+    'Scope of the access token for XOAUTH2.',
+    optional(shortText),
+  ),
   mailFrom: setting('KEYREEVE_MAIL_FROM', '', 'Sender, such as `Example <accounts@example.com>`.', optional(mailFrom)),
   mailTemplates: setting(
     'KEYREEVE_MAIL_TEMPLATES',
@@ -60,19 +65,19 @@ export const mailSettings = {
   verificationLinkTtlSeconds: setting(
     'KEYREEVE_VERIFICATION_TTL_SECONDS',
     '600',
-    'The same for a sign-up.',
+    'Validity of a link that completes a sign-up.',
     integer(60, 3_600),
   ),
   invitationTtlSeconds: setting(
     'KEYREEVE_INVITE_TTL_SECONDS',
     '604800',
-    'The same for an invitation (7 days).',
+    'Validity of an invitation (7 days).',
     integer(600, 2_592_000),
   ),
   adminInvitationTtlSeconds: setting(
     'KEYREEVE_ADMIN_INVITE_TTL_SECONDS',
     '86400',
-    'The same for an administrator (24 hours).',
+    'Validity of the invitation of an administrator (24 hours).',
     integer(600, 604_800),
   ),
   language: setting(
@@ -81,5 +86,10 @@ export const mailSettings = {
     `Default language of mail and its pages: ${languages.join(', ')}.`,
     oneOf(languages),
   ),
-  signInUrl: setting('KEYREEVE_SIGN_IN_URL', '', 'Your sign-in page, to which those pages lead.', optional(linksUrl)),
+  signInUrl: setting(
+    'KEYREEVE_SIGN_IN_URL',
+    '',
+    'Your sign-in page, to which the pages of links in mail lead.',
+    optional(linksUrl),
+  ),
 } as const;

@@ -9,10 +9,16 @@ export const singleSignOnSettings = {
     '[Single sign-on](single-sign-on.md) of administrators: the issuer, exactly as the OpenID provider states it. Set client and claim with it.',
     optional(issuer),
   ),
-  ssoClientId: setting('KEYREEVE_SSO_CLIENT_ID', '', 'Id of the client at the provider.', optional(shortText)),
-  ssoClientSecret: setting('KEYREEVE_SSO_CLIENT_SECRET', '', 'The secret of that client.', optional(shortText), {
-    isSecret: true,
-  }),
+  ssoClientId: setting('KEYREEVE_SSO_CLIENT_ID', '', 'Id of the client at the OpenID provider.', optional(shortText)),
+  ssoClientSecret: setting(
+    'KEYREEVE_SSO_CLIENT_SECRET',
+    '',
+    'Secret of the client at the OpenID provider.',
+    optional(shortText),
+    {
+      isSecret: true,
+    },
+  ),
   ssoAdminClaim: setting(
     'KEYREEVE_SSO_ADMIN_CLAIM',
     '',
@@ -22,11 +28,21 @@ export const singleSignOnSettings = {
   ssoAdminValue: setting(
     'KEYREEVE_SSO_ADMIN_VALUE',
     '',
-    'Its value, or a value in its list, such as `keyreeve-admins`.',
+    'Value of `KEYREEVE_SSO_ADMIN_CLAIM`, or a value in its list, such as `keyreeve-admins`.',
     optional(shortText),
   ),
-  ssoScope: setting('KEYREEVE_SSO_SCOPE', 'openid email', 'Requested scopes, with `openid`.', shortText),
-  ssoName: setting('KEYREEVE_SSO_NAME', 'single sign-on', 'Name on the button of the sign-in page.', shortText),
+  ssoScope: setting(
+    'KEYREEVE_SSO_SCOPE',
+    'openid email',
+    'Scopes that single sign-on requests, with `openid`.',
+    shortText,
+  ),
+  ssoName: setting(
+    'KEYREEVE_SSO_NAME',
+    'single sign-on',
+    'Name of single sign-on on the button of the sign-in page.',
+    shortText,
+  ),
   mayAdministratorsUsePasswords: setting(
     'KEYREEVE_ADMIN_PASSWORDS',
     'on',
