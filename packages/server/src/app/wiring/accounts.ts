@@ -10,19 +10,32 @@ import type { WiringCore } from './core.ts';
 import type { KeyServices } from './keys.ts';
 import type { SignInServices } from './sign-in.ts';
 
-export function wireAccounts(core: WiringCore, signIn: SignInServices, keys: KeyServices) {
-  const { config } = core;
-  const parts = { ...core, ...signIn };
+export function wireAccounts(wiring: WiringCore, signIn: SignInServices, keys: KeyServices) {
+  const { config, core, codes, links, mailer, outbox } = wiring;
+  const { accounts, currentPassword, hasher, requests, rules, secondFactors, signInLimits } = signIn;
+  const mail = { codes, links, mailer };
+  const { isSignUpOpen } = config;
+  const onCreated = () => deleteCodeFile(config);
+  const { apiKeys, keyChanges, keyUsage } = keys;
+  const managed = { apiKeys, keyChanges, keyUsage, managedChanges: wiring.creationLimits };
   return {
     selfService: new SelfService({
-      ...parts,
-      accounts: signIn.accounts.revocations,
-      isSignUpOpen: config.isSignUpOpen,
+      ...core,
+      ...mail,
+      accounts: accounts.revocations,
+      currentPassword,
+      hasher,
+      isSignUpOpen,
+      outbox,
+      requests,
+      rules,
+      secondFactors,
+      signInLimits,
     }),
-    administration: new Administration({ ...parts, ...keys, managedChanges: core.creationLimits }),
+    administration: new Administration({ ...core, ...mail, ...managed, accounts, signInLimits }),
     directory: new Directory(core),
-    emailSetting: new EmailSetting(core),
-    firstAdministrator: new FirstAdministrator({ ...parts, onCreated: () => deleteCodeFile(config) }),
-    keyFinder: new KeyFinder({ ...core, hash: core.keys.apiKeyHash, apiKeys: keys.apiKeys }),
+    emailSetting: new EmailSetting({ ...core, codes, mailer }),
+    firstAdministrator: new FirstAdministrator({ ...core, codes, hasher, rules, onCreated }),
+    keyFinder: new KeyFinder({ ...core, hash: wiring.keys.apiKeyHash, apiKeys }),
   };
 }

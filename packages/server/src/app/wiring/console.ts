@@ -8,22 +8,29 @@ import type { WiringCore } from './core.ts';
 import type { SignInServices } from './sign-in.ts';
 
 /** @returns undefined if the console is off */
-export function wireConsole(core: WiringCore, signIn: SignInServices): Console | undefined {
-  const { config, keys, issuer } = core;
+export function wireConsole(wiring: WiringCore, signIn: SignInServices): Console | undefined {
+  const { config, core, keys, issuer, mailer, product, rejectsAdministrators } = wiring;
+  const { accounts, currentPassword, passkeySignIns, secondFactors, signIns } = signIn;
   if (!config.hasConsole) return undefined;
   const baseUrl = config.consoleUrl ?? issuer;
   const { origin } = new URL(baseUrl);
   const cookie = new SessionCookie(keys.consoleSessionHash, origin);
   const sessions = new ConsoleSessions({
     ...core,
-    ...signIn,
+    accounts,
     cookie,
-    passkeys: signIn.passkeySignIns,
+    currentPassword,
+    mailer,
+    passkeys: passkeySignIns,
+    rejectsAdministrators,
+    secondFactors,
+    signIns,
     idleTtlSeconds: config.refreshIdleTtlSeconds,
     maxTtlSeconds: config.refreshMaxTtlSeconds,
   });
   const configuration = new ConsoleConfiguration({
     ...core,
+    product,
     origin,
     features: {
       signUp: config.isSignUpOpen,

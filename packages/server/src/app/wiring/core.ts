@@ -6,6 +6,7 @@ import type { Argon2Parameters } from '../../foundation/crypto/password.ts';
 import type { Log } from '../../foundation/log.ts';
 import type { RequestLog } from '../../http/request-log.ts';
 import { DeletionJournal } from '../../modules/deletion-journal/deletion-journal.ts';
+import type { RecordingCore } from '../../modules/deletion-journal/revocation.ts';
 import { Links } from '../../modules/mail/links.ts';
 import { Mailer } from '../../modules/mail/mail.ts';
 import { operatorName } from '../../modules/mail/sender.ts';
@@ -41,7 +42,7 @@ export interface WiringOptions extends WiringSettings {
   readonly requestLog?: RequestLog;
 }
 
-/** The options of a class get it by a spread, before the members of their own. */
+/** The functions of each area pass to a class only what its options name. */
 export type WiringCore = ReturnType<typeof newCore>;
 
 export function newCore(options: WiringOptions) {
@@ -52,11 +53,14 @@ export function newCore(options: WiringOptions) {
   const journal = folder === undefined ? undefined : new DeletionJournal({ folder, db, clock, keys });
   const onFailure = log && logFailure(log);
   const outbox = new Outbox({ db, clock, seal: keys.outboxSeal, delayMsMax, traceRatio, onFailure });
+  /** Options that extend `Core` or `RecordingCore` get it by a spread, and name what else they need. */
+  const core: RecordingCore = { db, clock, revocations: journal };
   return {
     ...options,
+    core,
+    /** For the clients that read a secret again after its file has changed. */
     environment: options.environment ?? processEnvironment(),
     areRequestsLimited: options.areRequestsLimited ?? true,
-    db,
     keys,
     /** The name of the service in mail and in authenticator apps. */
     product: operatorName(config.mailFrom, issuer),
@@ -67,7 +71,6 @@ export function newCore(options: WiringOptions) {
       : undefined,
     /** Undefined if none is configured. */
     journal,
-    revocations: journal,
     /** Only a service starts it. */
     outbox,
     mailer: new Mailer(outbox, config.smtpUrl !== undefined),

@@ -1,6 +1,6 @@
 /** Creates the modules of API keys: scopes, service accounts, usage, limits, and the verification of credentials. */
 import { ApiKeys } from '../../modules/api-keys/api-keys.ts';
-import { KeyChanges } from '../../modules/api-keys/changes.ts';
+import { KeyChanges, type KeyChangesOptions } from '../../modules/api-keys/changes.ts';
 import { CreationNotices } from '../../modules/api-keys/creation-notices.ts';
 import { Environments } from '../../modules/api-keys/environments.ts';
 import { ExpiryNotices } from '../../modules/api-keys/expiry-notices.ts';
@@ -30,60 +30,57 @@ import type { SignInServices } from './sign-in.ts';
 
 export type KeyServices = ReturnType<typeof wireKeys>;
 
-export function wireKeys(core: WiringCore, signIn: SignInServices) {
-  const { config, keys } = core;
-  const keyCore = {
+export function wireKeys(wiring: WiringCore, signIn: SignInServices) {
+  const { config, core, creationLimits, keys, mailer } = wiring;
+  const settings = {
     ...core,
+    creationLimits,
     hash: keys.apiKeyHash,
-    keyPrefixes: acceptedPrefixes(config),
     environments: new Environments(config.environments, config.keyPrefix, config.forwardEnvironments === 'any'),
     hasCatalogue: config.scopes === 'catalogue',
     lifetimeDaysMax: config.keyLifetimeDaysMax,
   };
   const apiKeys = new ApiKeys({
-    ...keyCore,
+    ...settings,
     onGivenHash: () => verification.verifier.importedKeys.expect(),
     keysPerAccountMax: config.keysPerAccountMax,
-    creationNotices: new CreationNotices({ ...core, bucketHash: keys.rateLimitBucket }),
+    creationNotices: new CreationNotices({ mailer, bucketHash: keys.rateLimitBucket }),
   });
-  const { pending } = apiKeys;
-  const keyChanges = new KeyChanges({ ...keyCore, pending });
-  const owners = wireOwners(core, signIn);
-  const verification = wireVerification({ ...keyCore, ...owners, pending }, signIn);
+  const options: KeyChangesOptions = { ...settings, pending: apiKeys.pending };
+  const keyChanges = new KeyChanges(options);
+  const owners = wireOwners(wiring, signIn);
+  const verification = wireVerification(wiring, options, owners.scopeCatalogue, signIn);
   return {
     ...owners,
     ...verification,
-    ...wireLeaks({ ...keyCore, pending }),
-    ...wireUpkeep(core, keyChanges),
+    ...wireLeaks(wiring, options),
+    ...wireUpkeep(wiring, keyChanges),
     apiKeys,
     keyChanges,
-    canaryKeys: new CanaryKeys({ ...keyCore, apiKeys, accounts: signIn.accounts.revocations }),
+    canaryKeys: new CanaryKeys({ ...core, hash: settings.hash, apiKeys, accounts: signIn.accounts.revocations }),
   };
 }
 
 /** Which account may have which keys. */
-function wireOwners(core: WiringCore, signIn: SignInServices) {
+function wireOwners({ config, core, creationLimits }: WiringCore, signIn: SignInServices) {
   const accounts = signIn.accounts.revocations;
   return {
-    entitlements: new Entitlements({ ...core, accounts, managedChanges: core.creationLimits }),
+    entitlements: new Entitlements({ ...core, accounts, managedChanges: creationLimits }),
     managedAccount: managedAccount(core.db),
-    managers: new Managers(core),
-    scopeCatalogue: new ScopeCatalogue({ ...core, isEnforced: core.config.scopes === 'catalogue' }),
-    serviceAccounts: new ServiceAccounts({ ...core, accounts }),
+    managers: new Managers({ ...core, creationLimits }),
+    scopeCatalogue: new ScopeCatalogue({ ...core, isEnforced: config.scopes === 'catalogue' }),
+    serviceAccounts: new ServiceAccounts({ ...core, accounts, creationLimits }),
   };
 }
 
-interface VerificationCore extends WiringCore, Pick<ApiKeys, 'pending'>, ReturnType<typeof wireOwners> {
-  readonly hash: WiringCore['keys']['apiKeyHash'];
-  readonly keyPrefixes: readonly string[];
-  readonly environments: Environments;
-  readonly hasCatalogue: boolean;
-}
-
-function wireVerification(core: VerificationCore, { accounts, tokens }: SignInServices) {
-  const { db, config, keys, log, requestLog } = core;
+function wireVerification(
+  { config, core, issuer, keys, log, requestLog }: WiringCore,
+  { hash, environments, hasCatalogue, pending }: KeyChangesOptions,
+  scopeCatalogue: ScopeCatalogue,
+  { accounts, tokens }: SignInServices,
+) {
   // Undefined if verifications are not counted.
-  const usageCounter = config.usageDays === 0 ? undefined : new UsageCounter((hours) => addUsage(db, hours));
+  const usageCounter = config.usageDays === 0 ? undefined : new UsageCounter((hours) => addUsage(core.db, hours));
   const quotaNotices = new QuotaNotices({
     ...core,
     onDropped: (count) => log?.warn({ event: 'quota_notices_dropped', count }),
@@ -91,42 +88,46 @@ function wireVerification(core: VerificationCore, { accounts, tokens }: SignInSe
   const limiter = new KeyLimiter({ ...core, onQuotaReached: (quota) => quotaNotices.add(quota) });
   const verifier = new Verifier({
     ...core,
+    hash,
+    environments,
+    keyPrefixes: acceptedPrefixes(config),
     limiter,
     tokens,
-    pendingKeyChanges: core.pending,
+    pendingKeyChanges: pending,
     pendingAccountChanges: accounts.revocations.unfinished,
-    pendingScopeChanges: core.hasCatalogue ? core.scopeCatalogue.pending : undefined,
+    pendingScopeChanges: hasCatalogue ? scopeCatalogue.pending : undefined,
     usage: usageCounter,
   });
   const exchange = new Exchange({
     ...core,
+    hash,
+    environments,
     bucketHash: config.isRateLimited ? keys.rateLimitBucket : undefined,
-    audience: core.issuer,
+    audience: issuer,
     onRejected: ({ reason, keyId }) => requestLog?.noted({ event: 'assertion_rejected', reason }, { keyId }),
   });
   return { usageCounter, quotaNotices, limiter, verifier, exchange };
 }
 
-function wireLeaks(core: Omit<VerificationCore, keyof ReturnType<typeof wireOwners>>) {
-  const { config, log } = core;
-  const notices = new LeakMail({ ...core, bucketHash: core.keys.rateLimitBucket });
-  const leaks = new Leaks({ ...core, notices });
+function wireLeaks(wiring: WiringCore, { hash, pending }: KeyChangesOptions) {
+  const { areRequestsLimited, config, core, keys, log, mailer } = wiring;
+  const notices = new LeakMail({ mailer, bucketHash: keys.rateLimitBucket });
+  const leaks = new Leaks({ ...core, hash, keyPrefixes: acceptedPrefixes(config), notices, pending });
   return {
     leaks,
     /** Undefined unless KEYREEVE_LEAK_REPORTS is on. */
-    leakReports: config.acceptsLeakReports ? new LeakReports(leaks, core.clock, core.areRequestsLimited) : undefined,
+    leakReports: config.acceptsLeakReports ? new LeakReports(leaks, core.clock, areRequestsLimited) : undefined,
     /** Undefined if GitHub secret scanning is off. */
     githubReports: newGithubReports(config, leaks, log),
   };
 }
 
 /** What housekeeping does with keys and their usage. */
-function wireUpkeep(core: WiringCore, keyChanges: KeyChanges) {
-  const { config, db, log } = core;
+function wireUpkeep({ config, core, log, mailer }: WiringCore, keyChanges: KeyChanges) {
   return {
-    expiryNotices: new ExpiryNotices(core),
+    expiryNotices: new ExpiryNotices({ ...core, mailer }),
     keyUsage: new KeyUsage({ ...core, keyChanges, keptDays: config.usageDays }),
-    orphanedMeters: new OrphanedMeters(db),
+    orphanedMeters: new OrphanedMeters(core.db),
     unusedKeys: new UnusedKeys({
       ...core,
       unusedDaysMax: config.keyUnusedDaysMax,

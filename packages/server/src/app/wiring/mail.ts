@@ -38,29 +38,31 @@ export function mailServerOf(config: Config, clock: Clock, environment: Environm
   return new SmtpServer(() => latestUrl() ?? smtpUrl, parseSender(mailFrom), { mayBePlain, accessTokens });
 }
 
-export function wireMail(core: WiringCore, signIn: SignInServices) {
-  const { outbox, mailer, links, codes } = core;
+export function wireMail(wiring: WiringCore, { accounts, requests }: SignInServices) {
+  const { core, outbox, mailer, links, codes, product } = wiring;
   return {
     codes,
     links,
     mailer,
-    mailTest: new MailTest({ ...core, ...signIn, server: handleMail(core) }),
+    mailTest: new MailTest({ clock: core.clock, accounts, requests, product, server: handleMail(wiring) }),
     outbox,
-    outboxView: new OutboxView(core),
+    outboxView: new OutboxView({ ...core, outbox }),
   };
 }
 
 /** @returns undefined without a mail server */
-function handleMail(core: WiringCore): SmtpServer | undefined {
-  const { config, db, clock, environment, outbox } = core;
-  const server = mailServerOf(config, clock, environment);
+function handleMail({ config, core, codes, environment, links, outbox, product }: WiringCore): SmtpServer | undefined {
+  const server = mailServerOf(config, core.clock, environment);
   if (!server) return undefined;
   let templates: Templates | undefined;
   const delivery: DeliveryOptions = {
     ...core,
+    codes,
+    links,
+    product,
     server,
     templates: () => (templates ??= mailTemplates(config)),
-    languageOf: (email) => findLanguage(db, parseEmail(email)?.canonicalEmail ?? ''),
+    languageOf: (email) => findLanguage(core.db, parseEmail(email)?.canonicalEmail ?? ''),
     defaultLanguage: config.language,
   };
   outbox.handle('mail', deliverMail(delivery));

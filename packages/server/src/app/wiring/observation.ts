@@ -21,16 +21,18 @@ interface Observed extends SignInServices {
   readonly directory: Directory;
 }
 
-export function wireObservation(core: WiringCore, observed: Observed) {
-  const { config, db, clock, keys, log } = core;
+export function wireObservation(wiring: WiringCore, observed: Observed) {
+  const { config, core, journal, keys, log, outbox } = wiring;
+  const { db, clock } = core;
   const webhooks = new Webhooks({
     ...core,
+    outbox,
     seal: keys.webhookSeal,
     targets: config.webhookTargets,
     onFailure: (error) => log?.warn({ event: 'webhooks_not_followed', err: error }),
     onLogFailure: (error) => log?.warn({ event: 'webhook_deliveries_not_logged', err: error }),
   });
-  const minutes = newMinutes(core, observed);
+  const minutes = newMinutes(wiring, observed);
   const { signingKeys, hasher, directory } = observed;
   const findings = () => findingsOf({ config, db });
   const canaryInstance: CanaryInstance = { id: minutes.id, version, database: db.dialect, now: () => clock.now() };
@@ -43,11 +45,14 @@ export function wireObservation(core: WiringCore, observed: Observed) {
     overview: new Overview({
       ...core,
       hasher,
-      attention: new Attention({ ...core, endpoints: webhooks.endpoints, signingKeys, findings }),
+      outbox,
+      attention: new Attention({ ...core, outbox, endpoints: webhooks.endpoints, signingKeys, findings }),
       newestEvents: async (max) => (await directory.auditLog.page({ limit: String(max) })).events,
     }),
     auditRetention: new AuditRetention({
       ...core,
+      journal,
+      keys,
       keptDays: config.auditDays,
       onRun: ({ removed, blocked }: CutResult) => {
         if (blocked) log?.warn({ event: 'audit_cut_blocked', reason: blocked, removed, detail: blockDetails[blocked] });
@@ -57,8 +62,7 @@ export function wireObservation(core: WiringCore, observed: Observed) {
   };
 }
 
-function newMinutes(core: WiringCore, { verifier, hasher, signIns }: Observed): Minutes {
-  const { masterKeyId, keys } = core;
+function newMinutes({ core, masterKeyId, keys }: WiringCore, { verifier, hasher, signIns }: Observed): Minutes {
   return new Minutes({
     ...core,
     version,

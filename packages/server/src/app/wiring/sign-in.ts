@@ -23,27 +23,27 @@ import type { WiringCore } from './core.ts';
 
 export type SignInServices = ReturnType<typeof wireSignIn>;
 
-export function wireSignIn(core: WiringCore) {
-  const passwords = wirePasswords(core);
-  const factors = wireSecondFactors({ ...core, ...passwords });
-  return { ...passwords, ...factors, ...wireTokens({ ...core, ...passwords, ...factors }) };
+export function wireSignIn(wiring: WiringCore) {
+  const passwords = wirePasswords(wiring);
+  const factors = wireSecondFactors(wiring, passwords);
+  return { ...passwords, ...factors, ...wireTokens(wiring, { ...passwords, ...factors }) };
 }
 
-function wirePasswords(core: WiringCore) {
-  const { config, keys, issuer, areRequestsLimited, log } = core;
+function wirePasswords(wiring: WiringCore) {
+  const { config, core, keys, issuer, areRequestsLimited, log, rejectsAdministrators } = wiring;
   const { isRateLimited: enabled, passwordLengthMin: lengthMin, ipRangeLimits } = config;
   // The limits per machine are divided among its workers.
   const share = 1 / config.workers;
-  const hasher = new PasswordHasher(keys.passwordPeppers, core.argon2, {
+  const hasher = new PasswordHasher(keys.passwordPeppers, wiring.argon2, {
     share,
-    threads: core.hashingThreads,
+    threads: wiring.hashingThreads,
     onWarning: (detail) =>
       log?.warn({ event: 'hashing_priority', detail: `password hashes can delay verifications: ${detail}` }),
   });
-  const limitCore = { ...core, bucketHash: keys.rateLimitBucket, ipRangeLimits };
-  const signInLimits = new SignInLimits({ ...limitCore, enabled });
+  const limitCore = { ...core, bucketHash: keys.rateLimitBucket };
+  const signInLimits = new SignInLimits({ ...limitCore, ipRangeLimits, enabled });
   const secondFactorLimits = new SecondFactorLimits({ ...limitCore, enabled: areRequestsLimited });
-  const requests = new RequestLimits({ ...limitCore, signInLimits, enabled: areRequestsLimited });
+  const requests = new RequestLimits({ ...limitCore, ipRangeLimits, signInLimits, enabled: areRequestsLimited });
   const checks = new PasswordChecks({ hasher, share, isFair: enabled });
   const rules: PasswordRules = {
     lengthMin,
@@ -57,15 +57,26 @@ function wirePasswords(core: WiringCore) {
     requests,
     checks,
     rules,
-    accounts: new Accounts({ ...core, hasher, rules, signInLimits, guard: assertSessionValidTx }),
-    currentPassword: new CurrentPassword({ ...core, hasher, checks, secondFactorLimits, requests }),
+    accounts: new Accounts({
+      ...core,
+      hasher,
+      rules,
+      signInLimits,
+      rejectsAdministrators,
+      guard: assertSessionValidTx,
+    }),
+    currentPassword: new CurrentPassword({ db: core.db, hasher, checks, secondFactorLimits, requests }),
   };
 }
 
-function wireSecondFactors(core: WiringCore & ReturnType<typeof wirePasswords>) {
-  const { config, keys, issuer, product } = core;
+type Passwords = ReturnType<typeof wirePasswords>;
+
+function wireSecondFactors(wiring: WiringCore, passwords: Passwords) {
+  const { config, core, keys, issuer, mailer, product, rejectsAdministrators } = wiring;
+  const { accounts, currentPassword, requests, secondFactorLimits } = passwords;
   const secondFactors = new SecondFactors({
     ...core,
+    secondFactorLimits,
     seal: keys.secondFactorSeal,
     codeHash: keys.recoveryCodeHash,
     issuer: product,
@@ -73,6 +84,8 @@ function wireSecondFactors(core: WiringCore & ReturnType<typeof wirePasswords>) 
   const { origin } = new URL(issuer);
   const passkeyCore = {
     ...core,
+    mailer,
+    rejectsAdministrators,
     challenges: keys.passkeyChallenges,
     userHandles: keys.passkeyUserHandles,
     relyingParty: relyingPartyOf({
@@ -85,13 +98,21 @@ function wireSecondFactors(core: WiringCore & ReturnType<typeof wirePasswords>) 
   return {
     secondFactors,
     passkeySignIns,
-    passkeys: new Passkeys({ ...passkeyCore, secondFactors }),
-    enrolment: new Enrolment({ ...core, secondFactors, passkeys: passkeySignIns.ownerChecks }),
+    passkeys: new Passkeys({ ...passkeyCore, accounts, requests, secondFactors }),
+    enrolment: new Enrolment({
+      ...core,
+      accounts,
+      currentPassword,
+      mailer,
+      secondFactors,
+      passkeys: passkeySignIns.ownerChecks,
+    }),
   };
 }
 
-function wireTokens(core: WiringCore & ReturnType<typeof wirePasswords> & ReturnType<typeof wireSecondFactors>) {
-  const { config, keys, clock, issuer, log } = core;
+function wireTokens(wiring: WiringCore, factors: Passwords & ReturnType<typeof wireSecondFactors>) {
+  const { config, core, keys, clock, issuer, log, mailer } = wiring;
+  const { accounts, checks, passkeySignIns, secondFactors, signInLimits } = factors;
   const { accessTokenTtlSeconds, audience = issuer } = config;
   const signingKeys = new SigningKeys({
     ...core,
@@ -102,7 +123,12 @@ function wireTokens(core: WiringCore & ReturnType<typeof wirePasswords> & Return
   });
   const signIns = new SignIns({
     ...core,
-    passkeys: core.passkeySignIns,
+    accounts,
+    checks,
+    mailer,
+    passkeys: passkeySignIns,
+    secondFactors,
+    signInLimits,
     sessionsPerAccountMax: config.sessionsPerAccountMax,
     // Level `warn`, so that KEYREEVE_LOG_LEVEL=warn still logs it, for fail2ban.
     onFailedSignIn: ({ clientIp, accountId, reason }) =>
@@ -110,6 +136,7 @@ function wireTokens(core: WiringCore & ReturnType<typeof wirePasswords> & Return
   });
   const tokens = new Tokens({
     ...core,
+    accounts,
     signIns,
     accessTokens: new AccessTokens({ clock, signingKeys, issuer, audience, ttlSeconds: accessTokenTtlSeconds }),
     refreshTokens: new RefreshTokens(keys),

@@ -13,8 +13,8 @@ import type { WiringCore } from './core.ts';
 import type { SignInServices } from './sign-in.ts';
 
 /** @returns undefined unless it is configured */
-export function wireSingleSignOn(core: WiringCore, { accounts, signIns }: SignInServices, console: Console) {
-  const { config, environment, keys, log, product } = core;
+export function wireSingleSignOn(wiring: WiringCore, { accounts, signIns }: SignInServices, console: Console) {
+  const { config, core, environment, keys, log, product } = wiring;
   const settings = singleSignOnOf(config);
   if (!settings) return undefined;
   const { origin, cookie, sessions } = console;

@@ -12,15 +12,15 @@ import { wireSingleSignOn } from './single-sign-on.ts';
 export interface Services extends ReturnType<typeof wire> {}
 
 export function wire(options: WiringOptions) {
-  const core = newCore(options);
-  const signIn = wireSignIn(core);
-  const keys = wireKeys(core, signIn);
-  const accounts = wireAccounts(core, signIn, keys);
-  const console = wireConsole(core, signIn);
-  const { journal } = core;
+  const wiring = newCore(options);
+  const signIn = wireSignIn(wiring);
+  const keys = wireKeys(wiring, signIn);
+  const accounts = wireAccounts(wiring, signIn, keys);
+  const console = wireConsole(wiring, signIn);
+  const { journal } = wiring;
   return {
-    ...wireMail(core, signIn),
-    ...wireObservation(core, { ...signIn, ...keys, ...accounts }),
+    ...wireMail(wiring, signIn),
+    ...wireObservation(wiring, { ...signIn, ...keys, ...accounts }),
     ...signIn,
     ...keys,
     ...accounts,
@@ -28,6 +28,6 @@ export function wire(options: WiringOptions) {
     /** Undefined if it is off. */
     console,
     /** Undefined unless it is configured. */
-    singleSignOn: console && wireSingleSignOn(core, signIn, console),
+    singleSignOn: console && wireSingleSignOn(wiring, signIn, console),
   };
 }

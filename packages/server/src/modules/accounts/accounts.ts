@@ -36,7 +36,7 @@ export interface AccountsOptions extends RecordingCore {
   /** Checks the changes that accounts make. Without it, no account may make any. */
   readonly guard?: Guard;
   /** Whether administrators sign in with single sign-on only: their passwords are then rejected. */
-  readonly rejectsAdministrators?: boolean;
+  readonly rejectsAdministrators: boolean;
 }
 
 /** Characters of a generated password: 178 bits. */
@@ -142,7 +142,7 @@ export class Accounts {
    * @throws DomainError `account_not_found`, `service_account`, `account_unverified`, `last_administrator`, `invalid_access_token`
    */
   async setRole(principal: Principal, id: string, role: store.Role, endsSessions = false): Promise<void> {
-    const { clock, guard, rejectsAdministrators = false } = this.#options;
+    const { clock, guard, rejectsAdministrators } = this.#options;
     const now = clock.now();
     const roleChange = { id, role, now, endsSessions: endsSessions || (rejectsAdministrators && role === 'admin') };
     const isChanged = await runNarrowing(this.#options, {
@@ -196,7 +196,7 @@ export class Accounts {
     password: Secret,
     onFound?: (id: string) => void,
   ): Promise<AuthenticatedAccount | undefined> {
-    const { db, hasher, rejectsAdministrators = false } = this.#options;
+    const { db, hasher, rejectsAdministrators } = this.#options;
     const key = parseEmail(emailText)?.canonicalEmail;
     const account = key === undefined ? undefined : await store.findCredentials(db, key);
     if (account) onFound?.(account.id);

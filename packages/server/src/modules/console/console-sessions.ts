@@ -38,7 +38,7 @@ export interface ConsoleSessionsOptions extends RecordingCore {
   readonly idleTtlSeconds: number;
   readonly maxTtlSeconds: number;
   /** Whether administrators sign in with single sign-on only: no password and no passkey confirms their sessions. */
-  readonly rejectsAdministrators?: boolean;
+  readonly rejectsAdministrators: boolean;
 }
 
 /** A session with a new secret. */

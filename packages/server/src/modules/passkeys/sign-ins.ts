@@ -32,7 +32,7 @@ export interface PasskeySignInsOptions extends Core {
   readonly relyingParty: RelyingParty | undefined;
   readonly mailer: Mailer;
   /** Whether administrators sign in with single sign-on only. */
-  readonly rejectsAdministrators?: boolean;
+  readonly rejectsAdministrators: boolean;
 }
 
 /** A response that was valid when it was checked. */
@@ -87,7 +87,7 @@ export class PasskeySignIns {
     response: AuthenticationResponse,
     onFound?: (accountId: string) => void,
   ): Promise<{ account: AuthenticatedAccount; proof: PasskeyProof } | undefined> {
-    const { userHandles, rejectsAdministrators = false } = this.#options;
+    const { userHandles, rejectsAdministrators } = this.#options;
     const credential = await this.#find(response);
     if (credential) onFound?.(credential.accountId);
     const proof = await this.#verify(response, credential, ['sign-in'], true);

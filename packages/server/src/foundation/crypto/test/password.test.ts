@@ -175,6 +175,7 @@ function accountsOf(db: Db, hasher: PasswordHasher): Accounts {
     rules: { lengthMin: 15, contextWords: [], common: new CommonPasswords() },
     signInLimits,
     revocations: undefined,
+    rejectsAdministrators: false,
   });
 }
 
