@@ -4,6 +4,7 @@
  * server has already accepted and therefore rejects.
  */
 import { send } from './api.ts';
+import type { Fields } from './fields.ts';
 import { askToConfirm, reloadSession, session, setSession } from './session.ts';
 
 /** A minute less than the server's bound: the person still fills in a form. */
@@ -22,8 +23,13 @@ export const prepareRecent = async (): Promise<boolean> => (await isRecent()) ||
 /** Before a dialog that asks for the password. @returns whether the dialog may open */
 export const prepareProof = async (): Promise<boolean> => !session.peek()?.account.secondFactor || prepareRecent();
 
-/** With the password of the dialog: without a second factor, it is enough to confirm the session. @throws Problem */
-export async function confirmByPassword(password: string): Promise<void> {
-  if (session.peek()?.account.secondFactor || (await isRecent())) return;
-  setSession(await send('POST /console/session/confirm', { body: { password } }));
+/**
+ * With the password of the dialog: without a second factor, it is enough to confirm the session.
+ * @returns the password @throws Problem
+ */
+export async function confirmByPassword(fields: Fields): Promise<string> {
+  const password = fields.text('currentPassword');
+  if (!session.peek()?.account.secondFactor && !(await isRecent()))
+    setSession(await send('POST /console/session/confirm', { body: { password } }));
+  return password;
 }

@@ -101,9 +101,14 @@ interface FieldProps
   readonly type?: InputType;
   /** For the first field of a page or dialog. */
   readonly autofocus?: boolean | undefined;
-  /** `code`: letters of equal width; `one-time-code`: large digits. */
-  readonly look?: 'code' | 'one-time-code';
+  /** `code`: letters of equal width, not corrected; `one-time-code`: large digits. */
+  readonly look?: keyof typeof looks;
 }
+
+const looks = {
+  code: { autocomplete: 'off', autocapitalize: 'none', spellcheck: false },
+  'one-time-code': { autocomplete: 'one-time-code', inputMode: 'numeric' },
+} as const;
 
 export function Field({ type = 'text', look, autofocus, ...props }: FieldProps) {
   const { label, hint, error, codes, pointer, isOptional, ...rest } = props;
@@ -114,7 +119,14 @@ export function Field({ type = 'text', look, autofocus, ...props }: FieldProps) 
           <PasswordInput label={label} {...attributes} {...rest} {...markFirst(autofocus)} />
         ) : (
           // As an object: Preact's types allow only some roles for each type of input.
-          <input {...({ type } as object)} {...attributes} {...rest} {...markFirst(autofocus)} class={look} />
+          <input
+            {...({ type } as object)}
+            {...attributes}
+            {...(look && looks[look])}
+            {...rest}
+            {...markFirst(autofocus)}
+            class={look}
+          />
         )
       }
     </Labelled>

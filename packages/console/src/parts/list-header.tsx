@@ -53,6 +53,12 @@ export const FilterSelect = <T,>({ list, name, label, all, options }: FilterSele
   </select>
 );
 
+type StateFilterProps<T> = Pick<FilterSelectProps<T>, 'list' | 'options'> & { readonly all?: string };
+
+export const StateFilter = <T,>({ all = text.general.allStates, ...rest }: StateFilterProps<T>) => (
+  <FilterSelect name="state" label={text.general.state} all={all} {...rest} />
+);
+
 interface ClearFiltersProps<T> {
   readonly list: List<T>;
   readonly kind?: 'link' | 'plain';

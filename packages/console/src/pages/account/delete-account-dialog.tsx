@@ -22,8 +22,7 @@ export function DeleteAccountDialog({ email, onClose }: DeleteAccountDialogProps
   const isDeleted = useSignal(false);
   const action = useAction(async (fields: Fields) => {
     if (fields.text('email').trim().toLowerCase() !== email.toLowerCase()) throw new Problem('email_differs', 0);
-    const currentPassword = fields.text('currentPassword');
-    await confirmByPassword(currentPassword);
+    const currentPassword = await confirmByPassword(fields);
     await call('DELETE /auth/account', { body: { currentPassword } });
     isDeleted.value = true;
   });

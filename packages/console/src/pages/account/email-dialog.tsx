@@ -14,9 +14,8 @@ import { text } from '../../text/text.ts';
 export function EmailDialog({ onClose }: { readonly onClose: () => void }) {
   const sentTo = useSignal<string>();
   const action = useAction(async (fields: Fields) => {
-    const currentPassword = fields.text('currentPassword');
     const email = fields.text('email').trim();
-    await confirmByPassword(currentPassword);
+    const currentPassword = await confirmByPassword(fields);
     await call('PUT /auth/account/email', { body: { email, currentPassword } });
     sentTo.value = email;
   });

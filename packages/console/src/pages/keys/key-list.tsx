@@ -5,7 +5,7 @@ import { useLayoutEffect, useRef } from 'preact/hooks';
 import { formatNumber } from '../../format.ts';
 import { useList, type List } from '../../list.ts';
 import { Button } from '../../parts/button.tsx';
-import { FilterSelect, ListHeader, Search } from '../../parts/list-header.tsx';
+import { ListHeader, Search, StateFilter } from '../../parts/list-header.tsx';
 import { Empty } from '../../parts/loaded.tsx';
 import { Notice } from '../../parts/notice.tsx';
 import { PagedTable } from '../../parts/paged-table.tsx';
@@ -110,13 +110,7 @@ function Filters({ list }: { readonly list: List<ListedKey> }) {
     <>
       <ListHeader list={list}>
         <Search label={text.keys.search} value={list.searchText} onSearch={search} />
-        <FilterSelect
-          list={list}
-          name="state"
-          label={text.general.state}
-          all={text.general.allStates}
-          options={filterStates()}
-        />
+        <StateFilter list={list} options={filterStates()} />
       </ListHeader>
       {isSecret.value && <Notice role="status">{text.keys.searchOfSecret}</Notice>}
     </>

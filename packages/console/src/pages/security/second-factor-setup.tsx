@@ -36,8 +36,7 @@ interface PasswordStepProps {
 
 function PasswordStep({ onBegun, onClose }: PasswordStepProps) {
   const action = useAction(async (fields: Fields) => {
-    const currentPassword = fields.text('currentPassword');
-    await confirmByPassword(currentPassword);
+    const currentPassword = await confirmByPassword(fields);
     onBegun(await call('POST /auth/account/second-factor', { body: { currentPassword } }));
   });
   return (
@@ -70,8 +69,6 @@ function ConfirmStep({ begun, onClose }: { readonly begun: Begun; readonly onClo
           label={text.security.codeOfApp}
           name="code"
           look="one-time-code"
-          autocomplete="one-time-code"
-          inputMode="numeric"
           autofocus
           codes={['second_factor_wrong']}
         />

@@ -119,8 +119,6 @@ const AddDialog = ({ id, path, onClose, onAdded }: AddDialogProps) => (
       label={text.serviceAccounts.managerId}
       name="accountId"
       look="code"
-      autocomplete="off"
-      spellcheck={false}
       autofocus
       pattern="\s*acc_[0-9A-Za-z]+\s*"
       hint={text.serviceAccounts.managerIdHint}

@@ -37,9 +37,6 @@ export function FirstAdministratorPage() {
           label={text.signIn.firstCode}
           name="code"
           look="code"
-          autocomplete="off"
-          autocapitalize="none"
-          spellcheck={false}
           placeholder="krvc_…"
           codes={['code_invalid']}
           autofocus

@@ -247,9 +247,6 @@ function CodeForm({ action, isRecovery }: StepProps & { readonly isRecovery: boo
           label={text.signIn.recoveryCode}
           name="code"
           look="code"
-          autocomplete="off"
-          autocapitalize="none"
-          spellcheck={false}
           error={isWrong ? text.signIn.recoveryCodeWrong : undefined}
           autofocus
         />
@@ -258,8 +255,6 @@ function CodeForm({ action, isRecovery }: StepProps & { readonly isRecovery: boo
           label={text.signIn.code}
           name="code"
           look="one-time-code"
-          inputMode="numeric"
-          autocomplete="one-time-code"
           pattern="\s*\d{3}\s*\d{3}\s*"
           maxLength={12}
           title={text.signIn.codeRule}

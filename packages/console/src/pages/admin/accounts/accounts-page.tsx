@@ -5,7 +5,7 @@ import { call, type RequestOf } from '../../../api.ts';
 import { useList } from '../../../list.ts';
 import { announce } from '../../../parts/announce.tsx';
 import { Button } from '../../../parts/button.tsx';
-import { FilterSelect, ListHeader, Search } from '../../../parts/list-header.tsx';
+import { FilterSelect, ListHeader, Search, StateFilter } from '../../../parts/list-header.tsx';
 import { Page } from '../../../parts/page.tsx';
 import { PagedTable } from '../../../parts/paged-table.tsx';
 import type { Column } from '../../../parts/table.tsx';
@@ -75,13 +75,7 @@ export function AccountsPage() {
             options={texts.kinds}
           />
           <FilterSelect list={list} name="role" label={text.account.role} all={texts.allRoles} options={texts.roles} />
-          <FilterSelect
-            list={list}
-            name="state"
-            label={text.general.state}
-            all={text.general.allStates}
-            options={texts.filterStates}
-          />
+          <StateFilter list={list} options={texts.filterStates} />
         </ListHeader>
         <PagedTable
           list={list}

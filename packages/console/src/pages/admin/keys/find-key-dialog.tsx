@@ -40,15 +40,7 @@ export function FindKeyDialog({ secret, onClose }: FindKeyDialogProps) {
       ) : (
         <Form action={find} submit={adminText.keys.find} onCancel={onClose}>
           <p>{adminText.keys.findIntro}</p>
-          <Field
-            label={text.keys.secret}
-            name="key"
-            look="code"
-            autocomplete="off"
-            spellcheck={false}
-            defaultValue={secret}
-            autofocus
-          />
+          <Field label={text.keys.secret} name="key" look="code" defaultValue={secret} autofocus />
         </Form>
       )}
     </Dialog>

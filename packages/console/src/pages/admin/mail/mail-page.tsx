@@ -4,7 +4,7 @@ import { call, type ResponseOf } from '../../../api.ts';
 import { useList } from '../../../list.ts';
 import { Badge } from '../../../parts/badge.tsx';
 import { Button } from '../../../parts/button.tsx';
-import { FilterSelect, ListHeader } from '../../../parts/list-header.tsx';
+import { FilterSelect, ListHeader, StateFilter } from '../../../parts/list-header.tsx';
 import { Empty } from '../../../parts/loaded.tsx';
 import { Page } from '../../../parts/page.tsx';
 import { PagedTable } from '../../../parts/paged-table.tsx';
@@ -61,13 +61,7 @@ export function MailPage() {
             all={adminText.general.allKinds}
             options={texts.kinds}
           />
-          <FilterSelect
-            list={list}
-            name="state"
-            label={text.general.state}
-            all={text.general.allStates}
-            options={texts.states}
-          />
+          <StateFilter list={list} options={texts.states} />
         </ListHeader>
         <PagedTable
           list={list}

@@ -41,9 +41,6 @@ export function ScopeDialog({ current, onClose, onSaved }: ScopeDialogProps) {
           label={text.general.name}
           name="name"
           look="code"
-          autocomplete="off"
-          autocapitalize="none"
-          spellcheck={false}
           autofocus
           maxLength={64}
           placeholder="orders:read"

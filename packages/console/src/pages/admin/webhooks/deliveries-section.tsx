@@ -6,7 +6,7 @@ import { ActionDialog } from '../../../parts/action-dialog.tsx';
 import { announce } from '../../../parts/announce.tsx';
 import { Badge } from '../../../parts/badge.tsx';
 import { Button } from '../../../parts/button.tsx';
-import { FilterSelect, ListHeader } from '../../../parts/list-header.tsx';
+import { ListHeader, StateFilter } from '../../../parts/list-header.tsx';
 import { Empty } from '../../../parts/loaded.tsx';
 import { PagedTable } from '../../../parts/paged-table.tsx';
 import { ProblemNotice } from '../../../parts/problem-notice.tsx';
@@ -51,13 +51,7 @@ export function DeliveriesSection({ id }: { readonly id: string }) {
     >
       {replay.problem && <ProblemNotice problem={replay.problem} />}
       <ListHeader list={list}>
-        <FilterSelect
-          list={list}
-          name="state"
-          label={text.general.state}
-          all={texts.allDeliveries}
-          options={texts.deliveryStates}
-        />
+        <StateFilter list={list} all={texts.allDeliveries} options={texts.deliveryStates} />
       </ListHeader>
       <PagedTable
         list={list}
