@@ -36,24 +36,25 @@ const escape = (text: string): string =>
 export const inlineCode = (text: string): Html => new Html(escape(text).replaceAll(/`([^`]+)`/g, '<code>$1</code>'));
 
 /**
- * Reads a page. Its style sheet and its script, if it has one, become part of the page: a browser loads nothing else.
+ * Reads a page. Its style sheets and its script, if it has one, become part of the page: a browser loads nothing else.
  * @throws Error when a file cannot be read
  */
 export function readPage(url: URL): Page {
-  const style = /<link rel="stylesheet" href="([^"]+)" \/>/;
+  const styles = /(?:<link rel="stylesheet" href="[^"]+" \/>\n)+/;
   const script = /<script src="([^"]+)"><\/script>/;
   const markup = readMarkup(url);
-  const read = (pattern: RegExp): string | undefined => {
-    const name = pattern.exec(markup)?.[1];
-    return name === undefined ? undefined : readFileSync(new URL(name, url), 'utf8');
-  };
-  const [styleText = '', scriptText] = [read(style), read(script)];
+  const read = (name: string): string => readFileSync(new URL(name, url), 'utf8');
+  const styleText = [...markup.matchAll(/ rel="stylesheet" href="([^"]+)"/g)]
+    .map(([, name = '']) => read(name))
+    .join('');
+  const [, scriptName] = script.exec(markup) ?? [];
+  const scriptText = scriptName && read(scriptName);
   const fill = templateOf(markup);
   return {
     template: (values) =>
       new Html(
         fill(values)
-          .text.replace(style, () => `<style>${styleText}</style>`)
+          .text.replace(styles, () => `<style>${styleText}</style>\n`)
           .replace(script, () => `<script>${scriptText ?? ''}</script>`),
       ),
     policy: [

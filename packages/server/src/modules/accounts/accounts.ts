@@ -63,7 +63,7 @@ export class Accounts {
     const passwordHash = await hasher.hash(this.#acceptPassword(password, email));
     const id = randomId('acc');
     const now = clock.now();
-    const account = { id, email: email.email, canonicalEmail: email.canonicalEmail, passwordHash, role, now };
+    const account = { id, ...email, passwordHash, role, now };
     if (!(await store.createAccount(db, principal, account))) throw new DomainError('account_exists');
     return this.find(id);
   }

@@ -57,15 +57,7 @@ export class Administration {
     if (!email) throw new DomainError('email_invalid');
     const id = randomId('acc');
     const now = clock.now();
-    const account = {
-      id,
-      email: email.email,
-      canonicalEmail: email.canonicalEmail,
-      passwordHash: '',
-      role,
-      now,
-      isUnverified: true,
-    };
+    const account = { id, ...email, passwordHash: '', role, now, isUnverified: true };
     const invitation = this.#invitation({ id, email: email.email, role }, now);
     if (!(await store.inviteAccount(db, principal, account, invitation))) throw new DomainError('account_exists');
     mailer.sendSoon();

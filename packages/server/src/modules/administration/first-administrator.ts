@@ -85,14 +85,7 @@ export class FirstAdministrator {
     const passwordHash = await hasher.hash(acceptNewPassword(password.reveal(), email, rules));
     const id = randomId('acc');
     const now = clock.now();
-    const account = {
-      id,
-      email: email.email,
-      canonicalEmail: email.canonicalEmail,
-      passwordHash,
-      role: 'admin',
-      now,
-    } as const;
+    const account = { id, ...email, passwordHash, role: 'admin', now } as const;
     // The command line issued the code, so the actor is the operator.
     if (!(await store.createFirst(db, { kind: 'operator' }, codeHash, account))) throw new DomainError('code_invalid');
     this.#options.onCreated?.();
