@@ -40,7 +40,7 @@ export function LimitFields({ limits }: { readonly limits: Limits }) {
           label={text.keys.quotaPer}
           name="quotaPer"
           defaultValue={quota?.per ?? 'month'}
-          options={(['day', 'month', 'ever'] as const).map((per) => [per, text.keys.per[per]] as const)}
+          options={Object.entries(text.keys.per)}
         />
       </fieldset>
     </>

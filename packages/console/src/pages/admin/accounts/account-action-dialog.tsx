@@ -5,11 +5,11 @@ import { formatDateTime } from '../../../format.ts';
 import { ActionDialog } from '../../../parts/action-dialog.tsx';
 import { announce } from '../../../parts/announce.tsx';
 import { DeletionDialog } from '../../../parts/deletion-dialog.tsx';
-import { Field, Select } from '../../../parts/field.tsx';
+import { Select } from '../../../parts/field.tsx';
 import { adminText } from '../../../text/admin-text.ts';
 import { text } from '../../../text/text.ts';
 import { isDangerous, simplePaths, simpleTexts, type ActionName } from './account-actions.ts';
-import { nameOf, type AccountDetail } from './account.tsx';
+import { EmailField, nameOf, RoleSelect, type AccountDetail } from './account.tsx';
 
 interface ActionDialogProps {
   readonly account: AccountDetail;
@@ -72,12 +72,7 @@ const RoleDialog = ({ account, onClose, onDone }: ActionDialogProps) => (
   >
     <AccountName account={account} />
     <p>{adminText.accounts.changeRoleIntro}</p>
-    <Select
-      label={text.account.role}
-      name="role"
-      defaultValue={account.role}
-      options={(['user', 'admin'] as const).map((role) => [role, adminText.accounts.roles[role]] as const)}
-    />
+    <RoleSelect current={account.role} />
   </ActionDialog>
 );
 
@@ -93,14 +88,7 @@ const EmailDialog = ({ account, onClose, onDone }: ActionDialogProps) => (
   >
     <AccountName account={account} />
     <p>{adminText.accounts.setEmailIntro}</p>
-    <Field
-      label={text.account.newEmail}
-      name="email"
-      type="email"
-      autocomplete="off"
-      autofocus
-      codes={['email_invalid', 'account_exists']}
-    />
+    <EmailField label={text.account.newEmail} />
   </ActionDialog>
 );
 

@@ -1,8 +1,10 @@
-/** What the pages about accounts share: the name, the state and the path of an account. */
+/** What the pages about accounts share: the name, the state and the path of an account, and fields for its values. */
 import type { ResponseOf } from '../../../api.ts';
 import { Badge } from '../../../parts/badge.tsx';
+import { Field, Select } from '../../../parts/field.tsx';
 import { adminText } from '../../../text/admin-text.ts';
 import { root } from '../../../root.ts';
+import { text } from '../../../text/text.ts';
 
 export type ListedAccount = ResponseOf<'GET /admin/accounts'>['accounts'][number];
 export type AccountDetail = ResponseOf<'GET /admin/accounts/:id'>;
@@ -21,3 +23,23 @@ export function AccountState({ of }: { readonly of: Omit<ListedAccount, 'id'> })
   if (isPerson && !of.verified) return <Badge tone="warning">{states.unverified}</Badge>;
   return <Badge tone="good">{states.enabled}</Badge>;
 }
+
+export const EmailField = ({ label }: { readonly label: string }) => (
+  <Field
+    label={label}
+    name="email"
+    type="email"
+    autocomplete="off"
+    autofocus
+    codes={['email_invalid', 'account_exists']}
+  />
+);
+
+export const RoleSelect = ({ current }: { readonly current: AccountDetail['role'] }) => (
+  <Select
+    label={text.account.role}
+    name="role"
+    defaultValue={current}
+    options={Object.entries(adminText.accounts.roles)}
+  />
+);

@@ -1,10 +1,9 @@
 /** Invites a person by mail. */
 import { call } from '../../../api.ts';
 import { ActionDialog } from '../../../parts/action-dialog.tsx';
-import { Field, Select } from '../../../parts/field.tsx';
 import { adminText } from '../../../text/admin-text.ts';
 import { text } from '../../../text/text.ts';
-import type { AccountDetail } from './account.tsx';
+import { EmailField, RoleSelect, type AccountDetail } from './account.tsx';
 
 interface InviteDialogProps {
   readonly onClose: () => void;
@@ -22,19 +21,7 @@ export const InviteDialog = ({ onClose, onInvited }: InviteDialogProps) => (
     }}
   >
     <p>{adminText.accounts.inviteIntro}</p>
-    <Field
-      label={text.general.email}
-      name="email"
-      type="email"
-      autocomplete="off"
-      autofocus
-      codes={['email_invalid', 'account_exists']}
-    />
-    <Select
-      label={text.account.role}
-      name="role"
-      defaultValue="user"
-      options={(['user', 'admin'] as const).map((role) => [role, adminText.accounts.roles[role]] as const)}
-    />
+    <EmailField label={text.general.email} />
+    <RoleSelect current="user" />
   </ActionDialog>
 );
