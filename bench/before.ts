@@ -1,64 +1,98 @@
-/** Keyreeve compared with an earlier commit, at the same time on one core: `npm run bench -- before --commit REF`. */
-import { join } from 'node:path';
-import { makeKey } from '../packages/server/src/modules/api-keys/key-format.ts';
-import { Databases, type BenchOptions } from './databases.ts';
-import { forwardRequest } from './keyreeve.ts';
-import { intervalOf, ProgramsAtOnce } from './pairs.ts';
-import { Report, titleOf, type Bar } from './report.ts';
-import { writePool, type RequestTemplate } from './request.ts';
-import { together } from './rounds.ts';
-import type { Seeded } from './seed.ts';
-import { commitOf, type Variant } from './variant.ts';
+/** Verifications of this version compared with an earlier commit, each on a database that it seeded itself. */
+import { verifyAt } from './beside.ts';
+import type { Bench } from './bench.ts';
+import { titleOf, type Kind } from './databases.ts';
+import { forwardRequest, keyreeve, verifyRequest, type Keyreeve } from './keyreeve.ts';
+import { oneCore } from './machine.ts';
+import { measure, Programs } from './processes.ts';
+import type { Bar, Report } from './report.ts';
+import type { RequestTemplate } from './request.ts';
+import type { Figure } from './rounds.ts';
+import type { Seeded } from './seeded.ts';
+import { commitOf } from './variant.ts';
 
-export interface BeforeOptions extends BenchOptions {
-  /** A commit whose program accepts the database of this one. */
-  readonly commit: string;
+const connections = 64;
+const rates = [2_000, 10_000];
+const bar: Bar = { atMost: 1.02 };
+
+interface Version {
+  readonly name: 'now' | 'before';
+  readonly root: string | undefined;
+  readonly seeded: Seeded;
 }
 
-/** Before / after. The bars hold from 15 rounds on. */
-interface Bars {
-  readonly median: Bar;
-  /** Of the lower bound of the 95 % interval. */
-  readonly least: Bar;
+export async function before(bench: Bench, report: Report): Promise<void> {
+  const { commit } = bench.options;
+  if (commit === undefined) throw new Error('name the commit to compare with: --commit REF');
+  using earlier = commitOf(commit);
+  for (const kind of bench.options.kinds) {
+    const databases = await bench.databases(kind);
+    const { keys } = bench.options;
+    const versions: readonly Version[] = [
+      { name: 'now', root: undefined, seeded: await databases.seed('now', keys) },
+      { name: 'before', root: earlier.root, seeded: await databases.seed('before', keys, earlier.root) },
+    ];
+    await processorTimes(bench, report, kind, versions);
+    await latencies(bench, report, kind, versions);
+  }
 }
 
-const bars: Bars = { median: { atLeast: 0.98, goal: 1 }, least: { atLeast: 0.95 } };
-/** An unknown key needs a second read: at most 1.3 times the processor time. */
-const unknownBars: Bars = { median: { atLeast: 0.77 }, least: {} };
-
-/** Of each program. */
-const connections = 32;
-const unknownKeys = 100_000;
-const warmUpRounds = 5;
-
-export async function before(options: BeforeOptions): Promise<string> {
-  const report = new Report();
-  using earlier = commitOf(options.commit);
-  for (const database of options.databases) await compare(report, database, earlier, options);
-  return String(report);
-}
-
-async function compare(report: Report, database: string, earlier: Variant, options: BeforeOptions): Promise<void> {
-  const { keys, rounds, seconds, folder } = options;
-  await using databases = await Databases.start(database, folder);
-  await using programs = await ProgramsAtOnce.start(databases, keys, {
-    after: {},
-    before: { program: earlier.program },
-  });
-  const texts = Array.from({ length: unknownKeys }, () => makeKey('krv').reveal());
-  const unknown = { ...forwardRequest(writePool(join(folder, `${database}-unknown`), texts)), mayFail: true };
-  const row = async (
-    what: string,
-    request: (of: Seeded) => RequestTemplate,
-    { median, least }: Bars,
-  ): Promise<void> => {
-    const contenders = programs.contenders((of) => ({ connections, seconds, request: request(of) }));
-    const found = await together(contenders, rounds, warmUpRounds);
-    const title = `${titleOf(database)}: processor time of ${what}, before / after`;
-    const { from, text } = intervalOf(found, 'before', 'after');
-    report.ratio(`${title}, median`, found, ['before', 'after', 'processorUs'], median);
-    report.add(`${title}, lower bound of the 95 % interval`, from, least, `${text}; ${rounds} rounds`);
+/** Closed loops on one core. */
+async function processorTimes(bench: Bench, report: Report, kind: Kind, versions: readonly Version[]): Promise<void> {
+  await using programs = new Programs();
+  const requests: Readonly<Record<string, (seeded: Seeded) => RequestTemplate>> = {
+    '/auth/forward': ({ keys }) => forwardRequest(keys),
+    '/auth/verify': ({ keys, serviceKey }) => verifyRequest(keys, serviceKey),
   };
-  await row('`GET /auth/forward`', ({ keys: pool }) => forwardRequest(pool), bars);
-  await row('`GET /auth/forward` with unknown keys', () => unknown, unknownBars);
+  const servers = await startAll(bench, programs, versions, oneCore);
+  for (const [path, request] of Object.entries(requests)) {
+    const sides = servers.map(({ name, seeded, server }) => ({
+      name,
+      run: async () => {
+        const load = { connections, seconds: bench.options.seconds, request: request(seeded) };
+        const { perSecond, processorUs } = await measure(server, load, server.verifyPort);
+        return { perSecond, processorUs };
+      },
+    }));
+    const found = await bench.compare(report, sides);
+    report.ratio(`${titleOf(kind)}: processor time of ${path}, now / before`, found, of('processorUs'), bar);
+  }
+}
+
+async function latencies(bench: Bench, report: Report, kind: Kind, versions: readonly Version[]): Promise<void> {
+  await using programs = new Programs();
+  const servers = await startAll(bench, programs, versions);
+  for (const rate of rates) {
+    const sides = servers.map(({ name, seeded, server }) => ({
+      name,
+      run: () => verifyAt(server, seeded, rate, bench.options.seconds),
+    }));
+    const found = await bench.compare(report, sides);
+    for (const figure of ['msP50', 'msP99'] as const) {
+      const what = `${titleOf(kind)}: ${figure === 'msP50' ? 'p50' : 'p99'} at ${rate}/s, now / before`;
+      report.ratio(what, found, of(figure));
+    }
+  }
+}
+
+const of = (figure: Figure) => ['now', 'before', figure] as const;
+
+interface Started extends Version {
+  readonly server: Keyreeve;
+}
+
+async function startAll(
+  bench: Bench,
+  programs: Programs,
+  versions: readonly Version[],
+  cores?: string,
+): Promise<Started[]> {
+  const started: Started[] = [];
+  for (const version of versions) {
+    const { root, seeded } = version;
+    const { hasVerifier } = bench.options;
+    const options = { hasVerifier, ...(root === undefined ? {} : { root }), ...(cores === undefined ? {} : { cores }) };
+    started.push({ ...version, server: programs.add(await keyreeve(seeded, options)) });
+  }
+  return started;
 }

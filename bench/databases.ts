@@ -1,19 +1,15 @@
-/** The options of a benchmark, and new databases for the measured programs. */
+/** New databases of one kind for the measured programs. */
 import { join } from 'node:path';
 import { PostgresServer } from '../packages/server/test-kit/postgres/server.ts';
-import { seed, type Seeded } from './seed.ts';
+import { repository } from './keyreeve.ts';
+import { run } from './processes.ts';
+import type { Seeded, SeedOptions } from './seeded.ts';
 
-export interface BenchOptions {
-  readonly keys: number;
-  readonly rounds: number;
-  /** Of each round. */
-  readonly seconds: number;
-  /** `sqlite` or `postgres`. */
-  readonly databases: readonly string[];
-  readonly folder: string;
-}
+export const kinds = ['sqlite', 'postgres'] as const;
+export type Kind = (typeof kinds)[number];
 
-/** Of one kind. */
+export const titleOf = (kind: Kind): string => (kind === 'postgres' ? 'PostgreSQL' : 'SQLite');
+
 export class Databases implements AsyncDisposable {
   readonly #server: PostgresServer | undefined;
   readonly #path: string;
@@ -23,7 +19,7 @@ export class Databases implements AsyncDisposable {
     this.#server = server;
   }
 
-  static async start(kind: string, folder: string): Promise<Databases> {
+  static async start(kind: Kind, folder: string): Promise<Databases> {
     const server = kind === 'postgres' ? await PostgresServer.start({ durable: true }) : undefined;
     return new Databases(join(folder, kind), server);
   }
@@ -34,10 +30,11 @@ export class Databases implements AsyncDisposable {
     return `${(await this.#server.createDatabase()).url}?sslmode=disable`;
   }
 
-  /** A new database with so many keys. */
-  async seed(name: string, keys: number): Promise<Seeded> {
+  /** A new database with so many keys. @param root the copy of the repository whose schema it has */
+  async seed(name: string, keys: number, root = repository): Promise<Seeded> {
     console.error(`seeding ${keys} keys`);
-    return seed(await this.newUrl(name), `${this.#path}-${name}.keys`, keys);
+    const options: SeedOptions = { databaseUrl: await this.newUrl(name), poolPath: `${this.#path}-${name}.keys`, keys };
+    return run([process.execPath, join(root, 'bench/seed.ts'), JSON.stringify(options)]);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,9 +1,15 @@
 /** Starts the measured Keyreeve, and defines the requests of the benchmarks. */
-import { keyIdBytes, type Seeded } from './seed.ts';
-import { execute, start, type Running } from './processes.ts';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { freePort } from '../packages/server/test-kit/free-port.ts';
+import { start, type Running, type StartOptions } from './processes.ts';
 import { blank, formRequest, jsonRequest, requestText, serial, type Pool, type RequestTemplate } from './request.ts';
+import { keyIdBytes, type Seeded } from './seeded.ts';
 
-const defaultProgram = '../packages/server/bin/keyreeve.js';
+export const repository = join(import.meta.dirname, '..');
+
+/** The command of a copy of the repository. */
+export const programOf = (root: string): string => join(root, 'packages/server/bin/keyreeve.js');
 
 /** The environment of the server and of commands on its database. */
 export const environmentOf = ({ databaseUrl, masterKey }: Seeded): Readonly<Record<string, string>> => ({
@@ -17,16 +23,47 @@ export const environmentOf = ({ databaseUrl, masterKey }: Seeded): Readonly<Reco
   KEYREEVE_DRAIN_SECONDS: '0',
 });
 
-export const keyreeve = (
-  cores: string,
-  seeded: Seeded,
-  program = defaultProgram,
-  environment: Readonly<Record<string, string>> = {},
-): Promise<Running> => start(cores, program, ['serve'], { ...environmentOf(seeded), ...environment });
+export interface Keyreeve extends Running {
+  /** The listener for verifications: that of the verifiers, or the only one. */
+  readonly verifyPort: number;
+}
 
-/** Runs a command of the program beside the server. @throws Error if it fails */
-export async function keyreeveCommand(cores: string, seeded: Seeded, args: readonly string[]): Promise<void> {
-  await execute(cores, defaultProgram, args, environmentOf(seeded));
+export interface KeyreeveOptions extends StartOptions {
+  /** A copy of the repository. Default: this one. */
+  readonly root?: string;
+  /** Whether a verifier process answers verifications, if the program has this setting. */
+  readonly hasVerifier?: boolean;
+}
+
+const verifyPortSetting = 'KEYREEVE_VERIFY_PORT';
+
+/** @returns whether the copy of the repository supports processes that only verify */
+export function hasVerifyPort(root = repository): boolean {
+  const settings = join(root, 'packages/server/src/app/configuration/settings.ts');
+  return existsSync(settings) && readFileSync(settings, 'utf8').includes(verifyPortSetting);
+}
+
+export async function keyreeve(seeded: Seeded, options: KeyreeveOptions = {}): Promise<Keyreeve> {
+  const { root = repository, hasVerifier = false, env, cores } = options;
+  const verifyPort = hasVerifier && hasVerifyPort(root) ? await freePort() : undefined;
+  const verifying = verifyPort === undefined ? {} : { [verifyPortSetting]: String(verifyPort) };
+  const running = await start([process.execPath, programOf(root), 'serve'], {
+    ...(cores === undefined ? {} : { cores }),
+    env: { ...environmentOf(seeded), ...verifying, ...env },
+  });
+  if (verifyPort !== undefined) await answers(`http://127.0.0.1:${verifyPort}/health/live`);
+  return { ...running, verifyPort: verifyPort ?? running.port };
+}
+
+/** A verifier can start to listen after the main process. */
+async function answers(url: string): Promise<void> {
+  while (
+    !(await fetch(url).then(
+      ({ ok }) => ok,
+      () => false,
+    ))
+  )
+    await new Promise(setImmediate);
 }
 
 const bearer = (key: string) => ({ Authorization: `Bearer ${key}` });
@@ -39,7 +76,7 @@ export const forwardRequest = (keys: Pool): RequestTemplate => ({
 export const verifyRequest = (keys: Pool, serviceKey: string): RequestTemplate => ({
   text: jsonRequest('/auth/verify', bearer(serviceKey), { credential: blank(keys.recordBytes) }),
   pool: keys,
-  expected: '"valid":true',
+  contains: '"valid":true',
 });
 
 export const batchRequest = (keys: Pool, serviceKey: string, size: number): RequestTemplate => ({
@@ -47,13 +84,13 @@ export const batchRequest = (keys: Pool, serviceKey: string, size: number): Requ
     credentials: Array.from({ length: size }, () => blank(keys.recordBytes)),
   }),
   pool: keys,
-  expected: '"valid":true',
+  contains: '"valid":true',
 });
 
 export const introspectRequest = (keys: Pool, serviceKey: string): RequestTemplate => ({
   text: formRequest('/auth/introspect', bearer(serviceKey), `token=${blank(keys.recordBytes)}`),
   pool: keys,
-  expected: '"active":true',
+  contains: '"active":true',
 });
 
 /** @param credentials each record is the base64 of `email:password` */
@@ -64,14 +101,13 @@ export const signInRequest = (credentials: Pool): RequestTemplate => ({
     headers: { Authorization: `Basic ${blank(credentials.recordBytes)}`, 'Content-Length': '0' },
   }),
   pool: credentials,
-  expected: '"accessToken"',
 });
 
 /** @param tokens each record is an access token */
 export const createRequest = (tokens: Pool): RequestTemplate => ({
   text: jsonRequest('/auth/api-keys', bearer(blank(tokens.recordBytes)), { nickname: `bench ${serial}` }),
   pool: tokens,
-  expected: '"key"',
+  contains: '"key"',
 });
 
 /** @param deletions each record is the id of a key and the access token of its owner */
@@ -82,5 +118,5 @@ export const deleteRequest = (deletions: Pool): RequestTemplate => ({
     headers: bearer(blank(deletions.recordBytes - keyIdBytes)),
   }),
   pool: deletions,
-  expected: '"message"',
+  contains: '"message"',
 });

@@ -1,83 +1,86 @@
-/** Keys with limits compared with keys without: `npm run bench -- limits`. */
+/** Keys with limits compared with keys without, on one core. */
 import { Client } from 'pg';
 import { SqliteConnection } from '../packages/server/src/foundation/database/sqlite-connection.ts';
 import { toLimitsText } from '../packages/server/src/modules/key-limits/definition.ts';
-import { Databases, type BenchOptions } from './databases.ts';
+import type { Bench } from './bench.ts';
+import { titleOf, type Kind } from './databases.ts';
 import { forwardRequest } from './keyreeve.ts';
-import { intervalOf, ProgramsAtOnce } from './pairs.ts';
-import { Report, titleOf, type Bar } from './report.ts';
-import { alternate, together, type Contender, type Rounds } from './rounds.ts';
+import { oneCore } from './machine.ts';
+import { measure, Programs, type Load } from './processes.ts';
+import type { Bar, Report } from './report.ts';
+import type { Side } from './rounds.ts';
+import type { Seeded } from './seeded.ts';
 
-export interface LimitsOptions extends BenchOptions {
-  /** Keys that each round uses once. `keys` are hot. */
-  readonly once: number;
-}
-
-/** Of each program. */
 const connections = 64;
-/** Then each key has a row, and instances know how often it is used. */
+const hotKeysMax = 10_000;
+/** Until then, each hot key has a row, and instances know how often it is used. */
 const hotWarmUpSeconds = 15;
-/** Of the rows about keys that are used once, which need new keys in each round. */
-const onceRoundsMax = 5;
+/** In each round. */
+const keysOnceMax = 30_000;
+/** Beyond those that count. */
+const spareRounds = 4;
+const onceSecondsMax = 120;
 /** Wide enough to reject no request. */
 const wide = toLimitsText({ rate: { limit: 1_000_000, windowSeconds: 3_600 } });
 
-const variants = { unlimited: {}, limited: { prepare: limitAllKeys } };
+const hotBars: Readonly<Record<Kind, Bar>> = { sqlite: { atLeast: 0.85 }, postgres: { atLeast: 0.8 } };
+const onceBar: Bar = { atLeast: 0.3 };
 
-const hotBars: Readonly<Record<string, Bar>> = {
-  sqlite: { atLeast: 0.85, goal: 0.95 },
-  postgres: { atLeast: 0.8, goal: 0.95 },
-};
-const onceBar: Bar = { atLeast: 0.3, goal: 0.5 };
-/** A load of keys that are used once ends with the last key. */
-const onceSecondsMax = 120;
+interface Comparison {
+  readonly title: string;
+  /** In the database of each side. */
+  readonly keys: number;
+  readonly warmUp: number;
+  /** @param turn counts the calls for a side, from 0 on */
+  readonly load: (seeded: Seeded, turn: number) => Load;
+  readonly bar: Bar;
+}
 
-export async function limits(options: LimitsOptions): Promise<string> {
-  const report = new Report();
-  for (const database of options.databases) {
-    if (options.keys > 0) await hotKeys(report, database, options);
-    if (options.once > 0) await keysUsedOnce(report, database, options);
+export async function limits(bench: Bench, report: Report): Promise<void> {
+  const { keys, rounds, seconds } = bench.options;
+  const hot = Math.min(hotKeysMax, keys);
+  const once = Math.min(keysOnceMax, keys);
+  for (const kind of bench.options.kinds) {
+    await compare(bench, report, kind, {
+      title: `${hot} hot keys`,
+      keys: hot,
+      warmUp: Math.ceil(hotWarmUpSeconds / seconds),
+      load: ({ keys: pool }) => ({ connections, seconds, request: forwardRequest(pool) }),
+      bar: hotBars[kind],
+    });
+    await compare(bench, report, kind, {
+      title: `${once} keys, each used once`,
+      keys: once * (rounds + spareRounds),
+      warmUp: 1,
+      load: ({ keys: pool }, turn) => {
+        if (turn >= rounds + spareRounds) throw new Error('too many void rounds: no key is left');
+        const request = forwardRequest({ ...pool, first: turn * once });
+        return { connections, seconds: onceSecondsMax, requests: once, request };
+      },
+      bar: onceBar,
+    });
   }
-  return String(report);
 }
 
-/** Random requests for few keys, so that each key is used often. Both programs run at the same time on one core. */
-async function hotKeys(report: Report, database: string, options: LimitsOptions): Promise<void> {
-  const { keys, rounds, seconds, folder } = options;
-  await using databases = await Databases.start(database, folder);
-  await using both = await ProgramsAtOnce.start(databases, keys, variants, 'hot-');
-  const lasting = (durationSeconds: number): Contender[] =>
-    both.contenders((of) => ({ connections, seconds: durationSeconds, request: forwardRequest(of.keys) }));
-  await together(lasting(hotWarmUpSeconds), 1);
-  const found = await together(lasting(seconds), rounds);
-  addRows(report, `${titleOf(database)}: ${keys.toLocaleString('en')} hot keys`, found, hotBars[database] ?? {});
-}
-
-/** Each request uses another key, so each needs a draw and creates a row. */
-async function keysUsedOnce(report: Report, database: string, options: LimitsOptions): Promise<void> {
-  const { once, folder } = options;
-  const rounds = Math.min(onceRoundsMax, options.rounds);
-  await using databases = await Databases.start(database, folder);
-  await using both = await ProgramsAtOnce.start(databases, once * (rounds + 1), variants, 'once-');
-  let round = 0;
-  const contenders = both.contenders(({ keys }) => {
-    const pool = { ...keys, draw: 'once', first: round * once, last: (round + 1) * once } as const;
-    return { connections, seconds: onceSecondsMax, request: forwardRequest(pool) };
-  });
-  const last = contenders.at(-1);
-  const counted = contenders.map((each) => ({
-    ...each,
-    run: () => each.run().finally(() => (round += each === last ? 1 : 0)),
-  }));
-  const found = await alternate(counted, rounds, 1);
-  addRows(report, `${titleOf(database)}: ${once.toLocaleString('en')} keys, each used once`, found, onceBar);
-}
-
-function addRows(report: Report, title: string, found: Rounds, bar: Bar): void {
-  const { text } = intervalOf(found, 'unlimited', 'limited');
-  const what = `${title}, processor time, unlimited / limited`;
-  report.ratio(what, found, ['unlimited', 'limited', 'processorUs', text], bar);
-  report.add(`${title}, rate, limited / unlimited`, found.ratio('limited', 'unlimited', 'perSecond'), bar);
+async function compare(bench: Bench, report: Report, kind: Kind, of: Comparison): Promise<void> {
+  const databases = await bench.databases(kind);
+  await using programs = new Programs();
+  const side = async (name: string, isLimited: boolean): Promise<Side> => {
+    const seeded = await databases.seed(`${name}-${of.keys}`, of.keys);
+    if (isLimited) await limitAllKeys(seeded.databaseUrl);
+    const server = programs.add(await bench.keyreeve(seeded, { cores: oneCore }));
+    let turn = 0;
+    const run = async () => {
+      const { perSecond, processorUs } = await measure(server, of.load(seeded, turn++), server.verifyPort);
+      return { perSecond, processorUs };
+    };
+    return { name, run };
+  };
+  const sides = [await side('unlimited', false), await side('limited', true)];
+  const found = await bench.compare(report, sides, { warmUp: of.warmUp });
+  const what = `${titleOf(kind)}: ${of.title}`;
+  report.ratio(`${what}: processor time, unlimited / limited`, found, ['unlimited', 'limited', 'processorUs'], of.bar);
+  report.ratio(`${what}: rate, limited / unlimited`, found, ['limited', 'unlimited', 'perSecond'], of.bar);
 }
 
 async function limitAllKeys(url: string): Promise<void> {

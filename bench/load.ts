@@ -1,11 +1,11 @@
-/**
- * The load generator. It sends one request at a time on each of its raw sockets, because an HTTP client in JavaScript would
- * be slower than the server. It runs as a separate process and prints one JSON line.
- */
-import { connect, type Socket } from 'node:net';
-import { readFileSync } from 'node:fs';
-import { AnswerReader } from './answer-reader.ts';
-import { Records, type RequestTemplate } from './request.ts';
+/** Compiles and runs the load generator (`load.cpp`). */
+import { spawn, spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, renameSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { generatorCore, pinned } from './machine.ts';
+import type { RequestTemplate } from './request.ts';
 
 export interface LoadOptions {
   readonly port: number;
@@ -14,8 +14,8 @@ export interface LoadOptions {
   readonly request: RequestTemplate;
   /** Requests per second over all connections; undefined sends each request when the response to the last one arrives. */
   readonly rate?: number;
-  /** Below the limit of the server, so that it closes no connection. Default: 9,000. */
-  readonly requestsPerConnectionMax?: number;
+  /** Ends a load without a rate earlier. */
+  readonly requests?: number;
 }
 
 export interface LoadResult {
@@ -23,99 +23,76 @@ export interface LoadResult {
   readonly seconds: number;
   readonly perSecond: number;
   readonly failures: number;
-  /** The first unexpected response. */
-  readonly firstFailure?: string;
+  /** Requests without a response 8 s after the end. The percentiles contain the time that they have waited. */
+  readonly unanswered: number;
   readonly msP50: number;
   readonly msP99: number;
-  /** Processor time of the load generator divided by the duration. Near 1, the load generator is the bottleneck. */
+  /** Processor time of the generator divided by the duration. */
   readonly generatorShare: number;
+  /** Responses by status. */
+  readonly statuses: Readonly<Record<string, number>>;
 }
 
-const options = JSON.parse(process.argv[2] ?? '{}') as LoadOptions;
-const { request, connections, port } = options;
-const records = new Records(request.pool ? readFileSync(request.pool.path) : Buffer.alloc(0), request.pool);
-const latencies: number[] = [];
-let failures = 0;
-let firstFailure: string | undefined;
-let isOver = false;
-
-const { requestsPerConnectionMax = 9_000 } = options;
-
-function fail(what: string): void {
-  failures++;
-  firstFailure ??= what;
+export interface RunningLoad {
+  readonly result: Promise<LoadResult>;
+  /** Ends the load before its time. */
+  readonly stop: () => Promise<LoadResult>;
 }
 
-/** One connection: sends a request, waits for the complete response, and repeats. */
-function run(): Promise<void> {
-  const maker = records.maker(request.text);
-  const answer = new AnswerReader(request.expected);
-  const gapMs = options.rate === undefined ? 0 : (connections / options.rate) * 1000;
-  return new Promise((resolve) => {
-    let socket: Socket;
-    let sentAt = 0;
-    let dueAt = performance.now();
-    let sent = 0;
-    const end = (): void => {
-      socket.removeAllListeners('close').destroy();
-      resolve();
-    };
-    const send = (): void => {
-      const bytes = isOver ? undefined : maker.next();
-      if (bytes === undefined) return end();
-      // Measures from the due time, so that a stalled server does not hide latency (coordinated omission).
-      sentAt = gapMs === 0 ? performance.now() : dueAt;
-      answer.begin();
-      sent++;
-      socket.write(bytes);
-    };
-    const sendOnTime = (): void => {
-      if (gapMs === 0) return send();
-      dueAt += gapMs * (0.5 + Math.random());
-      const waitMs = dueAt - performance.now();
-      if (waitMs > 0) setTimeout(send, waitMs);
-      else send();
-    };
-    const open = (): void => {
-      sent = 0;
-      socket = connect({ port, host: '127.0.0.1', noDelay: true }, sendOnTime);
-      socket.on('data', (chunk: Buffer) => {
-        if (!answer.take(chunk)) return;
-        if (!answer.isExpected && request.mayFail !== true) fail(chunk.toString('latin1').slice(0, 500));
-        latencies.push(performance.now() - sentAt);
-        if (sent < requestsPerConnectionMax) return sendOnTime();
-        socket.removeAllListeners('close').destroy();
-        open();
-      });
-      socket.on('error', () => undefined);
-      socket.on('close', () => {
-        if (isOver) return resolve();
-        fail('the server closed the connection');
-        setTimeout(open, 10);
-      });
-    };
-    open();
+const source = join(import.meta.dirname, 'load.cpp');
+const modules = join(import.meta.dirname, '../node_modules');
+let compiled: string | undefined;
+
+/** @returns the path of the program, which is compiled again when its source is newer @throws Error without a compiler */
+export function generator(): string {
+  compiled ??= compile();
+  return compiled;
+}
+
+function compile(): string {
+  const folder = existsSync(modules) ? join(modules, '.cache/bench') : join(tmpdir(), 'keyreeve-bench-cache');
+  mkdirSync(folder, { recursive: true });
+  const target = join(folder, 'load');
+  const changedAt = (path: string): number => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  if (changedAt(target) > changedAt(source)) return target;
+  const draft = `${target}-${process.pid}`;
+  const { error, status, stderr } = spawnSync('g++', ['-O2', '-std=c++20', '-o', draft, source], { encoding: 'utf8' });
+  if (error)
+    throw new Error(
+      'the load generator needs a C++ compiler: install g++ (Debian, Ubuntu: `apt-get install g++`; Fedora: `dnf install gcc-c++`)',
+    );
+  if (status !== 0) throw new Error(`g++ could not compile ${source}, which needs Linux and C++20:\n${stderr}`);
+  renameSync(draft, target);
+  return target;
+}
+
+function argumentsOf({ request, ...options }: LoadOptions): string[] {
+  const { pool, status, contains } = request;
+  const named = {
+    ...options,
+    ...(pool ? { pool: pool.path, 'record-bytes': pool.recordBytes, 'first-record': pool.first } : {}),
+    status,
+    contains,
+  };
+  return Object.entries(named).flatMap(([name, value]) => (value === undefined ? [] : [`--${name}`, String(value)]));
+}
+
+export function startLoad(options: LoadOptions): RunningLoad {
+  const [command = '', ...args] = pinned(generatorCore, [generator(), ...argumentsOf(options)]);
+  const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'pipe'] });
+  child.stdin.end(options.request.text, 'latin1');
+  const ended = new Promise<number | null>((resolve) => child.on('close', resolve));
+  const result = Promise.all([text(child.stdout), text(child.stderr), ended]).then(([output, problem, status]) => {
+    if (status !== 0) throw new Error(problem);
+    const found = JSON.parse(output) as LoadResult;
+    if (found.failures > 0) throw new Error(`of ${found.requests} requests, ${problem}`);
+    return found;
   });
+  // A load that fails before `stop` is called has its error there.
+  result.catch(() => undefined);
+  const stop = (): Promise<LoadResult> => {
+    child.kill('SIGTERM');
+    return result;
+  };
+  return { result, stop };
 }
-
-const startedAt = performance.now();
-const usedBefore = process.cpuUsage();
-setTimeout(() => (isOver = true), options.seconds * 1000).unref();
-setTimeout(() => process.exit(3), options.seconds * 1000 + 10_000).unref();
-await Promise.all(Array.from({ length: connections }, run));
-const seconds = (performance.now() - startedAt) / 1000;
-const used = process.cpuUsage(usedBefore);
-latencies.sort((a, b) => a - b);
-const quantile = (q: number): number =>
-  latencies[Math.min(latencies.length - 1, Math.floor(latencies.length * q))] ?? Number.NaN;
-const result: LoadResult = {
-  requests: latencies.length,
-  seconds,
-  perSecond: latencies.length / seconds,
-  failures,
-  ...(firstFailure === undefined ? {} : { firstFailure }),
-  msP50: quantile(0.5),
-  msP99: quantile(0.99),
-  generatorShare: (used.user + used.system) / 1e6 / seconds,
-};
-console.log(JSON.stringify(result));

@@ -1,13 +1,12 @@
 /**
- * Keyreeve compared with other Node servers: better-auth with its API-key plugin, and oidc-provider. All run on the same
- * machine, in the same run and on the same kind of database. `peers/` configures them.
+ * Keyreeve compared with better-auth and its API-key plugin, and with oidc-provider, each on one core. `peers/` configures
+ * them.
  */
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { Databases, type BenchOptions } from './databases.ts';
-import type { HashLimitOptions } from './hash-limit.ts';
+import type { Bench } from './bench.ts';
+import { titleOf, type Kind } from './databases.ts';
 import {
   createRequest,
   forwardRequest,
@@ -16,239 +15,172 @@ import {
   signInRequest,
   verifyRequest,
 } from './keyreeve.ts';
-import { constantRequest, contender } from './measure.ts';
-import * as peer from './peer-requests.ts';
-import { Programs, run, type Running } from './processes.ts';
-import { barText, titleOf, verdict } from './report.ts';
-import { writePool, type RequestTemplate } from './request.ts';
+import { oneCore } from './machine.ts';
+import { measure, Programs, run, script, start, type Running } from './processes.ts';
+import type { Bar, Report } from './report.ts';
 import {
-  alternate,
-  generatorNote,
-  ms,
-  rate,
-  table,
-  type Contender,
-  type Figure,
-  type Measured,
-  type Rounds,
-} from './rounds.ts';
-import { signedInAccounts } from './seed.ts';
-import { basicOf, signIn } from './tokens.ts';
+  blank,
+  formRequest,
+  jsonRequest,
+  requestText,
+  serial,
+  writePool,
+  type Pool,
+  type RequestTemplate,
+} from './request.ts';
+import type { Side } from './rounds.ts';
+import { basicOf, signedInAccounts } from './seeded.ts';
+import { accessTokensOf } from './tokens.ts';
 
-interface Setup {
-  readonly name: string;
-  readonly folder: string;
-  readonly databases: Databases;
+const keysMax = 40_000;
+const connections = 64;
+/** A hash takes tens of milliseconds of one core, so four connections keep latency below a second. */
+const signInConnections = 4;
+const users = 1_000;
+const sessions = 32;
+const env = { NODE_ENV: 'production' };
+
+/** The output of `peers/better-auth-seed.ts`. */
+interface BetterAuthSeeded {
+  readonly keys: Pool;
+  readonly emails: Pool;
+  /** Each record is a complete Cookie header. */
+  readonly cookies: Pool;
+  readonly password: string;
+  readonly origin: string;
 }
 
-/** A measurement of Keyreeve, and its limit: the constant for the same request, or bare hashes. */
-interface Ours {
-  readonly program: Contender;
-  readonly limit: Contender;
+/** The output of `peers/oidc-provider-seed.ts`. */
+interface OidcSeeded {
+  readonly tokens: Pool;
+  /** The credentials of the client: `id:secret`. */
+  readonly client: string;
 }
 
 interface Comparison {
   readonly what: string;
-  readonly peer: Contender;
-  readonly ours: readonly Ours[];
+  readonly connections?: number;
+  readonly server: Running;
+  readonly ours: RequestTemplate;
+  readonly peer: Running;
+  readonly theirs: RequestTemplate;
+  /** Of the rate of Keyreeve, divided by that of the peer. */
+  readonly bar?: Bar;
 }
 
-/** The results of one database. */
-interface Results {
-  readonly rows: readonly string[][];
-  /** Values by the name of a goal. */
-  readonly goals: ReadonlyMap<string, number>;
-}
-
-const forwardGoal = '`/auth/forward` / better-auth’s verification';
-const verifyGoal = '`POST /auth/verify` / better-auth’s verification';
-const signInGoal = 'sign-ins / bare hashes at the same priority';
-const bars: Readonly<Record<string, Readonly<Record<string, number>>>> = {
-  [forwardGoal]: { sqlite: 40, postgres: 25 },
-  [verifyGoal]: { sqlite: 25, postgres: 15 },
-  [signInGoal]: { sqlite: 0.95, postgres: 0.95 },
-};
-
-const connections = 64;
-/** A hash takes tens of milliseconds of one core, so four connections keep latency below a second. */
-const signInConnections = 4;
-const accountsThatSignIn = 1_000;
-const userCount = 1_000;
-const signedInUsers = 32;
-
-export async function peers(options: BenchOptions): Promise<string> {
+export async function peers(bench: Bench, report: Report): Promise<void> {
   installPeers();
-  const byDatabase = new Map<string, Results>();
-  for (const name of options.databases) {
-    const folder = join(options.folder, name);
-    mkdirSync(folder);
-    await using databases = await Databases.start(name, folder);
-    byDatabase.set(name, await measureAll({ name, folder, databases }, options));
-  }
-  const columns = [
-    'what',
-    'requests/s',
-    'p50/p99 ms',
-    'processor µs/request',
-    'rate / peer',
-    'processor time, peer’s / ours',
-    'p50/p99, times faster',
-    'processor time / limit',
-  ];
-  const tables = [...byDatabase].map(([name, { rows }]) => `${titleOf(name)}:\n\n${table(columns, rows)}`);
-  return [...tables, generatorNote, goalTable(byDatabase)].join('\n\n');
+  for (const kind of bench.options.kinds) await compareAll(bench, report, kind);
 }
 
-function goalTable(byDatabase: ReadonlyMap<string, Results>): string {
-  const names = [...byDatabase.keys()];
-  const rows = Object.entries(bars).map(([goal, atLeast]) => [
-    goal,
-    ...names.map((name) => {
-      const value = byDatabase.get(name)?.goals.get(goal) ?? Number.NaN;
-      const bar = { atLeast: atLeast[name] ?? 0 };
-      return `${times(value)}, ${barText(bar)}: ${verdict(value, bar)}`;
-    }),
-  ]);
-  return table(['goal', ...names.map(titleOf)], rows);
-}
-
-async function measureAll(setup: Setup, options: BenchOptions): Promise<Results> {
+async function compareAll(bench: Bench, report: Report, kind: Kind): Promise<void> {
+  const { seconds } = bench.options;
   await using programs = new Programs();
-  const comparisons = await prepare(setup, options, programs);
-  const rows: string[][] = [];
-  const goals = new Map<string, number>();
-  for (const comparison of comparisons) {
-    const { peer: thePeer, ours } = comparison;
-    const contenders = [thePeer, ...ours.flatMap(({ program, limit }) => [program, limit])];
-    const rounds = await alternate(contenders, options.rounds, 1);
-    const measured = rowsOf(comparison, rounds);
-    for (const row of measured) console.error(row.join(', '));
-    rows.push(...measured);
-    for (const [goal, value] of goalsOf(comparison, rounds)) goals.set(goal, value);
+  for (const { what, peer, bar = {}, ...of } of await comparisons(bench, kind, programs)) {
+    const side = (name: string, running: Running, request: RequestTemplate): Side => ({
+      name,
+      run: async () => {
+        const load = { connections: of.connections ?? connections, seconds, request };
+        const { perSecond, processorUs, msP50, msP99 } = await measure(running, load);
+        return { perSecond, processorUs, msP50, msP99 };
+      },
+    });
+    const found = await bench.compare(report, [side('Keyreeve', of.server, of.ours), side('peer', peer, of.theirs)]);
+    const title = `${titleOf(kind)}: ${what}`;
+    report.ratio(`${title}: rate, Keyreeve / peer`, found, ['Keyreeve', 'peer', 'perSecond'], bar);
+    report.ratio(`${title}: processor time, peer / Keyreeve`, found, ['peer', 'Keyreeve', 'processorUs']);
   }
-  return { rows, goals };
 }
 
 /** Fills the databases and starts the programs. */
-async function prepare(
-  { name, folder, databases }: Setup,
-  { keys, seconds }: BenchOptions,
-  programs: Programs,
-): Promise<readonly Comparison[]> {
-  console.error(`${name}: ${keys} keys for each`);
-  const seeded = await databases.seed('keyreeve', keys);
+async function comparisons(bench: Bench, kind: Kind, programs: Programs): Promise<readonly Comparison[]> {
+  const keys = Math.min(keysMax, bench.options.keys);
+  const databases = await bench.databases(kind);
+  const path = (name: string): string => bench.file(`${kind}-${name}`);
+  const seeded = await databases.seed('beside-peers', keys);
+  const server = programs.add(await keyreeve(seeded, { cores: oneCore }));
+  const tokens = writePool(path('tokens'), await accessTokensOf(server.port, sessions));
+  // Not those of the access tokens, whose oldest sessions the sign-ins would end.
+  const count = seeded.accounts - signedInAccounts;
+  const signingIn = Array.from({ length: count }, (_, index) => basicOf(signedInAccounts + index + 1));
+
   const betterAuthUrl = await databases.newUrl('better-auth');
-  const poolPath = join(folder, 'better-auth');
-  const betterAuthInput = { databaseUrl: betterAuthUrl, keys, users: userCount, sessions: signedInUsers, poolPath };
-  const betterAuthScript = './peers/better-auth-seed.ts';
-  const betterAuth = await run<peer.BetterAuthSeeded>('0,1', betterAuthScript, betterAuthInput, production);
+  const ofBetterAuth = { databaseUrl: betterAuthUrl, keys, users, sessions, poolPath: path('better-auth') };
+  const theirs = await run<BetterAuthSeeded>(peerScript('better-auth-seed.ts', ofBetterAuth), { env });
   const oidcUrl = await databases.newUrl('oidc-provider');
-  const oidcInput = { databaseUrl: oidcUrl, tokens: keys, poolPath: join(folder, 'oidc-tokens') };
-  const oidc = await run<peer.OidcSeeded>('0,1', './peers/oidc-provider-seed.ts', oidcInput, production);
-
-  const limit = await programs.start('0', './limit-server.ts', ['0']);
-  const ours = programs.add(await keyreeve('0', seeded));
-  const betterAuthServer = await programs.start('0', './peers/better-auth-server.ts', [betterAuthUrl], production);
-  const oidcServer = await programs.start('0', './peers/oidc-provider-server.ts', [oidcUrl], production);
-  const { accessTokens } = await signIn(ours.port, folder);
-  // Other accounts than those of the access tokens, because sign-ins end old sessions.
-  const credentials = writePool(
-    join(folder, 'credentials'),
-    Array.from({ length: Math.min(accountsThatSignIn, seeded.accounts - signedInAccounts) }, (_, index) =>
-      basicOf(signedInAccounts + index + 1),
-    ),
-  );
-
-  const loaded = (title: string, running: Running, request: RequestTemplate): Contender =>
-    contender(title, running, { connections, seconds, request });
-  const signingIn = (title: string, running: Running, request: RequestTemplate): Contender =>
-    contender(title, running, { connections: signInConnections, seconds: seconds * 2, request });
-  const withLimit = (title: string, limitTitle: string, request: RequestTemplate): Ours => ({
-    program: loaded(title, ours, request),
-    limit: loaded(limitTitle, limit, constantRequest(request)),
-  });
-  // The server is pinned to one core, so it computes one hash at once.
-  const bareHashes: HashLimitOptions = { concurrency: 1, seconds: seconds * 2 };
-  const bareHash = (): Promise<Measured> => run('0', './hash-limit.ts', bareHashes);
+  const ofOidc = { databaseUrl: oidcUrl, tokens: keys, poolPath: path('oidc') };
+  const oidc = await run<OidcSeeded>(peerScript('oidc-provider-seed.ts', ofOidc), { env });
+  const onCore = { cores: oneCore, env };
+  const betterAuth = programs.add(await start(script('peers/better-auth-server.ts', betterAuthUrl), onCore));
+  const oidcProvider = programs.add(await start(script('peers/oidc-provider-server.ts', oidcUrl), onCore));
   const { keys: pool, serviceKey } = seeded;
+  const least = (sqlite: number, postgres: number): Bar => ({ atLeast: kind === 'sqlite' ? sqlite : postgres });
+  const verification = { server, peer: betterAuth, theirs: verifyOf(theirs) };
   return [
-    {
-      what: 'verification',
-      peer: loaded('better-auth', betterAuthServer, peer.verifyRequest(betterAuth)),
-      ours: [
-        withLimit('Keyreeve, /auth/verify', 'constant, /auth/verify', verifyRequest(pool, serviceKey)),
-        withLimit('Keyreeve, /auth/forward', 'constant, /auth/forward', forwardRequest(pool)),
-      ],
-    },
+    { what: 'verification, /auth/verify', ...verification, ours: verifyRequest(pool, serviceKey), bar: least(25, 15) },
+    { what: 'verification, /auth/forward', ...verification, ours: forwardRequest(pool), bar: least(40, 25) },
     {
       what: 'introspection',
-      peer: loaded('oidc-provider', oidcServer, peer.introspectRequest(oidc)),
-      ours: [withLimit('Keyreeve', 'constant', introspectRequest(pool, serviceKey))],
+      server,
+      ours: introspectRequest(pool, serviceKey),
+      peer: oidcProvider,
+      theirs: introspectionOf(oidc),
     },
     {
       what: 'sign-in',
-      peer: signingIn('better-auth (scrypt)', betterAuthServer, peer.signInRequest(betterAuth)),
-      ours: [
-        {
-          program: signingIn('Keyreeve (Argon2id)', ours, signInRequest(credentials)),
-          limit: { name: 'Argon2id alone, in a loop', run: bareHash },
-        },
-      ],
+      connections: signInConnections,
+      server,
+      ours: signInRequest(writePool(path('credentials'), signingIn)),
+      peer: betterAuth,
+      theirs: signInOf(theirs),
     },
-    {
-      what: 'key creation',
-      peer: loaded('better-auth', betterAuthServer, peer.createRequest(betterAuth)),
-      ours: [withLimit('Keyreeve', 'constant', createRequest(accessTokens))],
-    },
+    { what: 'key creation', server, ours: createRequest(tokens), peer: betterAuth, theirs: creationOf(theirs) },
   ];
 }
 
-function rowsOf({ what, peer: { name: peerName }, ours }: Comparison, rounds: Rounds): string[][] {
-  const measured = (name: string): string[] => [
-    `${what}: ${name}`,
-    rounds.rate(name),
-    `${ms(rounds.median(name, 'msP50'))}/${ms(rounds.median(name, 'msP99'))}`,
-    processor(rounds.median(name, 'processorUs')),
-  ];
-  const faster = (name: string, figure: Figure): string => times(rounds.ratio(peerName, name, figure));
-  const compared = ours.map(({ program: { name }, limit }) => [
-    ...measured(name),
-    times(rounds.ratio(name, peerName, 'perSecond')),
-    faster(name, 'processorUs'),
-    `${faster(name, 'msP50')}/${faster(name, 'msP99')}`,
-    times(rounds.ratio(name, limit.name, 'processorUs')),
-  ]);
-  const nothing = ['', '', '', ''];
-  return [
-    [...measured(peerName), ...nothing],
-    ...compared,
-    ...ours.map(({ limit }) => [...measured(limit.name), ...nothing]),
-  ];
-}
+const peerScript = (name: string, options: object): readonly string[] =>
+  script(`peers/${name}`, JSON.stringify(options));
 
-/** @returns times of the peer's rate, or of its processor time if the load generator was the bottleneck */
-function goalsOf({ what, peer: { name: peerName }, ours }: Comparison, rounds: Rounds): [string, number][] {
-  if (what === 'sign-in') {
-    return ours.map(({ program, limit }) => [signInGoal, rounds.ratio(program.name, limit.name, 'perSecond')]);
-  }
-  if (what !== 'verification') return [];
-  return ours.map(({ program: { name } }) => [
-    name.endsWith('forward') ? forwardGoal : verifyGoal,
-    rounds.isGeneratorBound(name)
-      ? rounds.ratio(peerName, name, 'processorUs')
-      : rounds.ratio(name, peerName, 'perSecond'),
-  ]);
-}
+const verifyOf = ({ keys }: BetterAuthSeeded): RequestTemplate => ({
+  text: requestText({
+    method: 'GET',
+    path: '/verify',
+    headers: { Authorization: `Bearer ${blank(keys.recordBytes)}` },
+  }),
+  pool: keys,
+  contains: '"valid":true',
+});
 
-/** Microseconds, with a decimal below ten. */
-const processor = (us: number): string => (us < 10 ? us.toFixed(1) : rate(us));
-const times = (value: number): string => value.toFixed(value < 10 ? 2 : 1);
+const signInOf = ({ emails, password, origin }: BetterAuthSeeded): RequestTemplate => ({
+  text: jsonRequest('/api/auth/sign-in/email', { Origin: origin }, { email: blank(emails.recordBytes), password }),
+  pool: emails,
+  contains: '"token"',
+});
 
-const production = { NODE_ENV: 'production' };
+const creationOf = ({ cookies, origin }: BetterAuthSeeded): RequestTemplate => ({
+  text: jsonRequest(
+    '/api/auth/api-key/create',
+    { Origin: origin, Cookie: blank(cookies.recordBytes) },
+    { name: `bench ${serial}` },
+  ),
+  pool: cookies,
+  contains: '"key"',
+});
+
+/** Has a type hint, which saves the peer a query. */
+const introspectionOf = ({ tokens, client }: OidcSeeded): RequestTemplate => ({
+  text: formRequest(
+    '/token/introspection',
+    { Authorization: `Basic ${Buffer.from(client).toString('base64')}` },
+    `token=${blank(tokens.recordBytes)}&token_type_hint=access_token`,
+  ),
+  pool: tokens,
+  contains: '"active":true',
+});
 
 /** Installs the peers' packages, which are separate from those of the repository. */
 function installPeers(): void {
-  const folder = fileURLToPath(new URL('./peers/', import.meta.url));
+  const folder = join(import.meta.dirname, 'peers');
   const changedAt = (file: string): number => statSync(join(folder, file), { throwIfNoEntry: false })?.mtimeMs ?? 0;
   if (changedAt('node_modules/.package-lock.json') >= changedAt('package-lock.json')) return;
   console.error('installing the peers');

@@ -1,20 +1,11 @@
-/** Starts the measured programs: the server on one core, the load generator on the other. */
-import { execFile, spawn, spawnSync, type ChildProcess } from 'node:child_process';
+/** Starts the measured programs on chosen processors, and measures them under load. */
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { isAbsolute, join } from 'node:path';
-import type { LoadOptions, LoadResult } from './load.ts';
-
-const canPin = spawnSync('taskset', ['--version']).status === 0;
-/** @param script absolute, or relative to this folder */
-const path = (script: string): string => (isAbsolute(script) ? script : join(import.meta.dirname, script));
-
-const pinned = (cores: string, command: readonly string[]): readonly string[] =>
-  canPin ? ['taskset', '-c', cores, ...command] : command;
-
-/** The exit of this process ends these servers, so that a failed measurement leaves none behind. */
-const servers = new Set<ChildProcess>();
-process.on('exit', () => servers.forEach((server) => server.kill('SIGKILL')));
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(1));
+import { setTimeout as sleep } from 'node:timers/promises';
+import { processTree, threadsProcessorMs } from '../packages/server/test-kit/processor-time.ts';
+import { startLoad, type LoadOptions, type LoadResult } from './load.ts';
+import { pinned, twoCores } from './machine.ts';
 
 export interface Running {
   readonly process: ChildProcess;
@@ -26,28 +17,42 @@ export interface Running {
   readonly stop: () => Promise<void>;
 }
 
-/** @param cores for example `0`, or `0,1` */
+export interface StartOptions {
+  /** For example `0`, or `0,1`. Default: both. */
+  readonly cores?: string;
+  readonly env?: NodeJS.ProcessEnv;
+  /** Answers when the program has started. Default: the URL in the line of JSON that the program prints, and `/health/live`. */
+  readonly healthUrl?: string;
+}
+
+/** A script of this folder, run by this Node. */
+export const script = (name: string, ...args: readonly string[]): readonly string[] => [
+  process.execPath,
+  join(import.meta.dirname, name),
+  ...args,
+];
+
+/** The exit of this process ends these programs, so that a failed measurement leaves none behind. */
+const programs = new Set<ChildProcess>();
+process.on('exit', () => programs.forEach((program) => program.kill('SIGKILL')));
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(1));
+
+interface Listening {
+  readonly url: string;
+  readonly adminUrl?: string;
+}
+
 export async function start(
-  cores: string,
-  script: string,
-  args: readonly string[],
-  env: NodeJS.ProcessEnv = {},
+  program: readonly string[],
+  { cores = twoCores, env = {}, healthUrl }: StartOptions = {},
 ): Promise<Running> {
   const startedAt = performance.now();
-  const [command = '', ...rest] = pinned(cores, [process.execPath, path(script), ...args]);
+  const [command = '', ...rest] = pinned(cores, program);
   const child = spawn(command, rest, { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'inherit'] });
-  servers.add(child);
-  child.on('exit', () => servers.delete(child));
-  const lines = createInterface({ input: child.stdout });
-  const { url, adminUrl } = await new Promise<{ url: string; adminUrl?: string }>((resolve, reject) => {
-    child.once('exit', () => reject(new Error(`${script} ended`)));
-    lines.on('line', (line) => {
-      if (!line.startsWith('{')) return;
-      const record = JSON.parse(line) as { event?: string; url: string; adminUrl?: string };
-      if (record.event === 'listening') resolve(record);
-    });
-  });
-  await fetch(`${url}/health/live`).then((response) => response.arrayBuffer());
+  programs.add(child);
+  child.on('exit', () => programs.delete(child));
+  const { url, adminUrl } = await (healthUrl === undefined ? printedUrls(child) : answering(child, healthUrl));
+  await fetch(healthUrl ?? `${url}/health/live`).then((response) => response.arrayBuffer());
   const startMs = performance.now() - startedAt;
   const stop = (): Promise<void> =>
     new Promise((resolve) => {
@@ -58,17 +63,38 @@ export async function start(
   return { process: child, port: Number(new URL(url).port), adminUrl, startMs, stop };
 }
 
+function printedUrls(child: ChildProcess): Promise<Listening> {
+  const lines = createInterface({ input: child.stdout ?? process.stdin });
+  return new Promise((resolve, reject) => {
+    child.once('exit', () => reject(new Error(`${child.spawnargs.join(' ')} ended`)));
+    lines.on('line', (line) => {
+      if (!line.startsWith('{')) return;
+      const record = JSON.parse(line) as Listening & { event?: string };
+      if (record.event === 'listening') resolve(record);
+    });
+  });
+}
+
+async function answering(child: ChildProcess, url: string): Promise<Listening> {
+  child.stdout?.resume();
+  for (;;) {
+    if (child.exitCode !== null) throw new Error(`${child.spawnargs.join(' ')} ended`);
+    const isAnswering = await fetch(url).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+    if (isAnswering) return { url };
+    await sleep(5);
+  }
+}
+
 /** Stops the started programs together, before the resources that they use. */
 export class Programs implements AsyncDisposable {
   readonly #running: Running[] = [];
 
-  add(running: Running): Running {
+  add<R extends Running>(running: R): R {
     this.#running.push(running);
     return running;
-  }
-
-  async start(...args: Parameters<typeof start>): Promise<Running> {
-    return this.add(await start(...args));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -76,19 +102,10 @@ export class Programs implements AsyncDisposable {
   }
 }
 
-/** Runs a script to its end. @returns its output @throws Error if it fails */
-export const execute = (
-  cores: string,
-  script: string,
-  args: readonly string[],
-  env: NodeJS.ProcessEnv = {},
-): Promise<string> => executeProgram(cores, [process.execPath, path(script), ...args], env);
-
-/** Like {@link execute}, for a program in another language. */
-export function executeProgram(
-  cores: string,
+/** Runs a program to its end. @returns its output @throws Error if it fails */
+export function execute(
   program: readonly string[],
-  env: NodeJS.ProcessEnv = {},
+  { cores = twoCores, env = {} }: StartOptions = {},
 ): Promise<string> {
   const [command = '', ...rest] = pinned(cores, program);
   const options = { encoding: 'utf8', maxBuffer: 2 ** 24, env: { ...process.env, ...env } } as const;
@@ -100,8 +117,24 @@ export function executeProgram(
   });
 }
 
-/** Runs a program of this folder. @returns its output, parsed as JSON */
-export const run = async <T>(cores: string, script: string, input: unknown, env: NodeJS.ProcessEnv = {}): Promise<T> =>
-  JSON.parse(await execute(cores, script, [JSON.stringify(input)], env)) as T;
+/** @returns the output of a program, parsed as JSON */
+export const run = async <T>(program: readonly string[], options?: StartOptions): Promise<T> =>
+  JSON.parse(await execute(program, options)) as T;
 
-export const load = (options: LoadOptions, cores = '1'): Promise<LoadResult> => run(cores, './load.ts', options);
+/** Processor time of a program and its child processes: of the threads that still run, to the nanosecond. */
+const processorMs = ({ process: { pid = 0 } }: Running): number =>
+  processTree(pid).reduce((sum, each) => sum + threadsProcessorMs(each), 0);
+
+export type Load = Omit<LoadOptions, 'port'>;
+
+export interface MeasuredLoad extends LoadResult {
+  /** Processor time of the measured program per request. Other load on the machine affects it least. */
+  readonly processorUs: number;
+}
+
+/** @param port default: that of the program */
+export async function measure(running: Running, load: Load, port = running.port): Promise<MeasuredLoad> {
+  const beforeMs = processorMs(running);
+  const result = await startLoad({ ...load, port }).result;
+  return { ...result, processorUs: ((processorMs(running) - beforeMs) * 1_000) / result.requests };
+}

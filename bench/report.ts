@@ -1,68 +1,97 @@
-/** A table of measurements with their bars, in the form of RESULTS.md. */
-import { ms, table, type Figure, type Rounds } from './rounds.ts';
+/** The results of one figure, in the form of RESULTS.md. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { machineText } from './machine.ts';
+import { median, medianInterval, percent, rounded, type Figure, type Rounds } from './rounds.ts';
 
-/** @param database `sqlite` or `postgres` */
-export const titleOf = (database: string): string => (database === 'postgres' ? 'PostgreSQL' : 'SQLite');
-
-/** What a measurement must reach, and a stricter goal. Without bounds, the measurement is only reported. */
+/** What a measurement must reach. Without bounds, it is only reported. */
 export interface Bar {
   readonly atMost?: number;
   readonly atLeast?: number;
-  readonly goal?: number;
-  /** For example ` MiB`. */
-  readonly unit?: string;
 }
+
+export interface Value {
+  readonly values: readonly number[];
+  readonly unit?: 'ms' | 'µs' | 'MiB' | '/s';
+  readonly bar?: Bar;
+  readonly details?: string;
+}
+
+const head = ['what', 'median', '95 % interval', 'required', '', 'details'];
+const resultsPath = join(import.meta.dirname, 'RESULTS.md');
 
 export class Report {
   readonly #rows: (readonly string[])[] = [];
+  readonly #command: string;
+  #noise: Rounds['noise'] = [];
+  #voids = 0;
 
-  /** @param details are added to the value, in parentheses */
-  add(what: string, value: number, bar: Bar, details = ''): void {
-    const { unit = '' } = bar;
-    const text = unit === '' ? value.toFixed(2) : `${Math.round(value)}${unit}`;
-    const row = [what, details === '' ? text : `${text} (${details})`, barText(bar), verdict(value, bar)];
+  /** @param command with its options, after `npm run bench -- ` */
+  constructor(command: string) {
+    this.#command = command;
+  }
+
+  add(what: string, { values, unit, bar = {}, details = '' }: Value): void {
+    const middle = median(values);
+    const [least, most] = medianInterval(values);
+    const suffix = unit === undefined ? '' : ` ${unit}`;
+    const interval = `${rounded(least)} to ${rounded(most)}${suffix}`;
+    const row = [what, `${rounded(middle)}${suffix}`, interval, barText(bar, suffix), verdict(middle, bar), details];
     console.error(row.join(' | '));
     this.#rows.push(row);
   }
 
-  /** The ratio of the figures of two contenders. @param details default: the values of both */
-  ratio(
-    what: string,
-    found: Rounds,
-    [one, other, figure, details]: readonly [one: string, other: string, figure: Figure, details?: string],
-    bar: Bar,
-  ): void {
-    const values = figure.startsWith('ms') ? timesOf(found, one, other, figure) : beside(found, one, other);
-    this.add(what, found.ratio(one, other, figure), bar, details ?? values);
+  /** The ratio of a figure of two sides, with the figures of both. */
+  ratio(what: string, found: Rounds, [one, other, figure]: readonly [string, string, Figure], bar: Bar = {}): void {
+    const details = `${one}: ${figuresText(found, one)}; ${other}: ${figuresText(found, other)}`;
+    this.add(what, { values: found.ratios(one, other, figure), bar, details });
+  }
+
+  /** Adds the noise of the rounds to the line above the table. */
+  note({ noise, voids }: Rounds): void {
+    this.#noise = [...this.#noise, ...noise];
+    this.#voids += voids;
   }
 
   toString(): string {
-    return table(['what', 'measured', 'bar', ''], this.#rows);
+    const most = (which: 'steal' | 'foreign'): string =>
+      percent(Math.max(0, ...this.#noise.map((each) => each[which])));
+    const date = new Date().toISOString().slice(0, 10);
+    const noise = `Of ${this.#noise.length + this.#voids} rounds, ${this.#voids} were void. In the others, at most ${most('steal')} steal and ${most('foreign')} foreign load.`;
+    const table = [head, head.map(() => '---'), ...this.#rows].map((row) => `| ${row.join(' | ')} |`).join('\n');
+    return `\`npm run bench -- ${this.#command}\` on ${date}: ${machineText()}. ${noise}\n\n${table}`;
   }
 }
 
-/** @returns the processor times and rates of two contenders */
-export const beside = (found: Rounds, one: string, other: string): string =>
-  `${us(found.median(one, 'processorUs'))} against ${us(found.median(other, 'processorUs'))} µs, ` +
-  `${found.rate(one)} against ${found.rate(other)} requests/s`;
-
-/** @returns a percentile of two contenders */
-export const timesOf = (found: Rounds, one: string, other: string, figure: Figure): string =>
-  `${ms(found.median(one, figure))} against ${ms(found.median(other, figure))} ms`;
-
-export const us = (value: number): string => value.toFixed(value < 100 ? 1 : 0);
-
-export function barText({ atMost, atLeast, goal, unit = '' }: Bar): string {
-  const bar = atMost === undefined ? (atLeast === undefined ? 'none' : `at least ${atLeast}`) : `at most ${atMost}`;
-  return `${bar}${bar === 'none' ? '' : unit}${goal === undefined ? '' : `, goal ${goal}${unit}`}`;
+/** Percentiles, processor time and rate of a side: those that were measured. */
+function figuresText(found: Rounds, name: string): string {
+  const text = (figure: Figure, before: string, after: string): string[] =>
+    found.has(name, figure) ? [`${before}${rounded(found.median(name, figure))}${after}`] : [];
+  return [
+    ...text('msP50', 'p50 ', ' ms'),
+    ...text('msP99', 'p99 ', ' ms'),
+    ...text('processorUs', '', ' µs'),
+    ...text('perSecond', '', '/s'),
+  ].join(', ');
 }
 
-export function verdict(value: number, { atMost, atLeast, goal }: Bar): string {
+function barText({ atMost, atLeast }: Bar, suffix: string): string {
+  if (atMost !== undefined) return `at most ${atMost}${suffix}`;
+  return atLeast === undefined ? '' : `at least ${atLeast}${suffix}`;
+}
+
+export function verdict(value: number, { atMost, atLeast }: Bar): string {
   if (atMost === undefined && atLeast === undefined) return '';
-  // As the table shows it.
-  const rounded = Math.round(value * 100) / 100;
-  const reaches = (most = Infinity, least = -Infinity): boolean => rounded <= most && rounded >= least;
-  if (!reaches(atMost, atLeast)) return '**missed**';
-  if (goal === undefined) return 'met';
-  return (atMost === undefined ? reaches(undefined, goal) : reaches(goal)) ? 'goal met' : 'met';
+  return value <= (atMost ?? Infinity) && value >= (atLeast ?? -Infinity) ? 'met' : '**missed**';
+}
+
+/** @returns the text of RESULTS.md with another paragraph and table after the command @throws Error if it lacks the command */
+export function withResult(text: string, name: string, result: string): string {
+  const block = new RegExp(`^\`npm run bench -- ${name}[\` ][^]*?(?=\\n\\n(?!\\|)|\\n*$(?![^]))`, 'm');
+  if (!block.test(text)) throw new Error(`RESULTS.md has no paragraph that begins with the command ${name}`);
+  return text.replace(block, () => result);
+}
+
+export function recordResult(name: string, result: string): void {
+  writeFileSync(resultsPath, withResult(readFileSync(resultsPath, 'utf8'), name, result));
 }

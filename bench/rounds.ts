@@ -1,119 +1,132 @@
 /**
- * Alternates rounds of all contenders, so that changes in the speed of the machine affect all of them. Results are medians
- * over the rounds, and medians of the ratios within a round.
+ * Alternates rounds of all sides of a comparison, so that changes in the speed of the machine affect all of them. Results are
+ * medians over the rounds, and medians of the ratios within a round. A round in which the machine did something else is void.
  */
-import type { LoadResult } from './load.ts';
+import { watchMachine, type Noise } from './machine.ts';
 
-export type Figure = 'perSecond' | 'msP50' | 'msP99' | 'processorUs';
+export type Figure = 'perSecond' | 'msP50' | 'msP99' | 'processorUs' | 'startMs' | 'mainMib' | 'verifierMib';
 
-/** Above this share of the time, a single-threaded program uses its core completely. */
-const busyShare = 0.9;
-
-/** The result of one round. */
-export interface Measured extends LoadResult {
-  /** Processor time of the measured program per request. Other load on the machine affects it least. */
-  readonly processorUs?: number;
-  /** Processor time of the measured program divided by the duration. */
-  readonly programShare?: number;
+/** The result of one side in one round. */
+export interface Measured extends Partial<Readonly<Record<Figure, number>>> {
+  /** Why the round does not count. */
+  readonly isVoid?: string;
 }
 
-export interface Contender {
+export interface Side {
   readonly name: string;
   readonly run: () => Promise<Measured>;
 }
 
-export class Rounds {
-  readonly #byName: ReadonlyMap<string, readonly Measured[]>;
+export interface RoundOptions {
+  readonly rounds: number;
+  /** Discarded rounds before the others. */
+  readonly warmUp?: number;
+  /** Of steal and of foreign load. */
+  readonly noiseMax: number;
+  readonly watch?: () => () => Noise;
+  readonly print?: (line: string) => void;
+}
 
-  constructor(byName: ReadonlyMap<string, readonly Measured[]>) {
-    this.#byName = byName;
+/** Rounds that are started for each one that counts, at most. */
+const attemptsPerRound = 3;
+
+export class Rounds {
+  readonly #rounds: readonly ReadonlyMap<string, Measured>[];
+  readonly noise: readonly Noise[];
+  readonly voids: number;
+
+  constructor(rounds: readonly ReadonlyMap<string, Measured>[], noise: readonly Noise[] = [], voids = 0) {
+    this.#rounds = rounds;
+    this.noise = noise;
+    this.voids = voids;
+  }
+
+  has(name: string, figure: Figure): boolean {
+    return this.#rounds.every((round) => round.get(name)?.[figure] !== undefined);
+  }
+
+  /** @returns the figure in each round @throws Error if it was not measured */
+  values(name: string, figure: Figure): number[] {
+    return this.#rounds.map((round) => {
+      const value = round.get(name)?.[figure];
+      if (value === undefined) throw new Error(`${figure} of ${name} was not measured`);
+      return value;
+    });
   }
 
   median(name: string, figure: Figure): number {
-    return median(this.#of(name).map((round) => round[figure] ?? Number.NaN));
+    return median(this.values(name, figure));
   }
 
-  /** @returns the median of `name`'s figure divided by `other`'s in the same round */
-  ratio(name: string, other: string, figure: Figure): number {
-    return median(this.ratios(name, other, figure));
-  }
-
-  /** @returns the ratio within each round */
+  /** @returns the figure divided by that of another side, within each round */
   ratios(name: string, other: string, figure: Figure): number[] {
-    const others = this.#of(other);
-    return this.#of(name).map(
-      (round, index) => (round[figure] ?? Number.NaN) / (others[index]?.[figure] ?? Number.NaN),
-    );
-  }
-
-  /**
-   * @returns whether the load generator was busy in most rounds while the program was idle at times. The rate is then that
-   *   of the generator, and only processor times can be compared.
-   */
-  isGeneratorBound(name: string): boolean {
-    const rounds = this.#of(name);
-    const bound = rounds.filter(
-      ({ generatorShare, programShare = 1 }) => generatorShare >= busyShare && programShare < busyShare,
-    );
-    return bound.length * 2 > rounds.length;
-  }
-
-  /** @returns the median rate, with an asterisk if it is that of the load generator */
-  rate(name: string): string {
-    return `${rate(this.median(name, 'perSecond'))}${this.isGeneratorBound(name) ? '*' : ''}`;
-  }
-
-  #of(name: string): readonly Measured[] {
-    const rounds = this.#byName.get(name);
-    if (!rounds) throw new Error(`${name} was not measured`);
-    return rounds;
+    const others = this.values(other, figure);
+    return this.values(name, figure).map((value, index) => value / (others[index] ?? Number.NaN));
   }
 }
 
 /**
- * @param warmUp rounds before the measured ones, which are discarded
- * @throws Error if a response was not the expected one, because a rate of rejections is meaningless
+ * Every second round has the reverse order.
+ * @throws Error if too many rounds are void
  */
-export const alternate = (contenders: readonly Contender[], rounds: number, warmUp = 0): Promise<Rounds> =>
-  inRounds(contenders, { rounds, warmUp }, async (record) => {
-    for (const { name, run } of contenders) record(name, await run());
+export async function alternate(sides: readonly Side[], options: RoundOptions): Promise<Rounds> {
+  const { rounds, warmUp = 1, noiseMax, watch = watchMachine, print = console.error } = options;
+  for (let round = 0; round < warmUp; round++) await runRound(sides, watch);
+  const kept: Round[] = [];
+  let attempts = 0;
+  while (kept.length < rounds) {
+    if (attempts === rounds * attemptsPerRound)
+      throw new Error(`${attempts - kept.length} of ${attempts} rounds are void: the machine is not quiet`);
+    attempts++;
+    const round = await runRound(attempts % 2 === 1 ? sides : sides.toReversed(), watch);
+    const problem = problemOf(round, noiseMax);
+    if (problem === undefined) kept.push(round);
+    print(`round ${attempts}: ${textOf(round)}${problem === undefined ? '' : `; void: ${problem}`}`);
+  }
+  const noise = kept.map((round) => round.noise);
+  return new Rounds(
+    kept.map(({ bySide }) => bySide),
+    noise,
+    attempts - rounds,
+  );
+}
+
+interface Round {
+  readonly bySide: ReadonlyMap<string, Measured>;
+  readonly noise: Noise;
+}
+
+async function runRound(sides: readonly Side[], watch: () => () => Noise): Promise<Round> {
+  const noiseSince = watch();
+  const bySide = new Map<string, Measured>();
+  for (const { name, run } of sides) bySide.set(name, await run());
+  return { bySide, noise: noiseSince() };
+}
+
+function problemOf({ bySide, noise }: Round, noiseMax: number): string | undefined {
+  if (noise.steal > noiseMax) return 'steal';
+  if (noise.foreign > noiseMax) return 'foreign load';
+  return [...bySide.values()].find(({ isVoid }) => isVoid !== undefined)?.isVoid;
+}
+
+function textOf({ bySide, noise }: Round): string {
+  const sides = [...bySide].map(([name, measured]) => {
+    const figures = Object.entries(measured).map(([figure, value]) => `${figure} ${rounded(Number(value))}`);
+    return `${name}: ${figures.join(', ')}`;
   });
-
-/**
- * Runs all contenders at the same time, so that a busy machine affects all of them equally: for processor times of programs on
- * the same core. @throws Error as {@link alternate}
- */
-export const together = (contenders: readonly Contender[], rounds: number, warmUp = 0): Promise<Rounds> =>
-  inRounds(contenders, { rounds, warmUp }, async (record) => {
-    await Promise.all(contenders.map(async ({ name, run }) => record(name, await run())));
-  });
-
-type Recorder = (name: string, result: Measured) => void;
-
-async function inRounds(
-  contenders: readonly Contender[],
-  { rounds, warmUp }: { readonly rounds: number; readonly warmUp: number },
-  run: (record: Recorder) => Promise<void>,
-): Promise<Rounds> {
-  const byName = new Map<string, Measured[]>(contenders.map(({ name }) => [name, []]));
-  const record: Recorder = (name, result) => {
-    const { failures, requests, firstFailure } = result;
-    if (failures > 0) throw new Error(`${name}: ${failures} of ${requests} requests failed: ${firstFailure}`);
-    byName.get(name)?.push(result);
-  };
-  for (let round = 0; round < warmUp + rounds; round++) await run(record);
-  for (const measured of byName.values()) measured.splice(0, warmUp);
-  return new Rounds(byName);
+  return [...sides, `steal ${percent(noise.steal)}, foreign load ${percent(noise.foreign)}`].join('; ');
 }
 
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
+  const middle = Math.floor(sorted.length / 2);
+  const upper = sorted[middle] ?? Number.NaN;
+  return sorted.length % 2 === 1 ? upper : (upper + (sorted[middle - 1] ?? Number.NaN)) / 2;
 }
 
 /**
  * The 95 % confidence interval of the median, by the binomial distribution of ranks.
- * @returns the extremes if there are fewer than 6 values
+ * @returns the extremes if there are fewer than 9 values
  */
 export function medianInterval(values: readonly number[]): readonly [least: number, most: number] {
   const sorted = values.toSorted((a, b) => a - b);
@@ -129,12 +142,7 @@ export function medianInterval(values: readonly number[]): readonly [least: numb
   return [sorted[index] ?? Number.NaN, sorted[sorted.length - 1 - index] ?? Number.NaN];
 }
 
-/** @returns a Markdown table */
-export const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
-  [head, head.map(() => '---'), ...rows].map((row) => `| ${row.join(' | ')} |`).join('\n');
-
-/** Explains the asterisk of {@link Rounds.rate}. */
-export const generatorNote = '\\* The load generator was the bottleneck: compare processor times, not rates.';
-
-export const rate = (perSecond: number): string => Math.round(perSecond).toLocaleString('en');
-export const ms = (value: number): string => value.toFixed(value < 10 ? 2 : 1);
+/** @returns the number with three significant digits, and with separators from 1,000 on */
+export const rounded = (value: number): string =>
+  value.toLocaleString('en', value < 1_000 ? { maximumSignificantDigits: 3 } : { maximumFractionDigits: 0 });
+export const percent = (share: number): string => `${(share * 100).toFixed(1)} %`;

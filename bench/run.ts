@@ -1,96 +1,97 @@
 /**
- * `npm run bench`: measures every published figure together with its limit or its peers in the same run.
+ * `npm run bench`: measures the figures of `figures.ts`, and prints them in the form of RESULTS.md.
  *
- *     npm run bench -- [hot-path] [--keys 1000000] [--many 10000000] [--rounds 5] [--seconds 3] [--quick]
- *     npm run bench -- peers [--keys 100000] [--rounds 5] [--seconds 1.5] [--databases sqlite,postgres] [--quick]
- *     npm run bench -- workers [--keys 1000000] [--rounds 5] [--seconds 2] [--databases sqlite,postgres] [--quick]
- *     npm run bench -- postgres [--keys 1000000] [--rounds 5] [--seconds 2] [--quick]
- *     npm run bench -- delays [--keys 200000] [--rounds 3] [--seconds 10] [--quick]
- *     npm run bench -- before --commit REF [--keys 200000] [--rounds 15] [--seconds 2] [--databases sqlite,postgres] [--quick]
- *     npm run bench -- limits [--keys 10000] [--many 100000] [--rounds 15] [--seconds 1] [--databases sqlite,postgres] [--quick]
- *     npm run bench -- leaks [--keys 20000] [--rounds 5] [--seconds 3] [--quick]
- *     npm run bench -- audit-cut [--keys 20000] [--rounds 21] [--seconds 1] [--quick]
- *     npm run bench -- sdk|sdk-go [--keys 20000] [--rounds 7] [--seconds 3] [--quick]
- *     npm run bench -- tracing --commit REF [--keys 500] [--rounds 15] [--seconds 2] [--quick]
- *     npm run bench -- fairness [--seconds 10] [--databases sqlite,postgres] [--floods all] [--quick]
+ *     npm run bench -- --list
+ *     npm run bench -- [NAME…] [--record] [--rounds 7] [--seconds 2] [--keys 1000000] [--databases sqlite,postgres]
  *
- * `--quick` checks in a minute that a command works; its numbers mean nothing.
+ * Without a name, it measures all figures that are not only measured by name, in less than 20 minutes. `--record` writes each
+ * result to RESULTS.md. `--one-port` measures without a verifier process. `--accept-noise` voids no round; with `--rounds 1
+ * --seconds 1 --keys 20000` it checks that a figure works, and its numbers mean nothing.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { auditCut } from './audit-cut.ts';
-import { before } from './before.ts';
-import type { BenchOptions } from './databases.ts';
-import { delays } from './delays.ts';
-import { fairness } from './fairness.ts';
-import { hotPath } from './hot-path.ts';
-import { leakFloods } from './leak-floods.ts';
-import { limits } from './limits.ts';
-import { peers } from './peers.ts';
-import { postgres } from './postgres.ts';
-import { sdk, sdkOfGo } from './sdk.ts';
-import { tracing } from './tracing.ts';
-import { workers } from './workers.ts';
+import { Bench } from './bench.ts';
+import { kinds } from './databases.ts';
+import { figures } from './figures.ts';
+import { hasVerifyPort } from './keyreeve.ts';
+import { generator } from './load.ts';
+import { recordResult, Report } from './report.ts';
+
+const noiseMax = 0.05;
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
-    keys: { type: 'string' },
-    many: { type: 'string' },
-    rounds: { type: 'string' },
-    seconds: { type: 'string' },
-    databases: { type: 'string', default: 'sqlite,postgres' },
-    floods: { type: 'string', default: '' },
+    list: { type: 'boolean', default: false },
+    record: { type: 'boolean', default: false },
+    rounds: { type: 'string', default: '7' },
+    seconds: { type: 'string', default: '2' },
+    keys: { type: 'string', default: '1000000' },
+    databases: { type: 'string', default: kinds.join(',') },
     commit: { type: 'string' },
-    quick: { type: 'boolean', default: false },
+    'one-port': { type: 'boolean', default: false },
+    'accept-noise': { type: 'boolean', default: false },
   },
 });
 
-const folder = mkdtempSync(join(tmpdir(), 'keyreeve-bench-'));
+function list(): void {
+  console.log('name | measures | required\n--- | --- | ---');
+  for (const [name, { measures, required, isByNameOnly }] of Object.entries(figures))
+    console.log(`${name}${isByNameOnly === true ? ' (by name only)' : ''} | ${measures} | ${required}`);
+}
 
-const boundsOf = (keys: number, rounds: number, seconds: number): BenchOptions => {
-  const defaults = values.quick ? { keys: 20_000, rounds: 1, seconds: 1 } : { keys, rounds, seconds };
-  return {
-    keys: Number(values.keys ?? defaults.keys),
-    rounds: Number(values.rounds ?? defaults.rounds),
-    seconds: Number(values.seconds ?? defaults.seconds),
-    databases: values.databases.split(','),
+function chosen(): string[] {
+  const unknown = positionals.find((name) => figures[name] === undefined);
+  if (unknown !== undefined) throw new Error(`unknown figure ${unknown}; \`npm run bench -- --list\` lists them`);
+  const all = Object.keys(figures).filter((name) => figures[name]?.isByNameOnly !== true);
+  return positionals.length === 0 ? all : positionals;
+}
+
+async function measureAll(folder: string): Promise<void> {
+  await using bench = new Bench({
+    keys: Number(values.keys),
+    rounds: Number(values.rounds),
+    seconds: Number(values.seconds),
+    kinds: kinds.filter((kind) => values.databases.split(',').includes(kind)),
+    hasVerifier: !values['one-port'],
+    noiseMax: values['accept-noise'] ? Infinity : noiseMax,
+    commit: values.commit,
     folder,
-  };
-};
+  });
+  console.error(
+    hasVerifyPort() && !values['one-port']
+      ? 'verifications: the listener of a verifier process'
+      : 'verifications: the main process, on the only port',
+  );
+  for (const name of chosen()) await measure(bench, name);
+}
 
-const commitOption = (): string => {
-  if (values.commit === undefined) throw new Error('name the commit to compare with: --commit REF');
-  return values.commit;
-};
-const manyOption = (many: number, quick: number): number => Number(values.many ?? (values.quick ? quick : many));
+/** A figure that fails does not keep the others from being measured. */
+async function measure(bench: Bench, name: string): Promise<void> {
+  const startedAt = performance.now();
+  const given = process.argv.slice(2).filter((arg) => arg !== '--record' && !positionals.includes(arg));
+  const report = new Report([name, ...given].join(' '));
+  console.error(`\n${name}: ${figures[name]?.measures}`);
+  try {
+    await figures[name]?.run(bench, report);
+    console.log(`${String(report)}\n`);
+    if (values.record) recordResult(name, String(report));
+  } catch (error) {
+    console.error(`${name}: ${error instanceof Error ? error.message : String(error)}`);
+    process.exitCode = 1;
+  }
+  console.error(`${name} took ${Math.round((performance.now() - startedAt) / 1_000)} s`);
+}
 
-const commands: Readonly<Record<string, () => Promise<string>>> = {
-  'hot-path': () => {
-    const verifications = values.quick ? 20_000 : 1_000_000;
-    return hotPath({ ...boundsOf(1_000_000, 5, 3), many: manyOption(10_000_000, 40_000), verifications });
-  },
-  peers: () => peers(boundsOf(100_000, 5, 1.5)),
-  workers: () => workers(boundsOf(1_000_000, 5, 2)),
-  before: () => before({ ...boundsOf(200_000, 15, 2), commit: commitOption() }),
-  tracing: () => tracing({ ...boundsOf(500, 15, 2), commit: commitOption() }),
-  delays: () => delays(boundsOf(200_000, 3, 10)),
-  fairness: () => fairness({ ...boundsOf(0, 1, 10), connections: values.quick ? 200 : 1_200, floods: values.floods }),
-  'audit-cut': () => auditCut(boundsOf(20_000, 21, 1)),
-  leaks: () => leakFloods(boundsOf(20_000, 5, 3)),
-  limits: () => limits({ ...boundsOf(10_000, 15, 1), once: manyOption(100_000, 5_000) }),
-  sdk: () => sdk(boundsOf(20_000, 7, 3)),
-  'sdk-go': () => sdkOfGo(boundsOf(20_000, 7, 3)),
-  postgres: () => postgres(boundsOf(1_000_000, 5, 2)),
-};
-
-try {
-  const [name = 'hot-path'] = positionals;
-  const command = commands[name];
-  if (!command) throw new Error(`unknown benchmark ${name}; choose one of ${Object.keys(commands).join(', ')}`);
-  console.log(await command());
-} finally {
-  rmSync(folder, { recursive: true, force: true });
+if (values.list) list();
+else {
+  const folder = mkdtempSync(join(tmpdir(), 'keyreeve-bench-'));
+  try {
+    generator();
+    await measureAll(folder);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 }

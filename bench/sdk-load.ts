@@ -5,7 +5,6 @@
 import { readFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { Keyreeve } from '../packages/client/src/node.ts';
-import type { LoadResult } from './load.ts';
 import type { Pool } from './request.ts';
 
 export interface SdkLoadOptions {
@@ -58,20 +57,17 @@ async function loop(): Promise<void> {
   }
 }
 
-const usedBefore = process.cpuUsage();
 await Promise.all(Array.from({ length: loops }, loop));
 const took = (performance.now() - startedAt) / 1000;
-const used = process.cpuUsage(usedBefore);
 latencies.sort((a, b) => a - b);
 const quantile = (q: number): number => latencies[Math.floor(latencies.length * q)] ?? Number.NaN;
-const result: LoadResult = {
+const result = {
   requests: latencies.length,
   seconds: took,
   perSecond: latencies.length / took,
   failures,
   msP50: quantile(0.5),
   msP99: quantile(0.99),
-  generatorShare: (used.user + used.system) / 1e6 / took,
 };
 console.log(JSON.stringify(result));
 process.exit();

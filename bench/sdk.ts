@@ -1,14 +1,15 @@
 /** The client libraries compared with one request for each verification: `npm run bench -- sdk`, and `sdk-go` for Go. */
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
-import type { BenchOptions } from './databases.ts';
-import { keyreeve } from './keyreeve.ts';
-import type { LoadResult } from './load.ts';
-import { executeProgram, Programs, run } from './processes.ts';
-import { Report, type Bar } from './report.ts';
-import { alternate, type Contender } from './rounds.ts';
+import type { Bench } from './bench.ts';
+import { keyreeve, repository } from './keyreeve.ts';
+import { generatorCore, oneCore } from './machine.ts';
+import { Programs, run, script, type MeasuredLoad } from './processes.ts';
+import type { Bar, Report } from './report.ts';
+import type { Side } from './rounds.ts';
 import type { SdkLoadOptions } from './sdk-load.ts';
-import { seed } from './seed.ts';
+
+const keysMax = 20_000;
 
 interface Level {
   /** Verifications in progress. */
@@ -28,37 +29,38 @@ const ways = ['library', 'one request each'] as const;
 const [library, single] = ways;
 
 type Load = (options: SdkLoadOptions) => Promise<LoadResult>;
+type LoadResult = Pick<MeasuredLoad, 'failures' | 'requests' | 'perSecond' | 'msP50' | 'msP99'>;
 
-export const sdk = (options: BenchOptions): Promise<string> =>
-  compare(options, (load) => run<LoadResult>('1', './sdk-load.ts', load));
+export const sdk = (bench: Bench, report: Report): Promise<void> =>
+  compare(bench, report, (load) => run(script('sdk-load.ts', JSON.stringify(load)), { cores: generatorCore }));
 
 /** The same for the Go library, with a program that sends one request each over `net/http`. */
-export function sdkOfGo(options: BenchOptions): Promise<string> {
-  const program = join(options.folder, 'sdk-load');
-  const source = join(import.meta.dirname, '../packages/go');
+export function sdkOfGo(bench: Bench, report: Report): Promise<void> {
+  const program = bench.file('sdk-load');
+  const source = join(repository, 'packages/go');
   execFileSync('go', ['build', '-o', program, './test/load'], { cwd: source, stdio: 'inherit' });
-  return compare(
-    options,
-    async (load) => JSON.parse(await executeProgram('1', [program, JSON.stringify(load)])) as LoadResult,
-  );
+  return compare(bench, report, (load) => run([program, JSON.stringify(load)], { cores: generatorCore }));
 }
 
 /** The server has one core, the client the other. */
-async function compare({ keys, rounds, seconds, folder }: BenchOptions, load: Load): Promise<string> {
-  const seeded = await seed(`sqlite:${join(folder, 'sdk.db')}`, join(folder, 'sdk'), keys);
+async function compare(bench: Bench, report: Report, load: Load): Promise<void> {
+  const { seconds } = bench.options;
+  const seeded = await (await bench.databases('sqlite')).seed('sdk', Math.min(keysMax, bench.options.keys));
   await using programs = new Programs();
-  const { port } = programs.add(await keyreeve('0', seeded));
-  const report = new Report();
+  const { port } = programs.add(await keyreeve(seeded, { cores: oneCore }));
   for (const { loops, rate, p50 } of levels) {
-    const contenders = ways.map((how): Contender => {
-      const options: SdkLoadOptions = { port, serviceKey: seeded.serviceKey, keys: seeded.keys, how, loops, seconds };
-      return { name: how, run: () => load(options) };
-    });
-    const found = await alternate(contenders, rounds);
+    const sides = ways.map((how): Side => ({
+      name: how,
+      run: async () => {
+        const options = { port, serviceKey: seeded.serviceKey, keys: seeded.keys, how, loops, seconds };
+        const { failures, requests, perSecond, msP50, msP99 } = await load(options);
+        if (failures > 0) throw new Error(`${failures} of ${requests} verifications failed`);
+        return { perSecond, msP50, msP99 };
+      },
+    }));
+    const found = await bench.compare(report, sides);
     const title = `${loops} at once, library / one request each`;
-    const rates = `${found.rate(library)} against ${found.rate(single)} verifications/s`;
-    report.ratio(`${title}: rate`, found, [library, single, 'perSecond', rates], rate);
+    report.ratio(`${title}: rate`, found, [library, single, 'perSecond'], rate);
     report.ratio(`${title}: p50`, found, [library, single, 'msP50'], p50);
   }
-  return String(report);
 }

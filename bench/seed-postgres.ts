@@ -1,7 +1,7 @@
 /** Writes seed rows to PostgreSQL. */
 import { Client } from 'pg';
 import { systemClock } from '../packages/server/src/foundation/clock.ts';
-import type { AccountRow, KeyRow, Rows } from './seed-rows.ts';
+import type { AccountRow, KeyRow, Rows } from './seeded.ts';
 
 const rowsAtOnce = 20_000;
 

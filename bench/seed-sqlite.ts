@@ -1,7 +1,7 @@
 /** Writes seed rows to SQLite. */
 import { systemClock } from '../packages/server/src/foundation/clock.ts';
 import { SqliteConnection } from '../packages/server/src/foundation/database/sqlite-connection.ts';
-import type { AccountRow, KeyRow, Rows } from './seed-rows.ts';
+import type { AccountRow, KeyRow, Rows } from './seeded.ts';
 
 export class SqliteRows implements Rows {
   readonly #connection: SqliteConnection;

@@ -1,15 +1,13 @@
 /** Signs in to a running Keyreeve, for loads that create and delete keys. */
 import { join } from 'node:path';
 import { writePool, type Pool } from './request.ts';
-import { emailAt, keyIdAt, keysPerAccount, password, signedInAccounts } from './seed.ts';
+import { basicOf, keyIdAt, keysPerAccount, signedInAccounts } from './seeded.ts';
 
 export interface SignedIn {
   readonly accessTokens: Pool;
-  /** Each record is the id of a seeded key and the access token of its owner; each is drawn once. */
+  /** Each record is the id of a seeded key and the access token of its owner. */
   readonly deletions: Pool;
 }
-
-export const basicOf = (account: number): string => Buffer.from(`${emailAt(account)}:${password}`).toString('base64');
 
 /** Of the first accounts. They expire after ten minutes. */
 export async function accessTokensOf(port: number, accounts: number): Promise<string[]> {
@@ -39,6 +37,6 @@ export async function signIn(port: number, folder: string): Promise<SignedIn> {
   );
   return {
     accessTokens: writePool(join(folder, 'access-tokens'), tokens),
-    deletions: writePool(join(folder, 'deletions'), deletions, 'once'),
+    deletions: writePool(join(folder, 'deletions'), deletions),
   };
 }

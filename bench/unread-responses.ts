@@ -14,10 +14,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { limits } from '@keyreeve/contract';
+import { Databases } from './databases.ts';
 import { keyreeve } from './keyreeve.ts';
+import { oneCore } from './machine.ts';
 import { residentMib } from '../packages/server/test-kit/processor-time.ts';
 import type { Running } from './processes.ts';
-import { emailAt, password, seed, type Seeded } from './seed.ts';
+import { emailAt, password, type Seeded } from './seeded.ts';
 
 /** Default: the limit of one worker, minus some for the other client. */
 const connections = Number(process.argv[2] ?? limits.connectionsMax - 10);
@@ -46,9 +48,9 @@ interface Measured {
 const folder = mkdtempSync(join(tmpdir(), 'keyreeve-unread-'));
 try {
   const rows: string[] = [];
+  await using databases = await Databases.start('sqlite', folder);
   for (const what of ['idle', 'unread'] as const) {
-    const path = join(folder, `${what}.db`);
-    const seeded = await seed(`sqlite:${path}`, `${path}.keys`, 1_000);
+    const seeded = await databases.seed(what, 1_000);
     const measured = await measure(seeded, what === 'unread');
     const { restMib, peakMib, endMib, open, requests, failed, msP50, msP99 } = measured;
     rows.push(
@@ -64,7 +66,7 @@ ${rows.join('\n')}`);
 }
 
 async function measure(seeded: Seeded, isUnread: boolean): Promise<Measured> {
-  const server = await keyreeve('0', seeded);
+  const server = await keyreeve(seeded, { cores: oneCore });
   const { port } = server;
   const [token, otherToken] = [await fillList(port, emailAt(1)), await fillList(port, emailAt(2))];
   const agent = new Agent({ keepAlive: true, maxSockets: 4 });

@@ -1,13 +1,13 @@
 /** A temporary copy of an earlier commit of Keyreeve, for comparison. */
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
+import { cpSync, globSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 export interface Variant extends Disposable {
-  /** Path of the script that starts the variant. */
-  readonly program: string;
+  /** The copy of the repository, with the files of this version that seed a database. */
+  readonly root: string;
 }
 
 const root = fileURLToPath(new URL('../', import.meta.url));
@@ -29,7 +29,9 @@ export function commitOf(ref: string): Variant {
     if (name === '@keyreeve') cpSync(join(modules, name), join(folder, 'node_modules', name), relativeLinks);
     else symlinkSync(join(modules, name), join(folder, 'node_modules', name));
   }
-  return { program: join(folder, 'packages/server/bin/keyreeve.js'), [Symbol.dispose]: remove };
+  for (const file of globSync('{seed,seeded}*.ts', { cwd: import.meta.dirname }))
+    cpSync(join(import.meta.dirname, file), join(folder, 'bench', file));
+  return { root: folder, [Symbol.dispose]: remove };
 }
 
 const relativeLinks = { recursive: true, verbatimSymlinks: true };
