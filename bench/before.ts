@@ -7,7 +7,7 @@ import { oneCore } from './machine.ts';
 import { measure, Programs } from './processes.ts';
 import type { Bar, Report } from './report.ts';
 import type { RequestTemplate } from './request.ts';
-import type { Figure } from './rounds.ts';
+import { rounded, type Figure } from './rounds.ts';
 import type { Seeded } from './seeded.ts';
 import { commitOf } from './variant.ts';
 
@@ -69,7 +69,7 @@ async function latencies(bench: Bench, report: Report, kind: Kind, versions: rea
     }));
     const found = await bench.compare(report, sides);
     for (const figure of ['msP50', 'msP99'] as const) {
-      const what = `${titleOf(kind)}: ${figure === 'msP50' ? 'p50' : 'p99'} at ${rate}/s, now / before`;
+      const what = `${titleOf(kind)}: ${figure === 'msP50' ? 'p50' : 'p99'} at ${rounded(rate)}/s, now / before`;
       report.ratio(what, found, of(figure));
     }
   }

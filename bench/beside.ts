@@ -44,11 +44,11 @@ const figuresOf = async (measured: ReturnType<typeof measure>): Promise<Measured
   return { perSecond, msP50, msP99, processorUs };
 };
 
-/** @param onEnd gets the results of the other loads */
+/** @param onEnd gets the results of the other loads, and ends when the server has processed their last requests */
 export async function during(
   others: readonly RunningLoad[],
   run: () => Promise<Measured>,
-  onEnd: (results: readonly LoadResult[]) => void = () => undefined,
+  onEnd: OnEnd = () => undefined,
 ): Promise<Measured> {
   await sleep(leadMs);
   try {
@@ -57,9 +57,11 @@ export async function during(
     const results = await Promise.all(others.map((other) => other.stop()));
     for (const { perSecond, statuses } of results)
       console.error(`beside ${rounded(perSecond)} requests/s: ${JSON.stringify(statuses)}`);
-    onEnd(results);
+    await onEnd(results);
   }
 }
+
+type OnEnd = (results: readonly LoadResult[]) => Promise<void> | void;
 
 export async function calm(bench: Bench, report: Report): Promise<void> {
   for (const kind of bench.options.kinds) {
@@ -83,7 +85,7 @@ export async function calm(bench: Bench, report: Report): Promise<void> {
 interface Others {
   readonly name: string;
   readonly start: () => readonly RunningLoad[];
-  readonly onEnd?: (results: readonly LoadResult[]) => void;
+  readonly onEnd?: OnEnd;
   readonly bars: Readonly<Record<Rate, Bars>>;
 }
 
@@ -113,7 +115,7 @@ async function compare(
 
 export async function besideSignIns(bench: Bench, report: Report): Promise<void> {
   for (const kind of bench.options.kinds) {
-    await compare(bench, report, kind, async ({ port }, { seeded: { accounts } }) => {
+    await compare(bench, report, kind, async ({ port, adminUrl }, { seeded: { accounts } }) => {
       const wrong = Array.from(
         { length: accounts - signedInAccounts },
         (_, index) => `${emailAt(signedInAccounts + index + 1)}:wrong horse battery staple`,
@@ -125,9 +127,16 @@ export async function besideSignIns(bench: Bench, report: Report): Promise<void>
       // 401, and 503 when too many hashes wait.
       const request = { ...signInRequest(credentials), status: '' };
       const name = `${wrongSignIns.rate} wrong sign-ins/s`;
-      return { name, start: () => [startLoad({ ...wrongSignIns, port, request })], bars: signInBars };
+      const start = () => [startLoad({ ...wrongSignIns, port, request })];
+      return { name, start, onEnd: () => hashesEnd(`${adminUrl}/metrics`), bars: signInBars };
     });
   }
+}
+
+/** Hashes of requests whose client has left would otherwise run during the next measurement. */
+async function hashesEnd(metricsUrl: string): Promise<void> {
+  const someLeft = /^keyreeve_password_hashes_(?:running|waiting)(?:\{[^}]*\})? [1-9]/m;
+  while (someLeft.test(await fetch(metricsUrl).then((response) => response.text()))) await sleep(50);
 }
 
 export async function besideChanges(bench: Bench, report: Report): Promise<void> {

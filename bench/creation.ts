@@ -54,7 +54,7 @@ async function startPocketBase(folder: string): Promise<Running> {
   if (!existsSync(program)) {
     console.error('installing PocketBase');
     await execute(['python3', '-m', 'venv', cache]);
-    const requirements = join(import.meta.dirname, 'peers/pocketbase.txt');
+    const requirements = join(import.meta.dirname, 'pocketbase.txt');
     const options = ['--quiet', '--disable-pip-version-check', '--only-binary', ':all:', '--require-hashes'];
     await execute([join(cache, 'bin/pip'), 'install', ...options, '-r', requirements]);
   }

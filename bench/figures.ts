@@ -9,7 +9,6 @@ import { fairness } from './fairness.ts';
 import { floods } from './floods.ts';
 import { flush } from './flush.ts';
 import { limits } from './limits.ts';
-import { peers } from './peers.ts';
 import type { Report } from './report.ts';
 import { memory, startTimes } from './resources.ts';
 import { sdk, sdkOfGo } from './sdk.ts';
@@ -106,12 +105,6 @@ export const figures: Readonly<Record<string, Figure>> = {
     required: '99 % succeed; p99 at most 10 times the p99 alone',
     isByNameOnly: true,
     run: fairness,
-  },
-  peers: {
-    measures: 'verification, introspection, sign-in and creation compared with better-auth and oidc-provider',
-    required: '/auth/forward at least 40 (PostgreSQL 25), /auth/verify 25 (15) times the rate of better-auth',
-    isByNameOnly: true,
-    run: peers,
   },
   sdk: {
     measures: 'the client library for Node compared with one request for each verification',

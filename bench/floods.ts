@@ -9,13 +9,22 @@ import type { Keyreeve } from './keyreeve.ts';
 import { startLoad } from './load.ts';
 import { Programs } from './processes.ts';
 import type { Report } from './report.ts';
-import { blank, formRequest, jsonRequest, requestText, writePool, type RequestTemplate } from './request.ts';
-import type { Measured } from './rounds.ts';
+import {
+  blank,
+  formRequest,
+  ipBytes,
+  jsonRequest,
+  requestText,
+  withIps,
+  writePool,
+  type RequestTemplate,
+} from './request.ts';
+import { rounded, type Measured } from './rounds.ts';
 import { accessTokensOf } from './tokens.ts';
 
 const verificationsPerSecond = 2_000;
 const ratioMax = 1.2;
-const clientIps = 1_000;
+const differentTokens = 1_000;
 /** Of floods without pause, and of the flood of tokens. */
 const connections = 64;
 /** Each forged token costs a part of a verification, so a flood without pause would measure its own length. */
@@ -25,8 +34,6 @@ const leakedKeys = 100;
 const githubMatches = 10;
 const different = 20;
 
-const ipBytes = '10.255.255.255'.length;
-const ipOf = (index: number): string => `10.0.${index >> 8}.${index % 256}`.padEnd(ipBytes);
 const forwarded = { 'X-Forwarded-For': blank(ipBytes) };
 const list = <T>(length: number, make: (index: number) => T): T[] => Array.from({ length }, (_, index) => make(index));
 
@@ -56,14 +63,14 @@ export async function floods(bench: Bench, report: Report): Promise<void> {
   });
   const found = await bench.compare(report, [{ name: 'alone', run: verify }, ...sides]);
   for (const { name } of sides) {
-    const what = `SQLite: p50 of verifications at ${verificationsPerSecond}/s beside ${name}, divided by the p50 alone`;
+    const what = `SQLite: p50 of verifications at ${rounded(verificationsPerSecond)}/s beside ${name}, divided by the p50 alone`;
     report.ratio(what, found, [name, 'alone', 'msP50'], { atMost: ratioMax });
   }
 }
 
 async function requestsOf(bench: Bench, server: Keyreeve, github: GithubSigner) {
   const pool = (name: string, records: readonly string[]) => writePool(bench.file(name), records);
-  const ips = pool('ips', list(clientIps, ipOf));
+  const ips = pool('ips', withIps(['']));
   const keyTexts = (count: number): string => list(count, () => makeKey('krv').reveal()).join('');
   const keyBytes = keyTexts(1).length;
   const [accessToken = ''] = await accessTokensOf(server.port, 1);
@@ -71,13 +78,9 @@ async function requestsOf(bench: Bench, server: Keyreeve, github: GithubSigner) 
   const signed = accessToken.slice(0, accessToken.lastIndexOf('.') + 1);
   const forged = pool(
     'forged-tokens',
-    list(clientIps, () => signed + randomBytes(64).toString('base64url')),
+    list(differentTokens, () => signed + randomBytes(64).toString('base64url')),
   );
-  const assertionRecords = () =>
-    pool(
-      'assertions',
-      list(clientIps, (index) => ipOf(index) + sign()),
-    );
+  const assertionRecords = () => pool('assertions', withIps(list(differentTokens, sign)));
   const named: Readonly<Record<string, Flood>> = {
     'a flood of unknown paths': { request: () => ({ text: jsonRequest('/unknown', forwarded, {}), pool: ips }) },
     'a flood of wrong assertions': {
@@ -91,10 +94,7 @@ async function requestsOf(bench: Bench, server: Keyreeve, github: GithubSigner) 
     'a flood of leak reports': {
       request: () => ({
         text: jsonRequest('/auth/leaks', forwarded, { keys: list(leakedKeys, () => blank(keyBytes)) }),
-        pool: pool(
-          'leaks',
-          list(different, (index) => ipOf(index) + keyTexts(leakedKeys)),
-        ),
+        pool: pool('leaks', withIps(list(different, () => keyTexts(leakedKeys)))),
       }),
     },
     'a flood of reports of GitHub with a wrong signature': {
@@ -107,14 +107,11 @@ async function requestsOf(bench: Bench, server: Keyreeve, github: GithubSigner) 
         };
         return {
           text: jsonRequest('/auth/leaks/github', { ...forwarded, ...headers }, body),
-          pool: pool(
-            'matches',
-            list(different, (index) => ipOf(index) + keyTexts(githubMatches)),
-          ),
+          pool: pool('matches', withIps(list(different, () => keyTexts(githubMatches)))),
         };
       },
     },
-    [`${forgedTokensPerSecond} forged access tokens/s with a known kid and session`]: {
+    [`${rounded(forgedTokensPerSecond)} forged access tokens/s with a known kid and session`]: {
       rate: forgedTokensPerSecond,
       request: () => ({
         text: requestText({

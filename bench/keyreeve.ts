@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { freePort } from '../packages/server/test-kit/free-port.ts';
 import { start, type Running, type StartOptions } from './processes.ts';
-import { blank, formRequest, jsonRequest, requestText, serial, type Pool, type RequestTemplate } from './request.ts';
+import { blank, jsonRequest, requestText, serial, type Pool, type RequestTemplate } from './request.ts';
 import { keyIdBytes, type Seeded } from './seeded.ts';
 
 export const repository = join(import.meta.dirname, '..');
@@ -85,12 +85,6 @@ export const batchRequest = (keys: Pool, serviceKey: string, size: number): Requ
   }),
   pool: keys,
   contains: '"valid":true',
-});
-
-export const introspectRequest = (keys: Pool, serviceKey: string): RequestTemplate => ({
-  text: formRequest('/auth/introspect', bearer(serviceKey), `token=${blank(keys.recordBytes)}`),
-  pool: keys,
-  contains: '"active":true',
 });
 
 /** @param credentials each record is the base64 of `email:password` */

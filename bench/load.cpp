@@ -36,6 +36,8 @@ namespace {
 
 // Time in which requests that were due before the end are still sent and answered.
 const double graceMs = 8000;
+// Below the bound of the server, so that the server closes no connection.
+const long requestsPerConnectionMax = 9000;
 const size_t responseBytesShown = 300;
 const int eventsAtOnce = 256;
 
@@ -57,8 +59,6 @@ struct Options {
   size_t recordBytes = 0;
   // The first record if records are taken in order; -1 draws them at random, with repetition.
   long firstRecord = -1;
-  // Below the bound of the server, so that the server closes no connection.
-  long requestsPerConnection = 9000;
   // What the status of each response begins with: "2" accepts every 2xx, and an empty text every status.
   std::string status = "2";
   // A text that each response contains.
@@ -80,7 +80,6 @@ Options parseOptions(int count, char **values) {
     else if (name == "--pool") options.poolPath = value;
     else if (name == "--record-bytes") options.recordBytes = atol(value);
     else if (name == "--first-record") options.firstRecord = atol(value);
-    else if (name == "--requests-per-connection") options.requestsPerConnection = atol(value);
     else if (name == "--status") options.status = value;
     else if (name == "--contains") options.contains = value;
     else stop("unknown option " + name);
@@ -325,7 +324,7 @@ class Load {
     judge(connection.received);
     connection.received.clear();
     connection.isWaiting = false;
-    if (connection.requests >= options.requestsPerConnection) disconnect(connection), connectTo(connection);
+    if (connection.requests >= requestsPerConnectionMax) disconnect(connection), connectTo(connection);
     continueLoop(connection, timeMs);
   }
 

@@ -74,12 +74,13 @@ test('a response with another status, or without the expected text, is a failure
   assert.deepEqual(result.statuses, { 200: 1, 403: 1 });
 });
 
-test('a load at a rate can be stopped, and counts what was answered', { skip }, async () => {
-  const server = createServer((_, response) => response.end()).listen(0, '127.0.0.1');
+test('a load at a rate over a Unix socket can be stopped, and counts what was answered', { skip }, async () => {
+  using folder = newTempFolder();
+  const unix = join(folder.path, 'socket');
+  const server = createServer((_, response) => response.end()).listen(unix);
   await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
   const text = jsonRequest('/', {}, {});
-  const running = startLoad({ port, connections: 4, seconds: 600, rate: 1_000, request: { text } });
+  const running = startLoad({ unix, connections: 4, seconds: 600, rate: 1_000, request: { text } });
   await once(server, 'request');
   await once(server, 'request');
   const { requests, failures, statuses } = await running.stop();

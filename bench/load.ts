@@ -8,7 +8,10 @@ import { generatorCore, pinned } from './machine.ts';
 import type { RequestTemplate } from './request.ts';
 
 export interface LoadOptions {
-  readonly port: number;
+  /** On the loopback interface. */
+  readonly port?: number;
+  /** The path of a Unix socket instead. */
+  readonly unix?: string;
   readonly connections: number;
   readonly seconds: number;
   readonly request: RequestTemplate;

@@ -1,5 +1,5 @@
 /** The processors that programs are pinned to, and what else uses them during a round. Linux only. */
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { availableParallelism, cpus } from 'node:os';
 import { treeProcessorMs } from '../packages/server/test-kit/processor-time.ts';
 
@@ -51,11 +51,15 @@ export function noiseOf(before: ProcessorTimes, after: ProcessorTimes, own: numb
   return { steal: (after.steal - before.steal) / total, foreign: foreign / total };
 }
 
+/** Processor time of the threads of the kernel, which write what the load has changed; 0 in a container, which does not see them. */
+const kernelMs = (): number =>
+  existsSync('/proc/2/comm') && readFileSync('/proc/2/comm', 'latin1').trim() === 'kthreadd' ? treeProcessorMs(2) : 0;
+
 /** Starts to watch. @returns a function that returns the noise since then */
 export function watchMachine(): () => Noise {
   const read = () => ({
     times: parseProcessorTimes(readFileSync('/proc/stat', 'latin1')),
-    own: treeProcessorMs(process.pid) / 10,
+    own: (treeProcessorMs(process.pid) + kernelMs()) / 10,
   });
   const before = read();
   return () => {

@@ -32,6 +32,17 @@ export function writePool(path: string, records: readonly string[]): Pool {
   return { path, recordBytes };
 }
 
+/** Of the client IPs of {@link withIps}. */
+export const ipBytes = '10.0.255.255'.length;
+const ipsMin = 1_000;
+
+/** @returns the records, repeated if they are few, each behind a client IP of its own */
+export const withIps = (records: readonly string[]): string[] =>
+  Array.from({ length: Math.max(records.length, ipsMin) }, (_, index) => {
+    const ip = `10.0.${index >> 8}.${index % 256}`;
+    return `${ip.padEnd(ipBytes)}${records[index % records.length]}`;
+  });
+
 /** A placeholder for a number that is unique over all loads within eleven days. */
 export const serial = '\u0001'.repeat(12);
 

@@ -111,7 +111,8 @@ function problemOf({ bySide, noise }: Round, noiseMax: number): string | undefin
 
 function textOf({ bySide, noise }: Round): string {
   const sides = [...bySide].map(([name, measured]) => {
-    const figures = Object.entries(measured).map(([figure, value]) => `${figure} ${rounded(Number(value))}`);
+    const { isVoid: _, ...all } = measured;
+    const figures = Object.entries(all).map(([figure, value]) => `${figure} ${rounded(value)}`);
     return `${name}: ${figures.join(', ')}`;
   });
   return [...sides, `steal ${percent(noise.steal)}, foreign load ${percent(noise.foreign)}`].join('; ');

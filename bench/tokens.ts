@@ -9,18 +9,24 @@ export interface SignedIn {
   readonly deletions: Pool;
 }
 
+interface Tokens {
+  readonly accessToken: string;
+  readonly refreshToken: string;
+}
+
+export async function tokensOf(port: number, account: number): Promise<Tokens> {
+  const response = await fetch(`http://127.0.0.1:${port}/auth/token`, {
+    method: 'POST',
+    headers: { authorization: `Basic ${basicOf(account)}` },
+  });
+  if (!response.ok) throw new Error(`the sign-in returned ${response.status}`);
+  return (await response.json()) as Tokens;
+}
+
 /** Of the first accounts. They expire after ten minutes. */
 export async function accessTokensOf(port: number, accounts: number): Promise<string[]> {
   const tokens: string[] = [];
-  for (let account = 1; account <= accounts; account++) {
-    const response = await fetch(`http://127.0.0.1:${port}/auth/token`, {
-      method: 'POST',
-      headers: { authorization: `Basic ${basicOf(account)}` },
-    });
-    const { accessToken } = (await response.json()) as { accessToken?: string };
-    if (accessToken === undefined) throw new Error(`the sign-in returned ${response.status}`);
-    tokens.push(accessToken);
-  }
+  for (let account = 1; account <= accounts; account++) tokens.push((await tokensOf(port, account)).accessToken);
   return tokens;
 }
 

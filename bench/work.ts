@@ -9,7 +9,7 @@ import { startLoad } from './load.ts';
 import { execute, Programs } from './processes.ts';
 import type { Report } from './report.ts';
 import { blank, requestText } from './request.ts';
-import type { Measured } from './rounds.ts';
+import { rounded, type Measured } from './rounds.ts';
 import { emailAt, signedInAccounts, type Seeded } from './seeded.ts';
 import { signIn } from './tokens.ts';
 
@@ -43,7 +43,7 @@ export async function work(bench: Bench, report: Report): Promise<void> {
   }));
   const found = await bench.compare(report, [{ name: 'alone', run: verify }, ...sides]);
   for (const { name } of sides) {
-    const what = `p99 of verifications at ${verificationsPerSecond}/s beside ${name}, divided by the p99 alone`;
+    const what = `p99 of verifications at ${rounded(verificationsPerSecond)}/s beside ${name}, divided by the p99 alone`;
     report.ratio(what, found, [name, 'alone', 'msP99']);
   }
 }
