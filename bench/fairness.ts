@@ -9,7 +9,7 @@ import type { Report } from './report.ts';
 import { blank, ipBytes, jsonRequest, requestText, writePool, withIps, type RequestTemplate } from './request.ts';
 import type { Measured } from './rounds.ts';
 import { basicOf, signedInAccounts } from './seeded.ts';
-import { signIn, tokensOf } from './tokens.ts';
+import { signIn, tokensOf, type Tokens } from './tokens.ts';
 
 const attackers = 8;
 const connectionsOfFlood = 1_200;
@@ -61,7 +61,8 @@ async function compare(bench: Bench, report: Report, kind: Kind): Promise<void> 
 async function floodsOf(bench: Bench, port: number): Promise<Readonly<Record<string, readonly RequestTemplate[]>>> {
   // Not those of the deletions, whose oldest sessions the sign-ins would end.
   const accounts = Array.from({ length: attackers }, (_, index) => signedInAccounts + 1 + index);
-  const tokens = await Promise.all(accounts.map((account) => tokensOf(port, account)));
+  const tokens: Tokens[] = [];
+  for (const account of accounts) tokens.push(await tokensOf(port, account));
   const pool = (name: string, secrets: readonly string[]) => writePool(bench.file(`flood-${name}`), withIps(secrets));
   const access = pool(
     'access',

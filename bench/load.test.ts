@@ -51,7 +51,7 @@ test('each request has the next records, and a number of its own', { skip }, asy
   const { bodies, result } = await load(3, { request: { text, pool } });
   const [filled, numbers] = [bodies.map((body) => body.slice(1, 6)), bodies.map((body) => body.slice(-13, -1))];
   assert.deepEqual(filled, ['de-fg', 'ab-cd', 'gh- a']);
-  assert.deepEqual([new Set(numbers).size, numbers.every((text) => /^\d{12}$/.test(text))], [3, true]);
+  assert.deepEqual([new Set(numbers).size, numbers.every((number) => /^\d{12}$/.test(number))], [3, true]);
   assert.deepEqual([result.requests, result.unanswered, result.statuses], [3, 0, { 200: 3 }]);
 });
 

@@ -9,7 +9,7 @@ export interface SignedIn {
   readonly deletions: Pool;
 }
 
-interface Tokens {
+export interface Tokens {
   readonly accessToken: string;
   readonly refreshToken: string;
 }

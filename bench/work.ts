@@ -29,14 +29,14 @@ export async function work(bench: Bench, report: Report): Promise<void> {
   const sides = Object.entries(await worksOf(bench, server, seeded)).map(([name, once]) => ({
     name,
     run: async () => {
-      let isOver = false;
+      const over = new AbortController();
       const working = (async () => {
-        while (!isOver) await once(turn++);
+        while (!over.signal.aborted) await once(turn++);
       })();
       try {
         return await verify();
       } finally {
-        isOver = true;
+        over.abort();
         await working;
       }
     },
