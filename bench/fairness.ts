@@ -36,24 +36,24 @@ async function compare(bench: Bench, report: Report, kind: Kind): Promise<void> 
   await first.stop();
   await using programs = new Programs();
   const server = programs.add(await bench.keyreeve(shared.seeded, { env: limited }));
-  const succeeded = new Map<string, number[]>();
-  const deleteKeys = (name: string) => async (): Promise<Measured> => {
+  const deleteKeys = async (): Promise<Measured> => {
     const request = { ...deleteRequest(shared.remaining(signedIn.deletions)), status: '', contains: '' };
     const result = await measure(server, { ...deletions, seconds: bench.options.seconds, request });
     shared.addDeleted(result.requests, deletions.connections);
-    succeeded.set(name, [...(succeeded.get(name) ?? []), (result.statuses['200'] ?? 0) / result.requests]);
-    return { msP50: result.msP50, msP99: result.msP99 };
+    const succeeded = (result.statuses['200'] ?? 0) / result.requests;
+    return { msP50: result.msP50, msP99: result.msP99, succeeded };
   };
   const sides = Object.entries(floods).map(([name, requests]) => {
     const load = { port: server.port, connections: Math.floor(connectionsOfFlood / requests.length), seconds };
     const start = (request: RequestTemplate) => startLoad({ ...load, request: { ...request, status: '' } });
-    return { name, run: () => during(requests.map(start), deleteKeys(name)) };
+    return { name, run: () => during(requests.map(start), deleteKeys) };
   });
-  const found = await bench.compare(report, [{ name: 'alone', run: deleteKeys('alone') }, ...sides]);
+  const found = await bench.compare(report, [{ name: 'alone', run: deleteKeys }, ...sides]);
   for (const { name } of sides) {
     const what = `${titleOf(kind)}: deletions beside a flood of ${name}`;
     report.ratio(`${what}: p99, divided by the p99 alone`, found, [name, 'alone', 'msP99'], { atMost: ratioMax });
-    report.add(`${what}: share that succeeds`, { values: succeeded.get(name) ?? [], bar: { atLeast: succeededMin } });
+    const values = found.values(name, 'succeeded');
+    report.add(`${what}: share that succeeds`, { values, bar: { atLeast: succeededMin } });
   }
 }
 

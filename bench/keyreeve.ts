@@ -15,6 +15,8 @@ export const programOf = (root: string): string => join(root, 'packages/server/b
 export const environmentOf = ({ databaseUrl, masterKey }: Seeded): Readonly<Record<string, string>> => ({
   KEYREEVE_PORT: '0',
   KEYREEVE_ADMIN_PORT: '0',
+  // The issuer of access tokens, which therefore stay valid when the server starts again.
+  KEYREEVE_PUBLIC_URL: 'http://localhost:8787',
   KEYREEVE_DATABASE_URL: databaseUrl,
   KEYREEVE_MASTER_KEY: masterKey,
   KEYREEVE_THROTTLE: 'off',

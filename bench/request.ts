@@ -33,15 +33,17 @@ export function writePool(path: string, records: readonly string[]): Pool {
 }
 
 /** Of the client IPs of {@link withIps}. */
-export const ipBytes = '10.0.255.255'.length;
+export const ipBytes = '10.255.255.255'.length;
 const ipsMin = 1_000;
 
-/** @returns the records, repeated if they are few, each behind a client IP of its own */
-export const withIps = (records: readonly string[]): string[] =>
-  Array.from({ length: Math.max(records.length, ipsMin) }, (_, index) => {
-    const ip = `10.0.${index >> 8}.${index % 256}`;
-    return `${ip.padEnd(ipBytes)}${records[index % records.length]}`;
+/** @returns the records, repeated if they are few, each behind a client IP in a /24 range of its own. Each call starts at another range. */
+export function withIps(records: readonly string[]): string[] {
+  const first = Math.floor(Math.random() * 2 ** 16);
+  return Array.from({ length: Math.max(records.length, ipsMin) }, (_, index) => {
+    const range = (first + index) % 2 ** 16;
+    return `${`10.${range >> 8}.${range % 256}.1`.padEnd(ipBytes)}${records[index % records.length]}`;
   });
+}
 
 /** A placeholder for a number that is unique over all loads within eleven days. */
 export const serial = '\u0001'.repeat(12);

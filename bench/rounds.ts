@@ -4,7 +4,15 @@
  */
 import { watchMachine, type Noise } from './machine.ts';
 
-export type Figure = 'perSecond' | 'msP50' | 'msP99' | 'processorUs' | 'startMs' | 'mainMib' | 'verifierMib';
+export type Figure =
+  | 'perSecond'
+  | 'msP50'
+  | 'msP99'
+  | 'processorUs'
+  | 'startMs'
+  | 'mainMib'
+  | 'verifierMib'
+  | 'succeeded';
 
 /** The result of one side in one round. */
 export interface Measured extends Partial<Readonly<Record<Figure, number>>> {
