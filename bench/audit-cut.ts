@@ -11,8 +11,8 @@ import { openDatabase } from '../packages/server/src/foundation/database/databas
 import { SqliteConnection } from '../packages/server/src/foundation/database/sqlite-connection.ts';
 import { appendAuditEventsTx } from '../packages/server/src/modules/audit/store.ts';
 import type { Bench } from './bench.ts';
-import { createRequest, forwardRequest, keyreeve, type Keyreeve } from './keyreeve.ts';
-import { measure, Programs, type Load } from './processes.ts';
+import { createRequest, forwardRequest, keyreeve } from './keyreeve.ts';
+import { measure, Programs, type Load, type Running } from './processes.ts';
 import type { Report } from './report.ts';
 import { writePool, type Pool } from './request.ts';
 import type { Side } from './rounds.ts';
@@ -29,7 +29,7 @@ const keysMax = 20_000;
 const signedIn = 8;
 
 interface Server {
-  readonly running: Keyreeve;
+  readonly running: Running;
   readonly seeded: Seeded;
   readonly tokens: Pool;
 }

@@ -2,9 +2,9 @@
 import { verifyAt } from './beside.ts';
 import type { Bench } from './bench.ts';
 import { titleOf, type Kind } from './databases.ts';
-import { forwardRequest, keyreeve, verifyRequest, type Keyreeve } from './keyreeve.ts';
+import { forwardRequest, keyreeve, verifyRequest } from './keyreeve.ts';
 import { oneCore } from './machine.ts';
-import { measure, Programs } from './processes.ts';
+import { measure, Programs, type Running } from './processes.ts';
 import type { Bar, Report } from './report.ts';
 import type { RequestTemplate } from './request.ts';
 import { rounded, type Figure } from './rounds.ts';
@@ -78,7 +78,7 @@ async function latencies(bench: Bench, report: Report, kind: Kind, versions: rea
 const of = (figure: Figure) => ['now', 'before', figure] as const;
 
 interface Started extends Version {
-  readonly server: Keyreeve;
+  readonly server: Running;
 }
 
 async function startAll(

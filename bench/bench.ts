@@ -1,7 +1,8 @@
 /** What all figures of a run share: its options, and one seeded database of each kind. */
 import { join } from 'node:path';
 import { Databases, type Kind } from './databases.ts';
-import { keyreeve, type Keyreeve, type KeyreeveOptions } from './keyreeve.ts';
+import { keyreeve, type KeyreeveOptions } from './keyreeve.ts';
+import type { Running } from './processes.ts';
 import type { Report } from './report.ts';
 import type { Pool } from './request.ts';
 import { alternate, type RoundOptions, type Rounds, type Side } from './rounds.ts';
@@ -69,7 +70,7 @@ export class Bench implements AsyncDisposable {
   }
 
   /** The measured server, with a verifier if the options want one. */
-  keyreeve(seeded: Seeded, options: KeyreeveOptions = {}): Promise<Keyreeve> {
+  keyreeve(seeded: Seeded, options: KeyreeveOptions = {}): Promise<Running> {
     return keyreeve(seeded, { hasVerifier: this.options.hasVerifier, ...options });
   }
 

@@ -2,9 +2,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Bench, SharedDatabase } from './bench.ts';
 import { titleOf, type Kind } from './databases.ts';
-import { createRequest, deleteRequest, forwardRequest, signInRequest, type Keyreeve } from './keyreeve.ts';
+import { createRequest, deleteRequest, forwardRequest, signInRequest } from './keyreeve.ts';
 import { startLoad, type LoadResult, type RunningLoad } from './load.ts';
-import { measure, Programs } from './processes.ts';
+import { measure, Programs, type Running } from './processes.ts';
 import type { Report } from './report.ts';
 import { writePool } from './request.ts';
 import { rounded, type Measured } from './rounds.ts';
@@ -36,7 +36,7 @@ const changeBars: Readonly<Record<Kind, Readonly<Record<Rate, Bars>>>> = {
   postgres: { 2_000: { ratio: 2, ms: 5 }, 10_000: { ratio: 3, ms: 8 } },
 };
 
-export const verifyAt = (server: Keyreeve, { keys }: Seeded, rate: number, seconds: number): Promise<Measured> =>
+export const verifyAt = (server: Running, { keys }: Seeded, rate: number, seconds: number): Promise<Measured> =>
   figuresOf(measure(server, { connections, rate, seconds, request: forwardRequest(keys) }, server.verifyPort));
 
 const figuresOf = async (measured: ReturnType<typeof measure>): Promise<Measured> => {
@@ -93,7 +93,7 @@ async function compare(
   bench: Bench,
   report: Report,
   kind: Kind,
-  others: (server: Keyreeve, shared: SharedDatabase) => Promise<Others>,
+  others: (server: Running, shared: SharedDatabase) => Promise<Others>,
 ): Promise<void> {
   const shared = await bench.shared(kind);
   await using programs = new Programs();

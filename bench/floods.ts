@@ -5,9 +5,9 @@ import { makeKey } from '../packages/server/src/modules/api-keys/key-format.ts';
 import { githubSettings, GithubSigner } from '../packages/server/test-kit/github.ts';
 import { during, verifyAt } from './beside.ts';
 import type { Bench } from './bench.ts';
-import type { Keyreeve } from './keyreeve.ts';
+
 import { startLoad } from './load.ts';
-import { Programs } from './processes.ts';
+import { Programs, type Running } from './processes.ts';
 import type { Report } from './report.ts';
 import {
   blank,
@@ -68,7 +68,7 @@ export async function floods(bench: Bench, report: Report): Promise<void> {
   }
 }
 
-async function requestsOf(bench: Bench, server: Keyreeve, github: GithubSigner) {
+async function requestsOf(bench: Bench, server: Running, github: GithubSigner) {
   const pool = (name: string, records: readonly string[]) => writePool(bench.file(name), records);
   const ips = pool('ips', withIps(['']));
   const keyTexts = (count: number): string => list(count, () => makeKey('krv').reveal()).join('');
@@ -127,7 +127,7 @@ async function requestsOf(bench: Bench, server: Keyreeve, github: GithubSigner) 
 }
 
 /** Creates a key with a public key. @returns a function that makes a valid assertion for it, with a random signature */
-async function assertions({ port }: Keyreeve, accessToken: string): Promise<() => string> {
+async function assertions({ port }: Running, accessToken: string): Promise<() => string> {
   const url = `http://127.0.0.1:${port}`;
   const { crv, x, kty } = generateKeyPairSync('ed25519').publicKey.export({ format: 'jwk' });
   const created = await fetch(`${url}/auth/api-keys/public`, {

@@ -3,8 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { verifyAt } from './beside.ts';
 import type { Bench } from './bench.ts';
 import { titleOf } from './databases.ts';
-import type { Keyreeve } from './keyreeve.ts';
-import { Programs } from './processes.ts';
+
+import { Programs, type Running } from './processes.ts';
 import type { Report } from './report.ts';
 import { rounded, type Measured } from './rounds.ts';
 import type { Seeded } from './seeded.ts';
@@ -40,7 +40,7 @@ export async function flush(bench: Bench, report: Report): Promise<void> {
   }
 }
 
-async function twoWindows(server: Keyreeve, seeded: Seeded): Promise<Windows> {
+async function twoWindows(server: Running, seeded: Seeded): Promise<Windows> {
   const before = await writtenUsage(server);
   const first = await verifyAt(server, seeded, perSecond, windowSeconds);
   const middle = await writtenUsage(server);
@@ -55,7 +55,7 @@ async function twoWindows(server: Keyreeve, seeded: Seeded): Promise<Windows> {
 }
 
 /** @returns the verifications that are in the table of usage */
-async function writtenUsage({ adminUrl }: Keyreeve): Promise<number> {
+async function writtenUsage({ adminUrl }: Running): Promise<number> {
   const metrics = await fetch(`${adminUrl}/metrics`).then((response) => response.text());
   const written = /^keyreeve_key_usage_total\{[^}]*result="written"[^}]*\} (\d+)/m.exec(metrics)?.[1];
   if (written === undefined) throw new Error('the metrics lack keyreeve_key_usage_total');

@@ -1,7 +1,6 @@
 /** Starts the measured Keyreeve, and defines the requests of the benchmarks. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { freePort } from '../packages/server/test-kit/free-port.ts';
 import { start, type Running, type StartOptions } from './processes.ts';
 import { blank, jsonRequest, requestText, serial, type Pool, type RequestTemplate } from './request.ts';
 import { keyIdBytes, type Seeded } from './seeded.ts';
@@ -25,11 +24,6 @@ export const environmentOf = ({ databaseUrl, masterKey }: Seeded): Readonly<Reco
   KEYREEVE_DRAIN_SECONDS: '0',
 });
 
-export interface Keyreeve extends Running {
-  /** The listener for verifications: that of the verifiers, or the only one. */
-  readonly verifyPort: number;
-}
-
 export interface KeyreeveOptions extends StartOptions {
   /** A copy of the repository. Default: this one. */
   readonly root?: string;
@@ -45,27 +39,14 @@ export function hasVerifyPort(root = repository): boolean {
   return existsSync(settings) && readFileSync(settings, 'utf8').includes(verifyPortSetting);
 }
 
-export async function keyreeve(seeded: Seeded, options: KeyreeveOptions = {}): Promise<Keyreeve> {
+export function keyreeve(seeded: Seeded, options: KeyreeveOptions = {}): Promise<Running> {
   const { root = repository, hasVerifier = false, env, cores } = options;
-  const verifyPort = hasVerifier && hasVerifyPort(root) ? await freePort() : undefined;
-  const verifying = verifyPort === undefined ? {} : { [verifyPortSetting]: String(verifyPort) };
-  const running = await start([process.execPath, programOf(root), 'serve'], {
+  // The program chooses a free port.
+  const verifying = hasVerifier && hasVerifyPort(root) ? { [verifyPortSetting]: '0' } : {};
+  return start([process.execPath, programOf(root), 'serve'], {
     ...(cores === undefined ? {} : { cores }),
     env: { ...environmentOf(seeded), ...verifying, ...env },
   });
-  if (verifyPort !== undefined) await answers(`http://127.0.0.1:${verifyPort}/health/live`);
-  return { ...running, verifyPort: verifyPort ?? running.port };
-}
-
-/** A verifier can start to listen after the main process. */
-async function answers(url: string): Promise<void> {
-  while (
-    !(await fetch(url).then(
-      ({ ok }) => ok,
-      () => false,
-    ))
-  )
-    await new Promise(setImmediate);
 }
 
 const bearer = (key: string) => ({ Authorization: `Bearer ${key}` });

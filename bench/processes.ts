@@ -12,6 +12,8 @@ export interface Running {
   readonly port: number;
   /** Undefined for programs without an admin listener. */
   readonly adminUrl: string | undefined;
+  /** The listener for verifications: that of the verifiers, or the only one. */
+  readonly verifyPort: number;
   /** Time from the start to the first response. */
   readonly startMs: number;
   readonly stop: () => Promise<void>;
@@ -40,6 +42,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => pr
 interface Listening {
   readonly url: string;
   readonly adminUrl?: string;
+  readonly verifyUrl?: string;
 }
 
 export async function start(
@@ -51,7 +54,11 @@ export async function start(
   const child = spawn(command, rest, { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'inherit'] });
   programs.add(child);
   child.on('exit', () => programs.delete(child));
-  const { url, adminUrl } = await (healthUrl === undefined ? printedUrls(child) : answering(child, healthUrl));
+  const {
+    url,
+    adminUrl,
+    verifyUrl = url,
+  } = await (healthUrl === undefined ? printedUrls(child) : answering(child, healthUrl));
   await fetch(healthUrl ?? `${url}/health/live`).then((response) => response.arrayBuffer());
   const startMs = performance.now() - startedAt;
   const stop = (): Promise<void> =>
@@ -60,7 +67,8 @@ export async function start(
       child.on('exit', () => resolve());
       child.kill('SIGTERM');
     });
-  return { process: child, port: Number(new URL(url).port), adminUrl, startMs, stop };
+  const portOf = (text: string): number => Number(new URL(text).port);
+  return { process: child, port: portOf(url), adminUrl, verifyPort: portOf(verifyUrl), startMs, stop };
 }
 
 function printedUrls(child: ChildProcess): Promise<Listening> {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { processTree, residentMib } from '../packages/server/test-kit/processor-time.ts';
 import type { Bench } from './bench.ts';
-import { environmentOf, forwardRequest, keyreeve, type Keyreeve } from './keyreeve.ts';
+import { environmentOf, forwardRequest, keyreeve } from './keyreeve.ts';
 import { measure, script, start, type Running } from './processes.ts';
 import type { Report } from './report.ts';
 import { rounded, type Measured, type Rounds, type Side } from './rounds.ts';
@@ -54,7 +54,7 @@ export async function startTimes(bench: Bench, report: Report): Promise<void> {
 export async function memory(bench: Bench, report: Report): Promise<void> {
   const { seeded } = await bench.shared('sqlite');
   const verifications = Math.min(1_000_000, bench.options.keys);
-  const inRounds = (use: (server: Keyreeve) => Promise<unknown>, rounds: number) => {
+  const inRounds = (use: (server: Running) => Promise<unknown>, rounds: number) => {
     const run = async (): Promise<Measured> => {
       const server = await bench.keyreeve(seeded);
       await use(server);

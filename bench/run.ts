@@ -85,13 +85,20 @@ async function measure(bench: Bench, name: string): Promise<void> {
   console.error(`${name} took ${Math.round((performance.now() - startedAt) / 1_000)} s`);
 }
 
-if (values.list) list();
-else {
+async function main(): Promise<void> {
+  if (values.list) return list();
+  generator();
   const folder = mkdtempSync(join(tmpdir(), 'keyreeve-bench-'));
   try {
-    generator();
     await measureAll(folder);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+try {
+  await main();
+} catch (error) {
+  console.error(error instanceof Error ? error.message : String(error));
+  process.exitCode = 1;
 }

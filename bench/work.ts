@@ -4,9 +4,9 @@ import { writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { verifyAt } from './beside.ts';
 import type { Bench } from './bench.ts';
-import { environmentOf, programOf, repository, type Keyreeve } from './keyreeve.ts';
+import { environmentOf, programOf, repository } from './keyreeve.ts';
 import { startLoad } from './load.ts';
-import { execute, Programs } from './processes.ts';
+import { execute, Programs, type Running } from './processes.ts';
 import type { Report } from './report.ts';
 import { blank, requestText } from './request.ts';
 import { rounded, type Measured } from './rounds.ts';
@@ -48,7 +48,7 @@ export async function work(bench: Bench, report: Report): Promise<void> {
   }
 }
 
-async function worksOf(bench: Bench, server: Keyreeve, seeded: Seeded): Promise<Readonly<Record<string, Work>>> {
+async function worksOf(bench: Bench, server: Running, seeded: Seeded): Promise<Readonly<Record<string, Work>>> {
   const command = (...args: readonly string[]): Promise<unknown> =>
     execute([process.execPath, programOf(repository), ...args], { env: environmentOf(seeded) });
   const importLines = (noun: string, turn: number, line: (index: number) => object): Promise<unknown> => {
