@@ -65,10 +65,10 @@ export async function auditCut(bench: Bench, report: Report): Promise<void> {
     run: async () => {
       const before = removedEvents();
       server.running.process.kill('SIGCONT');
-      const { msP50, msP99, processorUs } = await measure(server.running, { ...load, seconds });
+      const measured = await measure(server.running, { ...load, seconds });
       server.running.process.kill('SIGSTOP');
       if (server === withCut && removedEvents() === before) throw new Error('the cut has ended, or has not begun');
-      return { msP50, msP99, processorUs };
+      return measured;
     },
   });
   for (const [name, load] of Object.entries(loads)) {

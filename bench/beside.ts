@@ -37,12 +37,7 @@ const changeBars: Readonly<Record<Kind, Readonly<Record<Rate, Bars>>>> = {
 };
 
 export const verifyAt = (server: Running, { keys }: Seeded, rate: number, seconds: number): Promise<Measured> =>
-  figuresOf(measure(server, { connections, rate, seconds, request: forwardRequest(keys) }, server.verifyPort));
-
-const figuresOf = async (measured: ReturnType<typeof measure>): Promise<Measured> => {
-  const { perSecond, msP50, msP99, processorUs } = await measured;
-  return { perSecond, msP50, msP99, processorUs };
-};
+  measure(server, { connections, rate, seconds, request: forwardRequest(keys) }, server.verifyPort);
 
 /** @param onEnd gets the results of the other loads, and ends when the server has processed their last requests */
 export async function during(

@@ -30,10 +30,7 @@ async function compare(bench: Bench, report: Report, kind: Kind): Promise<void> 
   const server = programs.add(await bench.keyreeve(seeded, { cores: oneCore }));
   const side = (name: string, running: Running, request: RequestTemplate, port?: number) => ({
     name,
-    run: async () => {
-      const { perSecond, processorUs } = await measure(running, { connections, seconds, request }, port);
-      return { perSecond, processorUs };
-    },
+    run: () => measure(running, { connections, seconds, request }, port),
   });
   const forward = forwardRequest(keys);
   const verify = verifyRequest(keys, serviceKey);

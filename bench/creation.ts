@@ -32,10 +32,7 @@ export async function creation(bench: Bench, report: Report): Promise<void> {
   const peerRequest = await pocketBaseRequest(peer.port, bench.file('pocketbase-tokens'));
   const side = (name: string, running: Running, request: RequestTemplate): Side => ({
     name,
-    run: async () => {
-      const { perSecond, processorUs, msP50, msP99 } = await measure(running, { connections, seconds, request });
-      return { perSecond, processorUs, msP50, msP99 };
-    },
+    run: () => measure(running, { connections, seconds, request }),
   });
   const found = await bench.compare(report, [
     side('Keyreeve', server, createRequest(tokens)),

@@ -40,8 +40,7 @@ async function compare(bench: Bench, report: Report, kind: Kind): Promise<void> 
     const request = { ...deleteRequest(shared.remaining(signedIn.deletions)), status: '', contains: '' };
     const result = await measure(server, { ...deletions, seconds: bench.options.seconds, request });
     shared.addDeleted(result.requests, deletions.connections);
-    const succeeded = (result.statuses['200'] ?? 0) / result.requests;
-    return { msP50: result.msP50, msP99: result.msP99, succeeded };
+    return { ...result, succeeded: (result.statuses['200'] ?? 0) / result.requests };
   };
   const sides = Object.entries(floods).map(([name, requests]) => {
     const load = { port: server.port, connections: Math.floor(connectionsOfFlood / requests.length), seconds };

@@ -4,15 +4,19 @@
  */
 import { watchMachine, type Noise } from './machine.ts';
 
-export type Figure =
-  | 'perSecond'
-  | 'msP50'
-  | 'msP99'
-  | 'processorUs'
-  | 'startMs'
-  | 'mainMib'
-  | 'verifierMib'
-  | 'succeeded';
+/** What a side can measure. */
+const figures = [
+  'perSecond',
+  'msP50',
+  'msP99',
+  'processorUs',
+  'generatorShare',
+  'succeeded',
+  'startMs',
+  'mainMib',
+  'verifierMib',
+] as const;
+export type Figure = (typeof figures)[number];
 
 /** The result of one side in one round. */
 export interface Measured extends Partial<Readonly<Record<Figure, number>>> {
@@ -119,9 +123,11 @@ function problemOf({ bySide, noise }: Round, noiseMax: number): string | undefin
 
 function textOf({ bySide, noise }: Round): string {
   const sides = [...bySide].map(([name, measured]) => {
-    const { isVoid: _, ...all } = measured;
-    const figures = Object.entries(all).map(([figure, value]) => `${figure} ${rounded(value)}`);
-    return `${name}: ${figures.join(', ')}`;
+    const texts = figures.flatMap((figure) => {
+      const value = measured[figure];
+      return value === undefined ? [] : [`${figure} ${rounded(value)}`];
+    });
+    return `${name}: ${texts.join(', ')}`;
   });
   return [...sides, `steal ${percent(noise.steal)}, foreign load ${percent(noise.foreign)}`].join('; ');
 }

@@ -53,9 +53,9 @@ async function compare(bench: Bench, report: Report, load: Load): Promise<void> 
       name: how,
       run: async () => {
         const options = { port, serviceKey: seeded.serviceKey, keys: seeded.keys, how, loops, seconds };
-        const { failures, requests, perSecond, msP50, msP99 } = await load(options);
-        if (failures > 0) throw new Error(`${failures} of ${requests} verifications failed`);
-        return { perSecond, msP50, msP99 };
+        const result = await load(options);
+        if (result.failures > 0) throw new Error(`${result.failures} of ${result.requests} verifications failed`);
+        return result;
       },
     }));
     const found = await bench.compare(report, sides);
