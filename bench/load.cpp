@@ -1,14 +1,14 @@
-// The load generator: sends one HTTP/1.1 request at a time on each connection, and prints one line of JSON with its results.
+// The load generator: sends one HTTP/1.1 request at a time on each connection, and prints its results as one line of JSON.
 //
 //   load --port 8787 --connections 64 --seconds 2 [--rate 2000] [--pool FILE --record-bytes 53] < request
 //
-// The request is read from the standard input. Each run of NUL bytes in it is a blank, which each use fills with the bytes of a
-// record of the pool file. When a record is used up, the next blank takes another record. A run of bytes with the value 1 is
-// a decimal number that is different in each request.
+// It reads the request from the standard input. Each run of NUL bytes in it is a blank, which each use fills with the
+// bytes of a record of the pool file. When a record is used up, the next blank takes another record. A run of bytes
+// with the value 1 is a decimal number that is different in each request.
 //
-// Without a rate, a connection sends its next request when it has the response (closed loop). With a rate, each request has a
-// due time, and its latency counts from there. So a server that stalls does not hide the latency of requests that could not be
-// sent meanwhile (coordinated omission).
+// Without a rate, a connection sends its next request when it has the response (closed loop). With a rate, each request
+// has a due time, and its latency counts from there. So a server that stalls does not hide the latency of requests that
+// could not be sent meanwhile (coordinated omission).
 //
 // SIGTERM ends the load at once. Requests in progress then do not count.
 
@@ -24,9 +24,10 @@
 #include <map>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <random>
 #include <string>
 #include <sys/epoll.h>
-#include <sys/resource.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -36,8 +37,8 @@ namespace {
 
 // Time in which requests that were due before the end are still sent and answered.
 const double graceMs = 8000;
-// Below the bound of the server, so that the server closes no connection.
-const long requestsPerConnectionMax = 9000;
+// Time for the server to accept the connections before the first request.
+const double acceptMs = 50;
 const size_t responseBytesShown = 300;
 const int eventsAtOnce = 256;
 
@@ -89,11 +90,13 @@ Options parseOptions(int count, char **values) {
   return options;
 }
 
-double nowMs() {
+double clockMs(clockid_t clock) {
   timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
+  clock_gettime(clock, &time);
   return time.tv_sec * 1e3 + time.tv_nsec / 1e6;
 }
+
+double nowMs() { return clockMs(CLOCK_MONOTONIC); }
 
 std::string readAll(FILE *file) {
   std::string text;
@@ -103,20 +106,7 @@ std::string readAll(FILE *file) {
   return text;
 }
 
-// Marsaglia's xorshift64.
-class Random {
-  unsigned long long state = 88172645463325252ULL ^ ((unsigned long long)time(nullptr) * 2654435761ULL) ^ getpid();
-
-public:
-  unsigned next() {
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return state >> 11;
-  }
-  // At least 0 and below 1.
-  double fraction() { return (next() % 100000) / 100000.0; }
-};
+using Random = std::mt19937_64;
 
 // The bytes of the next request.
 class Request {
@@ -129,8 +119,8 @@ class Request {
   size_t records;
   long nextRecord;
   std::vector<Run> blanks, serials;
-  // Microseconds, so that the next load does not repeat the numbers of this one.
-  unsigned long long serial = (unsigned long long)time(nullptr) * 1000000ULL;
+  // Begins with the time in microseconds, so that the next load does not repeat the numbers of this one.
+  unsigned long long serial = clockMs(CLOCK_REALTIME) * 1000;
   Random &random;
 
   std::vector<Run> runsOf(char byte) const {
@@ -144,7 +134,7 @@ class Request {
   }
 
   size_t drawRecord() {
-    const size_t record = nextRecord < 0 ? random.next() : (size_t)nextRecord++;
+    const size_t record = nextRecord < 0 ? random() : (size_t)nextRecord++;
     return record % records * recordBytes;
   }
 
@@ -161,8 +151,8 @@ class Request {
   }
 
 public:
-  Request(const Options &options, Random &random)
-      : text(readAll(stdin)), recordBytes(options.recordBytes), nextRecord(options.firstRecord), random(random) {
+  Request(const Options &options, Random &source)
+      : text(readAll(stdin)), recordBytes(options.recordBytes), nextRecord(options.firstRecord), random(source) {
     blanks = runsOf('\0');
     serials = runsOf('\1');
     if (blanks.empty()) return;
@@ -204,18 +194,17 @@ struct Connection {
   double sinceMs = 0;
   // With a rate: when the next request is due.
   double dueMs = 0;
-  long requests = 0;
 };
 
 volatile sig_atomic_t isStopped = 0;
 
 class Load {
   const Options options;
-  Random random;
+  Random random{std::random_device{}()};
   Request request{options, random};
   std::vector<Connection> connections{(size_t)options.connections};
   const int poll = epoll_create1(0);
-  const double startMs = nowMs(), endMs = startMs + options.seconds * 1000;
+  double startMs = 0, endMs = 0;
   int open = 0;
   long sent = 0;
   std::vector<float> latenciesMs;
@@ -250,7 +239,6 @@ class Load {
     epoll_ctl(poll, EPOLL_CTL_ADD, connection.socket, &event);
     connection.received.clear();
     connection.isWaiting = false;
-    connection.requests = 0;
     open++;
   }
 
@@ -265,11 +253,13 @@ class Load {
     const std::string &bytes = request.next();
     connection.sinceMs = sinceMs;
     connection.isWaiting = true;
-    connection.requests++;
     sent++;
     // A socket that has no request in progress has room for one.
     if (write(connection.socket, bytes.data(), bytes.size()) != (ssize_t)bytes.size()) fail("the request was not sent");
   }
+
+  // At least 0 and below 1.
+  double fraction() { return random() % 100000 / 100000.0; }
 
   double gapMs() const { return options.rate == 0 ? 0 : options.connections / options.rate * 1000; }
 
@@ -293,7 +283,7 @@ class Load {
       else if (connection.dueMs <= timeMs) {
         const double dueMs = connection.dueMs;
         // Half to one and a half times the mean distance, so that connections do not send in step.
-        connection.dueMs += gapMs() * (0.5 + random.fraction());
+        connection.dueMs += gapMs() * (0.5 + fraction());
         send(connection, dueMs);
       } else nextMs = std::min(nextMs, connection.dueMs);
     }
@@ -322,9 +312,11 @@ class Load {
     const double timeMs = nowMs();
     latenciesMs.push_back(timeMs - connection.sinceMs);
     judge(connection.received);
+    // A server bounds the requests on one connection.
+    const bool isLast = strcasestr(connection.received.c_str(), "\r\nconnection: close");
     connection.received.clear();
     connection.isWaiting = false;
-    if (connection.requests >= requestsPerConnectionMax) disconnect(connection), connectTo(connection);
+    if (isLast) disconnect(connection), connectTo(connection);
     continueLoop(connection, timeMs);
   }
 
@@ -347,12 +339,14 @@ class Load {
   }
 
 public:
-  explicit Load(const Options &options) : options(options) { latenciesMs.reserve(4000000); }
+  explicit Load(const Options &given) : options(given) { latenciesMs.reserve(4000000); }
 
   void run() {
+    for (Connection &connection : connections) connectTo(connection);
+    startMs = nowMs() + acceptMs, endMs = startMs + options.seconds * 1000;
+    while (!isStopped && nowMs() < startMs) usleep(1000);
     for (Connection &connection : connections) {
-      connectTo(connection);
-      connection.dueMs = startMs + gapMs() * random.fraction();
+      connection.dueMs = startMs + gapMs() * fraction();
       continueLoop(connection, nowMs());
     }
     epoll_event events[eventsAtOnce];
@@ -373,18 +367,19 @@ public:
 
   void print() {
     const double seconds = (nowMs() - startMs) / 1000;
-    rusage used;
-    getrusage(RUSAGE_SELF, &used);
-    const double processorSeconds = used.ru_utime.tv_sec + used.ru_stime.tv_sec +
-                                    (used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6;
+    const double processorSeconds = clockMs(CLOCK_PROCESS_CPUTIME_ID) / 1000;
     std::sort(latenciesMs.begin(), latenciesMs.end());
     if (failures > 0) fprintf(stderr, "load: %ld failures; the first one: %s\n", failures, firstFailure.c_str());
-    printf("{\"requests\":%zu,\"seconds\":%.3f,\"perSecond\":%.1f,\"failures\":%ld,\"unanswered\":%ld,", latenciesMs.size(),
-           seconds, latenciesMs.size() / seconds, failures, unanswered);
+    const size_t requests = latenciesMs.size();
+    printf("{\"requests\":%zu,\"seconds\":%.3f,\"perSecond\":%.1f,", requests, seconds, requests / seconds);
+    printf("\"failures\":%ld,\"unanswered\":%ld,", failures, unanswered);
     printf("\"msP50\":%.3f,\"msP99\":%.3f,\"msP999\":%.3f,\"msMax\":%.3f,\"generatorShare\":%.3f,\"statuses\":{",
            percentile(0.5), percentile(0.99), percentile(0.999), percentile(1), processorSeconds / seconds);
     const char *separator = "";
-    for (const auto &[status, count] : statuses) printf("%s\"%s\":%ld", separator, status.c_str(), count), separator = ",";
+    for (const auto &[status, times] : statuses) {
+      printf("%s\"%s\":%ld", separator, status.c_str(), times);
+      separator = ",";
+    }
     printf("}}\n");
   }
 };
@@ -393,6 +388,8 @@ public:
 
 int main(int count, char **values) {
   signal(SIGPIPE, SIG_IGN);
+  // Nanoseconds. By default, the kernel delays the end of a wait by up to 50 µs.
+  prctl(PR_SET_TIMERSLACK, 1);
   signal(SIGTERM, [](int) { isStopped = 1; });
   Load load(parseOptions(count, values));
   load.run();
