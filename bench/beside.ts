@@ -46,14 +46,12 @@ export async function during(
   onEnd: OnEnd = () => undefined,
 ): Promise<Measured> {
   await sleep(leadMs);
-  try {
-    return await run();
-  } finally {
-    const results = await Promise.all(others.map((other) => other.stop()));
-    for (const { perSecond, statuses } of results)
-      console.error(`beside ${rounded(perSecond)} requests/s: ${JSON.stringify(statuses)}`);
-    await onEnd(results);
-  }
+  const measured = await run();
+  const results = await Promise.all(others.map((other) => other.stop()));
+  for (const { perSecond, statuses } of results)
+    console.error(`beside ${rounded(perSecond)} requests/s: ${JSON.stringify(statuses)}`);
+  await onEnd(results);
+  return { ...measured, othersPerSecond: results.reduce((sum, { perSecond }) => sum + perSecond, 0) };
 }
 
 type OnEnd = (results: readonly LoadResult[]) => Promise<void> | void;

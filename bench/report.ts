@@ -72,6 +72,7 @@ function figuresText(found: Rounds, name: string): string {
     ...text('msP99', 'p99 ', ' ms'),
     ...text('processorUs', '', ' µs'),
     ...text('perSecond', '', '/s'),
+    ...text('othersPerSecond', 'others ', '/s'),
   ].join(', ');
 }
 

@@ -11,6 +11,7 @@ const figures = [
   'msP99',
   'processorUs',
   'generatorShare',
+  'othersPerSecond',
   'succeeded',
   'startMs',
   'mainMib',
