@@ -11,6 +11,8 @@
 // could not be sent meanwhile (coordinated omission).
 //
 // SIGTERM ends the load at once. Requests in progress then do not count.
+//
+// It is C++, because a generator in JavaScript takes a core from the server, and stops at 38,000 to 81,000 requests/s.
 
 #include <algorithm>
 #include <arpa/inet.h>
