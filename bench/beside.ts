@@ -94,10 +94,11 @@ async function compare(
   const { name, start, onEnd, bars } = await others(server, shared);
   for (const rate of rates) {
     const verify = (): Promise<Measured> => verifyAt(server, shared.seeded, rate, bench.options.seconds);
-    const found = await bench.compare(report, [
+    const sides = [
       { name: 'alone', run: verify },
       { name: 'beside', run: () => during(start(), verify, onEnd) },
-    ]);
+    ];
+    const found = await bench.compare(report, sides, { warmUp: rate === rates[0] ? 1 : 0 });
     const what = `${titleOf(kind)}: p99 of verifications at ${rounded(rate)}/s beside ${name}`;
     report.ratio(`${what}, divided by the p99 alone`, found, ['beside', 'alone', 'msP99'], {
       atMost: bars[rate].ratio,

@@ -2,7 +2,7 @@
  * `npm run bench`: measures the figures of `figures.ts`, and prints them in the form of RESULTS.md.
  *
  *     npm run bench -- --list
- *     npm run bench -- [NAME…] [--record] [--rounds 7] [--seconds 2] [--keys 1000000] [--databases sqlite,postgres]
+ *     npm run bench -- [NAME…] [--record] [--rounds 7] [--seconds 1.5] [--keys 1000000] [--databases sqlite,postgres]
  *
  * Without a name, it measures all figures that are not only measured by name, in less than 20 minutes. `--record` writes each
  * result to RESULTS.md. `--one-port` measures without a verifier process. `--accept-noise` voids no round; with `--rounds 1
@@ -27,7 +27,7 @@ const { values, positionals } = parseArgs({
     list: { type: 'boolean', default: false },
     record: { type: 'boolean', default: false },
     rounds: { type: 'string', default: '7' },
-    seconds: { type: 'string', default: '2' },
+    seconds: { type: 'string', default: '1.5' },
     keys: { type: 'string', default: '1000000' },
     databases: { type: 'string', default: kinds.join(',') },
     commit: { type: 'string' },
