@@ -12,6 +12,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { buildIfChanged } from '../scripts/build.ts';
 import { Bench } from './bench.ts';
 import { kinds } from './databases.ts';
 import { figures } from './figures.ts';
@@ -50,6 +51,7 @@ function chosen(): string[] {
 }
 
 async function measureAll(folder: string): Promise<void> {
+  await buildIfChanged('program');
   await using bench = new Bench({
     keys: Number(values.keys),
     rounds: Number(values.rounds),
