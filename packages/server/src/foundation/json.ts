@@ -24,6 +24,47 @@ export function parseJson(bytes: Uint8Array, depthMax: number = limits.jsonDepth
   return value;
 }
 
+/** Text with which {@link parseSimpleJson} cannot count the quotation marks of strings, or which is not ASCII. */
+const notSimple = /[\\\x80-\xff]/;
+
+/**
+ * Parses one object whose members are strings, numbers and arrays of strings. Then every second quotation mark begins a string,
+ * and a name that occurs twice has two more than the result: no scan is needed.
+ * @param text one character for each byte
+ * @returns the same as {@link parseJson}; undefined for everything else
+ */
+export function parseSimpleJson(text: string): object | undefined {
+  if (notSimple.test(text)) return undefined;
+  try {
+    const value: unknown = JSON.parse(text);
+    return isSimpleObject(value) && 2 * stringsIn(value) === quotesIn(text) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const isSimpleObject = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** @returns the number of names and strings; NaN with a member of another kind or a forbidden name */
+function stringsIn(value: object): number {
+  let strings = 0;
+  for (const [name, member] of Object.entries(value) as [string, unknown][]) {
+    if (forbiddenNames.has(name)) return Number.NaN;
+    if (typeof member === 'string') strings += 2;
+    else if (typeof member === 'number') strings += 1;
+    else if (Array.isArray(member) && member.every((item) => typeof item === 'string')) strings += 1 + member.length;
+    else return Number.NaN;
+  }
+  return strings;
+}
+
+function quotesIn(text: string): number {
+  let quotes = 0;
+  for (let at = text.indexOf('"'); at >= 0; at = text.indexOf('"', at + 1)) quotes++;
+  return quotes;
+}
+
 /** Scans valid JSON once and keeps the member names of each open object. */
 function assertUnambiguous(text: string, depthMax: number): void {
   /** One entry per open object or array; an array has no names. */
