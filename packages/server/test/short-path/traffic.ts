@@ -14,7 +14,7 @@ export interface Traffic {
   readonly isHalfClosed: boolean;
 }
 
-type Random = () => number;
+export type Random = () => number;
 
 export const verifyPath = '/auth/verify';
 /** The handler of the short path does not accept a body with this text. */
@@ -190,7 +190,7 @@ export function trafficOf(seed: number, mutatedShare: number): Traffic {
   return { seed, packets, requests, isHalfClosed: random() < 0.5 };
 }
 
-const pick = <T>(from: readonly T[], random: Random): T => from[Math.floor(random() * from.length)] as T;
+export const pick = <T>(from: readonly T[], random: Random): T => from[Math.floor(random() * from.length)] as T;
 
 const text = (lines: readonly string[]): string => `${lines.join('\r\n')}\r\n\r\n`;
 
@@ -302,7 +302,7 @@ function mutated(random: Random): string {
   return pick(kinds, random)();
 }
 
-function split(bytes: string, random: Random): string[] {
+export function split(bytes: string, random: Random): string[] {
   const parts: string[] = [];
   let rest = bytes;
   while (rest !== '') {
