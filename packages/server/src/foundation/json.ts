@@ -24,17 +24,17 @@ export function parseJson(bytes: Uint8Array, depthMax: number = limits.jsonDepth
   return value;
 }
 
-/** Text with which {@link parseSimpleJson} cannot count the quotation marks of strings, or which is not ASCII. */
-const notSimple = /[\\\x80-\xff]/;
+/** Characters that are not ASCII. */
+const notAscii = /[\x80-\xff]/;
 
 /**
- * Parses one object whose members are strings, numbers and arrays of strings. Then every second quotation mark begins a string,
- * and a name that occurs twice has two more than the result: no scan is needed.
+ * Parses one object whose members are strings, numbers and arrays of strings. Such a text has two quotation marks for each name
+ * and string of the result. It has more if a name occurs twice, or with an escaped quotation mark, so no scan is needed.
  * @param text one character for each byte
  * @returns the same as {@link parseJson}; undefined for everything else
  */
 export function parseSimpleJson(text: string): object | undefined {
-  if (notSimple.test(text)) return undefined;
+  if (notAscii.test(text)) return undefined;
   try {
     const value: unknown = JSON.parse(text);
     return isSimpleObject(value) && 2 * stringsIn(value) === quotesIn(text) ? value : undefined;
@@ -67,6 +67,7 @@ function quotesIn(text: string): number {
 
 /** Scans valid JSON once and keeps the member names of each open object. */
 function assertUnambiguous(text: string, depthMax: number): void {
+  const hasEscapes = text.includes('\\');
   /** One entry per open object or array; an array has no names. */
   const open: (Set<string> | undefined)[] = [];
   for (let i = 0; i < text.length; i++) {
@@ -82,7 +83,7 @@ function assertUnambiguous(text: string, depthMax: number): void {
         break;
       case 0x22: {
         // "
-        const end = endOfString(text, i);
+        const end = hasEscapes ? endOfString(text, i) : text.indexOf('"', i + 1);
         if (isFollowedByColon(text, end)) addName(open.at(-1), JSON.parse(text.slice(i, end + 1)) as string);
         i = end;
         break;

@@ -71,7 +71,7 @@ function isInUtf8(type: string, expected: string): boolean {
  */
 export function isSimple(rawHeaders: readonly string[], type: keyof typeof mediaTypes): boolean {
   const expected = mediaTypes[type];
-  let types = 0;
+  let hasType = false;
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const name = rawHeaders[i] ?? '';
     // By their length, most other names are skipped without a copy.
@@ -80,7 +80,7 @@ export function isSimple(rawHeaders: readonly string[], type: keyof typeof media
     switch (name.toLowerCase()) {
       case 'content-type':
         if (value !== expected && !isInUtf8(value, expected)) return false;
-        types++;
+        hasType = true;
         break;
       case 'x-forwarded-proto':
         if (value !== 'https') return false;
@@ -90,7 +90,7 @@ export function isSimple(rawHeaders: readonly string[], type: keyof typeof media
         return false;
     }
   }
-  return types === 1 && rawHeaders.length <= limits.headerFieldsMax * 2;
+  return hasType && rawHeaders.length <= limits.headerFieldsMax * 2;
 }
 
 const lengthsOfHeaders = new Set(

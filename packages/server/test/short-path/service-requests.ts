@@ -135,7 +135,8 @@ function brokenJson(text: string, random: Random): string {
 }
 
 function formBody(credential: string, random: Random): string {
-  const text = `token=${random() < 0.9 ? credential : encodeURIComponent(credential)}`;
+  const escaped = credential.replace(/^./, (char) => `%${char.charCodeAt(0).toString(16)}`);
+  const text = `token=${random() < 0.9 ? credential : escaped}`;
   if (random() < 0.7) return text;
   const more = pick(tokens, random);
   return random() < 0.2 ? `${more.slice(1)}&${text}` : pick([`${text}${more}`, `token=${more}`, more, ''], random);

@@ -75,8 +75,11 @@ export class Keys {
   }
 
   #onRow(hash: Buffer, conditions: Conditions, answer: Answer, fail: Fail): (key?: KeyState) => void {
-    const answerTo = (key?: KeyState): void => this.#results.answerFor(key, conditions, answer, fail);
-    return (key) => (key ? answerTo(key) : this.#previousReader.find(hash, answerTo, fail, conditions.span));
+    return (key) => {
+      if (key) return this.#results.answerFor(key, conditions, answer, fail);
+      const answerTo = (previous?: KeyState): void => this.#results.answerFor(previous, conditions, answer, fail);
+      this.#previousReader.find(hash, answerTo, fail, conditions.span);
+    };
   }
 
   /** Without the environments that the prefix of the key excludes. */

@@ -2,6 +2,7 @@
 import * as contract from '@keyreeve/contract';
 import type { Environments } from '../api-keys/environments.ts';
 import { monotonicMs } from '../../foundation/clock.ts';
+import type { CanaryPrincipal } from '../../foundation/principal.ts';
 import { route, type Route, type ServiceCaller } from '../../http/route.ts';
 import { restrictedTo, unconditional, type Question, type VerificationResult } from './conditions.ts';
 import { conditionsOf, verifyForService, visibleTo, type ServiceQuestion } from './for-services.ts';
@@ -24,10 +25,8 @@ export function verificationRoutes(verifier: Verifier, onFailure: (error: unknow
     }),
     route(contract.verifyBatch, async ({ body, principal }) => {
       const caller = await principal.promise;
-      const questions = questionsOf(body, environments).map(({ text, conditions = unconditional }) => ({
-        text,
-        conditions: caller ? restrictedTo(caller, conditions) : conditions,
-      }));
+      const stated = questionsOf(body, environments);
+      const questions = caller ? stated.map((question) => restrictedQuestion(caller, question)) : stated;
       const startedMs = monotonicMs();
       try {
         const results = await verifier.verifyMany(questions, onFailure);
@@ -42,6 +41,11 @@ export function verificationRoutes(verifier: Verifier, onFailure: (error: unknow
     }),
   ];
 }
+
+const restrictedQuestion = (caller: CanaryPrincipal, { text, conditions = unconditional }: Question): Question => ({
+  text,
+  conditions: restrictedTo(caller, conditions),
+});
 
 /** The schema allows exactly one of the two members. @throws DomainError `invalid_request` */
 function questionsOf({ credentials = [], questions }: contract.VerifyBatchBody, known: Environments): Question[] {
