@@ -2,7 +2,7 @@
  * The requests that verify credentials, without the other routes: `/auth/forward`, and on the short path
  * (`http/short-path.ts`) simple requests for `POST /auth/verify` and introspection. `app.ts` answers the other ones.
  */
-import { forward, introspect, verify, type RouteContract } from '@keyreeve/contract';
+import { forward } from '@keyreeve/contract';
 import { monotonicMs } from '../foundation/clock.ts';
 import type { Span } from '../foundation/tracing.ts';
 import { isSimple } from '../http/body.ts';
@@ -18,8 +18,7 @@ import type { ShortRequest } from '../http/short-request.ts';
 import type { VerificationResult } from '../modules/verification/conditions.ts';
 import { answerForward, isForwardTarget, type ForwardRequest } from '../modules/verification/forward.ts';
 import { verifyForService, type ServiceQuestion } from '../modules/verification/for-services.ts';
-import { toIntrospection, toResult } from '../modules/verification/responses.ts';
-import { simpleIntrospection, simpleVerification } from '../modules/verification/simple-requests.ts';
+import { shortRoutesOf, type ShortRoute } from '../modules/verification/short-routes.ts';
 import type { Health } from './processes/health.ts';
 import type { Refusals } from './refusals.ts';
 import type { ClientIps } from './requests/client-ips.ts';
@@ -41,11 +40,8 @@ interface RequestParts {
   readonly refusals: Refusals;
 }
 
-/** A route of which the short path answers simple requests. */
-interface ShortRoute {
-  readonly type: 'json' | 'form';
-  readonly read: (body: string) => ServiceQuestion | undefined;
-  readonly toBody: (result: VerificationResult) => object;
+interface CountedRoute extends ShortRoute {
+  /** Counts a response with a result. */
   readonly count: (ms: number) => void;
 }
 
@@ -53,7 +49,7 @@ export class VerificationListener {
   readonly #options: VerificationListenerOptions;
   readonly #parts: RequestParts;
   /** By request target. */
-  readonly #routes: ReadonlyMap<string, ShortRoute>;
+  readonly #routes: ReadonlyMap<string, CountedRoute>;
   /** Of a request without Origin. */
   readonly #cors: readonly string[];
   /** The header lines of a response with a result, except Content-Length. */
@@ -65,15 +61,12 @@ export class VerificationListener {
     this.#parts = parts;
     this.#cors = cors.headersFor(undefined);
     this.#lines = linesOf([...security.data, ...this.#cors, 'Content-Type', jsonType]);
-    const counterOf = ({ path, method }: RouteContract) => requestCounts.counterOf(path, method, 200);
-    const read = (body: string) => simpleVerification(body, verifier.environments);
-    this.#routes = new Map<string, ShortRoute>([
-      [verify.path, { type: 'json', read, toBody: toResult, count: counterOf(verify) }],
-      [
-        introspect.path,
-        { type: 'form', read: simpleIntrospection, toBody: toIntrospection, count: counterOf(introspect) },
-      ],
-    ]);
+    this.#routes = new Map(
+      shortRoutesOf(verifier.environments).map((route) => {
+        const { path, method } = route.contract;
+        return [path, { ...route, count: requestCounts.counterOf(path, method, 200) }];
+      }),
+    );
   }
 
   readonly shortPath: Pick<ShortPathOptions, 'mayAnswer' | 'handle'> = {
@@ -113,7 +106,7 @@ export class VerificationListener {
     const span = spans.start(request);
     const arrived = turns.now;
     const answer = (result: VerificationResult): void => {
-      response.write(this.#lines, JSON.stringify(route.toBody(result)));
+      response.write(this.#lines, JSON.stringify(route.write(result)));
       route.count(elapsed(startedMs));
       if (span) endRequestSpan(span, { method: request.method, route: url, status: 200 });
     };

@@ -139,9 +139,25 @@ test('the parser of simple objects returns the same as the strict parser, or not
   for (const text of simple) assert.deepEqual(parseSimpleJson(text), parse(text), text);
   const others = [
     ...Object.values(ambiguous),
-    ...['', '[]', '1', 'null', '"a"', '{', '{"a":1}{}', '{"a":\xa0"b"}', '{"a":"\xe4"}', '{"a":"\0"}'],
-    ...['{"a":null}', '{"a":true}', '{"a":{}}', '{"a":[1]}', '{"a":[[]]}', '{"a":"\\""}'],
-    ...['{"a":{"b":["c"]},"a":"d"}', '{"a":"b","a":[]}', `{"a":${'['.repeat(9)}${']'.repeat(9)},"a":1}`],
+    '',
+    '[]',
+    '1',
+    'null',
+    '"a"',
+    '{',
+    '{"a":1}{}',
+    '{"a":\xa0"b"}',
+    '{"a":"\xe4"}',
+    '{"a":"\0"}',
+    '{"a":null}',
+    '{"a":true}',
+    '{"a":{}}',
+    '{"a":[1]}',
+    '{"a":[[]]}',
+    '{"a":"\\""}',
+    '{"a":{"b":["c"]},"a":"d"}',
+    '{"a":"b","a":[]}',
+    `{"a":${'['.repeat(9)}${']'.repeat(9)},"a":1}`,
   ];
   for (const text of others) assert.equal(parseSimpleJson(text), undefined, text);
 });

@@ -95,9 +95,12 @@ test('a deleted key, and a deleted caller, are rejected on a connection of a ser
     scopes: ['keyreeve:verify'],
   });
   const requests = asked(secret.reveal(), at.key);
-  const connections = requests.map(() => new KeptConnection(Number(new URL(at.app.url).port)));
+  const clients = requests.map((request) => ({
+    request,
+    connection: new KeptConnection(Number(new URL(at.app.url).port)),
+  }));
   const answers = (): Promise<string[]> =>
-    Promise.all(requests.map((request, index) => connections[index]?.ask(request) ?? ''));
+    Promise.all(clients.map(({ request, connection }) => connection.ask(request)));
   const areValid = async (): Promise<boolean[]> =>
     (await answers()).map((response) => /"(?:valid|active)":true/.test(response));
   for (let n = 0; n < 3; n++) assert.deepEqual(await areValid(), [true, true]);
@@ -112,7 +115,7 @@ test('a deleted key, and a deleted caller, are rejected on a connection of a ser
   assert.deepEqual(await areValid(), [false, false]);
   await apiKeys.delete(operator, at.account.id, id);
   assert.deepEqual((await answers()).map(statusOf), [401, 401]);
-  for (const connection of connections) connection[Symbol.dispose]();
+  for (const { connection } of clients) connection[Symbol.dispose]();
 });
 
 test('a short-lived secret of a deleted key is rejected on a connection on which it was accepted before', async () => {
