@@ -13,6 +13,7 @@ import { issueCredential } from '../../test-kit/canary-credentials.ts';
 import { basic, newApp, operator, type TestApp } from '../../test-kit/new-app.ts';
 import { compare } from './differential.ts';
 import { parserMutants } from './mutants.ts';
+import { splitTraffics, traffics } from './traffic.ts';
 import { compareExchanges } from './service-exchange.ts';
 import type { Presented } from './service-requests.ts';
 
@@ -36,10 +37,15 @@ interface CreatedByOperator {
 }
 
 test('both paths answer mutated requests, split at random places, with the same bytes', async (t) => {
-  const seeds = Array.from({ length: connections }, (_, index) => index + 1);
-  const { requests, short } = await compare(seeds, createHttpServer);
+  const { requests, short } = await compare(traffics(connections), createHttpServer);
   t.diagnostic(`${requests} requests, ${short} of them answered by the short path`);
   assert.ok(short > requests / 5);
+});
+
+test('both paths answer a request with a body that is split at any byte with the same bytes', async () => {
+  const { requests, short } = await compare(splitTraffics(), createHttpServer);
+  // At least those that are split in their bodies, with the request behind them.
+  assert.ok(short > 2 * 20 && short < requests);
 });
 
 for (const [what, environment] of Object.entries(environments)) {

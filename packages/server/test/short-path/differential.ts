@@ -12,7 +12,7 @@ import { forwardedIpOf, type ProxiedRequest } from '../../src/http/client-ip.ts'
 import { SecurityHeaders } from '../../src/http/headers.ts';
 import type * as program from '../../src/http/server.ts';
 import type { BareResponse } from '../../src/http/short-path.ts';
-import { general, randomOf, trafficOf, verifyPath, type Traffic } from './traffic.ts';
+import { general, randomOf, verifyPath, type Traffic } from './traffic.ts';
 
 type CreateHttpServer = typeof program.createHttpServer;
 
@@ -124,26 +124,17 @@ class EchoServer {
   }
 }
 
-/**
- * @param seeds each is the traffic of one connection
- * @param mutatedShare share of requests that are mutated
- * @throws AssertionError with the seed of the first traffic that the servers answer differently
- */
-export async function compare(
-  seeds: Iterable<number>,
-  createHttpServer: CreateHttpServer,
-  mutatedShare = 0.12,
-): Promise<Compared> {
+/** @throws AssertionError with the seed of the first traffic that the servers answer differently */
+export async function compare(traffics: Iterable<Traffic>, createHttpServer: CreateHttpServer): Promise<Compared> {
   const withShortPath = new EchoServer(createHttpServer, true);
   const without = new EchoServer(createHttpServer, false);
   let requests = 0;
-  for (const seed of seeds) {
-    const traffic = trafficOf(seed, mutatedShare);
+  for (const traffic of traffics) {
     requests += traffic.requests;
     assert.deepEqual(
       await withShortPath.responses(traffic),
       await without.responses(traffic),
-      `the traffic of seed ${seed}: ${JSON.stringify(traffic.packets)}`,
+      `the traffic of seed ${traffic.seed}: ${JSON.stringify(traffic.packets)}`,
     );
   }
   return { requests, short: withShortPath.short };

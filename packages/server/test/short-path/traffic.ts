@@ -162,10 +162,26 @@ export function randomOf(seed: number): Random {
 }
 
 /**
+ * @param count number of connections
  * @param mutatedShare share of requests that are mutated
- * @returns the traffic of a connection, the same for the same arguments
+ * @returns the traffic of each connection, the same for the same arguments
  */
-export function trafficOf(seed: number, mutatedShare: number): Traffic {
+export function* traffics(count: number, mutatedShare = 0.12): Generator<Traffic> {
+  for (let seed = 1; seed <= count; seed++) yield trafficOf(seed, mutatedShare);
+}
+
+/** A request with a body on a connection that has the short path, in two packets: one connection for each place. */
+export function* splitTraffics(): Generator<Traffic> {
+  const body = bodies[0] ?? '';
+  const bytes = postOf([post, 'Host: a', `Content-Length: ${body.length}`], body);
+  const packet = (part: string): Packet => ({ bytes: part, waits: true });
+  for (let place = 1; place < bytes.length; place++) {
+    const packets = [bytes, bytes, bytes.slice(0, place), bytes.slice(place), bytes].map(packet);
+    yield { seed: place, packets, requests: 4, isHalfClosed: place % 2 === 0 };
+  }
+}
+
+function trafficOf(seed: number, mutatedShare: number): Traffic {
   const random = randomOf(seed);
   const requests = 4 + Math.floor(random() * 12);
   const packets: Packet[] = [];
