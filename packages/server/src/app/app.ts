@@ -4,30 +4,29 @@
  *     limits → route → principal → query, body → handler → response
  */
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import { forward, limits, type RouteContract } from '@keyreeve/contract';
+import { limits, type RouteContract } from '@keyreeve/contract';
 import { monotonicMs } from '../foundation/clock.ts';
 import { runInTrace } from '../foundation/database/share.ts';
 import { DomainError } from '../foundation/errors.ts';
 import type { Span } from '../foundation/tracing.ts';
 import { isConsolePath } from '../modules/console/paths.ts';
-import { answerForward, isForwardTarget, type ForwardRequest } from '../modules/verification/forward.ts';
-import { pathOf, send, write, writeProblem, type RouteResponse } from '../http/response.ts';
+import { isForwardTarget } from '../modules/verification/forward.ts';
+import { pathOf, write, type RouteResponse } from '../http/response.ts';
 import type { BasePath } from '../http/base-path.ts';
-import { isFromProxy, usedPlainHttp, type ProxiedRequest } from '../http/client-ip.ts';
+import { isFromProxy, usedPlainHttp } from '../http/client-ip.ts';
 import type { Cors } from '../http/cors.ts';
 import type { SecurityHeaders } from '../http/headers.ts';
-import { toOAuthError } from '../http/oauth-error.ts';
-import { withoutChallenge } from '../http/problem.ts';
-import type { RequestCounts } from '../http/request-counts.ts';
+import { elapsed, type RequestCounts } from '../http/request-counts.ts';
 import { defaultBounds, type RequestBounds } from '../http/request-gate.ts';
 import { endRequestSpan, RequestSpans } from '../http/request-span.ts';
 import { RequestTurns } from '../http/request-turns.ts';
 import { Router, type Match } from '../http/router.ts';
-import type { BareResponse } from '../http/short-path.ts';
 import { traceIdOf } from '../http/trace-context.ts';
 import { routesOf, type RouteOptions } from './routes.ts';
 import { Answers } from './requests/answers.ts';
 import { ClientIps } from './requests/client-ips.ts';
+import { Refusals } from './refusals.ts';
+import { VerificationListener } from './verification-listener.ts';
 
 export interface AppOptions extends RouteOptions {
   readonly requestCounts: RequestCounts;
@@ -40,23 +39,15 @@ export interface AppOptions extends RouteOptions {
   readonly traceRatio: number;
 }
 
-/** A request that gets an error response. */
-interface Refusal {
-  readonly route?: string | undefined;
-  readonly errorFormat?: RouteContract['errorFormat'];
-  readonly cors?: readonly string[];
-  readonly isConsole?: boolean;
-  readonly ms?: number;
-  readonly span?: Span | undefined;
-}
-
 export class App {
+  readonly verifications: VerificationListener;
   readonly #security: SecurityHeaders;
   readonly #options: AppOptions;
   readonly #router: Router;
   readonly #turns: RequestTurns;
   readonly #clientIps: ClientIps;
   readonly #answers: Answers;
+  readonly #refusals: Refusals;
   readonly #spans: RequestSpans;
   readonly #cors: Cors;
   readonly #isHttps: boolean;
@@ -73,31 +64,19 @@ export class App {
     this.#security = options.security;
     this.#clientIps = new ClientIps(options);
     this.#turns = new RequestTurns(this.#clientIps.of);
+    this.#refusals = new Refusals(options, this.#clientIps);
     const { requestBounds: bounds = defaultBounds } = options;
-    this.#answers = new Answers({ ...options, bounds }, { routes, turns: this.#turns, clientIps: this.#clientIps });
+    const parts = { turns: this.#turns, clientIps: this.#clientIps };
+    this.#answers = new Answers({ ...options, bounds }, { ...parts, routes });
+    this.verifications = new VerificationListener(options, { ...parts, spans: this.#spans, refusals: this.#refusals });
   }
 
   readonly listener: RequestListener = (request, response) => {
     if (this.#options.health.isClosed) response.shouldKeepAlive = false;
     request.url = this.#basePath.without(request.url ?? '');
-    if (isForwardTarget(request.url)) this.#forward(request, response);
+    if (isForwardTarget(request.url)) this.verifications.forward(request, response);
     else void this.#serve(request, response);
   };
-
-  /** For the short path (`http/short-path.ts`). */
-  readonly shortPath = {
-    mayAnswer: (url: string): boolean => !this.#options.health.isClosed && isForwardTarget(url),
-    handle: (request: ForwardRequest, response: BareResponse): void => this.#forward(request, response),
-  };
-
-  /** The hot path. */
-  #forward(request: ForwardRequest, response: BareResponse): void {
-    const span = this.#spans.start(request);
-    const arrived = this.#turns.now;
-    const refuse = (error: unknown): void =>
-      this.#turns.reject(request, arrived, () => this.#refuse(request, response, error, { route: forward.path, span }));
-    answerForward(this.#options, { request, response, span }, refuse);
-  }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const startedMs = monotonicMs();
@@ -143,7 +122,15 @@ export class App {
       }
     } catch (error) {
       this.#turns.reject(request, arrived, () =>
-        this.#refuse(request, response, error, { route, errorFormat, cors, isConsole, ms: elapsed(startedMs), span }),
+        this.#refusals.write(request, response, {
+          error,
+          route,
+          errorFormat,
+          cors,
+          isConsole,
+          ms: elapsed(startedMs),
+          span,
+        }),
       );
     }
   }
@@ -162,28 +149,6 @@ export class App {
     // Over plain HTTP, the network has seen the credentials. Without https in the public URL, plain HTTP is intended.
     if (this.#isHttps && usedPlainHttp(request, this.#options.trustedProxies)) throw new DomainError('https_required');
   }
-
-  #refuse(
-    request: Pick<IncomingMessage, 'method'> & ProxiedRequest,
-    response: BareResponse,
-    error: unknown,
-    { route, errorFormat, cors = [], isConsole = false, ms, span }: Refusal,
-  ): void {
-    const traceId = traceIdOf(request.rawHeaders) ?? span?.traceId;
-    const clientIp = (): string => this.#clientIps.of(request);
-    const problem = this.#options.requestLog.refused(error, { method: request.method, route, ms, traceId, clientIp });
-    this.#options.requestCounts.count(route, request.method, problem.status, ms);
-    this.#options.requestCounts.countLimited(problem.body.code);
-    endRequestSpan(span, { method: request.method, route, status: problem.status, code: problem.body.code });
-    if (response.headersSent || response.destroyed) {
-      response.destroy();
-      return;
-    }
-    if (errorFormat === 'oauth' && problem.status === 400) {
-      const answer = toOAuthError(problem);
-      send(response, this.#security, { ...answer, headers: [...(answer.headers ?? []), ...cors] });
-    } else writeProblem(response, this.#security, isConsole ? withoutChallenge(problem) : problem, cors);
-  }
 }
 
 /** Of the response to a request for any path; none for the console. */
@@ -191,5 +156,3 @@ export function corsHeadersOf(cors: Cors, request: IncomingMessage): readonly st
   const path = pathOf(request);
   return path.startsWith('/') && !isConsolePath(path) ? cors.headers(request) : [];
 }
-
-const elapsed = (startedMs: number): number => Math.round((monotonicMs() - startedMs) * 10) / 10;

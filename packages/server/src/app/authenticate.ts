@@ -1,21 +1,20 @@
 /**
- * Authenticates callers: an account by its access token or the session cookie of the console, a service by an API key with
- * the scope `keyreeve:verify`, a backend by a management key, which is an API key with the scope `keyreeve:keys`, or a
- * revocation check from outside by its credential, which is an API key with the scope `keyreeve:canary`.
+ * Authenticates callers: an account by its access token or the session cookie of the console, a backend by a management key,
+ * which is an API key with the scope `keyreeve:keys`, or a revocation check from outside by its credential, which is an API
+ * key with the scope `keyreeve:canary`. Callers of verifications: `service-caller.ts`.
  */
-import { limits, type RouteContract } from '@keyreeve/contract';
-import { canaryScope, manageScope, verifyScope } from '../modules/api-keys/scopes.ts';
+import type { RouteContract } from '@keyreeve/contract';
+import { manageScope } from '../modules/api-keys/scopes.ts';
 import type { AccountPrincipal, CanaryPrincipal, KeyPrincipal } from '../foundation/principal.ts';
 import { DomainError } from '../foundation/errors.ts';
-import type { CanaryKeys } from '../modules/canary-keys/canary-keys.ts';
 import type { Tokens } from '../modules/tokens/tokens.ts';
-import type { AcceptedKey, Conditions, Refused } from '../modules/verification/conditions.ts';
+import type { Conditions } from '../modules/verification/conditions.ts';
 import type { Verifier } from '../modules/verification/verify.ts';
-import { parseBasic } from '../http/basic-authentication.ts';
 import type { RequestCredential } from '../http/request-credential.ts';
 import type { AnyCaller, Route } from '../http/route.ts';
 import type { ConsoleRequest } from '../modules/console/request-checks.ts';
 import type { Console } from '../modules/console/routes.ts';
+import { canaryOf, type ServiceAuthenticators } from './service-caller.ts';
 
 /**
  * @param isOpenBeforeEnrolment whether an account may call before it has enrolled a required second factor
@@ -41,10 +40,8 @@ export async function authenticateAccount(
   }
 }
 
-export interface Authenticators {
+export interface Authenticators extends ServiceAuthenticators {
   readonly tokens: Tokens;
-  readonly verifier: Verifier;
-  readonly canaryKeys: Pick<CanaryKeys, 'address' | 'range'>;
 }
 
 /**
@@ -116,9 +113,16 @@ async function authenticateManagementKey(
   clientIp: Conditions['clientIp'],
 ): Promise<KeyPrincipal> {
   if (presented.kind === 'ambiguous') throw new DomainError('ambiguous_credentials');
-  const text = 'text' in presented ? presented.text : undefined;
-  const key = await verifiedKey(verifier, text, { clientIp }, managing);
-  if (!key?.valid || text === undefined) throw new DomainError('invalid_management_key');
+  if (!('text' in presented)) throw new DomainError('invalid_management_key');
+  const { text } = presented;
+  // A limit of the key or its account must not stop a backend.
+  const key = await verifier.verifyKey(text, { clientIp, scopes: [manageScope], isUnlimited: true });
+  if (!key.valid && key.code === 'insufficient_scope')
+    throw new DomainError('insufficient_scope', {
+      scopes: [manageScope],
+      detail: `The key is valid but is no management key: it lacks the scope \`${manageScope}\`. An operator creates a management key with \`keyreeve key create --scope ${manageScope}\`.`,
+    });
+  if (!key.valid || key.type !== 'api_key') throw new DomainError('invalid_management_key');
   const { keyId, accountId, addresses } = key;
   return { kind: 'key', keyId, accountId, lookup: verifier.lookupOf(text), addresses };
 }
@@ -137,86 +141,5 @@ async function authenticateCanary(
   return canary;
 }
 
-/** @returns undefined unless the text is a valid credential of a revocation check */
-async function canaryOf({ verifier, canaryKeys }: Authenticators, text: string): Promise<CanaryPrincipal | undefined> {
-  const key = await verifier.verifyKey(text, {
-    clientIp: () => canaryKeys.address,
-    scopes: [canaryScope],
-    isUnlimited: true,
-    // A key with the scope and other IP ranges is no credential.
-    mayVerify: ({ addresses }) => addresses === canaryKeys.range,
-  });
-  if (!key.valid || key.type !== 'api_key' || key.expiresAt === null) return undefined;
-  const { keyId, accountId, expiresAt } = key;
-  const { address, range: addresses } = canaryKeys;
-  return { kind: 'canary', keyId, accountId, lookup: verifier.lookupOf(text), address, addresses, expiresAt };
-}
-
-/**
- * @param clientIp of the calling service, whose key may be limited to IP ranges
- * @param acceptsBasic whether HTTP Basic is accepted, for RFC 7662 clients: the id of the key as user, the key as password
- * @returns a credential that may verify canary keys only; undefined for a caller that may verify all credentials
- * @throws DomainError `invalid_service_key`, `insufficient_scope`, `ambiguous_credentials`
- */
-export async function authenticateService(
-  authenticators: Authenticators,
-  presented: RequestCredential,
-  clientIp: Conditions['clientIp'],
-  acceptsBasic = false,
-): Promise<CanaryPrincipal | undefined> {
-  if (presented.kind === 'ambiguous') throw new DomainError('ambiguous_credentials');
-  const basic = acceptsBasic && presented.kind === 'basic' ? parseBasic(presented.header) : undefined;
-  const text = 'text' in presented ? presented.text : basic && formDecoded(basic.password.reveal());
-  const { verifier } = authenticators;
-  // With another id, the key is not used: no use of it is recorded.
-  const mayVerify = basic && (({ id }: { id: number }) => formDecoded(basic.user) === String(id));
-  const key = await verifiedKey(verifier, text, { clientIp, mayVerify }, verifying);
-  const isElsewhere = key?.valid === false && (key.code === 'address_not_allowed' || key.code === 'address_required');
-  const canary = isElsewhere && text !== undefined ? await canaryOf(authenticators, text) : undefined;
-  const caller = canary ?? (key?.valid ? key : undefined);
-  if (!caller) throw new DomainError('invalid_service_key');
-  return canary;
-}
-
-interface RequiredScope {
-  readonly scope: string;
-  /** Of the error, if the key lacks it. */
-  readonly detail: string;
-}
-
-/** @returns undefined without a key @throws DomainError `insufficient_scope` */
-async function verifiedKey(
-  verifier: Verifier,
-  text: string | undefined,
-  conditions: Pick<Conditions, 'clientIp' | 'mayVerify'>,
-  { scope, detail }: RequiredScope,
-): Promise<AcceptedKey | Refused | undefined> {
-  if (text === undefined) return undefined;
-  // A limit of the key or its account must not stop a service.
-  const result = await verifier.verifyKey(text, { ...conditions, scopes: [scope], isUnlimited: true });
-  if (!result.valid && result.code === 'insufficient_scope')
-    throw new DomainError('insufficient_scope', { scopes: [scope], detail });
-  return result.valid && result.type !== 'api_key' ? undefined : result;
-}
-
-const verifying: RequiredScope = {
-  scope: verifyScope,
-  detail: `The key is valid but lacks the scope \`${verifyScope}\`. An administrator creates a key with it: POST /auth/api-keys with {"nickname":"…","scopes":["${verifyScope}"]}, within ${limits.recentSignInSeconds / 60} minutes of a sign-in. An operator creates one with \`keyreeve key create --scope ${verifyScope}\`.`,
-};
-
 const settingRequiresManagementKey =
   'Only a management key, an administrator or an operator sets limits and entitlements.';
-
-const managing: RequiredScope = {
-  scope: manageScope,
-  detail: `The key is valid but is no management key: it lacks the scope \`${manageScope}\`. An operator creates a management key with \`keyreeve key create --scope ${manageScope}\`.`,
-};
-
-/** Clients may form-encode both parts (RFC 6749 section 2.3.1). Decoding does not change an id or a key. */
-function formDecoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
-}

@@ -1,6 +1,6 @@
 /**
- * All routes of the service, grouped by caller. With `ANY /auth/forward`, which `app.ts` answers, they are everything that a
- * client can reach.
+ * All routes of the service, grouped by caller. With `ANY /auth/forward`, which `verification-listener.ts` answers, they are
+ * everything that a client can reach.
  */
 import { auditRoutes } from '../modules/administration/audit-routes.ts';
 import { mailRoutes } from '../modules/administration/mail-routes.ts';

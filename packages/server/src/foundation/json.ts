@@ -24,8 +24,50 @@ export function parseJson(bytes: Uint8Array, depthMax: number = limits.jsonDepth
   return value;
 }
 
+/** Characters that are not ASCII. */
+const notAscii = /[\x80-\xff]/;
+
+/**
+ * Parses one object whose members are strings, numbers and arrays of strings. Such a text has two quotation marks for each name
+ * and string of the result. It has more if a name occurs twice, or with an escaped quotation mark, so no scan is needed.
+ * @param text one character for each byte
+ * @returns the same as {@link parseJson}; undefined for everything else
+ */
+export function parseSimpleJson(text: string): object | undefined {
+  if (notAscii.test(text)) return undefined;
+  try {
+    const value: unknown = JSON.parse(text);
+    return isSimpleObject(value) && 2 * stringsIn(value) === quotesIn(text) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const isSimpleObject = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** @returns the number of names and strings; NaN with a member of another kind or a forbidden name */
+function stringsIn(value: object): number {
+  let strings = 0;
+  for (const [name, member] of Object.entries(value) as [string, unknown][]) {
+    if (forbiddenNames.has(name)) return Number.NaN;
+    if (typeof member === 'string') strings += 2;
+    else if (typeof member === 'number') strings += 1;
+    else if (Array.isArray(member) && member.every((item) => typeof item === 'string')) strings += 1 + member.length;
+    else return Number.NaN;
+  }
+  return strings;
+}
+
+function quotesIn(text: string): number {
+  let quotes = 0;
+  for (let at = text.indexOf('"'); at >= 0; at = text.indexOf('"', at + 1)) quotes++;
+  return quotes;
+}
+
 /** Scans valid JSON once and keeps the member names of each open object. */
 function assertUnambiguous(text: string, depthMax: number): void {
+  const hasEscapes = text.includes('\\');
   /** One entry per open object or array; an array has no names. */
   const open: (Set<string> | undefined)[] = [];
   for (let i = 0; i < text.length; i++) {
@@ -41,7 +83,7 @@ function assertUnambiguous(text: string, depthMax: number): void {
         break;
       case 0x22: {
         // "
-        const end = endOfString(text, i);
+        const end = hasEscapes ? endOfString(text, i) : text.indexOf('"', i + 1);
         if (isFollowedByColon(text, end)) addName(open.at(-1), JSON.parse(text.slice(i, end + 1)) as string);
         i = end;
         break;

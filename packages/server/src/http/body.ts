@@ -51,14 +51,51 @@ const isChunked = ({ headers }: IncomingMessage): boolean => headers['transfer-e
 
 function assertMediaType(request: IncomingMessage, expected: string): void {
   const { 'content-type': type = '', 'content-encoding': encoding = 'identity' } = request.headers;
-  const [mediaType = '', ...parameters] = type.toLowerCase().split(';');
-  const isUtf8 = parameters.every((parameter) => /^(?:charset="?utf-?8"?)?$/.test(parameter.trim()));
-  if (mediaType.trim() !== expected || !isUtf8 || encoding.toLowerCase() !== 'identity') {
+  if (!isInUtf8(type, expected) || encoding.toLowerCase() !== 'identity') {
     throw new DomainError('unsupported_media_type', {
       detail: `The body must be ${expected} in UTF-8, without content encoding.`,
     });
   }
 }
+
+/** @param type value of Content-Type @param expected media type */
+function isInUtf8(type: string, expected: string): boolean {
+  const [mediaType = '', ...parameters] = type.toLowerCase().split(';');
+  const isUtf8 = parameters.every((parameter) => /^(?:charset="?utf-?8"?)?$/.test(parameter.trim()));
+  return mediaType.trim() === expected && isUtf8;
+}
+
+/**
+ * Whether a request with a body has the media type, and no other header that changes its response: for the short path.
+ * @param rawHeaders alternating names and values
+ */
+export function isSimple(rawHeaders: readonly string[], type: keyof typeof mediaTypes): boolean {
+  const expected = mediaTypes[type];
+  let hasType = false;
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i] ?? '';
+    // By their length, most other names are skipped without a copy.
+    if (!lengthsOfHeaders.has(name.length)) continue;
+    const value = rawHeaders[i + 1] ?? '';
+    switch (name.toLowerCase()) {
+      case 'content-type':
+        if (value !== expected && !isInUtf8(value, expected)) return false;
+        hasType = true;
+        break;
+      case 'x-forwarded-proto':
+        if (value !== 'https') return false;
+        break;
+      case 'content-encoding':
+      case 'origin':
+        return false;
+    }
+  }
+  return hasType && rawHeaders.length <= limits.headerFieldsMax * 2;
+}
+
+const lengthsOfHeaders = new Set(
+  ['content-type', 'x-forwarded-proto', 'content-encoding', 'origin'].map((name) => name.length),
+);
 
 function readBytes(request: IncomingMessage, bytesMax: number, begin?: BeginBody): Promise<Buffer> {
   const tooLarge = (): DomainError =>

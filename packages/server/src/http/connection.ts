@@ -143,10 +143,11 @@ export class Connection {
     this.#afterPending = undefined;
   }
 
-  /** Starts the short path, if the first request for `/auth/forward` on the connection is in its subset. */
+  /** Starts the short path, if the first request on the connection that it may answer is in its subset. */
   #startShortPath({ req, shouldKeepAlive }: QueuedResponse): void {
     const { shortPath: options } = this.#options;
-    if (!options?.mayAnswer(req.url ?? '')) return;
+    const { method = '', url = '' } = req;
+    if (!options?.mayAnswer({ method, url })) return;
     this.#mayStartShortPath = false;
     if (!shouldKeepAlive || !isShortRequest(req)) return;
     // After Node has finished its own processing of this response.
@@ -179,6 +180,7 @@ export class Connection {
 
   /** To be called when the connection has closed. */
   release(): void {
+    this.#shortPath?.release();
     this.#options.backlog.release(this);
     this.#place.release();
   }
@@ -247,6 +249,7 @@ export class Connection {
   closeLingering(): void {
     if (this.#isClosing) return;
     this.#isClosing = true;
+    this.#shortPath?.release();
     const { socket } = this;
     socket.end();
     // A listener for data detaches Node's parser. With its own listener removed, nothing is parsed.

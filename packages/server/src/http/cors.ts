@@ -62,8 +62,12 @@ export class Cors {
 
   /** Headers of the response to a request; none if the list is empty. */
   headers({ headers }: IncomingMessage): readonly string[] {
+    return this.headersFor(headers.origin);
+  }
+
+  /** @param origin of the request */
+  headersFor(origin: string | undefined): readonly string[] {
     if (this.#origins.size === 0) return [];
-    const { origin } = headers;
     if (origin === undefined || !this.#origins.has(origin)) return ['Vary', 'Origin'];
     return [
       'Vary',

@@ -41,3 +41,7 @@ export class SecurityHeaders {
 /** @param publicUrl undefined for a service without one, which clients reach over plain HTTP */
 export const securityOf = (publicUrl: string | undefined): SecurityHeaders =>
   new SecurityHeaders(publicUrl?.startsWith('https:') ?? false);
+
+/** @param pairs alternating names and values */
+export const linesOf = (pairs: HeaderPairs): string =>
+  pairs.map((text, index) => (index % 2 === 0 ? `${text}: ` : `${text}\r\n`)).join('');

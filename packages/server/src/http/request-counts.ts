@@ -3,6 +3,7 @@
  * clients choose paths, and unknown methods are one value.
  */
 import { errors, forward, type ErrorCode } from '@keyreeve/contract';
+import { monotonicMs } from '../foundation/clock.ts';
 import { LatencyHistogram, requestBoundsMs } from '../foundation/latency-histogram.ts';
 
 export interface RequestCount {
@@ -47,7 +48,20 @@ export class RequestCounts {
   count(route: string = noRoute, method: string | undefined, status: number, ms?: number): void {
     const label = labelOf(method);
     this.#countOf(route, label, status).count++;
-    if (ms !== undefined) this.#observe(route, label, ms);
+    if (ms !== undefined) this.#durationsOf(route, label).durations.add(ms);
+  }
+
+  /**
+   * For the hot path: counts requests of one route and method with one status, without finding their rows each time.
+   * @returns as {@link count}
+   */
+  counterOf(route: string, method: string, status: number): (ms: number) => void {
+    const row = this.#countOf(route, method, status);
+    const { durations } = this.#durationsOf(route, method);
+    return (ms) => {
+      row.count++;
+      durations.add(ms);
+    };
   }
 
   countLimited(code: ErrorCode): void {
@@ -63,11 +77,11 @@ export class RequestCounts {
     return this.#durations.values();
   }
 
-  #observe(route: string, method: string, ms: number): void {
+  #durationsOf(route: string, method: string): RequestDurations {
     const key = `${method} ${route}`;
     let row = this.#durations.get(key);
     if (!row) this.#durations.set(key, (row = { route, method, durations: new LatencyHistogram(requestBoundsMs) }));
-    row.durations.add(ms);
+    return row;
   }
 
   #countOf(route: string, method: string, status: number): RequestCount {
@@ -77,3 +91,6 @@ export class RequestCounts {
     return row;
   }
 }
+
+/** Milliseconds since a time of the monotonic clock, rounded to a tenth. */
+export const elapsed = (startedMs: number): number => Math.round((monotonicMs() - startedMs) * 10) / 10;

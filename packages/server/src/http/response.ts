@@ -8,6 +8,8 @@ import type { ProblemResponse } from './problem.ts';
 import type { BareResponse } from './short-path.ts';
 import { writeStream, type ContentStream } from './stream.ts';
 
+export const jsonType = 'application/json; charset=utf-8';
+
 /** The result of a route's handler. */
 export interface RouteResponse {
   readonly status: number;
@@ -46,7 +48,7 @@ export function send(response: BareResponse, security: SecurityHeaders, result: 
 
 /** @param bytes of the content, undefined without content */
 function headersOf(security: SecurityHeaders, result: RouteResponse, bytes: number | 'unknown' | undefined): string[] {
-  const { status, contentType = 'application/json; charset=utf-8', headers = [] } = result;
+  const { status, contentType = jsonType, headers = [] } = result;
   const isData = result.cacheControl === undefined && result.policy === undefined;
   const pairs = [...(isData ? security.data : security.with(result)), ...headers];
   if (bytes === 'unknown') pairs.push('Content-Type', contentType);

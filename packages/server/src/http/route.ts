@@ -2,6 +2,7 @@
 import type { ContentRequest } from './fixed-content.ts';
 import type { Static, TSchema } from 'typebox';
 import type { Language, RouteContract } from '@keyreeve/contract';
+import type { Pending } from '../foundation/pending.ts';
 import type { AccountPrincipal, CanaryPrincipal, ConsolePrincipal, KeyPrincipal } from '../foundation/principal.ts';
 import type { RouteResponse } from './response.ts';
 import type { RequestCredential } from './request-credential.ts';
@@ -38,10 +39,10 @@ type PrincipalOf<C extends RouteContract> = C extends { auth: 'access_token' | '
 /** A principal that can manage service accounts. */
 export type Caller = AccountPrincipal | KeyPrincipal;
 /**
- * The caller of a verification: rejected for a client without a valid key, fulfilled without a value for a caller that may
- * verify all credentials. It may be pending when the handler starts, which then only reads.
+ * The caller of a verification: failed for a client without a valid key, known without a value for a caller that may verify
+ * all credentials. It may be pending when the handler starts, which then only reads.
  */
-export type ServiceCaller = Promise<CanaryPrincipal | undefined>;
+export type ServiceCaller = Pending<CanaryPrincipal | undefined>;
 /** A principal that a request can have. */
 export type AnyCaller = Caller | CanaryPrincipal;
 

@@ -11,7 +11,7 @@ import { bodyErrorOf } from './broken-body.ts';
 import { connectionsMaxOfProcess } from './connection-limit.ts';
 import { ConnectionPlaces } from './connection-places.ts';
 import { Connection, QueuedResponse, type ConnectionOptions } from './connection.ts';
-import type { SecurityHeaders } from './headers.ts';
+import { linesOf, type SecurityHeaders } from './headers.ts';
 import { RequestLog } from './request-log.ts';
 import { useOriginForm } from './request-target.ts';
 import type { ShortPathOptions } from './short-path.ts';
@@ -209,8 +209,7 @@ function writeError(socket: Socket, code: ErrorCode, security: SecurityHeaders, 
     'Connection',
     'close',
   ];
-  const lines = headers.flatMap((name, index) => (index % 2 === 0 ? [`${name}: ${headers[index + 1]}`] : []));
-  socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('\r\n')}\r\n\r\n${text}`);
+  socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${linesOf(headers)}\r\n${text}`);
 }
 
 function codeOf(nodeCode: string | undefined): ErrorCode {

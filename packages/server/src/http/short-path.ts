@@ -2,9 +2,10 @@
  * The short path (decision 1): answers requests of one connection without the objects of node:http. It starts after
  * node:http has answered such a request, and reads the bytes before the parser of node:http.
  *
- * A read that is exactly one request of the subset (short-request.ts) is answered here. Any other read goes to node:http,
- * and so does everything after it: the connection does not return. So the parser of node:http is between two requests
- * whenever the short path answers. Node:http also handles timeouts, half-closed connections and errors.
+ * A read that is exactly one request of the subset (short-request.ts) is answered here; the rest of its body may arrive in
+ * further reads. Any other read goes to node:http, and so does everything after it: the connection does not return. So the
+ * parser of node:http is between two requests whenever the short path answers. Node:http also handles timeouts, half-closed
+ * connections and errors.
  */
 import { STATUS_CODES, validateHeaderValue, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
@@ -19,13 +20,20 @@ export interface BareResponse {
   destroy(): unknown;
 }
 
+/** A response of the short path. */
+export interface ShortAnswer extends BareResponse {
+  /** @param lines header lines without text of a request. The response has the status 200 and a Content-Length */
+  write(lines: string, text: string): void;
+}
+
 export interface ShortPathOptions {
-  /** Whether the short path may answer a request for this target now. */
-  readonly mayAnswer: (url: string) => boolean;
-  readonly handle: (request: ShortRequest, response: BareResponse) => void;
+  /** Whether the short path may answer a request with this method and target now. */
+  readonly mayAnswer: (request: Pick<BareRequest, 'method' | 'url'>) => boolean;
+  /** Undone if it returns false: then it has had no effect, and node:http answers the request. */
+  readonly handle: (request: ShortRequest, response: ShortAnswer) => boolean;
   /** The header lines that node:http adds to a response: Date, Connection and Keep-Alive. */
   readonly lastLines: () => string;
-  /** Called with 1 when the handler receives a request, and with -1 when it has answered. */
+  /** Called with 1 when a request arrives, and with -1 when it has been answered or passed to node:http. */
   readonly count: (change: 1 | -1) => void;
 }
 
@@ -44,6 +52,15 @@ export interface SharedConnection {
   holdShortResponse(): void;
 }
 
+/** Time for which the short path waits for the rest of a body. Then node:http, which has longer bounds, waits for it. */
+const heldMsMax = 1_000;
+
+/** The beginning of a request. */
+interface Held {
+  readonly bytes: Buffer;
+  readonly timer: NodeJS.Timeout;
+}
+
 export class ShortPath {
   readonly #connection: SharedConnection;
   readonly #options: ShortPathOptions;
@@ -52,6 +69,7 @@ export class ShortPath {
   /** Whether node:http has found in a read exactly the request that the parser of the short path found in it. */
   #isConfirmed = false;
   #inProgress: { readonly bytes: Buffer; readonly response: ShortResponse } | undefined;
+  #held: Held | undefined;
 
   /** The caller starts the short path when node:http has answered all requests. */
   constructor(connection: SharedConnection, options: ShortPathOptions, parser: (bytes: Buffer) => void) {
@@ -65,6 +83,11 @@ export class ShortPath {
     return this.#inProgress !== undefined;
   }
 
+  /** To be called when the connection closes. */
+  release(): void {
+    this.#takeHeld();
+  }
+
   /** Without its listener, node:http does not parse. */
   #enter(): void {
     const { socket } = this.#connection;
@@ -72,7 +95,7 @@ export class ShortPath {
   }
 
   /** Passes the connection to node:http, which also answers a request in progress. */
-  #leave(bytes?: Buffer): void {
+  #leave(bytes = this.#takeHeld()): void {
     const { socket } = this.#connection;
     // First: node:http removes its listener when these bytes are a CONNECT.
     socket.removeListener('data', this.#onData).removeListener('end', this.#onEnd).on('data', this.#parser);
@@ -85,19 +108,37 @@ export class ShortPath {
     if (bytes) this.#parser.call(socket, bytes);
   }
 
-  readonly #onData = (bytes: Buffer): void => {
+  readonly #onData = (read: Buffer): void => {
+    const held = this.#takeHeld();
+    const bytes = held ? Buffer.concat([held, read]) : read;
     const { isBusy, isNextLast } = this.#connection;
     const isReady = this.#inProgress === undefined && !isBusy && !isNextLast;
     const request = isReady ? parseShortRequest(bytes) : undefined;
-    if (!request || !this.#options.mayAnswer(request.url)) this.#leave(bytes);
-    else if (this.#isConfirmed) this.#answer(bytes, request);
+    if (!request || !this.#options.mayAnswer(request)) this.#leave(bytes);
+    else if (request.body === undefined) this.#hold(bytes);
+    else if (this.#isConfirmed)
+      this.#answer(bytes, { ...request, body: request.body, socket: this.#connection.socket });
     else this.#confirm(bytes, request);
   };
 
   /** A client that has closed its side gets its response from node:http, which then closes the connection. */
   readonly #onEnd = (): void => {
-    if (this.#inProgress) this.#leave();
+    if (this.#inProgress || this.#held) this.#leave();
   };
+
+  #hold(bytes: Buffer): void {
+    this.#options.count(1);
+    this.#held = { bytes, timer: setTimeout(() => this.#leave(), heldMsMax).unref() };
+  }
+
+  #takeHeld(): Buffer | undefined {
+    const held = this.#held;
+    if (!held) return undefined;
+    this.#held = undefined;
+    clearTimeout(held.timer);
+    this.#options.count(-1);
+    return held.bytes;
+  }
 
   /**
    * node:http answers the first request that is read here: its parser may still hold the beginning of a request, sent behind
@@ -112,7 +153,7 @@ export class ShortPath {
     if (this.#isConfirmed && socket.listeners('data').some((listener) => listener === this.#parser)) this.#enter();
   }
 
-  #answer(bytes: Buffer, { method, url, rawHeaders }: BareRequest): void {
+  #answer(bytes: Buffer, request: ShortRequest): void {
     const { socket } = this.#connection;
     this.#options.count(1);
     const response = new ShortResponse(socket, this.#options.lastLines, () => {
@@ -123,12 +164,14 @@ export class ShortPath {
       if (!socket.destroyed && socket.writableLength > 0) this.#connection.holdShortResponse();
     });
     this.#inProgress = { bytes, response };
-    this.#options.handle({ method, url, rawHeaders, socket }, response);
+    if (this.#options.handle(request, response)) return;
+    this.#options.count(-1);
+    this.#leave();
   }
 }
 
 /** Writes the same bytes as node:http for a response that keeps the connection open. */
-class ShortResponse implements BareResponse {
+class ShortResponse implements ShortAnswer {
   readonly #socket: Socket;
   readonly #lastLines: () => string;
   readonly #onEnd: () => void;
@@ -164,6 +207,14 @@ class ShortResponse implements BareResponse {
 
   end(text = ''): void {
     if (!this.destroyed) this.#socket.write(this.#head + text, text === '' ? 'latin1' : 'utf8');
+    this.#onEnd();
+  }
+
+  write(lines: string, text: string): void {
+    const bytes = Buffer.byteLength(text);
+    this.#head = `HTTP/1.1 200 OK\r\n${lines}Content-Length: ${bytes}\r\n${this.#lastLines()}\r\n`;
+    // Node encodes ASCII as latin1 in less time.
+    if (!this.destroyed) this.#socket.write(this.#head + text, bytes === text.length ? 'latin1' : 'utf8');
     this.#onEnd();
   }
 

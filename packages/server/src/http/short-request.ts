@@ -2,9 +2,9 @@
  * The parser of the short path. It accepts a strict subset of the requests that node:http accepts, and interprets each of
  * them as node:http does. Undefined means that the request is not in the subset.
  */
-
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
+import { limits } from '@keyreeve/contract';
 
 /** The part of a request that the handler of the short path reads. */
 export interface BareRequest {
@@ -12,10 +12,13 @@ export interface BareRequest {
   readonly url: string;
   /** Alternating names and values. */
   readonly rawHeaders: string[];
+  /** One character for each byte. Undefined if a part of it has not arrived. */
+  readonly body: string | undefined;
 }
 
 /** With the connection, which shows the IP address of the peer. */
 export interface ShortRequest extends BareRequest {
+  readonly body: string;
   readonly socket: Pick<Socket, 'remoteAddress'>;
 }
 
@@ -23,12 +26,11 @@ export interface ShortRequest extends BareRequest {
 const requestBytesMax = 8_192;
 
 /** An absolute path without a fragment. */
-const requestLine = /GET (\/[\w!$%&'()*+,./:;=?@~-]*) HTTP\/1\.1\r\n/y;
+const requestLine = /(GET|POST) (\/[\w!$%&'()*+,./:;=?@~-]*) HTTP\/1\.1\r\n/y;
 
 /** Framing, the connection or an expectation depends on these headers. */
 const critical = [
   String.raw`connection(?!: ?keep-alive\r\n)`,
-  'content-length',
   'expect',
   'http2-settings',
   'keep-alive',
@@ -45,24 +47,40 @@ const headerLine = new RegExp(
   'iy',
 );
 
-/** @returns the request, if the bytes are exactly one GET with one Host and no body */
+/** Of a POST. A request without content has another form. */
+const contentLength = /^[1-9]\d{0,3}$/;
+
+/**
+ * @returns the request, if the bytes are exactly one GET without a body, or one POST with a Content-Length of at most
+ *   `limits.sharedReadBodyBytesMax`, with one Host; of a POST, also the head and a part of the body
+ */
 export function parseShortRequest(bytes: Buffer): BareRequest | undefined {
   if (bytes.length > requestBytesMax) return undefined;
   const text = bytes.toString('latin1');
   requestLine.lastIndex = 0;
-  const url = requestLine.exec(text)?.[1];
-  if (url === undefined) return undefined;
+  const [, method, url] = requestLine.exec(text) ?? [];
+  if (method === undefined || url === undefined) return undefined;
   const rawHeaders: string[] = [];
   let hosts = 0;
+  let length: string | undefined;
   let at = (headerLine.lastIndex = requestLine.lastIndex);
   for (let line = headerLine.exec(text); line !== null; line = headerLine.exec(text)) {
     const [, name = '', value = ''] = line;
     if (name.length === 4 && name.toLowerCase() === 'host') hosts++;
+    else if (name.length === 14 && name.toLowerCase() === 'content-length') {
+      if (length !== undefined || method !== 'POST' || !contentLength.test(value)) return undefined;
+      length = value;
+    }
     rawHeaders.push(name, value);
     at = headerLine.lastIndex;
   }
-  if (hosts !== 1 || text.length !== at + 2 || !text.endsWith('\r\n')) return undefined;
-  return { method: 'GET', url, rawHeaders };
+  if (hosts !== 1 || !text.startsWith('\r\n', at)) return undefined;
+  const rest = text.length - at - 2;
+  if (method === 'GET') return rest === 0 ? { method, url, rawHeaders, body: '' } : undefined;
+  const bodyBytes = Number(length);
+  // Not a number without the header.
+  if (!(rest <= bodyBytes && bodyBytes <= limits.sharedReadBodyBytesMax)) return undefined;
+  return { method, url, rawHeaders, body: rest === bodyBytes ? text.slice(at + 2) : undefined };
 }
 
 /** Whether {@link parseShortRequest} accepts the request when a client sends it with one space before each value. */

@@ -69,29 +69,32 @@ export const errorTexts = {
 } as const;
 
 type Validate = (value: unknown) => unknown;
+type Check = (value: unknown) => boolean;
 
 /** Compiling all schemas takes longer than the rest of the start of an app. */
-const validators = new WeakMap<TSchema, Validate>();
+const checks = new WeakMap<TSchema, Check>();
 
 /** @returns a function that throws DomainError `invalid_request`, with a JSON pointer for each error */
 export function validator(schema: TSchema): Validate {
-  const known = validators.get(schema);
-  if (known) return known;
-  const validate = newValidator(schema);
-  validators.set(schema, validate);
-  return validate;
-}
-
-function newValidator(schema: TSchema): Validate {
   // The library decides. A value that only it rejects gets an error without pointers.
-  const compiled = Compile(withoutUniqueItems(schema));
+  const check = checkOf(schema);
   return (value) => {
     const found = new Findings();
     find(found, schema, value, '');
     if (found.errors.length > 0) throw new DomainError('invalid_request', { errors: found.errors });
-    if (!compiled.Check(value)) throw new DomainError('invalid_request');
+    if (!check(value)) throw new DomainError('invalid_request');
     return value;
   };
+}
+
+/** @returns whether {@link validator} accepts a value. It does not compare the items of an array with each other */
+export function checkOf(schema: TSchema): Check {
+  const known = checks.get(schema);
+  if (known) return known;
+  const compiled = Compile(withoutUniqueItems(schema));
+  const check = (value: unknown): boolean => compiled.Check(value);
+  checks.set(schema, check);
+  return check;
 }
 
 class Findings {

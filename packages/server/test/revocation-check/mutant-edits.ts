@@ -124,35 +124,43 @@ export const repeatedResponses: readonly Edit[] = [
   {
     file: 'http/short-path.ts',
     find: `export class ShortPath {`,
-    replace: `const repeated = new Map<string, { pairs: string[]; until: number }>();\nexport class ShortPath {`,
+    replace: `const repeated = new Map<string, { again: (to: any) => void; until: number }>();\nexport class ShortPath {`,
   },
   {
     file: 'http/short-path.ts',
-    find: `    this.#options.handle({ method, url, rawHeaders, socket }, response);`,
+    find: `    if (this.#options.handle(request, response)) return;`,
     replace: `    const text = bytes.toString('latin1');
     const known = repeated.get(text);
-    const writeHead = response.writeHead.bind(response);
+    const to = { writeHead: response.writeHead.bind(response), write: response.write.bind(response) };
+    const keep = (again: (to: any) => void) => repeated.set(text, { again, until: Date.now() + 2000 });
     response.writeHead = (status, pairs) => {
-      if (status === 200) repeated.set(text, { pairs: [...pairs], until: Date.now() + 2000 });
-      return writeHead(status, pairs);
+      if (status === 200) keep((other) => other.writeHead(200, [...pairs]).end());
+      return to.writeHead(status, pairs);
     };
-    if (known && Date.now() < known.until) writeHead(200, known.pairs).end();
-    else this.#options.handle({ method, url, rawHeaders, socket }, response);`,
+    response.write = (lines, body) => {
+      keep((other) => other.write(lines, body));
+      to.write(lines, body);
+    };
+    if (known && Date.now() < known.until) return known.again(to);
+    if (this.#options.handle(request, response)) return;`,
   },
 ];
 
-const verifyCaller = `const key = await verifiedKey(verifier, text, { clientIp, mayVerify }, verifying);`;
+const verifyCaller = `  authenticators.verifier.startKeyVerification(text, conditions, answer, fail);`;
 
-/** In `authenticate.ts`: a cache of callers, of 5 s. @param which an expression that is true for requests that use it */
+/** In `service-caller.ts`: a cache of callers, of 5 s. @param which an expression that is true for requests that use it */
 export const rememberedCallers = (which: string): readonly Edit[] => [
   {
-    file: 'app/authenticate.ts',
+    file: 'app/service-caller.ts',
     find: verifyCaller,
-    replace: `const callers: Map<string, { key: any; until: number }> = ((globalThis as any).callers ??= new Map());
-  const found = ${which} && text !== undefined ? callers.get(text) : undefined;
-  const isFresh = found !== undefined && Date.now() < found.until;
-  const key = isFresh ? found.key : await verifiedKey(verifier, text, { clientIp, mayVerify }, verifying);
-  if (${which} && text !== undefined && key?.valid && !isFresh) callers.set(text, { key, until: Date.now() + 5000 });`,
+    replace: `  const callers: Map<string, { key: any; until: number }> = ((globalThis as any).callers ??= new Map());
+  const found = ${which} ? callers.get(text) : undefined;
+  const keep = (key: VerificationResult): void => {
+    if (${which} && key.valid) callers.set(text, { key, until: Date.now() + 5000 });
+    answer(key);
+  };
+  if (found && Date.now() < found.until) answer(found.key);
+  else authenticators.verifier.startKeyVerification(text, conditions, keep, fail);`,
   },
 ];
 

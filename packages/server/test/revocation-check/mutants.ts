@@ -65,9 +65,9 @@ export const mutants: readonly Mutant[] = [
     name: 'a response to a service that does not depend on the verification of its own key',
     edits: [
       {
-        file: 'app/requests/answers.ts',
-        find: `const caller = authenticate();`,
-        replace: `const caller = authenticate().catch(() => undefined);`,
+        file: 'app/service-caller.ts',
+        find: `const fail = (error: unknown): void => caller.fail(error);`,
+        replace: `const fail = (_error: unknown): void => caller.know(undefined);`,
       },
     ],
     faults: [],

@@ -26,7 +26,7 @@ const keptOfKey = (expression: string): readonly Edit[] => [
 
 const catalogue = { KEYREEVE_SCOPES: 'catalogue' } as const;
 const readShortLived = `this.#reader.find(this.#options.hash.stored(text), answerTo, fail, conditions.span);`;
-const readPrevious = `this.#previousReader.find(hash, answerTo, fail, span)`;
+const readPrevious = `this.#previousReader.find(hash, answerTo, fail, conditions.span)`;
 
 export const narrowingMutants: readonly Mutant[] = [
   {

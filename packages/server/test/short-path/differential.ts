@@ -5,13 +5,14 @@
 import assert from 'node:assert/strict';
 import { duplexPair } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
-import type { Server } from 'node:http';
+import type { IncomingMessage, Server } from 'node:http';
 import { createLog } from '../../src/foundation/log.ts';
+import { onBrokenBody } from '../../src/http/broken-body.ts';
 import { forwardedIpOf, type ProxiedRequest } from '../../src/http/client-ip.ts';
 import { SecurityHeaders } from '../../src/http/headers.ts';
 import type * as program from '../../src/http/server.ts';
 import type { BareResponse } from '../../src/http/short-path.ts';
-import { randomOf, trafficOf, type Traffic } from './traffic.ts';
+import { general, randomOf, verifyPath, type Traffic } from './traffic.ts';
 
 type CreateHttpServer = typeof program.createHttpServer;
 
@@ -25,7 +26,12 @@ export interface Compared {
 interface Found extends ProxiedRequest {
   readonly method?: string | undefined;
   readonly url?: string | undefined;
+  readonly body?: string;
 }
+
+type ShortPath = NonNullable<program.HttpServerOptions['shortPath']>;
+
+const found = ({ method, url, rawHeaders, socket }: IncomingMessage): Found => ({ method, url, rawHeaders, socket });
 
 /** The peer of every connection. */
 const proxy = '10.4.5.1';
@@ -44,25 +50,39 @@ class EchoServer {
   short = 0;
 
   constructor(createHttpServer: CreateHttpServer, hasShortPath: boolean) {
-    const shortPath = {
-      mayAnswer: (url: string) => url.startsWith('/auth/forward'),
-      handle: (request: Found, response: BareResponse) => this.#answer(request, response, () => this.short++),
+    const shortPath: ShortPath = {
+      mayAnswer: ({ method, url }) => (method === 'GET' ? url.startsWith('/auth/forward') : url === verifyPath),
+      handle: (request, response) => {
+        if (request.body.includes(general)) return false;
+        this.#answer(request, response, () => this.short++);
+        return true;
+      },
     };
     this.#server = createHttpServer(
       new SecurityHeaders(false),
       createLog('silent'),
-      (request, response) => this.#answer(request, response),
+      (request, response) => {
+        if (request.method !== 'POST' || request.url !== verifyPath) return this.#answer(request, response);
+        const parts: Buffer[] = [];
+        request.on('data', (part: Buffer) => parts.push(part));
+        request.on('end', () =>
+          this.#answer({ ...found(request), body: Buffer.concat(parts).toString('latin1') }, response),
+        );
+        onBrokenBody(request, () => void response.writeHead(400, ['Content-Length', '0']).end());
+        request.on('error', () => undefined);
+      },
       hasShortPath ? { shortPath } : {},
     );
     this.#server.maxRequestsPerSocket = requestsPerConnectionMax;
   }
 
   #answer(request: Found, response: BareResponse, count?: () => void): void {
-    const { method, url, rawHeaders } = request;
-    const text = JSON.stringify([method, url, rawHeaders, forwardedIpOf(request, trustedProxies)]);
+    const { method, url, rawHeaders, body = '' } = request;
+    const text = JSON.stringify([method, url, rawHeaders, body, forwardedIpOf(request, trustedProxies)]);
+    const bytes = Buffer.byteLength(text);
     const write = (): void => {
       if (!response.destroyed) count?.();
-      response.writeHead(200, ['X-Seen', '1', 'Content-Length', String(text.length)]).end(text);
+      response.writeHead(200, ['X-Seen', '1', 'Content-Length', String(bytes)]).end(text);
       this.#inProgress--;
     };
     this.#inProgress++;
@@ -104,26 +124,17 @@ class EchoServer {
   }
 }
 
-/**
- * @param seeds each is the traffic of one connection
- * @param mutatedShare share of requests that are mutated
- * @throws AssertionError with the seed of the first traffic that the servers answer differently
- */
-export async function compare(
-  seeds: Iterable<number>,
-  createHttpServer: CreateHttpServer,
-  mutatedShare = 0.12,
-): Promise<Compared> {
+/** @throws AssertionError with the seed of the first traffic that the servers answer differently */
+export async function compare(traffics: Iterable<Traffic>, createHttpServer: CreateHttpServer): Promise<Compared> {
   const withShortPath = new EchoServer(createHttpServer, true);
   const without = new EchoServer(createHttpServer, false);
   let requests = 0;
-  for (const seed of seeds) {
-    const traffic = trafficOf(seed, mutatedShare);
+  for (const traffic of traffics) {
     requests += traffic.requests;
     assert.deepEqual(
       await withShortPath.responses(traffic),
       await without.responses(traffic),
-      `the traffic of seed ${seed}: ${JSON.stringify(traffic.packets)}`,
+      `the traffic of seed ${traffic.seed}: ${JSON.stringify(traffic.packets)}`,
     );
   }
   return { requests, short: withShortPath.short };

@@ -9,6 +9,7 @@ import { newTempFolder } from '../../test-kit/temp-folder.ts';
 import { applyEdits } from '../revocation-check/mutant-run.ts';
 import { compare } from './differential.ts';
 import { parserMutants } from './mutants.ts';
+import { traffics } from './traffic.ts';
 
 const source = fileURLToPath(new URL('../../src/', import.meta.url));
 const modules = fileURLToPath(new URL('../../../../node_modules', import.meta.url));
@@ -29,7 +30,6 @@ for (const { name, edits } of parserMutants) {
       typeof program,
       'createHttpServer'
     >;
-    const seeds = Array.from({ length: connections }, (_, index) => index + 1);
-    await assert.rejects(compare(seeds, mutant.createHttpServer, 0.3), { code: 'ERR_ASSERTION' });
+    await assert.rejects(compare(traffics(connections, 0.3), mutant.createHttpServer), { code: 'ERR_ASSERTION' });
   });
 }

@@ -13,7 +13,29 @@ const value = String.raw`([\x21-\x7e]+(?: [\x21-\x7e]+)*)`;
 const name = String.raw`([\w!#$%&'*+.^\x60|~-]+):`;
 
 export const parserMutants: readonly ParserMutant[] = [
-  { name: 'Content-Length is ignored', edits: inParser(`  'content-length',\n`, '') },
+  { name: 'the Content-Length of a GET is ignored', edits: inParser(` || method !== 'POST'`, '') },
+  { name: 'the last of several Content-Lengths counts', edits: inParser('length !== undefined || ', '') },
+  { name: 'any Content-Length is a number', edits: inParser(' || !contentLength.test(value)', '') },
+  {
+    name: 'a part of a body is accepted',
+    edits: inParser('rest === bodyBytes ? text.slice(at + 2) : undefined', 'text.slice(at + 2)'),
+  },
+  {
+    name: 'bytes behind a body belong to it',
+    edits: inParser('rest <= bodyBytes', 'rest >= 0').concat(inParser('rest === bodyBytes ?', 'rest >= bodyBytes ?')),
+  },
+  {
+    name: 'the held beginning of a request is dropped',
+    edits: inPath('held ? Buffer.concat([held, read]) : read', 'read'),
+  },
+  {
+    name: 'a client that closes its side loses the beginning of its request',
+    edits: inPath('this.#inProgress || this.#held', 'this.#inProgress'),
+  },
+  {
+    name: 'a request that the handler does not accept gets no response',
+    edits: inPath('    this.#options.count(-1);\n    this.#leave();', '    this.#options.count(-1);'),
+  },
   { name: 'Transfer-Encoding is ignored', edits: inParser(`  'transfer-encoding',\n`, '') },
   { name: 'Connection is ignored', edits: inParser('  String.raw`connection(?!: ?keep-alive\\r\\n)`,\n', '') },
   { name: 'Expect is ignored', edits: inParser(`  'expect',\n`, '') },
@@ -30,14 +52,22 @@ export const parserMutants: readonly ParserMutant[] = [
   { name: 'a folded line continues the value', edits: inParser(value, String.raw`((?:[\x20-\x7e]|\r\n )+)`) },
   { name: 'a line may end in a bare line feed', edits: inParser('*)\\r\\n`', '*)\\r?\\n`') },
   { name: 'HTTP/1.0 is accepted', edits: inParser(String.raw`HTTP\/1\.1`, String.raw`HTTP\/1\.[01]`) },
-  { name: 'other methods are accepted as GET', edits: inParser('/GET (', '/(?:GET|HEAD|POST) (') },
+  {
+    name: 'other methods are accepted as GET',
+    edits: inParser('/(GET|POST) (', '/(GET|HEAD|POST) (').concat(
+      inParser(
+        `if (method === 'GET') return rest === 0 ? { method,`,
+        `if (method !== 'POST') return rest === 0 ? { method: 'GET',`,
+      ),
+    ),
+  },
   {
     name: 'bytes behind the request are dropped',
-    edits: inParser(`text.length !== at + 2 || !text.endsWith`, `!text.slice(at).startsWith`),
+    edits: inParser(`rest === 0 ? { method`, `rest >= 0 ? { method`),
   },
   {
     name: 'a request without an empty line is accepted',
-    edits: inParser(`text.length !== at + 2 || !text.endsWith('\\r\\n')`, 'text.length > at + 2'),
+    edits: inParser(` || !text.startsWith('\\r\\n', at)`, '').concat(inParser('rest === 0 ? {', 'rest <= 0 ? {')),
   },
   {
     name: 'a partial request in the parser of node:http is ignored',
@@ -66,8 +96,11 @@ export const parserMutants: readonly ParserMutant[] = [
   },
   {
     name: 'the peer of the connection is not passed on',
-    edits: inPath('rawHeaders, socket }, response', 'rawHeaders, socket: {} as Socket }, response'),
+    edits: inPath('socket: this.#connection.socket }', 'socket: {} as Socket }'),
   },
-  { name: 'a half-closed client gets no response', edits: inPath('if (this.#inProgress) this.#leave();', '') },
+  {
+    name: 'a half-closed client gets no response',
+    edits: inPath('if (this.#inProgress || this.#held) this.#leave();', ''),
+  },
   { name: 'the number of requests is not bounded', edits: inPath(' && !isNextLast', '') },
 ];

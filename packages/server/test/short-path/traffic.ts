@@ -14,7 +14,11 @@ export interface Traffic {
   readonly isHalfClosed: boolean;
 }
 
-type Random = () => number;
+export type Random = () => number;
+
+export const verifyPath = '/auth/verify';
+/** The handler of the short path does not accept a body with this text. */
+export const general = 'general';
 
 const get = 'GET /auth/forward HTTP/1.1';
 
@@ -158,10 +162,26 @@ export function randomOf(seed: number): Random {
 }
 
 /**
+ * @param count number of connections
  * @param mutatedShare share of requests that are mutated
- * @returns the traffic of a connection, the same for the same arguments
+ * @returns the traffic of each connection, the same for the same arguments
  */
-export function trafficOf(seed: number, mutatedShare: number): Traffic {
+export function* traffics(count: number, mutatedShare = 0.12): Generator<Traffic> {
+  for (let seed = 1; seed <= count; seed++) yield trafficOf(seed, mutatedShare);
+}
+
+/** A request with a body on a connection that has the short path, in two packets: one connection for each place. */
+export function* splitTraffics(): Generator<Traffic> {
+  const body = bodies[0] ?? '';
+  const bytes = postOf([post, 'Host: a', `Content-Length: ${body.length}`], body);
+  const packet = (part: string): Packet => ({ bytes: part, waits: true });
+  for (let place = 1; place < bytes.length; place++) {
+    const packets = [bytes, bytes, bytes.slice(0, place), bytes.slice(place), bytes].map(packet);
+    yield { seed: place, packets, requests: 4, isHalfClosed: place % 2 === 0 };
+  }
+}
+
+function trafficOf(seed: number, mutatedShare: number): Traffic {
   const random = randomOf(seed);
   const requests = 4 + Math.floor(random() * 12);
   const packets: Packet[] = [];
@@ -178,7 +198,7 @@ export function trafficOf(seed: number, mutatedShare: number): Traffic {
     if (how > 0.98 && n + 1 < requests) unsent = bytes;
     else
       packets.push(
-        ...(how > 0.92 ? split(bytes, random) : [bytes]).map((part) => ({ bytes: part, waits: random() > 0.05 })),
+        ...(how > 0.88 ? split(bytes, random) : [bytes]).map((part) => ({ bytes: part, waits: random() > 0.05 })),
       );
     // A body that does not arrive: the response depends on the time at which the client closes its side.
     if (isMutated) packets.push({ bytes: '', waits: true });
@@ -186,7 +206,7 @@ export function trafficOf(seed: number, mutatedShare: number): Traffic {
   return { seed, packets, requests, isHalfClosed: random() < 0.5 };
 }
 
-const pick = <T>(from: readonly T[], random: Random): T => from[Math.floor(random() * from.length)] as T;
+export const pick = <T>(from: readonly T[], random: Random): T => from[Math.floor(random() * from.length)] as T;
 
 const text = (lines: readonly string[]): string => `${lines.join('\r\n')}\r\n\r\n`;
 
@@ -195,11 +215,84 @@ function ordinaryParts(random: Random): string[] {
   return [random() < 0.8 ? get : pick(requestLines.slice(0, 2), random), 'Host: keyreeve:8787', ...others];
 }
 
-const ordinary = (random: Random): string => text([...ordinaryParts(random), `X-API-Key: krv_${random()}`]);
+const ordinary = (random: Random): string =>
+  random() < 0.5 ? text([...ordinaryParts(random), `X-API-Key: krv_${random()}`]) : ordinaryPost(random);
+
+/** Bodies, each character one byte. */
+const bodies: readonly string[] = [
+  '{"credential":"krv_a"}',
+  '{"credential":"krv_a"}\r\n\r\n',
+  'GET /auth/forward HTTP/1.1\r\nHost: a\r\n\r\n',
+  '\r\n',
+  '\x00\xff\x80',
+  'x'.repeat(1_024),
+];
+
+const post = `POST ${verifyPath} HTTP/1.1`;
+const postOf = (lines: readonly string[], body: string): string => text(lines) + body;
+
+function postParts(random: Random, length: number | string): string[] {
+  const [, ...lines] = ordinaryParts(random);
+  return [post, ...lines.toSpliced(1, 0, `Content-Length: ${length}`)];
+}
+
+function ordinaryPost(random: Random): string {
+  const body = random() < 0.02 ? general : random() < 0.5 ? pick(bodies, random) : `{"credential":"krv_${random()}"}`;
+  return postOf(postParts(random, body.length), body);
+}
+
+/** Values of Content-Length that parsers may interpret differently. */
+const lengthsOf = (bytes: number): string[] => [
+  '0',
+  '',
+  `0${bytes}`,
+  `+${bytes}`,
+  `${bytes}, ${bytes}`,
+  `${bytes} ${bytes}`,
+  '0x5',
+  '1e1',
+  '99999999999999999999',
+];
+
+/** A POST whose framing or size is not that of the subset. */
+function mutatedPost(random: Random): string {
+  const body = pick(bodies, random);
+  const { length } = body;
+  const lines = postParts(random, length);
+  const bytes = postOf(lines, body);
+  const place = somewhere(bytes.length, random);
+  const withLength = (value: number | string): string => postOf(postParts(random, value), body);
+  const withLine = (...added: string[]): string => postOf(lines.toSpliced(1, 0, ...added), body);
+  const start = pick(
+    [...requestLines, `${post.slice(0, -1)}0`, post.replace(' H', '?a H'), post.replace('POST', 'PUT')],
+    random,
+  );
+  const kinds: readonly (() => string)[] = [
+    () => withLength(length + 1),
+    () => withLength(Math.max(length - 1, 0)),
+    () => withLength(pick(lengthsOf(length), random)),
+    () => withLength(pick([1_025, 9_000, 20_000], random)),
+    () => withLine(`content-length: ${pick([length, length + 1], random)}`),
+    () => withLine('Transfer-Encoding: chunked'),
+    () => withLine(pick(criticalLines, random)),
+    () => postOf(lines.with(0, start), body),
+    () =>
+      postOf(
+        lines.filter((line) => !line.startsWith('Content-Length')),
+        body,
+      ),
+    () => postOf(postParts(random, 1_025), 'x'.repeat(1_025)),
+    () => bytes + pick(tails, random),
+    () => bytes.slice(0, place) + pick(fragments, random) + bytes.slice(place),
+    () => bytes.slice(0, place) + bytes.slice(place + 1 + somewhere(2, random)),
+  ];
+  return pick(kinds, random)();
+}
 
 const somewhere = (size: number, random: Random): number => Math.floor(random() * (size + 1));
 
 function mutated(random: Random): string {
+  if (random() < 0.4) return mutatedPost(random);
   const lines = ordinaryParts(random);
   const at = 1 + somewhere(lines.length - 1, random);
   const bytes = text(lines);
@@ -225,7 +318,7 @@ function mutated(random: Random): string {
   return pick(kinds, random)();
 }
 
-function split(bytes: string, random: Random): string[] {
+export function split(bytes: string, random: Random): string[] {
   const parts: string[] = [];
   let rest = bytes;
   while (rest !== '') {

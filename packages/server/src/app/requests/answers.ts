@@ -5,7 +5,8 @@ import { accountShare, currentShare, rangeShare, runInShare, type WorkClass } fr
 import { ipRange } from '../../foundation/ip-address.ts';
 import { readConsoleRequest } from '../../modules/console/request-checks.ts';
 import { queryOf, type RouteResponse } from '../../http/response.ts';
-import { authenticateService, callerOf, consoleCallerOf, type Authenticators } from '../authenticate.ts';
+import { callerOf, consoleCallerOf, type Authenticators } from '../authenticate.ts';
+import { authenticateService } from '../service-caller.ts';
 import type { Console } from '../../modules/console/routes.ts';
 import type { ClientIps } from './client-ips.ts';
 import { AccountTurns } from '../../http/account-turns.ts';
@@ -107,13 +108,14 @@ export class Answers {
     const { contract, handle } = match.route;
     const { verifier } = this.#options;
     const presented = credentialOf(request.rawHeaders);
-    const mayUseBasic = contract.body?.type === 'form';
+    const acceptsBasic = contract.body?.type === 'form';
     const clientIp = this.#clientIps.certainOf(request);
-    const authenticate = (): ServiceCaller => authenticateService(this.#options, presented, clientIp, mayUseBasic);
-    const isPlausible = 'text' in presented || (mayUseBasic && presented.kind === 'basic');
+    const authenticate = (): ServiceCaller => authenticateService(this.#options, { presented, clientIp, acceptsBasic });
+    const isPlausible = 'text' in presented || (acceptsBasic && presented.kind === 'basic');
     const isShort = isPlausible && contract !== verifyBatch && hasShortBody(request, limits.sharedReadBodyBytesMax);
     if (!isShort) {
-      const caller = Promise.resolve(await authenticate());
+      const caller = authenticate();
+      await caller.promise;
       return handle(toCall(await this.#call(match, request, caller)));
     }
     let call: RequestCall;
@@ -121,12 +123,12 @@ export class Answers {
       call = await this.#call(match, request, undefined);
     } catch (error) {
       // A client without a valid key gets the same response for every body.
-      await authenticate();
+      await authenticate().promise;
       throw error;
     }
     return verifier.together(() => {
       const caller = authenticate();
-      return afterwards(caller, handle(toCall(call.as(caller))));
+      return afterwards(caller.promise, handle(toCall(call.as(caller))));
     });
   }
 

@@ -82,8 +82,8 @@ async function listenForApp({ config, log }: ServiceOptions, requestLog: Request
     isProxy: parseRanges(trustedProxies),
     corsHeaders: (request) => corsHeadersOf(http.cors, request),
     shortPath: {
-      mayAnswer: (url) => app?.shortPath.mayAnswer(url) ?? false,
-      handle: (request, response) => app?.shortPath.handle(request, response),
+      mayAnswer: (request) => app?.verifications.shortPath.mayAnswer(request) ?? false,
+      handle: (request, response) => app?.verifications.shortPath.handle(request, response) ?? false,
     },
   });
   // A burst of connections may reach a single worker. Closing connections after some requests spreads them over all workers.

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { limits } from '@keyreeve/contract';
 import { DomainError } from '../errors.ts';
-import { parseJson } from '../json.ts';
+import { parseJson, parseSimpleJson } from '../json.ts';
 
 const parse = (text: string): unknown => parseJson(Buffer.from(text));
 
@@ -126,4 +126,38 @@ test('a mebibyte of worst-case JSON is parsed in linear time', () => {
   assert.equal((parse(strings) as unknown[]).length, size / 4);
   const members = `{${Array.from({ length: 50_000 }, (_, index) => `"m${index}":0`).join(',')}}`;
   assert.equal(Object.keys(parse(members) as object).length, 50_000);
+});
+
+test('the parser of simple objects returns the same as the strict parser, or nothing', () => {
+  const simple = [
+    '{}',
+    ' {"a" : "b"}\n',
+    '{"a":"b","c":["d","e",""],"f":-1.5e1}',
+    '{"a":"\\u0022\\n","\\u0061b":1}',
+    '{"a":"{[:,"}',
+  ];
+  for (const text of simple) assert.deepEqual(parseSimpleJson(text), parse(text), text);
+  const others = [
+    ...Object.values(ambiguous),
+    '',
+    '[]',
+    '1',
+    'null',
+    '"a"',
+    '{',
+    '{"a":1}{}',
+    '{"a":\xa0"b"}',
+    '{"a":"\xe4"}',
+    '{"a":"\0"}',
+    '{"a":null}',
+    '{"a":true}',
+    '{"a":{}}',
+    '{"a":[1]}',
+    '{"a":[[]]}',
+    '{"a":"\\""}',
+    '{"a":{"b":["c"]},"a":"d"}',
+    '{"a":"b","a":[]}',
+    `{"a":${'['.repeat(9)}${']'.repeat(9)},"a":1}`,
+  ];
+  for (const text of others) assert.equal(parseSimpleJson(text), undefined, text);
 });

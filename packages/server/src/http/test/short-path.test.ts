@@ -44,8 +44,12 @@ class PathServer implements AsyncDisposable {
       {
         backlog,
         shortPath: {
-          mayAnswer: (url) => this.mayAnswer && url === '/short',
-          handle: (_request, response) => reply('short', response),
+          mayAnswer: ({ url }) => this.mayAnswer && url === '/short',
+          handle: ({ body }, response) => {
+            if (body === 'general') return false;
+            reply('short', response);
+            return true;
+          },
         },
       },
     );
@@ -61,6 +65,14 @@ class PathServer implements AsyncDisposable {
     await client.ask(request);
     this.paths.length = 0;
     return client;
+  }
+
+  /** Sends bytes to which there is no response. */
+  async receive(client: KeptConnection, bytes: string): Promise<void> {
+    const socket = this.sockets[this.#clients.indexOf(client)];
+    const before = socket?.bytesRead ?? 0;
+    client.socket.write(bytes);
+    while (socket?.bytesRead !== before + bytes.length) await new Promise(setImmediate);
   }
 
   /** Sends a request whose response waits for {@link answer}. */
@@ -97,6 +109,48 @@ test('from the third request on, a connection has the short path, and its respon
     short,
     'HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: keep-alive\r\nKeep-Alive: timeout=65, max=10000\r\n\r\n',
   );
+});
+
+const post = (body: string): string => head('POST /short HTTP/1.1', 'Host: a', `Content-Length: ${body.length}`) + body;
+
+test('the rest of a body may arrive later, and node:http waits for it when it is late', async () => {
+  await using at = new PathServer();
+  const client = await at.client();
+  const bytes = post('hello');
+  for (const place of [bytes.length - 5, bytes.length - 1]) {
+    await at.receive(client, bytes.slice(0, place));
+    assert.match(await client.ask(bytes.slice(place)), /^HTTP\/1\.1 200 OK\r\n/);
+  }
+  assert.deepEqual(at.paths, ['short', 'short']);
+  at.server.requestTimeout = 50;
+  at.server.headersTimeout = 50;
+  await client.ask(bytes.slice(0, -1));
+  assert.deepEqual(at.paths, ['short', 'short', 'node']);
+});
+
+test('closing idle connections does not close one with a part of a request', async () => {
+  await using at = new PathServer();
+  const client = await at.client();
+  const bytes = post('hello');
+  await at.receive(client, bytes.slice(0, -1));
+  at.server.closeIdleConnections();
+  assert.match(await client.ask(bytes.slice(-1)), /^HTTP\/1\.1 200 OK\r\n/);
+  await at.receive(client, bytes.slice(0, -1));
+  client.socket.resetAndDestroy();
+  while (!at.sockets[0]?.closed) await new Promise(setImmediate);
+  const other = await at.client();
+  at.server.closeIdleConnections();
+  other.socket.resume();
+  await once(other.socket, 'end');
+});
+
+test('a request that the handler does not accept goes to node:http', async () => {
+  await using at = new PathServer();
+  const client = await at.client();
+  const short = await client.ask(post('hello'));
+  assert.equal(await client.ask(post('general')), short);
+  assert.equal(await client.ask(post('hello')), short);
+  assert.deepEqual(at.paths, ['short', 'node', 'node']);
 });
 
 test('a connection that has left the short path does not return', async () => {

@@ -5,6 +5,7 @@ import type { BasePath } from '../../http/base-path.ts';
 import { problemPage, problemPolicy, rootPage, rootPolicy } from './pages.ts';
 import { referencePage, referencePolicy } from './reference-page.ts';
 import { FixedContent } from '../../http/fixed-content.ts';
+import { jsonType } from '../../http/response.ts';
 import { route, type Route } from '../../http/route.ts';
 
 /**
@@ -45,7 +46,6 @@ export function contractRoutes(
   ];
 }
 
-const jsonType = 'application/json; charset=utf-8';
 const pageType = 'text/html; charset=utf-8';
 
 /** It has the version of the contract, not that of the program, which no response discloses (ASVS 13.4.6). */

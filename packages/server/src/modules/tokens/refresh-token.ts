@@ -13,7 +13,7 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { checksumChars, refreshTokenBodyChars, refreshTokenPrefix } from '@keyreeve/contract';
 import type { InstallationKeys } from '../../foundation/crypto/master-key.ts';
-import { checksum, fromBase62, Secret, toBase62 } from '../../foundation/crypto/secret.ts';
+import { checksum, hasChecksum, fromBase62, Secret, toBase62 } from '../../foundation/crypto/secret.ts';
 
 export const sessionBytes = 16;
 const generationBytes = 4;
@@ -58,7 +58,7 @@ export class RefreshTokens {
     const prefixChars = refreshTokenPrefix.length + 1;
     const bodyEnd = prefixChars + refreshTokenBodyChars;
     if (text.length !== bodyEnd + checksumChars || !text.startsWith(`${refreshTokenPrefix}_`)) return undefined;
-    if (text.slice(bodyEnd) !== checksum(text.slice(0, bodyEnd))) return undefined;
+    if (!hasChecksum(text, prefixChars)) return undefined;
     const body = fromBase62(text.slice(prefixChars, bodyEnd), bodyBytes);
     if (!body) return undefined;
     const payload = body.subarray(0, bodyBytes - proofBytes);

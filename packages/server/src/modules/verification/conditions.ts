@@ -1,6 +1,8 @@
 /** What a verification requires of a credential, and its results. */
 import type { Refusal } from '@keyreeve/contract';
+import type { CanaryPrincipal } from '../../foundation/principal.ts';
 import type { Span } from '../../foundation/tracing.ts';
+import type { ServiceCaller } from '../../http/route.ts';
 import type { KeyState } from '../api-keys/state-store.ts';
 import type { LimitOutcome } from '../key-limits/key-limits.ts';
 
@@ -73,16 +75,10 @@ export interface Conditions {
   /** Whether the caller may verify the key: another one has the result of an unknown key. Default: every key and token. */
   readonly mayVerify?: ((key: KeyState) => boolean) | undefined;
   /**
-   * Of a caller that is not authenticated yet. Until it is fulfilled, the verification only reads: it spends, records and
-   * counts nothing. A rejection fails the verification with its cause.
+   * The caller that restricts the verification, if it is not authenticated yet. Until it is known, the verification only
+   * reads: it spends, records and counts nothing. Its failure fails the verification.
    */
-  readonly restriction?: Promise<Restriction | undefined> | undefined;
-}
-
-/** What replaces the conditions that a request states, because its caller may verify some keys only. */
-export interface Restriction extends Pick<Conditions, 'clientIp'> {
-  readonly isUnlimited: boolean;
-  readonly mayVerify: (key: KeyState) => boolean;
+  readonly restriction?: ServiceCaller | undefined;
 }
 
 /** A credential of a batch. */
@@ -91,10 +87,24 @@ export interface Question {
   readonly conditions?: Conditions;
 }
 
-/** The conditions when the caller is known. @throws the cause of its rejection */
-export async function restricted(conditions: Conditions): Promise<Conditions> {
-  const restriction = await conditions.restriction;
-  return { ...conditions, ...restriction, restriction: undefined };
+/** A canary credential verifies its canary keys only, from their IP address, and spends no limit. */
+export const restrictedTo = (canary: CanaryPrincipal, conditions: Conditions): Conditions => ({
+  ...conditions,
+  clientIp: () => canary.address,
+  isUnlimited: true,
+  mayVerify: ({ accountId, addresses, scopes }) =>
+    accountId === canary.accountId && addresses === canary.addresses && scopes === '',
+});
+
+/** Calls `known` with the conditions when the caller is known, or `fail` with the cause of its rejection. */
+export function whenRestricted(conditions: Conditions, known: (conditions: Conditions) => void, fail: Fail): void {
+  const { restriction } = conditions;
+  if (restriction) restriction.when((canary) => known(canary ? restrictedTo(canary, conditions) : conditions), fail);
+  else known(conditions);
 }
+
+/** {@link whenRestricted} as a promise. */
+export const restricted = (conditions: Conditions): Promise<Conditions> =>
+  new Promise((resolve, reject) => whenRestricted(conditions, resolve, reject));
 
 export const unconditional: Conditions = { clientIp: () => undefined, scopes: [] };

@@ -5,18 +5,30 @@ import { findKeyStates, findPreviousKeyStates, type KeyState } from '../api-keys
 import type { Answer, Conditions, Fail } from './conditions.ts';
 import type { Results, VerifierOptions } from './results.ts';
 
+/** Requests of one caller, which verify the same key, and whose lookup waits for the next read. */
+interface Shared {
+  readonly text: string;
+  readonly hash: Buffer;
+  readonly waiting: { readonly onRow: (key?: KeyState) => void; readonly fail: Fail }[];
+}
+
 export class Keys {
   readonly #options: VerifierOptions;
   readonly #results: Results;
   readonly #reader: CoalescingReader<Buffer, KeyState>;
   readonly #previousReader: CoalescingReader<Buffer, KeyState>;
+  /** Undefined after the read has begun. */
+  #shared: Shared | undefined;
 
   /** @param isExtended whether the scope catalogue and further environments are read */
   constructor(options: VerifierOptions, results: Results, isExtended: boolean) {
     const { db } = options;
     this.#options = options;
     this.#results = results;
-    this.#reader = new CoalescingReader((hashes) => findKeyStates(db, hashes, isExtended), db.sharedReads);
+    this.#reader = new CoalescingReader((hashes) => {
+      this.#shared = undefined;
+      return findKeyStates(db, hashes, isExtended);
+    }, db.sharedReads);
     // The misses of one read arrive together, so they always share the next one.
     const together = { ...db.sharedReads, immediateBatchSize: limits.lookupBatchMax };
     this.#previousReader = new CoalescingReader((hashes) => findPreviousKeyStates(db, hashes, isExtended), together);
@@ -28,7 +40,30 @@ export class Keys {
   }
 
   start(text: string, conditions: Conditions, answer: Answer, fail: Fail): void {
-    this.find(this.#options.hash.stored(text), this.#narrowed(conditions, text), answer, fail);
+    const narrowed = this.#narrowed(conditions, text);
+    // Most callers of verifications are few services. A recorded request has a read of its own.
+    if (narrowed.isUnlimited && !narrowed.span) this.#startShared(text, narrowed, answer, fail);
+    else this.find(this.#options.hash.stored(text), narrowed, answer, fail);
+  }
+
+  /** Requests with the same key that arrive before a read begins share its lookup: one hash, and one row of one snapshot. */
+  #startShared(text: string, conditions: Conditions, answer: Answer, fail: Fail): void {
+    const isFirst = this.#shared?.text !== text;
+    if (isFirst) this.#shared = { text, hash: this.#options.hash.stored(text), waiting: [] };
+    const { hash, waiting } = this.#shared as Shared;
+    waiting.push({ onRow: this.#onRow(hash, conditions, answer, fail), fail });
+    if (isFirst)
+      this.#reader.find(
+        hash,
+        (key) => deliver(waiting, key),
+        (error) => this.#failShared(waiting, error),
+      );
+  }
+
+  #failShared(waiting: Shared['waiting'], error: unknown): void {
+    // There was no room for the lookup.
+    if (this.#shared?.waiting === waiting) this.#shared = undefined;
+    for (const { fail } of waiting) fail(error);
   }
 
   /**
@@ -36,11 +71,15 @@ export class Keys {
    * to the other in one commit, and the second read starts after the first one, so together they miss no valid secret.
    */
   find(hash: Buffer, conditions: Conditions, answer: Answer, fail: Fail): void {
-    const answerTo = (key?: KeyState): void => this.#results.answerFor(key, conditions, answer, fail);
-    const { span } = conditions;
-    const answerOrRead = (key?: KeyState): void =>
-      key ? answerTo(key) : this.#previousReader.find(hash, answerTo, fail, span);
-    this.#reader.find(hash, answerOrRead, fail, span);
+    this.#reader.find(hash, this.#onRow(hash, conditions, answer, fail), fail, conditions.span);
+  }
+
+  #onRow(hash: Buffer, conditions: Conditions, answer: Answer, fail: Fail): (key?: KeyState) => void {
+    return (key) => {
+      if (key) return this.#results.answerFor(key, conditions, answer, fail);
+      const answerTo = (previous?: KeyState): void => this.#results.answerFor(previous, conditions, answer, fail);
+      this.#previousReader.find(hash, answerTo, fail, conditions.span);
+    };
   }
 
   /** Without the environments that the prefix of the key excludes. */
@@ -48,5 +87,16 @@ export class Keys {
     const { environments: accepted = this.#options.environments.byDefault } = conditions;
     const environments = this.#options.environments.allowedBy(text, accepted);
     return environments === accepted ? conditions : { ...conditions, environments };
+  }
+}
+
+/** An error in one callback affects only its request. */
+function deliver(waiting: Shared['waiting'], key: KeyState | undefined): void {
+  for (const { onRow, fail } of waiting) {
+    try {
+      onRow(key);
+    } catch (error) {
+      fail(error);
+    }
   }
 }

@@ -16,7 +16,7 @@ import type { UsageCounter } from '../key-usage/usage-counter.ts';
 import { withoutWithheld } from '../scope-catalogue/withheld.ts';
 import type { Tokens } from '../tokens/tokens.ts';
 import {
-  restricted,
+  whenRestricted,
   type AcceptedKey,
   type Answer,
   type Conditions,
@@ -82,18 +82,17 @@ export class Results {
   }
 
   answerWith(code: Refusal, conditions: Conditions, answer: Answer, fail: Fail): void {
-    if (conditions.restriction === undefined) answer(this.refuse(code));
-    else void restricted(conditions).then(() => answer(this.refuse(code)), fail);
+    if (conditions.restriction) whenRestricted(conditions, () => answer(this.refuse(code)), fail);
+    else answer(this.refuse(code));
   }
 
   /** @throws DomainError `unavailable`, as {@link #resultOfKey} */
   answerFor(key: KeyState | undefined, conditions: Conditions, answer: Answer, fail: Fail): void {
-    if (conditions.restriction !== undefined) {
-      void restricted(conditions)
-        .then((known) => this.answerFor(key, known, answer, fail))
-        .catch(fail);
-      return;
-    }
+    if (conditions.restriction) whenRestricted(conditions, (known) => this.#answerFor(key, known, answer, fail), fail);
+    else this.#answerFor(key, conditions, answer, fail);
+  }
+
+  #answerFor(key: KeyState | undefined, conditions: Conditions, answer: Answer, fail: Fail): void {
     if (key === undefined || conditions.mayVerify?.(key) === false) return answer(this.refuse('not_found'));
     const now = this.#options.clock.now();
     const result = this.#resultOfKey(key, now, conditions);

@@ -1,10 +1,11 @@
-/** `/auth/forward` on connections that stay open, as proxies use them. */
+/** Verifications on connections that stay open, as proxies and services use them. */
 import assert from 'node:assert/strict';
 import type { KeyLimits } from '@keyreeve/contract';
 import { KeptConnection } from '../../../../test-kit/kept-connection.ts';
 import { newApp, operator, type TestApp } from '../../../../test-kit/new-app.ts';
 import { newKeyPair, newPublicKeyKey, newShortLived } from '../../../../test-kit/public-key-client.ts';
 import { head } from '../../../../test-kit/raw-http.ts';
+import { sumOfCounts } from '../../../foundation/latency-histogram.ts';
 import { test } from '../../../../test-kit/app-on-each-database.ts';
 
 const proxied = (key: string, ...lines: readonly string[]): string =>
@@ -68,6 +69,53 @@ test('a deleted key is rejected on a connection on which it was accepted before'
   const headers = { authorization: `Bearer ${at.accessToken}` };
   assert.equal((await at.app.call('DELETE', `/auth/api-keys/${at.id}`, { headers })).status, 200);
   assert.equal(statusOf(await connection.ask(proxied(at.key))), 401);
+});
+
+/** @returns requests of a service for a key: of a verification and of an introspection */
+const asked = (service: string, key: string): readonly string[] =>
+  [
+    ['/auth/verify', 'application/json', JSON.stringify({ credential: key })],
+    ['/auth/introspect', 'application/x-www-form-urlencoded', `token=${key}`],
+  ].map(
+    ([path = '', type = '', body = '']) =>
+      head(
+        `POST ${path} HTTP/1.1`,
+        'Host: a',
+        `Authorization: Bearer ${service}`,
+        `Content-Type: ${type}`,
+        `Content-Length: ${body.length}`,
+      ) + body,
+  );
+
+test('a deleted key, and a deleted caller, are rejected on a connection of a service', async () => {
+  await using at = await fixture();
+  const { apiKeys } = at.app.service.services;
+  const { id, secret } = await apiKeys.create(operator, at.account.id, {
+    nickname: 'service',
+    scopes: ['keyreeve:verify'],
+  });
+  const requests = asked(secret.reveal(), at.key);
+  const clients = requests.map((request) => ({
+    request,
+    connection: new KeptConnection(Number(new URL(at.app.url).port)),
+  }));
+  const answers = (): Promise<string[]> =>
+    Promise.all(clients.map(({ request, connection }) => connection.ask(request)));
+  const areValid = async (): Promise<boolean[]> =>
+    (await answers()).map((response) => /"(?:valid|active)":true/.test(response));
+  for (let n = 0; n < 3; n++) assert.deepEqual(await areValid(), [true, true]);
+  const { counts, durations } = at.app.service.services.verifier;
+  const measured = (): number => sumOfCounts([durations.counts]).reduce((sum, count) => sum + count, 0);
+  const before = [counts.api_key, measured()];
+  assert.deepEqual(await areValid(), [true, true]);
+  // The caller and the credential of each; a verification is measured once.
+  assert.deepEqual([counts.api_key, measured()], [(before[0] ?? 0) + 4, (before[1] ?? 0) + 2]);
+  const headers = { authorization: `Bearer ${at.accessToken}` };
+  assert.equal((await at.app.call('DELETE', `/auth/api-keys/${at.id}`, { headers })).status, 200);
+  assert.deepEqual(await areValid(), [false, false]);
+  await apiKeys.delete(operator, at.account.id, id);
+  assert.deepEqual((await answers()).map(statusOf), [401, 401]);
+  for (const { connection } of clients) connection[Symbol.dispose]();
 });
 
 test('a short-lived secret of a deleted key is rejected on a connection on which it was accepted before', async () => {

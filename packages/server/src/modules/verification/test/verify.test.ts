@@ -15,6 +15,7 @@ import { assertProblem, assertSecurityHeaders, fromFetch } from '../../../../tes
 import { countDatabaseReads } from '../../../../test-kit/database-reads.ts';
 import { head } from '../../../../test-kit/raw-http.ts';
 import { test, testOnBoth } from '../../../../test-kit/app-on-each-database.ts';
+import { unconditional } from '../conditions.ts';
 
 type Headers = Record<string, string>;
 
@@ -272,6 +273,25 @@ test('one read returns the key of the caller and the verified credential', async
     [1, 2],
     'also a short one: its caller is authenticated first',
   );
+});
+
+testOnBoth('requests of one caller share a lookup only until its read begins', async () => {
+  await using at = await fixture();
+  const { key, id } = await at.create({ nickname: 'service' });
+  const { verifier } = at.app.service.services;
+  const verify = () => verifier.verifyKey(key, { ...unconditional, isUnlimited: true });
+  using reads = countDatabaseReads();
+  const early = [verify(), verify()];
+  // After the turn in which the read begins.
+  await new Promise(setImmediate);
+  const results = await Promise.all([...early, verify()]);
+  assert.deepEqual(
+    results.map(({ valid }) => valid),
+    [true, true, true],
+  );
+  assert.deepEqual(reads.sharedLengths(), [1, 1]);
+  await at.app.call('DELETE', `/auth/api-keys/${id}`, { headers: bearer(at.accessToken) });
+  assert.equal((await verify()).valid, false);
 });
 
 test('a caller without a valid key gets the same response for every body', async () => {
