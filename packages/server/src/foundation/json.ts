@@ -67,7 +67,6 @@ function quotesIn(text: string): number {
 
 /** Scans valid JSON once and keeps the member names of each open object. */
 function assertUnambiguous(text: string, depthMax: number): void {
-  const hasEscapes = text.includes('\\');
   /** One entry per open object or array; an array has no names. */
   const open: (Set<string> | undefined)[] = [];
   for (let i = 0; i < text.length; i++) {
@@ -83,7 +82,7 @@ function assertUnambiguous(text: string, depthMax: number): void {
         break;
       case 0x22: {
         // "
-        const end = hasEscapes ? endOfString(text, i) : text.indexOf('"', i + 1);
+        const end = endOfString(text, i);
         if (isFollowedByColon(text, end)) addName(open.at(-1), JSON.parse(text.slice(i, end + 1)) as string);
         i = end;
         break;
