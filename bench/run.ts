@@ -3,7 +3,6 @@
  *
  *     npm run bench -- [hot-path] [--keys 1000000] [--many 10000000] [--rounds 5] [--seconds 3] [--quick]
  *     npm run bench -- peers [--keys 100000] [--rounds 5] [--seconds 1.5] [--databases sqlite,postgres] [--quick]
- *     npm run bench -- workers [--keys 1000000] [--rounds 5] [--seconds 2] [--databases sqlite,postgres] [--quick]
  *     npm run bench -- postgres [--keys 1000000] [--rounds 5] [--seconds 2] [--quick]
  *     npm run bench -- delays [--keys 200000] [--rounds 3] [--seconds 10] [--quick]
  *     npm run bench -- before --commit REF [--keys 200000] [--rounds 15] [--seconds 2] [--databases sqlite,postgres] [--quick]
@@ -32,7 +31,6 @@ import { peers } from './peers.ts';
 import { postgres } from './postgres.ts';
 import { sdk, sdkOfGo } from './sdk.ts';
 import { tracing } from './tracing.ts';
-import { workers } from './workers.ts';
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -73,7 +71,6 @@ const commands: Readonly<Record<string, () => Promise<string>>> = {
     return hotPath({ ...boundsOf(1_000_000, 5, 3), many: manyOption(10_000_000, 40_000), verifications });
   },
   peers: () => peers(boundsOf(100_000, 5, 1.5)),
-  workers: () => workers(boundsOf(1_000_000, 5, 2)),
   before: () => before({ ...boundsOf(200_000, 15, 2), commit: commitOption() }),
   tracing: () => tracing({ ...boundsOf(500, 15, 2), commit: commitOption() }),
   delays: () => delays(boundsOf(200_000, 3, 10)),

@@ -91,7 +91,7 @@ const credentials = {
   // About 2 MiB.
   unansweredRefreshesMax: limit(
     10_000,
-    'Retryable refreshes per worker with an unknown outcome. More: only `KEYREEVE_REFRESH_GRACE_SECONDS` applies.',
+    'Retryable refreshes per process with an unknown outcome. More: only `KEYREEVE_REFRESH_GRACE_SECONDS` applies.',
   ),
   // Clients that wait between retries return within minutes.
   unansweredRefreshSeconds: limit(600, 'Such a retry succeeds for this time once the database answers again.'),
@@ -101,10 +101,10 @@ const credentials = {
 } as const satisfies Limits;
 
 const signIns = {
-  hashQueueMax: limit(64, 'Waiting password checks of all workers. More: 503, before hashing.'),
+  hashQueueMax: limit(64, 'Waiting password checks. More: 503, before hashing.'),
   hashWaitMsMax: limit(1_500, 'Expected wait of a password check. Longer: 503, before hashing.'),
   // Untrusted ranges get at most three quarters of these, and one range at most as many as remain free.
-  signInsUnderWayMax: limit(72, 'Password checks in progress in all workers.', 'overloaded'),
+  signInsUnderWayMax: limit(72, 'Password checks in progress.', 'overloaded'),
   passwordChecksPerEmailMax: limit(
     2,
     'Password checks in progress per email address; untrusted ranges count separately.',
@@ -263,7 +263,10 @@ const queues = {
   ),
   lookupBatchMax: limit(256, 'Credentials that share one database read.'),
   lookupsWaitingMax: limit(100_000, 'Credentials that wait for a read. More: 503.'),
-  drawsInProgressMax: limit(2, 'Draws of tokens at once, per worker. On PostgreSQL, each has a connection of its own.'),
+  drawsInProgressMax: limit(
+    2,
+    'Draws of tokens at once, per process. On PostgreSQL, each has a connection of its own.',
+  ),
   limitsPerDrawMax: limit(256, 'Limits of keys and accounts that share one draw.'),
   drawsWaitingMax: limit(
     2_000,
@@ -271,12 +274,12 @@ const queues = {
   ),
   limitedSubjectsInMemoryMax: limit(
     50_000,
-    'Keys and accounts whose drawn tokens a worker holds. More: those without tokens or not used for a second are dropped.',
+    'Keys and accounts whose drawn tokens a process holds. More: those without tokens or not used for a second are dropped.',
   ),
   requestStartsPerTurnMax: limit(1, 'Requests except verifications that start in one event-loop turn.'),
   expensiveReadsMax: limit(
     4,
-    'Lists of keys, activity and usage that are read at once, per worker. Further ones wait.',
+    'Lists of keys, activity and usage that are read at once, per process. Further ones wait.',
   ),
   expensiveReadsPerAccountMax: limit(2, 'Of these, reads of one account.'),
   rejectionsPerTurnMax: limit(16, 'Rejections without a read that one event-loop turn answers. Further ones wait.'),
@@ -286,10 +289,6 @@ const queues = {
   ),
   writesWaitingPerOwnerMax: limit(256, 'Waiting writes of one account or range.', 'too_many_in_progress'),
   writeWaitMsMax: limit(5_000, 'Wait of a write. Nothing was changed.', 'unavailable'),
-  workerStallMsMax: limit(
-    2_000,
-    'Time that a write on SQLite waits for its worker, in total. Longer: 503, with nothing changed.',
-  ),
   requestsPerCredentialMax: limit(
     128,
     'Requests in progress per token or management key, except verifications; those that remove rights count separately.',
@@ -299,7 +298,7 @@ const queues = {
   requestsPerRangeMax: limit(512, 'The same per range.', 'too_many_in_progress'),
   removalsPerAccountMax: limit(
     32,
-    'Requests of an account in progress that remove rights, per worker. Further ones wait, up to the bounds of other requests; sessions and keys take turns.',
+    'Requests of an account in progress that remove rights, per process. Further ones wait, up to the bounds of other requests; sessions and keys take turns.',
   ),
   // A client that ignores Retry-After sends one request a second on each connection.
   refusalHoldMs: limit(1_000, 'Delay of a 429 `too_many_in_progress`.'),
@@ -321,17 +320,17 @@ const operations = {
   importedKeyCharsMax: limit(512, 'An imported key.'),
   importedKeysLookSeconds: limit(2, 'A running service detects the first imported keys in this time.'),
   adminPageMax: limit(100, 'Rows of one page of `/admin`, `/auth/api-keys` or `/auth/account/activity`.'),
-  exportsPerAccountMax: limit(2, 'Exports in progress of one account, per worker.', 'too_many_in_progress'),
+  exportsPerAccountMax: limit(2, 'Exports in progress of one account, per process.', 'too_many_in_progress'),
   exportsPerProcessMax: limit(
     64,
-    'Exports in progress, per worker; those of administrators count separately. More: the one that has waited longest for its client is reset.',
+    'Exports in progress, per process; those of administrators count separately. More: the one that has waited longest for its client is reset.',
   ),
-  exportReadsMax: limit(4, 'Exports that read from the database at once, per worker. Others wait.'),
+  exportReadsMax: limit(4, 'Exports that read from the database at once, per process. Others wait.'),
   exportSecondsMax: limit(300, 'Duration of an export, which is then incomplete.', 'the connection is reset'),
   accountExportsPerHourMax: limit(6, 'Exports of its data by an account in an hour.', 'too_many_requests'),
   exportedActivityMax: limit(50_000, 'Events in the export of an account.'),
   activityDays: limit(90, 'Days of an account’s activity that its owner can read.'),
-  // On SQLite, the worker answers no other request meanwhile.
+  // On SQLite, the process answers no other request meanwhile.
   adminRowsPerPageMax: limit(5_000, 'Rows read for one page of `/admin`.'),
   overviewEventsMax: limit(20, 'Audit events in the overview.'),
   overviewKeptDays: limit(2, 'What processes counted by minute is kept for this time.'),
@@ -347,7 +346,7 @@ export const limitGroups = {
   'Credentials, keys and tokens': credentials,
   'Sign-ins': signIns,
   Accounts: accounts,
-  'Queues of a worker': queues,
+  'Queues of a process': queues,
   'Leaks, revocation check, passkeys and webhooks': {
     ...leakLimits,
     ...canaryLimits,

@@ -2,8 +2,8 @@
 import { limit, type Limits } from './limit-definition.ts';
 
 export const postgresLimits = {
-  postgresReadersMax: limit(2, 'Connections per worker for verifications.'),
-  postgresWritersMax: limit(8, 'Connections per worker for everything else, except draws.'),
+  postgresReadersMax: limit(2, 'Connections per process for verifications.'),
+  postgresWritersMax: limit(8, 'Connections per process for everything else, except draws.'),
   postgresReservedWritersMax: limit(
     2,
     'Of these, reserved for removals of rights. Two more are reserved for all other writes.',

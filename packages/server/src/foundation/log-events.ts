@@ -16,7 +16,7 @@ export const logEvents = {
   verifications: [
     'info',
     'their number by result in a minute, and `eventLoopDelayMaxMs`',
-    'above 100: add a worker or an instance',
+    'above 100: add an instance',
   ],
   sign_in_failed: [
     'warn',
@@ -28,7 +28,7 @@ export const logEvents = {
   forwarded_for_malformed: ['warn', '`X-Forwarded-For` has a host name, port or brackets', 'correct `proxy`'],
   idle_connections_closed: [
     'warn',
-    'a worker had 10,000 connections',
+    'the process had 10,000 connections',
     'find the clients; list proxies in `KEYREEVE_TRUSTED_PROXIES`',
   ],
   stalled_connections_closed: ['warn', '`closed` clients did not read their responses'],
@@ -112,11 +112,6 @@ export const logEvents = {
     'periodic work failed: usage, last uses, quotas, checkpoints, expiry, retention, unused keys',
     'if it repeats, check the database',
   ],
-  worker_listening: ['info', 'a worker accepts connections'],
-  worker_ended: ['error', 'a worker exited and is replaced', 'read earlier lines; `SIGKILL`: often too little memory'],
-  worker_failed: ['error', 'a worker did not start, and is retried', 'read `err`'],
-  workers_failed: ['fatal', 'the service exits after five failed starts', 'correct the cause in earlier lines'],
-  metrics_failed: ['warn', 'a scrape lacks a worker', 'report it if it repeats'],
   crashed: ['fatal', 'a defect ends the process', 'start it, and report the line'],
 } as const satisfies Readonly<Record<string, Description>>;
 

@@ -267,12 +267,6 @@ export const settings = {
     'File with the response of `https://api.github.com/meta/public_keys/secret_scanning`, which the service otherwise requests.',
     optional(githubKeysFile),
   ),
-  workers: setting(
-    'KEYREEVE_WORKERS',
-    '1',
-    '[Processes](operating.md#more-cores) that share the port.',
-    integer(1, 64),
-  ),
   drainSeconds: setting(
     'KEYREEVE_DRAIN_SECONDS',
     '8',

@@ -14,12 +14,7 @@ import {
 } from '../configuration/config.ts';
 import { deriveAllKeys, type InstallationKeys } from '../../foundation/crypto/master-key.ts';
 import type { RootKeys } from '../../foundation/crypto/root-key.ts';
-import {
-  describeDatabase,
-  openDatabase,
-  type DatabaseLocation,
-  type EmbeddedWriter,
-} from '../../foundation/database/database.ts';
+import { describeDatabase, openDatabase, type DatabaseLocation } from '../../foundation/database/database.ts';
 import type { Db } from '../../foundation/database/db.ts';
 import { LateAuditKey } from '../../foundation/database/late-audit-key.ts';
 import { findInstallation } from '../../foundation/database/installation.ts';
@@ -59,8 +54,6 @@ export interface OpenOptions {
    * that, so that the result of a failed restore cannot start as a new installation.
    */
   readonly fill?: FindRootKeys | undefined;
-  /** The writer of SQLite. Default: a writer thread. */
-  readonly writer?: EmbeddedWriter | undefined;
   /** The source of the configuration. Default: that of the process. */
   readonly environment?: Environment | undefined;
 }
@@ -70,11 +63,11 @@ export const movedPath = (databasePath: string): string => `${databasePath}.move
 
 /** @throws ConfigError, SchemaError, DomainError `unavailable` */
 export async function openInstallation(config: Config, options: OpenOptions): Promise<OpenedInstallation> {
-  const { fill, writer, environment = processEnvironment() } = options;
+  const { fill, environment = processEnvironment() } = options;
   const traces = fill ? [] : await tracesOfEarlier(config);
   const masterKey = await masterKeyOf(config, options, traces);
   const auditKey = new LateAuditKey();
-  const db = await openDatabase(locationOf(config, environment), auditKey, writer);
+  const db = await openDatabase(locationOf(config, environment), auditKey);
   const where = describeDatabase(config.database);
   try {
     // First, because other statements can fail on a schema that this program does not know.

@@ -25,20 +25,15 @@ export interface MetricDescription {
   readonly labelNames?: readonly string[];
 }
 
-/** The metrics of a worker, as sent to the supervisor. */
-export type MetricsSnapshot = Awaited<ReturnType<Registry['getMetricsAsJSON']>>;
-
 export class Metrics {
   readonly contentType: string;
   readonly #registry = new Registry();
 
-  /** @param worker number of the worker; undefined without a supervisor, which reports for all workers */
-  constructor(sources: MetricsSources, worker?: number) {
+  constructor(sources: MetricsSources) {
     const registry = this.#registry;
     const { db, usageCounter, journal } = sources;
-    const labels: Record<string, string> = worker === undefined ? {} : { worker: String(worker) };
-    collectProcessMetrics(registry, labels);
-    if (worker === undefined) collectInstance(registry, db.dialect, sources.health);
+    collectProcessMetrics(registry);
+    collectInstance(registry, db.dialect, sources.health);
     collectVerifications(registry, sources);
     collectRequests(registry, sources.requestCounts);
     collectSignIns(registry, sources);
@@ -49,21 +44,16 @@ export class Metrics {
     addGauge(registry, {
       name: 'keyreeve_database_writes',
       help: '1 while commits succeed',
-      labelNames: Object.keys(labels),
-      read: () => [{ labels, value: db.writes.isHealthy ? 1 : 0 }],
+      read: () => [{ value: db.writes.isHealthy ? 1 : 0 }],
     });
     if (journal)
       addGauge(registry, {
         name: 'keyreeve_deletion_journal_lag_seconds',
         help: 'Time for which the deletion journal has lacked entries',
-        aggregator: 'max',
         read: () => [{ value: journal.lagMs / 1_000 }],
       });
-    // All workers share the database, so one reports what it contains.
-    if (worker === undefined || worker === 1) {
-      collectStored(registry, sources);
-      collectGrowth(registry, sources);
-    }
+    collectStored(registry, sources);
+    collectGrowth(registry, sources);
     this.contentType = registry.contentType;
   }
 
@@ -74,10 +64,6 @@ export class Metrics {
 
   text(): Promise<string> {
     return this.#registry.metrics();
-  }
-
-  snapshot(): Promise<MetricsSnapshot> {
-    return this.#registry.getMetricsAsJSON();
   }
 }
 

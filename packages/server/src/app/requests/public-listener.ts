@@ -1,6 +1,5 @@
 /** The listener for clients: listens, wires the modules, and then serves. */
 import type { RequestListener } from 'node:http';
-import { limits } from '@keyreeve/contract';
 import { describeConfig, processEnvironment, type Config } from '../configuration/config.ts';
 import { announcePhase } from '../../foundation/tracing.ts';
 import { announce } from '../processes/announce.ts';
@@ -69,7 +68,7 @@ export async function startPublic(installation: OpenedInstallation, options: Ser
 
 /** Requests that arrive before the app wait for it. */
 async function listenForApp({ config, log }: ServiceOptions, requestLog: RequestLog) {
-  const { corsOrigins, trustedProxies, workers } = config;
+  const { corsOrigins, trustedProxies } = config;
   const http = { security: securityOf(config.publicUrl), cors: new Cors(corsOrigins) };
   const ready = Promise.withResolvers<App>();
   let app: App | undefined;
@@ -86,8 +85,6 @@ async function listenForApp({ config, log }: ServiceOptions, requestLog: Request
       handle: (request, response) => app?.shortPath.handle(request, response),
     },
   });
-  // A burst of connections may reach a single worker. Closing connections after some requests spreads them over all workers.
-  if (workers > 1) server.maxRequestsPerSocket = limits.requestsPerSharedConnectionMax;
   const { port, url } = await listen(server, config.host, config.port);
   const serve = (wired: App): void => {
     app = wired;

@@ -75,7 +75,6 @@ const defaults: Config = {
   isSignUpOpen: false,
   ...mailDefaults,
   webhookTargets: [],
-  workers: 1,
   drainSeconds: 8,
   hasGithubScanning: false,
   githubKeys: undefined,

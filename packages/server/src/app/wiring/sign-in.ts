@@ -32,10 +32,7 @@ export function wireSignIn(core: WiringCore) {
 function wirePasswords(core: WiringCore) {
   const { config, keys, issuer, areRequestsLimited, log } = core;
   const { isRateLimited: enabled, passwordLengthMin: lengthMin, ipRangeLimits } = config;
-  // The limits per machine are divided among its workers.
-  const share = 1 / config.workers;
   const hasher = new PasswordHasher(keys.passwordPeppers, core.argon2, {
-    share,
     threads: core.hashingThreads,
     onWarning: (detail) =>
       log?.warn({ event: 'hashing_priority', detail: `password hashes can delay verifications: ${detail}` }),
@@ -44,7 +41,7 @@ function wirePasswords(core: WiringCore) {
   const signInLimits = new SignInLimits({ ...limitCore, enabled });
   const secondFactorLimits = new SecondFactorLimits({ ...limitCore, enabled: areRequestsLimited });
   const requests = new RequestLimits({ ...limitCore, signInLimits, enabled: areRequestsLimited });
-  const checks = new PasswordChecks({ hasher, share, isFair: enabled });
+  const checks = new PasswordChecks({ hasher, isFair: enabled });
   const rules: PasswordRules = {
     lengthMin,
     contextWords: ['keyreeve', ...new URL(issuer).hostname.split('.')],
