@@ -11,6 +11,7 @@ import { UnusedKeys } from '../../modules/api-keys/unused-keys.ts';
 import { CanaryKeys } from '../../modules/canary-keys/canary-keys.ts';
 import { KeyLimiter } from '../../modules/key-limits/key-limits.ts';
 import { OrphanedMeters } from '../../modules/key-limits/orphaned-meters.ts';
+import { StoredDraws } from '../../modules/key-limits/stored-draws.ts';
 import { KeyUsage } from '../../modules/key-usage/key-usage.ts';
 import { UsageRetention } from '../../modules/key-usage/retention.ts';
 import { addUsage } from '../../modules/key-usage/store.ts';
@@ -89,7 +90,8 @@ function wireVerification(core: VerificationCore, { accounts, tokens }: SignInSe
     ...core,
     onDropped: (count) => log?.warn({ event: 'quota_notices_dropped', count }),
   });
-  const limiter = new KeyLimiter({ ...core, onQuotaReached: (quota) => quotaNotices.add(quota) });
+  const draws = new StoredDraws(core);
+  const limiter = new KeyLimiter({ ...core, draws, onQuotaReached: (quota) => quotaNotices.add(quota) });
   const verifier = new Verifier({
     ...core,
     limiter,
