@@ -267,6 +267,15 @@ const queues = {
     2,
     'Draws of tokens at once, per process. On PostgreSQL, each has a connection of its own.',
   ),
+  drawResponseMsMax: limit(
+    3_000,
+    'Wait of a verifier for a draw of the main process. Its tokens count as drawn, and are lost.',
+    'unavailable',
+  ),
+  verifierResponseMsMax: limit(
+    2_000,
+    'Time in which a verifier must know of a change of unknown outcome. Longer: the main process kills it.',
+  ),
   limitsPerDrawMax: limit(256, 'Limits of keys and accounts that share one draw.'),
   drawsWaitingMax: limit(
     2_000,

@@ -9,7 +9,8 @@ import { monotonicMs } from '../foundation/clock.ts';
 import { runInTrace } from '../foundation/database/share.ts';
 import { DomainError } from '../foundation/errors.ts';
 import type { Span } from '../foundation/tracing.ts';
-import { isConsolePath } from '../modules/console/paths.ts';
+import { isConsolePath, type ConsoleHost } from '../modules/console/paths.ts';
+import type { Console } from '../modules/console/routes.ts';
 import { answerForward, isForwardTarget, type ForwardRequest } from '../modules/verification/forward.ts';
 import { pathOf, send, write, writeProblem, type RouteResponse } from '../http/response.ts';
 import type { BasePath } from '../http/base-path.ts';
@@ -19,17 +20,33 @@ import type { SecurityHeaders } from '../http/headers.ts';
 import { toOAuthError } from '../http/oauth-error.ts';
 import { withoutChallenge } from '../http/problem.ts';
 import type { RequestCounts } from '../http/request-counts.ts';
+import type { RequestLog } from '../http/request-log.ts';
+import type { Route } from '../http/route.ts';
+import type { Log } from '../foundation/log.ts';
 import { defaultBounds, type RequestBounds } from '../http/request-gate.ts';
 import { endRequestSpan, RequestSpans } from '../http/request-span.ts';
 import { RequestTurns } from '../http/request-turns.ts';
 import { Router, type Match } from '../http/router.ts';
 import type { BareResponse } from '../http/short-path.ts';
 import { traceIdOf } from '../http/trace-context.ts';
-import { routesOf, type RouteOptions } from './routes.ts';
+import type { Authenticators } from './authenticate.ts';
+import type { Health } from './processes/health.ts';
 import { Answers } from './requests/answers.ts';
 import { ClientIps } from './requests/client-ips.ts';
 
-export interface AppOptions extends RouteOptions {
+export interface AppOptions extends Authenticators {
+  readonly routes: readonly Route[];
+  /** Whether it answers `/auth/forward`, which is no route. */
+  readonly isVerifying: boolean;
+  /** Undefined if it is off. */
+  readonly console: Console | undefined;
+  readonly consoleHost: ConsoleHost;
+  readonly basePath: BasePath;
+  /** Without a slash at the end. */
+  readonly publicUrl: string;
+  readonly health: Pick<Health, 'isClosed'>;
+  readonly log: Log;
+  readonly requestLog: RequestLog;
   readonly requestCounts: RequestCounts;
   readonly trustedProxies: readonly string[];
   readonly cors: Cors;
@@ -63,7 +80,7 @@ export class App {
   readonly #basePath: BasePath;
 
   constructor(options: AppOptions) {
-    const routes = routesOf(options);
+    const { routes } = options;
     this.#options = options;
     this.#spans = new RequestSpans(options);
     this.#router = new Router(routes);
@@ -80,15 +97,19 @@ export class App {
   readonly listener: RequestListener = (request, response) => {
     if (this.#options.health.isClosed) response.shouldKeepAlive = false;
     request.url = this.#basePath.without(request.url ?? '');
-    if (isForwardTarget(request.url)) this.#forward(request, response);
+    if (this.#isForward(request.url)) this.#forward(request, response);
     else void this.#serve(request, response);
   };
 
   /** For the short path (`http/short-path.ts`). */
   readonly shortPath = {
-    mayAnswer: (url: string): boolean => !this.#options.health.isClosed && isForwardTarget(url),
+    mayAnswer: (url: string): boolean => !this.#options.health.isClosed && this.#isForward(url),
     handle: (request: ForwardRequest, response: BareResponse): void => this.#forward(request, response),
   };
+
+  #isForward(target: string): boolean {
+    return this.#options.isVerifying && isForwardTarget(target);
+  }
 
   /** The hot path. */
   #forward(request: ForwardRequest, response: BareResponse): void {

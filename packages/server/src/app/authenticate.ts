@@ -7,7 +7,7 @@ import { limits, type RouteContract } from '@keyreeve/contract';
 import { canaryScope, manageScope, verifyScope } from '../modules/api-keys/scopes.ts';
 import type { AccountPrincipal, CanaryPrincipal, KeyPrincipal } from '../foundation/principal.ts';
 import { DomainError } from '../foundation/errors.ts';
-import type { CanaryKeys } from '../modules/canary-keys/canary-keys.ts';
+import type { CanaryAddress } from '../modules/canary-keys/address.ts';
 import type { Tokens } from '../modules/tokens/tokens.ts';
 import type { AcceptedKey, Conditions, Refused } from '../modules/verification/conditions.ts';
 import type { Verifier } from '../modules/verification/verify.ts';
@@ -44,7 +44,7 @@ export async function authenticateAccount(
 export interface Authenticators {
   readonly tokens: Tokens;
   readonly verifier: Verifier;
-  readonly canaryKeys: Pick<CanaryKeys, 'address' | 'range'>;
+  readonly canaryKeys: CanaryAddress;
 }
 
 /**

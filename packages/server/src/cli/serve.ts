@@ -102,15 +102,16 @@ function exitSoon(status: number): number {
 
 function printGreeting(service: Service, config: Config, log: Log, first: FirstStart | undefined): void {
   const { database: location, masterKey } = config;
-  const { url, adminUrl, publicUrl } = service;
+  const { url, adminUrl, verifyUrl, publicUrl } = service;
   const keyPath = masterKey || location.kind !== 'sqlite' ? undefined : masterKeyPath(location.path);
   const database = describeDatabase(location);
-  const record = { version, url, adminUrl, publicUrl, database, masterKeyFile: keyPath };
+  const record = { version, url, adminUrl, verifyUrl, publicUrl, database, masterKeyFile: keyPath };
   const firstAdministratorFile = first?.kind === 'code' ? first.path : undefined;
   log.info({ event: 'listening', ...record, firstAdministratorFile });
   if (!process.stderr.isTTY) return;
   const lines = [
     `Keyreeve ${version} listens on ${url} (metrics and health on ${adminUrl}).`,
+    ...(verifyUrl === undefined ? [] : [`Processes that only verify listen on ${verifyUrl}.`]),
     `Database: ${database}${keyPath ? `. Master key: ${keyPath}. Back up both, in different places` : '. Back it up'}.`,
     ...(config.hasConsole
       ? consoleLines(`${config.consoleUrl ?? publicUrl}/console`, first, location)

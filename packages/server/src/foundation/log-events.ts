@@ -106,6 +106,25 @@ export const logEvents = {
     'the process exits after a [rotation of the root key](master-key.md#after-a-leak)',
     'start again',
   ],
+  verifier_listening: ['info', 'a verifier accepts connections'],
+  verifier_ended: [
+    'error',
+    'a verifier exited and is replaced',
+    'read earlier lines; `SIGKILL`: often too little memory',
+  ],
+  verifier_not_started: ['fatal', 'a verifier cannot start', 'correct the cause in `err`'],
+  verifier_refuses: ['fatal', 'a verifier ends: its main process has ended, or the database file was replaced'],
+  verifier_unresponsive: [
+    'error',
+    'a verifier did not confirm a change of unknown outcome, and was killed',
+    'if it repeats, the machine is overloaded',
+  ],
+  verifier_priority: ['warn', 'the main process has the priority of its verifiers', 'read `detail`'],
+  verify_socket_in_use: [
+    'warn',
+    'another process has the verification listener; the service tries again',
+    'end that process: `ss -lptn`, often a stopped verifier of an earlier start',
+  ],
   log_records_lost: ['error', '`records` records are missing here', 'free disk space, or check the reader of the log'],
   housekeeping_failed: [
     'warn',

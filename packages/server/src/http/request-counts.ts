@@ -27,6 +27,13 @@ const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIO
 const labelOf = (method: string | undefined): string =>
   method !== undefined && methods.has(method) ? method : 'other';
 
+/** What a process has counted since its last report. */
+export interface TakenCounts {
+  readonly counts: readonly RequestCount[];
+  readonly durations: readonly (Omit<RequestDurations, 'durations'> & { readonly values: Float64Array })[];
+  readonly limited: ReadonlyMap<ErrorCode, number>;
+}
+
 export class RequestCounts {
   /** Requests that a limit rejected, by code. */
   readonly limited = new Map<ErrorCode, number>(limitCodes.map((code) => [code, 0]));
@@ -63,11 +70,35 @@ export class RequestCounts {
     return this.#durations.values();
   }
 
+  /** @returns everything that was counted, which is then forgotten: another process adds it to its own */
+  take(): TakenCounts {
+    const counts = [...this.#counts.values()].filter(({ count }) => count > 0).map((row) => ({ ...row }));
+    for (const row of this.#counts.values()) row.count = 0;
+    const durations = [...this.#durations.values()].map(({ route, method, durations: histogram }) => ({
+      route,
+      method,
+      values: histogram.take(),
+    }));
+    const limited = new Map(this.limited);
+    for (const code of this.limited.keys()) this.limited.set(code, 0);
+    return { counts, durations, limited };
+  }
+
+  add({ counts, durations, limited }: TakenCounts): void {
+    for (const { route, method, status, count } of counts) this.#countOf(route, method, status).count += count;
+    for (const { route, method, values } of durations) this.#durationsOf(route, method).addAll(values);
+    for (const [code, count] of limited) this.limited.set(code, (this.limited.get(code) ?? 0) + count);
+  }
+
   #observe(route: string, method: string, ms: number): void {
+    this.#durationsOf(route, method).add(ms);
+  }
+
+  #durationsOf(route: string, method: string): LatencyHistogram {
     const key = `${method} ${route}`;
     let row = this.#durations.get(key);
     if (!row) this.#durations.set(key, (row = { route, method, durations: new LatencyHistogram(requestBoundsMs) }));
-    row.durations.add(ms);
+    return row.durations;
   }
 
   #countOf(route: string, method: string, status: number): RequestCount {

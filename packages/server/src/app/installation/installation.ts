@@ -15,7 +15,7 @@ import {
 import { deriveAllKeys, type InstallationKeys } from '../../foundation/crypto/master-key.ts';
 import type { RootKeys } from '../../foundation/crypto/root-key.ts';
 import { describeDatabase, openDatabase, type DatabaseLocation } from '../../foundation/database/database.ts';
-import type { Db } from '../../foundation/database/db.ts';
+import type { BeforeRead, Db } from '../../foundation/database/db.ts';
 import { LateAuditKey } from '../../foundation/database/late-audit-key.ts';
 import { findInstallation } from '../../foundation/database/installation.ts';
 import { claimRootKeys } from '../key-files/installation-keys.ts';
@@ -56,6 +56,8 @@ export interface OpenOptions {
   readonly fill?: FindRootKeys | undefined;
   /** The source of the configuration. Default: that of the process. */
   readonly environment?: Environment | undefined;
+  /** Of a process that only reads. */
+  readonly beforeRead?: BeforeRead | undefined;
 }
 
 /** The path of an SQLite database after it was moved to PostgreSQL. It is no longer used. */
@@ -63,11 +65,11 @@ export const movedPath = (databasePath: string): string => `${databasePath}.move
 
 /** @throws ConfigError, SchemaError, DomainError `unavailable` */
 export async function openInstallation(config: Config, options: OpenOptions): Promise<OpenedInstallation> {
-  const { fill, environment = processEnvironment() } = options;
+  const { fill, environment = processEnvironment(), beforeRead } = options;
   const traces = fill ? [] : await tracesOfEarlier(config);
   const masterKey = await masterKeyOf(config, options, traces);
   const auditKey = new LateAuditKey();
-  const db = await openDatabase(locationOf(config, environment), auditKey);
+  const db = await openDatabase(locationOf(config, environment), auditKey, beforeRead);
   const where = describeDatabase(config.database);
   try {
     // First, because other statements can fail on a schema that this program does not know.

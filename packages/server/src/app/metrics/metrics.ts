@@ -13,10 +13,14 @@ import { collectInstance } from './instance-metrics.ts';
 import { addCounter, addGauge, addHistogram, by } from './metric-kinds.ts';
 import { collectProcessMetrics } from './process-metrics.ts';
 import { collectStored } from './stored-metrics.ts';
+import type { VerifierPool } from '../processes/verifier-pool.ts';
+import { collectVerifiers } from './verifier-metrics.ts';
 
 export interface MetricsSources extends Services, Core, GrowthSources {
   readonly requestCounts: RequestCounts;
   readonly health: Pick<Health, 'check'>;
+  /** Undefined without processes that only verify. */
+  readonly verifiers: VerifierPool | undefined;
 }
 
 export interface MetricDescription {
@@ -31,7 +35,7 @@ export class Metrics {
 
   constructor(sources: MetricsSources) {
     const registry = this.#registry;
-    const { db, usageCounter, journal } = sources;
+    const { db, usageCounter, journal, verifiers } = sources;
     collectProcessMetrics(registry);
     collectInstance(registry, db.dialect, sources.health);
     collectVerifications(registry, sources);
@@ -52,6 +56,7 @@ export class Metrics {
         help: 'Time for which the deletion journal has lacked entries',
         read: () => [{ value: journal.lagMs / 1_000 }],
       });
+    if (verifiers) collectVerifiers(registry, verifiers);
     collectStored(registry, sources);
     collectGrowth(registry, sources);
     this.contentType = registry.contentType;
@@ -114,7 +119,7 @@ function collectRequests(registry: Registry, requests: RequestCounts): void {
   });
 }
 
-function collectSignIns(registry: Registry, { signIns, tokens, hasher }: MetricsSources): void {
+function collectSignIns(registry: Registry, { signIns, tokenPairs, hasher }: MetricsSources): void {
   const labelNames = ['result'];
   addCounter(registry, {
     name: 'keyreeve_sign_ins_total',
@@ -126,7 +131,7 @@ function collectSignIns(registry: Registry, { signIns, tokens, hasher }: Metrics
     name: 'keyreeve_refreshes_total',
     help: 'Refresh tokens presented, by result',
     labelNames,
-    read: () => by('result', { ...tokens.refreshes }),
+    read: () => by('result', { ...tokenPairs.refreshes }),
   });
   addCounter(registry, {
     name: 'keyreeve_password_hashes_total',

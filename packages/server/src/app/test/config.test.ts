@@ -36,6 +36,11 @@ function mistakesIn(environment: Environment): readonly string[] {
 const defaults: Config = {
   host: '127.0.0.1',
   port: 8787,
+  verifyPort: undefined,
+  verifyHost: undefined,
+  verifySocket: undefined,
+  verifiers: 1,
+  isPublicPortVerifying: true,
   adminHost: '127.0.0.1',
   adminPort: 8788,
   adminNames: [],

@@ -2,14 +2,12 @@
 import { ApiKeys } from '../../modules/api-keys/api-keys.ts';
 import { KeyChanges } from '../../modules/api-keys/changes.ts';
 import { CreationNotices } from '../../modules/api-keys/creation-notices.ts';
-import { Environments } from '../../modules/api-keys/environments.ts';
 import { ExpiryNotices } from '../../modules/api-keys/expiry-notices.ts';
 import { managedAccount } from '../../modules/api-keys/key-owner.ts';
-import { acceptedPrefixes } from '../../modules/api-keys/key-prefixes.ts';
 import { QuotaNotices } from '../../modules/api-keys/quota-notices.ts';
+import { touchKeys, touchPreviousSecrets } from '../../modules/api-keys/state-store.ts';
 import { UnusedKeys } from '../../modules/api-keys/unused-keys.ts';
 import { CanaryKeys } from '../../modules/canary-keys/canary-keys.ts';
-import { KeyLimiter } from '../../modules/key-limits/key-limits.ts';
 import { OrphanedMeters } from '../../modules/key-limits/orphaned-meters.ts';
 import { StoredDraws } from '../../modules/key-limits/stored-draws.ts';
 import { KeyUsage } from '../../modules/key-usage/key-usage.ts';
@@ -24,10 +22,10 @@ import { ScopeCatalogue } from '../../modules/scope-catalogue/scope-catalogue.ts
 import { Managers } from '../../modules/service-accounts/managers.ts';
 import { ServiceAccounts } from '../../modules/service-accounts/service-accounts.ts';
 import { Exchange } from '../../modules/short-lived-secrets/exchange.ts';
-import { Verifier } from '../../modules/verification/verify.ts';
 import type { WiringCore } from './core.ts';
 import { newGithubReports } from './github-reports.ts';
 import type { SignInServices } from './sign-in.ts';
+import { keyRulesOf, wireVerifier } from './verification.ts';
 
 export type KeyServices = ReturnType<typeof wireKeys>;
 
@@ -35,11 +33,8 @@ export function wireKeys(core: WiringCore, signIn: SignInServices) {
   const { config, keys } = core;
   const keyCore = {
     ...core,
-    hash: keys.apiKeyHash,
+    ...keyRulesOf(core),
     prefix: config.keyPrefix,
-    keyPrefixes: acceptedPrefixes(config),
-    environments: new Environments(config.environments, config.keyPrefix, config.forwardEnvironments === 'any'),
-    hasCatalogue: config.scopes === 'catalogue',
     lifetimeDaysMax: config.keyLifetimeDaysMax,
   };
   const apiKeys = new ApiKeys({
@@ -75,14 +70,12 @@ function wireOwners(core: WiringCore, signIn: SignInServices) {
   };
 }
 
-interface VerificationCore extends WiringCore, Pick<ApiKeys, 'pending'>, ReturnType<typeof wireOwners> {
-  readonly hash: WiringCore['keys']['apiKeyHash'];
-  readonly keyPrefixes: readonly string[];
-  readonly environments: Environments;
-  readonly hasCatalogue: boolean;
-}
+interface KeyCore extends WiringCore, Pick<ApiKeys, 'pending'>, ReturnType<typeof keyRulesOf> {}
 
-function wireVerification(core: VerificationCore, { accounts, tokens }: SignInServices) {
+function wireVerification(
+  core: KeyCore & ReturnType<typeof wireOwners>,
+  { accounts, tokens }: Pick<SignInServices, 'accounts' | 'tokens'>,
+) {
   const { db, config, keys, log, requestLog } = core;
   // Undefined if verifications are not counted.
   const usageCounter = config.usageDays === 0 ? undefined : new UsageCounter((hours) => addUsage(db, hours));
@@ -91,15 +84,20 @@ function wireVerification(core: VerificationCore, { accounts, tokens }: SignInSe
     onDropped: (count) => log?.warn({ event: 'quota_notices_dropped', count }),
   });
   const draws = new StoredDraws(core);
-  const limiter = new KeyLimiter({ ...core, draws, onQuotaReached: (quota) => quotaNotices.add(quota) });
-  const verifier = new Verifier({
+  const pending = {
+    keys: core.pending,
+    accounts: accounts.revocations.unfinished,
+    scopes: core.scopeCatalogue.pending,
+  };
+  const { limiter, verifier } = wireVerifier(core, {
     ...core,
-    limiter,
     tokens,
-    pendingKeyChanges: core.pending,
-    pendingAccountChanges: accounts.revocations.unfinished,
-    pendingScopeChanges: core.hasCatalogue ? core.scopeCatalogue.pending : undefined,
+    pending,
+    draws,
     usage: usageCounter,
+    writeLastUses: (uses) => touchKeys(db, uses),
+    writePreviousLastUses: (uses) => touchPreviousSecrets(db, uses),
+    onQuotaReached: (quota) => quotaNotices.add(quota),
   });
   const exchange = new Exchange({
     ...core,
@@ -107,10 +105,10 @@ function wireVerification(core: VerificationCore, { accounts, tokens }: SignInSe
     audience: core.issuer,
     onRejected: ({ reason, keyId }) => requestLog?.noted({ event: 'assertion_rejected', reason }, { keyId }),
   });
-  return { usageCounter, quotaNotices, limiter, verifier, exchange };
+  return { usageCounter, quotaNotices, pending, draws, limiter, verifier, exchange };
 }
 
-function wireLeaks(core: Omit<VerificationCore, keyof ReturnType<typeof wireOwners>>) {
+function wireLeaks(core: KeyCore) {
   const { config, log } = core;
   const notices = new LeakMail({ ...core, bucketHash: core.keys.rateLimitBucket });
   const leaks = new Leaks({ ...core, notices });

@@ -14,12 +14,11 @@ import { SignInLimits } from '../../modules/rate-limits/sign-in-limits.ts';
 import { Enrolment } from '../../modules/second-factors/enrolment.ts';
 import { SecondFactors } from '../../modules/second-factors/second-factors.ts';
 import { assertSessionValidTx } from '../../modules/sessions/store.ts';
-import { SigningKeys } from '../../modules/signing-keys/signing-keys.ts';
-import { AccessTokens } from '../../modules/tokens/access-token.ts';
 import { RefreshTokens } from '../../modules/tokens/refresh-token.ts';
 import { SignIns } from '../../modules/tokens/sign-ins.ts';
-import { Tokens } from '../../modules/tokens/tokens.ts';
+import { TokenPairs } from '../../modules/tokens/token-pairs.ts';
 import type { WiringCore } from './core.ts';
+import { wireAccessTokens } from './verification.ts';
 
 export type SignInServices = ReturnType<typeof wireSignIn>;
 
@@ -88,15 +87,8 @@ function wireSecondFactors(core: WiringCore & ReturnType<typeof wirePasswords>) 
 }
 
 function wireTokens(core: WiringCore & ReturnType<typeof wirePasswords> & ReturnType<typeof wireSecondFactors>) {
-  const { config, keys, clock, issuer, log } = core;
-  const { accessTokenTtlSeconds, audience = issuer } = config;
-  const signingKeys = new SigningKeys({
-    ...core,
-    seal: keys.signingKeySeal,
-    alg: config.jwtAlg,
-    accessTokenTtlSeconds,
-    guard: assertSessionValidTx,
-  });
+  const { config, keys, log } = core;
+  const { signingKeys, accessTokens, tokens } = wireAccessTokens(core, core.accounts.revocations.unfinished);
   const signIns = new SignIns({
     ...core,
     passkeys: core.passkeySignIns,
@@ -105,14 +97,14 @@ function wireTokens(core: WiringCore & ReturnType<typeof wirePasswords> & Return
     onFailedSignIn: ({ clientIp, accountId, reason }) =>
       log?.warn({ event: 'sign_in_failed', clientIp, accountId, reason }),
   });
-  const tokens = new Tokens({
+  const tokenPairs = new TokenPairs({
     ...core,
     signIns,
-    accessTokens: new AccessTokens({ clock, signingKeys, issuer, audience, ttlSeconds: accessTokenTtlSeconds }),
+    accessTokens,
     refreshTokens: new RefreshTokens(keys),
     idleTtlSeconds: config.refreshIdleTtlSeconds,
     maxTtlSeconds: config.refreshMaxTtlSeconds,
     graceSeconds: config.refreshGraceSeconds,
   });
-  return { signingKeys, signIns, tokens };
+  return { signingKeys, signIns, tokens, tokenPairs };
 }

@@ -1,6 +1,6 @@
 /** The location of a database, and its driver. Only this file refers to every driver. */
 import type { DatabaseWaits } from './database-waits.ts';
-import type { AuditKey, Db } from './db.ts';
+import type { AuditKey, BeforeRead, Db } from './db.ts';
 import type { PostgresLocation } from './postgres-url.ts';
 
 export interface SqliteLocation {
@@ -18,20 +18,27 @@ export type DatabaseLocation = SqliteLocation | PostgresLocation;
 /**
  * Opens a database. An embedded database is created if it does not exist.
  * @param auditKey for the audit events of transactions
+ * @param beforeRead of a process that only reads; see {@link BeforeRead}
  * @throws DomainError `unavailable`
  */
-export async function openDatabase(location: DatabaseLocation, auditKey: AuditKey): Promise<Db> {
+export async function openDatabase(
+  location: DatabaseLocation,
+  auditKey: AuditKey,
+  beforeRead?: BeforeRead,
+): Promise<Db> {
   // Loads only the driver in use.
   switch (location.kind) {
     case 'sqlite': {
       const { SqliteDb } = await import('./sqlite.ts');
       const { path, mappedMib = 0, waits } = location;
-      const db = await SqliteDb.open(path, auditKey, waits);
+      const db = beforeRead
+        ? SqliteDb.openReader(path, auditKey, beforeRead)
+        : await SqliteDb.open(path, auditKey, waits);
       if (mappedMib > 0) db.mapFile(mappedMib);
       return db;
     }
     case 'postgres':
-      return (await import('./postgres.ts')).PostgresDb.open(location, auditKey);
+      return (await import('./postgres.ts')).PostgresDb.open(location, auditKey, beforeRead);
   }
 }
 

@@ -54,6 +54,9 @@ export interface ReadOptions {
   readonly isShared?: boolean;
 }
 
+/** Called before each read. @throws DatabaseReplacedError, or another error that refuses the read */
+export type BeforeRead = (file: DatabaseFile | undefined) => void;
+
 /** Connections of this process to a database server: in use, and open for the next operation. */
 export interface DbConnections {
   readonly active: number;

@@ -6,7 +6,7 @@
 import { monotonicMs } from '../clock.ts';
 import { inSpan } from '../tracing.ts';
 import { databaseWaits, type DatabaseWaits } from './database-waits.ts';
-import type { AuditKey, Db, Reader, Transaction, TransactionOptions } from './db.ts';
+import type { AuditKey, BeforeRead, Db, Reader, Transaction, TransactionOptions } from './db.ts';
 import { DatabaseFile, DatabaseReplacedError, identityOf } from './file-identity.ts';
 import { OperationTimes } from './operation-times.ts';
 import { currentShare, currentSpan, inCurrentShare } from './share.ts';
@@ -37,7 +37,9 @@ export class SqliteDb implements Db {
   readonly #batches: SqliteBatchReader;
   readonly writes = new WriteHealth(() => this.transaction((tx) => tx.run(rewritePage)));
   readonly #auditKey: AuditKey;
-  readonly #commits: SqliteCommits;
+  /** Undefined in a process that only reads. */
+  readonly #commits: SqliteCommits | undefined;
+  readonly #beforeRead: BeforeRead;
   #isClosing = false;
 
   /** @param path of the file, which is created if it does not exist */
@@ -47,7 +49,7 @@ export class SqliteDb implements Db {
       const found = identityOf(path);
       const writer = new WriterThread(path);
       await writer.opened();
-      const db = new SqliteDb(path, auditKey, { writer, waits });
+      const db = new SqliteDb(path, auditKey, {}, { writer, waits });
       // Then both connections have the same file open. An overlay changes the inode when a file is first opened for writing.
       if (db.file.identity[0] === found) return db;
       await db.close();
@@ -55,15 +57,27 @@ export class SqliteDb implements Db {
     throw unavailable(new DatabaseReplacedError(path));
   }
 
-  private constructor(path: string, auditKey: AuditKey, options: Pick<SqliteCommitsOptions, 'writer' | 'waits'>) {
+  /** Opens a file that another process writes. @throws DomainError `unavailable` */
+  static openReader(path: string, auditKey: AuditKey, beforeRead: BeforeRead): SqliteDb {
+    return orUnavailable(() => new SqliteDb(path, auditKey, { beforeRead }));
+  }
+
+  private constructor(
+    path: string,
+    auditKey: AuditKey,
+    { beforeRead = (file) => file?.assertInPlace() }: { readonly beforeRead?: BeforeRead },
+    commits?: Pick<SqliteCommitsOptions, 'writer' | 'waits'>,
+  ) {
     this.#path = path;
     this.#auditKey = auditKey;
+    this.#beforeRead = beforeRead;
     this.#reader = new SqliteConnection(path, 'read');
     this.#batches = new SqliteBatchReader(this.#reader);
     this.file = new DatabaseFile(path);
     const { file, writes: health } = this;
     const onCommit = (ms: number): void => this.times.observe('commit', ms);
-    this.#commits = new SqliteCommits({ ...options, file, health, onCommit, newWriter: () => new WriterThread(path) });
+    const newWriter = (): WriterThread => new WriterThread(path);
+    this.#commits = commits && new SqliteCommits({ ...commits, file, health, onCommit, newWriter });
   }
 
   /** Maps this much of the file into memory for reads, at most 2 GiB. */
@@ -96,7 +110,9 @@ export class SqliteDb implements Db {
   }
 
   async transaction<T>(body: (tx: Transaction) => Promise<T>, options: TransactionOptions = {}): Promise<T> {
+    const commits = this.#commits;
     if (this.#isClosing) throw unavailable(new Error('the database is closed'));
+    if (!commits) throw unavailable(new Error('this process only reads'));
     orUnavailable(() => this.file.assertInPlace());
     const share = currentShare();
     // The commit calls it in the turn of another operation.
@@ -110,7 +126,7 @@ export class SqliteDb implements Db {
       }
     };
     const commit = { name: 'db.commit', kind: 'client' } as const;
-    return inSpan(currentSpan(), commit, () => this.#commits.run(run, share, options));
+    return inSpan(currentSpan(), commit, () => commits.run(run, share, options));
   }
 
   /**
@@ -137,10 +153,10 @@ export class SqliteDb implements Db {
     this.#isClosing = true;
     this.writes.stop();
     this.file.stop();
-    await this.#commits.settled();
+    await this.#commits?.settled();
     // SQLite neither checkpoints nor deletes a `-wal` for a file that has moved (`sqlite3PagerClose`).
     this.#reader.close();
-    await this.#commits.close();
+    await this.#commits?.close();
   }
 
   /** @throws DomainError `unavailable` */
@@ -155,7 +171,7 @@ export class SqliteDb implements Db {
 
   /** @throws DatabaseReplacedError */
   get #checkedReader(): SqliteConnection {
-    this.file.assertInPlace();
+    this.#beforeRead(this.file);
     return this.#reader;
   }
 }

@@ -34,7 +34,13 @@ for (const [where, ipOf] of [
     const installation = await openInstallation(config, { clock, mayCreate: true });
     const { db } = installation;
     try {
-      const { accounts, apiKeys, tokens } = wire({ config, installation, clock, issuer: 'http://localhost', argon2 });
+      const { accounts, apiKeys, tokenPairs } = wire({
+        config,
+        installation,
+        clock,
+        issuer: 'http://localhost',
+        argon2,
+      });
       const { id: accountId } = await accounts.create(
         operator,
         'you@example.com',
@@ -47,7 +53,7 @@ for (const [where, ipOf] of [
       const signIns = Promise.allSettled(
         Array.from({ length: floodSize }, (_, n) =>
           runInShare(rangeShare(ipOf(n), 'ordinary'), () =>
-            tokens.signIn(email(n), new Secret(wrongPassword), { clientIp: ipOf(n), userAgent: '' }),
+            tokenPairs.signIn(email(n), new Secret(wrongPassword), { clientIp: ipOf(n), userAgent: '' }),
           ),
         ),
       );
@@ -59,7 +65,7 @@ for (const [where, ipOf] of [
       assert.equal(ended['overloaded'], floodSize - checked - limited);
       // The slots are free again.
       await assert.rejects(
-        tokens.signIn('you@example.com', new Secret(wrongPassword), { clientIp: '192.0.2.2', userAgent: '' }),
+        tokenPairs.signIn('you@example.com', new Secret(wrongPassword), { clientIp: '192.0.2.2', userAgent: '' }),
         {
           code: 'invalid_credentials',
         },
