@@ -1,8 +1,5 @@
 /** The tables of `docs/operating.md`: the metrics of the program with what an operator does, and the events of its log. */
 import { Metrics, type MetricDescription, type MetricsSources } from '../packages/server/src/app/metrics/metrics.ts';
-import { WorkerPoolMetrics } from '../packages/server/src/app/processes/worker-pool-metrics.ts';
-import type { WorkerPool } from '../packages/server/src/app/processes/worker-pool.ts';
-import type { Db } from '../packages/server/src/foundation/database/db.ts';
 import { logEvents } from '../packages/server/src/foundation/log-events.ts';
 import { withMarkedTables } from './marked-tables.ts';
 
@@ -12,11 +9,11 @@ const actions: Readonly<Record<string, string>> = {
   keyreeve_http_requests_total: '`5xx` rises: read `refused` in the log. Route `none`: unknown',
   keyreeve_rate_limited_requests_total: 'find the client in the log, or raise the [limit](limits.md)',
   keyreeve_key_usage_total:
-    'it lacks `dropped` (above 20,000 keys in 10 s in a worker, or failed writes) and `unknown` ones',
-  keyreeve_key_usage_waiting: 'rises steadily, or nears 20,000 in a worker: check the database',
+    'it lacks `dropped` (above 20,000 keys in 10 s in a process, or failed writes) and `unknown` ones',
+  keyreeve_key_usage_waiting: 'rises steadily, or nears 20,000 in a process: check the database',
   keyreeve_key_limit_draws_total: '`failed` (`503`): check the database. `unknown`: the tokens are lost',
   keyreeve_key_limit_tokens_total: 'many unspent: keys get [less than their limits](api-keys.md#how-exact-limits-are)',
-  keyreeve_key_limit_waits_total: '`rejected` (`503`): more than 2,000 wait in a worker; check the database',
+  keyreeve_key_limit_waits_total: '`rejected` (`503`): more than 2,000 wait in a process; check the database',
   keyreeve_sign_ins_total: '`refused` and `limited` rise: a client guesses passwords; act if `accepted` rises too',
   keyreeve_refreshes_total:
     '`refused` rises: clients keep old tokens, or one was stolen (`refresh_token_reused`); `failed`: no database',
@@ -26,8 +23,8 @@ const actions: Readonly<Record<string, string>> = {
   keyreeve_database_writes: '`0`: no key can be deleted',
   keyreeve_database_commits_total: '`failed` rises: free disk space, or check PostgreSQL',
   keyreeve_database_errors_total: 'rises: read `refused` in the log',
-  keyreeve_postgres_connections: '`active` stays at 12 for each worker: PostgreSQL is slow',
-  keyreeve_event_loop_delay_max_seconds: 'above 0.1: add a worker or an instance',
+  keyreeve_postgres_connections: '`active` stays at 12 for each instance: PostgreSQL is slow',
+  keyreeve_event_loop_delay_max_seconds: 'above 0.1: add an instance',
   keyreeve_outbox_oldest_seconds: 'retries end after [three days](mail.md#when-the-mail-server-is-down)',
   keyreeve_outbox_attempts_total: '`failed` rises: read `outbox_failed`',
   keyreeve_webhook_deliveries_total:
@@ -39,7 +36,6 @@ const actions: Readonly<Record<string, string>> = {
   keyreeve_accounts: 'SQLite: up to 1,000,000',
   keyreeve_sessions: 'rises without sign-ups: clients sign in instead of refreshing',
   keyreeve_build_info: 'after an upgrade, the same everywhere',
-  keyreeve_workers_replaced_total: 'rises: read `worker_ended`; often too little memory',
 };
 
 /** Sources of every metric, from which no value is read. */
@@ -54,21 +50,17 @@ const sources = {
 
 /** @throws Error if an action is of no metric */
 function metricDescriptions(): MetricDescription[] {
-  const ofProcess = new Metrics(sources as unknown as MetricsSources).descriptions;
-  const ofPool = new WorkerPoolMetrics({} as WorkerPool, sources.db as unknown as Db, { check: async () => {} });
-  const byName = new Map([...ofProcess, ...ofPool.descriptions].map((one) => [one.name, one]));
-  const unknown = Object.keys(actions).filter((name) => !byName.has(name));
+  const described = new Metrics(sources as unknown as MetricsSources).descriptions;
+  const unknown = Object.keys(actions).filter((action) => described.every(({ name }) => name !== action));
   if (unknown.length > 0) throw new Error(`no such metric: ${unknown.join(', ')}`);
-  return [...byName.values()].filter(({ name }) => name.startsWith('keyreeve_'));
+  return described.filter(({ name }) => name.startsWith('keyreeve_'));
 }
 
 const withAction = (meaning: string, action: string | undefined): string =>
   action === undefined ? meaning : `${meaning}; ${action}`;
 
-const metricRow = ({ name, help, labelNames = [] }: MetricDescription): string => {
-  const labels = labelNames.filter((label) => label !== 'worker');
-  return `\`${name}${labels.length > 0 ? `{${labels.join()}}` : ''}\` | ${withAction(help, actions[name])}`;
-};
+const metricRow = ({ name, help, labelNames = [] }: MetricDescription): string =>
+  `\`${name}${labelNames.length > 0 ? `{${labelNames.join()}}` : ''}\` | ${withAction(help, actions[name])}`;
 
 const eventRow = ([event, [level, meaning, action]]: [string, readonly [string, string, string?]]): string =>
   `\`${event}\`, ${level} | ${withAction(meaning, action)}`;

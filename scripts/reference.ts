@@ -23,7 +23,7 @@ const textOf = (path: string): string => readFileSync(new URL(`../${path}`, impo
 function limitsPage(): string {
   const intro = `These bounds are fixed; the settings are in [configuration.md](configuration.md). The first tables have the bounds that a
 client or an operator can meet, and what a client beyond them gets; [the last one](#all-other-bounds) has all others, where
-“More: 429” names the status. A worker is one process. A range is an IPv4 address or an IPv6 /64; it is trusted for an email
+“More: 429” names the status. A range is an IPv4 address or an IPv6 /64; it is trusted for an email
 address that signed in from it within ${limits.signInOriginTrustDays} days.`;
   const all = Object.entries(limitGroups).map(([title, group]) => ({ title, rows: Object.entries<Limit>(group) }));
   const met = all.map(({ title, rows }) => {

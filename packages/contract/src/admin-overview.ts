@@ -57,7 +57,7 @@ export const Attention = Named('Attention', {
 
 export const Overview = Named('Overview', {
   now: Instant,
-  instances: Type.Array(Instance, { description: 'Processes; a worker is one' }),
+  instances: Type.Array(Instance, { description: 'Processes' }),
   minutes: Type.Array(OverviewMinute, { description: 'The last 60, oldest first' }),
   verificationMs: Quantiles,
   databaseMs: Quantiles,

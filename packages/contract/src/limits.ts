@@ -7,6 +7,7 @@ import { consoleLimits } from './console-limits.ts';
 import { deliveryLimits } from './delivery-limits.ts';
 import { importLimits } from './import-limits.ts';
 import { leakLimits } from './leak-limits.ts';
+import { verificationLimits } from './verification-limits.ts';
 import { passkeyLimits } from './passkey-limits.ts';
 import { postgresLimits } from './postgres-limits.ts';
 import { limit, type Limits } from './limit-definition.ts';
@@ -92,7 +93,7 @@ const credentials = {
   // About 2 MiB.
   unansweredRefreshesMax: limit(
     10_000,
-    'Retryable refreshes per worker with an unknown outcome. More: only `KEYREEVE_REFRESH_GRACE_SECONDS` applies.',
+    'Retryable refreshes per process with an unknown outcome. More: only `KEYREEVE_REFRESH_GRACE_SECONDS` applies.',
   ),
   // Clients that wait between retries return within minutes.
   unansweredRefreshSeconds: limit(
@@ -105,10 +106,10 @@ const credentials = {
 } as const satisfies Limits;
 
 const signIns = {
-  hashQueueMax: limit(64, 'Waiting password checks of all workers. More: 503, before hashing.'),
+  hashQueueMax: limit(64, 'Waiting password checks. More: 503, before hashing.'),
   hashWaitMsMax: limit(1_500, 'Expected wait of a password check. Longer: 503, before hashing.'),
   // Untrusted ranges get at most three quarters of these, and one range at most as many as remain free.
-  signInsUnderWayMax: limit(72, 'Password checks in progress in all workers.', 'overloaded'),
+  signInsUnderWayMax: limit(72, 'Password checks in progress.', 'overloaded'),
   passwordChecksPerEmailMax: limit(
     2,
     'Password checks in progress per email address; untrusted ranges count separately.',
@@ -269,32 +270,15 @@ const queues = {
     20_000,
     'Used-up quotas whose audit events wait to be written, 1,000 every 10 s. More: not recorded.',
   ),
-  lookupBatchMax: limit(256, 'Credentials that share one database read.'),
-  lookupsWaitingMax: limit(100_000, 'Credentials that wait for a read. More: 503.'),
-  signaturesVerifiedMax: limit(
-    16,
-    'Signatures of access tokens that the routes for verification verify at once, half of them of one account. Accounts take turns.',
-  ),
-  signaturesWaitingMax: limit(4_096, 'Signatures that wait. More: the newest of the account with the most gets 503.'),
-  signaturesWaitingPerAccountMax: limit(1_024, 'Of these, signatures of tokens that name one account.', 'unavailable'),
-  drawsInProgressMax: limit(2, 'Draws of tokens at once, per worker. On PostgreSQL, each has a connection of its own.'),
-  limitsPerDrawMax: limit(256, 'Limits of keys and accounts that share one draw of tokens.'),
-  drawsWaitingMax: limit(
-    2_000,
-    'Verifications that wait for a draw of tokens. More: the newest of the account with the most gets 503.',
-  ),
-  limitedSubjectsInMemoryMax: limit(
-    50_000,
-    'Keys and accounts whose drawn tokens a worker holds. More: those without tokens or not used for a second are dropped.',
-  ),
+  ...verificationLimits,
   requestStartsPerTurnMax: limit(1, 'Requests except verifications that start in one event-loop turn.'),
   expensiveReadsMax: limit(
     4,
-    'Lists of keys, activity and usage that are read at once, per worker. Further ones wait.',
+    'Lists of keys, activity and usage that are read at once, per process. Further ones wait.',
   ),
   expensiveReadsPerAccountMax: limit(
     2,
-    'Lists of keys, activity and usage of one account that are read at once, per worker.',
+    'Lists of keys, activity and usage of one account that are read at once, per process.',
   ),
   rejectionsPerTurnMax: limit(16, 'Rejections without a read that one event-loop turn answers. Further ones wait.'),
   writesWaitingMax: limit(
@@ -303,10 +287,6 @@ const queues = {
   ),
   writesWaitingPerOwnerMax: limit(256, 'Waiting writes of one account or range.', 'too_many_in_progress'),
   writeWaitMsMax: limit(5_000, 'Wait of a write. Nothing was changed.', 'unavailable'),
-  workerStallMsMax: limit(
-    2_000,
-    'Time that a write on SQLite waits for its worker, in total. Longer: 503, with nothing changed.',
-  ),
   requestsPerCredentialMax: limit(
     128,
     'Requests in progress per token or management key, except verifications; those that remove rights count separately.',
@@ -324,7 +304,7 @@ const queues = {
   ),
   removalsPerAccountMax: limit(
     32,
-    'Requests of an account in progress that remove rights, per worker. Further ones wait, up to the bounds of other requests; sessions and keys take turns.',
+    'Requests of an account in progress that remove rights, per process. Further ones wait, up to the bounds of other requests; sessions and keys take turns.',
   ),
   // A client that ignores Retry-After sends one request a second on each connection.
   refusalHoldMs: limit(1_000, 'Delay of a 429 `too_many_in_progress`.'),
@@ -333,17 +313,17 @@ const queues = {
 
 const operations = {
   adminPageMax: limit(100, 'Rows of one page of `/admin`, `/auth/api-keys` or `/auth/account/activity`.'),
-  exportsPerAccountMax: limit(2, 'Exports in progress of one account, per worker.', 'too_many_in_progress'),
+  exportsPerAccountMax: limit(2, 'Exports in progress of one account, per process.', 'too_many_in_progress'),
   exportsPerProcessMax: limit(
     64,
-    'Exports in progress, per worker; those of administrators count separately. More: the one that has waited longest for its client is reset.',
+    'Exports in progress, per process; those of administrators count separately. More: the one that has waited longest for its client is reset.',
   ),
-  exportReadsMax: limit(4, 'Exports that read from the database at once, per worker. Others wait.'),
+  exportReadsMax: limit(4, 'Exports that read from the database at once, per process. Others wait.'),
   exportSecondsMax: limit(300, 'Duration of an export, which is then incomplete.', 'the connection is reset'),
   accountExportsPerHourMax: limit(6, 'Exports of its data by an account in an hour.', 'too_many_requests'),
   exportedActivityMax: limit(50_000, 'Events in the export of an account.'),
   activityDays: limit(90, 'Days of an account’s activity that its owner can read.'),
-  // On SQLite, the worker answers no other request meanwhile.
+  // On SQLite, the process answers no other request meanwhile.
   adminRowsPerPageMax: limit(5_000, 'Rows read for one page of `/admin`.'),
   overviewEventsMax: limit(20, 'Audit events in the overview.'),
   overviewKeptDays: limit(2, 'What processes counted by minute is kept for this time.'),
@@ -359,7 +339,7 @@ export const limitGroups = {
   'Credentials, keys and tokens': credentials,
   'Sign-ins': signIns,
   Accounts: accounts,
-  'Queues of a worker': queues,
+  'Queues of a process': queues,
   'Leaks, revocation check, passkeys and webhooks': {
     ...leakLimits,
     ...canaryLimits,

@@ -2,8 +2,8 @@
 import { limit, type Limits } from './limit-definition.ts';
 
 export const postgresLimits = {
-  postgresReadersMax: limit(2, 'Connections per worker for verifications.'),
-  postgresWritersMax: limit(8, 'Connections per worker for everything except verifications and draws of tokens.'),
+  postgresReadersMax: limit(2, 'Connections per process for verifications.'),
+  postgresWritersMax: limit(8, 'Connections per process for everything except verifications and draws of tokens.'),
   postgresReservedWritersMax: limit(
     2,
     'Of the `postgresWritersMax` connections, those reserved for removals of rights. Two more are reserved for all other writes.',

@@ -31,37 +31,35 @@ export const requestLimits = {
   // A body that arrives at once is never the oldest for long.
   unfinishedBodiesPerCredentialMax: limit(
     128,
-    'Bodies that a worker is receiving with one session or key, except those of verifications. The oldest is rejected.',
+    'Bodies that a process is receiving with one session or key, except those of verifications. The oldest is rejected.',
     'too_many_in_progress',
   ),
   unfinishedBodiesPerRangeMax: limit(
     512,
-    'Bodies that a worker is receiving from one client IP range. More: 429 for the oldest.',
+    'Bodies that a process is receiving from one client IP range. More: 429 for the oldest.',
   ),
   // Those of GitHub reports have up to 1 MiB, and need no credential.
   unfinishedBodyBytesMax: limit(
     33_554_432,
-    'Bytes of all bodies that a worker is receiving. More: 429 for the oldest.',
+    'Bytes of all bodies that a process is receiving. More: 429 for the oldest.',
   ),
   unfinishedBodyBytesPerNetworkMax: limit(
     4_194_304,
-    'Bytes of the bodies that a worker is receiving from one /24 of IPv4 or /48 of IPv6. More: 429 for the oldest.',
+    'Bytes of the bodies that a process is receiving from one /24 of IPv4 or /48 of IPv6. More: 429 for the oldest.',
   ),
   // Longer than the 60 s of common load balancers.
   keepAliveTimeoutMs: limit(65_000, 'Lifetime of an idle connection.'),
   connectionsMax: limit(
     10_000,
-    'Open connections per worker; fewer if the process may open fewer files (by 512). The one that has been idle longest, of the client IP range with the most, closes for the next client; those of trusted proxies close last.',
+    'Open connections per process; fewer if the process may open fewer files (by 512). The one that has been idle longest, of the client IP range with the most, closes for the next client; those of trusted proxies close last.',
     'a connection closes',
   ),
-  requestsPerConnectionMax: limit(10_000, 'Requests on one connection, with one worker.'),
-  // Lower, so that connections spread over the workers.
-  requestsPerSharedConnectionMax: limit(1_000, 'Requests on one connection, with several workers.'),
+  requestsPerConnectionMax: limit(10_000, 'Requests on one connection.'),
   pipelinedRequestsMax: limit(64, 'Requests that wait on one connection.', 'the connection closes'),
   // At most one response of each connection is unread; a waiting request counts 4.5 KiB besides its own bytes.
   unreadBytesMax: limit(
     33_554_432,
-    'Unread responses and waiting requests, per worker. More: the longest stalled connections are closed.',
+    'Unread responses and waiting requests, per process. More: the longest stalled connections are closed.',
   ),
   responseBytesPerSecondFloor: limit(1_024, 'Slowest rate of reading a response.'),
   // At the slowest rate the kernel reports progress only about every 28 s.

@@ -1,7 +1,7 @@
 /**
  * Loaded with `--import @keyreeve/otel`. Sends the spans of a Keyreeve service to a collector of OpenTelemetry.
  *
- * `NODE_OPTIONS` loads it into every Node process: npm, the launcher, commands, the supervisor, workers and threads. It does
+ * `NODE_OPTIONS` loads it into every Node process: npm, the launcher, commands and threads. It does
  * nothing until a service in the main thread starts, so other processes load only this file.
  */
 import { subscribe } from 'node:diagnostics_channel';

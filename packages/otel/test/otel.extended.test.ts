@@ -1,4 +1,4 @@
-/** A service with `--import @keyreeve/otel`: its workers, faulty collectors and settings. */
+/** A service with `--import @keyreeve/otel`: faulty collectors and settings. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { freePort } from '../../server/test-kit/free-port.ts';
@@ -7,9 +7,9 @@ import { bearer, newProgram } from '../../server/test/e2e/program.ts';
 import { Collector } from './collector.ts';
 import { loaded, start } from './traced-program.ts';
 
-test('the workers of a service send their spans, also the last ones', async () => {
+test('a service sends its spans, also the last ones', async () => {
   await using collector = await Collector.start();
-  const environment = { KEYREEVE_WORKERS: '2', KEYREEVE_TRACE_RATIO: '1', OTEL_BSP_SCHEDULE_DELAY: '600000' };
+  const environment = { KEYREEVE_TRACE_RATIO: '1', OTEL_BSP_SCHEDULE_DELAY: '600000' };
   await using program = await start(collector, environment);
   const codes = await Promise.all(
     Array.from({ length: 8 }, () => program.call('GET', '/auth/forward', bearer('krv_none'))),

@@ -17,7 +17,7 @@ export interface Description {
   readonly instance: ProcessDescription & { readonly now: string };
 }
 
-/** A process of an instance: with several workers, an instance has several. */
+/** A process that answers for an instance: behind a load balancer, there are several. */
 export interface ProcessDescription {
   readonly id: string;
   readonly version: string;

@@ -133,7 +133,7 @@ function warningsOf({ observed, instances, isExhausted }: OutsideWorkload): stri
       );
     if (processes.size > 1)
       warnings.push(
-        `${processes.size} processes answered for ${url}: workers, a restart, or a load balancer; name each instance`,
+        `${processes.size} processes answered for ${url}: a restart, or a load balancer; name each instance`,
       );
   }
   return warnings;

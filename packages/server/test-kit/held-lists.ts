@@ -25,10 +25,10 @@ export function holdLists(app: TestApp): HeldLists {
 
 /** Lists of sessions. */
 export function holdSessionLists(app: TestApp): HeldLists {
-  const { tokens } = app.service.services;
-  const list = tokens.listSessions.bind(tokens);
+  const { tokenPairs } = app.service.services;
+  const list = tokenPairs.listSessions.bind(tokenPairs);
   return hold((ready) =>
-    mock.method(tokens, 'listSessions', (...of: Parameters<typeof list>) => ready.then(() => list(...of))),
+    mock.method(tokenPairs, 'listSessions', (...of: Parameters<typeof list>) => ready.then(() => list(...of))),
   );
 }
 

@@ -5,7 +5,6 @@
 import { readConfig } from '../src/app/configuration/config.ts';
 import { Secret } from '../src/foundation/crypto/secret.ts';
 import type { Account } from '../src/modules/accounts/accounts.ts';
-import type { EmbeddedWriter } from '../src/foundation/database/database.ts';
 import type { Db } from '../src/foundation/database/db.ts';
 import { createLog } from '../src/foundation/log.ts';
 import type { RequestBounds } from '../src/http/request-gate.ts';
@@ -46,8 +45,6 @@ export interface TestAppOptions {
   readonly requestBounds?: RequestBounds;
   /** Folder with the files of the console. */
   readonly consoleFolder?: string;
-  /** The writer of SQLite. Default: the thread of the test, because a writer thread takes longer to start than the service. */
-  readonly writer?: EmbeddedWriter;
   /** Whether operations wait for the database only as long as those of the product. */
   readonly areWaitsShort?: boolean;
   /** Whether the service starts hashing threads. Default: all services of the process share one thread. */
@@ -163,7 +160,6 @@ export async function newApp({
   areRequestsLimited = true,
   requestBounds,
   consoleFolder,
-  writer = 'direct',
   areWaitsShort = false,
   hasOwnHashingThreads = false,
 }: TestAppOptions = {}): Promise<TestApp> {
@@ -192,10 +188,9 @@ export async function newApp({
       log,
       argon2,
       ...(hasOwnHashingThreads ? {} : { hashingThreads: sharedThreads }),
-      writer,
       ...limited,
     });
-    const connect = () => openInstallation(config, { clock, mayCreate: false, writer: 'direct' });
+    const connect = () => openInstallation(config, { clock, mayCreate: false });
     return new TestApp({ clock, service, place: own, logLines, connect, cleanUp });
   } catch (error) {
     await cleanUp();

@@ -6,7 +6,7 @@ import { databaseUrl } from '../src/app/configuration/config-values.ts';
 import { masterKeyPath } from '../src/app/installation/earlier-installation.ts';
 import { createMasterKey } from '../src/app/key-files/master-key-file.ts';
 import { deriveKeys } from '../src/foundation/crypto/master-key.ts';
-import { openDatabase, type EmbeddedWriter } from '../src/foundation/database/database.ts';
+import { openDatabase } from '../src/foundation/database/database.ts';
 import type { Db } from '../src/foundation/database/db.ts';
 import type { Dialect } from '../src/foundation/database/sql.ts';
 import { migratedTemplate, sharedPostgres } from './postgres/running.ts';
@@ -93,14 +93,14 @@ export const databases = Object.fromEntries(
   databaseKinds.map((kind) => [kind, () => newDb(kind, { isMigrated: true })]),
 );
 
-/** An SQLite database without tables, for tests of the writer thread. Others have no thread, which is cheaper. */
-export const newDbWithThread = (): Promise<TestDb> => newDb('sqlite', {}, 'thread');
+/** The SQLite database without tables, for tests of its writer. */
+export const newSqliteDb = (): Promise<TestDb> => newDb('sqlite');
 
-async function newDb(kind: Dialect, options: PlaceOptions = {}, writer: EmbeddedWriter = 'direct'): Promise<TestDb> {
+async function newDb(kind: Dialect, options: PlaceOptions = {}): Promise<TestDb> {
   const place = await newPlace(kind, options);
   const connections: Db[] = [];
   const connect = async (): Promise<Db> => {
-    const db = await openDatabase({ ...databaseUrl(place.url), waits }, testKeys.auditChain, writer);
+    const db = await openDatabase({ ...databaseUrl(place.url), waits }, testKeys.auditChain);
     connections.push(db);
     return db;
   };

@@ -31,7 +31,7 @@ async function find(): Promise<string> {
 export async function makeSqliteTemplate(folder: string): Promise<string> {
   const path = join(folder, 'migrated.db');
   const { auditChain } = deriveKeys(Buffer.alloc(32));
-  const db = await openDatabase({ kind: 'sqlite', path }, auditChain, 'direct');
+  const db = await openDatabase({ kind: 'sqlite', path }, auditChain);
   await migrate(db, systemClock);
   await db.close();
   return path;

@@ -9,7 +9,8 @@ import { monotonicMs } from '../foundation/clock.ts';
 import { runInTrace } from '../foundation/database/share.ts';
 import { DomainError } from '../foundation/errors.ts';
 import type { Span } from '../foundation/tracing.ts';
-import { isConsolePath } from '../modules/console/paths.ts';
+import { isConsolePath, type ConsoleHost } from '../modules/console/paths.ts';
+import type { Console } from '../modules/console/routes.ts';
 import { isForwardTarget } from '../modules/verification/forward.ts';
 import { pathOf, write, type RouteResponse } from '../http/response.ts';
 import type { BasePath } from '../http/base-path.ts';
@@ -17,18 +18,34 @@ import { isFromProxy, usedPlainHttp } from '../http/client-ip.ts';
 import type { Cors } from '../http/cors.ts';
 import type { SecurityHeaders } from '../http/headers.ts';
 import { elapsed, type RequestCounts } from '../http/request-counts.ts';
+import type { RequestLog } from '../http/request-log.ts';
+import type { Route } from '../http/route.ts';
+import type { Log } from '../foundation/log.ts';
 import { defaultBounds, type RequestBounds } from '../http/request-gate.ts';
 import { endRequestSpan, RequestSpans } from '../http/request-span.ts';
 import { RequestTurns } from '../http/request-turns.ts';
 import { Router, type Match } from '../http/router.ts';
 import { traceIdOf } from '../http/trace-context.ts';
-import { routesOf, type RouteOptions } from './routes.ts';
+import type { Authenticators } from './authenticate.ts';
+import type { Health } from './processes/health.ts';
 import { Answers } from './requests/answers.ts';
 import { ClientIps } from './requests/client-ips.ts';
 import { Refusals } from './refusals.ts';
 import { VerificationListener } from './verification-listener.ts';
 
-export interface AppOptions extends RouteOptions {
+export interface AppOptions extends Authenticators {
+  readonly routes: readonly Route[];
+  /** Whether it answers `/auth/forward`, which is no route. */
+  readonly isVerifying: boolean;
+  /** Undefined if it is off. */
+  readonly console: Console | undefined;
+  readonly consoleHost: ConsoleHost;
+  readonly basePath: BasePath;
+  /** Without a slash at the end. */
+  readonly publicUrl: string;
+  readonly health: Pick<Health, 'isClosed'>;
+  readonly log: Log;
+  readonly requestLog: RequestLog;
   readonly requestCounts: RequestCounts;
   readonly trustedProxies: readonly string[];
   readonly cors: Cors;
@@ -54,7 +71,7 @@ export class App {
   readonly #basePath: BasePath;
 
   constructor(options: AppOptions) {
-    const routes = routesOf(options);
+    const { routes } = options;
     this.#options = options;
     this.#spans = new RequestSpans(options);
     this.#router = new Router(routes);
@@ -74,7 +91,7 @@ export class App {
   readonly listener: RequestListener = (request, response) => {
     if (this.#options.health.isClosed) response.shouldKeepAlive = false;
     request.url = this.#basePath.without(request.url ?? '');
-    if (isForwardTarget(request.url)) this.verifications.forward(request, response);
+    if (this.#options.isVerifying && isForwardTarget(request.url)) this.verifications.forward(request, response);
     else void this.#serve(request, response);
   };
 

@@ -45,6 +45,8 @@ import { settingsRoutes, type SettingsView } from './configuration/settings-view
 import type { Services } from './wiring/wire.ts';
 
 export interface RouteOptions extends Services {
+  /** Whether credentials are verified: an operator can leave that to the verification listener. */
+  readonly isVerifying: boolean;
   readonly linkedIdentities: LinkedIdentities;
   readonly settingsView: SettingsView;
   readonly health: Health;
@@ -73,7 +75,7 @@ export function routesOf(options: RouteOptions): readonly Route[] {
 
 /** All routes except those of the console. */
 function ownRoutesOf(options: RouteOptions): readonly Route[] {
-  const { selfService, tokens, apiKeys, enrolment, verifier, signingKeys, webhooks, health, publicUrl } = options;
+  const { selfService, tokenPairs, apiKeys, enrolment, verifier, signingKeys, webhooks, health, publicUrl } = options;
   const newStreams = (): Streams =>
     new Streams({
       isClosing: () => health.isClosed,
@@ -92,7 +94,7 @@ function ownRoutesOf(options: RouteOptions): readonly Route[] {
     // Any client that has a leaked secret of an API key
     ...(options.leakReports ? leakRoutes(options.leakReports) : []),
     // A client with a password, a refresh token or the code for the first administrator
-    ...tokenRoutes(tokens),
+    ...tokenRoutes(tokenPairs),
     ...passkeySignInRoutes(options.passkeySignIns),
     ...firstAdministratorRoutes(options.firstAdministrator),
     // A client with an assertion, which it signed with the private key of an API key
@@ -102,7 +104,7 @@ function ownRoutesOf(options: RouteOptions): readonly Route[] {
     // An account with its access token
     ...apiKeyRoutes(apiKeys, options.keyChanges, recentUsage),
     ...scopeRoutes(options.scopeCatalogue),
-    ...sessionRoutes(tokens),
+    ...sessionRoutes(tokenPairs),
     ...exportRoutes(selfService.exporter, options, newStreams()),
     ...enrolmentRoutes(enrolment),
     ...passkeyRoutes(options.passkeys),
@@ -127,6 +129,8 @@ function ownRoutesOf(options: RouteOptions): readonly Route[] {
     // A revocation check from outside, with an API key that has the scope keyreeve:canary
     ...canaryKeyRoutes(options.canaryKeys, options.canaryInstance),
     // A service with an API key that has the scope keyreeve:verify, or a revocation check for its canary keys
-    ...verificationRoutes(verifier, (error) => options.requestLog.failed('verification_failed', error)),
+    ...(options.isVerifying
+      ? verificationRoutes(verifier, (error) => options.requestLog.failed('verification_failed', error))
+      : []),
   ];
 }

@@ -8,13 +8,13 @@ import { parseBasic } from '../http/basic-authentication.ts';
 import type { RequestCredential } from '../http/request-credential.ts';
 import type { ServiceCaller } from '../http/route.ts';
 import { canaryScope, verifyScope } from '../modules/api-keys/scopes.ts';
-import type { CanaryKeys } from '../modules/canary-keys/canary-keys.ts';
+import type { CanaryAddress } from '../modules/canary-keys/address.ts';
 import type { Conditions, VerificationResult } from '../modules/verification/conditions.ts';
 import type { Verifier } from '../modules/verification/verify.ts';
 
 export interface ServiceAuthenticators {
   readonly verifier: Verifier;
-  readonly canaryKeys: Pick<CanaryKeys, 'address' | 'range'>;
+  readonly canaryKeys: CanaryAddress;
 }
 
 interface PresentedByService {

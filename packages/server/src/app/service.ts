@@ -1,29 +1,29 @@
 /** Starts and stops the service: configuration → database → modules → HTTP → listen → drain. */
-import type { DatabaseReplacedError, FileIdentity } from '../foundation/database/file-identity.ts';
-import type { EmbeddedWriter } from '../foundation/database/database.ts';
+import type { DatabaseReplacedError } from '../foundation/database/file-identity.ts';
 import { startAdmin } from './metrics/admin-listener.ts';
 import { RequestLog } from '../http/request-log.ts';
 import type { RootKeyChangedError } from '../foundation/database/root-key-changed.ts';
 import { Housekeeping } from './processes/housekeeping.ts';
-import { openInstallation, type OpenedInstallation } from './installation/installation.ts';
+import type { OpenedInstallation } from './installation/installation.ts';
 import { keepAfterFailure, ReservedSpace } from './installation/reserved-space.ts';
 import type { Metrics, MetricsSources } from './metrics/metrics.ts';
+import { addReport } from './processes/verifier-report.ts';
+import { VerifierPool } from './processes/verifier-pool.ts';
 import { stopService } from './processes/stop-service.ts';
 import type { ServiceOptions } from './processes/service-options.ts';
 import { closeOnError, openAndMigrate } from './installation/open-and-migrate.ts';
 import { startPublic } from './requests/public-listener.ts';
 import type { Services } from './wiring/wire.ts';
 
-export interface Running {
+export interface Service {
   /** The URL of the listener, for example `http://127.0.0.1:8787`. */
   readonly url: string;
   readonly adminUrl: string;
+  /** Of the listener that only verifies; undefined without one, and while another process has its socket. */
+  readonly verifyUrl: string | undefined;
   readonly publicUrl: string;
   /** Drains requests and writes pending data. @returns whether all requests ended in time */
   readonly stop: () => Promise<boolean>;
-}
-
-export interface Service extends Running {
   readonly services: Services;
   readonly installation: OpenedInstallation;
   /** Resolves when the SQLite file was replaced or removed. From then on, every request is answered with 503. */
@@ -32,72 +32,58 @@ export interface Service extends Running {
   readonly rootKeyChanged: Promise<RootKeyChangedError>;
 }
 
-/** A service without an admin listener, which its supervisor has. */
-export interface WorkerService extends Omit<Service, 'adminUrl' | 'installation'> {
-  readonly metrics: () => Promise<Metrics>;
-}
-
 /** @throws ConfigError, SchemaError, or the error of a port in use */
 export async function startService(options: ServiceOptions): Promise<Service> {
   const { config, clock, log } = options;
+  const verifiers = newVerifiers(options);
   const requestLog = new RequestLog(log);
   const space = ReservedSpace.release(config);
-  const installation = await openAndMigrate(options, options.writer).catch(keepAfterFailure(space));
-  return closeOnError(installation, async () => {
-    const { server, health, sources, ...rest } = await startPublic(installation, options, requestLog);
-    const { services } = rest;
-    const admin = await startAdmin(options, health, lazyMetrics(sources), requestLog).catch((error: unknown) => {
-      server.close();
-      throw error;
+  try {
+    const installation = await openAndMigrate(options);
+    return await closeOnError(installation, async () => {
+      const { server, health, sources, ...rest } = await startPublic(installation, options, requestLog);
+      const { services, publicUrl } = rest;
+      const startOthers = async () => {
+        const admin = await startAdmin(options, health, lazyMetrics({ ...sources, verifiers }), requestLog);
+        const { file } = installation.db;
+        const { pending, draws } = services;
+        const parts = { pending, draws, publicUrl, database: file?.identity };
+        await verifiers?.start({ ...parts, onReport: (report) => addReport(sources, report) });
+        return admin;
+      };
+      const admin = await startOthers().catch((error: unknown) => {
+        server.close();
+        throw error;
+      });
+      const housekeeping = new Housekeeping({ ...installation, clock, log }, services);
+      const parts = { health, housekeeping, installation, requestLog, services, verifiers };
+      await space?.keep(installation.db);
+      const stop = () => {
+        space?.stop();
+        return stopService([server, admin.server], config.drainSeconds, parts);
+      };
+      const { replaced } = installation.db.file ?? {};
+      // They must not answer any more: a key that was deleted elsewhere could still be valid for them.
+      void Promise.race([rest.rootKeyChanged, ...(replaced ? [replaced] : [])]).then(() => verifiers?.kill());
+      return { ...rest, installation, adminUrl: admin.url, verifyUrl: verifiers?.url, replaced, stop };
     });
-    const housekeeping = new Housekeeping({ ...installation, clock, log }, services);
-    const parts = { health, housekeeping, installation, requestLog, services };
-    await space?.keep(installation.db);
-    const stop = () => {
-      space?.stop();
-      return stopService([server, admin.server], config.drainSeconds, parts);
-    };
-    return { ...rest, installation, adminUrl: admin.url, replaced: installation.db.file?.replaced, stop };
-  }).catch(keepAfterFailure(space));
+  } catch (error) {
+    verifiers?.kill();
+    return keepAfterFailure(space)(error);
+  }
 }
 
-export interface WorkerStart {
-  /** Number of the worker, from 1; worker 1 deletes expired rows. */
-  readonly worker: number;
-  /** The SQLite files that the supervisor has open. */
-  readonly database: FileIdentity | undefined;
-  /** The writer of SQLite, which sends transactions to the supervisor. */
-  readonly writer: EmbeddedWriter | undefined;
-}
-
-/**
- * Starts one of several processes that share the port. Their supervisor has created and migrated the database.
- * @throws DatabaseReplacedError if this process has opened other files
- */
-export async function startWorkerService(
-  options: ServiceOptions,
-  { worker, database, writer }: WorkerStart,
-): Promise<WorkerService> {
-  const { config, clock, log } = options;
-  const requestLog = new RequestLog(log);
-  const { environment } = options;
-  const shared = { clock, mayCreate: false, writer, environment };
-  const installation = await openInstallation(config, shared);
-  const { file } = installation.db;
-  return closeOnError(installation, async () => {
-    file?.compare(database);
-    const { server, health, sources, ...rest } = await startPublic(installation, options, requestLog);
-    const { services } = rest;
-    const housekeeping = new Housekeeping({ ...installation, clock, log, isFirst: worker === 1 }, services);
-    const parts = { health, housekeeping, installation, requestLog, services };
-    const stop = () => stopService([server], config.drainSeconds, parts);
-    const metrics = lazyMetrics(sources, worker);
-    return { ...rest, metrics, replaced: file?.replaced, stop };
-  });
+/** @returns undefined without a listener that only verifies */
+function newVerifiers({ config, log }: ServiceOptions): VerifierPool | undefined {
+  const { host, verifyHost = host, verifyPort, verifySocket, verifiers: count } = config;
+  if (verifySocket !== undefined)
+    return new VerifierPool({ count, address: { kind: 'socket', path: verifySocket }, log });
+  if (verifyPort === undefined) return undefined;
+  return new VerifierPool({ count, address: { kind: 'port', host: verifyHost, port: verifyPort }, log });
 }
 
 /** Loads the metrics library at the first scrape, so that it does not delay the start. */
-function lazyMetrics(sources: MetricsSources, worker?: number): () => Promise<Metrics> {
+function lazyMetrics(sources: MetricsSources): () => Promise<Metrics> {
   let metrics: Promise<Metrics> | undefined;
-  return () => (metrics ??= import('./metrics/metrics.ts').then((module) => new module.Metrics(sources, worker)));
+  return () => (metrics ??= import('./metrics/metrics.ts').then((module) => new module.Metrics(sources)));
 }

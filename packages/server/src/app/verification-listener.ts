@@ -25,6 +25,8 @@ import type { ClientIps } from './requests/client-ips.ts';
 import { authenticateService, type ServiceAuthenticators } from './service-caller.ts';
 
 export interface VerificationListenerOptions extends ServiceAuthenticators {
+  /** Otherwise it answers nothing. */
+  readonly isVerifying: boolean;
   readonly trustedProxies: readonly string[];
   readonly requestCounts: RequestCounts;
   readonly health: Pick<Health, 'isClosed'>;
@@ -71,7 +73,9 @@ export class VerificationListener {
 
   readonly shortPath: Pick<ShortPathOptions, 'mayAnswer' | 'handle'> = {
     mayAnswer: ({ method, url }) =>
-      !this.#options.health.isClosed && (method === 'GET' ? isForwardTarget(url) : this.#routes.has(url)),
+      this.#options.isVerifying &&
+      !this.#options.health.isClosed &&
+      (method === 'GET' ? isForwardTarget(url) : this.#routes.has(url)),
     handle: (request, response) => {
       if (request.method !== 'GET') return this.#verify(request, response);
       this.forward(request, response);

@@ -26,7 +26,7 @@ import { signingKeyCommand } from './signing-key.ts';
 import { webhookCommand } from './webhook.ts';
 
 /** @param lower lowers the priority of the process, before a command that reads or writes many rows */
-export function createProgram(setStatus: SetStatus, lower: () => void = lowerPriority): CliCommand {
+export function createProgram(setStatus: SetStatus, lower: () => void = () => lowerPriority()): CliCommand {
   const program = new CliCommand('keyreeve')
     .description('Self-hosted account authentication and API keys.')
     .version(version)

@@ -1,5 +1,4 @@
 /** `keyreeve serve`: runs the service until a signal stops it. */
-import cluster from 'node:cluster';
 import type { Command } from 'commander';
 import { systemClock, toInstant } from '../foundation/clock.ts';
 import { processEnvironment, readConfig, type Config } from '../app/configuration/config.ts';
@@ -9,9 +8,7 @@ import { RootKeyChangedError } from '../foundation/database/root-key-changed.ts'
 import { firstStart, type FirstStart } from '../app/installation/first-start.ts';
 import { masterKeyPath } from '../app/installation/earlier-installation.ts';
 import { createLog, type Log } from '../foundation/log.ts';
-import type { ServiceOptions } from '../app/processes/service-options.ts';
-import { startService, type Running, type Service } from '../app/service.ts';
-import type { WorkerPoolError } from '../app/processes/worker-pool.ts';
+import { startService, type Service } from '../app/service.ts';
 import { CliCommand, type SetStatus } from './command.ts';
 import { onNpmExit } from './npm-parent.ts';
 import { version } from './output.ts';
@@ -32,11 +29,8 @@ async function serve(): Promise<number> {
   const config = readConfig(processEnvironment(), { isTerminal: process.stdin.isTTY });
   // Imported before the first scrape: importing it later would block the event loop for 20 to 30 ms.
   await import('../app/metrics/metrics.ts');
-  if (cluster.isWorker) return serveAsWorker(config);
   const log: Log = createLog(config.logLevel);
-  const options = { config, clock: systemClock, log };
-  if (config.workers > 1) return serveWithWorkers(options);
-  const service = await startService(options);
+  const service = await startService({ config, clock: systemClock, log });
   const stopped = untilStopped(service, log, failureOf(service));
   // After the signal handlers are installed, because the greeting mentions Ctrl-C.
   printGreeting(service, config, log, await firstStart(service.services.firstAdministrator, config, log));
@@ -45,32 +39,6 @@ async function serve(): Promise<number> {
 
 const failureOf = ({ replaced, rootKeyChanged }: Service) =>
   Promise.race([rootKeyChanged, ...(replaced ? [replaced] : [])]);
-
-async function serveAsWorker(config: Config): Promise<number> {
-  try {
-    const { runWorker } = await import('../app/processes/worker.ts');
-    return await runWorker(config, systemClock);
-  } finally {
-    // After the status is set and an error printed. Without this, the channel to the supervisor keeps the process running.
-    setImmediate(() => process.exit());
-  }
-}
-
-async function serveWithWorkers(options: ServiceOptions): Promise<number> {
-  const { startSupervisor } = await import('../app/processes/supervisor.ts');
-  const { WorkerPoolError } = await import('../app/processes/worker-pool.ts');
-  const { config, log } = options;
-  try {
-    const supervisor = await startSupervisor(options);
-    const stopped = untilStopped(supervisor, log, supervisor.failed);
-    printGreeting(supervisor, config, log, await firstStart(supervisor.firstAdministrator, config, log));
-    return exitSoon(await stopped);
-  } catch (error) {
-    if (!(error instanceof WorkerPoolError)) throw error;
-    log.fatal({ event: 'workers_failed', detail: error.message });
-    return exitSoon(error.status);
-  }
-}
 
 /**
  * Signals within this time count as one: systemd and others signal every process of the service, and before Node 22.15 the
@@ -84,9 +52,9 @@ const sameSignalMs = 500;
  * @returns the exit status
  */
 function untilStopped(
-  service: Running,
+  service: Service,
   log: Log,
-  failed?: Promise<WorkerPoolError | DatabaseReplacedError | RootKeyChangedError>,
+  failed: Promise<DatabaseReplacedError | RootKeyChangedError>,
 ): Promise<number> {
   return new Promise<number>((resolve) => {
     let isStopping = false;
@@ -104,7 +72,7 @@ function untilStopped(
     };
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop(signal));
     onNpmExit(() => isStopping || stop('npm has exited'));
-    void failed?.then((error) => {
+    void failed.then((error) => {
       if (error instanceof DatabaseReplacedError) logReplaced(log, error);
       if (error instanceof RootKeyChangedError) log.fatal({ event: 'root_key_changed', detail: error.message });
       if (isStopping) return;
@@ -132,18 +100,18 @@ function exitSoon(status: number): number {
   return status;
 }
 
-function printGreeting(service: Running, config: Config, log: Log, first: FirstStart | undefined): void {
-  const { database: location, masterKey, workers: count } = config;
-  const { url, adminUrl, publicUrl } = service;
+function printGreeting(service: Service, config: Config, log: Log, first: FirstStart | undefined): void {
+  const { database: location, masterKey } = config;
+  const { url, adminUrl, verifyUrl, publicUrl } = service;
   const keyPath = masterKey || location.kind !== 'sqlite' ? undefined : masterKeyPath(location.path);
   const database = describeDatabase(location);
-  const workers = count > 1 ? count : undefined;
-  const record = { version, url, adminUrl, publicUrl, workers, database, masterKeyFile: keyPath };
+  const record = { version, url, adminUrl, verifyUrl, publicUrl, database, masterKeyFile: keyPath };
   const firstAdministratorFile = first?.kind === 'code' ? first.path : undefined;
   log.info({ event: 'listening', ...record, firstAdministratorFile });
   if (!process.stderr.isTTY) return;
   const lines = [
     `Keyreeve ${version} listens on ${url} (metrics and health on ${adminUrl}).`,
+    ...(verifyUrl === undefined ? [] : [`Processes that only verify listen on ${verifyUrl}.`]),
     `Database: ${database}${keyPath ? `. Master key: ${keyPath}. Back up both, in different places` : '. Back it up'}.`,
     ...(config.hasConsole
       ? consoleLines(`${config.consoleUrl ?? publicUrl}/console`, first, location)

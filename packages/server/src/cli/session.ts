@@ -25,7 +25,6 @@ export async function withInstallation<T>(
     onMigrationWait: ({ detail, waitedSeconds }) =>
       void process.stderr.write(`keyreeve: ${detail}, of which ${waitedSeconds} s have passed\n`),
     fill,
-    writer: 'direct',
   });
   try {
     const issuer = config.publicUrl ?? `http://localhost:${config.port}`;

@@ -27,6 +27,18 @@ export class LatencyHistogram {
     values[bounds.length + 1] = (values[bounds.length + 1] ?? 0) + ms;
   }
 
+  /** @returns all durations, which are then forgotten: another process adds them to its own */
+  take(): Float64Array {
+    const taken = this.#values.slice();
+    this.#values.fill(0);
+    return taken;
+  }
+
+  /** @param values what another histogram with the same bounds has returned from {@link take} */
+  addAll(values: Float64Array): void {
+    for (const [index, value] of values.entries()) this.#values[index] = (this.#values[index] ?? 0) + value;
+  }
+
   /** By bucket, since the start. The last count is that of the durations beyond all bounds. */
   get counts(): number[] {
     return [...this.#values.subarray(0, -1)];

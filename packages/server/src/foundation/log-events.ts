@@ -16,7 +16,7 @@ export const logEvents = {
   verifications: [
     'info',
     'verifications by result in a minute, and `eventLoopDelayMaxMs`',
-    'delay above 100: add a worker or an instance',
+    'delay above 100: add an instance',
   ],
   sign_in_failed: [
     'warn',
@@ -28,7 +28,7 @@ export const logEvents = {
   forwarded_for_malformed: ['warn', '`X-Forwarded-For` has a host name, port or brackets', 'correct `proxy`'],
   idle_connections_closed: [
     'warn',
-    'a worker had 10,000 connections',
+    'the process had 10,000 connections',
     'find the clients; list proxies in `KEYREEVE_TRUSTED_PROXIES`',
   ],
   stalled_connections_closed: ['warn', '`closed` clients did not read their responses'],
@@ -106,17 +106,31 @@ export const logEvents = {
     'the process exits after a [rotation of the root key](master-key.md#after-a-leak)',
     'start again',
   ],
+  verifier_listening: ['info', 'a verifier accepts connections'],
+  verifier_ended: [
+    'error',
+    'a verifier exited and is replaced',
+    'read earlier lines; `SIGKILL`: often too little memory',
+  ],
+  verifier_not_started: ['fatal', 'a verifier cannot start', 'correct the cause in `err`'],
+  verifier_refuses: ['fatal', 'a verifier ends: its main process has ended, or the database file was replaced'],
+  verifier_unresponsive: [
+    'error',
+    'a verifier did not confirm a change of unknown outcome, and was killed',
+    'if it repeats, the machine is overloaded',
+  ],
+  verifier_priority: ['warn', 'the main process has the priority of its verifiers', 'read `detail`'],
+  verify_socket_in_use: [
+    'warn',
+    'another process has the verification listener; the service tries again',
+    'end that process: `ss -lptn`, often a stopped verifier of an earlier start',
+  ],
   log_records_lost: ['error', '`records` records are missing here', 'free disk space, or check the reader of the log'],
   housekeeping_failed: [
     'warn',
     'periodic work failed: usage, last uses, quotas, checkpoints, expiry, retention, unused keys',
     'if it repeats, check the database',
   ],
-  worker_listening: ['info', 'a worker accepts connections'],
-  worker_ended: ['error', 'a worker exited and is replaced', 'read earlier lines; `SIGKILL`: often too little memory'],
-  worker_failed: ['error', 'a worker did not start, and is retried', 'read `err`'],
-  workers_failed: ['fatal', 'the service exits after five failed starts', 'correct the cause in earlier lines'],
-  metrics_failed: ['warn', 'a scrape lacks a worker', 'report it if it repeats'],
   crashed: ['fatal', 'a defect ends the process', 'start it, and report the line'],
 } as const satisfies Readonly<Record<string, Description>>;
 

@@ -12,15 +12,19 @@ const niceIncrement = 4;
 /** The priority before the first call. */
 let usual: number | undefined;
 
+/** The priority of this process before {@link lowerPriority}. */
+export const usualPriority = (): number => (usual ??= getPriority());
+
 /**
  * Lowers the priority: on Linux that of the calling thread and of the threads that it starts later (setpriority(2)),
  * elsewhere that of the process. Further calls change nothing. An unprivileged process cannot raise it again.
+ * @param from the usual priority. Default: the present one
  * @returns the reason if the priority is unchanged
  */
-export function lowerPriority(): string | undefined {
+export function lowerPriority(increment = niceIncrement, from?: number): string | undefined {
   try {
-    usual ??= getPriority();
-    setPriority(Math.min(constants.priority.PRIORITY_LOW, usual + niceIncrement));
+    usual ??= from ?? getPriority();
+    setPriority(Math.min(constants.priority.PRIORITY_LOW, usual + increment));
     return undefined;
   } catch (error) {
     return error instanceof Error ? error.message : String(error);

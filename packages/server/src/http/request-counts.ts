@@ -28,6 +28,13 @@ const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIO
 const labelOf = (method: string | undefined): string =>
   method !== undefined && methods.has(method) ? method : 'other';
 
+/** What a process has counted since its last report. */
+export interface TakenCounts {
+  readonly counts: readonly RequestCount[];
+  readonly durations: readonly (Omit<RequestDurations, 'durations'> & { readonly values: Float64Array })[];
+  readonly limited: ReadonlyMap<ErrorCode, number>;
+}
+
 export class RequestCounts {
   /** Requests that a limit rejected, by code. */
   readonly limited = new Map<ErrorCode, number>(limitCodes.map((code) => [code, 0]));
@@ -57,7 +64,7 @@ export class RequestCounts {
    */
   counterOf(route: string, method: string, status: number): (ms: number) => void {
     const row = this.#countOf(route, method, status);
-    const { durations } = this.#durationsOf(route, method);
+    const durations = this.#durationsOf(route, method);
     return (ms) => {
       row.count++;
       durations.add(ms);
@@ -77,11 +84,31 @@ export class RequestCounts {
     return this.#durations.values();
   }
 
-  #durationsOf(route: string, method: string): RequestDurations {
+  /** @returns everything that was counted, which is then forgotten: another process adds it to its own */
+  take(): TakenCounts {
+    const counts = [...this.#counts.values()].filter(({ count }) => count > 0).map((row) => ({ ...row }));
+    for (const row of this.#counts.values()) row.count = 0;
+    const durations = [...this.#durations.values()].map(({ route, method, durations: histogram }) => ({
+      route,
+      method,
+      values: histogram.take(),
+    }));
+    const limited = new Map(this.limited);
+    for (const code of this.limited.keys()) this.limited.set(code, 0);
+    return { counts, durations, limited };
+  }
+
+  add({ counts, durations, limited }: TakenCounts): void {
+    for (const { route, method, status, count } of counts) this.#countOf(route, method, status).count += count;
+    for (const { route, method, values } of durations) this.#durationsOf(route, method).addAll(values);
+    for (const [code, count] of limited) this.limited.set(code, (this.limited.get(code) ?? 0) + count);
+  }
+
+  #durationsOf(route: string, method: string): LatencyHistogram {
     const key = `${method} ${route}`;
     let row = this.#durations.get(key);
     if (!row) this.#durations.set(key, (row = { route, method, durations: new LatencyHistogram(requestBoundsMs) }));
-    return row;
+    return row.durations;
   }
 
   #countOf(route: string, method: string, status: number): RequestCount {

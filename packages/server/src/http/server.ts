@@ -175,9 +175,12 @@ export async function listen(server: Server, host: string, port: number): Promis
       resolve();
     });
   });
-  const address = server.address() as AddressInfo;
-  return { port: address.port, url: `http://${host.includes(':') ? `[${host}]` : host}:${address.port}` };
+  const { port: listened } = server.address() as AddressInfo;
+  return { port: listened, url: urlOf(host, listened) };
 }
+
+export const urlOf = (host: string, port: number): string =>
+  `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 
 /**
  * Whether a proxy cannot interpret the request differently: HTTP/1.0 or 1.1 (Node also accepts 0.9 and 2.0), exactly one

@@ -61,7 +61,7 @@ export const everything: Values = {
   deletionJournal: { existingClaim: 'deletions' },
   backup: { existingClaim: 'backups', schedule: '30 2 * * *', keep: 7, podLabels: { team: 'identity' } },
   smtpUrlSecret: { name: 'mail' },
-  settings: { KEYREEVE_MAIL_FROM: 'Example <accounts@example.com>', KEYREEVE_WORKERS: 2, KEYREEVE_SIGNUP: 'open' },
+  settings: { KEYREEVE_MAIL_FROM: 'Example <accounts@example.com>', KEYREEVE_USAGE_DAYS: 90, KEYREEVE_SIGNUP: 'open' },
   ingress: { enabled: true, className: 'nginx', tlsSecretName: 'tls', annotations: { 'example.com/a': 'b' } },
   networkPolicy: {
     clients: [{ namespaceSelector: { matchLabels: { name: 'ingress' } } }],

@@ -1,4 +1,4 @@
-/** The program is killed while clients change keys: once alone, once as the supervisor of two workers. */
+/** The program is killed while clients change keys. */
 import { test } from 'node:test';
 import { assertKeptAfterKills } from './crash.ts';
 

@@ -127,9 +127,7 @@ export async function assertKeptAfterKills(rounds: number): Promise<void> {
   const states = new KeyStates();
   let accessToken: string | undefined;
   for (let round = 0; round < rounds; round++) {
-    // In every second round, the supervisor of two workers is killed.
-    const workers = { KEYREEVE_WORKERS: round % 2 === 0 ? '1' : '2' };
-    await using program = await startProgram(folder.path, { ...environment, ...workers });
+    await using program = await startProgram(folder.path, environment);
     accessToken ??= (await program.signIn()).accessToken;
     await assertKept(program, states);
     await runAndKill(program, accessToken, round, states);

@@ -23,26 +23,24 @@ async function statusOf(program: Program, method: string, path: string, token: s
   }
 }
 
-for (const workers of ['1', '2']) {
-  for (const [name, change] of Object.entries(changes)) {
-    test(`${workers === '1' ? 'one process' : 'two workers'} acknowledge no change and the service ends with status 1 after the database file was ${name}`, async () => {
-      await using program = await newProgram({ KEYREEVE_WORKERS: workers });
-      const { id, accessToken } = await program.newKey();
-      const path = databaseIn(program.folder);
-      change(path);
-      const deletion = await statusOf(program, 'DELETE', `/auth/api-keys/${id}`, accessToken);
-      assert.ok(deletion === undefined || deletion === 503, `the response to the deletion is ${deletion}`);
-      const { status } = await program.exited();
-      assert.equal(status, 1);
-      const records = program.records('database_replaced');
-      assert.deepEqual(
-        records.map(({ level, path: of }) => [level, of]),
-        [['fatal', path]],
-      );
-      assert.match(String(records[0]?.['detail']), /was replaced or removed while it was open; put the right database/);
-      assert.deepEqual(program.records('crashed'), []);
-    });
-  }
+for (const [name, change] of Object.entries(changes)) {
+  test(`the service acknowledges no change and ends with status 1 after the database file was ${name}`, async () => {
+    await using program = await newProgram();
+    const { id, accessToken } = await program.newKey();
+    const path = databaseIn(program.folder);
+    change(path);
+    const deletion = await statusOf(program, 'DELETE', `/auth/api-keys/${id}`, accessToken);
+    assert.ok(deletion === undefined || deletion === 503, `the response to the deletion is ${deletion}`);
+    const { status } = await program.exited();
+    assert.equal(status, 1);
+    const records = program.records('database_replaced');
+    assert.deepEqual(
+      records.map(({ level, path: of }) => [level, of]),
+      [['fatal', path]],
+    );
+    assert.match(String(records[0]?.['detail']), /was replaced or removed while it was open; put the right database/);
+    assert.deepEqual(program.records('crashed'), []);
+  });
 }
 
 test('verifications return 503 after the replacement of the file was detected', async () => {
@@ -58,7 +56,7 @@ test('verifications return 503 after the replacement of the file was detected', 
 });
 
 test('a backup and a restore do not stop the running service', async () => {
-  await using program = await newProgram({ KEYREEVE_WORKERS: '2' });
+  await using program = await newProgram();
   const { key } = await program.newKey();
   const backup = join(program.folder, 'backup');
   assert.equal((await program.command(['backup', '--to', backup])).status, 0);

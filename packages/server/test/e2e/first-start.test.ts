@@ -3,18 +3,9 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
-import { test as testOnEach } from '../../test-kit/app-on-each-database.ts';
 import { newPlace } from '../../test-kit/new-db.ts';
 import { newTempFolder } from '../../test-kit/temp-folder.ts';
-import {
-  databaseIn,
-  environmentFor,
-  goodPassword,
-  keyreeveBin,
-  newProgram,
-  startProgram,
-  type Environment,
-} from './program.ts';
+import { databaseIn, environmentFor, goodPassword, keyreeveBin, startProgram, type Environment } from './program.ts';
 import { noTerminal, Terminal } from './terminal.ts';
 
 const codeFileIn = (folder: string): string => `${databaseIn(folder)}.first-administrator`;
@@ -29,47 +20,29 @@ async function redeem(url: string, code: string, email = 'root@example.org'): Pr
   return status;
 }
 
-for (const workers of ['1', '2']) {
-  test(`with ${workers} worker(s), the first start writes one code, which survives a restart and works once`, async () => {
-    using folder = newTempFolder();
-    const path = codeFileIn(folder.path);
-    const environment = { KEYREEVE_WORKERS: workers, KEYREEVE_LOG_LEVEL: 'trace' };
-    let code: string;
-    {
-      await using first = await startProgram(folder.path, environment);
-      assert.equal(first.records('listening')[0]?.['firstAdministratorFile'], path);
-      assert.equal(statSync(path).mode & 0o777, 0o600);
-      code = readFileSync(path, 'utf8').trim();
-      const { stdout, stderr } = await first.stop();
-      assert.doesNotMatch(stdout + stderr, codePattern);
-    }
-    await using second = await startProgram(folder.path, environment);
-    assert.equal(readFileSync(path, 'utf8'), `${code}\n`);
-    assert.equal(await redeem(second.url, code), 201);
-    assert.equal(existsSync(path), false);
-    assert.equal(await redeem(second.url, code, 'other@example.org'), 400);
-    const { stdout, stderr } = await second.stop();
+test('the first start writes one code, which survives a restart and works once', async () => {
+  using folder = newTempFolder();
+  const path = codeFileIn(folder.path);
+  const environment = { KEYREEVE_LOG_LEVEL: 'trace' };
+  let code: string;
+  {
+    await using first = await startProgram(folder.path, environment);
+    assert.equal(first.records('listening')[0]?.['firstAdministratorFile'], path);
+    assert.equal(statSync(path).mode & 0o777, 0o600);
+    code = readFileSync(path, 'utf8').trim();
+    const { stdout, stderr } = await first.stop();
     assert.doesNotMatch(stdout + stderr, codePattern);
-    await using third = await startProgram(folder.path, environment);
-    assert.equal(third.records('listening')[0]?.['firstAdministratorFile'], undefined);
-    assert.equal(existsSync(path), false);
-  });
-}
-
-testOnEach('every worker serves the same build of the console', async () => {
-  await using place = await newPlace();
-  await using program = await newProgram({ ...place.environment, KEYREEVE_WORKERS: '2' });
-  const pages = await Promise.all(
-    Array.from({ length: 20 }, async () => {
-      const answer = await fetch(new URL('/console', program.url), { headers: { connection: 'close' } });
-      return `${answer.status} ${await answer.text()}`;
-    }),
-  );
-  assert.equal(new Set(pages).size, 1);
-  assert.match(pages[0] ?? '', /^200 <!doctype html>/);
-  const [script = ''] = /\/console\/assets\/[\w-]+\/app\.js/.exec(pages[0] ?? '') ?? [];
-  const { headers } = await fetch(new URL(script, program.url));
-  assert.equal(headers.get('cache-control'), 'public, max-age=31536000, immutable');
+  }
+  await using second = await startProgram(folder.path, environment);
+  assert.equal(readFileSync(path, 'utf8'), `${code}\n`);
+  assert.equal(await redeem(second.url, code), 201);
+  assert.equal(existsSync(path), false);
+  assert.equal(await redeem(second.url, code, 'other@example.org'), 400);
+  const { stdout, stderr } = await second.stop();
+  assert.doesNotMatch(stdout + stderr, codePattern);
+  await using third = await startProgram(folder.path, environment);
+  assert.equal(third.records('listening')[0]?.['firstAdministratorFile'], undefined);
+  assert.equal(existsSync(path), false);
 });
 
 suite('on a terminal', { skip: noTerminal }, () => {

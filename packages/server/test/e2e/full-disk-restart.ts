@@ -10,14 +10,13 @@ import { SmallDisk } from './small-disk.ts';
 const restarts = 4;
 
 /** After each restart, keys are accepted, and changes wait. With space again, changes succeed, and space is reserved again. */
-export async function assertVerifiesAfterRestarts(workers: '1' | '2'): Promise<void> {
+export async function assertVerifiesAfterRestarts(): Promise<void> {
   using disk = new SmallDisk();
-  const environment = { ...publicUrl, KEYREEVE_WORKERS: workers };
   const reserved = (): number => statSync(reservedPathOf(databaseIn(disk.path))).size;
   let key: Key;
   let accessToken: string;
   {
-    await using program = await startProgram(disk.path, environment);
+    await using program = await startProgram(disk.path, publicUrl);
     ({ accessToken } = await program.signIn());
     key = await program.createKey(accessToken);
     assert.equal(reserved(), reservedBytes);
@@ -26,7 +25,7 @@ export async function assertVerifiesAfterRestarts(workers: '1' | '2'): Promise<v
     assert.equal(await statusOf(program, key), 200);
   }
   for (let restart = 0; restart < restarts; restart++) {
-    await using program = await startProgram(disk.path, environment);
+    await using program = await startProgram(disk.path, publicUrl);
     assert.equal(await statusOf(program, key), 200, `restart ${restart}`);
     assert.equal(await statusOf(program, { ...key, key: `${key.key}x` }), 401);
     // What the start has released is not for others.
@@ -35,7 +34,7 @@ export async function assertVerifiesAfterRestarts(workers: '1' | '2'): Promise<v
     if (restart % 2 === 0) program.child.kill('SIGKILL');
   }
   disk.free();
-  await using program = await startProgram(disk.path, environment);
+  await using program = await startProgram(disk.path, publicUrl);
   await until('commits succeed', async () => ((await readinessOf(program)) as { writes: boolean }).writes);
   await program.createKey(accessToken, 'after');
   assert.equal(reserved(), reservedBytes);

@@ -7,22 +7,11 @@ import { test } from 'node:test';
 import { newTempFolder } from '../../test-kit/temp-folder.ts';
 import { until } from '../../test-kit/until.ts';
 import { bearer, environmentFor, keyreeveBin, newProgram, Program } from './program.ts';
-import { assertVerifiesAfterRestarts } from './full-disk-restart.ts';
-import { assertChangesWait, codeOf, publicUrl, readinessOf, statusOf } from './full-disk-service.ts';
+import { codeOf, publicUrl, readinessOf, statusOf } from './full-disk-service.ts';
 import { valuesOf } from './scrape.ts';
 import { skipWithoutDisks, SmallDisk } from './small-disk.ts';
 
 const skip = skipWithoutDisks();
-
-test(
-  'on a full disk, changes return 503 and verifications continue; with space again, each acknowledged change is in force (2 workers)',
-  { skip },
-  () => assertChangesWait('2'),
-);
-
-test('on a full disk, keys are accepted after each restart, also after a kill (2 workers)', { skip }, () =>
-  assertVerifiesAfterRestarts('2'),
-);
 
 test(
   'on a full disk of the deletion journal, a deletion takes effect, its client gets a 503, and the journal is completed later',
@@ -55,40 +44,34 @@ test(
   },
 );
 
-for (const workers of ['1', '2']) {
-  test(
-    `on a full disk of the log, requests continue, and records that wait are written later (${workers} workers)`,
-    { skip },
-    async () => {
-      using disk = new SmallDisk();
-      using folder = newTempFolder();
-      const path = join(disk.path, 'log');
-      const log = openSync(path, 'a');
-      const child = spawn(process.execPath, [keyreeveBin, 'serve'], {
-        cwd: folder.path,
-        // At the default level, repetitions are only counted.
-        env: environmentFor(folder.path, { KEYREEVE_WORKERS: workers, KEYREEVE_LOG_LEVEL: 'debug' }),
-        stdio: ['ignore', log, 'pipe'],
-      });
-      closeSync(log);
-      await using program = new Program(child, folder.path);
-      const readLog = (): void => void (program.stdout = readFileSync(path, 'utf8'));
-      await until('the service listens', () => {
-        readLog();
-        return program.records('listening').length > 0;
-      });
-      const before = readFileSync(path, 'utf8').length;
-      disk.fill();
-      // Each request writes a record of more than 100 bytes, and the file ends within a block of 4 KiB.
-      for (let count = 0; count < 100; count++)
-        assert.equal((await program.call('GET', '/auth/api-keys', bearer('unknown'))).status, 401);
-      assert.ok(readFileSync(path, 'utf8').length < before + 8_192);
-      disk.free();
-      assert.equal((await program.stop()).status, 0, program.stderr);
-      readLog();
-      assert.equal(program.records('refused').length, 100);
-      assert.equal(program.records('stopped').length, 1);
-      assert.deepEqual([program.records('crashed'), program.stderr], [[], '']);
-    },
-  );
-}
+test('on a full disk of the log, requests continue, and records that wait are written later', { skip }, async () => {
+  using disk = new SmallDisk();
+  using folder = newTempFolder();
+  const path = join(disk.path, 'log');
+  const log = openSync(path, 'a');
+  const child = spawn(process.execPath, [keyreeveBin, 'serve'], {
+    cwd: folder.path,
+    // At the default level, repetitions are only counted.
+    env: environmentFor(folder.path, { KEYREEVE_LOG_LEVEL: 'debug' }),
+    stdio: ['ignore', log, 'pipe'],
+  });
+  closeSync(log);
+  await using program = new Program(child, folder.path);
+  const readLog = (): void => void (program.stdout = readFileSync(path, 'utf8'));
+  await until('the service listens', () => {
+    readLog();
+    return program.records('listening').length > 0;
+  });
+  const before = readFileSync(path, 'utf8').length;
+  disk.fill();
+  // Each request writes a record of more than 100 bytes, and the file ends within a block of 4 KiB.
+  for (let count = 0; count < 100; count++)
+    assert.equal((await program.call('GET', '/auth/api-keys', bearer('unknown'))).status, 401);
+  assert.ok(readFileSync(path, 'utf8').length < before + 8_192);
+  disk.free();
+  assert.equal((await program.stop()).status, 0, program.stderr);
+  readLog();
+  assert.equal(program.records('refused').length, 100);
+  assert.equal(program.records('stopped').length, 1);
+  assert.deepEqual([program.records('crashed'), program.stderr], [[], '']);
+});

@@ -7,7 +7,6 @@ import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { programMsMax } from '../../test-kit/time-limits.ts';
 import { until } from '../../test-kit/until.ts';
-import { Connection } from './worker-pool.ts';
 import { basic, bearer, databaseIn, goodPassword, newProgram, runProcess } from './program.ts';
 import { scrape } from './scrape.ts';
 
@@ -81,62 +80,49 @@ test('metrics count verifications and sign-ins by result, and the time of databa
   );
 });
 
-for (const workers of ['1', '2']) {
-  test(`metrics have conventional names and plausible values (${workers} workers)`, async (t) => {
-    await using program = await newProgram({ KEYREEVE_WORKERS: workers });
-    // Some metrics cover the time since the last scrape.
-    for (let scrapes = 1; scrapes <= 2; scrapes++) {
-      const page = await (await fetch(`${program.adminUrl}/metrics`)).text();
-      const samples = page.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
-      for (const sample of samples) {
-        const value = Number(sample.slice(sample.lastIndexOf(' ') + 1));
-        assert.ok(Number.isFinite(value) && value >= 0, sample);
-        // A delay cannot exceed the lifetime of the process.
-        if (/event_?loop/.test(sample)) assert.ok(value < 60, sample);
-      }
-      const { error, status, stderr } = spawnSync('promtool', ['check', 'metrics'], { input: page, encoding: 'utf8' });
-      if (error === undefined) assert.deepEqual([status, stderr], [0, '']);
-      else if (process.env['CI'] === 'true') throw error;
-      else t.diagnostic('skipped: promtool is not installed');
+test('metrics have conventional names and plausible values', async (t) => {
+  await using program = await newProgram();
+  // Some metrics cover the time since the last scrape.
+  for (let scrapes = 1; scrapes <= 2; scrapes++) {
+    const page = await (await fetch(`${program.adminUrl}/metrics`)).text();
+    const samples = page.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+    for (const sample of samples) {
+      const value = Number(sample.slice(sample.lastIndexOf(' ') + 1));
+      assert.ok(Number.isFinite(value) && value >= 0, sample);
+      // A delay cannot exceed the lifetime of the process.
+      if (/event_?loop/.test(sample)) assert.ok(value < 60, sample);
     }
-  });
-}
+    const { error, status, stderr } = spawnSync('promtool', ['check', 'metrics'], { input: page, encoding: 'utf8' });
+    if (error === undefined) assert.deepEqual([status, stderr], [0, '']);
+    else if (process.env['CI'] === 'true') throw error;
+    else t.diagnostic('skipped: promtool is not installed');
+  }
+});
 
-test('metrics and health show that no worker can write while another program locks the database, and when they can again', async () => {
-  await using program = await newProgram({ KEYREEVE_WORKERS: '2' });
+test('metrics and health show that the service cannot write while another program locks the database, and when it can again', async () => {
+  await using program = await newProgram();
   const { key, accessToken } = await program.newKey();
   const ready = async () => {
     const response = await fetch(`${program.adminUrl}/health/ready`);
     return [response.status, await response.json()];
   };
-  // A page of metrics does not wait long for a worker of a busy machine: it has the worker's previous metrics then.
-  const untilWrites = (what: string, value: number) =>
-    until(what, async () => {
-      const metrics = await scrape(program);
-      return [1, 2].every((worker) => metrics.get(`keyreeve_database_writes{worker="${worker}"}`) === value);
-    });
-  assert.deepEqual(await ready(), [200, { status: 'ok', writes: true }]);
-  await untilWrites('both workers can write', 1);
+  const writes = async () => (await scrape(program)).get('keyreeve_database_writes');
+  assert.deepEqual([await ready(), await writes()], [[200, { status: 'ok', writes: true }], 1]);
 
-  const second = await Connection.to(program, 2);
   const other = new DatabaseSync(databaseIn(program.folder), lockTimeout);
   other.exec('begin immediate');
   const json = { nickname: 'second' };
-  assert.equal((await second.call('POST', '/auth/api-keys', bearer(accessToken), json)).status, 503);
-  assert.deepEqual(await ready(), [200, { status: 'ok', writes: false }]);
-  // The supervisor writes for both.
-  await untilWrites('no worker can write', 0);
-  const commits = await scrape(program);
-  assert.ok((commits.get('keyreeve_database_commits_total{result="failed"}') ?? 0) > 0);
-  assert.deepEqual((await second.call('GET', '/health/ready')).json, { status: 'ok', writes: false });
-  assert.equal((await second.call('GET', '/auth/forward', bearer(key))).status, 200);
+  assert.equal((await program.call('POST', '/auth/api-keys', bearer(accessToken), json)).status, 503);
+  assert.deepEqual([await ready(), await writes()], [[200, { status: 'ok', writes: false }], 0]);
+  assert.ok(((await scrape(program)).get('keyreeve_database_commits_total{result="failed"}') ?? 0) > 0);
+  assert.deepEqual((await program.call('GET', '/health/ready')).json, { status: 'ok', writes: false });
+  assert.equal((await program.call('GET', '/auth/forward', bearer(key))).status, 200);
 
   other.exec('rollback');
   other.close();
-  await untilWrites('changes succeed again', 1);
+  await until('changes succeed again', async () => (await writes()) === 1);
   assert.deepEqual(await ready(), [200, { status: 'ok', writes: true }]);
-  assert.equal((await second.call('POST', '/auth/api-keys', bearer(accessToken), json)).status, 201);
-  second[Symbol.dispose]();
+  assert.equal((await program.call('POST', '/auth/api-keys', bearer(accessToken), json)).status, 201);
 });
 
 test('a metric has the time of the last backup, which succeeds also while its time cannot be recorded', async () => {

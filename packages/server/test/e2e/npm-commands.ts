@@ -8,12 +8,12 @@ import { environmentFor, Program } from './program.ts';
 
 const checkout = fileURLToPath(new URL('../../../../', import.meta.url));
 
-export function checkSigterm([name, ...args]: readonly [string, ...string[]], workers: '1' | '2'): void {
-  test(`SIGTERM to \`${[name, ...args].join(' ')}\` drains and stops the service (${workers} workers)`, async () => {
+export function checkSigterm([name, ...args]: readonly [string, ...string[]]): void {
+  test(`SIGTERM to \`${[name, ...args].join(' ')}\` drains and stops the service`, async () => {
     using folder = newTempFolder();
     const child = spawn(name, args, {
       cwd: checkout,
-      env: environmentFor(folder.path, { KEYREEVE_WORKERS: workers }),
+      env: environmentFor(folder.path),
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     await using program = new Program(child, folder.path);

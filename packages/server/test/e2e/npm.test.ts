@@ -11,7 +11,7 @@ import { Program } from './program.ts';
 
 const checkout = fileURLToPath(new URL('../../../../', import.meta.url));
 
-checkSigterm(['npm', 'start'], '1');
+checkSigterm(['npm', 'start']);
 
 /** Copies the launcher into `folder`. @param bundled the content of the executable that replaces the bundled Node */
 function launcherWith(folder: string, bundled: string | undefined): string {

@@ -43,17 +43,6 @@ const killed: Inject = async (cluster, { progress }) => {
   await instance.start();
 };
 
-const workerKilled: Inject = async (cluster) => {
-  const instance = someInstance(cluster);
-  const before = instance.workers;
-  const pid = before[randomInt(before.length)] as number;
-  process.kill(pid, 'SIGKILL');
-  await until('the worker is replaced', () => {
-    const { workers } = instance;
-    return workers.length === before.length && !workers.includes(pid);
-  });
-};
-
 const paused: Inject = async (cluster, { pauseMs }) => {
   const instance = someInstance(cluster);
   await instance.pause();
@@ -68,7 +57,6 @@ const cutAll: Inject = async (cluster, { progress }) => {
 
 export const limitFaults = {
   killed,
-  workerKilled,
   paused,
   cutAll,
   cutBefore: (cluster) => cutDraws(cluster, 'before it is sent'),

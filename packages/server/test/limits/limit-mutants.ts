@@ -9,26 +9,26 @@ export interface LimitMutant {
   readonly faults: readonly LimitFault[];
 }
 
-const limiter = 'modules/key-limits/key-limits.ts';
+const draws = 'modules/key-limits/stored-draws.ts';
 
 export const limitMutants: readonly LimitMutant[] = [
   {
     name: 'tokens that are spent before the commit of their draw',
     edits: [
       {
-        file: limiter,
-        find: `decisions = await runInShare(drawShare, () => db.transaction((tx) => this.#decideTx(tx, together, hasSpace)));`,
-        replace: `decisions = await new Promise<Decisions>((resolve, reject) => {
-        const decide = async (tx: Transaction): Promise<void> => resolve(await this.#decideTx(tx, together, hasSpace));
-        runInShare(drawShare, () => db.transaction(decide)).catch(reject);
-      });`,
+        file: draws,
+        find: `return runInShare(drawShare, () => db.transaction((tx) => this.#drawTx(tx, request, receivedAt)));`,
+        replace: `return new Promise<DrawResult>((resolve, reject) => {
+      const draw = async (tx: Transaction): Promise<void> => resolve(await this.#drawTx(tx, request, receivedAt));
+      runInShare(drawShare, () => db.transaction(draw)).catch(reject);
+    });`,
       },
     ],
     faults: ['cutBefore', 'cutBefore', 'cutBefore'],
   },
   {
     name: 'a draw without its condition',
-    edits: [{ file: limiter, find: `|| taking.available < needed) {`, replace: `) {` }],
+    edits: [{ file: draws, find: `|| taking.available < needed) {`, replace: `) {` }],
     faults: [],
   },
   {
@@ -51,7 +51,7 @@ export const limitMutants: readonly LimitMutant[] = [
     name: 'the clock of the process instead of the clock of the database',
     edits: [
       {
-        file: limiter,
+        file: draws,
         find: `clock.isSystem === true && locked.now !== undefined ? locked.now : `,
         replace: ``,
       },
@@ -62,20 +62,22 @@ export const limitMutants: readonly LimitMutant[] = [
     name: 'a draw of unknown outcome that is treated as not drawn',
     edits: [
       {
-        file: limiter,
-        find: `    this.draws[isOutcomeUnknown(error) ? 'unknown' : 'failed']++;\n`,
-        replace: `    this.draws[isOutcomeUnknown(error) ? 'unknown' : 'failed']++;
-    if (isOutcomeUnknown(error))
-      for (const { cost, pools } of questions)
-        for (const { meter } of pools)
-          this.#options.db.transaction((tx) => tx.run(giveBack, [cost, meter.subject])).catch(() => undefined);\n`,
+        file: draws,
+        find: `db.transaction((tx) => this.#drawTx(tx, request, receivedAt)));`,
+        replace: `db.transaction((tx) => this.#drawTx(tx, request, receivedAt))).catch((error: any) => {
+      if (error.options?.isOutcomeUnknown)
+        for (const { cost, limits } of request.questions)
+          for (const index of limits)
+            db.transaction((tx) => tx.run(giveBack, [cost, request.limits[index]?.meter.subject as any])).catch(() => undefined);
+      throw error;
+    });`,
       },
       {
-        file: limiter,
-        find: `export class KeyLimiter {`,
+        file: draws,
+        find: `export class StoredDraws`,
         replace: `import { sql } from '../../foundation/database/sql.ts';
 const giveBack = sql('give_back', "update key_meters set used = used - $1 where subject = $2 and kind = 'quota'");
-export class KeyLimiter {`,
+export class StoredDraws`,
       },
     ],
     faults: ['cutBefore', 'cutBefore', 'cutBefore'],

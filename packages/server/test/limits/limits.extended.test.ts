@@ -7,8 +7,6 @@ import { sharedPostgres } from '../../test-kit/postgres/running.ts';
 import { assertKeepsLimits } from './limit-check.ts';
 import { shiftedClocks } from './shifted-clocks.ts';
 
-const twoWorkers = { KEYREEVE_WORKERS: '2' };
-
 test('three instances never accept more than a limit while they are killed and paused, and connections and commits are cut', async () =>
   assertKeepsLimits({ instances: 3, postgres: await sharedPostgres(), environmentOf: shiftedClocks }, [
     'killed',
@@ -17,9 +15,3 @@ test('three instances never accept more than a limit while they are killed and p
     'cutAfter',
     'cutAll',
   ]));
-
-test('two workers on an embedded database accept a quota completely, and never more', () =>
-  assertKeepsLimits({ instances: 1, environment: twoWorkers }, []));
-
-test('two workers on an embedded database never accept more than a limit while they are killed and paused', () =>
-  assertKeepsLimits({ instances: 1, environment: twoWorkers }, ['workerKilled', 'paused', 'killed']));

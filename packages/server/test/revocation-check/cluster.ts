@@ -198,13 +198,6 @@ export class ClusterInstance implements AsyncDisposable {
     this.#process?.kill('SIGCONT');
   }
 
-  /** The process ids of its workers; empty without workers. */
-  get workers(): readonly number[] {
-    return runningProcesses()
-      .filter(({ parentPid }) => parentPid === this.#process?.pid)
-      .map(({ pid }) => pid);
-  }
-
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.isRunning) await this.#end('SIGKILL');
   }

@@ -7,22 +7,20 @@ import { ordinaryRun } from './mutant-run.ts';
 import { narrowingsDefault, runWithFaults } from './run-with-faults.ts';
 
 export interface FaultCheck extends Pick<ClusterOptions, 'instances' | 'postgres' | 'hasPooler'> {
-  /** Of each instance. Default: 1. */
-  readonly workers?: number;
   /** Default: open. */
   readonly scopes?: 'catalogue';
 }
 
 /** @throws AssertionError after a violation, or without enough observations to detect one */
 export async function assertRejectsDeletedKeys(
-  { instances, postgres, hasPooler = false, workers = 1, scopes }: FaultCheck,
+  { instances, postgres, hasPooler = false, scopes }: FaultCheck,
   injected: readonly Fault[],
 ): Promise<void> {
   await using cluster = await Cluster.start({
     instances,
     postgres,
     hasPooler,
-    environment: { KEYREEVE_WORKERS: String(workers), KEYREEVE_SCOPES: scopes ?? 'open' },
+    environment: { KEYREEVE_SCOPES: scopes ?? 'open' },
   });
   const happened: Fault[] = [];
   const report = await runWithFaults(cluster, {

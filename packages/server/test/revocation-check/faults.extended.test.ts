@@ -6,7 +6,7 @@ import { after, before, test } from 'node:test';
 import { skipWithoutPgBouncer } from '../../test-kit/postgres/pgbouncer.ts';
 import { PostgresServer } from '../../test-kit/postgres/server.ts';
 import { assertRejectsDeletedKeys } from './fault-check.ts';
-import { faults, workerFaults } from './faults.ts';
+import { faults } from './faults.ts';
 import { serverOptions } from './mutant-run.ts';
 
 let postgres: PostgresServer;
@@ -51,16 +51,6 @@ test(
 
 test('two processes on one embedded file reject deleted keys while they are killed and paused', () =>
   assertRejectsDeletedKeys({ instances: 2 }, [faults.killed, faults.paused]));
-
-test('two workers on PostgreSQL reject deleted keys while one is killed, one is paused, and commits are cut', () =>
-  assertRejectsDeletedKeys({ instances: 1, postgres, workers: 2 }, [
-    workerFaults.killed,
-    workerFaults.paused,
-    faults.cutBefore,
-  ]));
-
-test('two workers on one embedded file reject deleted keys while one is killed and one is paused', () =>
-  assertRejectsDeletedKeys({ instances: 1, workers: 2 }, [workerFaults.killed, workerFaults.paused]));
 
 test('two instances on PostgreSQL apply the scope catalogue while connections are cut around commits and one is killed', () =>
   assertRejectsDeletedKeys({ instances: 2, postgres, scopes: 'catalogue' }, [

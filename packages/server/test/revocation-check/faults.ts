@@ -57,31 +57,6 @@ async function pauseInstance(cluster: Cluster, { faultMs }: FaultBounds): Promis
   instance.resume();
 }
 
-const someWorker = (instance: ClusterInstance): number => {
-  const { workers } = instance;
-  assert.ok(workers.length > 1, 'only with workers');
-  return workers[randomInt(workers.length)] as number;
-};
-
-/** The supervisor must replace it. */
-async function killWorker(cluster: Cluster): Promise<void> {
-  const instance = someInstance(cluster);
-  const { length } = instance.workers;
-  const pid = someWorker(instance);
-  process.kill(pid, 'SIGKILL');
-  await until('the worker is replaced', () => {
-    const { workers } = instance;
-    return workers.length === length && !workers.includes(pid);
-  });
-}
-
-async function pauseWorker(cluster: Cluster, { faultMs }: FaultBounds): Promise<void> {
-  const pid = someWorker(someInstance(cluster));
-  process.kill(pid, 'SIGSTOP');
-  await lasts(faultMs);
-  process.kill(pid, 'SIGCONT');
-}
-
 async function stopInstance(cluster: Cluster, { progress }: FaultBounds): Promise<void> {
   const instance = someInstance(cluster);
   const status = await instance.stop();
@@ -240,7 +215,3 @@ export const faults = {
 } as const satisfies Readonly<Record<string, Fault>>;
 
 /** For instances whose port several processes share. */
-export const workerFaults = {
-  killed: { name: 'a worker is killed and replaced', isForEmbedded: true, inject: killWorker },
-  paused: { name: 'a worker is paused (SIGSTOP)', isForEmbedded: true, inject: pauseWorker },
-} as const satisfies Readonly<Record<string, Fault>>;

@@ -16,8 +16,6 @@ export interface Mutant {
   readonly faults: readonly Fault[];
   readonly database?: 'embedded';
   readonly environment?: Environment;
-  /** Workers of each instance. Default: 1. */
-  readonly workers?: number;
 }
 
 const narrowingFile = 'modules/deletion-journal/run-narrowing.ts';

@@ -80,7 +80,7 @@ export function makeBuiltCopy(folder: string, edits: readonly Edit[]): Copy {
 
 /** Runs until the first violation or the last fault. Without edits, it runs the program itself. */
 export async function runMutant(
-  { edits, faults, database, environment, workers = 1 }: Mutant,
+  { edits, faults, database, environment }: Mutant,
   postgres: PostgresServer,
 ): Promise<Report> {
   using folder = newTempFolder();
@@ -90,7 +90,7 @@ export async function runMutant(
     instances: 2,
     bin: copy.bin,
     postgres: embedded ? undefined : postgres,
-    environment: { ...copy.environment, KEYREEVE_WORKERS: String(workers), ...environment },
+    environment: { ...copy.environment, ...environment },
   });
   return await runWithFaults(cluster, {
     ...ordinaryRun,

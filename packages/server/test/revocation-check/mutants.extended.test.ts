@@ -10,8 +10,8 @@ import { runMutant, serverOptions } from './mutant-run.ts';
 import { mutants } from './mutants.ts';
 
 /**
- * Mistakes in creation, authentication of callers, short path, reader, driver, deletion, the embedded database, workers, and
- * changes of keys, scope catalogue.
+ * Mistakes in creation, authentication of callers, short path, reader, driver, deletion, the embedded database,
+ * changes of keys, and the scope catalogue.
  */
 const selected = [
   'a cache of 2 s that the creation of a key over HTTP fills',
@@ -22,7 +22,6 @@ const selected = [
   'a deletion with an unknown outcome that returns success',
   'acknowledged commits that a crash may lose',
   'a deletion whose response precedes a group commit of 100 ms (embedded)',
-  'a worker whose response to a deletion precedes the commit of its supervisor (embedded)',
   'a change of a key whose response precedes a group commit of 100 ms (embedded)',
   'a report of a leak whose response precedes a group commit of 100 ms (embedded)',
   'a cache of previous secrets, of 2 s, that a deletion of the key does not clear',

@@ -336,22 +336,5 @@ export const mutants: readonly Mutant[] = [
     faults: [],
     database: 'embedded',
   },
-  {
-    name: 'a worker whose response to a deletion precedes the commit of its supervisor (embedded)',
-    edits: [
-      {
-        file: 'foundation/database/remote-commits.ts',
-        find: `        (value) => finish('commit', () => resolve(value)),`,
-        replace: `        (value) => {
-          finish('commit', () => resolve(value));
-          if (workClass === 'narrowing') resolve(value);
-        },`,
-      },
-      delayedCommit,
-    ],
-    faults: [],
-    database: 'embedded',
-    workers: 2,
-  },
   ...narrowingMutants,
 ];

@@ -57,12 +57,12 @@ const defaultDeletionJournal = (database: DatabaseLocation): string | undefined 
 
 /** Values that are each valid and cannot be combined. */
 function contradictions(config: Config): string[] {
-  const { host, adminHost, publicUrl: url, trustedProxies, isRateLimited } = config;
+  const { host, adminHost, verifyHost = host, verifyPort, publicUrl: url, trustedProxies, isRateLimited } = config;
   const mistakes: string[] = [];
-  const isPublic = !isLoopback(host) || !isLoopback(adminHost);
+  const isPublic = !isLoopback(host) || !isLoopback(adminHost) || (verifyPort !== undefined && !isLoopback(verifyHost));
   if (isPublic && !url?.startsWith('https:') && trustedProxies.length === 0) {
     mistakes.push(
-      'KEYREEVE_HOST or KEYREEVE_ADMIN_HOST is not a loopback address, but Keyreeve does not terminate TLS: set KEYREEVE_TRUSTED_PROXIES to the proxy in front of it, and KEYREEVE_PUBLIC_URL to the proxy’s https URL',
+      'KEYREEVE_HOST, KEYREEVE_ADMIN_HOST or KEYREEVE_VERIFY_HOST is not a loopback address, but Keyreeve does not terminate TLS: set KEYREEVE_TRUSTED_PROXIES to the proxy in front of it, and KEYREEVE_PUBLIC_URL to the proxy’s https URL',
     );
   }
   const further = config.environments.slice(1).map(({ prefix }) => prefix);
@@ -87,10 +87,39 @@ function contradictions(config: Config): string[] {
       `KEYREEVE_PASSKEY_RP_ID must be the host of ${consoleUrl} or a domain that it is in, and passkeys need https except on localhost`,
     );
   }
-  mistakes.push(...singleSignOnMistakes(config));
+  mistakes.push(...singleSignOnMistakes(config), ...verifyMistakes(config));
   if (config.port !== 0 && config.port === config.adminPort && host === adminHost) {
     mistakes.push('KEYREEVE_PORT and KEYREEVE_ADMIN_PORT are the same');
   }
+  return mistakes;
+}
+
+/** Those of the listener that only verifies. */
+function verifyMistakes(config: Config): string[] {
+  const {
+    host,
+    port,
+    adminHost,
+    adminPort,
+    verifyHost = host,
+    verifyPort,
+    verifySocket,
+    isPublicPortVerifying,
+  } = config;
+  const mistakes: string[] = [];
+  if (verifyPort !== undefined && verifySocket !== undefined)
+    mistakes.push('KEYREEVE_VERIFY_PORT and KEYREEVE_VERIFY_SOCKET are both set: choose one');
+  if (verifyPort === undefined && verifySocket === undefined && !isPublicPortVerifying)
+    mistakes.push('KEYREEVE_PUBLIC_PORT_VERIFIES can be off only with KEYREEVE_VERIFY_PORT or KEYREEVE_VERIFY_SOCKET');
+  if (verifySocket !== undefined && process.platform === 'win32')
+    mistakes.push('KEYREEVE_VERIFY_SOCKET does not exist on Windows: set KEYREEVE_VERIFY_PORT');
+  const others = [
+    ['KEYREEVE_PORT', host, port],
+    ['KEYREEVE_ADMIN_PORT', adminHost, adminPort],
+  ] as const;
+  for (const [name, otherHost, otherPort] of others)
+    if (verifyPort === otherPort && otherPort !== 0 && verifyHost === otherHost)
+      mistakes.push(`KEYREEVE_VERIFY_PORT and ${name} are the same`);
   return mistakes;
 }
 

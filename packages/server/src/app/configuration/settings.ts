@@ -38,6 +38,31 @@ const describeDatabaseUrl = (text: string): string =>
 export const settings = {
   host: setting('KEYREEVE_HOST', '127.0.0.1', 'Host name or IP address that the service listens on.', hostName),
   port: setting('KEYREEVE_PORT', '8787', 'Port of the service; 0 selects a free one.', integer(0, 65_535)),
+  verifyPort: setting(
+    'KEYREEVE_VERIFY_PORT',
+    '',
+    'Port of a [listener that only verifies](deploy.md#a-listener-that-only-verifies), in processes of its own; 0 selects a free one.',
+    optional(integer(0, 65_535)),
+  ),
+  verifyHost: setting(
+    'KEYREEVE_VERIFY_HOST',
+    '',
+    'Host name or IP address of that listener. Default: `KEYREEVE_HOST`.',
+    optional(hostName),
+  ),
+  verifySocket: setting(
+    'KEYREEVE_VERIFY_SOCKET',
+    '',
+    'Path of a unix socket for that listener, instead of the port. Its user and group can connect; the peer counts as a trusted proxy.',
+    optional(folder),
+  ),
+  verifiers: setting('KEYREEVE_VERIFIERS', '1', 'Processes that share that listener.', integer(1, 64)),
+  isPublicPortVerifying: setting(
+    'KEYREEVE_PUBLIC_PORT_VERIFIES',
+    'on',
+    '`off`: only that listener verifies; the other port returns `404` for the routes of verifications.',
+    flag('on', ['on', 'off']),
+  ),
   adminHost: setting('KEYREEVE_ADMIN_HOST', '127.0.0.1', 'Host name or IP address for metrics and health.', hostName),
   adminPort: setting(
     'KEYREEVE_ADMIN_PORT',
@@ -266,12 +291,6 @@ export const settings = {
     '',
     'File with the response of `https://api.github.com/meta/public_keys/secret_scanning`, which the service otherwise requests.',
     optional(githubKeysFile),
-  ),
-  workers: setting(
-    'KEYREEVE_WORKERS',
-    '1',
-    '[Processes](operating.md#more-cores) that share the port.',
-    integer(1, 64),
   ),
   drainSeconds: setting(
     'KEYREEVE_DRAIN_SECONDS',

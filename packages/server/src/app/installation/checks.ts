@@ -3,7 +3,6 @@
  * of rows.
  */
 import { statSync } from 'node:fs';
-import { availableParallelism } from 'node:os';
 import { environmentMistakes, keyPrefixWarnings } from '../../modules/api-keys/key-prefixes.ts';
 import { blockDetails } from '../../modules/audit-retention/block-details.ts';
 import { findRetentionState, type RetentionState } from '../../modules/audit-retention/store.ts';
@@ -50,7 +49,6 @@ export const configurationChecks = async (config: Config): Promise<Check[]> => [
   ...(await checkDisks(config)),
   ...checkExposure(config),
   ...checkMail(config),
-  ...checkWorkers(config),
 ];
 
 /** @throws DomainError `unavailable` */
@@ -184,21 +182,6 @@ function checkMode(path: string): Pick<Check, 'state' | 'detail'> {
   return isOpen
     ? { state: 'failed', detail: `other users can read ${path}; run chmod 600 on it` }
     : { state: 'ok', detail: 'other users cannot read the database or the master key' };
-}
-
-/** One worker is the default and needs no check. */
-function checkWorkers({ workers: count }: Config): Check[] {
-  const cores = availableParallelism();
-  if (count === 1) return [];
-  return [
-    count > cores
-      ? {
-          name: 'workers',
-          state: 'warning',
-          detail: `${count} on ${cores} cores: more workers than cores do not increase throughput`,
-        }
-      : { name: 'workers', state: 'ok', detail: `${count} on ${cores} cores` },
-  ];
 }
 
 function checkMail({ smtpUrl, mailFrom = '', mailTemplates }: Config): Check[] {

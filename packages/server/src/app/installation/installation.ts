@@ -14,13 +14,8 @@ import {
 } from '../configuration/config.ts';
 import { deriveAllKeys, type InstallationKeys } from '../../foundation/crypto/master-key.ts';
 import type { RootKeys } from '../../foundation/crypto/root-key.ts';
-import {
-  describeDatabase,
-  openDatabase,
-  type DatabaseLocation,
-  type EmbeddedWriter,
-} from '../../foundation/database/database.ts';
-import type { Db } from '../../foundation/database/db.ts';
+import { describeDatabase, openDatabase, type DatabaseLocation } from '../../foundation/database/database.ts';
+import type { BeforeRead, Db } from '../../foundation/database/db.ts';
 import { LateAuditKey } from '../../foundation/database/late-audit-key.ts';
 import { findInstallation } from '../../foundation/database/installation.ts';
 import { claimRootKeys } from '../key-files/installation-keys.ts';
@@ -59,10 +54,10 @@ export interface OpenOptions {
    * that, so that the result of a failed restore cannot start as a new installation.
    */
   readonly fill?: FindRootKeys | undefined;
-  /** The writer of SQLite. Default: a writer thread. */
-  readonly writer?: EmbeddedWriter | undefined;
   /** The source of the configuration. Default: that of the process. */
   readonly environment?: Environment | undefined;
+  /** Of a process that only reads. */
+  readonly beforeRead?: BeforeRead | undefined;
 }
 
 /** The path of an SQLite database after it was moved to PostgreSQL. It is no longer used. */
@@ -70,11 +65,11 @@ export const movedPath = (databasePath: string): string => `${databasePath}.move
 
 /** @throws ConfigError, SchemaError, DomainError `unavailable` */
 export async function openInstallation(config: Config, options: OpenOptions): Promise<OpenedInstallation> {
-  const { fill, writer, environment = processEnvironment() } = options;
+  const { fill, environment = processEnvironment(), beforeRead } = options;
   const traces = fill ? [] : await tracesOfEarlier(config);
   const masterKey = await masterKeyOf(config, options, traces);
   const auditKey = new LateAuditKey();
-  const db = await openDatabase(locationOf(config, environment), auditKey, writer);
+  const db = await openDatabase(locationOf(config, environment), auditKey, beforeRead);
   const where = describeDatabase(config.database);
   try {
     // First, because other statements can fail on a schema that this program does not know.

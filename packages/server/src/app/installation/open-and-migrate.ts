@@ -2,7 +2,6 @@
 import { keyPrefixWarnings } from '../../modules/api-keys/key-prefixes.ts';
 import { catalogueWarnings } from '../../modules/scope-catalogue/warnings.ts';
 import { warningsOf } from '../configuration/config-warnings.ts';
-import type { EmbeddedWriter } from '../../foundation/database/database.ts';
 import { durabilityOf } from '../../foundation/database/durability.ts';
 import { assertEnvironments } from './environments-check.ts';
 import { openInstallation, type Installation, type OpenedInstallation } from './installation.ts';
@@ -10,17 +9,13 @@ import { mailTemplates } from '../wiring/mail.ts';
 import type { ServiceOptions } from '../processes/service-options.ts';
 
 /** @throws ConfigError, SchemaError */
-export async function openAndMigrate(
-  { config, clock, log, environment }: ServiceOptions,
-  writer?: EmbeddedWriter,
-): Promise<OpenedInstallation> {
+export async function openAndMigrate({ config, clock, log, environment }: ServiceOptions): Promise<OpenedInstallation> {
   // Reports invalid templates as errors of the configuration, before the database is opened.
   if (config.mailTemplates !== undefined) mailTemplates(config);
   const installation = await openInstallation(config, {
     clock,
     mayCreate: true,
     onMigrationWait: (wait) => log.warn({ event: 'migration_waits', ...wait }),
-    writer,
     environment,
   });
   if (installation.migrated.length > 0) log.info({ event: 'migrated', migrations: installation.migrated });

@@ -1,4 +1,4 @@
-/** Metrics of this process's use of the database. With workers on SQLite, the supervisor counts the commits. */
+/** Metrics of this process's use of the database. */
 import type { Registry } from '@prometheus-io/client';
 import type { Db } from '../../foundation/database/db.ts';
 import { addCounter, addGauge, addHistogram, by } from './metric-kinds.ts';

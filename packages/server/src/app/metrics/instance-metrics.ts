@@ -1,4 +1,4 @@
-/** Metrics of an instance: its versions, and whether it can serve requests. Its supervisor reports them for its workers. */
+/** Metrics of an instance: its versions, and whether it can serve requests. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Registry } from '@prometheus-io/client';
 import type { Dialect } from '../../foundation/database/sql.ts';

@@ -16,10 +16,7 @@ interface Description<Read> {
   readonly read: () => Read;
 }
 
-export interface GaugeDescription extends Description<Iterable<Sample> | Promise<Iterable<Sample>>> {
-  /** How the values of several workers are combined. Default: their sum. */
-  readonly aggregator?: 'max';
-}
+export interface GaugeDescription extends Description<Iterable<Sample> | Promise<Iterable<Sample>>> {}
 
 export interface HistogramSample {
   readonly labels: Labels;
@@ -42,15 +39,11 @@ export function addCounter(
   });
 }
 
-export function addGauge(
-  registry: Registry,
-  { name, help, labelNames = [], aggregator, read }: GaugeDescription,
-): void {
+export function addGauge(registry: Registry, { name, help, labelNames = [], read }: GaugeDescription): void {
   new Gauge({
     name,
     help,
     labelNames,
-    ...(aggregator ? { aggregator } : {}),
     registers: [registry],
     async collect() {
       const samples = await read();

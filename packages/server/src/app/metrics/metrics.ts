@@ -13,10 +13,14 @@ import { collectInstance } from './instance-metrics.ts';
 import { addCounter, addGauge, addHistogram, by } from './metric-kinds.ts';
 import { collectProcessMetrics } from './process-metrics.ts';
 import { collectStored } from './stored-metrics.ts';
+import type { VerifierPool } from '../processes/verifier-pool.ts';
+import { collectVerifiers } from './verifier-metrics.ts';
 
 export interface MetricsSources extends Services, Core, GrowthSources {
   readonly requestCounts: RequestCounts;
   readonly health: Pick<Health, 'check'>;
+  /** Undefined without processes that only verify. */
+  readonly verifiers: VerifierPool | undefined;
 }
 
 export interface MetricDescription {
@@ -25,20 +29,15 @@ export interface MetricDescription {
   readonly labelNames?: readonly string[];
 }
 
-/** The metrics of a worker, as sent to the supervisor. */
-export type MetricsSnapshot = Awaited<ReturnType<Registry['getMetricsAsJSON']>>;
-
 export class Metrics {
   readonly contentType: string;
   readonly #registry = new Registry();
 
-  /** @param worker number of the worker; undefined without a supervisor, which reports for all workers */
-  constructor(sources: MetricsSources, worker?: number) {
+  constructor(sources: MetricsSources) {
     const registry = this.#registry;
-    const { db, usageCounter, journal } = sources;
-    const labels: Record<string, string> = worker === undefined ? {} : { worker: String(worker) };
-    collectProcessMetrics(registry, labels);
-    if (worker === undefined) collectInstance(registry, db.dialect, sources.health);
+    const { db, usageCounter, journal, verifiers } = sources;
+    collectProcessMetrics(registry);
+    collectInstance(registry, db.dialect, sources.health);
     collectVerifications(registry, sources);
     collectRequests(registry, sources.requestCounts);
     collectSignIns(registry, sources);
@@ -49,21 +48,17 @@ export class Metrics {
     addGauge(registry, {
       name: 'keyreeve_database_writes',
       help: '1 while commits succeed',
-      labelNames: Object.keys(labels),
-      read: () => [{ labels, value: db.writes.isHealthy ? 1 : 0 }],
+      read: () => [{ value: db.writes.isHealthy ? 1 : 0 }],
     });
     if (journal)
       addGauge(registry, {
         name: 'keyreeve_deletion_journal_lag_seconds',
         help: 'Time for which the deletion journal has lacked entries',
-        aggregator: 'max',
         read: () => [{ value: journal.lagMs / 1_000 }],
       });
-    // All workers share the database, so one reports what it contains.
-    if (worker === undefined || worker === 1) {
-      collectStored(registry, sources);
-      collectGrowth(registry, sources);
-    }
+    if (verifiers) collectVerifiers(registry, verifiers);
+    collectStored(registry, sources);
+    collectGrowth(registry, sources);
     this.contentType = registry.contentType;
   }
 
@@ -74,10 +69,6 @@ export class Metrics {
 
   text(): Promise<string> {
     return this.#registry.metrics();
-  }
-
-  snapshot(): Promise<MetricsSnapshot> {
-    return this.#registry.getMetricsAsJSON();
   }
 }
 
@@ -128,7 +119,7 @@ function collectRequests(registry: Registry, requests: RequestCounts): void {
   });
 }
 
-function collectSignIns(registry: Registry, { signIns, tokens, hasher }: MetricsSources): void {
+function collectSignIns(registry: Registry, { signIns, tokenPairs, hasher }: MetricsSources): void {
   const labelNames = ['result'];
   addCounter(registry, {
     name: 'keyreeve_sign_ins_total',
@@ -140,7 +131,7 @@ function collectSignIns(registry: Registry, { signIns, tokens, hasher }: Metrics
     name: 'keyreeve_refreshes_total',
     help: 'Refresh tokens presented, by result',
     labelNames,
-    read: () => by('result', { ...tokens.refreshes }),
+    read: () => by('result', { ...tokenPairs.refreshes }),
   });
   addCounter(registry, {
     name: 'keyreeve_password_hashes_total',

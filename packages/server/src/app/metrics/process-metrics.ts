@@ -28,8 +28,8 @@ const excluded = [
 /** Not shorter than the usual interval of scrapes. */
 const delayPeriodMs = 60_000;
 
-export function collectProcessMetrics(register: Registry, labels: Readonly<Record<string, string>>): void {
-  collectDefaultMetrics({ register, labels });
+export function collectProcessMetrics(register: Registry): void {
+  collectDefaultMetrics({ register });
   for (const name of excluded) register.removeSingleMetric(name);
   const recent = new RollingMax(delayPeriodMs);
   new EventLoopDelay(recent);
@@ -37,13 +37,11 @@ export function collectProcessMetrics(register: Registry, labels: Readonly<Recor
     name: 'keyreeve_event_loop_delay_max_seconds',
     // The maximum: a mean would hide the delay of single requests.
     help: 'Longest event-loop delay in the last minute',
-    labelNames: Object.keys(labels),
-    read: () => [{ labels, value: recent.at(monotonicMs()) / 1e3 }],
+    read: () => [{ value: recent.at(monotonicMs()) / 1e3 }],
   });
   addCounter(register, {
     name: 'keyreeve_log_records_lost_total',
     help: 'Lost log records',
-    labelNames: Object.keys(labels),
-    read: () => [{ labels, value: standardOutput.lost }],
+    read: () => [{ value: standardOutput.lost }],
   });
 }

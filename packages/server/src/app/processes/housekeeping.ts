@@ -44,8 +44,6 @@ export interface HousekeepingParts extends Pick<Services, 'verifier' | 'orphaned
 
 interface HousekeepingOptions extends Core, Pick<Installation, 'keys'> {
   readonly log: Log;
-  /** Whether this process does more than write and log its verifications; one worker of an instance does. Default: true. */
-  readonly isFirst?: boolean;
 }
 
 export class Housekeeping {
@@ -61,7 +59,7 @@ export class Housekeeping {
   #lastCounts: Readonly<Record<string, number>> = {};
 
   constructor(
-    { db, clock, keys, log, isFirst = true }: HousekeepingOptions,
+    { db, clock, keys, log }: HousekeepingOptions,
     {
       verifier,
       auditRetention,
@@ -79,7 +77,7 @@ export class Housekeeping {
     this.#quotaNotices = quotaNotices;
     this.#minutes = minutes;
     this.#log = log;
-    this.#checkpoint = isFirst ? () => this.#logCheckpoint(db, keys.auditChain) : () => Promise.resolve();
+    this.#checkpoint = () => this.#logCheckpoint(db, keys.auditChain);
     const every = (ms: number, run: () => Promise<void>): NodeJS.Timeout => {
       const runAlone = this.#alone(run);
       return setInterval(() => void runAlone(), ms).unref();
@@ -89,7 +87,6 @@ export class Housekeeping {
       every(flushEveryMs, () => quotaNotices.flush()),
       every(logEveryMs, async () => this.#logVerifications()),
     ];
-    if (!isFirst) return;
     // These also run at the start, and not beside that run.
     const index = this.#alone(() => this.#indexNames(db));
     const deleteExpired = this.#alone(() => this.#deleteExpired(db, clock));

@@ -1,35 +1,56 @@
-/** Messages between the supervisor and its workers, over the channel of node:cluster. */
+/** Messages between the main process and the processes that only verify, over the channel of `child_process.fork`. */
 import type { FileIdentity } from '../../foundation/database/file-identity.ts';
-import type { OperationPart, RemoteResponse } from '../../foundation/database/remote-messages.ts';
-import type { MetricsSnapshot } from '../metrics/metrics.ts';
-import type { UnansweredRefresh } from '../../modules/tokens/unanswered-refreshes.ts';
+import type { PlainError } from '../../foundation/database/plain-error.ts';
+import type { DrawRequest, DrawResult } from '../../modules/key-limits/draws.ts';
+import type { VerifierReport } from './verifier-report.ts';
 
-/** A worker sends it to the supervisor, which forwards it to all other workers. */
-export type Broadcast = { readonly kind: 'unanswered_refresh' } & UnansweredRefresh;
+/** What a change of unknown outcome concerns: an API key, an account or a scope. */
+export type PendingSubject = 'keys' | 'accounts' | 'scopes';
 
-export type ToWorker =
+/** The ids of changes of unknown outcome. */
+export interface PendingSets {
+  readonly keys: readonly number[];
+  readonly accounts: readonly string[];
+  readonly scopes: readonly string[];
+}
+
+export type ToVerifier =
+  /** With the socket on which it listens. */
   | {
       readonly kind: 'start';
-      /** Number of the worker, from 1. A replacement has the same number. */
-      readonly worker: number;
-      /** With 0, the system selects one port for all workers. */
-      readonly port: number;
-      /** The SQLite files that the supervisor has open. A worker must open the same files. */
+      /** Number of the verifier, from 1. A replacement has the same number. */
+      readonly verifier: number;
+      /** Of the main process. */
+      readonly mainPid: number;
+      readonly publicUrl: string;
+      /** The SQLite files that the main process has open. The verifier must open the same files. */
       readonly database: FileIdentity | undefined;
+      readonly pending: PendingSets;
+      /** The priority that the main process had before it lowered its own. */
+      readonly priority: number;
+      /** Whether the socket is a unix socket. */
+      readonly isUnix: boolean;
     }
-  | { readonly kind: 'metrics'; readonly id: number }
-  | { readonly kind: 'stop' }
-  /** Results of operations on SQLite, and the state of the writer. */
-  | { readonly kind: 'writes'; readonly responses: readonly RemoteResponse[] }
-  | Broadcast;
+  | {
+      readonly kind: 'pending';
+      /** Ascending. */
+      readonly sequence: number;
+      readonly subject: PendingSubject;
+      readonly id: number | string;
+      readonly isPending: boolean;
+    }
+  | Drawn
+  | { readonly kind: 'stop' };
 
-export type ToSupervisor =
-  | { readonly kind: 'listening'; readonly url: string; readonly publicUrl: string }
-  /** The files at this path were replaced. The worker returns 503 from now on. */
-  | { readonly kind: 'database_replaced'; readonly path: string }
-  /** The keys of the worker are not those of the database any more. */
-  | { readonly kind: 'root_key_changed' }
-  | { readonly kind: 'metrics'; readonly id: number; readonly snapshot: MetricsSnapshot }
-  /** Operations on SQLite, which the supervisor runs. */
-  | { readonly kind: 'writes'; readonly parts: readonly OperationPart[] }
-  | Broadcast;
+/** The response to a draw. */
+export type Drawn = { readonly kind: 'drawn'; readonly id: number } & (
+  | { readonly result: DrawResult }
+  | { readonly error: PlainError }
+);
+
+export type ToMain =
+  | { readonly kind: 'listening' }
+  /** All pending changes up to this one are applied: the verifier answers 503 for their ids. */
+  | { readonly kind: 'pending_known'; readonly sequence: number }
+  | { readonly kind: 'draw'; readonly id: number; readonly request: DrawRequest }
+  | { readonly kind: 'report'; readonly report: VerifierReport };

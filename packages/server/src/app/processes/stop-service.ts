@@ -7,6 +7,7 @@ import type { Health } from './health.ts';
 import type { Housekeeping } from './housekeeping.ts';
 import type { Installation } from '../installation/installation.ts';
 import type { Services } from '../wiring/wire.ts';
+import type { VerifierPool } from './verifier-pool.ts';
 
 interface Parts {
   readonly health: Health;
@@ -14,16 +15,22 @@ interface Parts {
   readonly installation: Installation;
   readonly requestLog: RequestLog;
   readonly services: Services;
+  /** Undefined without processes that only verify. */
+  readonly verifiers: VerifierPool | undefined;
 }
 
 /** @returns whether all requests ended in time */
 export async function stopService(
   servers: readonly Server[],
   drainSeconds: number,
-  { health, housekeeping, installation, requestLog, services }: Parts,
+  { health, housekeeping, installation, requestLog, services, verifiers }: Parts,
 ): Promise<boolean> {
   health.isStopping = true;
-  const isDrained = await drain(servers, drainSeconds, { onClosed: () => (health.isClosed = true) });
+  const drained = await Promise.all([
+    drain(servers, drainSeconds, { onClosed: () => (health.isClosed = true) }),
+    // Before the record of this instance is deleted: a rotation of keys would count it as gone.
+    verifiers?.stop(drainSeconds) ?? true,
+  ]);
   await services.webhooks.publisher.stop();
   await services.outbox.stop();
   await services.webhooks.log.flush();
@@ -33,5 +40,5 @@ export async function stopService(
   await services.hasher.close();
   await installation.db.close();
   await announcePhase('stop');
-  return isDrained;
+  return drained.every(Boolean);
 }

@@ -1,30 +1,26 @@
 /** The listener for clients: listens, wires the modules, and then serves. */
-import type { RequestListener } from 'node:http';
-import { limits } from '@keyreeve/contract';
 import { describeConfig, processEnvironment, type Config } from '../configuration/config.ts';
 import { announcePhase } from '../../foundation/tracing.ts';
 import { announce } from '../processes/announce.ts';
 import { pingDatabase } from '../../foundation/database/installation.ts';
-import { App, corsHeadersOf } from '../app.ts';
+import { App } from '../app.ts';
 import { BasePath } from '../../http/base-path.ts';
-import { securityOf } from '../../http/headers.ts';
 import type { Health } from '../processes/health.ts';
 import type { LinkPageOptions } from '../../modules/link-pages/link-pages.ts';
 import { RequestCounts } from '../../http/request-counts.ts';
 import type { RequestLog } from '../../http/request-log.ts';
-import { Cors } from '../../http/cors.ts';
-import { createHttpServer, listen } from '../../http/server.ts';
+import { listen } from '../../http/server.ts';
 import { isRootKeyChanged, RootKeyChangedError } from '../../foundation/database/root-key-changed.ts';
 import type { OpenedInstallation } from '../installation/installation.ts';
 import type { Log } from '../../foundation/log.ts';
-import { parseRanges } from '../../foundation/ip-address.ts';
 import { ConsoleAssets } from '../../modules/console/assets.ts';
 import { ConsoleHost } from '../../modules/console/paths.ts';
 import { operatorName } from '../../modules/mail/sender.ts';
 import { LinkedIdentities } from '../../modules/single-sign-on/linked-identities.ts';
-import type { MetricsSources } from '../metrics/metrics.ts';
 import { SettingsView } from '../configuration/settings-view.ts';
 import type { ServiceOptions } from '../processes/service-options.ts';
+import { routesOf } from '../routes.ts';
+import { createAppServer } from './app-server.ts';
 import { wire, type Services } from '../wiring/wire.ts';
 
 const aheadHint =
@@ -35,7 +31,8 @@ export async function startPublic(installation: OpenedInstallation, options: Ser
   const { config, clock, log } = options;
   const { db, rootKeys } = installation;
   await announcePhase('start');
-  const { server, port, url, http, serve } = await listenForApp(options, requestLog);
+  const { server, http, serve } = createAppServer(config, log, requestLog);
+  const { port, url } = await listen(server, config.host, config.port);
   try {
     const publicUrl = config.publicUrl ?? `http://localhost:${port}`;
     const { masterKeyId } = rootKeys;
@@ -49,7 +46,9 @@ export async function startPublic(installation: OpenedInstallation, options: Ser
     };
     const requestCounts = new RequestCounts();
     const appParts = appPartsOf(services, options, installation, publicUrl);
-    serve(new App({ ...services, ...http, ...appParts, log, health, requestCounts, requestLog }));
+    const isVerifying = config.isPublicPortVerifying;
+    const app = { ...services, ...appParts, log, health, requestLog, isVerifying };
+    serve(new App({ ...app, ...http, requestCounts, routes: routesOf(app) }));
     services.outbox.start();
     services.webhooks.publisher.start();
     const keyChange = Promise.withResolvers<RootKeyChangedError>();
@@ -57,7 +56,7 @@ export async function startPublic(installation: OpenedInstallation, options: Ser
       log.warn({ event: 'overview_not_written', err: error });
       if (isRootKeyChanged(error)) keyChange.resolve(new RootKeyChangedError());
     });
-    const sources: MetricsSources = { ...services, config, db, clock, health, requestCounts };
+    const sources = { ...services, config, db, clock, health, requestCounts };
     return { server, health, sources, services, publicUrl, url, rootKeyChanged: keyChange.promise };
   } catch (error) {
     // An open server would keep the process running.
@@ -65,35 +64,6 @@ export async function startPublic(installation: OpenedInstallation, options: Ser
     server.closeAllConnections();
     throw error;
   }
-}
-
-/** Requests that arrive before the app wait for it. */
-async function listenForApp({ config, log }: ServiceOptions, requestLog: RequestLog) {
-  const { corsOrigins, trustedProxies, workers } = config;
-  const http = { security: securityOf(config.publicUrl), cors: new Cors(corsOrigins) };
-  const ready = Promise.withResolvers<App>();
-  let app: App | undefined;
-  const listener: RequestListener = (request, response) => {
-    if (app) app.listener(request, response);
-    else void ready.promise.then((wired) => wired.listener(request, response));
-  };
-  const server = createHttpServer(http.security, log, listener, {
-    requestLog,
-    isProxy: parseRanges(trustedProxies),
-    corsHeaders: (request) => corsHeadersOf(http.cors, request),
-    shortPath: {
-      mayAnswer: (request) => app?.verifications.shortPath.mayAnswer(request) ?? false,
-      handle: (request, response) => app?.verifications.shortPath.handle(request, response) ?? false,
-    },
-  });
-  // A burst of connections may reach a single worker. Closing connections after some requests spreads them over all workers.
-  if (workers > 1) server.maxRequestsPerSocket = limits.requestsPerSharedConnectionMax;
-  const { port, url } = await listen(server, config.host, config.port);
-  const serve = (wired: App): void => {
-    app = wired;
-    ready.resolve(wired);
-  };
-  return { server, port, url, http, serve };
 }
 
 /** What the modules need before the first request. */

@@ -223,8 +223,6 @@ export const invalidValues: readonly (readonly [name: string, value: string, rea
   ['KEYREEVE_WEBHOOK_TARGETS', 'hooks.internal:70000', /must be like/],
   ['KEYREEVE_WEBHOOK_TARGETS', '10.0.0.0/33', /must be like/],
   ['KEYREEVE_SQLITE_MMAP_MIB', '2048', /from 0 to 2047/],
-  ['KEYREEVE_WORKERS', '0', /from 1 to 64/],
-  ['KEYREEVE_WORKERS', '65', /from 1 to 64/],
   ['KEYREEVE_DRAIN_SECONDS', '301', /from 0 to 300/],
   ['KEYREEVE_LOG_LEVEL', 'verbose', /must be one of trace, debug/],
   ['KEYREEVE_TRACE_RATIO', '1.5', /must be a number from 0 to 1, such as 0\.01, not “1\.5”/],

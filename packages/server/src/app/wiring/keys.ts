@@ -2,15 +2,14 @@
 import { ApiKeys } from '../../modules/api-keys/api-keys.ts';
 import { KeyChanges, type KeyChangesOptions } from '../../modules/api-keys/changes.ts';
 import { CreationNotices } from '../../modules/api-keys/creation-notices.ts';
-import { Environments } from '../../modules/api-keys/environments.ts';
 import { ExpiryNotices } from '../../modules/api-keys/expiry-notices.ts';
 import { managedAccount } from '../../modules/api-keys/key-owner.ts';
-import { acceptedPrefixes } from '../../modules/api-keys/key-prefixes.ts';
 import { QuotaNotices } from '../../modules/api-keys/quota-notices.ts';
+import { touchKeys, touchPreviousSecrets } from '../../modules/api-keys/state-store.ts';
 import { UnusedKeys } from '../../modules/api-keys/unused-keys.ts';
 import { CanaryKeys } from '../../modules/canary-keys/canary-keys.ts';
-import { KeyLimiter } from '../../modules/key-limits/key-limits.ts';
 import { OrphanedMeters } from '../../modules/key-limits/orphaned-meters.ts';
+import { StoredDraws } from '../../modules/key-limits/stored-draws.ts';
 import { KeyUsage } from '../../modules/key-usage/key-usage.ts';
 import { UsageRetention } from '../../modules/key-usage/retention.ts';
 import { addUsage } from '../../modules/key-usage/store.ts';
@@ -23,10 +22,10 @@ import { ScopeCatalogue } from '../../modules/scope-catalogue/scope-catalogue.ts
 import { Managers } from '../../modules/service-accounts/managers.ts';
 import { ServiceAccounts } from '../../modules/service-accounts/service-accounts.ts';
 import { Exchange } from '../../modules/short-lived-secrets/exchange.ts';
-import { Verifier } from '../../modules/verification/verify.ts';
 import type { WiringCore } from './core.ts';
 import { newGithubReports } from './github-reports.ts';
 import type { SignInServices } from './sign-in.ts';
+import { keyRulesOf, wireVerifier } from './verification.ts';
 
 export type KeyServices = ReturnType<typeof wireKeys>;
 
@@ -34,10 +33,8 @@ export function wireKeys(wiring: WiringCore, signIn: SignInServices) {
   const { config, core, creationLimits, keys, mailer } = wiring;
   const settings = {
     ...core,
+    ...keyRulesOf(wiring),
     creationLimits,
-    hash: keys.apiKeyHash,
-    environments: new Environments(config.environments, config.keyPrefix, config.forwardEnvironments === 'any'),
-    hasCatalogue: config.scopes === 'catalogue',
     lifetimeDaysMax: config.keyLifetimeDaysMax,
   };
   const apiKeys = new ApiKeys({
@@ -74,45 +71,46 @@ function wireOwners({ config, core, creationLimits }: WiringCore, signIn: SignIn
 }
 
 function wireVerification(
-  { config, core, issuer, keys, log, requestLog }: WiringCore,
-  { hash, environments, hasCatalogue, pending }: KeyChangesOptions,
-  scopeCatalogue: ScopeCatalogue,
+  wiring: WiringCore,
+  { pending: keyChanges }: Pick<ApiKeys, 'pending'>,
+  { pending: scopeChanges }: Pick<ScopeCatalogue, 'pending'>,
   { accounts, tokens }: SignInServices,
 ) {
+  const { config, core, issuer, keys, log, requestLog } = wiring;
+  const rules = keyRulesOf(wiring);
   // Undefined if verifications are not counted.
   const usageCounter = config.usageDays === 0 ? undefined : new UsageCounter((hours) => addUsage(core.db, hours));
   const quotaNotices = new QuotaNotices({
     ...core,
     onDropped: (count) => log?.warn({ event: 'quota_notices_dropped', count }),
   });
-  const limiter = new KeyLimiter({ ...core, onQuotaReached: (quota) => quotaNotices.add(quota) });
-  const verifier = new Verifier({
-    ...core,
-    hash,
-    environments,
-    keyPrefixes: acceptedPrefixes(config),
-    limiter,
+  const draws = new StoredDraws(core);
+  const pending = { keys: keyChanges, accounts: accounts.revocations.unfinished, scopes: scopeChanges };
+  const verificationCore = { ...core, config, keys, issuer };
+  const { limiter, verifier } = wireVerifier(verificationCore, {
+    ...rules,
     tokens,
-    pendingKeyChanges: pending,
-    pendingAccountChanges: accounts.revocations.unfinished,
-    pendingScopeChanges: hasCatalogue ? scopeCatalogue.pending : undefined,
+    pending,
+    draws,
     usage: usageCounter,
+    writeLastUses: (uses) => touchKeys(core.db, uses),
+    writePreviousLastUses: (uses) => touchPreviousSecrets(core.db, uses),
+    onQuotaReached: (quota) => quotaNotices.add(quota),
   });
   const exchange = new Exchange({
     ...core,
-    hash,
-    environments,
+    ...rules,
     bucketHash: config.isRateLimited ? keys.rateLimitBucket : undefined,
     audience: issuer,
     onRejected: ({ reason, keyId }) => requestLog?.noted({ event: 'assertion_rejected', reason }, { keyId }),
   });
-  return { usageCounter, quotaNotices, limiter, verifier, exchange };
+  return { usageCounter, quotaNotices, pending, draws, limiter, verifier, exchange };
 }
 
-function wireLeaks(wiring: WiringCore, { hash, pending }: KeyChangesOptions) {
+function wireLeaks(wiring: WiringCore, { pending }: Pick<ApiKeys, 'pending'>) {
   const { areRequestsLimited, config, core, keys, log, mailer } = wiring;
   const notices = new LeakMail({ mailer, bucketHash: keys.rateLimitBucket });
-  const leaks = new Leaks({ ...core, hash, keyPrefixes: acceptedPrefixes(config), notices, pending });
+  const leaks = new Leaks({ ...core, ...keyRulesOf(wiring), notices, pending });
   return {
     leaks,
     /** Undefined unless KEYREEVE_LEAK_REPORTS is on. */

@@ -14,12 +14,11 @@ import { SignInLimits } from '../../modules/rate-limits/sign-in-limits.ts';
 import { Enrolment } from '../../modules/second-factors/enrolment.ts';
 import { SecondFactors } from '../../modules/second-factors/second-factors.ts';
 import { assertSessionValidTx } from '../../modules/sessions/store.ts';
-import { SigningKeys } from '../../modules/signing-keys/signing-keys.ts';
-import { AccessTokens } from '../../modules/tokens/access-token.ts';
 import { RefreshTokens } from '../../modules/tokens/refresh-token.ts';
 import { SignIns } from '../../modules/tokens/sign-ins.ts';
-import { Tokens } from '../../modules/tokens/tokens.ts';
+import { TokenPairs } from '../../modules/tokens/token-pairs.ts';
 import type { WiringCore } from './core.ts';
+import { wireAccessTokens } from './verification.ts';
 
 export type SignInServices = ReturnType<typeof wireSignIn>;
 
@@ -32,10 +31,7 @@ export function wireSignIn(wiring: WiringCore) {
 function wirePasswords(wiring: WiringCore) {
   const { config, core, keys, issuer, areRequestsLimited, log, rejectsAdministrators } = wiring;
   const { isRateLimited: enabled, passwordLengthMin: lengthMin, ipRangeLimits } = config;
-  // The limits per machine are divided among its workers.
-  const share = 1 / config.workers;
   const hasher = new PasswordHasher(keys.passwordPeppers, wiring.argon2, {
-    share,
     threads: wiring.hashingThreads,
     onWarning: (detail) =>
       log?.warn({ event: 'hashing_priority', detail: `password hashes can delay verifications: ${detail}` }),
@@ -44,7 +40,7 @@ function wirePasswords(wiring: WiringCore) {
   const signInLimits = new SignInLimits({ ...limitCore, ipRangeLimits, enabled });
   const secondFactorLimits = new SecondFactorLimits({ ...limitCore, enabled: areRequestsLimited });
   const requests = new RequestLimits({ ...limitCore, ipRangeLimits, signInLimits, enabled: areRequestsLimited });
-  const checks = new PasswordChecks({ hasher, share, isFair: enabled });
+  const checks = new PasswordChecks({ hasher, isFair: enabled });
   const rules: PasswordRules = {
     lengthMin,
     contextWords: ['keyreeve', ...new URL(issuer).hostname.split('.')],
@@ -111,16 +107,10 @@ function wireSecondFactors(wiring: WiringCore, passwords: Passwords) {
 }
 
 function wireTokens(wiring: WiringCore, factors: Passwords & ReturnType<typeof wireSecondFactors>) {
-  const { config, core, keys, clock, issuer, log, mailer } = wiring;
+  const { config, core, keys, log, mailer } = wiring;
   const { accounts, checks, passkeySignIns, secondFactors, signInLimits } = factors;
-  const { accessTokenTtlSeconds, audience = issuer } = config;
-  const signingKeys = new SigningKeys({
-    ...core,
-    seal: keys.signingKeySeal,
-    alg: config.jwtAlg,
-    accessTokenTtlSeconds,
-    guard: assertSessionValidTx,
-  });
+  const verificationCore = { ...core, config, keys, issuer: wiring.issuer };
+  const { signingKeys, accessTokens, tokens } = wireAccessTokens(verificationCore, accounts.revocations.unfinished);
   const signIns = new SignIns({
     ...core,
     accounts,
@@ -134,15 +124,14 @@ function wireTokens(wiring: WiringCore, factors: Passwords & ReturnType<typeof w
     onFailedSignIn: ({ clientIp, accountId, reason }) =>
       log?.warn({ event: 'sign_in_failed', clientIp, accountId, reason }),
   });
-  const tokens = new Tokens({
+  const tokenPairs = new TokenPairs({
     ...core,
-    accounts,
     signIns,
-    accessTokens: new AccessTokens({ clock, signingKeys, issuer, audience, ttlSeconds: accessTokenTtlSeconds }),
+    accessTokens,
     refreshTokens: new RefreshTokens(keys),
     idleTtlSeconds: config.refreshIdleTtlSeconds,
     maxTtlSeconds: config.refreshMaxTtlSeconds,
     graceSeconds: config.refreshGraceSeconds,
   });
-  return { signingKeys, signIns, tokens };
+  return { signingKeys, signIns, tokens, tokenPairs };
 }

@@ -2,7 +2,7 @@
  * The hashing thread computes one password digest after another at a lower priority than the threads that answer requests.
  * `hashing-threads.ts` starts it.
  */
-import { parentPort } from 'node:worker_threads';
+import { parentPort, workerData } from 'node:worker_threads';
 import { monotonicMs } from '../clock.ts';
 import { lowerPriority } from '../priority.ts';
 import { computeDigest } from './digest.ts';
@@ -32,7 +32,11 @@ if (!port) throw new Error('hashing-thread must run as a worker thread');
 const send = (response: HashingResponse): void => port.postMessage(response);
 
 // On other systems, this would lower the priority of the whole process.
-const warning = process.platform === 'linux' ? lowerPriority() : `${process.platform} has no priorities of threads`;
+const { usualPriority } = workerData as { readonly usualPriority: number };
+const warning =
+  process.platform === 'linux'
+    ? lowerPriority(undefined, usualPriority)
+    : `${process.platform} has no priorities of threads`;
 if (warning !== undefined) send({ warning });
 
 port.on('message', ({ id, recipe, password, padding }: HashingRequest) => {

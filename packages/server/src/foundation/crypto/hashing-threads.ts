@@ -4,6 +4,7 @@
  */
 import { Worker } from 'node:worker_threads';
 import { DomainError } from '../errors.ts';
+import { usualPriority } from '../priority.ts';
 import type { ForeignRecipe } from './foreign-hash.ts';
 import type { Digest, HashingRequest, HashingResponse } from './hashing-thread.ts';
 import { ownThread } from '../own-files.ts';
@@ -69,7 +70,8 @@ class HashingThread {
   #lastId = 0;
 
   constructor({ onWarning, onEnd }: ThreadEvents) {
-    this.#worker = new Worker(ownThread('foundation/crypto/hashing-thread'), { name: 'hashing' });
+    const workerData = { usualPriority: usualPriority() };
+    this.#worker = new Worker(ownThread('foundation/crypto/hashing-thread'), { name: 'hashing', workerData });
     this.#worker.unref();
     this.#worker.on('message', (response: HashingResponse) => {
       if ('warning' in response) return onWarning(response.warning);

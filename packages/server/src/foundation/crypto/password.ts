@@ -65,8 +65,6 @@ export interface AdoptOptions {
 export interface HasherOptions {
   /** See {@link PasswordHasher.concurrency}. */
   readonly concurrency?: number | undefined;
-  /** Of the machine's bounds for this process: 1/n for one of n workers. At least one hash can run. */
-  readonly share?: number;
   /** Default: threads of this hasher. */
   readonly threads?: HashingThreads | undefined;
   /** Receives, once, the reason why hashes run at the usual priority. */
@@ -87,8 +85,6 @@ export class PasswordHasher {
    * to verifications.
    */
   readonly concurrency: number;
-  /** Maximum of waiting hashes. */
-  readonly queueMax: number;
   readonly #peppers: Peppers;
   readonly #parameters: Argon2Parameters;
   readonly #threads: HashingThreads;
@@ -105,14 +101,12 @@ export class PasswordHasher {
   constructor(
     peppers: Peppers | KeyedHash,
     parameters: Argon2Parameters = argon2Default,
-    { concurrency, share = 1, threads, onWarning }: HasherOptions = {},
+    { concurrency, threads, onWarning }: HasherOptions = {},
   ) {
     this.#peppers = peppers instanceof KeyedHash ? new Peppers([[1, peppers]]) : peppers;
     this.#parameters = parameters;
-    const whole = Math.min(concurrencyMax, availableParallelism() - 1);
-    this.concurrency = concurrency ?? Math.max(1, Math.floor(whole * share));
+    this.concurrency = concurrency ?? Math.max(1, Math.min(concurrencyMax, availableParallelism() - 1));
     this.#threads = threads ?? new HashingThreads(this.concurrency, onWarning);
-    this.queueMax = Math.ceil(limits.hashQueueMax * share);
     this.#dummy = this.#encodePhc(randomBytes(saltBytes), randomBytes(tagBytes));
   }
 
@@ -233,7 +227,7 @@ export class PasswordHasher {
   /** Maximum of verifications in progress for which the last is not expected to wait too long. */
   get checksMax(): number {
     const inTime = Math.floor((this.concurrency * limits.hashWaitMsMax) / this.#hashMs);
-    return Math.max(1, Math.min(this.concurrency + this.queueMax, inTime));
+    return Math.max(1, Math.min(this.concurrency + limits.hashQueueMax, inTime));
   }
 
   /** @throws DomainError `overloaded` if a hash that is requested now would wait too long */
@@ -241,7 +235,7 @@ export class PasswordHasher {
     const { running, waiting } = this.stats;
     const expectedWaitMs = ((waiting + 1) / this.concurrency) * this.#hashMs;
     if (running < this.concurrency) return;
-    if (waiting < this.queueMax && expectedWaitMs <= limits.hashWaitMsMax) return;
+    if (waiting < limits.hashQueueMax && expectedWaitMs <= limits.hashWaitMsMax) return;
     this.#refused++;
     throw new DomainError('overloaded', { retryAfterSeconds: Math.max(1, Math.ceil(expectedWaitMs / 1000)) });
   }

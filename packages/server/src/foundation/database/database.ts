@@ -1,7 +1,6 @@
 /** The location of a database, and its driver. Only this file refers to every driver. */
 import type { DatabaseWaits } from './database-waits.ts';
-import type { AuditKey, Db } from './db.ts';
-import type { RemoteCommits } from './remote-commits.ts';
+import type { AuditKey, BeforeRead, Db } from './db.ts';
 import type { PostgresLocation } from './postgres-url.ts';
 
 export interface SqliteLocation {
@@ -16,38 +15,30 @@ export interface SqliteLocation {
 
 export type DatabaseLocation = SqliteLocation | PostgresLocation;
 
-export type EmbeddedWriter = 'thread' | 'direct' | RemoteCommits;
-
 /**
  * Opens a database. An embedded database is created if it does not exist.
  * @param auditKey for the audit events of transactions
- * @param writer of an embedded database: a writer thread (default), this thread, or another process, which must have
- *   created the file
+ * @param beforeRead of a process that only reads; see {@link BeforeRead}
  * @throws DomainError `unavailable`
  */
 export async function openDatabase(
   location: DatabaseLocation,
   auditKey: AuditKey,
-  writer: EmbeddedWriter = 'thread',
+  beforeRead?: BeforeRead,
 ): Promise<Db> {
   // Loads only the driver in use.
   switch (location.kind) {
     case 'sqlite': {
       const { SqliteDb } = await import('./sqlite.ts');
       const { path, mappedMib = 0, waits } = location;
-      if (writer === 'direct') {
-        const { DirectWriter } = await import('./direct-writer.ts');
-        return SqliteDb.open(path, auditKey, () => new DirectWriter(path), waits);
-      }
-      const db =
-        writer === 'thread'
-          ? await SqliteDb.open(path, auditKey, undefined, waits)
-          : SqliteDb.openRemote(path, auditKey, writer);
+      const db = beforeRead
+        ? SqliteDb.openReader(path, auditKey, beforeRead)
+        : await SqliteDb.open(path, auditKey, waits);
       if (mappedMib > 0) db.mapFile(mappedMib);
       return db;
     }
     case 'postgres':
-      return (await import('./postgres.ts')).PostgresDb.open(location, auditKey);
+      return (await import('./postgres.ts')).PostgresDb.open(location, auditKey, beforeRead);
   }
 }
 

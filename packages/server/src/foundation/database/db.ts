@@ -1,7 +1,6 @@
 /** The database interface of stores. `sqlite.ts` is the embedded driver, `postgres.ts` the driver for many instances. */
 import type { DatabaseFile } from './file-identity.ts';
 import type { OperationTimes } from './operation-times.ts';
-import type { OperationPart, RemoteResponse } from './remote-messages.ts';
 import type { WorkClass } from './share.ts';
 import type { WriteHealth } from './write-health.ts';
 import type { Dialect, ManyStatement, SqlValue, Statement } from './sql.ts';
@@ -55,14 +54,8 @@ export interface ReadOptions {
   readonly isShared?: boolean;
 }
 
-/** A worker whose transactions this process runs. */
-export interface WorkerClient {
-  receive(parts: readonly OperationPart[]): void;
-  /** The worker can receive responses now. */
-  start(): void;
-  /** The worker has exited. */
-  end(): void;
-}
+/** Called before each read. @throws DatabaseReplacedError, or another error that refuses the read */
+export type BeforeRead = (file: DatabaseFile | undefined) => void;
 
 /** Connections of this process to a database server: in use, and open for the next operation. */
 export interface DbConnections {
@@ -89,8 +82,6 @@ export interface Db {
   readonly writes: WriteHealth;
   /** Only for an embedded database. After the file was replaced, every read and write throws DomainError `unavailable`. */
   readonly file?: DatabaseFile;
-  /** Only for an embedded database: runs the transactions of a worker. @param send sends responses to the worker */
-  serve?(send: (responses: readonly RemoteResponse[]) => void): WorkerClient;
   /** Only for a database server. */
   readonly connections?: DbConnections;
   /** The name of the connection pooler in front of the database server; undefined without one. */

@@ -11,6 +11,7 @@ import { inSpan } from '../tracing.ts';
 import type {
   ConfirmationClass,
   AuditKey,
+  BeforeRead,
   Db,
   DbConnections,
   ReadOptions,
@@ -64,12 +65,13 @@ export class PostgresDb implements Db {
   readonly #slots: WriterSlots;
   readonly #confirmations: Readonly<Record<ConfirmationClass, CoalescedCall>>;
   readonly #auditKey: AuditKey;
+  readonly #beforeRead: BeforeRead;
   readonly #inProgress = new Set<Promise<unknown>>();
   #isClosing = false;
 
   /** @throws DomainError `unavailable` if the primary cannot be reached, or can be reached only through a pooler that shares sessions */
-  static async open(location: PostgresLocation, auditKey: AuditKey): Promise<PostgresDb> {
-    const db = orUnavailableNow(() => new PostgresDb(location, auditKey));
+  static async open(location: PostgresLocation, auditKey: AuditKey, beforeRead?: BeforeRead): Promise<PostgresDb> {
+    const db = orUnavailableNow(() => new PostgresDb(location, auditKey, beforeRead));
     try {
       await orUnavailable(db.#checkPooler());
       return db;
@@ -79,7 +81,8 @@ export class PostgresDb implements Db {
     }
   }
 
-  private constructor(location: PostgresLocation, auditKey: AuditKey) {
+  private constructor(location: PostgresLocation, auditKey: AuditKey, beforeRead: BeforeRead = () => undefined) {
+    this.#beforeRead = beforeRead;
     this.#auditKey = auditKey;
     const servers = (this.#servers = new PostgresServers(location));
     this.#slots = new WriterSlots(servers.waits);
@@ -282,6 +285,7 @@ export class PostgresDb implements Db {
 
   /** @throws DomainError `unavailable` */
   async #readFrom(pool: pg.Pool, statement: Statement<unknown>, values: readonly ParameterValue[]): Promise<unknown[]> {
+    this.#beforeRead(undefined);
     try {
       return await this.#readOnce(pool, statement, values);
     } catch (error) {

@@ -12,8 +12,8 @@ import type { DatabaseWaits } from './database-waits.ts';
 import { FairQueue, writesWaiting } from './fair-queue.ts';
 import type { DatabaseFile } from './file-identity.ts';
 import type { Share } from './share.ts';
-import type { OperationBody, OperationRunner } from './sqlite-transaction.ts';
-import type { StepRunner } from './sqlite-steps.ts';
+import type { OperationBody } from './sqlite-transaction.ts';
+import type { WriterThread } from './sqlite-writer-thread.ts';
 import { isFileLocked, isOutcomeUnknown, unavailable } from './unavailable.ts';
 import type { WriteHealth } from './write-health.ts';
 
@@ -33,9 +33,9 @@ interface Operation {
 }
 
 export interface SqliteCommitsOptions {
-  readonly writer: StepRunner;
+  readonly writer: WriterThread;
   /** Replaces a writer that has failed. */
-  readonly newWriter: () => StepRunner;
+  readonly newWriter: () => WriterThread;
   readonly file: DatabaseFile;
   readonly health: WriteHealth;
   readonly waits: DatabaseWaits;
@@ -43,9 +43,9 @@ export interface SqliteCommitsOptions {
   readonly onCommit: (ms: number) => void;
 }
 
-export class SqliteCommits implements OperationRunner {
+export class SqliteCommits {
   readonly #options: SqliteCommitsOptions;
-  #writer: StepRunner;
+  #writer: WriterThread;
   readonly #waiting: FairQueue<Operation>;
   #committing: Promise<void> | undefined;
   #lastCommitMs = 0;
@@ -56,6 +56,7 @@ export class SqliteCommits implements OperationRunner {
     this.#waiting = new FairQueue(writesWaiting(options.waits));
   }
 
+  /** Resolves when the commit is durable. If `body` throws, its statements are undone. @throws DomainError `unavailable` */
   run<T>(body: OperationBody<T>, share: Share, { isLong = false }: TransactionOptions = {}): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       const operation = { body, resolve: resolve as (value: unknown) => void, reject };
@@ -64,6 +65,7 @@ export class SqliteCommits implements OperationRunner {
     });
   }
 
+  /** Resolves when no operation waits or runs. */
   async settled(): Promise<void> {
     await this.#committing;
   }
@@ -82,7 +84,7 @@ export class SqliteCommits implements OperationRunner {
    * Replaces a writer that has failed.
    * @throws DatabaseReplacedError, also if the new one opened another file
    */
-  async #workingWriter(): Promise<StepRunner> {
+  async #workingWriter(): Promise<WriterThread> {
     const { newWriter, file } = this.#options;
     file.compare();
     if (!this.#writer.hasFailed) return this.#writer;
@@ -132,7 +134,7 @@ export class SqliteCommits implements OperationRunner {
 }
 
 /** Waits for the lock of the file while another process works for minutes, such as on a migration. */
-async function beginWithoutBound(writer: StepRunner): Promise<void> {
+async function beginWithoutBound(writer: WriterThread): Promise<void> {
   for (;;) {
     try {
       await writer.issue(['begin']);
@@ -147,7 +149,10 @@ async function beginWithoutBound(writer: StepRunner): Promise<void> {
  * @returns a function that delivers the result, to be called after the commit
  * @throws DomainError `unavailable` if the transaction cannot continue
  */
-async function runInSavepoint(writer: StepRunner, { body, resolve, reject }: Operation): Promise<() => Promise<void>> {
+async function runInSavepoint(
+  writer: WriterThread,
+  { body, resolve, reject }: Operation,
+): Promise<() => Promise<void>> {
   void writer.issue(['savepoint']);
   try {
     const value = await body((kind, text, values) => writer.issue([kind, text, values]));

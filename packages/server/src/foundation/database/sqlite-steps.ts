@@ -13,25 +13,6 @@ export type Step =
   | readonly [kind: StatementKind, text: string, values: readonly SqlValue[]]
   | readonly [kind: 'open' | 'begin' | 'savepoint' | 'release' | 'undo' | 'commit' | 'close'];
 
-/** Performs steps: on the writer thread (`WriterThread`) or on this one (`DirectWriter`). Steps run in order. */
-export interface StepRunner {
-  /** Resolves when the file is open. @throws DomainError `unavailable` */
-  opened(): Promise<void>;
-  /**
-   * The result need not be awaited: after a failed statement the rest of its operation fails, and after a failed `begin` or
-   * `savepoint` everything up to the commit.
-   * @returns the result of a statement
-   * @throws DomainError `unavailable`, with `isOutcomeUnknown` for a commit that may have reached the disk
-   */
-  issue(step: Step): Promise<unknown>;
-  readonly hasFailed: boolean;
-  /** Rejects all further steps, so that the file is opened again. */
-  markFailed(): void;
-  /** Resolves when the connection is closed or its thread has stopped. */
-  terminate(): Promise<void>;
-  close(): Promise<void>;
-}
-
 /** SQLite has attempted a commit, which may have reached the disk. */
 export class CommitError extends Error {}
 

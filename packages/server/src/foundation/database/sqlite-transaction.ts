@@ -1,6 +1,5 @@
 /** Transactions on SQLite. Several share a commit; within it, the transaction of a caller is an operation. */
-import type { AuditKey, Transaction, TransactionOptions } from './db.ts';
-import type { Share } from './share.ts';
+import type { AuditKey, Transaction } from './db.ts';
 import type { SqlValue, Statement } from './sql.ts';
 import type { StatementKind } from './sqlite-steps.ts';
 import { unavailable } from './unavailable.ts';
@@ -8,15 +7,6 @@ import { unavailable } from './unavailable.ts';
 /** Statements run in the order in which they are issued. After one fails, the rest of the operation fails. */
 export type IssueStatement = (kind: StatementKind, text: string, values: readonly SqlValue[]) => Promise<unknown>;
 export type OperationBody<T> = (issue: IssueStatement) => Promise<T>;
-
-/** Runs operations that share commits: in this process (`SqliteCommits`) or in another (`RemoteCommits`). */
-export interface OperationRunner {
-  /** Resolves when the commit is durable. If `body` throws, its statements are undone. @throws DomainError `unavailable` */
-  run<T>(body: OperationBody<T>, share: Share, options: TransactionOptions): Promise<T>;
-  /** Resolves when no operation waits or runs. */
-  settled(): Promise<void>;
-  close(): Promise<void>;
-}
 
 export class SqliteTransaction implements Transaction {
   readonly auditKey: AuditKey;

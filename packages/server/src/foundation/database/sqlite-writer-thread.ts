@@ -4,7 +4,7 @@
  */
 import { Worker } from 'node:worker_threads';
 import type { SqlValue } from './sql.ts';
-import { handled, type Step, type StepRunner } from './sqlite-steps.ts';
+import { handled, type Step } from './sqlite-steps.ts';
 import type { StepFailure, WriterRequest, WriterResponse } from './sqlite-writer.ts';
 import { FileLockedError, unavailable } from './unavailable.ts';
 import { ownThread } from '../own-files.ts';
@@ -15,7 +15,8 @@ interface PendingStep {
   readonly reject: (error: unknown) => void;
 }
 
-export class WriterThread implements StepRunner {
+/** Steps run in the order of the calls. */
+export class WriterThread {
   readonly #worker: Worker;
   /** Steps of this turn, which have not been sent. */
   #issued: PendingStep[] = [];
@@ -30,10 +31,17 @@ export class WriterThread implements StepRunner {
     this.#worker.on('exit', () => this.#fail(new Error('the writer thread has ended')));
   }
 
+  /** Resolves when the file is open. @throws DomainError `unavailable` */
   async opened(): Promise<void> {
     await this.issue(['open']);
   }
 
+  /**
+   * The result need not be awaited: after a failed statement the rest of its operation fails, and after a failed `begin` or
+   * `savepoint` everything up to the commit.
+   * @returns the result of a statement
+   * @throws DomainError `unavailable`, with `isOutcomeUnknown` for a commit that may have reached the disk
+   */
   issue(step: Step): Promise<unknown> {
     if (this.#failure) return handled(Promise.reject(unavailable(this.#failure)));
     // Runs after the promise callbacks of this turn.
@@ -47,10 +55,12 @@ export class WriterThread implements StepRunner {
     return this.#failure !== undefined;
   }
 
+  /** Rejects all further steps, so that the file is opened again. */
   markFailed(): void {
     this.#fail(new Error('a commit failed; the file is opened again'));
   }
 
+  /** Resolves when the thread has stopped. */
   async terminate(): Promise<void> {
     await this.#worker.terminate();
   }

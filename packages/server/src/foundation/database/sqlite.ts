@@ -1,24 +1,20 @@
 /**
  * The driver of the embedded database: one file, read on the main thread and written by a writer thread
- * (`sqlite-commits.ts`) or, for several workers, by the supervisor (`remote-commits.ts`). Reads take their snapshot when
- * they run (WAL mode), so they see every commit that was acknowledged before.
+ * (`sqlite-commits.ts`). Reads take their snapshot when they run (WAL mode), so they see every commit that was acknowledged
+ * before.
  */
 import { monotonicMs } from '../clock.ts';
 import { inSpan } from '../tracing.ts';
 import { databaseWaits, type DatabaseWaits } from './database-waits.ts';
-import type { AuditKey, Db, Reader, Transaction, TransactionOptions } from './db.ts';
+import type { AuditKey, BeforeRead, Db, Reader, Transaction, TransactionOptions } from './db.ts';
 import { DatabaseFile, DatabaseReplacedError, identityOf } from './file-identity.ts';
 import { OperationTimes } from './operation-times.ts';
-import { RemoteClient } from './remote-client.ts';
-import type { RemoteCommits } from './remote-commits.ts';
-import type { RemoteResponse } from './remote-messages.ts';
 import { currentShare, currentSpan, inCurrentShare } from './share.ts';
 import { SqliteCommits, type SqliteCommitsOptions } from './sqlite-commits.ts';
 import { SqliteBatchReader } from './sqlite-batch.ts';
 import { createFile, SqliteConnection } from './sqlite-connection.ts';
 import { SqliteReader } from './sqlite-reader.ts';
-import type { StepRunner } from './sqlite-steps.ts';
-import { SqliteTransaction, type IssueStatement, type OperationRunner } from './sqlite-transaction.ts';
+import { SqliteTransaction, type IssueStatement } from './sqlite-transaction.ts';
 import { WriterThread } from './sqlite-writer-thread.ts';
 import { sql, type ManyStatement, type SqlValue, type Statement } from './sql.ts';
 import { orUnavailable, unavailable } from './unavailable.ts';
@@ -26,10 +22,6 @@ import { WriteHealth } from './write-health.ts';
 
 /** Attempts to open a file that is replaced meanwhile. */
 const openAttemptsMax = 3;
-
-type CommitsOptions = Pick<SqliteCommitsOptions, 'file' | 'health' | 'onCommit'>;
-
-const newWriterThread = (path: string): StepRunner => new WriterThread(path);
 
 export class SqliteDb implements Db {
   readonly dialect = 'sqlite';
@@ -45,30 +37,19 @@ export class SqliteDb implements Db {
   readonly #batches: SqliteBatchReader;
   readonly writes = new WriteHealth(() => this.transaction((tx) => tx.run(rewritePage)));
   readonly #auditKey: AuditKey;
-  readonly #runner: OperationRunner;
-  readonly #clients = new Set<RemoteClient>();
+  /** Undefined in a process that only reads. */
+  readonly #commits: SqliteCommits | undefined;
+  readonly #beforeRead: BeforeRead;
   #isClosing = false;
 
-  /**
-   * @param path of the file, which is created if it does not exist
-   * @param newWriter default: a thread
-   */
-  static async open(
-    path: string,
-    auditKey: AuditKey,
-    newWriter = newWriterThread,
-    waits: DatabaseWaits = databaseWaits,
-  ): Promise<SqliteDb> {
+  /** @param path of the file, which is created if it does not exist */
+  static async open(path: string, auditKey: AuditKey, waits: DatabaseWaits = databaseWaits): Promise<SqliteDb> {
     for (let attempt = 0; attempt < openAttemptsMax; attempt++) {
       createFile(path);
       const found = identityOf(path);
-      const writer = newWriter(path);
+      const writer = new WriterThread(path);
       await writer.opened();
-      const db = new SqliteDb(
-        path,
-        auditKey,
-        (options) => new SqliteCommits({ ...options, waits, writer, newWriter: () => newWriter(path) }),
-      );
+      const db = new SqliteDb(path, auditKey, {}, { writer, waits });
       // Then both connections have the same file open. An overlay changes the inode when a file is first opened for writing.
       if (db.file.identity[0] === found) return db;
       await db.close();
@@ -76,27 +57,27 @@ export class SqliteDb implements Db {
     throw unavailable(new DatabaseReplacedError(path));
   }
 
-  /**
-   * Opens a file that the supervisor has open and writes.
-   * @throws DomainError `unavailable`
-   */
-  static openRemote(path: string, auditKey: AuditKey, remote: RemoteCommits): SqliteDb {
-    const db = orUnavailable(() => new SqliteDb(path, auditKey, () => remote));
-    remote.onHealth = (isHealthy) => db.writes.observe(isHealthy);
-    return db;
+  /** Opens a file that another process writes. @throws DomainError `unavailable` */
+  static openReader(path: string, auditKey: AuditKey, beforeRead: BeforeRead): SqliteDb {
+    return orUnavailable(() => new SqliteDb(path, auditKey, { beforeRead }));
   }
 
-  private constructor(path: string, auditKey: AuditKey, newRunner: (options: CommitsOptions) => OperationRunner) {
+  private constructor(
+    path: string,
+    auditKey: AuditKey,
+    { beforeRead = (file) => file?.assertInPlace() }: { readonly beforeRead?: BeforeRead },
+    commits?: Pick<SqliteCommitsOptions, 'writer' | 'waits'>,
+  ) {
     this.#path = path;
     this.#auditKey = auditKey;
+    this.#beforeRead = beforeRead;
     this.#reader = new SqliteConnection(path, 'read');
     this.#batches = new SqliteBatchReader(this.#reader);
     this.file = new DatabaseFile(path);
     const { file, writes: health } = this;
-    this.#runner = newRunner({ file, health, onCommit: (ms) => this.times.observe('commit', ms) });
-    health.onChange = (isHealthy) => {
-      for (const client of this.#clients) client.respond({ isHealthy });
-    };
+    const onCommit = (ms: number): void => this.times.observe('commit', ms);
+    const newWriter = (): WriterThread => new WriterThread(path);
+    this.#commits = commits && new SqliteCommits({ ...commits, file, health, onCommit, newWriter });
   }
 
   /** Maps this much of the file into memory for reads, at most 2 GiB. */
@@ -129,10 +110,12 @@ export class SqliteDb implements Db {
   }
 
   async transaction<T>(body: (tx: Transaction) => Promise<T>, options: TransactionOptions = {}): Promise<T> {
+    const commits = this.#commits;
     if (this.#isClosing) throw unavailable(new Error('the database is closed'));
+    if (!commits) throw unavailable(new Error('this process only reads'));
     orUnavailable(() => this.file.assertInPlace());
     const share = currentShare();
-    // The runner calls it in the turn of another operation.
+    // The commit calls it in the turn of another operation.
     const inShare = inCurrentShare(body);
     const run = async (issue: IssueStatement): Promise<T> => {
       const tx = new SqliteTransaction(this.#auditKey, share.traceId, issue);
@@ -143,17 +126,7 @@ export class SqliteDb implements Db {
       }
     };
     const commit = { name: 'db.commit', kind: 'client' } as const;
-    return inSpan(currentSpan(), commit, () => this.#runner.run(run, share, options));
-  }
-
-  serve(send: (responses: readonly RemoteResponse[]) => void): RemoteClient {
-    const client = new RemoteClient(this.#runner, {
-      send,
-      onEnd: () => this.#clients.delete(client),
-      isHealthy: () => this.writes.isHealthy,
-    });
-    this.#clients.add(client);
-    return client;
+    return inSpan(currentSpan(), commit, () => commits.run(run, share, options));
   }
 
   /**
@@ -180,10 +153,10 @@ export class SqliteDb implements Db {
     this.#isClosing = true;
     this.writes.stop();
     this.file.stop();
-    await this.#runner.settled();
+    await this.#commits?.settled();
     // SQLite neither checkpoints nor deletes a `-wal` for a file that has moved (`sqlite3PagerClose`).
     this.#reader.close();
-    await this.#runner.close();
+    await this.#commits?.close();
   }
 
   /** @throws DomainError `unavailable` */
@@ -198,7 +171,7 @@ export class SqliteDb implements Db {
 
   /** @throws DatabaseReplacedError */
   get #checkedReader(): SqliteConnection {
-    this.file.assertInPlace();
+    this.#beforeRead(this.file);
     return this.#reader;
   }
 }

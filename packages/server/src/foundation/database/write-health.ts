@@ -8,8 +8,6 @@ const probeEveryMs = 1_000;
 export class WriteHealth {
   /** Commits since the start. */
   readonly commits = { committed: 0, failed: 0 };
-  /** Receives each change of {@link isHealthy}. */
-  onChange: (isHealthy: boolean) => void = () => undefined;
   readonly #probe: () => Promise<unknown>;
   #isFailing = false;
   #timer: NodeJS.Timeout | undefined;
@@ -29,29 +27,22 @@ export class WriteHealth {
       await this.#probe();
     } catch (error) {
       // A file that was opened without write access rejects the statement, not the commit.
-      this.observe(false);
+      this.#isFailing = true;
       throw error;
     }
   }
 
   succeeded(): void {
     this.commits.committed++;
-    this.observe(true);
+    this.#isFailing = false;
     this.stop();
   }
 
   /** A commit or the start of a transaction failed. A change that was rejected is not a failure. */
   failed(): void {
     this.commits.failed++;
-    this.observe(false);
+    this.#isFailing = true;
     this.#timer ??= setInterval(() => void this.#probe().catch(() => undefined), probeEveryMs).unref();
-  }
-
-  /** Takes the state from the process that commits. */
-  observe(isHealthy: boolean): void {
-    if (isHealthy !== this.#isFailing) return;
-    this.#isFailing = !isHealthy;
-    this.onChange(isHealthy);
   }
 
   stop(): void {

@@ -9,7 +9,7 @@ import { Secret } from '../../foundation/crypto/secret.ts';
 import { route, type Call, type Route } from '../../http/route.ts';
 import { toUsage } from '../key-usage/routes.ts';
 import type { Entitlements } from '../scope-catalogue/entitlements.ts';
-import type { Tokens } from '../tokens/tokens.ts';
+import type { TokenPairs } from '../tokens/token-pairs.ts';
 import type { Administration } from './administration.ts';
 import type { Directory } from './directory.ts';
 import type { EmailSetting } from './email-setting.ts';
@@ -19,7 +19,7 @@ import type { KeyFinder } from './key-finder.ts';
 export interface AdminParts {
   readonly accounts: Accounts;
   readonly apiKeys: ApiKeys;
-  readonly tokens: Tokens;
+  readonly tokenPairs: TokenPairs;
   readonly administration: Administration;
   readonly directory: Directory;
   readonly emailSetting: EmailSetting;
@@ -109,7 +109,7 @@ function changeRoutes({ accounts, administration, directory }: AdminParts): read
 }
 
 /** Routes that change nothing, so they require no recent sign-in. */
-function readingRoutes({ accounts, apiKeys, tokens, directory }: AdminParts): readonly Route[] {
+function readingRoutes({ accounts, apiKeys, tokenPairs, directory }: AdminParts): readonly Route[] {
   return [
     route(contract.adminListAccounts, async ({ query }) => ({ status: 200, body: await directory.search(query) })),
     route(contract.adminGetAccount, async ({ params }) => ({ status: 200, body: await directory.read(params.id) })),
@@ -126,7 +126,7 @@ function readingRoutes({ accounts, apiKeys, tokens, directory }: AdminParts): re
     }),
     route(contract.adminListSessions, async ({ principal, params }) => {
       const { id } = await directory.confirmingAbsence(params.id, () => accounts.findPerson(params.id));
-      return { status: 200, body: { sessions: await tokens.listSessions({ ...principal, accountId: id }) } };
+      return { status: 200, body: { sessions: await tokenPairs.listSessions({ ...principal, accountId: id }) } };
     }),
   ];
 }

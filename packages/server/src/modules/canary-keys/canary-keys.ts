@@ -14,12 +14,12 @@ import { DomainError } from '../../foundation/errors.ts';
 import { system, type CanaryPrincipal, type Principal } from '../../foundation/principal.ts';
 import type { AccountRevocations } from '../accounts/account-revocations.ts';
 import { insertServiceAccountTx } from '../accounts/service-account-store.ts';
-import { parseAddresses } from '../api-keys/addresses.ts';
 import type { ApiKeys } from '../api-keys/api-keys.ts';
 import type { ApiKey } from '../api-keys/key-view.ts';
 import { canaryScope } from '../api-keys/scopes.ts';
 import { recordAccountEventTx } from '../audit/audit.ts';
 import { storeNewTx } from '../service-accounts/store.ts';
+import { canaryAddressOf, type CanaryAddress } from './address.ts';
 import { findCanaryKey, listCanaryKeys, listOldCanaryAccounts, type CanaryKeyRow } from './store.ts';
 
 export interface CanaryKeysOptions extends Core {
@@ -43,17 +43,14 @@ const externalId = 'keyreeve:prove-revocation';
 const keptMs = (limits.canaryCredentialSecondsMax + 3_600) * 1_000;
 const accountsPerRunMax = 100;
 
-export class CanaryKeys {
-  /** From which requests with a credential are verified. */
+export class CanaryKeys implements CanaryAddress {
   readonly address: string;
-  /** The same as stored in keys. */
   readonly range: string;
   readonly #options: CanaryKeysOptions;
 
   constructor(options: CanaryKeysOptions) {
     this.#options = options;
-    this.address = canaryAddressOf(options.hash);
-    this.range = parseAddresses([this.address]);
+    ({ address: this.address, range: this.range } = canaryAddressOf(options.hash));
   }
 
   /**
@@ -133,13 +130,4 @@ export class CanaryKeys {
     for (const { id } of expired) await this.#options.apiKeys.delete(principal, principal.accountId, id);
     return expired.length > 0;
   }
-}
-
-/**
- * An address of the discard-only prefix 100::/64 (RFC 6666), from which no packet comes. Its last 64 bits are a MAC, so a client
- * behind a proxy that trusts the X-Forwarded-For of its clients cannot send it.
- */
-function canaryAddressOf(hash: KeyedHash): string {
-  const bits = hash.mac('IP address of canary keys').toString('hex').slice(0, 16);
-  return `100::${(bits.match(/.{4}/g) ?? []).join(':')}`;
 }

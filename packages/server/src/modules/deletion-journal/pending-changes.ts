@@ -22,6 +22,18 @@ export interface PendingChange {
   readonly finish: () => Promise<unknown>;
 }
 
+export interface PendingChangeOfId<Id> {
+  readonly id: Id;
+  readonly isPending: boolean;
+}
+
+/** The ids of pending changes, as a verification needs them. */
+export interface PendingIds<Id extends string | number> {
+  readonly isEmpty: boolean;
+  /** Called before every positive answer. @throws DomainError `unavailable` when a change of this id is unfinished */
+  assertNone(id: Id): void;
+}
+
 /** The pending changes of one id, in the order in which they were requested. */
 interface Queue {
   readonly changes: PendingChange[];
@@ -31,12 +43,20 @@ interface Queue {
   isTrying: boolean;
   /** Ends the wait after the last change when another one is added. */
   settling: AbortController | undefined;
+  /** Resolves when every other process knows the id. */
+  readonly published: Promise<void>;
 }
 
 /** @typeParam Id of a key or of an account */
-export class PendingChanges<Id extends string | number> {
+export class PendingChanges<Id extends string | number> implements PendingIds<Id> {
+  /** Called with each id that gets a pending change, or has none left. Resolves when every other process knows it. */
+  publish: (change: PendingChangeOfId<Id>) => Promise<void> = () => Promise.resolve();
   readonly #queues = new Map<Id, Queue>();
   #count = 0;
+
+  get ids(): Id[] {
+    return [...this.#queues.keys()];
+  }
 
   get isEmpty(): boolean {
     return this.#queues.size === 0;
@@ -47,9 +67,13 @@ export class PendingChanges<Id extends string | number> {
     if (this.#count >= limits.unfinishedDeletionsMax) throw new DomainError('unavailable', { retryAfterSeconds });
   }
 
-  /** Called before every positive answer. @throws DomainError `unavailable` when a change of this id is unfinished */
   assertNone(id: Id): void {
     if (this.#queues.size > 0 && this.#queues.has(id)) throw new DomainError('unavailable', { retryAfterSeconds });
+  }
+
+  /** Resolves when no process of this instance answers for the id any more. */
+  async known(id: Id): Promise<void> {
+    await this.#queues.get(id)?.published;
   }
 
   /** What each unfinished change makes of the object, in the order of the requests, if it is known. */
@@ -64,7 +88,8 @@ export class PendingChanges<Id extends string | number> {
   add(id: Id, change: PendingChange): boolean {
     const queue = this.#queues.get(id);
     if (!queue) {
-      const started: Queue = { changes: [change], added: 1, isTrying: false, settling: undefined };
+      const published = this.publish({ id, isPending: true });
+      const started: Queue = { changes: [change], added: 1, isTrying: false, settling: undefined, published };
       this.#queues.set(id, started);
       this.#count++;
       void this.#finishAll(id, started);
@@ -94,6 +119,7 @@ export class PendingChanges<Id extends string | number> {
     } while (queue.changes.length > 0);
     this.#queues.delete(id);
     this.#count -= queue.added;
+    void this.publish({ id, isPending: false });
   }
 }
 

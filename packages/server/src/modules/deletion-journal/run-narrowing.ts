@@ -57,8 +57,8 @@ export interface Narrowing<Id extends string | number, Made> {
  * 3. After a rejection because of a missing row, it waits for the standby. The commit that removed the row may not have
  *    reached it, and the caller takes the response as a success of that commit. A transaction that commits without changes
  *    waits by itself (`postgres-transaction.ts`).
- * 4. After a commit of unknown outcome, the caller gets 503. The transactions of the repetitions run until one commits or all
- *    are rejected; until then, this instance answers 503 for their ids. A change that removed no rights, and one whose
+ * 4. After a commit of unknown outcome, the caller gets 503, when every process of this instance knows the ids. The transactions
+ *    of the repetitions run until one commits or all are rejected; until then, this instance answers 503 for their ids. A change that removed no rights, and one whose
  *    transaction was rejected in a batch with others, is not repeated.
  * 5. A rejection of a repetition is final, because the state that caused it lasts, except 429 and 503. It waits for the
  *    standby as in step 3.
@@ -94,6 +94,7 @@ export async function runNarrowing<Id extends string | number, Made>(
         };
         repetition?.pending.add(id, { ...change, finish });
       }
+      for (const { id } of repetition?.of(tried.made) ?? []) await repetition?.pending.known(id);
     }
     if (isAbsence(error)) await db.confirm();
     throw error;

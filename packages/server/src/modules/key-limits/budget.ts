@@ -6,13 +6,24 @@ import type { Meter } from './definition.ts';
 import { endOfPeriod, periodOf } from './period.ts';
 import type { MeterRow } from './store.ts';
 
-export class Budget {
-  readonly meter: Meter;
+/** What the pool of an instance keeps of a draw: plain data. */
+export interface LeftTokens {
   /** When the draw is made, in microseconds since 1970, by the clock that all instances share. */
   readonly now: number;
+  /** Tokens that are left. */
+  readonly room: number;
+  /** Of a rate, after the draw. */
+  readonly tat: number;
   /** Of a quota. */
   readonly period: string;
   /** Of a quota, in milliseconds; infinite for one without periods. */
+  readonly periodEnd: number;
+}
+
+export class Budget {
+  readonly meter: Meter;
+  readonly now: number;
+  readonly period: string;
   readonly periodEnd: number;
   readonly #row: MeterRow;
   /** Of a rate: `tat` before the draw. Of a quota: what was drawn in the period. */
@@ -42,12 +53,10 @@ export class Budget {
     }
   }
 
-  /** Tokens that are left. */
   get room(): number {
     return this.#room;
   }
 
-  /** Of a rate, after the draw. */
   get tat(): number {
     if (this.meter.kind === 'quota') return this.#row.tat;
     return this.#base + (this.#taken === 0 ? 0 : microsOf(this.meter, this.#taken));
@@ -71,24 +80,23 @@ export class Budget {
     const used = kind === 'quota' ? this.#base + this.#taken : this.#row.used;
     return { subject, kind, tat: this.tat, used, period: this.period };
   }
-
-  /**
-   * When the limit has as many tokens, if no instance draws others.
-   * @returns microseconds since 1970; infinite if never
-   */
-  roomAt(tokens: number): number {
-    const { kind, capacity } = this.meter;
-    if (tokens > capacity) return Infinity;
-    if (kind === 'quota') return tokens <= this.#room ? this.now : this.periodEnd * 1_000;
-    // The bucket is full at `tat`.
-    return this.tat - (capacity === tokens ? 0 : microsOf(this.meter, capacity - tokens, 'down'));
-  }
-
-  /** @returns microseconds since 1970; infinite for a quota without periods */
-  fullAt(): number {
-    return this.meter.kind === 'quota' ? this.periodEnd * 1_000 : this.tat;
-  }
 }
+
+/**
+ * When the limit has as many tokens, if no instance draws others.
+ * @returns microseconds since 1970; infinite if never
+ */
+export function roomAt(meter: Meter, { now, room, tat, periodEnd }: LeftTokens, tokens: number): number {
+  const { kind, capacity } = meter;
+  if (tokens > capacity) return Infinity;
+  if (kind === 'quota') return tokens <= room ? now : periodEnd * 1_000;
+  // The bucket is full at `tat`.
+  return tat - (capacity === tokens ? 0 : microsOf(meter, capacity - tokens, 'down'));
+}
+
+/** @returns microseconds since 1970; infinite for a quota without periods */
+export const fullAt = ({ kind }: Meter, { tat, periodEnd }: LeftTokens): number =>
+  kind === 'quota' ? periodEnd * 1_000 : tat;
 
 /** The time in which a rate refills as many tokens. */
 function microsOf({ quantity, windowSeconds }: Meter, tokens: number, rounded: 'up' | 'down' = 'up'): number {

@@ -2,23 +2,19 @@
  * Enforces the limits of keys and accounts. A verification spends tokens that this instance has drawn from the database, and
  * otherwise joins the next draw. Verifications that wait together share a draw.
  *
- * A draw locks the rows of its limits, decides each verification by them, and commits before it answers. So all
- * instances together never spend more than a limit. A draw of unknown outcome counts as drawn, and its tokens are not spent.
+ * Tokens are spent after the commit of their draw, so all instances together never spend more than a limit. A draw of unknown
+ * outcome counts as drawn, and its tokens are not spent.
  */
 import { limits } from '@keyreeve/contract';
-import type { Core } from '../../foundation/core.ts';
-import { monotonicMs } from '../../foundation/clock.ts';
-import type { Transaction } from '../../foundation/database/db.ts';
-import { drawShare, runInShare } from '../../foundation/database/share.ts';
+import { monotonicMs, type Clock } from '../../foundation/clock.ts';
 import { isOutcomeUnknown, unavailable } from '../../foundation/database/unavailable.ts';
 import { DomainError } from '../../foundation/errors.ts';
-import { rowNameOf } from './definition.ts';
+import type { DrawRequest, DrawResult, Draws, LimitResult } from './draws.ts';
 import { Elapsed } from './elapsed.ts';
 import { acceptance, rejection, type LimitOutcome } from './outcome.ts';
 import type { Pool } from './pool.ts';
-import { lockMetersTx, saveMetersTx, type QuotaPeriod } from './store.ts';
+import type { QuotaPeriod } from './store.ts';
 import { Subjects, type LimitedKey } from './subjects.ts';
-import { Taking } from './taking.ts';
 import { Waiting, type Question } from './waiting.ts';
 
 export type { LimitedKey, LimitOutcome };
@@ -34,8 +30,9 @@ export interface QuotaReached {
   readonly limit: number;
 }
 
-/** On PostgreSQL, the clock of the database decides instead of the system clock: all instances share it. */
-export interface KeyLimiterOptions extends Core {
+export interface KeyLimiterOptions {
+  readonly draws: Draws;
+  readonly clock: Clock;
   /**
    * Called after the verification, rarely more than once by this instance for a quota and period. It must not throw.
    * @returns whether it keeps the quota; otherwise a later draw calls it again
@@ -64,13 +61,6 @@ export interface Spending {
   readonly cost: number;
   /** The time of the clock, if the caller has just read it. */
   readonly now?: number;
-}
-
-/** What a draw decides. */
-interface Decisions {
-  readonly takings: ReadonlyMap<Pool, Taking>;
-  /** For each verification, the limit that has too few tokens. */
-  readonly lacking: readonly (Pool | undefined)[];
 }
 
 /** A second draw is needed if tokens expire before the first one has committed. */
@@ -187,59 +177,35 @@ export class KeyLimiter {
   }
 
   async #draw(together: Together): Promise<void> {
-    const { db } = this.#options;
     this.#drawsInProgress++;
     for (const pool of together.pools) pool.isDrawing = true;
-    const hasSpace = this.#subjects.hasSpace(this.#elapsed.ms());
-    let decisions: Decisions | undefined;
+    const sentAt = this.#elapsed.ms();
+    const request = requestOf(together, sentAt, this.#subjects.hasSpace(sentAt));
+    let result: DrawResult | undefined;
     let failure: unknown;
     try {
-      decisions = await runInShare(drawShare, () => db.transaction((tx) => this.#decideTx(tx, together, hasSpace)));
+      result = await this.#options.draws.draw(request);
     } catch (error) {
       failure = error;
     }
     this.#drawsInProgress--;
     for (const pool of together.pools) pool.isDrawing = false;
-    if (decisions) this.#answerAll(together, decisions);
+    if (result) this.#answerAll(together, result, sentAt);
     else this.#failAll(together, failure);
     if (this.#waiting.size > 0) this.#schedule();
   }
 
-  /** Changes nothing in memory, because the transaction may run again. */
-  async #decideTx(tx: Transaction, { questions, pools }: Together, hasSpace: boolean): Promise<Decisions> {
-    const { db, clock } = this.#options;
-    const sentAt = this.#elapsed.ms();
-    const meters = pools.map(({ meter }) => meter);
-    const missing = pools.filter(({ isStored }) => !isStored).map(({ meter }) => meter);
-    const locked = await lockMetersTx(tx, db.dialect, meters, missing);
-    const micros = clock.isSystem === true && locked.now !== undefined ? locked.now : Math.round(clock.now() * 1_000);
-    const rows = new Map(locked.rows.map((row) => [rowNameOf(row), row]));
-    const takings = new Map<Pool, Taking>();
-    for (const pool of pools) {
-      const row = rows.get(pool.meter.row);
-      if (!row) throw unavailable(new Error('a limit was deleted during a draw'));
-      takings.set(pool, new Taking(pool, row, micros, sentAt));
-    }
-    const lacking = questions.map((question) => takeFor(question, takings));
-    for (const taking of takings.values()) taking.takeForecast(hasSpace);
-    const changed = Array.from(takings.values(), ({ budget }) => budget.changedRow());
-    saveMetersTx(
-      tx,
-      changed.filter((row) => row !== undefined),
-    );
-    return { takings, lacking };
-  }
-
-  #answerAll({ questions }: Together, { takings, lacking }: Decisions): void {
+  #answerAll(together: Together, { waitedMs, limits: results, lacking }: DrawResult, sentAt: number): void {
     const now = this.#elapsed.ms();
     this.draws.committed++;
-    for (const taking of takings.values()) {
-      this.tokens.drawn += taking.budget.taken;
-      taking.apply();
+    for (const [index, pool] of together.pools.entries()) {
+      const result = results[index] as LimitResult;
+      this.tokens.drawn += result.drawn;
+      pool.receive(result, sentAt, waitedMs);
     }
-    for (const [index, question] of questions.entries()) {
+    for (const [index, question] of together.questions.entries()) {
       const { pools, cost } = question;
-      const exceeded = lacking[index];
+      const exceeded = together.pools[lacking[index] ?? -1];
       if (exceeded) this.#deliver(question, rejection(pools, exceeded, Math.max(1, cost), now));
       else if (pools.every((pool) => now < pool.until)) {
         for (const pool of pools) pool.countSpent(cost, now);
@@ -247,7 +213,7 @@ export class KeyLimiter {
         this.#deliver(question, acceptance(pools, now));
       } else this.#drawAgain(question);
     }
-    this.#reportQuotas(takings);
+    this.#reportQuotas(together.pools, results);
   }
 
   #deliver(question: Question, outcome: LimitOutcome): void {
@@ -277,13 +243,15 @@ export class KeyLimiter {
   }
 
   /** A rejection alone does not show that a quota is used up: the cost can be large. */
-  #reportQuotas(takings: Decisions['takings']): void {
-    for (const [pool, { budget, available, hasRejected }] of takings) {
+  #reportQuotas(pools: readonly Pool[], results: DrawResult['limits']): void {
+    for (const [index, pool] of pools.entries()) {
+      const { held, hasRejected, left } = results[index] as LimitResult;
       const { kind, owner, subject, per, quantity: limit } = pool.meter;
-      const isReached = kind === 'quota' && (budget.room === 0 || (hasRejected && available * reachedPart <= limit));
-      if (!isReached || pool.reportedPeriod === budget.period) continue;
-      const isKept = this.#options.onQuotaReached?.({ owner, subject, per, period: budget.period, limit });
-      if (isKept) pool.reportedPeriod = budget.period;
+      const isReached =
+        kind === 'quota' && (left.room === 0 || (hasRejected && (held + left.room) * reachedPart <= limit));
+      if (!isReached || pool.reportedPeriod === left.period) continue;
+      const isKept = this.#options.onQuotaReached?.({ owner, subject, per, period: left.period, limit });
+      if (isKept) pool.reportedPeriod = left.period;
     }
   }
 }
@@ -295,15 +263,14 @@ function leave(question: Question): Question {
 
 const poolsOf = ({ pools }: Question): readonly Pool[] => pools;
 
-/** Takes the cost from all limits, or from none. @returns the limit that has too few tokens */
-function takeFor({ pools, cost }: Question, takings: ReadonlyMap<Pool, Taking>): Pool | undefined {
-  const needed = Math.max(1, cost);
-  const all = pools.map((pool) => takings.get(pool) as Taking);
-  for (const taking of all)
-    if (needed > taking.pool.meter.capacity || taking.available < needed) {
-      taking.hasRejected = true;
-      return taking.pool;
-    }
-  for (const taking of all) taking.take(cost);
-  return undefined;
+/** @param now when it is sent */
+function requestOf({ questions, pools }: Together, now: number, hasSpace: boolean): DrawRequest {
+  const indexes = new Map(pools.map((pool, index) => [pool, index]));
+  return {
+    limits: pools.map((pool) => pool.request(now, hasSpace)),
+    questions: questions.map((question) => ({
+      limits: question.pools.map((pool) => indexes.get(pool) as number),
+      cost: question.cost,
+    })),
+  };
 }

@@ -1,6 +1,7 @@
 /** What an instance holds of one limit: tokens that it has drawn and not yet spent, and the result of its last draw. */
-import type { Budget } from './budget.ts';
+import { fullAt, roomAt, type LeftTokens } from './budget.ts';
 import type { Meter } from './definition.ts';
+import type { LimitRequest, LimitResult } from './draws.ts';
 
 /**
  * After this time an instance draws again from a limit that had too few tokens, instead of rejecting without a draw: the clock of
@@ -12,19 +13,6 @@ const busySpentMin = 2;
 
 /** If these tokens expire unspent, they are at most a hundredth of what the limit has refilled meanwhile. */
 const leastForecast = (forecastMax: number): number => Math.floor(Math.min(64, forecastMax / 100));
-
-/** What a draw has taken. */
-interface Drawn {
-  readonly budget: Budget;
-  /** Left for later verifications. */
-  readonly tokens: number;
-  /** When the draw was sent, in monotonic milliseconds: its tokens are not valid longer than they should. */
-  readonly sentAt: number;
-  /** When the tokens expire. */
-  readonly until: number;
-  /** Whether the limit had too few tokens for a verification. */
-  readonly hasRejected: boolean;
-}
 
 export class Pool {
   readonly meter: Meter;
@@ -39,9 +27,10 @@ export class Pool {
   #tokens = 0;
   /** Monotonic milliseconds. */
   #until = 0;
-  #last: Budget | undefined;
+  #last: LeftTokens | undefined;
   #hasRejected = false;
-  #lastSentAt = 0;
+  /** When the last draw was made, or earlier. */
+  #lastAt = 0;
   /** What is spent is counted in spans of the validity of the tokens. */
   #span = 0;
   #spentInSpan = 0;
@@ -90,18 +79,26 @@ export class Pool {
     return Math.min(Math.max(spent, leastForecast(forecastMax)), forecastMax);
   }
 
-  receive({ budget, tokens, sentAt, until, hasRejected }: Drawn): void {
+  /** @param hasSpace as for {@link forecast} */
+  request(now: number, hasSpace: boolean): LimitRequest {
+    const { meter, isStored } = this;
+    const heldMs = this.#until - now;
+    return { meter, isStored, held: this.tokens(now), heldMs, forecast: this.forecast(now, hasSpace) };
+  }
+
+  /** @param sentAt when the request was sent @param waitedMs as in the result of the draw */
+  receive({ held, heldMs, hasRejected, left }: LimitResult, sentAt: number, waitedMs: number): void {
     this.isStored = true;
     this.#hasRejected = hasRejected;
-    this.#tokens = tokens;
-    this.#until = until;
-    this.#last = budget;
-    this.#lastSentAt = sentAt;
+    this.#tokens = held;
+    this.#until = sentAt + heldMs;
+    this.#last = left;
+    this.#lastAt = sentAt + waitedMs;
   }
 
   /** Whether a draw for this cost would certainly grant nothing. */
   isShort(cost: number, now: number): boolean {
-    if (!this.#hasRejected || this.#last === undefined || now >= this.#lastSentAt + shortageMsMax) return false;
+    if (!this.#hasRejected || this.#last === undefined || now >= this.#lastAt + shortageMsMax) return false;
     return now < this.#toMonotonic(this.#roomAtMicros(cost, now));
   }
 
@@ -121,17 +118,17 @@ export class Pool {
   }
 
   secondsUntilFull(now: number): number {
-    return this.#last ? secondsUntil(this.#toMonotonic(this.#last.fullAt()), now) : 1;
+    return this.#last ? secondsUntil(this.#toMonotonic(fullAt(this.meter, this.#last)), now) : 1;
   }
 
   #roomAtMicros(cost: number, now: number): number {
     if (cost > this.meter.capacity) return Infinity;
-    return this.#last?.roomAt(cost - this.tokens(now)) ?? Infinity;
+    return this.#last ? roomAt(this.meter, this.#last, cost - this.tokens(now)) : Infinity;
   }
 
   /** @param micros since 1970, by the clock of the last draw */
   #toMonotonic(micros: number): number {
-    return this.#lastSentAt + (micros - (this.#last?.now ?? 0)) / 1_000;
+    return this.#lastAt + (micros - (this.#last?.now ?? 0)) / 1_000;
   }
 }
 

@@ -1,29 +1,31 @@
-/** What a draw takes from one limit. It changes the pool only after the commit. */
+/** What a draw takes from one limit. It is a result only after the commit. */
 import { Budget } from './budget.ts';
-import type { Pool } from './pool.ts';
+import type { Meter } from './definition.ts';
+import type { LimitRequest, LimitResult } from './draws.ts';
 import type { MeterRow } from './store.ts';
 
 export class Taking {
+  readonly meter: Meter;
   readonly budget: Budget;
   /** Whether the limit had too few tokens for a verification. */
   hasRejected = false;
-  readonly pool: Pool;
-  readonly #sentAt: number;
+  readonly #forecast: number;
   /** Tokens of an earlier draw, and those for later verifications. */
   #held: number;
-  readonly #until: number;
+  /** After the request was sent. */
+  readonly #heldMs: number;
 
   /**
    * @param now microseconds since 1970, by the clock that all instances share
-   * @param sentAt when the draw was sent, in monotonic milliseconds: its tokens are not valid longer than they should
+   * @param waitedMs the least time since the request was sent: its tokens are not valid longer than they should
    */
-  constructor(pool: Pool, row: MeterRow, now: number, sentAt: number) {
-    this.pool = pool;
-    this.#sentAt = sentAt;
-    this.budget = new Budget(pool.meter, row, now);
-    this.#held = pool.tokens(sentAt);
-    const lifeMs = pool.meter.kind === 'rate' ? pool.meter.tokensMs : this.budget.periodEnd - now / 1_000;
-    this.#until = Math.min(sentAt + lifeMs, this.#held > 0 ? pool.until : Infinity);
+  constructor({ meter, held, heldMs, forecast }: LimitRequest, row: MeterRow, now: number, waitedMs: number) {
+    this.meter = meter;
+    this.#forecast = forecast;
+    this.budget = new Budget(meter, row, now);
+    this.#held = waitedMs < heldMs ? held : 0;
+    const lifeMs = meter.kind === 'rate' ? meter.tokensMs : this.budget.periodEnd - now / 1_000;
+    this.#heldMs = Math.min(waitedMs + lifeMs, this.#held > 0 ? heldMs : Infinity);
   }
 
   get available(): number {
@@ -37,21 +39,18 @@ export class Taking {
     this.budget.take(tokens - held);
   }
 
-  /**
-   * Takes tokens for later verifications, unless less than a tenth of the limit is left.
-   * @param hasSpace as for `forecast` of the pool
-   */
-  takeForecast(hasSpace: boolean): void {
+  /** Takes tokens for later verifications, unless less than a tenth of the limit is left. */
+  takeForecast(): void {
     const { room } = this.budget;
-    if (this.#held > 0 || room * 10 < this.pool.meter.capacity) return;
-    const tokens = Math.min(room, this.pool.forecast(this.#sentAt, hasSpace));
-    this.budget.take(tokens);
-    this.#held = tokens;
+    if (this.#held > 0 || room * 10 < this.meter.capacity) return;
+    this.#held = Math.min(room, this.#forecast);
+    this.budget.take(this.#held);
   }
 
-  /** After the commit. */
-  apply(): void {
-    const { budget, hasRejected } = this;
-    this.pool.receive({ budget, tokens: this.#held, sentAt: this.#sentAt, until: this.#until, hasRejected });
+  result(): LimitResult {
+    const { hasRejected, budget } = this;
+    const { taken: drawn, now, room, tat, period, periodEnd } = budget;
+    const left = { now, room, tat, period, periodEnd };
+    return { drawn, held: this.#held, heldMs: this.#heldMs, hasRejected, left };
   }
 }

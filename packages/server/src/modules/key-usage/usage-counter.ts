@@ -62,6 +62,16 @@ export class UsageCounter {
     if (count) count.refused++;
   }
 
+  /** Adds what another process has counted. */
+  add(hours: readonly HourOfKey[]): void {
+    for (const { keyId, at, accepted, refused } of hours) {
+      const count = this.#countOf(keyId, at);
+      if (count) Object.assign(count, { accepted: count.accepted + accepted, refused: count.refused + refused });
+      // One verification has been counted.
+      else this.totals.dropped += accepted + refused - 1;
+    }
+  }
+
   /**
    * Writes everything that was counted before the call, in commits of at most 500 rows. After an error, the rows that are
    * certainly not committed wait for the next flush.

@@ -21,8 +21,6 @@ type CheckedAttempt = Pick<AssessedAttempt, 'canonicalEmail' | 'clientIp' | 'isT
 
 export interface PasswordChecksOptions {
   readonly hasher: PasswordHasher;
-  /** This process's share of the machine's slots: 1/n with n workers. */
-  readonly share?: number;
   /** Off for load tests, from one email and one client IP: then only the total is limited. */
   readonly isFair: boolean;
 }
@@ -30,15 +28,13 @@ export interface PasswordChecksOptions {
 export class PasswordChecks {
   readonly #hasher: PasswordHasher;
   readonly #isFair: boolean;
-  readonly #slotsMax: number;
   readonly #byEmail = new Map<string, number>();
   readonly #byRange = new Map<string, number>();
   #inProgress = 0;
   #untrusted = 0;
 
-  constructor({ hasher, share = 1, isFair }: PasswordChecksOptions) {
+  constructor({ hasher, isFair }: PasswordChecksOptions) {
     this.#hasher = hasher;
-    this.#slotsMax = Math.ceil(limits.signInsUnderWayMax * share);
     this.#isFair = isFair;
   }
 
@@ -66,7 +62,7 @@ export class PasswordChecks {
     if (this.#isFair && (this.#byEmail.get(email) ?? 0) >= limits.passwordChecksPerEmailMax)
       throw tooManyAttempts(retryMs, limits.passwordChecksPerEmailMax, retryMs, 'sign-ins in progress');
     this.#hasher.assertCapacity();
-    const slots = Math.min(this.#slotsMax, this.#hasher.checksMax);
+    const slots = Math.min(limits.signInsUnderWayMax, this.#hasher.checksMax);
     const isRangeFull = (this.#byRange.get(range) ?? 0) >= slots - this.#inProgress;
     const isShareFull = !isTrusted && this.#untrusted >= Math.max(1, Math.floor(slots * untrustedShare));
     const isFull = this.#inProgress >= slots || (this.#isFair && (isRangeFull || isShareFull));

@@ -10,7 +10,7 @@ import type { Passkeys } from '../passkeys/passkeys.ts';
 import { toServiceAccount } from '../service-accounts/routes.ts';
 import type { ServiceAccounts } from '../service-accounts/service-accounts.ts';
 import { assertSessionContinues } from '../sessions/store.ts';
-import type { Tokens } from '../tokens/tokens.ts';
+import type { TokenPairs } from '../tokens/token-pairs.ts';
 import { toOwnAccount } from './account-view.ts';
 import type { Activity } from './activity.ts';
 import { emailChangesKeptSince } from './email-change-tx.ts';
@@ -23,7 +23,7 @@ export interface ExportedLists {
   readonly linkedIdentities: { list(principal: AccountPrincipal): Promise<LinkedIdentity[]> };
   readonly passkeys: Pick<Passkeys, 'list'>;
   readonly serviceAccounts: Pick<ServiceAccounts, 'page'>;
-  readonly tokens: Pick<Tokens, 'listSessions'>;
+  readonly tokenPairs: Pick<TokenPairs, 'listSessions'>;
 }
 
 const rowsPerPage = '500';
@@ -58,14 +58,14 @@ export class AccountExporter {
   /** The text of an {@link AccountExport}, by pages. */
   async *#parts(
     principal: AccountPrincipal,
-    { apiKeys, linkedIdentities, passkeys, serviceAccounts, tokens }: ExportedLists,
+    { apiKeys, linkedIdentities, passkeys, serviceAccounts, tokenPairs }: ExportedLists,
   ): AsyncGenerator<string, void, undefined> {
     const head: Omit<AccountExport, 'serviceAccounts' | 'apiKeys' | 'activity' | 'isActivityComplete'> = {
       exportedAt: toInstant(this.#options.clock.now()),
       account: toOwnAccount(await this.#own.find(principal)),
       emailChanges: await this.#emailChanges(principal),
       identities: await linkedIdentities.list(principal),
-      sessions: await tokens.listSessions(principal),
+      sessions: await tokenPairs.listSessions(principal),
       passkeys: (await passkeys.list(principal)).passkeys,
     };
     yield `${JSON.stringify(head).slice(0, -1)},"serviceAccounts":`;

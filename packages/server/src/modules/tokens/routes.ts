@@ -7,7 +7,7 @@ import type { RequestCredential } from '../../http/request-credential.ts';
 import { FixedContent, keepContent } from '../../http/fixed-content.ts';
 import { route, type Route } from '../../http/route.ts';
 import type { SigningKeys } from '../signing-keys/signing-keys.ts';
-import type { Tokens } from './tokens.ts';
+import type { TokenPairs } from './token-pairs.ts';
 
 /** A malformed header is rejected like a wrong password. */
 function basicOf(credential: RequestCredential) {
@@ -24,7 +24,7 @@ export function passwordOf({ email, password }: { email?: string | undefined; pa
   throw invalidAt(pointer, 'Expected `email` and `password` together, or neither.');
 }
 
-export function tokenRoutes(tokens: Tokens): readonly Route[] {
+export function tokenRoutes(tokens: TokenPairs): readonly Route[] {
   return [
     route(contract.issueTokens, async ({ credential, clientIp, userAgent, oneTimePassword }) => {
       const { user, password } = basicOf(credential);
@@ -49,7 +49,7 @@ export function tokenRoutes(tokens: Tokens): readonly Route[] {
   ];
 }
 
-export function sessionRoutes(tokens: Tokens): readonly Route[] {
+export function sessionRoutes(tokens: TokenPairs): readonly Route[] {
   return [
     route(contract.listSessions, async ({ principal }) => ({
       status: 200,

@@ -36,8 +36,6 @@ export interface UnansweredRefreshesOptions {
 }
 
 export class UnansweredRefreshes {
-  /** Called for each new entry, to copy it to the other workers of this server. */
-  onRecord: (unanswered: UnansweredRefresh) => void = () => undefined;
   readonly #options: Required<UnansweredRefreshesOptions>;
   /** One entry per session, because only the predecessor of the current token can be presented again. */
   readonly #bySession = new Map<string, Entry>();
@@ -57,26 +55,19 @@ export class UnansweredRefreshes {
     return this.#recovered ?? Promise.resolve();
   }
 
-  /** Adds an entry and publishes it to the other workers. */
-  record(unanswered: UnansweredRefresh): void {
-    if (this.add(unanswered)) this.onRecord(unanswered);
-  }
-
-  /** Adds an entry without publishing it. @returns whether it changed anything */
-  add({ sessionId, generation, failedAt, isOutage }: UnansweredRefresh): boolean {
+  record({ sessionId, generation, failedAt, isOutage }: UnansweredRefresh): void {
     const entry = this.#find(sessionId);
     if (entry && entry.generation >= generation) {
       // A client can close its connections at will, so that must not extend the entry. It cannot cause a 503.
-      if (entry.generation > generation || !isOutage || entry.endsMs === Number.POSITIVE_INFINITY) return false;
+      if (entry.generation > generation || !isOutage || entry.endsMs === Number.POSITIVE_INFINITY) return;
       entry.endsMs = Number.POSITIVE_INFINITY;
     } else {
       if (this.#bySession.size >= limits.unansweredRefreshesMax) this.#deleteExpired();
       // A flood of refreshes must not displace earlier entries.
-      if (!entry && this.#bySession.size >= limits.unansweredRefreshesMax) return false;
+      if (!entry && this.#bySession.size >= limits.unansweredRefreshesMax) return;
       this.#bySession.set(sessionId, { generation, failedAt, endsMs: Number.POSITIVE_INFINITY });
     }
     this.#recovered ??= this.#waitForDatabase();
-    return true;
   }
 
   /** @returns when this token's first refresh failed, in milliseconds since 1970; undefined without an entry */

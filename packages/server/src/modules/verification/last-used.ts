@@ -53,6 +53,12 @@ export class LastUsed {
     );
   }
 
+  /** Adds times that another process has recorded. */
+  add(uses: readonly KeyUse[]): void {
+    for (const use of uses)
+      if (this.#pending.size + this.#inFlight < limits.lastUsedPendingMax) this.#pending.set(use.id, use);
+  }
+
   /**
    * Writes the times that were recorded before the call. After an error, those that may not be committed wait for the next
    * flush: writing one again has no effect.

@@ -9,8 +9,8 @@ import type { KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
 import { AddressRanges } from '../api-keys/addresses.ts';
 import type { Environments } from '../api-keys/environments.ts';
 import { hasScopes, scopesInForce } from '../api-keys/scopes.ts';
-import { endOf, touchKeys, touchPreviousSecrets, type KeyState } from '../api-keys/state-store.ts';
-import type { PendingChanges } from '../deletion-journal/pending-changes.ts';
+import { endOf, type KeyState, type KeyUse } from '../api-keys/state-store.ts';
+import type { PendingIds } from '../deletion-journal/pending-changes.ts';
 import type { KeyLimiter, LimitOutcome, Spending } from '../key-limits/key-limits.ts';
 import type { UsageCounter } from '../key-usage/usage-counter.ts';
 import { withoutWithheld } from '../scope-catalogue/withheld.ts';
@@ -24,18 +24,20 @@ import {
   type Refused,
   type VerificationResult,
 } from './conditions.ts';
-import { LastUsed } from './last-used.ts';
+import { LastUsed, type WriteLastUses } from './last-used.ts';
 
 export interface VerifierOptions extends Core {
   readonly hash: KeyedHash;
   readonly tokens: Tokens;
   readonly limiter: KeyLimiter;
-  readonly pendingKeyChanges: PendingChanges<number>;
-  readonly pendingAccountChanges: PendingChanges<string>;
+  readonly pendingKeyChanges: PendingIds<number>;
+  readonly pendingAccountChanges: PendingIds<string>;
   /** By scope. Undefined if the scope catalogue is not enforced: then it is not read either. */
-  readonly pendingScopeChanges: PendingChanges<string> | undefined;
+  readonly pendingScopeChanges: PendingIds<string> | undefined;
   /** Undefined if verifications are not counted. */
   readonly usage: UsageCounter | undefined;
+  readonly writeLastUses: WriteLastUses;
+  readonly writePreviousLastUses: WriteLastUses;
   /** The current prefix and the earlier ones. */
   readonly keyPrefixes: readonly string[];
   readonly environments: Environments;
@@ -75,10 +77,9 @@ export class Results {
   readonly #ranges = new AddressRanges();
 
   constructor(options: VerifierOptions) {
-    const { db } = options;
     this.#options = options;
-    this.#lastUsed = new LastUsed((uses) => touchKeys(db, uses));
-    this.#previousLastUsed = new LastUsed((uses) => touchPreviousSecrets(db, uses));
+    this.#lastUsed = new LastUsed(options.writeLastUses);
+    this.#previousLastUsed = new LastUsed(options.writePreviousLastUses);
   }
 
   answerWith(code: Refusal, conditions: Conditions, answer: Answer, fail: Fail): void {
@@ -184,6 +185,12 @@ export class Results {
   refuseForScopes(held: string, wanted: readonly string[]): Refused {
     const scopes = held.split(' ');
     return { ...this.refuse('insufficient_scope'), missing: wanted.filter((scope) => !scopes.includes(scope)) };
+  }
+
+  /** Adds what another process has recorded. */
+  addLastUses(uses: readonly KeyUse[], previous: readonly KeyUse[]): void {
+    this.#lastUsed.add(uses);
+    this.#previousLastUsed.add(previous);
   }
 
   /** Writes the counts of verifications and the times of last use that were collected before the call. */

@@ -79,7 +79,6 @@ test('if the priority cannot be lowered, hashes run and one warning is given', a
 test('one processor is left to verifications, and one hash can always run', () => {
   const processors = availableParallelism();
   assert.equal(new PasswordHasher(pepper, cheap).concurrency, Math.max(1, Math.min(4, processors - 1)));
-  assert.equal(new PasswordHasher(pepper, cheap, { share: 1 / 64 }).concurrency, 1);
 });
 
 test('no more hashes run at once than the concurrency, and idle threads are used again', async (t) => {

@@ -153,18 +153,6 @@ for (const [bound, concurrency, waiting, retryAfterSeconds] of queues) {
   );
 }
 
-test('several workers share the bounds of the machine, and each has at least one slot', async () => {
-  const whole = new PasswordHasher(pepper, cheap);
-  const shared = (count: number) => new PasswordHasher(pepper, cheap, { share: 1 / count });
-  assert.equal(whole.queueMax, limits.hashQueueMax);
-  assert.equal(shared(2).concurrency, Math.max(1, Math.floor(whole.concurrency / 2)));
-  assert.deepEqual([shared(4).queueMax, shared(64).queueMax, shared(64).concurrency], [16, 1, 1]);
-
-  const hasher = new PasswordHasher(pepper, cheap, { concurrency: 1, share: 1 / 16 });
-  const results = await Promise.allSettled(Array.from({ length: 10 }, () => hasher.verify(goodPassword, undefined)));
-  assert.equal(results.filter(({ status }) => status === 'fulfilled').length, 1 + limits.hashQueueMax / 16);
-});
-
 function accountsOf(db: Db, hasher: PasswordHasher): Accounts {
   const clock = new FakeClock();
   const signInLimits = new SignInLimits({ db, clock, bucketHash: pepper, ipRangeLimits: [], enabled: false });

@@ -5,7 +5,7 @@ import { limits } from '@keyreeve/contract';
 import type { Db } from '../db.ts';
 import { sql, sqlMany, type SqlValue } from '../sql.ts';
 import { DomainError } from '../../errors.ts';
-import { emptyDatabases, newDbWithThread, type TestDb } from '../../../../test-kit/new-db.ts';
+import { emptyDatabases, type TestDb } from '../../../../test-kit/new-db.ts';
 import { codeOf, rivalsMin } from '../../../../test-kit/store-on-each-database.ts';
 
 const createTable = sql('test_create', 'create table things (id integer primary key, n integer not null)');
@@ -26,14 +26,13 @@ const list = sql<{ id: number; n: number }>('test_list', 'select id, n from thin
 const broken = sql('test_broken', 'insert into no_such_table (id) values ($1)');
 
 /** The writers of the service: SQLite with its thread, and PostgreSQL. */
-const drivers = { ...emptyDatabases, sqlite: newDbWithThread };
 
 type Prove = (opened: TestDb) => Promise<void>;
 
 function onEachDriver(guarantee: string, ...rest: [prove: Prove] | [options: TestOptions, prove: Prove]): void {
   const [options, body] = rest;
   const [settings, prove] = typeof options === 'function' ? [{}, options] : [options, body];
-  for (const [name, open] of Object.entries(drivers)) {
+  for (const [name, open] of Object.entries(emptyDatabases)) {
     test(`${guarantee} (${name})`, settings, async () => {
       await using opened = await open();
       await prove?.(opened);

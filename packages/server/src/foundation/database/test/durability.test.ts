@@ -149,14 +149,17 @@ onEachDatabase('a repeated sign-out is as durable as the first, without its own 
   const installation = { db: counted, keys, migrated: [] };
   const clock = new FakeClock();
   const services = wire({ config: readConfig({}), installation, clock, issuer: 'http://localhost', argon2 });
-  const { accounts, signingKeys, tokens } = services;
+  const { accounts, signingKeys, tokenPairs } = services;
   await signingKeys.ensure();
   const password = new Secret('wombat orbit velvet 42');
   await accounts.create(operator, 'you@example.com', password, 'user');
-  const { refreshToken } = await tokens.signIn('you@example.com', password, { clientIp: '192.0.2.1', userAgent: '' });
+  const { refreshToken } = await tokenPairs.signIn('you@example.com', password, {
+    clientIp: '192.0.2.1',
+    userAgent: '',
+  });
   commits = 0;
-  await tokens.signOut(refreshToken);
+  await tokenPairs.signOut(refreshToken);
   assert.deepEqual([commits, confirmations], [1, 0]);
-  await tokens.signOut(refreshToken);
+  await tokenPairs.signOut(refreshToken);
   assert.deepEqual([commits, confirmations], [1, 1]);
 });

@@ -6,10 +6,8 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import type { Db } from '../db.ts';
-import { DirectWriter } from '../direct-writer.ts';
 import { countMissingMigrations, migrate, SchemaError } from '../migrate.ts';
 import { sql } from '../sql.ts';
-import { busyTimeoutMs } from '../sqlite-connection.ts';
 import { SqliteDb } from '../sqlite.ts';
 import { WriterThread } from '../sqlite-writer-thread.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
@@ -108,34 +106,28 @@ test('processes that create the same file at the same time can all open it', asy
   }
 });
 
-const writers = { 'the writer thread': WriterThread, 'the direct writer': DirectWriter };
 const shortenWait = sql<object>('test_busy_timeout', 'pragma busy_timeout = 1');
 
-for (const [name, Writer] of Object.entries(writers)) {
-  test(`${name} waits for another process’s migration, also longer than other changes wait`, async (t) => {
-    using home = newTempFolder();
-    const path = join(home.path, 'keyreeve.db');
-    const db = await SqliteDb.open(path, testKeys.auditChain, (of) => new Writer(of));
-    t.after(() => db.close());
-    // Of the thread. The direct writer compares the time.
-    await db.transaction((tx) => tx.get(shortenWait));
-    let now = 0;
-    t.mock.method(performance, 'now', () => (now += busyTimeoutMs / 2));
-    const other = new DatabaseSync(path);
-    other.exec('begin immediate');
-    assert.equal(await db.transaction((tx) => tx.get(shortenWait)).catch(codeOf), 'unavailable');
-    const perform = t.mock.method(Writer.prototype, 'issue');
-    let hasEnded = false;
-    const migrating = migrate(db, clock).finally(() => (hasEnded = true));
-    migrating.catch(() => undefined);
-    const begins = (): number => perform.mock.calls.filter(({ arguments: [[kind]] }) => kind === 'begin').length;
-    await until('two attempts have failed', () => hasEnded || begins() > 2);
-    assert.equal(hasEnded, false);
-    other.exec('commit');
-    other.close();
-    assert.deepEqual(await migrating, names);
-  });
-}
+test('the writer waits for another process’s migration, also longer than other changes wait', async (t) => {
+  using home = newTempFolder();
+  const path = join(home.path, 'keyreeve.db');
+  const db = await SqliteDb.open(path, testKeys.auditChain);
+  t.after(() => db.close());
+  await db.transaction((tx) => tx.get(shortenWait));
+  const other = new DatabaseSync(path);
+  other.exec('begin immediate');
+  assert.equal(await db.transaction((tx) => tx.get(shortenWait)).catch(codeOf), 'unavailable');
+  const perform = t.mock.method(WriterThread.prototype, 'issue');
+  let hasEnded = false;
+  const migrating = migrate(db, clock).finally(() => (hasEnded = true));
+  migrating.catch(() => undefined);
+  const begins = (): number => perform.mock.calls.filter(({ arguments: [[kind]] }) => kind === 'begin').length;
+  await until('two attempts have failed', () => hasEnded || begins() > 2);
+  assert.equal(hasEnded, false);
+  other.exec('commit');
+  other.close();
+  assert.deepEqual(await migrating, names);
+});
 
 onEachEmptyDatabase('a failed migration leaves the schema unchanged', async ({ db }) => {
   await db.transaction((tx) => tx.run(sql('test_in_the_way', 'create table api_keys (id integer)')));

@@ -5,7 +5,7 @@ import { Worker } from 'node:worker_threads';
 import { sql } from '../sql.ts';
 import type { WriterResponse } from '../sqlite-writer.ts';
 import { isOutcomeUnknown } from '../unavailable.ts';
-import { newDbWithThread, type TestDb } from '../../../../test-kit/new-db.ts';
+import { newSqliteDb, type TestDb } from '../../../../test-kit/new-db.ts';
 import { codeOf } from '../../../../test-kit/store-on-each-database.ts';
 import { watchWriterMessages } from '../../../../test-kit/thread-messages.ts';
 import { add, createTable, idsIn, insert } from './things.ts';
@@ -13,7 +13,7 @@ import { add, createTable, idsIn, insert } from './things.ts';
 const endTransaction = sql('test_end', 'rollback');
 
 async function newSqlite(): Promise<TestDb> {
-  const opened = await newDbWithThread();
+  const opened = await newSqliteDb();
   await opened.db.transaction((tx) => tx.run(createTable));
   return opened;
 }

@@ -5,7 +5,7 @@ import { test, type TestContext } from 'node:test';
 import type { Db } from '../db.ts';
 import { sql } from '../sql.ts';
 import { newApp } from '../../../../test-kit/new-app.ts';
-import { newDbWithThread } from '../../../../test-kit/new-db.ts';
+import { newSqliteDb } from '../../../../test-kit/new-db.ts';
 import { until } from '../../../../test-kit/until.ts';
 import { codeOf } from '../../../../test-kit/store-on-each-database.ts';
 
@@ -27,7 +27,7 @@ function watchWorkers(t: TestContext): Set<Worker> {
 }
 
 test('a terminated writer thread is replaced (sqlite)', async (t) => {
-  await using opened = await newDbWithThread();
+  await using opened = await newSqliteDb();
   const { db } = opened;
   await db.transaction((tx) => tx.run(createTable));
   const workers = watchWorkers(t);
@@ -44,7 +44,7 @@ test('a terminated writer thread is replaced (sqlite)', async (t) => {
 });
 
 test('a writer thread that ends during a change leaves its outcome unknown, and the next change succeeds (sqlite)', async (t) => {
-  await using opened = await newDbWithThread();
+  await using opened = await newSqliteDb();
   const { db } = opened;
   await db.transaction((tx) => tx.run(createTable));
   const workers = watchWorkers(t);

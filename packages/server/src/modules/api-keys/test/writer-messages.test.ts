@@ -5,7 +5,7 @@ import { bearer, newApp } from '../../../../test-kit/new-app.ts';
 import { untilHousekeepingHasEnded, watchWriterMessages } from '../../../../test-kit/thread-messages.ts';
 
 test('a creation and a deletion exchange two messages each with the writer thread', async (t) => {
-  await using app = await newApp({ writer: 'thread' });
+  await using app = await newApp();
   const headers = bearer((await app.signIn()).accessToken);
   const create = async (nickname: string): Promise<number> =>
     ((await app.call('POST', '/auth/api-keys', { headers, json: { nickname } })).json as { id: number }).id;

@@ -13,6 +13,7 @@ import type { NewKey } from '../../api-keys/store.ts';
 import { DeletionJournal } from '../../deletion-journal/deletion-journal.ts';
 import { toLimitsText } from '../../key-limits/definition.ts';
 import { KeyLimiter } from '../../key-limits/key-limits.ts';
+import { StoredDraws } from '../../key-limits/stored-draws.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { databaseKinds, databases } from '../../../../test-kit/new-db.ts';
 import { onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
@@ -59,7 +60,10 @@ const statesOf = (db: Db, made: Made) =>
     Object.values(made).map(({ hash }) => hash),
   );
 
-const instanceIn = (db: Db, at = now) => new KeyLimiter({ db, clock: new FakeClock(at) });
+function instanceIn(db: Db, at = now): KeyLimiter {
+  const clock = new FakeClock(at);
+  return new KeyLimiter({ draws: new StoredDraws({ db, clock }), clock });
+}
 
 /** One verification. @returns whether it is accepted */
 async function spend(db: Db, hash: Buffer, cost: number, instance = instanceIn(db)): Promise<boolean> {

@@ -36,7 +36,7 @@ async function stageOn(db: Db): Promise<Stage> {
   await broken.signingKeys.ensure();
   const { id } = await broken.accounts.create(operator, 'ada@example.com', password, 'user');
   const { secret } = await broken.apiKeys.create(operator, id, { nickname: 'key' });
-  const { accessToken } = await broken.tokens.signIn('ada@example.com', password, client);
+  const { accessToken } = await broken.tokenPairs.signIn('ada@example.com', password, client);
   return { line, broken, other, id, key: secret.reveal(), accessToken };
 }
 
@@ -119,7 +119,7 @@ for (const [what, change] of [
       const { line, broken, other, id, key } = await stageOn(db);
       const { id: byId } = await other.accounts.create(operator, 'bob@example.com', password, 'admin');
       await other.accounts.setRole(operator, id, 'admin');
-      const { accessToken } = await other.tokens.signIn('bob@example.com', password, client);
+      const { accessToken } = await other.tokenPairs.signIn('bob@example.com', password, client);
       const by = { ...(await other.tokens.principalOf(accessToken)), actsAs: 'administrator' as const };
       line.state = 'cut before';
       await assert.rejects(change(broken, by, id), isUnavailable);

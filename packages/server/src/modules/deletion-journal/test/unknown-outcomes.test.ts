@@ -111,10 +111,10 @@ function serviceOn(db: Db, line: Line): Services {
 const outcomeOf = ({ verifier }: Services, credential: string): Promise<unknown> =>
   verifier.verify(credential).then(({ valid }) => valid, codeOf);
 
-async function createAccount({ accounts, apiKeys, tokens }: Services, email: string) {
+async function createAccount({ accounts, apiKeys, tokenPairs }: Services, email: string) {
   const { id } = await accounts.create(operator, email, password, 'user');
   const { id: keyId, secret } = await apiKeys.create(operator, id, { nickname: 'key' });
-  const { accessToken } = await tokens.signIn(email, password, { clientIp, userAgent: '' });
+  const { accessToken } = await tokenPairs.signIn(email, password, { clientIp, userAgent: '' });
   return { id, keyId, key: secret.reveal(), accessToken };
 }
 

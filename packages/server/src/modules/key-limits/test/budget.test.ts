@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { KeyLimits } from '@keyreeve/contract';
-import { Budget } from '../budget.ts';
+import { Budget, roomAt } from '../budget.ts';
 import { metersOf, toLimitsText, type Meter } from '../definition.ts';
 import type { MeterRow } from '../store.ts';
 
@@ -132,16 +132,17 @@ test('a limit states when it has enough tokens, exactly', () => {
     for (const tokens of new Set([1, Math.ceil(meter.capacity / 2), meter.capacity])) {
       const { room } = new Budget(meter, row.row, start);
       assert.equal(room, 0);
-      const at = new Budget(meter, row.row, start).roomAt(tokens);
+      const at = roomAt(meter, new Budget(meter, row.row, start), tokens);
       assert.ok(new Budget(meter, row.row, at).room >= tokens, `${meter.quantity}: ${tokens} at ${at}`);
       assert.ok(new Budget(meter, row.row, at - 2).room < tokens, `${meter.quantity}: ${tokens} before ${at}`);
     }
-    assert.equal(new Budget(meter, row.row, start).roomAt(meter.capacity + 1), Infinity);
+    assert.equal(roomAt(meter, new Budget(meter, row.row, start), meter.capacity + 1), Infinity);
   }
   const row = new Row('quota');
   row.draw(quota(10), start);
-  assert.equal(new Budget(quota(10), row.row, start).roomAt(1), Date.UTC(2026, 10, 22) * 1_000);
-  assert.equal(new Budget(quota(10), row.row, start).roomAt(11), Infinity);
+  const left = new Budget(quota(10), row.row, start);
+  assert.equal(roomAt(quota(10), left, 1), Date.UTC(2026, 10, 22) * 1_000);
+  assert.equal(roomAt(quota(10), left, 11), Infinity);
 });
 
 test('the largest limits are computed exactly', () => {

@@ -4,6 +4,7 @@ import type { KeyLimits } from '@keyreeve/contract';
 import { onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
 import { toLimitsText } from '../definition.ts';
 import { KeyLimiter } from '../key-limits.ts';
+import { StoredDraws } from '../stored-draws.ts';
 import { instance, limited } from './instances.ts';
 
 /** Half a minute before the end of a day. */
@@ -20,7 +21,8 @@ for (const { what, limits, validMs } of rows) {
   onEachDatabase(`tokens of ${what} are spent within ${validMs} ms, and not later`, async ({ db }) => {
     let passed = 0;
     const clock = { now: () => start + passed };
-    const limiter = new KeyLimiter({ db, clock, monotonicMs: () => passed });
+    const monotonicMs = () => passed;
+    const limiter = new KeyLimiter({ draws: new StoredDraws({ db, clock, monotonicMs }), clock, monotonicMs });
     const key = { id: 7, accountId: 'acc_1', limits: toLimitsText(limits), accountLimits: null };
     const spend = async (): Promise<void> => {
       const { exceeded } = await new Promise<{ exceeded: unknown }>((resolve, reject) =>
@@ -44,7 +46,9 @@ for (const { what, limits, validMs } of rows) {
 onEachDatabase('tokens of a quota are not spent after a suspension over the end of its period', async ({ db }) => {
   // The monotonic clock of the machine stops meanwhile.
   let suspendedMs = 0;
-  const limiter = new KeyLimiter({ db, clock: { now: () => start + suspendedMs }, monotonicMs: () => 0 });
+  const clock = { now: () => start + suspendedMs };
+  const monotonicMs = () => 0;
+  const limiter = new KeyLimiter({ draws: new StoredDraws({ db, clock, monotonicMs }), clock, monotonicMs });
   const daily = toLimitsText({ quota: { limit: 1_000, per: 'day' } });
   const key = { id: 7, accountId: 'acc_1', limits: daily, accountLimits: null };
   const isAccepted = (cost: number): Promise<boolean> =>

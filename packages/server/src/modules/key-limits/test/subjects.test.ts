@@ -20,8 +20,8 @@ function poolOf(subjects: Subjects, id: number, now: number, of = text): Pool {
 
 function giveTokens(pool: Pool, now: number): void {
   const row = { subject: '1', kind: 'quota', tat: 0, used: 0, period: '' } as const;
-  const budget = new Budget(pool.meter, row, 0);
-  pool.receive({ budget, tokens: 50, sentAt: now, until: now + 86_400_000, hasRejected: false });
+  const left = new Budget(pool.meter, row, 0);
+  pool.receive({ drawn: 50, held: 50, heldMs: 86_400_000, hasRejected: false, left }, now, 0);
 }
 
 test('a key with the same definition keeps its limits, and another definition begins anew', () => {

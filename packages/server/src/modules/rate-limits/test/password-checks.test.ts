@@ -101,9 +101,11 @@ test('a slow machine has fewer slots: as many as it can check in time', async ()
   assert.equal(hasher.checksMax, Math.floor(limits.hashWaitMsMax / 30));
   await hasher.hash('x');
   assert.ok(hasher.checksMax > 1 && hasher.checksMax <= 1 + limits.hashQueueMax);
-  const checks = new PasswordChecks({ hasher, isFair: true, share: 1 / 72 });
-  checks.acquire({ canonicalEmail: 'ada@example.com', clientIp: '192.0.2.1', isTrusted: false });
-  assert.throws(() => checks.acquire({ canonicalEmail: 'bob@example.com', clientIp: '192.0.2.2', isTrusted: true }), {
-    code: 'overloaded',
-  });
+  const checks = new PasswordChecks({ hasher, isFair: true });
+  const acquire = (n: number) =>
+    checks.acquire({ canonicalEmail: `user${n}@example.com`, clientIp: `192.0.2.${n}`, isTrusted: true });
+  const inTime = hasher.checksMax;
+  assert.ok(inTime < slots);
+  for (let n = 1; n <= inTime; n++) acquire(n);
+  assert.throws(() => acquire(inTime + 1), { code: 'overloaded' });
 });

@@ -51,7 +51,7 @@ for (const [where, ipOf] of [
     try {
       const options = { config, installation, clock, issuer: 'http://localhost', argon2 };
       const { accounts } = wire(options);
-      const { apiKeys, tokens } = wire({ ...options, hashingThreads });
+      const { apiKeys, tokenPairs } = wire({ ...options, hashingThreads });
       const { id: accountId } = await accounts.create(
         operator,
         'you@example.com',
@@ -64,7 +64,7 @@ for (const [where, ipOf] of [
       const signIns = Promise.allSettled(
         Array.from({ length: floodSize }, (_, n) =>
           runInShare(rangeShare(ipOf(n), 'ordinary'), () =>
-            tokens
+            tokenPairs
               .signIn(email(n), new Secret(wrongPassword), { clientIp: ipOf(n), userAgent: '' })
               .finally(() => ended++),
           ),
@@ -80,7 +80,7 @@ for (const [where, ipOf] of [
       assert.equal(outcome['overloaded'], floodSize - checked - limited);
       // The slots are free again.
       await assert.rejects(
-        tokens.signIn('you@example.com', new Secret(wrongPassword), { clientIp: '192.0.2.2', userAgent: '' }),
+        tokenPairs.signIn('you@example.com', new Secret(wrongPassword), { clientIp: '192.0.2.2', userAgent: '' }),
         {
           code: 'invalid_credentials',
         },

@@ -67,11 +67,11 @@ test(
 
 test('an attempt is no longer counted when the queue fills up after its count', async () => {
   await using app = await newApp();
-  const { tokens } = app.service.services;
+  const { tokenPairs } = app.service.services;
   await warmUp(app);
   for (let n = 0; n < 6; n++) {
     // The queue fills up while the attempt is counted.
-    const counted = tokens.signIn(email, new Secret(wrongPassword), { clientIp: '127.0.0.1', userAgent: '' });
+    const counted = tokenPairs.signIn(email, new Secret(wrongPassword), { clientIp: '127.0.0.1', userAgent: '' });
     await using occupied = occupy(app);
     await assert.rejects(counted, (error) => error instanceof DomainError && error.code === 'overloaded');
     await occupied.release();

@@ -45,7 +45,7 @@ async function refreshAndDisconnect(app: TestApp, refreshToken: string): Promise
 test('a client that disconnected before the response can refresh again after the grace time', async () => {
   await using app = await newApp();
   const { refreshToken } = await app.signIn();
-  const { unanswered } = app.service.services.tokens;
+  const { unanswered } = app.service.services.tokenPairs;
   app.clock.advance({ seconds: 600 });
   await refreshAndDisconnect(app, refreshToken);
   await until('the lost response is recorded', () => unanswered.size > 0);
@@ -60,7 +60,7 @@ test('a refresh whose response was written is not recorded', async () => {
   const { refreshToken } = await app.signIn();
   app.clock.advance({ seconds: 600 });
   assert.equal((await app.call('POST', '/auth/token/refresh', { json: { refreshToken } })).status, 200);
-  assert.equal(app.service.services.tokens.unanswered.size, 0);
+  assert.equal(app.service.services.tokenPairs.unanswered.size, 0);
   app.clock.advance({ seconds: 120 });
   const again = await app.call('POST', '/auth/token/refresh', { json: { refreshToken } });
   assert.equal((again.json as { code: string }).code, 'refresh_token_reused');

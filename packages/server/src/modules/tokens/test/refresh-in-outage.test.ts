@@ -15,33 +15,33 @@ const argon2 = { memoryKib: 64, passes: 1, lanes: 1 };
 async function fixture(db: Db, email = 'ada@example.com') {
   const [line, clock] = [new Line(), new FakeClock()];
   const services = wireOn(behind(db, line), { clock, argon2 });
-  const { accounts, signingKeys, tokens } = services;
+  const { accounts, signingKeys, tokenPairs } = services;
   await signingKeys.ensure();
   await accounts.create(operator, email, new Secret(password), 'user');
-  const first = await tokens.signIn(email, new Secret(password), { clientIp: '192.0.2.1', userAgent: '' });
+  const first = await tokenPairs.signIn(email, new Secret(password), { clientIp: '192.0.2.1', userAgent: '' });
   clock.advance({ seconds: 600 });
   /** A refresh whose commit has an unknown outcome. */
   const failed = async (state: Line['state'], refreshToken = first.refreshToken): Promise<void> => {
     line.state = state;
-    await assert.rejects(tokens.refresh(refreshToken), (error) => codeOf(error) === 'unavailable');
+    await assert.rejects(tokenPairs.refresh(refreshToken), (error) => codeOf(error) === 'unavailable');
     line.state = 'whole';
-    await tokens.unanswered.recovered;
+    await tokenPairs.unanswered.recovered;
   };
-  return { clock, tokens, first, failed };
+  return { clock, tokenPairs, first, failed };
 }
 
 for (const state of ['cut before', 'cut after'] as const) {
   onEachDatabase(`a refresh that was ${state} its commit succeeds after an outage of 5 minutes`, async ({ db }) => {
-    const { clock, tokens, first, failed } = await fixture(db);
+    const { clock, tokenPairs, first, failed } = await fixture(db);
     await failed(state);
     clock.advance({ seconds: 300 });
-    const second = await tokens.refresh(first.refreshToken);
+    const second = await tokenPairs.refresh(first.refreshToken);
     assert.notEqual(second.refreshToken, first.refreshToken);
     clock.advance({ seconds: limits.refreshReuseSeconds });
-    const third = await tokens.refresh(second.refreshToken);
+    const third = await tokenPairs.refresh(second.refreshToken);
     // Now the first token is two generations old.
-    await assert.rejects(tokens.refresh(first.refreshToken), (error) => codeOf(error) === 'refresh_token_reused');
-    await assert.rejects(tokens.refresh(third.refreshToken), (error) => codeOf(error) === 'invalid_refresh_token');
+    await assert.rejects(tokenPairs.refresh(first.refreshToken), (error) => codeOf(error) === 'refresh_token_reused');
+    await assert.rejects(tokenPairs.refresh(third.refreshToken), (error) => codeOf(error) === 'invalid_refresh_token');
   });
 }
 
@@ -52,24 +52,27 @@ onEachDatabase(
       [30, 'refreshed'],
       [31, 'refresh_token_reused'],
     ] as const) {
-      const { clock, tokens, first, failed } = await fixture(db, `after${seconds}@example.com`);
-      await tokens.refresh(first.refreshToken);
+      const { clock, tokenPairs, first, failed } = await fixture(db, `after${seconds}@example.com`);
+      await tokenPairs.refresh(first.refreshToken);
       clock.advance({ seconds });
       await failed('cut before');
       clock.advance({ seconds: 120 });
-      const outcome = await tokens.refresh(first.refreshToken).then(() => 'refreshed', codeOf);
+      const outcome = await tokenPairs.refresh(first.refreshToken).then(() => 'refreshed', codeOf);
       assert.equal(outcome, expected);
     }
   },
 );
 
 onEachDatabase('the 503 of one session does not extend the grace time of another', async ({ db }) => {
-  const { clock, tokens, first, failed } = await fixture(db);
-  const other = await tokens.signIn('ada@example.com', new Secret(password), { clientIp: '192.0.2.1', userAgent: '' });
+  const { clock, tokenPairs, first, failed } = await fixture(db);
+  const other = await tokenPairs.signIn('ada@example.com', new Secret(password), {
+    clientIp: '192.0.2.1',
+    userAgent: '',
+  });
   clock.advance({ seconds: 60 });
   await failed('cut after', other.refreshToken);
-  await tokens.refresh(first.refreshToken);
+  await tokenPairs.refresh(first.refreshToken);
   clock.advance({ seconds: 31 });
-  await assert.rejects(tokens.refresh(first.refreshToken), (error) => codeOf(error) === 'refresh_token_reused');
-  assert.notEqual((await tokens.refresh(other.refreshToken)).refreshToken, other.refreshToken);
+  await assert.rejects(tokenPairs.refresh(first.refreshToken), (error) => codeOf(error) === 'refresh_token_reused');
+  assert.notEqual((await tokenPairs.refresh(other.refreshToken)).refreshToken, other.refreshToken);
 });

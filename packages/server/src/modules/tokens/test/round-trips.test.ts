@@ -33,7 +33,6 @@ test('the two transactions of a sign-in exchange two messages each with the writ
   await using place = await newPlace('sqlite');
   await using app = await newApp({
     place: { ...place, environment: { ...place.environment, KEYREEVE_THROTTLE: 'on' } },
-    writer: 'thread',
   });
   await app.createAccount(email);
   await signIn(app);

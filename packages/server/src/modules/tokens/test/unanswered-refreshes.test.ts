@@ -83,15 +83,3 @@ test('when the limit of entries is reached, the earlier entries are kept until t
   at.unanswered.record(refresh('one more'));
   assert.deepEqual([at.failedAt('one more'), at.unanswered.size], [1_000, 1]);
 });
-
-test('a new entry is published once, and an entry of another worker is not', async () => {
-  const at = fixture();
-  const published: string[] = [];
-  at.unanswered.onRecord = ({ sessionId }) => void published.push(sessionId);
-  at.unanswered.record(refresh('own'));
-  at.unanswered.record(refresh('own'));
-  at.unanswered.add(refresh('of another worker'));
-  at.unanswered.record(refresh('of another worker', { isOutage: false }));
-  assert.deepEqual(published, ['own']);
-  assert.equal(at.failedAt('of another worker'), 1_000);
-});

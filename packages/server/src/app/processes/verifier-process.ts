@@ -1,0 +1,75 @@
+/** A process that only verifies, as the main process sees it. `verifier.ts` is its program. */
+import { fork, type ChildProcess, type SendHandle } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import type { ToMain, ToVerifier } from './messages.ts';
+
+const program = fileURLToPath(new URL('./verifier.ts', import.meta.url));
+
+export interface ProcessEnd {
+  readonly status: number | null;
+  readonly signal: string | null;
+}
+
+export class VerifierProcess {
+  readonly ended: Promise<ProcessEnd>;
+  onMessage: (message: ToMain) => void = () => undefined;
+  hasEnded = false;
+  isListening = false;
+  wasListening = false;
+  /** Whether it has what it needs to listen. */
+  isBegun = false;
+  readonly #child: ChildProcess;
+  /** Those that wait for an acknowledgement, by sequence. */
+  readonly #waiting = new Map<number, () => void>();
+
+  /** The process waits for {@link start}. */
+  constructor() {
+    const child = (this.#child = fork(program, { serialization: 'advanced' }));
+    const { promise, resolve } = Promise.withResolvers<ProcessEnd>();
+    const end = (status: number | null, signal: string | null): void => {
+      this.hasEnded = true;
+      this.isListening = false;
+      this.isBegun = false;
+      resolve({ status, signal });
+    };
+    this.ended = promise;
+    child.on('exit', end);
+    // If no process was created, there is no event `exit`.
+    child.on('error', () => child.pid === undefined && end(1, null));
+    child.on('message', (message: ToMain) => this.#receive(message));
+  }
+
+  get pid(): number | undefined {
+    return this.#child.pid;
+  }
+
+  start(message: Extract<ToVerifier, { kind: 'start' }>, socket: object): void {
+    this.isBegun = true;
+    // Ignores errors: the process may have just ended.
+    this.#child.send(message, socket as SendHandle, () => undefined);
+  }
+
+  send(message: ToVerifier): void {
+    this.#child.send(message, () => undefined);
+  }
+
+  /** Resolves when the process has applied the pending change with this sequence, or has ended. */
+  async knows(sequence: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#waiting.set(sequence, resolve);
+    await Promise.race([promise, this.ended]);
+    this.#waiting.delete(sequence);
+  }
+
+  kill(): void {
+    this.#child.kill('SIGKILL');
+  }
+
+  #receive(message: ToMain): void {
+    if (message.kind === 'listening') this.isListening = this.wasListening = true;
+    // Messages arrive in the order in which they were sent.
+    if (message.kind === 'pending_known')
+      for (const [sequence, resolve] of this.#waiting) if (sequence <= message.sequence) resolve();
+    this.onMessage(message);
+  }
+}
