@@ -120,10 +120,14 @@ export class VerificationListener {
     };
     const clientIp = clientIps.certainOf(request);
     const { verifier } = this.#options;
-    verifier.together(() => {
-      const caller = authenticateService(this.#options, { presented, clientIp, acceptsBasic, span });
-      verifyForService(verifier, caller, span ? withSpan(question, span) : question, { answer, fail });
-    });
+    try {
+      verifier.together(() => {
+        const caller = authenticateService(this.#options, { presented, clientIp, acceptsBasic, span });
+        verifyForService(verifier, caller, span ? withSpan(question, span) : question, { answer, fail });
+      });
+    } catch (error) {
+      fail(error);
+    }
     return true;
   }
 }
