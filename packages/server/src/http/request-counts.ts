@@ -55,7 +55,7 @@ export class RequestCounts {
   count(route: string = noRoute, method: string | undefined, status: number, ms?: number): void {
     const label = labelOf(method);
     this.#countOf(route, label, status).count++;
-    if (ms !== undefined) this.#durationsOf(route, label).durations.add(ms);
+    if (ms !== undefined) this.#durationsOf(route, label).add(ms);
   }
 
   /**
