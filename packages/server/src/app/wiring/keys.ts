@@ -13,8 +13,8 @@ import { KeyLimiter } from '../../modules/key-limits/key-limits.ts';
 import { OrphanedMeters } from '../../modules/key-limits/orphaned-meters.ts';
 import { KeyUsage } from '../../modules/key-usage/key-usage.ts';
 import { UsageRetention } from '../../modules/key-usage/retention.ts';
-import { addUsage } from '../../modules/key-usage/store.ts';
-import { UsageCounter } from '../../modules/key-usage/usage-counter.ts';
+import { UseCollector } from '../../modules/key-usage/use-collector.ts';
+import { UseRecords } from '../../modules/key-usage/use-records.ts';
 import { LeakReports } from '../../modules/leaks/leak-reports.ts';
 import { Leaks } from '../../modules/leaks/leaks.ts';
 import { LeakMail } from '../../modules/leaks/notices.ts';
@@ -83,8 +83,7 @@ interface VerificationCore extends WiringCore, Pick<ApiKeys, 'pending'>, ReturnT
 
 function wireVerification(core: VerificationCore, { accounts, tokens }: SignInServices) {
   const { db, config, keys, log, requestLog } = core;
-  // Undefined if verifications are not counted.
-  const usageCounter = config.usageDays === 0 ? undefined : new UsageCounter((hours) => addUsage(db, hours));
+  const uses = new UseRecords(db, new UseCollector(), config.usageDays > 0);
   const quotaNotices = new QuotaNotices({
     ...core,
     onDropped: (count) => log?.warn({ event: 'quota_notices_dropped', count }),
@@ -97,7 +96,7 @@ function wireVerification(core: VerificationCore, { accounts, tokens }: SignInSe
     pendingKeyChanges: core.pending,
     pendingAccountChanges: accounts.revocations.unfinished,
     pendingScopeChanges: core.hasCatalogue ? core.scopeCatalogue.pending : undefined,
-    usage: usageCounter,
+    uses: uses.collector,
   });
   const exchange = new Exchange({
     ...core,
@@ -105,7 +104,7 @@ function wireVerification(core: VerificationCore, { accounts, tokens }: SignInSe
     audience: core.issuer,
     onRejected: ({ reason, keyId }) => requestLog?.noted({ event: 'assertion_rejected', reason }, { keyId }),
   });
-  return { usageCounter, quotaNotices, limiter, verifier, exchange };
+  return { uses, quotaNotices, limiter, verifier, exchange };
 }
 
 function wireLeaks(core: Omit<VerificationCore, keyof ReturnType<typeof wireOwners>>) {

@@ -5,7 +5,7 @@
 import { Worker } from 'node:worker_threads';
 import type { SqlValue } from './sql.ts';
 import { handled, type Step, type StepRunner } from './sqlite-steps.ts';
-import type { StepFailure, WriterRequest, WriterResponse } from './sqlite-writer.ts';
+import type { StepFailure, WriterData, WriterRequest, WriterResponse } from './sqlite-writer.ts';
 import { FileLockedError, unavailable } from './unavailable.ts';
 
 interface PendingStep {
@@ -22,8 +22,9 @@ export class WriterThread implements StepRunner {
   readonly #sent: (readonly PendingStep[])[] = [];
   #failure: Error | undefined;
 
-  constructor(path: string) {
-    this.#worker = new Worker(new URL('./sqlite-writer.ts', import.meta.url), { workerData: { path } });
+  constructor(path: string, { isBackground = false }: Pick<WriterData, 'isBackground'> = {}) {
+    const workerData: WriterData = { path, isBackground };
+    this.#worker = new Worker(new URL('./sqlite-writer.ts', import.meta.url), { workerData });
     this.#worker.on('message', (response: WriterResponse) => this.#settle(response));
     this.#worker.on('error', (error) => this.#fail(error instanceof Error ? error : new Error(String(error))));
     this.#worker.on('exit', () => this.#fail(new Error('the writer thread has ended')));

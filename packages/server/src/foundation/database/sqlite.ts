@@ -6,7 +6,7 @@
 import { monotonicMs } from '../clock.ts';
 import { inSpan } from '../tracing.ts';
 import { databaseWaits, type DatabaseWaits } from './database-waits.ts';
-import type { AuditKey, Db, Reader, Transaction, TransactionOptions } from './db.ts';
+import type { AuditKey, Db, Reader, SecondFile, Transaction, TransactionOptions, UsageDb } from './db.ts';
 import { DatabaseFile, DatabaseReplacedError, identityOf } from './file-identity.ts';
 import { OperationTimes } from './operation-times.ts';
 import { RemoteClient } from './remote-client.ts';
@@ -40,6 +40,8 @@ export class SqliteDb implements Db {
    */
   readonly sharedReads = { concurrentReadsMax: 2, immediateBatchSize: 16 };
   readonly file: DatabaseFile;
+  usage: UsageDb = this;
+  usageFile: SecondFile | undefined;
   readonly #path: string;
   readonly #reader: SqliteConnection;
   readonly #batches: SqliteBatchReader;
@@ -97,6 +99,17 @@ export class SqliteDb implements Db {
     health.onChange = (isHealthy) => {
       for (const client of this.#clients) client.respond({ isHealthy });
     };
+  }
+
+  /** Usage is stored in a second file, which is closed with this one. */
+  storeUsageIn(file: SecondFile): void {
+    this.usage = file;
+    this.usageFile = file;
+  }
+
+  /** Bounds the page cache of reads. */
+  limitCache(kib: number): void {
+    this.#reader.exec(`pragma cache_size = -${kib}`);
   }
 
   /** Maps this much of the file into memory for reads, at most 2 GiB. */
@@ -178,6 +191,7 @@ export class SqliteDb implements Db {
   async close(): Promise<void> {
     // Otherwise a later write would start a new writer thread.
     this.#isClosing = true;
+    await this.usageFile?.close();
     this.writes.stop();
     this.file.stop();
     await this.#runner.settled();

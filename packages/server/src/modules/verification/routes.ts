@@ -5,7 +5,8 @@ import { splitScopes } from '../api-keys/scopes.ts';
 import { monotonicMs, toInstant } from '../../foundation/clock.ts';
 import type { LatencyHistogram } from '../../foundation/latency-histogram.ts';
 import { route, type Route, type ServiceCaller } from '../../http/route.ts';
-import { DomainError, invalidAt } from '../../foundation/errors.ts';
+import { invalidAt } from '../../foundation/errors.ts';
+import { isUnavailable } from '../../foundation/database/unavailable.ts';
 import { isIpAddress } from '../../foundation/ip-address.ts';
 import type { LimitOutcome } from '../key-limits/key-limits.ts';
 import type { CanaryPrincipal } from '../../foundation/principal.ts';
@@ -91,8 +92,6 @@ async function timed<T>(durations: LatencyHistogram, caller: ServiceCaller, veri
     if (await caller.then(() => true, isUnavailable)) durations.add(ms);
   }
 }
-
-const isUnavailable = (error: unknown): boolean => error instanceof DomainError && error.code === 'unavailable';
 
 /** The schema allows exactly one of the two members. @throws DomainError `invalid_request` */
 function questionsOf({ credentials = [], questions }: contract.VerifyBatchBody, known: Environments): Question[] {

@@ -132,9 +132,4 @@ export class Verifier {
     else if (form !== 'key') this.#results.answerWith(form, conditions, answer, fail);
     else this.#keys.start(text, conditions, answer, fail);
   }
-
-  /** Writes the counts of verifications and the times of last use that were collected before the call. */
-  flush(): Promise<void> {
-    return this.#results.flush();
-  }
 }

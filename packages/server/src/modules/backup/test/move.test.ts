@@ -4,7 +4,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { test } from 'node:test';
 import { BackupError } from '../format.ts';
 import { moveInstallation, planMove } from '../move.ts';
-import { countRows } from '../store.ts';
+import { countRows, tablesIn } from '../store.ts';
 import { databaseUrl } from '../../../app/configuration/config-values.ts';
 import { deriveKeys } from '../../../foundation/crypto/master-key.ts';
 import type { SqliteLocation } from '../../../foundation/database/database.ts';
@@ -22,6 +22,11 @@ import { contentsOf, fill } from './whole-installation.ts';
 const clock = new FakeClock(now + 60_000);
 const move = (source: Db, target: Db) => moveInstallation(operator, source, target, { keys, clock });
 
+const rowsOf = async (db: Db) => ({
+  ...(await countRows(db, tablesIn(db.dialect, 'main'))),
+  ...(await countRows(db.usage, tablesIn(db.dialect, 'usage'))),
+});
+
 async function newSource(): Promise<TestDb> {
   const source = await databases['sqlite']!();
   await fill(source.db);
@@ -34,7 +39,7 @@ test('every row of every table is moved unchanged, and one event is added', asyn
   const before = await contentsOf(source.db);
   const { rows, wasDone } = await move(source.db, target.db);
   assert.equal(wasDone, false);
-  assert.deepEqual(rows, await countRows(source.db));
+  assert.deepEqual(rows, await rowsOf(source.db));
   for (const count of Object.values(rows)) assert.ok(count > 0);
   assert.deepEqual(await contentsOf(source.db), before);
   const after = await contentsOf(target.db);
@@ -65,7 +70,7 @@ test('a completed move is recognised, and a move to a database with other rows i
   await move(source.db, target.db);
   await addAccount(target.db, 'later');
   const before = await contentsOf(target.db);
-  assert.deepEqual(await move(source.db, target.db), { rows: {}, wasDone: true });
+  assert.deepEqual(await move(source.db, target.db), { rows: {}, wasDone: true, hasUsage: true });
   // The source was used after the move, so its new rows would be lost.
   await addAccount(source.db, 'elsewhere');
   await assert.rejects(
@@ -88,7 +93,7 @@ test('a move that fails halfway leaves the target empty, and can be repeated', a
       },
     };
     await assert.rejects(moveInstallation(operator, failing, target.db, { keys, clock }), /the disk is gone/);
-    const counts = await countRows(target.db);
+    const counts = await rowsOf(target.db);
     assert.deepEqual(
       Object.entries(counts).filter(([, count]) => count > 0),
       [],
@@ -100,7 +105,7 @@ test('a move that fails halfway leaves the target empty, and can be repeated', a
 test('a dry run reports the rows that would be moved or the reason why not, and writes nothing', async () => {
   await using source = await newSource();
   await using target = await emptyDatabases['postgres']!();
-  const counts = await countRows(source.db);
+  const counts = await rowsOf(source.db);
   assert.deepEqual(await planMove(source.db, target.db, keys.check), counts);
   // No table was created.
   assert.equal((await migrate(target.db, clock)).length > 0, true);
@@ -137,7 +142,7 @@ test('a database file that another process has open is not retired, and a retire
         .connect()
         .then((db) => db.transaction((tx) => tx.run(sql('test_delete_accounts', 'delete from accounts')))),
     );
-    return (await countRows(reader))['accounts'];
+    return (await countRows(reader, tablesIn('sqlite', 'main')))['accounts'];
   });
   assert.equal(count, 2);
   assert.deepEqual([existsSync(path), existsSync(newPath)], [false, true]);
