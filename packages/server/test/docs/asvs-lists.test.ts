@@ -47,7 +47,7 @@ test('every purpose of the master key is once in the list of keys', { tags: ['as
 /** By table. A new column is listed here if it is neither keyed nor sealed nor personal. */
 const operational: Readonly<Record<string, string>> = {
   installation:
-    'id created_at keys_imported_at unused_keys_checked_at unused_keys_counted_from first_environment last_backup_at',
+    'id created_at keys_imported_at unused_keys_checked_at unused_keys_counted_from first_environment last_backup_at usage_generation usage_commits',
   root_keys: 'version generation master_key_id created_at superseded_by',
   accounts:
     'pk id role session_epoch created_at updated_at disabled_at unverified_since requires_second_factor enabled_count signed_up_at language email_unconfirmed_since limits kind entitlements entitlements_revision',

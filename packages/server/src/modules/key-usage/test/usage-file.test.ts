@@ -215,3 +215,20 @@ test('a restore that is killed after the commit of the first file leaves no rows
   assert.deepEqual((await stateOf(db)).uses, []);
   assert.deepEqual(at.renewals, [], 'the restore has reported it');
 });
+
+test('a service that runs beside a restore goes on with the restored file', async () => {
+  await using at = await fixture();
+  using temp = newTempFolder();
+  const backup = join(temp.path, 'backup');
+  await backUp(at.db, backup);
+  await useKeys(at.db, [{ id: unused, at: later }]);
+  const command = await at.connect();
+  const { warnings } = await restore(command, backup, { acceptsRevival: true, mayReplace: true });
+  assert.deepEqual([warnings, (await stateOf(at.db)).uses], [[], [now + dayMs]]);
+  await useKeys(at.db, [{ id: unused, at: later }]);
+  await recordCommits(at.db);
+  await command.close();
+  const db = await at.reopen();
+  assert.deepEqual((await stateOf(db)).uses, [now + dayMs, later]);
+  assert.deepEqual(at.renewals, []);
+});
