@@ -9,7 +9,7 @@
  * days without a use of keys count anew. A file that SQLite cannot use gets another name.
  */
 import { randomBytes } from 'node:crypto';
-import { chownSync, existsSync, renameSync, rmSync, statSync } from 'node:fs';
+import { closeSync, existsSync, fchownSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
 import { systemClock } from '../clock.ts';
 import { DomainError } from '../errors.ts';
 import type { Db, Reader, SecondFile, Transaction, TransactionOptions, UsageFileRenewal } from './db.ts';
@@ -17,7 +17,6 @@ import { identityOf } from './file-identity.ts';
 import { restartUnusedKeysCountTx } from './installation.ts';
 import { countMissingMigrations, migrate, SchemaError } from './migrate.ts';
 import type { SqliteDb } from './sqlite.ts';
-import { createFile } from './sqlite-connection.ts';
 import { sql, type SqlValue, type Statement } from './sql.ts';
 import { unavailable } from './unavailable.ts';
 
@@ -75,6 +74,7 @@ export class UsageFile implements SecondFile {
   readonly path: string;
   onRenewed: (reason: UsageFileRenewal) => void = () => undefined;
   readonly #main: Db;
+  readonly #databasePath: string;
   readonly #open: (path: string) => Promise<SqliteDb>;
   #opened: Promise<SqliteDb> | undefined;
   #pair: Pair = { generation: null, commits: 0 };
@@ -87,6 +87,7 @@ export class UsageFile implements SecondFile {
   /** @param open opens the file, which exists */
   constructor(main: Db, databasePath: string, open: (path: string) => Promise<SqliteDb>) {
     this.#main = main;
+    this.#databasePath = databasePath;
     this.path = usagePathOf(databasePath);
     this.#open = open;
   }
@@ -206,13 +207,22 @@ export class UsageFile implements SecondFile {
     return { generation, commits };
   }
 
-  /** Root, which runs a command, gives the file to the owner of the database. */
+  /** Root, which runs a command, gives the file to the owner of the database: on the descriptor, as in `file-owner.ts`. */
   #create(): void {
-    if (existsSync(this.path)) return;
-    createFile(this.path);
-    if (process.getuid?.() !== 0) return;
-    const { uid, gid } = statSync(this.path.slice(0, -usagePathOf('').length));
-    chownSync(this.path, uid, gid);
+    let descriptor: number;
+    try {
+      descriptor = openSync(this.path, 'ax', 0o600);
+    } catch (error) {
+      // Another process may have created it.
+      if (existsSync(this.path)) return;
+      throw error;
+    }
+    try {
+      const { uid, gid } = statSync(this.#databasePath);
+      if (process.getuid?.() === 0) fchownSync(descriptor, uid, gid);
+    } finally {
+      closeSync(descriptor);
+    }
   }
 
   /** A process that has the file open finds that it was replaced, and opens the new one. */

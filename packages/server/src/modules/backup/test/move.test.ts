@@ -1,6 +1,6 @@
 /** Moving an embedded installation to PostgreSQL: completely or not at all. */
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync } from 'node:fs';
+import { copyFileSync, existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { BackupError } from '../format.ts';
 import { moveInstallation, planMove } from '../move.ts';
@@ -11,6 +11,7 @@ import type { SqliteLocation } from '../../../foundation/database/database.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import { claimInstallation } from '../../../../test-kit/installation.ts';
 import { migrate } from '../../../foundation/database/migrate.ts';
+import { usagePathOf } from '../../../foundation/database/usage-file.ts';
 import { sql } from '../../../foundation/database/sql.ts';
 import { FileInUseError, retireFile } from '../../../foundation/database/retire-sqlite-file.ts';
 import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
@@ -142,14 +143,39 @@ test('a database file that another process has open is not retired, and a retire
         .connect()
         .then((db) => db.transaction((tx) => tx.run(sql('test_delete_accounts', 'delete from accounts')))),
     );
-    return (await countRows(reader, tablesIn('sqlite', 'main')))['accounts'];
+    assert.ok(reader.usage);
+    const [main, usage] = [await countRows(reader, tablesIn('sqlite', 'main')), tablesIn('sqlite', 'usage')];
+    return [main['accounts'], await countRows(reader.usage, usage)];
   });
-  assert.equal(count, 2);
-  assert.deepEqual([existsSync(path), existsSync(newPath)], [false, true]);
+  assert.deepEqual(count, [2, { key_usage: 1, key_last_uses: 2 }]);
+  for (const pathOf of [(database: string) => database, usagePathOf])
+    assert.deepEqual([existsSync(pathOf(path)), existsSync(pathOf(newPath))], [false, true]);
   assert.deepEqual(
     readdirSync(path.slice(0, path.lastIndexOf('/'))).filter(
       (name) => name.includes('-wal') || name.includes('journal'),
     ),
     [],
   );
+});
+
+test('without the usage file, everything else is moved, and days without a use of keys count anew', async () => {
+  await using other = await newSource();
+  await other.db.close();
+  for (const spoil of [
+    (usage: string) => rmSync(usage),
+    (usage: string) => writeFileSync(usage, Buffer.alloc(10_000, 'garbage')),
+    (usage: string) => copyFileSync(usagePathOf((databaseUrl(other.url) as SqliteLocation).path), usage),
+  ]) {
+    await using source = await newSource();
+    await using target = await databases['postgres']!();
+    const { path } = databaseUrl(source.url) as SqliteLocation;
+    await source.db.close();
+    spoil(usagePathOf(path));
+    const { rows, hasUsage } = await retireFile(path, `${path}.moved`, (reader) =>
+      moveInstallation(operator, reader, target.db, { keys, clock }),
+    );
+    assert.deepEqual([hasUsage, rows['api_keys'], rows['key_usage'], rows['key_last_uses']], [false, 2, 0, 0]);
+    const [installation = ''] = (await contentsOf(target.db))['installation'] ?? [];
+    assert.match(installation, new RegExp(`"unused_keys_counted_from":${clock.now()}`));
+  }
 });
