@@ -28,7 +28,7 @@ export interface CollectedUse {
 export type UsedKey = Pick<KeyState, 'id' | 'updatedAt' | 'overlapEndsAt'>;
 
 /** Small, so that neither sorting nor encoding them delays a verification. */
-const rowsPerPartMax = 500;
+const rowsPerPartMax = 250;
 /** Ids of keys are random integers of 53 bits: each range of them has a map, so that the ids can be sorted in small parts. */
 const rangeCount = 256;
 const idsPerRange = 2 ** 53 / rangeCount;
