@@ -266,7 +266,7 @@ const outcomePlaces: readonly string[] = [
   'modules/deletion-journal/change-key.ts',
   // They count unknown outcomes, and remove no rights.
   'modules/key-limits/key-limits.ts',
-  'modules/key-usage/usage-counter.ts',
+  'modules/key-usage/use-records.ts',
 ];
 
 const unknownOutcomes = rule((report, path) => {

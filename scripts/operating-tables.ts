@@ -9,8 +9,8 @@ const actions: Readonly<Record<string, string>> = {
   keyreeve_http_requests_total: '`5xx` rises: read `refused` in the log. Route `none`: unknown',
   keyreeve_rate_limited_requests_total: 'find the client in the log, or raise the [limit](limits.md)',
   keyreeve_key_usage_total:
-    'it lacks `dropped` (above 20,000 keys in 10 s in a process, or failed writes) and `unknown` ones',
-  keyreeve_key_usage_waiting: 'rises steadily, or nears 20,000 in a process: check the database',
+    '`dropped` rises: they count for no key, because more than 200,000 keys wait; see `keyreeve_key_usage_waiting`. `unknown`: lost',
+  keyreeve_key_usage_waiting: 'rises for minutes: run `keyreeve doctor`; above 200,000, usage is incomplete',
   keyreeve_key_limit_draws_total: '`failed` (`503`): check the database. `unknown`: the tokens are lost',
   keyreeve_key_limit_tokens_total: 'many unspent: keys get [less than their limits](api-keys.md#how-exact-limits-are)',
   keyreeve_key_limit_waits_total: '`rejected` (`503`): more than 2,000 wait in a process; check the database',
@@ -42,7 +42,7 @@ const actions: Readonly<Record<string, string>> = {
 const sources = {
   db: { dialect: 'postgres', times: {}, writes: {}, connections: {} },
   config: { database: { kind: 'sqlite', path: 'keyreeve.db' }, auditDays: 30 },
-  usageCounter: {},
+  uses: {},
   journal: {},
   verifier: {},
   hasher: {},

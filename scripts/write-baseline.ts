@@ -19,13 +19,15 @@ import { createCredentials, endSome } from '../packages/server/test/e2e/every-cr
 import { startProgram } from '../packages/server/test/e2e/program.ts';
 import { newTempFolder } from '../packages/server/test-kit/temp-folder.ts';
 
-const migrations = new URL('../packages/server/src/foundation/database/migrations/', import.meta.url);
+const database = new URL('../packages/server/src/foundation/database/', import.meta.url);
+/** Of the database, and of the second file of SQLite. */
+const migrationFolders = ['migrations', 'usage-migrations'];
 const checksums = new URL('../packages/server/src/foundation/database/test/migration-checksums.json', import.meta.url);
 
 /** @returns by file: SHA-256 in hexadecimal */
 const sha256Of = (file: string): string =>
   createHash('sha256')
-    .update(readFileSync(new URL(file, migrations)))
+    .update(readFileSync(new URL(file, database)))
     .digest('hex');
 
 async function write(): Promise<void> {
@@ -55,7 +57,11 @@ async function write(): Promise<void> {
   writeFileSync(join(baselineFolder, 'keyreeve.db.gz'), gzipSync(readFileSync(at('keyreeve.db')), { level: 9 }));
   cpSync(at('backup.jsonl'), join(baselineFolder, 'backup.jsonl'));
   cpSync(at('journal'), join(baselineFolder, 'journal'), { recursive: true });
-  const files = readdirSync(migrations).toSorted();
+  const files = migrationFolders.flatMap((parent) =>
+    readdirSync(new URL(parent, database))
+      .toSorted()
+      .map((name) => `${parent}/${name}`),
+  );
   const found = Object.fromEntries(files.map((file) => [file, sha256Of(file)]));
   writeFileSync(checksums, `${JSON.stringify(found, null, 2)}\n`);
   if (!process.argv.includes('--freeze')) return;

@@ -10,6 +10,7 @@ import { licencesOf } from '../../scripts/licences.ts';
 const ownFolder = import.meta.dirname;
 /** Files that Node or `ownFile` finds by their path. */
 const entryPoints = [
+  'app/processes/verifier',
   'cli/main',
   'foundation/own-files',
   'foundation/database/sqlite-writer',

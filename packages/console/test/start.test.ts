@@ -38,7 +38,12 @@ try {
 process.stdout.write([...process.argv.slice(2), page.split('\\n')[0], import.meta.url.slice(-3)].join(' '));
 `;
 const built = 'serve <!doctype html> .js';
-const otherFiles = ['foundation/own-files', 'foundation/database/sqlite-writer', 'foundation/crypto/hashing-thread'];
+const otherFiles = [
+  'app/processes/verifier',
+  'foundation/own-files',
+  'foundation/database/sqlite-writer',
+  'foundation/crypto/hashing-thread',
+];
 
 /** @param server whether the copy has the service instead of the stub */
 function copyCheckout(folder: string, server = false): void {

@@ -33,7 +33,13 @@ export const UsageEntry = Named(
 );
 export type UsageEntry = Static<typeof UsageEntry>;
 
-export const KeyUsage = Named('ApiKeyUsage', { usage: Type.Array(UsageEntry) });
+export const KeyUsage = Named('ApiKeyUsage', {
+  usage: Type.Array(UsageEntry),
+  uncounted: Count(
+    'Verifications of all API keys of the installation in the period that were counted for no key, because too many keys were in use at once. Above 0, `usage` can be incomplete',
+    0,
+  ),
+});
 export type KeyUsage = Static<typeof KeyUsage>;
 
 /** The parts that the routes of owners and administrators share. */

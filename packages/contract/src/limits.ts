@@ -258,13 +258,10 @@ const accounts = {
 
 const queues = {
   lastUsedResolutionSeconds: limit(60, 'Interval between writes of a key’s `lastUsedAt`.'),
-  lastUsedPendingMax: limit(
-    20_000,
-    'Values of `lastUsedAt` that wait to be written, every 10 s. More: the newest are dropped.',
-  ),
+  usageRowsFlushed: limit(50_000, 'Waiting keys per hour that are written before the interval of 10 s has passed.'),
   usageRowsPendingMax: limit(
-    20_000,
-    'Keys per hour whose counts of verifications wait to be written. More: not counted.',
+    200_000,
+    'Keys per hour whose counts and last use wait to be written. More: their verifications count as `uncounted`, for no key.',
   ),
   quotaNoticesWaitingMax: limit(
     20_000,

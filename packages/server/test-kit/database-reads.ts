@@ -36,7 +36,8 @@ export function countDatabaseReads(): DatabaseReads {
 }
 
 /** Reads that the service repeats by itself: of jobs and events every second, of housekeeping at the start and later. */
-const isPeriodic = /outbox|unpublished|unfolded|key_names|keys_with_usage|unused_keys|expiry_notice|page_key_meters/;
+const isPeriodic =
+  /outbox|unpublished|unfolded|key_names|keys_with_|usage_file|usage_generation|schema_migrations|un(?:us|chang)ed_keys|expiry_notice|page_key_meters/;
 const drivers: readonly Db[] = [SqliteDb.prototype, PostgresDb.prototype];
 
 const sum = (counts: readonly number[]): number => counts.reduce((total, count) => total + count, 0);

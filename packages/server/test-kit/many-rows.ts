@@ -1,4 +1,5 @@
 /** Inserts thousands of rows with one statement, without the rules of the service. */
+import { useKeys } from './uses.ts';
 import { randomBytes } from 'node:crypto';
 import type { Db } from '../src/foundation/database/db.ts';
 import { sql } from '../src/foundation/database/sql.ts';
@@ -16,19 +17,19 @@ export interface ManyKey {
   readonly disabledAt?: number | null;
 }
 
-const keyColumns = `lookup, key_hash, id, account_pk, nickname, scopes, expires_at, last_used_at, created_at, updated_at, hint,
+const keyColumns = `lookup, key_hash, id, account_pk, nickname, scopes, expires_at, created_at, updated_at, hint,
    disabled_at, disabled_reason, folded`;
 const insertManyKeys = sql('test_insert_keys', {
   sqlite: `insert into api_keys (${keyColumns})
     select value ->> '$.id', unhex(value ->> '$.hash'), value ->> '$.id', (select pk from accounts where id = $2),
-      value ->> '$.nickname', coalesce(value ->> '$.scopes', ''), value ->> '$.expiresAt', value ->> '$.lastUsedAt',
+      value ->> '$.nickname', coalesce(value ->> '$.scopes', ''), value ->> '$.expiresAt',
       value ->> '$.createdAt', value ->> '$.createdAt', value ->> '$.hint', value ->> '$.disabledAt',
       case when value ->> '$.disabledAt' is null then null else 'owner' end, value ->> '$.folded' from json_each($1)`,
   postgres: `insert into api_keys (${keyColumns})
     select id, decode(hash, 'hex'), id, (select pk from accounts where id = $2), nickname, coalesce(scopes, ''), "expiresAt",
-      "lastUsedAt", "createdAt", "createdAt", hint, "disabledAt", case when "disabledAt" is null then null else 'owner' end, folded
+      "createdAt", "createdAt", hint, "disabledAt", case when "disabledAt" is null then null else 'owner' end, folded
     from json_to_recordset($1::json) as given (id bigint, hash text, nickname text, scopes text, "expiresAt" bigint,
-      "lastUsedAt" bigint, "createdAt" bigint, hint text, "disabledAt" bigint, folded text)`,
+      "createdAt" bigint, hint text, "disabledAt" bigint, folded text)`,
 });
 
 /** Their secrets are unknown. */
@@ -40,6 +41,8 @@ export async function insertKeys(db: Db, accountId: string, keys: readonly ManyK
   }));
   // PostgreSQL also adds the nicknames to their index.
   await db.transaction((tx) => tx.run(insertManyKeys, [JSON.stringify(rows), accountId]), { isLong: true });
+  const uses = keys.flatMap(({ id, lastUsedAt: at = null }) => (at === null ? [] : { id, at }));
+  if (uses.length > 0) await useKeys(db, uses);
 }
 
 /** A row of `audit_events`, without a place in a chain. */

@@ -10,6 +10,8 @@ export const withTransaction = (db: Db, transaction: Db['transaction']): Db => (
   get: (...args) => db.get(...args),
   getMany: (...args) => db.getMany(...args),
   confirm: (workClass) => db.confirm(workClass),
+  usage: db.usage,
+  usageFile: db.usageFile,
   snapshot: (...args) => db.snapshot(...args),
   transaction,
   close: () => db.close(),

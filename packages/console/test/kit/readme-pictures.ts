@@ -2,7 +2,7 @@
 import { randomInt } from 'node:crypto';
 import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
-import { addUsage } from '../../../server/src/modules/key-usage/store.ts';
+import { addUsage } from '../../../server/test-kit/uses.ts';
 import { insertKeys } from '../../../server/test-kit/many-rows.ts';
 import type { TestApp } from '../../../server/test-kit/new-app.ts';
 import { BrowserContexts } from './browser-contexts.ts';

@@ -69,7 +69,7 @@ export async function seedAccount(app: TestApp, email: string, nicknames: readon
     { id: randomInt(2 ** 47), nickname: directionText, createdAt: app.clock.now(), hint: 'krv_…x7Qa' },
   ]);
   const service = await app.service.services.serviceAccounts.create(operator, accountId, { name: `${email} backend` });
-  await app.service.services.usageCounter?.flush();
+  await app.service.services.uses.flush();
   return { accountId, email, accessToken, keys, serviceId: service.id };
 }
 

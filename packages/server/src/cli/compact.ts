@@ -24,7 +24,13 @@ async function compact(options: OutputOptions): Promise<void> {
       throw new UsageError(
         'only an SQLite database can be compacted; PostgreSQL uses the space of removed rows after a vacuum',
       );
-    return compactFile(database.path, await freePages(db));
+    const main = compactFile(database.path, await freePages(db));
+    if (!db.usageFile) return main;
+    const usage = compactFile(db.usageFile.path, await freePages(db.usage));
+    return {
+      bytesBefore: main.bytesBefore + usage.bytesBefore,
+      bytesAfter: main.bytesAfter + usage.bytesAfter,
+    };
   });
   const { bytesBefore, bytesAfter } = compacted;
   print(options, compacted, `The database has ${toMib(bytesAfter)} MiB now. Before, it had ${toMib(bytesBefore)} MiB.`);

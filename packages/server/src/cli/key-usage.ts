@@ -5,7 +5,7 @@ import { toInstant } from '../foundation/clock.ts';
 import { toUsage } from '../modules/key-usage/routes.ts';
 import type { CliCommand } from './command.ts';
 import { findKey } from './key-input.ts';
-import { print, table, type OutputOptions } from './output.ts';
+import { plural, print, table, type OutputOptions } from './output.ts';
 import { withInstallation } from './session.ts';
 import { parseTime } from './time.ts';
 
@@ -38,13 +38,17 @@ async function usage(idText: string, options: UsageOptions): Promise<void> {
     ...(from === undefined ? {} : { from: toInstant(parseTime(from, '--from')) }),
     ...(to === undefined ? {} : { to: toInstant(parseTime(to, '--to')) }),
   };
-  const rows = await withInstallation({}, async (context) => {
+  const listed = await withInstallation({}, async (context) => {
     const { id, owner } = await findKey(context, idText);
     return context.keyUsage.list(owner, id, query);
   });
-  const entries = toUsage(rows).usage;
+  const { usage: entries, uncounted } = toUsage(listed);
   print(options, entries, usageText(entries, step));
+  if (uncounted > 0) process.stderr.write(incomplete(uncounted));
 }
+
+const incomplete = (uncounted: number): string =>
+  `keyreeve: the usage can be incomplete: ${plural(uncounted, 'verification')} of any keys in this period could not be counted\n`;
 
 /** A line for each hour or day with verifications, and their sum. */
 export function usageText(entries: readonly UsageEntry[], step: 'hour' | 'day'): string {

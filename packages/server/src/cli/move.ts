@@ -10,6 +10,7 @@ import type { RootKeys } from '../foundation/crypto/root-key.ts';
 import { describeDatabase, openDatabase, type DatabaseLocation } from '../foundation/database/database.ts';
 import type { Db, Reader } from '../foundation/database/db.ts';
 import { LateAuditKey } from '../foundation/database/late-audit-key.ts';
+import { usagePathOf } from '../foundation/database/usage-file.ts';
 import { retireFile } from '../foundation/database/retire-sqlite-file.ts';
 import { masterKeyPath } from '../app/installation/earlier-installation.ts';
 import {
@@ -127,9 +128,18 @@ function settingsAfter(config: Config, path: string, target: DatabaseLocation): 
   };
 }
 
-function describe({ rows, wasDone }: Moved, path: string, settings: Readonly<Record<string, string>>): string {
+function describe(
+  { rows, wasDone, hasUsage }: Moved,
+  path: string,
+  settings: Readonly<Record<string, string>>,
+): string {
   return [
     wasDone ? 'An earlier move had copied all rows. It is complete now.' : rowsTable(rows),
+    ...(hasUsage
+      ? []
+      : [
+          `Not moved: usage and times of last use. ${usagePathOf(path)} is missing, cannot be read, or belongs to another database.`,
+        ]),
     '',
     `Moved. The SQLite database is now ${movedPath(path)} and is no longer used. Set on every instance:`,
     ...Object.entries(settings).map(([name, value]) => `  ${name}=${value}`),

@@ -67,6 +67,11 @@ export const logEvents = {
     '`count` quotas got no event: more than 20,000 waited, or 1,000 at the stop',
     'check the database',
   ],
+  usage_file_renewed: [
+    'warn',
+    'the [usage file](operating.md#the-usage-file) was `reason`; counts are lost, and days without a use count anew',
+    'if `unusable`: check its disk, then delete the file `….unusable`',
+  ],
   unused_keys_disabled: ['info', '`count` [unused](api-keys.md#unused-keys) keys were disabled'],
   github_keys_not_fetched: ['warn', 'the [keys of GitHub](leaks.md) are missing', 'permit the request'],
   export_incomplete: [

@@ -8,5 +8,5 @@ const extension = import.meta.url.endsWith('.ts') ? '.ts' : '.js';
 /** @param path from the folder of the program's files, such as `cli/completion/template.zsh` */
 export const ownFile = (path: string): URL => new URL(path, root);
 
-/** @param path of the file of a thread, without its extension */
-export const ownThread = (path: string): URL => ownFile(`${path}${extension}`);
+/** @param path of a file that a thread or process runs, without its extension */
+export const ownScript = (path: string): URL => ownFile(`${path}${extension}`);

@@ -47,7 +47,7 @@ test('every purpose of the master key is once in the list of keys', { tags: ['as
 /** By table. A new column is listed here if it is neither keyed nor sealed nor personal. */
 const operational: Readonly<Record<string, string>> = {
   installation:
-    'id created_at keys_imported_at unused_keys_checked_at unused_keys_counted_from first_environment last_backup_at',
+    'id created_at keys_imported_at unused_keys_checked_at unused_keys_counted_from first_environment last_backup_at usage_generation usage_commits',
   root_keys: 'version generation master_key_id created_at superseded_by',
   accounts:
     'pk id role session_epoch created_at updated_at disabled_at unverified_since requires_second_factor enabled_count signed_up_at language email_unconfirmed_since limits kind entitlements entitlements_revision',
@@ -68,7 +68,7 @@ const operational: Readonly<Record<string, string>> = {
   sso_identities: 'id account_pk issuer provisioned created_at last_used_at',
   sso_sessions: 'session_id identity_id',
   api_keys:
-    'rules id account_pk nickname folded scopes expires_at last_used_at created_at updated_at scopes_need_role disabled_at disabled_reason hint revision limits environment leaked_at public_key',
+    'rules id account_pk nickname folded scopes expires_at created_at updated_at scopes_need_role disabled_at disabled_reason hint revision limits environment leaked_at public_key',
   api_key_secrets: 'key_id expires_at last_used_at public_key',
   leaked_secrets: 'leaked_at',
   short_lived_secrets: 'key_id issued_by assertion_id created_at expires_at',
@@ -76,6 +76,7 @@ const operational: Readonly<Record<string, string>> = {
   key_meters: 'subject kind tat used period',
   quota_notices: 'subject period quantity',
   key_usage: 'step at key_id accepted refused',
+  key_last_uses: 'key_id last_used_at changed_at previous_used_at previous_ends_at',
   key_prefixes: 'prefix environment',
   audit_events: 'id at actor action account_id target details chain position',
   audit_chains: 'chain events root_key_version',

@@ -1,8 +1,9 @@
 /** The running service stops when its database file is replaced or removed, but not after a restore. */
 import assert from 'node:assert/strict';
-import { copyFileSync, renameSync, rmSync } from 'node:fs';
+import { copyFileSync, existsSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { until } from '../../test-kit/until.ts';
 import { bearer, databaseIn, newProgram, type Program } from './program.ts';
 
 const changes: Readonly<Record<string, (path: string) => void>> = {
@@ -65,4 +66,22 @@ test('a backup and a restore do not stop the running service', async () => {
   assert.equal(await statusOf(program, 'GET', '/auth/forward', key), 200);
   assert.equal((await program.stop()).status, 0);
   assert.deepEqual(program.records('database_replaced'), []);
+});
+
+test('a service whose usage file was removed continues, and counts what comes after', async () => {
+  await using program = await newProgram();
+  const { id, key } = await program.newKey();
+  const path = `${databaseIn(program.folder)}.usage`;
+  await until('the housekeeping has opened the file', () => existsSync(path));
+  rmSync(path);
+  assert.equal(await statusOf(program, 'GET', '/auth/forward', key), 200);
+  assert.equal((await program.stop()).status, 0);
+  const { status, stdout, stderr } = await program.command(['key', 'usage', String(id), '--json']);
+  assert.equal(status, 0, stderr);
+  const [{ accepted } = { accepted: 0 }] = JSON.parse(stdout) as { accepted: number }[];
+  assert.equal(accepted, 1);
+  assert.deepEqual(
+    program.records('usage_file_renewed').map(({ reason }) => reason),
+    ['missing'],
+  );
 });

@@ -25,7 +25,8 @@ export async function assertOneKey(): Promise<void> {
   await using one = first;
   await using other = second;
   assert.equal(account.status, 0, account.stderr);
-  const files = readdirSync(join(folder.path, 'data')).filter((name) => !/-(?:wal|shm)$/.test(name));
+  // The housekeeping creates the usage file.
+  const files = readdirSync(join(folder.path, 'data')).filter((name) => !/-(?:wal|shm)$|\.usage$/.test(name));
   assert.deepEqual(
     files.toSorted(),
     ['', '.deletions', '.first-administrator', '.master-key', '.reserved'].map((suffix) => `keyreeve.db${suffix}`),

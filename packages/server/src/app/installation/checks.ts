@@ -10,9 +10,11 @@ import { catalogueWarnings } from '../../modules/scope-catalogue/warnings.ts';
 import type { Core } from '../../foundation/core.ts';
 import { dayMs } from '../../foundation/clock.ts';
 import { describeDatabase } from '../../foundation/database/database.ts';
-import type { Db } from '../../foundation/database/db.ts';
+import type { Db, SecondFile } from '../../foundation/database/db.ts';
 import { durabilityOf, type Durability } from '../../foundation/database/durability.ts';
 import { freePages, type FreePages } from '../../foundation/database/size.ts';
+import { isUnavailable } from '../../foundation/database/unavailable.ts';
+import { usagePathOf } from '../../foundation/database/usage-file.ts';
 import { plural } from '../../foundation/plural.ts';
 import { readTemplates } from '../../modules/mail/templates/templates.ts';
 import { jobLateMs, type Outbox, type WaitingJobs } from '../../modules/outbox/outbox.ts';
@@ -88,7 +90,7 @@ export async function databaseChecks({ config, db }: Pick<CheckedInstallation, '
       detail: `${describeDatabase(config.database)} responds; its schema is current and its master key is correct`,
     },
     ...checkWrites(db),
-    ...(db.dialect === 'sqlite' ? [checkFreePages(await freePages(db))] : []),
+    ...(db.usageFile ? await checkEmbedded(db, db.usageFile) : []),
     ...checkServer(config, await durabilityOf(db)),
     ...checkPooler(db),
     ...(await environmentMistakes(db, config)).map((detail): Check => ({
@@ -107,6 +109,21 @@ function checkWrites({ writes }: Db): Check[] {
   const detail =
     'the database accepts no changes, so no key can be deleted. Check its disk: free space, and whether it is read-only';
   return [{ name: 'writes', state: 'failed', detail }];
+}
+
+async function checkEmbedded(db: Db, file: SecondFile): Promise<Check[]> {
+  const main = await freePages(db);
+  try {
+    const usage = await freePages(file);
+    const [bytes, freeBytes] = [main.bytes + usage.bytes, main.freeBytes + usage.freeBytes];
+    const detail = `${file.path} responds and belongs to the database`;
+    return [{ name: 'usage file', state: 'ok', detail }, checkFreePages({ bytes, freeBytes })];
+  } catch (error) {
+    if (!isUnavailable(error)) throw error;
+    const reason = error instanceof Error && error.cause instanceof Error ? `: ${error.cause.message}` : '';
+    const detail = `${file.path} cannot be read or written${reason}. Verifications are not counted, lists show no last use, and no key is disabled as unused`;
+    return [{ name: 'usage file', state: 'warning', detail }, checkFreePages(main)];
+  }
 }
 
 /** Above both, compacting the file is worth its time. */
@@ -172,14 +189,13 @@ function checkMasterKey({ masterKey: given, database, publicUrl }: Config): Chec
       detail: isExposed ? `${detail}. Set KEYREEVE_MASTER_KEY_FILE` : detail,
     },
     // `openInstallation` has already checked the mode of the master key (secret-file.ts).
-    { name: 'file modes', ...checkMode(database.path) },
+    { name: 'file modes', ...checkMode([database.path, usagePathOf(database.path)]) },
   ];
 }
 
-function checkMode(path: string): Pick<Check, 'state' | 'detail'> {
-  const found = statSync(path, { throwIfNoEntry: false });
-  const isOpen = process.platform !== 'win32' && found !== undefined && (found.mode & 0o077) !== 0;
-  return isOpen
+function checkMode(paths: readonly string[]): Pick<Check, 'state' | 'detail'> {
+  const path = paths.find((one) => ((statSync(one, { throwIfNoEntry: false })?.mode ?? 0) & 0o077) !== 0);
+  return path !== undefined && process.platform !== 'win32'
     ? { state: 'failed', detail: `other users can read ${path}; run chmod 600 on it` }
     : { state: 'ok', detail: 'other users cannot read the database or the master key' };
 }

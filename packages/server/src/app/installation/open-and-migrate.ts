@@ -20,6 +20,10 @@ export async function openAndMigrate({ config, clock, log, environment }: Servic
   });
   if (installation.migrated.length > 0) log.info({ event: 'migrated', migrations: installation.migrated });
   const { db } = installation;
+  if (db.usageFile) {
+    const { usageFile: file } = db;
+    file.onRenewed = (reason) => log.warn({ event: 'usage_file_renewed', reason, path: file.path });
+  }
   const warnings = await closeOnError(installation, async () => {
     await assertEnvironments(db, config);
     return [

@@ -28,7 +28,10 @@ export function collectGrowth(registry: Registry, { db, config }: GrowthSources)
       },
     });
   };
-  gauge('keyreeve_database_bytes', 'Size of the database, without its write-ahead log', () => databaseBytes(db));
+  gauge('keyreeve_database_bytes', 'Size of the database, without its write-ahead log', async () => {
+    const usageBytes = db.usageFile ? await databaseBytes(db.usage).catch(() => 0) : 0;
+    return (await databaseBytes(db)) + usageBytes;
+  });
   gauge('keyreeve_audit_events', 'Events in the audit log', () => countKeptEvents(db));
   gauge(
     'keyreeve_audit_cut_timestamp_seconds',

@@ -3,7 +3,7 @@ import { Registry } from '@prometheus-io/client';
 import { refusals } from '@keyreeve/contract';
 import type { Core } from '../../foundation/core.ts';
 import type { RequestCounts } from '../../http/request-counts.ts';
-import type { UsageCounter } from '../../modules/key-usage/usage-counter.ts';
+import type { UseRecords } from '../../modules/key-usage/use-records.ts';
 import { jobKinds } from '../../modules/outbox/job.ts';
 import type { Services } from '../wiring/wire.ts';
 import { collectDatabase } from './database-metrics.ts';
@@ -35,13 +35,13 @@ export class Metrics {
 
   constructor(sources: MetricsSources) {
     const registry = this.#registry;
-    const { db, usageCounter, journal, verifiers } = sources;
+    const { db, uses, journal, verifiers } = sources;
     collectProcessMetrics(registry);
     collectInstance(registry, db.dialect, sources.health);
     collectVerifications(registry, sources);
     collectRequests(registry, sources.requestCounts);
     collectSignIns(registry, sources);
-    if (usageCounter) collectUsage(registry, usageCounter);
+    collectUsage(registry, uses);
     collectLimits(registry, sources.limiter);
     collectOutbox(registry, sources);
     collectDatabase(registry, db);
@@ -145,7 +145,7 @@ function collectSignIns(registry: Registry, { signIns, tokenPairs, hasher }: Met
   of('keyreeve_password_hashes_waiting', 'Password hashes in the queue', () => hasher.stats.waiting);
 }
 
-function collectUsage(registry: Registry, usage: UsageCounter): void {
+function collectUsage(registry: Registry, usage: UseRecords): void {
   addCounter(registry, {
     name: 'keyreeve_key_usage_total',
     help: 'Verifications in the usage of keys',
@@ -154,7 +154,7 @@ function collectUsage(registry: Registry, usage: UsageCounter): void {
   });
   addGauge(registry, {
     name: 'keyreeve_key_usage_waiting',
-    help: 'Keys per hour whose counts wait to be written',
+    help: 'Keys per hour whose counts and last use wait to be written',
     read: () => [{ value: usage.rows }],
   });
 }

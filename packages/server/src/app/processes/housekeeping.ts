@@ -32,7 +32,7 @@ const rowsPerDeleteMax = 1_000;
 /** After its expiry, because the clock of another instance may be behind. */
 const usedChallengeKeptMs = 3_600_000;
 
-export interface HousekeepingParts extends Pick<Services, 'verifier' | 'orphanedMeters' | 'unusedKeys'> {
+export interface HousekeepingParts extends Pick<Services, 'verifier' | 'uses' | 'orphanedMeters' | 'unusedKeys'> {
   readonly auditRetention: Pick<Services['auditRetention'], 'apply'>;
   readonly usageRetention: Pick<Services['usageRetention'], 'apply'>;
   readonly canaryKeys: Pick<Services['canaryKeys'], 'deleteOld'>;
@@ -49,6 +49,7 @@ interface HousekeepingOptions extends Core, Pick<Installation, 'keys'> {
 export class Housekeeping {
   readonly #timers: NodeJS.Timeout[];
   readonly #verifier: Services['verifier'];
+  readonly #uses: Services['uses'];
   readonly #quotaNotices: HousekeepingParts['quotaNotices'];
   readonly #minutes: HousekeepingParts['minutes'];
   readonly #log: Log;
@@ -62,6 +63,7 @@ export class Housekeeping {
     { db, clock, keys, log }: HousekeepingOptions,
     {
       verifier,
+      uses,
       auditRetention,
       usageRetention,
       orphanedMeters,
@@ -74,6 +76,7 @@ export class Housekeeping {
     }: HousekeepingParts,
   ) {
     this.#verifier = verifier;
+    this.#uses = uses;
     this.#quotaNotices = quotaNotices;
     this.#minutes = minutes;
     this.#log = log;
@@ -83,7 +86,7 @@ export class Housekeeping {
       return setInterval(() => void runAlone(), ms).unref();
     };
     this.#timers = [
-      every(flushEveryMs, () => verifier.flush()),
+      every(flushEveryMs, () => uses.flush()),
       every(flushEveryMs, () => quotaNotices.flush()),
       every(logEveryMs, async () => this.#logVerifications()),
     ];
@@ -119,7 +122,7 @@ export class Housekeeping {
     for (const timer of this.#timers) clearInterval(timer);
     this.#logVerifications();
     this.#delay.stop();
-    await this.#run(() => this.#verifier.flush());
+    await this.#run(() => this.#uses.flush());
     await this.#run(() => this.#quotaNotices.close());
     await this.#run(() => this.#minutes.stop());
     await this.#run(this.#checkpoint);

@@ -1,9 +1,10 @@
 /** A process that only verifies, as the main process sees it. `verifier.ts` is its program. */
 import { fork, type ChildProcess, type SendHandle } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { ownScript } from '../../foundation/own-files.ts';
 import type { ToMain, ToVerifier } from './messages.ts';
 
-const program = fileURLToPath(new URL('./verifier.ts', import.meta.url));
+const program = fileURLToPath(ownScript('app/processes/verifier'));
 
 export interface ProcessEnd {
   readonly status: number | null;

@@ -5,23 +5,14 @@
 import { standardOutput } from '../../foundation/log-output.ts';
 import type { Db } from '../../foundation/database/db.ts';
 import type { RequestCounts, TakenCounts } from '../../http/request-counts.ts';
-import type { KeyUse } from '../../modules/api-keys/state-store.ts';
 import type { KeyLimiter, QuotaReached } from '../../modules/key-limits/key-limits.ts';
-import type { HourOfKey } from '../../modules/key-usage/store.ts';
+import type { CollectedUse, UseCollector } from '../../modules/key-usage/use-collector.ts';
 import type { VerificationEndpoint } from '../../modules/verification/durations.ts';
 import type { ResultCounts } from '../../modules/verification/results.ts';
 import type { Verifier } from '../../modules/verification/verify.ts';
 import type { Services } from '../wiring/wire.ts';
 
 type LimiterCounts = Pick<KeyLimiter, 'draws' | 'tokens' | 'waits'>;
-
-/** What writes of the database would get. */
-export interface CollectedUses {
-  hours: HourOfKey[];
-  lastUses: KeyUse[];
-  previousLastUses: KeyUse[];
-  quotas: QuotaReached[];
-}
 
 /** The state of the process at the report. */
 export interface VerifierState {
@@ -36,7 +27,12 @@ export interface VerifierState {
   readonly logRecordsLost: number;
 }
 
-export interface VerifierReport extends CollectedUses {
+export interface VerifierReport {
+  readonly uses: readonly CollectedUse[];
+  /** Used-up quotas, whose audit events the main process writes. */
+  readonly quotas: readonly QuotaReached[];
+  /** Verifications that were counted for no key, because too many rows were waiting. */
+  readonly droppedUses: number;
   readonly results: ResultCounts;
   readonly durations: Readonly<Record<VerificationEndpoint, Float64Array>>;
   readonly requests: TakenCounts;
@@ -51,21 +47,27 @@ export interface ReportSources {
   readonly limiter: KeyLimiter;
   readonly requestCounts: RequestCounts;
   readonly db: Pick<Db, 'times'>;
-  readonly uses: CollectedUses;
+  readonly uses: UseCollector;
+  /** Those that wait for the next report. */
+  readonly quotas: QuotaReached[];
 }
 
 export function takeReport(
-  { verifier, limiter, requestCounts, db: { times }, uses }: ReportSources,
+  { verifier, limiter, requestCounts, db: { times }, uses, quotas }: ReportSources,
   { eventLoopDelayMaxMs, connections }: Pick<VerifierState, 'eventLoopDelayMaxMs' | 'connections'>,
 ): VerifierReport {
   const { user, system } = process.cpuUsage();
-  const taken = { ...uses };
-  Object.assign(uses, newUses());
+  const taken = uses.take().flatMap((parts) => [...parts].flat());
+  uses.release(taken.length);
+  const droppedUses = uses.dropped;
+  uses.dropped = 0;
   const { failedReads } = times;
   times.failedReads = 0;
   const { forward, verify, verify_batch, introspect } = verifier.durations.byEndpoint;
   return {
-    ...taken,
+    uses: taken,
+    quotas: quotas.splice(0),
+    droppedUses,
     results: takeCounts(verifier.counts),
     durations: {
       forward: forward.take(),
@@ -92,23 +94,21 @@ export function takeReport(
   };
 }
 
-export const newUses = (): CollectedUses => ({ hours: [], lastUses: [], previousLastUses: [], quotas: [] });
-
-export interface ReportTargets extends Pick<Services, 'verifier' | 'limiter' | 'usageCounter' | 'quotaNotices'> {
+export interface ReportTargets extends Pick<Services, 'verifier' | 'limiter' | 'uses' | 'quotaNotices'> {
   readonly requestCounts: RequestCounts;
   readonly db: Pick<Db, 'times'>;
 }
 
 export function addReport(
-  { verifier, limiter, usageCounter, quotaNotices, requestCounts, db: { times } }: ReportTargets,
+  { verifier, limiter, uses, quotaNotices, requestCounts, db: { times } }: ReportTargets,
   report: VerifierReport,
 ): void {
   addCounts(verifier.counts, report.results);
   for (const [endpoint, values] of Object.entries(report.durations))
     verifier.durations.byEndpoint[endpoint as VerificationEndpoint].addAll(values);
   requestCounts.add(report.requests);
-  usageCounter?.add(report.hours);
-  verifier.addLastUses(report.lastUses, report.previousLastUses);
+  uses.add(report.uses);
+  uses.collector.dropped += report.droppedUses;
   for (const quota of report.quotas) quotaNotices.add(quota);
   addCounts(limiter.draws, report.limiter.draws);
   addCounts(limiter.tokens, report.limiter.tokens);

@@ -16,7 +16,8 @@ import { RequestCounts } from '../../http/request-counts.ts';
 import { RequestLog } from '../../http/request-log.ts';
 import { canaryAddressOf } from '../../modules/canary-keys/address.ts';
 import { ConsoleHost } from '../../modules/console/paths.ts';
-import { UsageCounter } from '../../modules/key-usage/usage-counter.ts';
+import type { QuotaReached } from '../../modules/key-limits/key-limits.ts';
+import { UseCollector } from '../../modules/key-usage/use-collector.ts';
 import { App } from '../app.ts';
 import { ConfigError, processEnvironment, readConfig, type Config } from '../configuration/config.ts';
 import { openInstallation } from '../installation/installation.ts';
@@ -29,7 +30,7 @@ import type { ToMain, ToVerifier } from './messages.ts';
 import { PendingCopies } from './pending-copies.ts';
 import { ReadGuard } from './read-guard.ts';
 import { RemoteDraws } from './remote-draws.ts';
-import { newUses, takeReport, type ReportSources } from './verifier-report.ts';
+import { takeReport, type ReportSources } from './verifier-report.ts';
 import { verifierRoutesOf } from './verifier-routes.ts';
 
 type Start = Extract<ToVerifier, { kind: 'start' }>;
@@ -105,20 +106,16 @@ class VerifierProgram {
     await announcePhase('start');
     const core = { db, keys, config, clock, issuer: publicUrl, revocations: undefined };
     const rules = keyRulesOf(core);
-    const uses = newUses();
+    const [uses, quotas]: [UseCollector, QuotaReached[]] = [new UseCollector(), []];
     const { tokens } = wireAccessTokens(core, this.#pending.accounts);
-    // The report takes what these functions get.
-    const usage =
-      config.usageDays === 0 ? undefined : new UsageCounter(async (hours) => void uses.hours.push(...hours));
     const { verifier, limiter } = wireVerifier(core, {
       ...rules,
       tokens,
-      usage,
+      uses,
       pending: this.#pending,
       draws: this.#draws,
-      writeLastUses: async (used) => void uses.lastUses.push(...used),
-      writePreviousLastUses: async (used) => void uses.previousLastUses.push(...used),
-      onQuotaReached: (quota) => uses.quotas.push(quota) > 0,
+      // The report takes it.
+      onQuotaReached: (quota) => quotas.push(quota) > 0,
     });
     await verifier.prepare();
     const requestLog = new RequestLog(log);
@@ -141,7 +138,7 @@ class VerifierProgram {
       }),
     );
     this.#server = server;
-    this.#sources = { verifier, limiter, requestCounts, db, uses };
+    this.#sources = { verifier, limiter, requestCounts, db, uses, quotas };
     return server;
   }
 
@@ -151,7 +148,6 @@ class VerifierProgram {
     this.#isReporting = true;
     const server = this.#server;
     const connections = await new Promise<number>((resolve) => server.getConnections((_, count) => resolve(count)));
-    await this.#sources.verifier.flush();
     const eventLoopDelayMaxMs = this.#delay.takeMaxMs();
     await sendToMain({ kind: 'report', report: takeReport(this.#sources, { connections, eventLoopDelayMaxMs }) });
     this.#isReporting = false;

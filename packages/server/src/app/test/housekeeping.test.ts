@@ -104,7 +104,7 @@ test('a failure of the last flush is logged, also when the database is unavailab
   const lines: string[] = [];
   const log = createLog('info', { write: (line: string) => void lines.push(line) });
   const housekeeping = new Housekeeping({ db: app.db, clock: app.clock, keys, log }, services);
-  mock.method(services.verifier, 'flush', () => Promise.reject(unavailable(new Error('closed'))));
+  mock.method(services.uses, 'flush', () => Promise.reject(unavailable(new Error('closed'))));
   await housekeeping.stop();
   assert.deepEqual(
     eventsIn(lines).filter((event) => event !== 'audit_checkpoint'),

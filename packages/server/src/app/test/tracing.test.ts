@@ -188,7 +188,7 @@ testOnce('a recorded request does not record what it has started and what contin
   await app.call('GET', '/auth/forward', { headers: { ...bearer(key), ...traced(traceId) } });
   const recorded = spans.all.length;
   // Writes the time of last use, which the request has recorded.
-  await app.service.services.verifier.flush();
+  await app.service.services.uses.flush();
   assert.equal(spans.all.length, recorded);
 });
 

@@ -5,15 +5,14 @@ import { CreationNotices } from '../../modules/api-keys/creation-notices.ts';
 import { ExpiryNotices } from '../../modules/api-keys/expiry-notices.ts';
 import { managedAccount } from '../../modules/api-keys/key-owner.ts';
 import { QuotaNotices } from '../../modules/api-keys/quota-notices.ts';
-import { touchKeys, touchPreviousSecrets } from '../../modules/api-keys/state-store.ts';
 import { UnusedKeys } from '../../modules/api-keys/unused-keys.ts';
 import { CanaryKeys } from '../../modules/canary-keys/canary-keys.ts';
 import { OrphanedMeters } from '../../modules/key-limits/orphaned-meters.ts';
 import { StoredDraws } from '../../modules/key-limits/stored-draws.ts';
 import { KeyUsage } from '../../modules/key-usage/key-usage.ts';
 import { UsageRetention } from '../../modules/key-usage/retention.ts';
-import { addUsage } from '../../modules/key-usage/store.ts';
-import { UsageCounter } from '../../modules/key-usage/usage-counter.ts';
+import { UseCollector } from '../../modules/key-usage/use-collector.ts';
+import { UseRecords } from '../../modules/key-usage/use-records.ts';
 import { LeakReports } from '../../modules/leaks/leak-reports.ts';
 import { Leaks } from '../../modules/leaks/leaks.ts';
 import { LeakMail } from '../../modules/leaks/notices.ts';
@@ -78,8 +77,7 @@ function wireVerification(
 ) {
   const { config, core, issuer, keys, log, requestLog } = wiring;
   const rules = keyRulesOf(wiring);
-  // Undefined if verifications are not counted.
-  const usageCounter = config.usageDays === 0 ? undefined : new UsageCounter((hours) => addUsage(core.db, hours));
+  const uses = new UseRecords(core.db, new UseCollector(), config.usageDays > 0);
   const quotaNotices = new QuotaNotices({
     ...core,
     onDropped: (count) => log?.warn({ event: 'quota_notices_dropped', count }),
@@ -92,9 +90,7 @@ function wireVerification(
     tokens,
     pending,
     draws,
-    usage: usageCounter,
-    writeLastUses: (uses) => touchKeys(core.db, uses),
-    writePreviousLastUses: (uses) => touchPreviousSecrets(core.db, uses),
+    uses: uses.collector,
     onQuotaReached: (quota) => quotaNotices.add(quota),
   });
   const exchange = new Exchange({
@@ -104,7 +100,7 @@ function wireVerification(
     audience: issuer,
     onRejected: ({ reason, keyId }) => requestLog?.noted({ event: 'assertion_rejected', reason }, { keyId }),
   });
-  return { usageCounter, quotaNotices, pending, draws, limiter, verifier, exchange };
+  return { uses, quotaNotices, pending, draws, limiter, verifier, exchange };
 }
 
 function wireLeaks(wiring: WiringCore, { pending }: Pick<ApiKeys, 'pending'>) {

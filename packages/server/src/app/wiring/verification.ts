@@ -56,10 +56,7 @@ export function wireAccessTokens(core: VerificationCore, pendingAccountChanges: 
   return { signingKeys, accessTokens, tokens: new Tokens({ ...core, accessTokens, pendingAccountChanges }) };
 }
 
-interface VerifierParts
-  extends
-    ReturnType<typeof keyRulesOf>,
-    Pick<VerifierOptions, 'tokens' | 'usage' | 'writeLastUses' | 'writePreviousLastUses'> {
+interface VerifierParts extends ReturnType<typeof keyRulesOf>, Pick<VerifierOptions, 'tokens' | 'uses'> {
   readonly pending: PendingSources;
   readonly draws: Draws;
   readonly onQuotaReached: (quota: QuotaReached) => boolean;

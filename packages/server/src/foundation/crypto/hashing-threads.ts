@@ -7,7 +7,7 @@ import { DomainError } from '../errors.ts';
 import { usualPriority } from '../priority.ts';
 import type { ForeignRecipe } from './foreign-hash.ts';
 import type { Digest, HashingRequest, HashingResponse } from './hashing-thread.ts';
-import { ownThread } from '../own-files.ts';
+import { ownScript } from '../own-files.ts';
 
 export class HashingThreads {
   readonly #threadsMax: number;
@@ -71,7 +71,7 @@ class HashingThread {
 
   constructor({ onWarning, onEnd }: ThreadEvents) {
     const workerData = { usualPriority: usualPriority() };
-    this.#worker = new Worker(ownThread('foundation/crypto/hashing-thread'), { name: 'hashing', workerData });
+    this.#worker = new Worker(ownScript('foundation/crypto/hashing-thread'), { name: 'hashing', workerData });
     this.#worker.unref();
     this.#worker.on('message', (response: HashingResponse) => {
       if ('warning' in response) return onWarning(response.warning);

@@ -2,6 +2,7 @@
 import type { DatabaseWaits } from './database-waits.ts';
 import type { AuditKey, BeforeRead, Db } from './db.ts';
 import type { PostgresLocation } from './postgres-url.ts';
+import type { SqliteDb } from './sqlite.ts';
 
 export interface SqliteLocation {
   readonly kind: 'sqlite';
@@ -31,15 +32,28 @@ export async function openDatabase(
     case 'sqlite': {
       const { SqliteDb } = await import('./sqlite.ts');
       const { path, mappedMib = 0, waits } = location;
-      const db = beforeRead
-        ? SqliteDb.openReader(path, auditKey, beforeRead)
-        : await SqliteDb.open(path, auditKey, waits);
-      if (mappedMib > 0) db.mapFile(mappedMib);
+      if (beforeRead) return mapped(SqliteDb.openReader(path, auditKey, beforeRead), mappedMib);
+      const db = mapped(await SqliteDb.open(path, auditKey, { waits }), mappedMib);
+      const { UsageFile } = await import('./usage-file.ts');
+      const open = async (usagePath: string): Promise<typeof db> => {
+        const file = await SqliteDb.open(usagePath, auditKey, { waits, isBackground: true });
+        file.limitCache(usageCacheKib);
+        return file;
+      };
+      db.storeUsageIn(new UsageFile(db, path, open));
       return db;
     }
     case 'postgres':
       return (await import('./postgres.ts')).PostgresDb.open(location, auditKey, beforeRead);
   }
+}
+
+/** Of reads of the second file, which lists of keys and the housekeeping make. */
+const usageCacheKib = 4_096;
+
+function mapped(db: SqliteDb, mib: number): SqliteDb {
+  if (mib > 0) db.mapFile(mib);
+  return db;
 }
 
 /** The database URL without the password, for messages and logs. */

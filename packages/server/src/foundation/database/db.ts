@@ -71,6 +71,27 @@ export interface SharedReads {
   readonly immediateBatchSize: number;
 }
 
+/** Where usage and times of last use are stored. */
+export interface UsageDb extends Reader {
+  transaction<T>(body: (tx: Transaction) => Promise<T>, options?: TransactionOptions): Promise<T>;
+  snapshot<T>(body: (reader: Reader) => Promise<T>): Promise<T>;
+}
+
+/** What the second file was, when it became an empty one or, for an older copy, went on with what it had. */
+export type UsageFileRenewal = 'missing' | 'unusable' | 'foreign' | 'older';
+
+/** The second file of an embedded database (`usage-file.ts`). */
+export interface SecondFile extends UsageDb {
+  readonly path: string;
+  /** Receives that the file has lost counts, and why. */
+  onRenewed: (reason: UsageFileRenewal) => void;
+  /** Records in a transaction of the main file how many commits this file has. Reads nothing. */
+  recordCommitsTx(tx: Transaction): void;
+  /** After the content of the main file was replaced. @throws DomainError `unavailable` */
+  reopen(): Promise<void>;
+  close(): Promise<void>;
+}
+
 /**
  * A database. A read sees everything that was committed before the call. All methods throw DomainError `unavailable` when
  * the database cannot be reached. With `isOutcomeUnknown`, a commit may or may not have happened.
@@ -82,6 +103,10 @@ export interface Db {
   readonly writes: WriteHealth;
   /** Only for an embedded database. After the file was replaced, every read and write throws DomainError `unavailable`. */
   readonly file?: DatabaseFile;
+  /** This database, or the second file of an embedded one. No transaction of this database may use the second file. */
+  readonly usage: UsageDb;
+  /** Only for an embedded database. */
+  readonly usageFile?: SecondFile | undefined;
   /** Only for a database server. */
   readonly connections?: DbConnections;
   /** The name of the connection pooler in front of the database server; undefined without one. */

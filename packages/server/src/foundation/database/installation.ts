@@ -111,6 +111,11 @@ export const claimUnusedKeysCheckTx = async (
 export const countUnusedKeysFromTx = async (tx: Transaction, now: number): Promise<void> =>
   void (await tx.run(restartCount, [now]));
 
+const forgetCheck = sql('forget_unused_keys_check', `update installation set unused_keys_checked_at = 0 where id = 1`);
+
+/** Counts days without a use from the next check, because times of last use may be missing. */
+export const restartUnusedKeysCountTx = async (tx: Transaction): Promise<void> => void (await tx.run(forgetCheck));
+
 const setLastBackup = sql('set_last_backup', `update installation set last_backup_at = $1 where id = 1`);
 const selectLastBackup = sql<{ at: number | null }>(
   'select_last_backup',

@@ -137,9 +137,13 @@ async function migrateTx(tx: Transaction, { db, clock, migrations, isRepeated }:
   return missing.map((migration) => migration.name);
 }
 
-/** @returns the number of missing migrations @throws SchemaError if this program cannot use the database */
-export async function countMissingMigrations(db: Reader & Pick<Db, 'dialect'>): Promise<number> {
-  const migrations = loadMigrations(db.dialect);
+/**
+ * @param folder of the migrations. Default: those of this program
+ * @returns the number of missing migrations
+ * @throws SchemaError if this program cannot use the database
+ */
+export async function countMissingMigrations(db: Reader & Pick<Db, 'dialect'>, folder?: URL): Promise<number> {
+  const migrations = folder ? readMigrations(folder, db.dialect) : loadMigrations(db.dialect);
   const applied = (await db.get(ledgerExists)) ? await db.all(listApplied) : [];
   assertUsable(migrations, applied);
   return Math.max(0, migrations.length - applied.length);

@@ -55,6 +55,7 @@ export class PostgresDb implements Db {
     immediateBatchSize: limits.lookupBatchMax,
   };
   readonly writes = new WriteHealth(() => this.confirm());
+  readonly usage = this;
   readonly #servers: PostgresServers;
   readonly #readers: pg.Pool;
   readonly #writers: pg.Pool;

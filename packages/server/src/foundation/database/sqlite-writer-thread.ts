@@ -5,9 +5,9 @@
 import { Worker } from 'node:worker_threads';
 import type { SqlValue } from './sql.ts';
 import { handled, type Step } from './sqlite-steps.ts';
-import type { StepFailure, WriterRequest, WriterResponse } from './sqlite-writer.ts';
+import type { StepFailure, WriterData, WriterRequest, WriterResponse } from './sqlite-writer.ts';
 import { FileLockedError, unavailable } from './unavailable.ts';
-import { ownThread } from '../own-files.ts';
+import { ownScript } from '../own-files.ts';
 
 interface PendingStep {
   readonly step: Step;
@@ -24,8 +24,9 @@ export class WriterThread {
   readonly #sent: (readonly PendingStep[])[] = [];
   #failure: Error | undefined;
 
-  constructor(path: string) {
-    this.#worker = new Worker(ownThread('foundation/database/sqlite-writer'), { workerData: { path } });
+  constructor(path: string, { isBackground = false }: Pick<WriterData, 'isBackground'> = {}) {
+    const workerData: WriterData = { path, isBackground };
+    this.#worker = new Worker(ownScript('foundation/database/sqlite-writer'), { workerData });
     this.#worker.on('message', (response: WriterResponse) => this.#settle(response));
     this.#worker.on('error', (error) => this.#fail(error instanceof Error ? error : new Error(String(error))));
     this.#worker.on('exit', () => this.#fail(new Error('the writer thread has ended')));

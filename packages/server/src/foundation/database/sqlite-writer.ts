@@ -3,8 +3,15 @@
  * and responds to each list with the results of its steps.
  */
 import { parentPort, workerData } from 'node:worker_threads';
+import { lowerPriority } from '../priority.ts';
 import { isBusy, SqliteConnection } from './sqlite-connection.ts';
 import { CommitError, messageOf, SqliteSteps, type Step } from './sqlite-steps.ts';
+
+export interface WriterData {
+  readonly path: string;
+  /** Whether other threads run first. */
+  readonly isBackground?: boolean;
+}
 
 export type WriterRequest = readonly Step[];
 
@@ -20,7 +27,10 @@ export type WriterResponse = readonly [results: readonly unknown[], failures?: R
 
 const port = parentPort;
 if (!port) throw new Error('sqlite-writer must run as a worker thread');
-const performer = new SqliteSteps(new SqliteConnection((workerData as { path: string }).path, 'write'));
+const { path, isBackground = false } = workerData as WriterData;
+// Elsewhere, the priority is that of the process.
+if (isBackground && process.platform === 'linux') lowerPriority();
+const performer = new SqliteSteps(new SqliteConnection(path, 'write'));
 
 port.on('message', (steps: WriterRequest) => {
   let failures: Map<number, StepFailure> | undefined;

@@ -6,7 +6,7 @@
 import { monotonicMs } from '../clock.ts';
 import { inSpan } from '../tracing.ts';
 import { databaseWaits, type DatabaseWaits } from './database-waits.ts';
-import type { AuditKey, BeforeRead, Db, Reader, Transaction, TransactionOptions } from './db.ts';
+import type { AuditKey, BeforeRead, Db, Reader, SecondFile, Transaction, TransactionOptions, UsageDb } from './db.ts';
 import { DatabaseFile, DatabaseReplacedError, identityOf } from './file-identity.ts';
 import { OperationTimes } from './operation-times.ts';
 import { currentShare, currentSpan, inCurrentShare } from './share.ts';
@@ -23,6 +23,13 @@ import { WriteHealth } from './write-health.ts';
 /** Attempts to open a file that is replaced meanwhile. */
 const openAttemptsMax = 3;
 
+export interface OpenSqliteOptions {
+  /** Default: those of the product. */
+  readonly waits?: DatabaseWaits | undefined;
+  /** Whether its commits can wait for other work of the machine. */
+  readonly isBackground?: boolean | undefined;
+}
+
 export class SqliteDb implements Db {
   readonly dialect = 'sqlite';
   readonly times = new OperationTimes();
@@ -32,6 +39,8 @@ export class SqliteDb implements Db {
    */
   readonly sharedReads = { concurrentReadsMax: 2, immediateBatchSize: 16 };
   readonly file: DatabaseFile;
+  usage: UsageDb = this;
+  usageFile: SecondFile | undefined;
   readonly #path: string;
   readonly #reader: SqliteConnection;
   readonly #batches: SqliteBatchReader;
@@ -43,13 +52,18 @@ export class SqliteDb implements Db {
   #isClosing = false;
 
   /** @param path of the file, which is created if it does not exist */
-  static async open(path: string, auditKey: AuditKey, waits: DatabaseWaits = databaseWaits): Promise<SqliteDb> {
+  static async open(
+    path: string,
+    auditKey: AuditKey,
+    { waits = databaseWaits, isBackground = false }: OpenSqliteOptions = {},
+  ): Promise<SqliteDb> {
+    const newWriter = (): WriterThread => new WriterThread(path, { isBackground });
     for (let attempt = 0; attempt < openAttemptsMax; attempt++) {
       createFile(path);
       const found = identityOf(path);
-      const writer = new WriterThread(path);
+      const writer = newWriter();
       await writer.opened();
-      const db = new SqliteDb(path, auditKey, {}, { writer, waits });
+      const db = new SqliteDb(path, auditKey, {}, { writer, newWriter, waits });
       // Then both connections have the same file open. An overlay changes the inode when a file is first opened for writing.
       if (db.file.identity[0] === found) return db;
       await db.close();
@@ -66,7 +80,7 @@ export class SqliteDb implements Db {
     path: string,
     auditKey: AuditKey,
     { beforeRead = (file) => file?.assertInPlace() }: { readonly beforeRead?: BeforeRead },
-    commits?: Pick<SqliteCommitsOptions, 'writer' | 'waits'>,
+    commits?: Pick<SqliteCommitsOptions, 'writer' | 'newWriter' | 'waits'>,
   ) {
     this.#path = path;
     this.#auditKey = auditKey;
@@ -76,8 +90,18 @@ export class SqliteDb implements Db {
     this.file = new DatabaseFile(path);
     const { file, writes: health } = this;
     const onCommit = (ms: number): void => this.times.observe('commit', ms);
-    const newWriter = (): WriterThread => new WriterThread(path);
-    this.#commits = commits && new SqliteCommits({ ...commits, file, health, onCommit, newWriter });
+    this.#commits = commits && new SqliteCommits({ ...commits, file, health, onCommit });
+  }
+
+  /** Usage is stored in a second file, which is closed with this one. */
+  storeUsageIn(file: SecondFile): void {
+    this.usage = file;
+    this.usageFile = file;
+  }
+
+  /** Bounds the page cache of reads. */
+  limitCache(kib: number): void {
+    this.#reader.exec(`pragma cache_size = -${kib}`);
   }
 
   /** Maps this much of the file into memory for reads, at most 2 GiB. */
@@ -151,6 +175,7 @@ export class SqliteDb implements Db {
   async close(): Promise<void> {
     // Otherwise a later write would start a new writer thread.
     this.#isClosing = true;
+    await this.usageFile?.close();
     this.writes.stop();
     this.file.stop();
     await this.#commits?.settled();

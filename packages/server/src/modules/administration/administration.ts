@@ -6,7 +6,7 @@ import type { ApiKeys } from '../api-keys/api-keys.ts';
 import type { KeyChanges, ShownKey } from '../api-keys/changes.ts';
 import { keyIdOf, type KeyChangeRequest } from '../api-keys/key-request.ts';
 import { mergeLimits, toLimitsText } from '../key-limits/definition.ts';
-import type { KeyUsage, UsageRow } from '../key-usage/key-usage.ts';
+import type { KeyUsage, ListedUsage } from '../key-usage/key-usage.ts';
 import { deleteAccountKeysTx } from '../api-keys/store.ts';
 import type { AccountPrincipal, Principal } from '../../foundation/principal.ts';
 import { toInstant } from '../../foundation/clock.ts';
@@ -181,7 +181,7 @@ export class Administration {
   }
 
   /** @throws DomainError `account_not_found`, `key_not_found`, `invalid_request`, `usage_not_kept` */
-  async listUsage(id: string, keyId: string, query: UsageQuery): Promise<UsageRow[]> {
+  async listUsage(id: string, keyId: string, query: UsageQuery): Promise<ListedUsage> {
     const { accounts, keyUsage } = this.#options;
     await accounts.findById(id);
     return withoutOwner(() => keyUsage.list(id, keyIdOf(keyId), query));

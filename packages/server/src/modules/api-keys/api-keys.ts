@@ -37,6 +37,7 @@ import {
 } from './scopes.ts';
 import { importedIdOf, randomHash } from './stored-hash.ts';
 import * as store from './store.ts';
+import { withLastUses } from './use-store.ts';
 import { findWithheldScopes } from './withheld-store.ts';
 
 export interface ApiKeysOptions extends KeySettings {
@@ -241,7 +242,8 @@ export class ApiKeys {
   async searchOwned(search: OwnedKeySearch): Promise<{ keys: OwnedKey[]; nextCursor: string | null }> {
     const { db, hasCatalogue, environments } = this.#options;
     const { rows, nextCursor } = await findOwnedKeys(db, search);
-    const keys = rows.map(({ accountId, email, name, withheld, ...row }) => ({
+    const used = await withLastUses(db, rows);
+    const keys = used.map(({ accountId, email, name, withheld, ...row }) => ({
       ...toApiKey(row, (hasCatalogue ? withheld : null) ?? undefined, environments),
       owner: { id: accountId, email, name },
     }));
@@ -251,7 +253,8 @@ export class ApiKeys {
   async #toApiKeys(accountId: string, rows: readonly store.KeyRow[]): Promise<ApiKey[]> {
     const { db, hasCatalogue, environments } = this.#options;
     const withheld = hasCatalogue && rows.length > 0 ? await findWithheldScopes(db, accountId) : undefined;
-    return rows.map((row) => toApiKey(row, withheld?.get(row.id), environments));
+    const used = await withLastUses(db, rows);
+    return used.map((row) => toApiKey(row, withheld?.get(row.id), environments));
   }
 
   /** For operators, who may delete any key. @throws DomainError `key_not_found` */

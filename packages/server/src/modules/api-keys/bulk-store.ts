@@ -29,14 +29,14 @@ export interface DisabledKey {
 }
 
 const insert = sql('import_api_keys', {
-  sqlite: `insert into api_keys (lookup, key_hash, id, account_pk, nickname, scopes, expires_at, last_used_at,
+  sqlite: `insert into api_keys (lookup, key_hash, id, account_pk, nickname, scopes, expires_at,
       created_at, updated_at, folded)
     select value ->> '$.lookup', unhex(value ->> '$.storedHash'), value ->> '$.id', value ->> '$.accountPk',
-      value ->> '$.nickname', value ->> '$.scopes', value ->> '$.expiresAt', null, value ->> '$.createdAt', $2, value ->> '$.folded'
+      value ->> '$.nickname', value ->> '$.scopes', value ->> '$.expiresAt', value ->> '$.createdAt', $2, value ->> '$.folded'
     from json_each($1)`,
-  postgres: `insert into api_keys (lookup, key_hash, id, account_pk, nickname, scopes, expires_at, last_used_at,
+  postgres: `insert into api_keys (lookup, key_hash, id, account_pk, nickname, scopes, expires_at,
       created_at, updated_at, folded)
-    select lookup, decode("storedHash", 'hex'), id, "accountPk", nickname, scopes, "expiresAt", null, "createdAt", $2, folded
+    select lookup, decode("storedHash", 'hex'), id, "accountPk", nickname, scopes, "expiresAt", "createdAt", $2, folded
     from json_to_recordset($1::json) as given (lookup bigint, "storedHash" text, id bigint, "accountPk" bigint,
       nickname text, scopes text, "expiresAt" bigint, "createdAt" bigint, folded text)`,
 });

@@ -15,13 +15,13 @@ export interface KeyDetailsRow extends KeyRow, QuotaUseRow {
   readonly addresses: string | null;
   /** JSON. */
   readonly metadata: string | null;
-  readonly lastUsedFrom: string | null;
   readonly revision: number;
   readonly keyHash: Uint8Array;
   /** Identifies the previous secret, even one that has expired; null without one. */
   readonly previousLookup: number | null;
   /** Of the previous secret, even if it has expired; null without one. */
   readonly previousExpiresAt: number | null;
+  /** Before the rotation; {@link ShownKey} has later ones. */
   readonly previousLastUsedAt: number | null;
   readonly previousPublicKey: string | null;
   /** Scopes that the catalogue withholds, separated by spaces. Set only for a response. */
@@ -34,7 +34,7 @@ const details = (
   dialect: Dialect,
 ): string => `select k.id, a.id as "accountId", k.nickname, k.scopes, k.scopes_need_role as "needsRole", a.role as "ownerRole",
      k.expires_at as "expiresAt", k.disabled_at as "disabledAt", k.disabled_reason as "disabledReason", k.leaked_at as "leakedAt", k.addresses, k.limits, k.metadata, k.environment,
-     k.hint, k.public_key as "publicKey", k.last_used_at as "lastUsedAt", k.last_used_from as "lastUsedFrom", k.created_at as "createdAt",
+     k.hint, k.public_key as "publicKey", k.created_at as "createdAt",
      k.updated_at as "updatedAt", k.revision, k.key_hash as "keyHash", s.lookup as "previousLookup", s.expires_at as "previousExpiresAt",
      s.last_used_at as "previousLastUsedAt", s.public_key as "previousPublicKey",
      case when s.key_id is not null then ${databaseTime[dialect]} end as "readAt",
@@ -52,15 +52,14 @@ const lock = sql<{ id: number }>('lock_api_key', {
 const updateIn = (
   dialect: Dialect,
 ): string => `update api_keys set nickname = $2, scopes = $3, scopes_need_role = $4, expires_at = $5, disabled_at = $6,
-     disabled_reason = $7, addresses = $8, metadata = $9, limits = $10, updated_at = $11, folded = $12, revision = revision + 1,
-     used_from = null
+     disabled_reason = $7, addresses = $8, metadata = $9, limits = $10, updated_at = $11, folded = $12, revision = revision + 1
    where id = $1
      and not ${hasSameName(dialect, 'api_keys k where k.account_pk = api_keys.account_pk and k.id <> $1', 'k.nickname', '$2')}`;
 const update = sql('update_api_key', { sqlite: updateIn('sqlite'), postgres: updateIn('postgres') });
 const replaceSecret = sql(
   'replace_api_key_secret',
   // A rotation enables a key that is disabled because its secret leaked. Another reason stays.
-  `update api_keys set lookup = $2, key_hash = $3, hint = $4, public_key = $5, updated_at = $6, revision = revision + 1, leaked_at = null, used_from = null,
+  `update api_keys set lookup = $2, key_hash = $3, hint = $4, public_key = $5, updated_at = $6, revision = revision + 1, leaked_at = null,
      disabled_at = case when disabled_reason = 'leaked' then null else disabled_at end,
      disabled_reason = case when disabled_reason = 'leaked' then null else disabled_reason end
    where id = $1`,
@@ -132,14 +131,19 @@ export function replaceSecretTx(
 /**
  * Replaces the current secret or public key of a locked key. It becomes the previous one, instead of an earlier one.
  * @param secret the new one, with the end of the overlap; null without one
+ * @param secret.lastUsedAt the last use of the replaced one; null if none is known
  */
 export function storeRotationTx(
   tx: Transaction,
   before: KeyDetailsRow,
-  { previousExpiresAt, ...secret }: NewSecret & { readonly previousExpiresAt: number | null },
+  {
+    previousExpiresAt,
+    lastUsedAt,
+    ...secret
+  }: NewSecret & { readonly previousExpiresAt: number | null; readonly lastUsedAt: number | null },
   at: number,
 ): void {
-  const { id, keyHash, lastUsedAt, publicKey } = before;
+  const { id, keyHash, publicKey } = before;
   tx.enqueue(deletePrevious, [id]);
   replaceSecretTx(tx, before, secret, at);
   if (previousExpiresAt !== null)

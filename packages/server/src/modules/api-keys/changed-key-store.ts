@@ -1,19 +1,17 @@
-/** Keys that were created, changed or rotated lately, and where they were used since. */
+/** Keys that were created, changed or rotated lately. */
 import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { sql } from '../../foundation/database/sql.ts';
 
-/** A key that was created, changed or rotated, and where it was used since. */
-export interface ChangedKeyUse {
+/** A key that was created, changed or rotated. */
+export interface ChangedKey {
   readonly id: number;
   /** Milliseconds. */
   readonly changedAt: number;
-  /** Client IP ranges, separated by spaces. */
-  readonly usedFrom: string | null;
 }
 
-const listChangedKeys = sql<ChangedKeyUse>(
+const listChangedKeys = sql<ChangedKey>(
   'list_changed_api_keys',
-  `select id, updated_at as "changedAt", used_from as "usedFrom" from api_keys
+  `select id, updated_at as "changedAt" from api_keys
    where account_pk = (select pk from accounts where id = $1) and updated_at >= $2`,
 );
 
@@ -22,4 +20,4 @@ export const listKeysChangedSince = (
   reader: Pick<Db, 'all'> | Transaction,
   accountId: string,
   since: number,
-): Promise<ChangedKeyUse[]> => reader.all(listChangedKeys, [accountId, since]);
+): Promise<ChangedKey[]> => reader.all(listChangedKeys, [accountId, since]);

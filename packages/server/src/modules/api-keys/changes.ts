@@ -28,6 +28,7 @@ import { isOverlapping, planRotation } from './rotation-plan.ts';
 import { scopesToGrant, splitScopes } from './scopes.ts';
 import { randomHash } from './stored-hash.ts';
 import { findForCreation, lockOwnerTx } from './store.ts';
+import { findUses, type StoredUse } from './use-store.ts';
 import { findWithheldScopes } from './withheld-store.ts';
 
 export interface KeyChangesOptions extends KeySettings {
@@ -37,6 +38,8 @@ export interface KeyChangesOptions extends KeySettings {
 
 /** A key as responses show it. */
 export interface ShownKey extends KeyDetailsRow {
+  readonly lastUsedAt: number | null;
+  readonly lastUsedFrom: string | null;
   readonly quotaUse: QuotaUse | null;
 }
 
@@ -151,14 +154,16 @@ export class KeyChanges {
     return this.#replace({ principal, accountId, id }, request, stored);
   }
 
-  #replace(
+  async #replace(
     { principal, accountId, id }: Pick<Operation, 'principal' | 'accountId' | 'id'>,
     request: RotationRequest,
     secret: store.NewSecret,
   ): Promise<KeyDetailsRow> {
-    const { clock } = this.#options;
+    const { db, clock } = this.#options;
     const now = clock.now();
-    const plan: MakePlan = (before, at) => planRotation({ principal, request, secret, now, clock }, before, at);
+    const lastUsedAt = (await findUses(db, [id])).get(id)?.lastUsedAt ?? null;
+    const rotation = { principal, request, secret, lastUsedAt, now, clock };
+    const plan: MakePlan = (before, at) => planRotation(rotation, before, at);
     return this.#make({ principal, accountId, id, now, plan, countsAs: 'creation' });
   }
 
@@ -243,7 +248,10 @@ export class KeyChanges {
 
   async #shown(row: KeyDetailsRow): Promise<ShownKey> {
     const { db, clock, hasCatalogue, environments } = this.#options;
-    const shown = { ...toShown(row, clock), environment: environments.nameOf(row.environment) ?? null };
+    const shown = {
+      ...toShown(row, await findUses(db, [row.id]), clock),
+      environment: environments.nameOf(row.environment) ?? null,
+    };
     if (!hasCatalogue || row.scopes === '') return shown;
     return { ...shown, withheld: (await findWithheldScopes(db, row.accountId, row.id)).get(row.id) };
   }
@@ -330,8 +338,13 @@ function ownedBy(accountId: string, row: KeyDetailsRow | undefined): KeyDetailsR
 }
 
 /** A previous secret whose overlap has ended may still be stored. */
-const toShown = (row: KeyDetailsRow, clock: Clock): ShownKey => ({
-  ...row,
-  ...(isOverlapping(row, clock) ? {} : { previousExpiresAt: null, previousLastUsedAt: null }),
-  quotaUse: toQuotaUse(row, clock),
-});
+function toShown(row: KeyDetailsRow, uses: ReadonlyMap<number, StoredUse>, clock: Clock): ShownKey {
+  const use = uses.get(row.id);
+  const { lastUsedAt = null, lastUsedFrom = null } = use ?? {};
+  const isOfPrevious = use?.previousEndsAt === row.previousExpiresAt;
+  const previousLastUsedAt = (isOfPrevious ? use?.previousUsedAt : undefined) ?? row.previousLastUsedAt;
+  const previous = isOverlapping(row, clock)
+    ? { previousLastUsedAt }
+    : { previousExpiresAt: null, previousLastUsedAt: null };
+  return { ...row, ...previous, lastUsedAt, lastUsedFrom, quotaUse: toQuotaUse(row, clock) };
+}

@@ -10,13 +10,18 @@ import { withoutWithheld } from '../scope-catalogue/withheld.ts';
 import { toPublicKey } from './public-key.ts';
 import { scopesInForce, splitScopes } from './scopes.ts';
 import type { KeyRow } from './store.ts';
+import type { StoredUse } from './use-store.ts';
 
 /** A key with the scopes that are in force. */
 export interface ApiKey extends Omit<KeyRow, 'scopes' | 'needsRole' | 'ownerRole'> {
   readonly scopes: readonly string[];
   /** The name of the environment; null if none is configured. */
   readonly environment: string | null;
+  readonly lastUsedAt: number | null;
 }
+
+/** A key as lists read it. */
+export type UsedKeyRow = KeyRow & { readonly lastUsedAt: StoredUse['lastUsedAt'] | null };
 
 /** A key and the account that it belongs to. */
 export interface OwnedKey extends ApiKey {
@@ -24,7 +29,7 @@ export interface OwnedKey extends ApiKey {
 }
 
 /** @param withheld those of its scopes that are not in force, separated by spaces */
-export const toApiKey = (row: KeyRow, withheld: string | undefined, environments: Environments): ApiKey => ({
+export const toApiKey = (row: UsedKeyRow, withheld: string | undefined, environments: Environments): ApiKey => ({
   id: row.id,
   nickname: row.nickname,
   scopes: splitScopes(withoutWithheld(scopesInForce(row.scopes, row.needsRole === 1, row.ownerRole), withheld)),
@@ -82,7 +87,7 @@ export const toKeyDetails = (row: ShownKey): KeyDetails => ({
   previous: toPrevious(row),
 });
 
-function toPrevious({ expiresAt, previousExpiresAt, previousLastUsedAt }: KeyDetailsRow): KeyDetails['previous'] {
+function toPrevious({ expiresAt, previousExpiresAt, previousLastUsedAt }: ShownKey): KeyDetails['previous'] {
   if (previousExpiresAt === null) return null;
   const end = toInstant(endOfPrevious(previousExpiresAt, expiresAt));
   return { expiresAt: end, lastUsedAt: toInstantOrNull(previousLastUsedAt) };

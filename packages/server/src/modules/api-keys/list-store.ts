@@ -1,8 +1,10 @@
 /** Reads of an account's API keys by text and state, in one of several orders. */
 import type { KeySort, KeyStateName } from '@keyreeve/contract';
 import type { Db } from '../../foundation/database/db.ts';
+import { onList } from '../../foundation/database/json-lists.ts';
 import { sql, type Dialect, type Statement } from '../../foundation/database/sql.ts';
 import { shownColumns, type KeyRow } from './store.ts';
+import { findUses, type StoredUse, type UsesOf } from './use-store.ts';
 
 /** The value by which a list is ordered. */
 export type Place = number | string;
@@ -30,12 +32,11 @@ export interface ListPosition {
   readonly id: number;
 }
 
-type Value = 'created' | 'nickname' | 'lastUsed' | 'expires';
+type Value = 'created' | 'nickname' | 'expires';
 
 const places: Readonly<Record<Value, string>> = {
   created: 'k.created_at',
   nickname: 'k.folded',
-  lastUsed: 'coalesce(k.last_used_at, -1)',
   expires: `coalesce(k.expires_at, ${Number.MAX_SAFE_INTEGER})`,
 };
 
@@ -50,23 +51,23 @@ export const endsWith: Readonly<Record<Dialect, (text: string, end: string) => s
 };
 
 // The index on the account limits the read to the account's keys.
+const filtered = (dialect: Dialect): string => `from api_keys k join accounts a on a.pk = k.account_pk
+   where a.id = $1 and ($5 = '' or ${endsWith[dialect]('k.hint', '$5')} or ${contains[dialect]('k.folded', '$6')})
+     and ($2 = '' or ($2 = 'disabled' and k.disabled_at is not null)
+       or ($2 <> 'disabled' and k.disabled_at is null and (
+         ($2 = 'expired' and k.expires_at <= $3) or ($2 = 'active' and (k.expires_at is null or k.expires_at > $3))
+         or ($2 = 'expiring' and k.expires_at > $3 and k.expires_at <= $4))))`;
+
 function pageText(dialect: Dialect, value: Value, isDescending: boolean): string {
   const place = places[value];
   const [compare, direction] = isDescending ? ['<', 'desc'] : ['>', 'asc'];
-  return `select ${shownColumns}, ${place} as place
-   from api_keys k join accounts a on a.pk = k.account_pk
-   where a.id = $1 and (${place}, k.id) ${compare} ($2, $3)
-     and ($8 = '' or ${endsWith[dialect]('k.hint', '$8')} or ${contains[dialect]('k.folded', '$9')})
-     and ($5 = '' or ($5 = 'disabled' and k.disabled_at is not null)
-       or ($5 <> 'disabled' and k.disabled_at is null and (
-         ($5 = 'expired' and k.expires_at <= $6) or ($5 = 'active' and (k.expires_at is null or k.expires_at > $6))
-         or ($5 = 'expiring' and k.expires_at > $6 and k.expires_at <= $7))))
-   order by ${place} ${direction}, k.id ${direction} limit $4`;
+  return `select ${shownColumns}, ${place} as place ${filtered(dialect)} and (${place}, k.id) ${compare} ($7, $8)
+   order by ${place} ${direction}, k.id ${direction} limit $9`;
 }
 
 /** PostgreSQL cannot derive the types of these parameters. */
 const withTypes = (text: string): string =>
-  text.replaceAll(/\$[589](?!\d)/g, '$&::text').replaceAll(/\$[67](?!\d)/g, '$&::bigint');
+  text.replaceAll(/\$[256](?!\d)/g, '$&::text').replaceAll(/\$[34](?!\d)/g, '$&::bigint');
 
 const textOf = (value: Value, isDescending: boolean): Readonly<Record<Dialect, string>> => ({
   sqlite: pageText('sqlite', value, isDescending),
@@ -77,29 +78,75 @@ const byCreated = sql<PlacedKeyRow>('page_api_keys_by_created', textOf('created'
 const byCreatedDescending = sql<PlacedKeyRow>('page_api_keys_by_created_descending', textOf('created', true));
 const byNickname = sql<PlacedKeyRow>('page_api_keys_by_nickname', textOf('nickname', false));
 const byNicknameDescending = sql<PlacedKeyRow>('page_api_keys_by_nickname_descending', textOf('nickname', true));
-const byLastUsed = sql<PlacedKeyRow>('page_api_keys_by_last_used', textOf('lastUsed', false));
-const byLastUsedDescending = sql<PlacedKeyRow>('page_api_keys_by_last_used_descending', textOf('lastUsed', true));
 const byExpiry = sql<PlacedKeyRow>('page_api_keys_by_expiry', textOf('expires', false));
 const byExpiryDescending = sql<PlacedKeyRow>('page_api_keys_by_expiry_descending', textOf('expires', true));
 
-const pages: Readonly<Record<KeySort, Statement<PlacedKeyRow>>> = {
+const pages: Readonly<Record<Exclude<KeySort, LastUsedSort>, Statement<PlacedKeyRow>>> = {
   created: byCreated,
   '-created': byCreatedDescending,
   nickname: byNickname,
   '-nickname': byNicknameDescending,
-  lastUsed: byLastUsed,
-  '-lastUsed': byLastUsedDescending,
   expires: byExpiry,
   '-expires': byExpiryDescending,
 };
 
+type LastUsedSort = Extract<KeySort, 'lastUsed' | '-lastUsed'>;
+
+const selectIds = sql<{ id: number }>('select_listed_key_ids', {
+  sqlite: `select k.id ${filtered('sqlite')}`,
+  postgres: withTypes(`select k.id ${filtered('postgres')}`),
+});
+const selectRows = sql<KeyRow>(
+  'select_listed_keys',
+  onList(`select ${shownColumns} from api_keys k join accounts a on a.pk = k.account_pk where k.id in ({numbers})`),
+);
+
 /** At most `count` keys that match the filter, in the order of `sort`. */
-export function findListedKeys(
-  db: Db,
-  { accountId, nicknamePart, hintEnd, state, now, expiringUntil }: KeyFilter,
-  { sort, place, id }: ListPosition & { readonly sort: KeySort },
+export async function findListedKeys(
+  db: Pick<Db, 'all'> & UsesOf,
+  filter: KeyFilter,
+  position: ListPosition & { readonly sort: KeySort },
   count: number,
 ): Promise<PlacedKeyRow[]> {
-  const values = [place, id, count, state, now, expiringUntil, hintEnd, nicknamePart];
-  return db.all(pages[sort], [accountId, ...values]);
+  const { accountId, nicknamePart, hintEnd, state, now, expiringUntil } = filter;
+  const values = [accountId, state, now, expiringUntil, hintEnd, nicknamePart];
+  const { sort, place, id } = position;
+  if (sort !== 'lastUsed' && sort !== '-lastUsed') return db.all(pages[sort], [...values, place, id, count]);
+  const ids = (await db.all(selectIds, values)).map((row) => row.id);
+  return rowsOf(db, byLastUse(await findUses(db, ids), ids, { place: Number(place), id }, sort), count);
+}
+
+interface PlacedId {
+  readonly id: number;
+  readonly place: number;
+}
+
+/** The times of last use can be in another file than the keys, so they are not ordered by SQL. @returns those after the position */
+function byLastUse(
+  uses: ReadonlyMap<number, StoredUse>,
+  ids: readonly number[],
+  position: PlacedId,
+  sort: LastUsedSort,
+): PlacedId[] {
+  const sign = sort === 'lastUsed' ? 1 : -1;
+  const compare = (one: PlacedId, other: PlacedId): number => sign * (one.place - other.place || one.id - other.id);
+  return ids
+    .map((id) => ({ id, place: uses.get(id)?.lastUsedAt ?? -1 }))
+    .filter((placed) => compare(placed, position) > 0)
+    .toSorted(compare);
+}
+
+/** @returns the first of these keys that exist, in their order */
+async function rowsOf(db: Pick<Db, 'all'>, placed: readonly PlacedId[], count: number): Promise<PlacedKeyRow[]> {
+  const found: PlacedKeyRow[] = [];
+  for (let start = 0; found.length < count && start < placed.length; start += count) {
+    const part = placed.slice(start, start + count);
+    const rows = await db.all(selectRows, [JSON.stringify(part.map(({ id }) => id))]);
+    const byId = new Map(rows.map((row) => [row.id, row]));
+    for (const { id, place } of part) {
+      const row = byId.get(id);
+      if (row) found.push({ ...row, place });
+    }
+  }
+  return found.slice(0, count);
 }

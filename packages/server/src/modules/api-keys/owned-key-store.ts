@@ -4,6 +4,7 @@ import { sql, type Dialect } from '../../foundation/database/sql.ts';
 import { withheldColumn } from '../scope-catalogue/withheld.ts';
 import { contains, endsWith } from './list-store.ts';
 import { shownColumns, type KeyRow } from './store.ts';
+import { findUses, type UsesOf } from './use-store.ts';
 
 export interface OwnedKeyRow extends KeyRow {
   readonly accountId: string;
@@ -41,7 +42,7 @@ function listText(dialect: Dialect): string {
    where ${ofIds[dialect]} and ($2 = '' or a.id = $2) and ($3 = '' or ${has('k.folded', '$3')})
      and ($4 = '' or ${endsWith[dialect]('k.hint', '$4')})
      and ($5 = '' or ${has(`' ' || k.scopes || ' '`, `' ' || $5 || ' '`)})
-     and coalesce(k.last_used_at, k.created_at) < $6 and ($7 is null or k.expires_at < $7)
+     and k.created_at < $6 and ($7 is null or k.expires_at < $7)
    order by k.id limit $8`;
   if (dialect === 'sqlite') return text;
   // PostgreSQL cannot derive the types of these parameters.
@@ -50,10 +51,15 @@ function listText(dialect: Dialect): string {
 const list = sql<OwnedKeyRow>('list_owned_keys', { sqlite: listText('sqlite'), postgres: listText('postgres') });
 
 /** At most `limit` of the keys with these ids that match the filter, in the order of ids. */
-export const listOwnedKeys = (
-  db: Pick<Db, 'all'>,
+export async function listOwnedKeys(
+  db: Pick<Db, 'all'> & UsesOf,
   ids: readonly number[],
   { nicknamePart, hintEnd, accountId, scope, unusedSince, expiresBefore }: OwnedKeyFilter,
   limit: number,
-): Promise<OwnedKeyRow[]> =>
-  db.all(list, [JSON.stringify(ids), accountId, nicknamePart, hintEnd, scope, unusedSince, expiresBefore, limit]);
+): Promise<OwnedKeyRow[]> {
+  const uses = unusedSince === Number.MAX_SAFE_INTEGER ? undefined : await findUses(db, ids);
+  // A key without a known use counts as used at its creation, which is not later than any use.
+  const unused = uses ? ids.filter((id) => (uses.get(id)?.lastUsedAt ?? 0) < unusedSince) : ids;
+  const filter = [accountId, nicknamePart, hintEnd, scope, unusedSince, expiresBefore, limit];
+  return db.all(list, [JSON.stringify(unused), ...filter]);
+}

@@ -16,6 +16,8 @@ interface Rotation {
   readonly principal: Principal;
   readonly request: RotationRequest;
   readonly secret: NewSecret;
+  /** The last use of the key; null if none is known. */
+  readonly lastUsedAt: number | null;
   /** When the request arrived, in milliseconds. */
   readonly now: number;
   readonly clock: Clock;
@@ -59,7 +61,7 @@ function planAfterLeak(before: KeyDetailsRow, { endPrevious }: Replacement, rota
     events: eventsOf(before, { overlapSeconds }),
     storeTx: (tx) => {
       if (isKept) store.replaceSecretTx(tx, before, secret, at);
-      else store.storeRotationTx(tx, before, { ...secret, previousExpiresAt: null }, at);
+      else store.storeRotationTx(tx, before, { ...secret, previousExpiresAt: null, lastUsedAt: null }, at);
       return undefined;
     },
   };
@@ -74,7 +76,7 @@ const eventsOf = ({ nickname, disabledReason }: KeyDetailsRow, details: AuditDet
 function planReplacement(
   before: KeyDetailsRow,
   { overlapSeconds, endPrevious }: Replacement,
-  { secret, now, clock }: Rotation,
+  { secret, lastUsedAt, now, clock }: Rotation,
   at: number,
 ): Plan {
   if (isOverlapping(before, clock) && !endPrevious) throw new DomainError('overlap_in_progress');
@@ -86,13 +88,13 @@ function planReplacement(
     overlapSeconds: secondsUntil(previousExpiresAt, now),
     ...detailsOf(secret),
   };
-  const previous = { previousExpiresAt, previousLastUsedAt: before.lastUsedAt };
+  const previous = { previousExpiresAt, previousLastUsedAt: lastUsedAt };
   return {
     after: { ...before, ...versionOf(before, at), hint: secret.hint, publicKey: secret.publicKey, ...previous },
     narrowing,
     events: [{ action: 'api_key.rotated', details }],
     storeTx: (tx) => {
-      store.storeRotationTx(tx, before, { ...secret, previousExpiresAt }, at);
+      store.storeRotationTx(tx, before, { ...secret, previousExpiresAt, lastUsedAt }, at);
       return undefined;
     },
   };

@@ -1,10 +1,7 @@
-/** The state of keys that verification reads, and their times of last use. */
+/** The state of keys that verification reads. */
 import { lookupOf } from '../../foundation/crypto/keyed-hash.ts';
-import { limits as bounds } from '@keyreeve/contract';
-import { dayMs } from '../../foundation/clock.ts';
 import type { Db } from '../../foundation/database/db.ts';
-import { databaseTime, sql, sqlMany, type Dialect } from '../../foundation/database/sql.ts';
-import { withUse } from '../../foundation/database/used-from.ts';
+import { databaseTime, sqlMany, type Dialect } from '../../foundation/database/sql.ts';
 import { withheldColumn } from '../scope-catalogue/withheld.ts';
 import { endOfPrevious } from './expiry.ts';
 import { mayJudge } from '../../foundation/database/key-rules.ts';
@@ -13,7 +10,7 @@ import type { KeyRow } from './store.ts';
 /** The state of a key and its account, for verification. */
 export interface KeyState extends Pick<
   KeyRow,
-  'id' | 'nickname' | 'scopes' | 'needsRole' | 'ownerRole' | 'expiresAt' | 'lastUsedAt' | 'createdAt' | 'disabledAt'
+  'id' | 'nickname' | 'scopes' | 'needsRole' | 'ownerRole' | 'expiresAt' | 'createdAt' | 'updatedAt' | 'disabledAt'
 > {
   readonly accountId: string;
   readonly accountDisabledAt: number | null;
@@ -26,8 +23,6 @@ export interface KeyState extends Pick<
   readonly accountLimits: string | null;
   /** The end of the overlap, for a previous secret; null for the current one. */
   readonly overlapEndsAt: number | null;
-  /** Of a previous secret; null for the current one. */
-  readonly secretLastUsedAt: number | null;
   /** Scopes that the catalogue withholds, separated by spaces; null or undefined if there are none. */
   readonly withheld?: string | null;
   /** The name of a further environment; null or undefined for the first one. */
@@ -49,7 +44,7 @@ export type StateColumns = readonly [
   needsRole: number,
   ownerRole: string,
   expiresAt: number | null,
-  lastUsedAt: number | null,
+  updatedAt: number,
   createdAt: number,
   accountDisabledAt: number | null,
   disabledAt: number | null,
@@ -57,7 +52,6 @@ export type StateColumns = readonly [
   metadata: string | null,
   bothLimits: string | null,
   overlapEndsAt?: number | null,
-  secretLastUsedAt?: number | null,
   withheld?: string | null,
   environment?: string | null,
 ];
@@ -72,13 +66,13 @@ const limitsColumn = {
 export const stateColumns = (
   dialect: Dialect,
 ): string => `requested.ordinal, k.id, a.id as "accountId", k.nickname, k.scopes, k.scopes_need_role as "needsRole", a.role as "ownerRole", k.expires_at as "expiresAt",
-     k.last_used_at as "lastUsedAt", k.created_at as "createdAt", a.disabled_at as "accountDisabledAt", k.disabled_at as "disabledAt",
+     k.updated_at as "updatedAt", k.created_at as "createdAt", a.disabled_at as "accountDisabledAt", k.disabled_at as "disabledAt",
      k.addresses, k.metadata, ${limitsColumn[dialect]}`;
 const currentColumns = {
   // Without the columns that are always null, which take 3 % of the time of the read.
   sqlite: stateColumns('sqlite'),
   // Keys that do not expire, the most frequent ones, need no time of the database.
-  postgres: `${stateColumns('postgres')}, null::bigint as "overlapEndsAt", null::bigint as "secretLastUsedAt",
+  postgres: `${stateColumns('postgres')}, null::bigint as "overlapEndsAt",
      case when k.expires_at is not null then ${databaseTime.postgres} end as "readAt"`,
 };
 /** For installations with a scope catalogue or environments. */
@@ -87,11 +81,10 @@ export const extension = {
   postgres: `${withheldColumn('postgres')}, k.environment`,
 };
 const currentColumnsExtended = {
-  sqlite: `${currentColumns.sqlite}, null, null, ${extension.sqlite}`,
+  sqlite: `${currentColumns.sqlite}, null, ${extension.sqlite}`,
   postgres: `${currentColumns.postgres}, ${extension.postgres}`,
 };
-const ofPrevious = (dialect: Dialect): string =>
-  `${stateColumns(dialect)}, s.expires_at as "overlapEndsAt", s.last_used_at as "secretLastUsedAt"`;
+const ofPrevious = (dialect: Dialect): string => `${stateColumns(dialect)}, s.expires_at as "overlapEndsAt"`;
 const previousColumns = {
   sqlite: ofPrevious('sqlite'),
   postgres: `${ofPrevious('postgres')}, ${databaseTime.postgres} as "readAt"`,
@@ -122,7 +115,7 @@ export const toState = ([
   needsRole,
   ownerRole,
   expiresAt,
-  lastUsedAt,
+  updatedAt,
   createdAt,
   accountDisabledAt,
   disabledAt,
@@ -130,7 +123,6 @@ export const toState = ([
   metadata,
   bothLimits,
   overlapEndsAt = null,
-  secretLastUsedAt = null,
   withheld = null,
   environment = null,
 ]: StateColumns): KeyState => {
@@ -143,7 +135,7 @@ export const toState = ([
     needsRole,
     ownerRole,
     expiresAt,
-    lastUsedAt,
+    updatedAt,
     createdAt,
     accountDisabledAt,
     disabledAt,
@@ -152,7 +144,6 @@ export const toState = ([
     limits,
     accountLimits,
     overlapEndsAt,
-    secretLastUsedAt,
     withheld,
     environment,
     readAt: null,
@@ -177,34 +168,6 @@ const selectState = selectWith('select_api_key_state', currentColumns, byCurrent
 const selectStateExtended = selectWith('select_api_key_state', currentColumnsExtended, byCurrent);
 const selectPreviousState = selectWith('select_previous_api_key_state', previousColumns, byPrevious, andOfFirst);
 const selectPreviousStateExtended = selectWith('select_previous_api_key_state', previousColumnsExtended, byPrevious);
-// Until an email change from after the key's last change can no longer be undone.
-const newUntil = `api_keys.updated_at + ${bounds.emailUndoSuspectDays * dayMs + bounds.emailUndoSeconds * 1000}`;
-// A thief may have added the current secret, so a use of the previous one does not count, nor does one from before the change.
-const newUsedFrom = `used_from = case when used.previous or used.at <= api_keys.updated_at or used.at > ${newUntil} then used_from
-     else ${withUse('used_from', 'used.range')} end`;
-// One statement per batch. $1: a JSON array of uses.
-const touchKeysStatement = sql('touch_api_keys', {
-  sqlite: `update api_keys set last_used_at = used.at, last_used_from = used.range, ${newUsedFrom}
-   from (select value ->> '$.id' as id, value ->> '$.at' as at, value ->> '$.from' as range,
-     coalesce(value ->> '$.isPrevious', 0) as previous from json_each($1)) as used
-   where api_keys.id = used.id and (last_used_at is null or last_used_at < used.at)`,
-  // Skips locked keys, so that no deletion waits for this.
-  postgres: `update api_keys set last_used_at = used.at, last_used_from = used.range, ${newUsedFrom}
-   from (select k.id, j.at, j."from" as range, coalesce(j."isPrevious", false) as previous
-     from json_to_recordset($1::json) as j (id bigint, at bigint, "from" text, "isPrevious" boolean) join api_keys k on k.id = j.id
-     order by k.id for update of k skip locked) as used
-   where api_keys.id = used.id and (last_used_at is null or last_used_at < used.at)`,
-});
-const touchPreviousStatement = sql('touch_previous_api_key_secrets', {
-  sqlite: `update api_key_secrets set last_used_at = used.at
-   from (select value ->> '$.id' as id, value ->> '$.at' as at from json_each($1)) as used
-   where api_key_secrets.key_id = used.id and (last_used_at is null or last_used_at < used.at)`,
-  postgres: `update api_key_secrets set last_used_at = used.at
-   from (select s.key_id, j.at from json_to_recordset($1::json) as j (id bigint, at bigint)
-     join api_key_secrets s on s.key_id = j.id order by s.key_id for update of s skip locked) as used
-   where api_key_secrets.key_id = used.key_id and (last_used_at is null or last_used_at < used.at)`,
-});
-
 /** @param isExtended whether the installation has a scope catalogue or environments, which only then are read */
 export type FindKeyStates = (
   db: Db,
@@ -226,25 +189,4 @@ export const findPreviousKeyStates: FindKeyStates = (db, hashes, isExtended) =>
 export function endOf({ expiresAt, overlapEndsAt, secretEndsAt }: KeyState): number | null {
   const end = overlapEndsAt === null ? expiresAt : endOfPrevious(overlapEndsAt, expiresAt);
   return secretEndsAt === undefined ? end : Math.min(secretEndsAt, end ?? Infinity);
-}
-
-/** The last use of a key. */
-export interface KeyUse {
-  readonly id: number;
-  /** Milliseconds. */
-  readonly at: number;
-  /** The client IP range; null if it is not known. */
-  readonly from: string | null;
-  /** Whether it was a use of the previous secret. */
-  readonly isPrevious?: true;
-}
-
-/** Sets times of last use. Never sets an earlier time, and does not change `updated_at`. */
-export async function touchKeys(db: Db, uses: readonly KeyUse[]): Promise<void> {
-  await db.transaction((tx) => tx.run(touchKeysStatement, [JSON.stringify(uses)]));
-}
-
-/** The same for the previous secrets of keys. */
-export async function touchPreviousSecrets(db: Db, uses: readonly KeyUse[]): Promise<void> {
-  await db.transaction((tx) => tx.run(touchPreviousStatement, [JSON.stringify(uses)]));
 }

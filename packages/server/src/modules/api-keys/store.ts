@@ -37,7 +37,6 @@ export interface KeyRow {
   readonly publicKey: string | null;
   /** The name of a further environment; null for the first one. */
   readonly environment: string | null;
-  readonly lastUsedAt: number | null;
   readonly createdAt: number;
   readonly updatedAt: number;
 }
@@ -86,8 +85,8 @@ const countKeys = sql<{ count: number }>(
 const insertIn = (
   dialect: Dialect,
   conflict: string,
-): string => `insert into api_keys (lookup, key_hash, id, account_pk, nickname, scopes, expires_at, last_used_at, created_at, updated_at, scopes_need_role, hint, addresses, limits, metadata, environment, public_key, folded)
-   select $1, $2, $3, pk, $5, $6, $7, null, $8, $8, $9, $10, $11, $12, $13, $14, $15, $16 from accounts where id = $4
+): string => `insert into api_keys (lookup, key_hash, id, account_pk, nickname, scopes, expires_at, created_at, updated_at, scopes_need_role, hint, addresses, limits, metadata, environment, public_key, folded)
+   select $1, $2, $3, pk, $5, $6, $7, $8, $8, $9, $10, $11, $12, $13, $14, $15, $16 from accounts where id = $4
      and not ${hasSameName(dialect, 'api_keys k where k.account_pk = accounts.pk', 'k.nickname', '$5')}
    on conflict ${conflict} do nothing`;
 const insertText = (conflict: string): Record<Dialect, string> => ({
@@ -107,7 +106,7 @@ const listPrefixes = sql<RecordedPrefix>(
 /** The columns of {@link KeyRow}, of a key `k` and its account `a`. */
 export const shownColumns = `k.id, k.nickname, k.scopes, k.scopes_need_role as "needsRole", a.role as "ownerRole",
      k.expires_at as "expiresAt", k.disabled_at as "disabledAt", k.disabled_reason as "disabledReason", k.leaked_at as "leakedAt", k.hint, k.environment, k.public_key as "publicKey",
-     k.last_used_at as "lastUsedAt", k.created_at as "createdAt", k.updated_at as "updatedAt"`;
+     k.created_at as "createdAt", k.updated_at as "updatedAt"`;
 const list = `select ${shownColumns} from api_keys k join accounts a on a.pk = k.account_pk where a.id = $1`;
 const listKeys = sql<KeyRow>('list_api_keys', `${list} order by k.created_at, k.id`);
 const pageKeys = sql<KeyRow>(

@@ -7,13 +7,14 @@ import { recordEventTx } from '../audit/audit.ts';
 import { newestEventId } from '../audit/store.ts';
 import type { Clock } from '../../foundation/clock.ts';
 import type { Db, Reader, Transaction } from '../../foundation/database/db.ts';
-import { isInstallationOf } from '../../foundation/database/installation.ts';
+import { countUnusedKeysFromTx, isInstallationOf } from '../../foundation/database/installation.ts';
 import {
   countMissingMigrations,
   describeNewerSchema,
   newestSchema,
   SchemaError,
 } from '../../foundation/database/migrate.ts';
+import { forgetUsageFileTx } from '../../foundation/database/usage-file.ts';
 import { BackupError } from './format.ts';
 import {
   clearTablesTx,
@@ -25,17 +26,23 @@ import {
   lockTablesTx,
   mayCreate,
   pagesOf,
-  storedTables,
+  tablesIn,
+  type StoredTable,
 } from './store.ts';
 import type { InstallationKeys } from '../../foundation/crypto/master-key.ts';
 import type { Counts } from './table.ts';
 
-type Source = Reader & Pick<Db, 'dialect'>;
+interface Source extends Reader, Pick<Db, 'dialect'> {
+  /** The second file of the source; undefined if it does not belong to the source or cannot be read. */
+  readonly usage?: Reader | undefined;
+}
 
 export interface Moved {
   readonly rows: Counts;
   /** Whether an earlier call had moved everything, and was interrupted after its commit. */
   readonly wasDone: boolean;
+  /** Whether usage and times of last use could be read. */
+  readonly hasUsage: boolean;
 }
 
 /** @throws BackupError when the target holds other rows, DomainError `unavailable`; the target is unchanged then */
@@ -47,19 +54,23 @@ export async function moveInstallation(
 ): Promise<Moved> {
   await assertReady(source, keys.check);
   const newestEvent = await newestEventId(source);
+  const hasUsage = source.usage !== undefined;
   return target.transaction(
     async (tx) => {
       await lockTablesTx(tx);
       if (await holdsRows(tx)) {
         // The source has not changed since that move, which recorded the next event.
-        if (await isMoveEvent(tx, newestEvent + 1)) return { rows: {}, wasDone: true };
+        if (await isMoveEvent(tx, newestEvent + 1)) return { rows: {}, wasDone: true, hasUsage };
         throw new BackupError('the database to move to is not empty');
       }
-      await clearTablesTx(tx);
-      const rows = await copy(source, tx);
+      const tables = tablesIn(target.dialect, 'main');
+      await clearTablesTx(tx, tables);
+      const rows = await copy(source, tx, tables);
+      await forgetUsageFileTx(tx);
+      if (!hasUsage) await countUnusedKeysFromTx(tx, clock.now());
       await continueIdsTx(tx, newestEvent);
       await recordEventTx(tx, { at: clock.now(), principal, action: 'installation.moved' });
-      return { rows, wasDone: false };
+      return { rows, wasDone: false, hasUsage };
     },
     { isLong: true },
   );
@@ -81,11 +92,15 @@ export async function planMove(source: Db, target: Db, masterKeyCheck: Buffer): 
     throw new BackupError('the database to move to belongs to another installation');
   }
   if (!isNew && (await holdsRows(target))) throw new BackupError('the database to move to is not empty');
-  return source.snapshot(countRows);
+  const count = (reader: Reader, file: 'main' | 'usage') => countRows(reader, tablesIn(source.dialect, file));
+  return {
+    ...(await source.snapshot((reader) => count(reader, 'main'))),
+    ...(await source.usage.snapshot((reader) => count(reader, 'usage'))),
+  };
 }
 
 /** @throws SchemaError unless the schema is the newest */
-export async function assertMigrated(source: Source): Promise<void> {
+export async function assertMigrated(source: Omit<Source, 'usage'>): Promise<void> {
   if ((await countMissingMigrations(source)) > 0) {
     throw new SchemaError('the database is older than this program; run `keyreeve migrate`');
   }
@@ -93,18 +108,20 @@ export async function assertMigrated(source: Source): Promise<void> {
   if (reason !== undefined) throw new SchemaError(`${reason}; move it with the version that migrated it`);
 }
 
-async function assertReady(source: Source, masterKeyCheck: Buffer): Promise<void> {
+async function assertReady(source: Omit<Source, 'usage'>, masterKeyCheck: Buffer): Promise<void> {
   await assertMigrated(source);
   if (!(await isInstallationOf(source, masterKeyCheck))) {
     throw new BackupError('the database belongs to another installation');
   }
 }
 
-async function copy(source: Reader, tx: Transaction): Promise<Counts> {
+async function copy(source: Source, tx: Transaction, tables: readonly StoredTable[]): Promise<Counts> {
   const counts: Record<string, number> = {};
-  for (const table of storedTables) {
+  for (const table of tables) {
     counts[table.name] = 0;
-    for await (const rows of pagesOf(source, table)) {
+    const from = table.isUsage ? source.usage : source;
+    if (!from) continue;
+    for await (const rows of pagesOf(from, table)) {
       await insertRowsTx(tx, table, rows);
       counts[table.name] = (counts[table.name] ?? 0) + rows.length;
     }

@@ -13,10 +13,12 @@ import { recordEventTx } from '../audit/audit.ts';
 import type { Core } from '../../foundation/core.ts';
 import { toInstant } from '../../foundation/clock.ts';
 import type { InstallationKeys } from '../../foundation/crypto/master-key.ts';
-import type { Transaction } from '../../foundation/database/db.ts';
+import type { Db, Transaction } from '../../foundation/database/db.ts';
 import type { RootKeys } from '../../foundation/crypto/root-key.ts';
 import { countUnusedKeysFromTx, findInstallation, isInstallationOf } from '../../foundation/database/installation.ts';
 import { describeNewerSchema, newestSchema } from '../../foundation/database/migrate.ts';
+import { isUnavailable } from '../../foundation/database/unavailable.ts';
+import { forgetUsageFileTx } from '../../foundation/database/usage-file.ts';
 import { insertRootKeyTx, listRootKeys } from '../../foundation/database/root-keys.ts';
 import { DeletionJournal } from '../deletion-journal/deletion-journal.ts';
 import { replayJournal, surveyJournal, type ReplayResult, type Survey } from './replay.ts';
@@ -24,7 +26,16 @@ import { BackupError, type BackupHeader } from './format.ts';
 import { readHeader, readRows, verifyBackup } from './read-backup.ts';
 import { isRunning } from '../overview/attention.ts';
 import { listAllInstances } from '../overview/store.ts';
-import { clearTablesTx, continueIdsTx, holdsRows, insertRowsTx, lockTablesTx, storedTables } from './store.ts';
+import {
+  clearTablesTx,
+  continueIdsTx,
+  holdsRows,
+  insertRowsTx,
+  lockTablesTx,
+  storedTables,
+  tablesIn,
+  type StoredTable,
+} from './store.ts';
 import type { Counts } from './table.ts';
 
 export interface RestoreOptions extends Core {
@@ -56,7 +67,7 @@ export interface Restored extends ReplayResult {
    * were made on an instance whose journal was not named.
    */
   readonly journalCompleteUntil: string | null;
-  /** Messages about untrustworthy files of the journal. */
+  /** Messages about untrustworthy files of the journal, and about what was not restored. */
   readonly warnings: readonly string[];
 }
 
@@ -73,13 +84,36 @@ export async function restoreBackup(principal: Principal, options: RestoreOption
   // Created when it is needed.
   const spool = join(tmpdir(), `keyreeve-restore-${randomBytes(12).toString('hex')}`);
   try {
-    return await db.transaction(async (tx) => restoreWithin(tx, principal, { ...options, header, spool }), {
+    const restored = await db.transaction(async (tx) => restoreWithin(tx, principal, { ...options, header, spool }), {
       isLong: true,
     });
+    return db.usageFile ? await restoreUsage(db, restored, options) : restored;
   } finally {
     await rm(spool, { recursive: true, force: true });
   }
 }
+
+/**
+ * Fills the second file of an embedded database, after the commit of the first one, which belongs to no second file until then. If
+ * this process is killed between the two, or the second file cannot be written, usage and times of last use are lost.
+ */
+async function restoreUsage(
+  db: Db,
+  restored: Restored,
+  { path, keys }: Pick<RestoreOptions, 'path' | 'keys'>,
+): Promise<Restored> {
+  const tables = tablesIn(db.dialect, 'usage');
+  try {
+    await db.usageFile?.reopen();
+    const rows = await db.usage.transaction((tx) => load(tx, path, keys, tables), { isLong: true });
+    return { ...restored, rows: { ...restored.rows, ...rows } };
+  } catch (error) {
+    if (!isUnavailable(error)) throw error;
+    return { ...restored, warnings: [...restored.warnings, usageMissing] };
+  }
+}
+
+const usageMissing = 'usage and times of last use of keys, because their file beside the database cannot be written';
 
 async function restoreWithin(
   tx: Transaction,
@@ -113,8 +147,10 @@ async function restoreWithin(
   if (missing !== undefined) throw new BackupError(`there is no deletion journal in ${missing}`);
   if (!acceptsRevival) assertComplete(survey, header);
 
-  await clearTablesTx(tx);
-  const rows = await load(tx, path, keys);
+  const tables = tablesIn(db.dialect, 'main');
+  await clearTablesTx(tx, tables);
+  const rows = await load(tx, path, keys, tables);
+  await forgetUsageFileTx(tx);
   for (const row of wrappings.length > 0 ? wrappings : rootKeys.rows) await insertRootKeyTx(tx, row);
   await continueIdsTx(tx, survey.newestEvent);
   const now = clock.now();
@@ -190,12 +226,20 @@ function assertComplete({ completeUntil, periods, folders }: Survey, { madeAt }:
   }
 }
 
-async function load(tx: Transaction, path: string, keys: InstallationKeys): Promise<Counts> {
+/** Loads the rows of some tables. */
+async function load(
+  tx: Transaction,
+  path: string,
+  keys: InstallationKeys,
+  loaded: readonly StoredTable[],
+): Promise<Counts> {
   const tables = storedTables.filter(({ isInBackup }) => isInBackup);
-  const counts: Record<string, number> = Object.fromEntries(tables.map(({ name }) => [name, 0]));
+  const counts: Record<string, number> = {};
+  for (const { name } of tables.filter((table) => loaded.includes(table))) counts[name] = 0;
   for await (const { table: name, rows } of readRows(path, keys)) {
     const table = tables.find((candidate) => candidate.name === name);
     if (!table) throw new BackupError(`${path} has rows of ${name}, which is not a table of a backup`);
+    if (!loaded.includes(table)) continue;
     await insertRowsTx(tx, table, rows);
     counts[name] = (counts[name] ?? 0) + rows.length;
   }

@@ -69,6 +69,10 @@ export const storedTables: readonly StoredTable[] = tables.map((table) => ({
   clear: sql(`clear_${table.name}`, `delete from ${table.name}`),
 }));
 
+/** The tables of one file of an embedded database. On PostgreSQL, the database has all tables. */
+export const tablesIn = (dialect: Dialect, file: 'main' | 'usage'): readonly StoredTable[] =>
+  storedTables.filter(({ isUsage = false }) => dialect === 'postgres' || isUsage === (file === 'usage'));
+
 /** Yields all rows of a table in pages of at most {@link rowsPerPage} rows, none of them empty. */
 export async function* pagesOf(reader: Reader, { key, columns, page }: StoredTable): AsyncGenerator<Row[]> {
   const keys = keysOf(key);
@@ -91,23 +95,23 @@ export async function insertRowsTx(tx: Transaction, table: StoredTable, rows: re
   await tx.run(table.insert, [JSON.stringify(rows)]);
 }
 
-export async function countRows(reader: Reader): Promise<Counts> {
+export async function countRows(reader: Reader, counted: readonly StoredTable[]): Promise<Counts> {
   const counts: Record<string, number> = {};
-  for (const { name, size } of storedTables) counts[name] = (await reader.get(size))?.count ?? 0;
+  for (const { name, size } of counted) counts[name] = (await reader.get(size))?.count ?? 0;
   return counts;
 }
 
 /** The rows of a database that was only opened. */
 const tablesOfNew = ['installation', 'root_keys'];
 
-/** Whether an installation is in use. */
+/** Whether an installation is in use. Usage does not count: an embedded database has it in the second file. */
 export async function holdsRows(reader: Reader): Promise<boolean> {
-  const counts = await countRows(reader);
+  const counts = await countRows(reader, tablesIn('sqlite', 'main'));
   return Object.entries(counts).some(([name, count]) => !tablesOfNew.includes(name) && count > 0);
 }
 
-export async function clearTablesTx(tx: Transaction): Promise<void> {
-  for (const { clear } of storedTables.toReversed()) await tx.run(clear);
+export async function clearTablesTx(tx: Transaction, cleared: readonly StoredTable[]): Promise<void> {
+  for (const { clear } of cleared.toReversed()) await tx.run(clear);
 }
 
 // Blocks writes by other transactions until this one ends, and allows reads. The lock covers every table: a table that

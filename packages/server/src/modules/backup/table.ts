@@ -9,6 +9,8 @@ export interface Table {
   readonly columns: Readonly<Record<string, ColumnKind>>;
   /** False for rows that are worthless after a restore. A move copies them. */
   readonly isInBackup: boolean;
+  /** Whether an embedded database has it in its second file. */
+  readonly isUsage?: true;
 }
 
 /** A row as a backup holds it: bytes are hexadecimal text. */

@@ -23,6 +23,8 @@ export const tables: readonly Table[] = [
       unused_keys_counted_from: 'integer',
       first_environment: 'text',
       last_backup_at: 'integer',
+      usage_generation: 'text',
+      usage_commits: 'integer',
     },
     isInBackup: true,
   },

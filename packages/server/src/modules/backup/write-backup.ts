@@ -13,6 +13,7 @@ import type { InstallationKeys } from '../../foundation/crypto/master-key.ts';
 import type { Db, Reader } from '../../foundation/database/db.ts';
 import { isInstallationOf } from '../../foundation/database/installation.ts';
 import { newestSchema } from '../../foundation/database/migrate.ts';
+import { isUnavailable } from '../../foundation/database/unavailable.ts';
 import { listRootKeys } from '../../foundation/database/root-keys.ts';
 import { rulesVersion } from '../../foundation/database/key-rules.ts';
 import { sealLine } from '../../foundation/sealed-line.ts';
@@ -37,6 +38,8 @@ export interface BackupOptions extends Core {
   readonly path: string;
   /** Whether the file is read and verified before it gets its name. Default: false. */
   readonly isReadBack?: boolean;
+  /** Receives why the backup lacks usage and times of last use: the second file of an SQLite database cannot be read. */
+  readonly onUsageMissing?: (error: unknown) => void;
 }
 
 /** By error code: what to do. */
@@ -51,7 +54,7 @@ const remedies: Readonly<Record<string, string>> = {
 
 /** @returns the number of rows by table @throws BackupError if the file exists or cannot be written */
 export async function writeBackup(options: BackupOptions): Promise<Counts> {
-  const { db, keys, clock, version, path, isReadBack = false } = options;
+  const { db, keys, clock, version, path, isReadBack = false, onUsageMissing = () => undefined } = options;
   const base: Omit<BackupHeader, 'rootKeys'> = {
     format: formatName,
     version: formatVersion,
@@ -65,12 +68,14 @@ export async function writeBackup(options: BackupOptions): Promise<Counts> {
   const counts: Record<string, number> = {};
   try {
     await createComplete(path, async (draft) => {
-      await db.snapshot(async (reader) => {
-        const header = { ...base, rootKeys: await rootKeysIn(reader) };
-        const lines = Readable.from(linesOf(reader, header, keys, counts));
-        const file = createWriteStream(draft, { flags: 'wx', mode: 0o600, flush: true });
-        await (path.endsWith('.gz') ? pipeline(lines, createGzip(), file) : pipeline(lines, file));
-      });
+      await db.snapshot((reader) =>
+        withUsage(db, { reader, onUsageMissing }, async (source) => {
+          const header = { ...base, rootKeys: await rootKeysIn(reader) };
+          const lines = Readable.from(linesOf(source, header, keys, counts));
+          const file = createWriteStream(draft, { flags: 'wx', mode: 0o600, flush: true });
+          await (path.endsWith('.gz') ? pipeline(lines, createGzip(), file) : pipeline(lines, file));
+        }),
+      );
       if (isReadBack) await readBack(draft, keys);
       // After the steps that can take minutes: a restore rejects a backup from before a rotation.
       if (await isRotated(db, keys)) throw new BackupError(rotatedMeanwhile);
@@ -112,8 +117,31 @@ function describe(error: unknown, path: string): unknown {
   return new BackupError(`no backup was written to ${dirname(path)}: ${error.message}. ${remedy}.`, { cause: error });
 }
 
+interface Source {
+  readonly reader: Reader;
+  /** Of the tables of usage; undefined if their file cannot be read. Default: `reader`. */
+  readonly usage?: Reader | undefined;
+  readonly onUsageMissing: (error: unknown) => void;
+}
+
+/** Also reads the second file of an embedded database. Without it, the backup has everything but usage and times of last use. */
+async function withUsage(db: Db, source: Source, write: (source: Source) => Promise<void>): Promise<void> {
+  if (!db.usageFile) return write({ ...source, usage: source.reader });
+  let isOpen = false;
+  try {
+    await db.usage.snapshot((usage) => {
+      isOpen = true;
+      return write({ ...source, usage });
+    });
+  } catch (error) {
+    if (isOpen || !isUnavailable(error)) throw error;
+    source.onUsageMissing(error);
+    await write(source);
+  }
+}
+
 async function* linesOf(
-  reader: Reader,
+  { reader, usage, onUsageMissing }: Source,
   header: BackupHeader,
   keys: InstallationKeys,
   counts: Record<string, number>,
@@ -127,9 +155,16 @@ async function* linesOf(
   yield line(header);
   for (const table of storedTables.filter(({ isInBackup }) => isInBackup)) {
     counts[table.name] = 0;
-    for await (const rows of pagesOf(reader, table)) {
-      counts[table.name] = (counts[table.name] ?? 0) + rows.length;
-      yield line({ table: table.name, rows });
+    const from = table.isUsage ? usage : reader;
+    if (!from) continue;
+    try {
+      for await (const rows of pagesOf(from, table)) {
+        counts[table.name] = (counts[table.name] ?? 0) + rows.length;
+        yield line({ table: table.name, rows });
+      }
+    } catch (error) {
+      if (from === reader || !isUnavailable(error)) throw error;
+      onUsageMissing(error);
     }
   }
   yield sealLine({ counts } satisfies BackupEnd, endMacOf(keys, digest));

@@ -95,7 +95,7 @@ export async function runNarrowing<Id extends string | number, Made>(
         };
         repetition?.pending.add(id, { ...change, finish });
       }
-      await Promise.all(repetitions.map(({ id }) => repetition?.pending.known(id)));
+      if (repetition) await Promise.all(repetitions.map(({ id }) => repetition.pending.known(id)));
     }
     if (isAbsence(error)) await db.confirm();
     throw error;

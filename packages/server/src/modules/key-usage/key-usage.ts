@@ -5,6 +5,7 @@ import { dayMs, hourMs } from '../../foundation/clock.ts';
 import { DomainError, invalidAt } from '../../foundation/errors.ts';
 import { toMs } from '../../foundation/query-time.ts';
 import type { KeyChanges } from '../api-keys/changes.ts';
+import { uncountedId } from '../api-keys/use-store.ts';
 import { listDaysOfKeys, listUsage, totalSince, type UsageCounts, type UsageRow } from './store.ts';
 
 export type { UsageRow };
@@ -23,6 +24,12 @@ export interface RecentUse {
   readonly lastUsedFrom: string | null;
   /** Verifications in the current hour and the 24 hours before it. Undefined if they are not counted. */
   readonly lastDay: UsageCounts | undefined;
+}
+
+export interface ListedUsage {
+  readonly rows: readonly UsageRow[];
+  /** Verifications of any keys in the hours or days that were counted for no key. */
+  readonly uncounted: number;
 }
 
 /** Days in lists of keys. */
@@ -44,7 +51,7 @@ export class KeyUsage {
     const { db, clock, keyChanges, keptDays } = this.#options;
     const { lastUsedAt, lastUsedFrom } = await keyChanges.read(accountId, id);
     const currentHour = Math.floor(clock.now() / hourMs) * hourMs;
-    const lastDay = keptDays === 0 ? undefined : await totalSince(db, id, currentHour - dayMs);
+    const lastDay = keptDays === 0 ? undefined : await totalSince(db.usage, id, currentHour - dayMs);
     return { lastUsedAt, lastUsedFrom, lastDay };
   }
 
@@ -57,7 +64,7 @@ export class KeyUsage {
     if (keptDays === 0) return undefined;
     const first = (Math.floor(clock.now() / dayMs) - recentDays + 1) * dayMs;
     const used = new Map(ids.map((id) => [id, { accepted: 0, refused: 0, days: Array<number>(recentDays).fill(0) }]));
-    const rows = ids.length === 0 ? [] : await listDaysOfKeys(db, ids, first);
+    const rows = ids.length === 0 ? [] : await listDaysOfKeys(db.usage, ids, first);
     for (const { keyId, at, accepted, refused } of rows) {
       const usage = used.get(keyId);
       const day = (at - first) / dayMs;
@@ -74,12 +81,13 @@ export class KeyUsage {
    * The hours or days in which verifications presented the key. Verifications of the last 10 seconds can be missing.
    * @throws DomainError `invalid_request`, `not_key_owner`, `key_not_found`, `usage_not_kept`
    */
-  async list(accountId: string, id: number, query: UsageQuery): Promise<UsageRow[]> {
+  async list(accountId: string, id: number, query: UsageQuery): Promise<ListedUsage> {
     const { db, clock, keyChanges, keptDays } = this.#options;
     const period = { step: query.step ?? 'hour', ...periodOf(query, clock.now()) } as const;
     await keyChanges.read(accountId, id);
     if (keptDays === 0) throw new DomainError('usage_not_kept');
-    return listUsage(db, id, period);
+    const [rows, uncounted] = [await listUsage(db.usage, id, period), await listUsage(db.usage, uncountedId, period)];
+    return { rows, uncounted: uncounted.reduce((sum, { accepted, refused }) => sum + accepted + refused, 0) };
   }
 }
 

@@ -5,7 +5,8 @@
 import { limits } from '@keyreeve/contract';
 import type { Core } from '../../foundation/core.ts';
 import { dayMs } from '../../foundation/clock.ts';
-import { deleteUsage, deleteUsageOfKey, foldHours, pageKeysWithUsage } from './store.ts';
+import { deleteUsesTx } from '../api-keys/use-store.ts';
+import { deletedOf, deleteUsage, deleteUsageOfKey, foldHours, pageKeysWithUsage } from './store.ts';
 
 export interface UsageRetentionOptions extends Core {
   /** For how many days usage is kept; 0: not at all. */
@@ -20,7 +21,7 @@ const pagesPerCallMax = 20;
 
 export class UsageRetention {
   readonly #options: UsageRetentionOptions;
-  #after = 0;
+  readonly #after = { usage: 0, 'last uses': 0 };
 
   constructor(options: UsageRetentionOptions) {
     this.#options = options;
@@ -37,16 +38,19 @@ export class UsageRetention {
     // Whole days, so that a day has all of its hours or none.
     const foldedBefore = today - limits.usageHoursKeptDays * dayMs;
     while ((await foldHours(db, foldedBefore, rowsMax)) > 0);
-    for (let page = 0; page < pagesPerCallMax; page++) if (await this.#deleteOrphans(rowsMax)) return;
+    for (const kind of ['usage', 'last uses'] as const)
+      for (let page = 0; page < pagesPerCallMax; page++) if (await this.#deleteOrphans(kind, rowsMax)) break;
   }
 
-  /** Deletes the usage of deleted keys among the next ones. @returns whether they were the last ones */
-  async #deleteOrphans(rowsMax: number): Promise<boolean> {
+  /** Deletes what is stored of deleted keys among the next ones. @returns whether they were the last ones */
+  async #deleteOrphans(kind: 'usage' | 'last uses', rowsMax: number): Promise<boolean> {
     const { db } = this.#options;
-    const keys = await pageKeysWithUsage(db, this.#after, keysPerPage);
-    for (const { id, isOrphan } of keys) if (isOrphan) while ((await deleteUsageOfKey(db, id, rowsMax)) === rowsMax);
-    const isLast = keys.length < keysPerPage;
-    this.#after = isLast ? 0 : (keys.at(-1)?.id ?? 0);
+    const ids = await pageKeysWithUsage(db.usage, kind, this.#after[kind], keysPerPage);
+    const deleted = await deletedOf(db, ids);
+    if (kind === 'usage') for (const id of deleted) while ((await deleteUsageOfKey(db, id, rowsMax)) === rowsMax);
+    else if (deleted.length > 0) await db.usage.transaction((tx) => deleteUsesTx(tx, deleted));
+    const isLast = ids.length < keysPerPage;
+    this.#after[kind] = isLast ? 0 : (ids.at(-1) ?? 0);
     return isLast;
   }
 }

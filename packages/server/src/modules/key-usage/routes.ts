@@ -4,18 +4,19 @@ import { toInstant } from '../../foundation/clock.ts';
 import { route, type Route } from '../../http/route.ts';
 import { ownAccount, type OwnerOf } from '../api-keys/key-owner.ts';
 import { keyIdOf } from '../api-keys/key-request.ts';
-import type { KeyUsage, UsageRow } from './key-usage.ts';
+import type { KeyUsage, ListedUsage } from './key-usage.ts';
 
 /** @param ownerOf rejects callers that do not manage the service account */
 export function keyUsageRoutes(keyUsage: KeyUsage, ownerOf: OwnerOf): readonly Route[] {
   const usageRoute = (of: typeof contract.getKeyUsage | typeof contract.getServiceAccountKeyUsage, owner: OwnerOf) =>
     route(of, async (call) => {
-      const rows = await keyUsage.list(await owner(call), keyIdOf(call.params.id), call.query);
-      return { status: 200, body: toUsage(rows) };
+      const usage = await keyUsage.list(await owner(call), keyIdOf(call.params.id), call.query);
+      return { status: 200, body: toUsage(usage) };
     });
   return [usageRoute(contract.getKeyUsage, ownAccount), usageRoute(contract.getServiceAccountKeyUsage, ownerOf)];
 }
 
-export const toUsage = (rows: readonly UsageRow[]): contract.KeyUsage => ({
+export const toUsage = ({ rows, uncounted }: ListedUsage): contract.KeyUsage => ({
   usage: rows.map(({ at, accepted, refused }) => ({ at: toInstant(at), accepted, refused })),
+  uncounted,
 });

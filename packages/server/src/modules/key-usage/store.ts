@@ -1,6 +1,7 @@
-/** The table of usage: accepted and refused verifications of keys by hour and, after some days, by day. Both in UTC. */
+/** The table of usage, which is in the second file of an embedded database: accepted and refused verifications of keys by hour and, after some days, by day. Both in UTC. */
 import { dayMs } from '../../foundation/clock.ts';
-import type { Db, Reader } from '../../foundation/database/db.ts';
+import type { Db, Reader, Transaction } from '../../foundation/database/db.ts';
+import { onList } from '../../foundation/database/json-lists.ts';
 import { sql, type Dialect } from '../../foundation/database/sql.ts';
 
 export type UsageStep = 'hour' | 'day';
@@ -87,20 +88,26 @@ const takeHours = sql<HourOfKey>(
 const deleteOld = sql('delete_old_key_usage', deleteSome(earliest('$2', '$3')));
 const deleteOfKey = sql('delete_usage_of_key', deleteSome(`key_id = $2`));
 // Finds each key by its first row, without a read of its other rows.
-const pageKeys = sql<{ id: number; isOrphan: number }>(
+const pageKeys = sql<{ id: number }>(
   'page_keys_with_usage',
   `with recursive used (id, n) as (
      select min(key_id), 1 from key_usage where key_id > $1
      union all
      select (select min(key_id) from key_usage where key_id > used.id), n + 1 from used where used.id is not null and n < $2)
-   select used.id, case when api_keys.id is null then 1 else 0 end as "isOrphan"
-   from used left join api_keys on api_keys.id = used.id where used.id is not null order by used.id`,
+   select id from used where id is not null order by id`,
+);
+const pageLastUses = sql<{ id: number }>(
+  'page_keys_with_last_use',
+  'select key_id as id from key_last_uses where key_id > $1 order by key_id limit $2',
+);
+const selectKeys = sql<{ id: number }>(
+  'select_keys_with_usage',
+  onList('select id from api_keys where id in ({numbers})'),
 );
 
-/** Adds to the counts of hours, in one transaction. */
-export async function addUsage(db: Db, hours: readonly HourOfKey[]): Promise<void> {
-  await db.transaction((tx) => tx.run(addHours, [JSON.stringify(hours)]));
-}
+/** Adds to the counts of hours. @param hours JSON of an array of {@link HourOfKey} in the order of their ids */
+export const addHoursTx = async (tx: Transaction, hours: string): Promise<void> =>
+  void (await tx.run(addHours, [hours]));
 
 /** @param since milliseconds; hours that start earlier are left out */
 export const totalSince = async (reader: Reader, keyId: number, since: number): Promise<UsageCounts> =>
@@ -126,8 +133,8 @@ export const listDaysOfKeys = (reader: Reader, ids: readonly number[], since: nu
  * @param before hours that start at this time or later stay; milliseconds
  * @returns the number of rows that were added, at most `rowsMax`; 0 when none is left
  */
-export const foldHours = (db: Db, before: number, rowsMax: number): Promise<number> =>
-  db.transaction(async (tx) => {
+export const foldHours = (db: Pick<Db, 'usage'>, before: number, rowsMax: number): Promise<number> =>
+  db.usage.transaction(async (tx) => {
     const hours = await tx.all(takeHours, [rowsMax, before]);
     // All rows are of one hour, so each key occurs once.
     const days = hours.map((row) => ({ ...row, at: row.at - (row.at % dayMs) }));
@@ -140,17 +147,25 @@ export const foldHours = (db: Db, before: number, rowsMax: number): Promise<numb
  * @param before rows that start at this time or later stay; milliseconds
  * @returns the number of deleted rows, at most `rowsMax`; 0 when none is left
  */
-export const deleteUsage = (db: Db, step: UsageStep, before: number, rowsMax: number): Promise<number> =>
-  db.transaction((tx) => tx.run(deleteOld, [rowsMax, step, before]));
+export const deleteUsage = (db: Pick<Db, 'usage'>, step: UsageStep, before: number, rowsMax: number): Promise<number> =>
+  db.usage.transaction((tx) => tx.run(deleteOld, [rowsMax, step, before]));
 
 /** @returns the number of deleted rows */
-export const deleteUsageOfKey = (db: Db, keyId: number, rowsMax: number): Promise<number> =>
-  db.transaction((tx) => tx.run(deleteOfKey, [rowsMax, keyId]));
+export const deleteUsageOfKey = (db: Pick<Db, 'usage'>, keyId: number, rowsMax: number): Promise<number> =>
+  db.usage.transaction((tx) => tx.run(deleteOfKey, [rowsMax, keyId]));
 
-/** The next keys with usage, in the order of their ids, and whether each was deleted. @param after an id, 0 for the first */
+/** The next keys with usage, or with a last use, in the order of their ids. @param after an id, 0 for the first */
 export const pageKeysWithUsage = async (
   reader: Reader,
+  kind: 'usage' | 'last uses',
   after: number,
   keysMax: number,
-): Promise<{ readonly id: number; readonly isOrphan: boolean }[]> =>
-  (await reader.all(pageKeys, [after, keysMax])).map(({ id, isOrphan }) => ({ id, isOrphan: isOrphan === 1 }));
+): Promise<readonly number[]> =>
+  (await reader.all(kind === 'usage' ? pageKeys : pageLastUses, [after, keysMax])).map(({ id }) => id);
+
+/** Those of the keys that do not exist. The ids were read before, so they are of deleted keys. */
+export async function deletedOf(db: Pick<Db, 'all'>, ids: readonly number[]): Promise<readonly number[]> {
+  const rows = ids.length === 0 ? [] : await db.all(selectKeys, [JSON.stringify(ids)]);
+  const known = new Set(rows.map(({ id }) => id));
+  return ids.filter((id) => !known.has(id));
+}

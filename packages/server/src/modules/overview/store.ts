@@ -67,6 +67,7 @@ export const saveMinutes = (
 ): Promise<void> =>
   db.transaction(async (tx) => {
     await saveInstanceTx(tx, instance);
+    db.usageFile?.recordCommitsTx(tx);
     for (const { minute, counts } of minutes) await tx.run(saveMinute, [minute, instance.id, counts]);
     // After the row: a rotation locks the table, so it either finds the row, or its commit is visible here.
     if (rootKeyVersion !== undefined && (await newestRootKeyVersion(tx)) !== rootKeyVersion) throw rootKeyChanged();

@@ -19,10 +19,10 @@ import {
 import { DomainError } from '../../foundation/errors.ts';
 import type { Links } from '../mail/links.ts';
 import { queueMailTx, type Mailer } from '../mail/mail.ts';
-import { removeSuspectFactorsTx, type FactorsInForce, type IsSuspect } from '../passkeys/change-store.ts';
+import { removeSuspectFactorsTx, type FactorsInForce } from '../passkeys/change-store.ts';
 import type { SignInLimits } from '../rate-limits/sign-in-limits.ts';
 import { remainingTx, type Remaining } from './remaining.ts';
-import { listTrustedKeysTx, suspectSince } from './suspect-credentials.ts';
+import { listTrustedKeysTx, suspectSince, suspicionOf, type TrustedUses } from './suspect-credentials.ts';
 
 export interface MailParts {
   readonly codes: OneTimeCodes;
@@ -142,7 +142,7 @@ export interface Restoration extends Act {
   readonly change: EmailChangeRow;
   /** Whether all API keys are deleted. */
   readonly revokesKeys: boolean;
-  readonly isSuspect: IsSuspect;
+  readonly trusted: TrustedUses;
   readonly isDisabled: boolean;
 }
 
@@ -154,11 +154,11 @@ export interface Restoration extends Act {
 export async function secureRestoredAccountTx(
   tx: Transaction,
   { codes, links, mailer }: MailParts,
-  { principal, now, change, revokesKeys, isSuspect, isDisabled }: Restoration,
+  { principal, now, change, revokesKeys, trusted, isDisabled }: Restoration,
 ): Promise<{ readonly deletedIds: readonly number[]; readonly remaining: Remaining }> {
   const { accountId, email } = change;
-  await removeSuspectFactorsTx(tx, principal, accountId, { isSuspect, now });
-  const keptIds = revokesKeys ? [] : await listTrustedKeysTx(tx, change, isSuspect);
+  await removeSuspectFactorsTx(tx, principal, accountId, { isSuspect: suspicionOf(change, trusted), now });
+  const keptIds = revokesKeys ? [] : await listTrustedKeysTx(tx, change, trusted);
   const which = revokesKeys ? {} : { changedSince: suspectSince(change), keptIds };
   const deletedIds = await deleteAccountKeysTx(tx, { principal, now }, accountId, which);
   const remaining = await remainingTx(tx, accountId);

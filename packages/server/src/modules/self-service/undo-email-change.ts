@@ -11,7 +11,7 @@ import { runNarrowing } from '../deletion-journal/run-narrowing.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { mailbox, type SelfServiceOptions } from './options.ts';
 import type { Remaining } from './remaining.ts';
-import { findTrustedUses, suspicionOf } from './suspect-credentials.ts';
+import { findTrustedUses } from './suspect-credentials.ts';
 import { secureRestoredAccountTx, restoreEmailTx } from './email-change-tx.ts';
 import { assertTyped, refuseTaken } from './store.ts';
 
@@ -52,7 +52,7 @@ export class UndoEmailChange {
         ...act,
         change,
         revokesKeys,
-        isSuspect: suspicionOf(change, trusted),
+        trusted,
         isDisabled: account.disabledAt !== null,
       });
     };

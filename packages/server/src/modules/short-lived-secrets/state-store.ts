@@ -15,8 +15,7 @@ import {
 import { mayJudge } from '../../foundation/database/key-rules.ts';
 
 // A secret that a previous public key issued ends with the overlap, and its use is a use of the previous public key.
-const ofKey = (dialect: Dialect): string =>
-  `${stateColumns(dialect)}, p.expires_at as "overlapEndsAt", p.last_used_at as "secretLastUsedAt"`;
+const ofKey = (dialect: Dialect): string => `${stateColumns(dialect)}, p.expires_at as "overlapEndsAt"`;
 const ofSecret = 's.created_at as "secretIssuedAt", s.expires_at as "secretEndsAt"';
 const columns = {
   sqlite: `${ofKey('sqlite')}, ${ofSecret}`,

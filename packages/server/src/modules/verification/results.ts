@@ -9,10 +9,10 @@ import type { KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
 import { AddressRanges } from '../api-keys/addresses.ts';
 import type { Environments } from '../api-keys/environments.ts';
 import { hasScopes, scopesInForce } from '../api-keys/scopes.ts';
-import { endOf, type KeyState, type KeyUse } from '../api-keys/state-store.ts';
+import { endOf, type KeyState } from '../api-keys/state-store.ts';
 import type { PendingIds } from '../deletion-journal/pending-changes.ts';
 import type { KeyLimiter, LimitOutcome, Spending } from '../key-limits/key-limits.ts';
-import type { UsageCounter } from '../key-usage/usage-counter.ts';
+import type { UseCollector } from '../key-usage/use-collector.ts';
 import { withoutWithheld } from '../scope-catalogue/withheld.ts';
 import type { Tokens } from '../tokens/tokens.ts';
 import {
@@ -24,7 +24,6 @@ import {
   type Refused,
   type VerificationResult,
 } from './conditions.ts';
-import { LastUsed, type WriteLastUses } from './last-used.ts';
 
 export interface VerifierOptions extends Core {
   readonly hash: KeyedHash;
@@ -34,10 +33,7 @@ export interface VerifierOptions extends Core {
   readonly pendingAccountChanges: PendingIds<string>;
   /** By scope. Undefined if the scope catalogue is not enforced: then it is not read either. */
   readonly pendingScopeChanges: PendingIds<string> | undefined;
-  /** Undefined if verifications are not counted. */
-  readonly usage: UsageCounter | undefined;
-  readonly writeLastUses: WriteLastUses;
-  readonly writePreviousLastUses: WriteLastUses;
+  readonly uses: UseCollector;
   /** The current prefix and the earlier ones. */
   readonly keyPrefixes: readonly string[];
   readonly environments: Environments;
@@ -72,14 +68,10 @@ export class Results {
   /** Since the start. */
   readonly counts = newCounts();
   readonly #options: VerifierOptions;
-  readonly #lastUsed: LastUsed;
-  readonly #previousLastUsed: LastUsed;
   readonly #ranges = new AddressRanges();
 
   constructor(options: VerifierOptions) {
     this.#options = options;
-    this.#lastUsed = new LastUsed(options.writeLastUses);
-    this.#previousLastUsed = new LastUsed(options.writePreviousLastUses);
   }
 
   answerWith(code: Refusal, conditions: Conditions, answer: Answer, fail: Fail): void {
@@ -118,12 +110,10 @@ export class Results {
   /** Counts the verification in the usage of the key, and records the last use. */
   #counted(key: KeyState, now: number, { clientIp }: Conditions, result: AcceptedKey | Refused): VerificationResult {
     if (!result.valid) {
-      this.#options.usage?.refuse(key.id, now);
+      this.#options.uses.refuse(key.id, now);
       return result;
     }
-    this.#options.usage?.accept(key.id, now);
-    this.#lastUsed.record(key, now, key.lastUsedAt, clientIp);
-    if (key.overlapEndsAt !== null) this.#previousLastUsed.record(key, now, key.secretLastUsedAt, clientIp);
+    this.#options.uses.accept(key, now, clientIp);
     this.counts.api_key++;
     return result;
   }
@@ -185,20 +175,5 @@ export class Results {
   refuseForScopes(held: string, wanted: readonly string[]): Refused {
     const scopes = held.split(' ');
     return { ...this.refuse('insufficient_scope'), missing: wanted.filter((scope) => !scopes.includes(scope)) };
-  }
-
-  /** Adds what another process has recorded. */
-  addLastUses(uses: readonly KeyUse[], previous: readonly KeyUse[]): void {
-    this.#lastUsed.add(uses);
-    this.#previousLastUsed.add(previous);
-  }
-
-  /** Writes the counts of verifications and the times of last use that were collected before the call. */
-  async flush(): Promise<void> {
-    try {
-      await this.#options.usage?.flush();
-    } finally {
-      await this.#lastUsed.flush().finally(() => this.#previousLastUsed.flush());
-    }
   }
 }

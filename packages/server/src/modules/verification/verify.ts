@@ -5,7 +5,6 @@
  */
 import { lookupOf } from '../../foundation/crypto/keyed-hash.ts';
 import type { Environments } from '../api-keys/environments.ts';
-import type { KeyUse } from '../api-keys/state-store.ts';
 import { formOf, hasShortLivedShape, mayBeImported } from '../api-keys/key-format.ts';
 import { verifyAccessToken } from './access-tokens.ts';
 import {
@@ -132,15 +131,5 @@ export class Verifier {
       this.importedKeys.start(text, conditions, answer, fail);
     else if (form !== 'key') this.#results.answerWith(form, conditions, answer, fail);
     else this.#keys.start(text, conditions, answer, fail);
-  }
-
-  /** Adds last uses of current and of previous secrets that another process has recorded. */
-  addLastUses(uses: readonly KeyUse[], previous: readonly KeyUse[]): void {
-    this.#results.addLastUses(uses, previous);
-  }
-
-  /** Writes the counts of verifications and the times of last use that were collected before the call. */
-  flush(): Promise<void> {
-    return this.#results.flush();
   }
 }

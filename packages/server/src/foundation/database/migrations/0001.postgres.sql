@@ -10,7 +10,9 @@ create table installation (
   unused_keys_checked_at bigint,
   unused_keys_counted_from bigint,
   first_environment text collate "C",
-  last_backup_at bigint
+  last_backup_at bigint,
+  usage_generation text,
+  usage_commits bigint not null default 0
 );
 
 create table root_keys (
@@ -300,7 +302,6 @@ create table api_keys (
   scopes text collate "C" not null,
   scopes_need_role bigint not null default 0,
   expires_at bigint,
-  last_used_at bigint,
   created_at bigint not null,
   updated_at bigint not null,
   disabled_at bigint,
@@ -309,8 +310,6 @@ create table api_keys (
   limits text,
   disabled_reason text,
   hint text,
-  last_used_from text,
-  used_from text collate "C",
   revision bigint not null default 0,
   leaked_at bigint,
   public_key text collate "C",
@@ -374,6 +373,17 @@ create table key_usage (
   primary key (step, at, key_id)
 );
 create index key_usage_key on key_usage (key_id, at);
+
+-- Flushes update its rows, so pages keep room for new versions of their rows.
+create table key_last_uses (
+  key_id bigint primary key,
+  last_used_at bigint not null,
+  last_used_from text,
+  changed_at bigint not null,
+  used_from text collate "C",
+  previous_used_at bigint,
+  previous_ends_at bigint
+) with (fillfactor = 70);
 
 -- Each draw updates its row, so pages keep room for new versions of their rows.
 create table key_meters (

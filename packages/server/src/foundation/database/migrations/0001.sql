@@ -15,7 +15,10 @@ create table installation (
   -- The name of the first environment since the setting was first used; null: it never was.
   first_environment text,
   -- When `keyreeve backup` last succeeded; null: never. A backup has the time of the one before it.
-  last_backup_at integer
+  last_backup_at integer,
+  -- The second file that belongs to this one (usage-file.ts), and the number of its commits as of the last minute. Null: none.
+  usage_generation text,
+  usage_commits integer not null default 0
 ) strict;
 
 -- A version of the root key, wrapped by a master key.
@@ -422,7 +425,6 @@ create table api_keys (
   -- an administrator's. 0: an operator granted them, or there are none.
   scopes_need_role integer not null default 0,
   expires_at integer,
-  last_used_at integer,
   created_at integer not null,
   updated_at integer not null,
   disabled_at integer,
@@ -436,11 +438,6 @@ create table api_keys (
   disabled_reason text,
   -- The prefix and the last four characters of the secret; null for imported keys.
   hint text,
-  -- The client IP range of the last use; null if it is not known.
-  last_used_from text,
-  -- Where the current secret or public key was used since the key was created, changed or rotated, and for 14 days after that: as
-  -- in second_factors.
-  used_from text,
   -- Increases with every change. A change of unknown outcome is repeated as a whole only while the revision is unchanged;
   -- afterwards, only its removal of rights is repeated.
   revision integer not null default 0,
@@ -489,6 +486,7 @@ create table api_key_secrets (
   key_hash blob not null,
   key_id integer not null unique references api_keys (id) on delete cascade,
   expires_at integer not null,
+  -- The last use of the key before the rotation; null: none is known. Later uses are in key_last_uses.
   last_used_at integer,
   -- The previous public key.
   public_key text
@@ -530,20 +528,6 @@ create table key_prefixes (
   -- The environment whose new keys have the prefix; null: the first one.
   environment text
 ) strict, without rowid;
-
--- Verifications of each key in an hour or a day, both in UTC. There is no foreign key, so that the deletion of a key
--- does not wait for its rows, which are deleted later. The rows of an hour are adjacent, so that a flush changes few pages.
-create table key_usage (
-  -- hour, day
-  step text not null,
-  -- Start of the hour or day.
-  at integer not null,
-  key_id integer not null,
-  accepted integer not null,
-  refused integer not null,
-  primary key (step, at, key_id)
-) strict, without rowid;
-create index key_usage_key on key_usage (key_id, at);
 
 -- What instances have drawn of each limit. A row without a foreign key, so that a deletion does not wait for a draw; rows of
 -- deleted keys and accounts are deleted later.

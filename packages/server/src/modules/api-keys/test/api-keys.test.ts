@@ -221,7 +221,7 @@ test('only the response to the creation contains the key', { tags: ['asvs:10.1.1
   const headers = bearer(accessToken);
   const { id, key } = await create(app, headers, 'a');
   assert.ok(await isAccepted(app, key));
-  await app.service.services.verifier.flush();
+  await app.service.services.uses.flush();
   const random = key.slice('krv_'.length);
   const kept = await create(app, headers, 'kept');
   const answers = [

@@ -64,7 +64,7 @@ const badBodies: Readonly<Record<string, Bad>> = {
 /** Whether the key is valid, its state, and the number of audit events. */
 async function stateOf(client: KeyClient): Promise<unknown> {
   const status = await client.statusOf(client.key);
-  await client.app.service.services.verifier.flush();
+  await client.app.service.services.uses.flush();
   return [status, await client.read(), (await listAuditEvents(client.app.db)).length];
 }
 

@@ -19,7 +19,7 @@ const statusesOf = (client: KeyClient, keys: readonly string[]): Promise<number[
 
 /** @returns the key with the times of the last use of both secrets */
 async function afterWriting(client: KeyClient): Promise<KeyDetails> {
-  await client.app.service.services.verifier.flush();
+  await client.app.service.services.uses.flush();
   return client.read();
 }
 

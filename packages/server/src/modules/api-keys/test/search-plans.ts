@@ -67,7 +67,12 @@ export async function assertSearchPlans(db: Db, count: number): Promise<void> {
     hinted: await planOf(db, (reader) => findHinted(reader, end, 5, 100)),
     hintedByPart: await planOf(db, (reader) => findHinted(reader, end.slice(1), 5, 100)),
     listed: await planOf(db, (reader) =>
-      listOwnedKeys(reader, [1, 2, 3], { ...noFilter, nicknamePart: 'worker' }, 100),
+      listOwnedKeys(
+        Object.assign(reader, { usage: db.usage }),
+        [1, 2, 3],
+        { ...noFilter, nicknamePart: 'worker' },
+        100,
+      ),
     ),
   };
   const expected = {

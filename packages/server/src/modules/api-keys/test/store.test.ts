@@ -1,8 +1,9 @@
 /** The table of API keys, on each database. */
 import assert from 'node:assert/strict';
 import { limits } from '@keyreeve/contract';
-import { listKeysChangedSince } from '../changed-key-store.ts';
-import { findKeyStates, touchKeys } from '../state-store.ts';
+import { useKeys } from '../../../../test-kit/uses.ts';
+import { findKeyStates } from '../state-store.ts';
+import { findUses, withLastUses } from '../use-store.ts';
 import * as store from '../store.ts';
 import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { lookupOf } from '../../../foundation/crypto/keyed-hash.ts';
@@ -33,6 +34,7 @@ const create = async (
   await store.createKey(db, creationLimits ? owner : operator, key, { keysMax, creationLimits });
   return 'created';
 };
+const resolutionMs = limits.lastUsedResolutionSeconds * 1000;
 const creationLimits: KeyCreationLimits = { bucketHash: keys.rateLimitBucket, creationsPerMinuteMax: 10 };
 const nicknames = async (db: Db, accountId: string): Promise<string[]> =>
   (await store.listAccountKeys(db, accountId)).map(({ nickname }) => nickname);
@@ -47,8 +49,8 @@ onEachDatabase('a key is listed without its secret, and found by its hash with i
     needsRole: 0,
     ownerRole: 'user',
     expiresAt: now + 1,
-    lastUsedAt: null,
     createdAt: now,
+    updatedAt: now,
   };
   const listed = await store.listAccountKeys(db, ada);
   assert.deepEqual(
@@ -62,14 +64,13 @@ onEachDatabase('a key is listed without its secret, and found by its hash with i
         hint: 'krv_…x7Qa',
         publicKey: null,
         environment: null,
-        updatedAt: now,
       },
     ],
   );
   const [found] = await findKeyStates(db, [key.hash]);
   assert.ok(found);
   const unrestricted = { accountDisabledAt: null, disabledAt: null, addresses: null };
-  const none = { metadata: null, limits: null, accountLimits: null, overlapEndsAt: null, secretLastUsedAt: null };
+  const none = { metadata: null, limits: null, accountLimits: null, overlapEndsAt: null };
   const { readAt, ...state } = found;
   // Rows of PostgreSQL have only the columns of the statement.
   const unread = db.dialect === 'sqlite' ? { withheld: null, environment: null } : {};
@@ -230,50 +231,67 @@ onEachDatabase('the read of a key also returns whether its account is disabled',
 });
 
 onEachDatabase('the ranges from which a key was used since it changed are kept, within bounds', async ({ db }) => {
-  const ada = await addAccount(db);
-  await addKey(db, ada, 'one', { id: 1 });
-  const ranges = async () => (await listKeysChangedSince(db, ada, 0)).map(({ usedFrom }) => usedFrom);
-  assert.deepEqual(await ranges(), [null]);
+  const ranges = async (id = 1) => (await findUses(db, [id])).get(id)?.usedFrom;
+  assert.equal(await ranges(), undefined);
   let at = now;
-  const use = (from: string | null, more: object = {}) => touchKeys(db, [{ id: 1, at: ++at, from, ...more }]);
+  const use = (from: string | null, more: object = {}) =>
+    useKeys(db, [{ id: 1, at: (at += resolutionMs), from, changedAt: now, ...more }]);
   await use('203.0.113.0/24');
   await use('2001:db8:1::/48');
   for (const from of ['203.0.113.0/24', null, '2001:db8:1::/48']) await use(from);
-  await use('198.51.100.0/24', { isPrevious: true });
-  assert.deepEqual(await ranges(), ['203.0.113.0/24 2001:db8:1::/48']);
+  await use('198.51.100.0/24', { previousEndsAt: now });
+  assert.deepEqual(await ranges(), '203.0.113.0/24 2001:db8:1::/48');
   await use('3.0.113.0/24');
-  assert.deepEqual(await ranges(), ['203.0.113.0/24 2001:db8:1::/48 3.0.113.0/24']);
+  assert.deepEqual(await ranges(), '203.0.113.0/24 2001:db8:1::/48 3.0.113.0/24');
   for (let n = 0; n < 50; n++) await use(`10.${n}.0.0/24`);
-  const [full = ''] = await ranges();
-  assert.ok(full !== null && full.length > 300 && full.length < 330, String(full));
+  const full = (await ranges()) ?? '';
+  assert.ok(full.length > 300 && full.length < 330, full);
+  // A verification that has read the key before its change.
+  await use('192.0.2.0/24', { changedAt: now - 1 });
+  assert.equal(await ranges(), full);
+  // The first one after the change, which need not wait for the resolution.
+  await useKeys(db, [{ id: 1, at: at + 1, from: '192.0.2.0/24', changedAt: at }]);
+  assert.equal(await ranges(), '192.0.2.0/24');
   const days = limits.emailUndoSuspectDays + limits.emailUndoSeconds / 86_400;
-  await addKey(db, ada, 'two', { id: 2 });
-  await touchKeys(db, [{ id: 2, at: now + days * 86_400_000 + 1, from: '203.0.113.0/24' }]);
-  // A use that is written after a change, and was before it.
-  await addKey(db, ada, 'three', { id: 3 });
-  await touchKeys(db, [{ id: 3, at: now - 1, from: '203.0.113.0/24' }]);
-  const after = await listKeysChangedSince(db, ada, 0);
-  assert.deepEqual(
-    after.filter(({ id }) => id > 1).map(({ usedFrom }) => usedFrom),
-    [null, null],
-  );
+  const from = '203.0.113.0/24';
+  await useKeys(db, [
+    { id: 2, at: now + days * 86_400_000 + 1, from, changedAt: now },
+    { id: 3, at: now - 1, from, changedAt: now },
+  ]);
+  assert.deepEqual([await ranges(2), await ranges(3)], [null, null]);
 });
 
-onEachDatabase('a time of last use is only replaced by a later one, and nothing else changes', async ({ db }) => {
+onEachDatabase('a time of last use is only replaced by one that is a minute later', async ({ db }) => {
   const ada = await addAccount(db);
   await addKey(db, ada, 'one', { id: 1 });
   await addKey(db, ada, 'two', { id: 2 });
-  const times = async () =>
-    (await store.listAccountKeys(db, ada)).map((key) => [key.id, key.lastUsedAt, key.updatedAt]);
-  const use = (id: number, at: number) => ({ id, at, from: '203.0.113.0/24' });
-  await touchKeys(db, [use(1, now + 10), use(999, now)]);
-  assert.deepEqual(await times(), [
-    [1, now + 10, now],
-    [2, null, now],
-  ]);
-  await touchKeys(db, [use(1, now + 5), use(2, now + 7)]);
-  assert.deepEqual(await times(), [
-    [1, now + 10, now],
-    [2, now + 7, now],
-  ]);
+  const times = async () => {
+    const listed = await withLastUses(db, await store.listAccountKeys(db, ada));
+    return listed.map((key) => [key.id, key.lastUsedAt, key.lastUsedFrom, key.updatedAt]);
+  };
+  const use = (id: number, at: number, from: string | null = null) => ({ id, at, from });
+  await useKeys(db, [use(1, now + 10, '203.0.113.0/24'), use(999, now)]);
+  const first = [1, now + 10, '203.0.113.0/24', now];
+  assert.deepEqual(await times(), [first, [2, null, null, now]]);
+  await useKeys(db, [use(1, now + 5), use(2, now + 7)]);
+  await useKeys(db, [use(1, now + 9 + resolutionMs)]);
+  assert.deepEqual(await times(), [first, [2, now + 7, null, now]]);
+  await useKeys(db, [use(1, now + 10 + resolutionMs, '198.51.100.0/24')]);
+  assert.deepEqual((await times())[0], [1, now + 10 + resolutionMs, '198.51.100.0/24', now]);
+});
+
+onEachDatabase('the use of a previous secret belongs to that secret', async ({ db }) => {
+  const previous = async () => {
+    const { previousUsedAt, previousEndsAt } = (await findUses(db, [1])).get(1) ?? {};
+    return [previousUsedAt, previousEndsAt];
+  };
+  await useKeys(db, [{ id: 1, at: now, previousEndsAt: now + 100 }]);
+  assert.deepEqual(await previous(), [now, now + 100]);
+  await useKeys(db, [{ id: 1, at: now + resolutionMs }]);
+  assert.deepEqual(await previous(), [now, now + 100]);
+  await useKeys(db, [{ id: 1, at: now + resolutionMs + 1, previousEndsAt: now + 200 }]);
+  assert.deepEqual(await previous(), [now + resolutionMs + 1, now + 200]);
+  // Another process has collected it earlier, and writes it later.
+  await useKeys(db, [{ id: 1, at: now + resolutionMs, previousEndsAt: now + 100 }]);
+  assert.deepEqual(await previous(), [now + resolutionMs + 1, now + 200]);
 });

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { dayMs, hourMs } from '../../../foundation/clock.ts';
 import { claimInstallation } from '../../../../test-kit/installation.ts';
-import type { Db } from '../../../foundation/database/db.ts';
+import type { Db, UsageDb } from '../../../foundation/database/db.ts';
 import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { databases } from '../../../../test-kit/new-db.ts';
@@ -15,12 +15,16 @@ import { changesIn, ownerIn } from '../../backup/test/narrowed-keys.ts';
 import { DeletionJournal } from '../../deletion-journal/deletion-journal.ts';
 import { readJournal } from '../../deletion-journal/files.ts';
 import type { Revocations } from '../../deletion-journal/revocation.ts';
-import { addUsage, type HourOfKey } from '../../key-usage/store.ts';
+import { addUsage, useKeys } from '../../../../test-kit/uses.ts';
+import type { HourOfKey } from '../../key-usage/store.ts';
 import { findKeyDetails } from '../change-store.ts';
-import { findKeyStates, touchKeys } from '../state-store.ts';
+import { findKeyStates } from '../state-store.ts';
 import { listAccountKeys } from '../store.ts';
+import { uncountedId } from '../use-store.ts';
+import { setImmediate as turn } from 'node:timers/promises';
+import { withTransaction } from '../../../../test-kit/wrapped-db.ts';
 import { UnusedKeys, type UnusedKeysOptions } from '../unused-keys.ts';
-import { disableUnusedKeysTx, pageUnusedKeys } from '../unused-store.ts';
+import { pageUnchangedKeys, unusedOf } from '../unused-store.ts';
 
 const unusedDaysMax = 30;
 /** More than the days and the margin. */
@@ -52,9 +56,9 @@ onEachDatabase('only a key that was neither used nor changed for the days and a 
   await addKey(db, 'acc_ada', 'new', { now: now + dayMs });
   const ids = new Map((await listAccountKeys(db, 'acc_ada')).map(({ id, nickname }) => [nickname, id]));
   const idOf = (nickname: string) => ids.get(nickname) ?? 0;
-  await touchKeys(db, [
-    { id: idOf('usedLongAgo'), at: now + 1, from: null },
-    { id: idOf('used'), at: now + dayMs, from: null },
+  await useKeys(db, [
+    { id: idOf('usedLongAgo'), at: now + 1 },
+    { id: idOf('used'), at: now + dayMs },
   ]);
   await changesIn(db, now + dayMs).change(operator, 'acc_ada', idOf('renamed'), { metadata: { team: 7 } });
   const owner = await ownerIn(db);
@@ -105,14 +109,54 @@ onEachDatabase('the owner enables a key that was disabled as unused, and that co
   assert.deepEqual(await disabledIn(db), ['unused']);
 });
 
+/** @param afterRead called after the first read of uses */
+const observed = (db: Db, afterRead: () => Promise<void>): Db => {
+  let isRead = false;
+  const usage: UsageDb = {
+    get: (...args) => db.usage.get(...args),
+    all: async (...args) => {
+      const rows = await db.usage.all(...args);
+      if (!isRead) await afterRead();
+      isRead = true;
+      return rows;
+    },
+    transaction: (...args) => db.usage.transaction(...args),
+    snapshot: (...args) => db.usage.snapshot(...args),
+  };
+  return { ...withTransaction(db, (...args) => db.transaction(...args)), usage };
+};
+
 onEachDatabase('a key that is used after it was found unused stays enabled', async ({ db }) => {
+  await fill(db, ['a', 'b']);
+  const [used] = await listAccountKeys(db, 'acc_ada');
+  const use = () => useKeys(db, [{ id: used?.id ?? 0, at: later }]);
+  await unusedIn(observed(db, use), later).disable();
+  const expected = used?.nickname === 'a' ? ['b'] : ['a'];
+  assert.deepEqual(await disabledIn(db), expected);
+});
+
+onEachDatabase('no use is committed between its check and the disabling', async (opened) => {
+  const { db } = opened;
   await fill(db, ['a']);
+  const other = await opened.connect();
   const [key] = await listAccountKeys(db, 'acc_ada');
-  const id = key?.id ?? 0;
-  await touchKeys(db, [{ id, at: later, from: null }]);
-  const usedBefore = now + dayMs;
-  assert.deepEqual(await db.transaction((tx) => disableUnusedKeysTx(tx, [id], usedBefore, later)), []);
-  assert.deepEqual(await disabledIn(db), []);
+  const events: string[] = [];
+  let use: Promise<unknown> | undefined;
+  const transaction: Db['transaction'] = async (body, options) => {
+    const result = await db.transaction(async (tx) => {
+      const made = await body(tx);
+      // Transactions and commits: the first transaction claims the check, the second one disables the key.
+      if (events.push('transaction') === 3)
+        use = useKeys(other, [{ id: key?.id ?? 0, at: later }]).then(() => events.push('used'));
+      await turn();
+      return made;
+    }, options);
+    events.push('committed');
+    return result;
+  };
+  await unusedIn(withTransaction(db, transaction), later).disable();
+  await use;
+  assert.deepEqual(events, ['transaction', 'committed', 'transaction', 'committed', 'used']);
 });
 
 onEachDatabase('a key whose usage has an accepted verification within the days stays enabled', async ({ db }) => {
@@ -130,12 +174,21 @@ onEachDatabase('a key whose usage has an accepted verification within the days s
     db,
     Object.entries(uses).map(([name, hour]) => ({ keyId: idOf(name), ...hour })),
   );
-  const ids = listed.map(({ id }) => id);
-  const page = await pageUnusedKeys(db, -1, 100, { usedBefore, now: later });
+  const page = await pageUnchangedKeys(db, -1, 100, { usedBefore, now: later });
   const unused = ['acceptedLongAgo', 'rejected', 'none'].toSorted();
-  assert.deepEqual(new Set(page.ids), new Set(unused.map((name) => idOf(name))));
-  await db.transaction((tx) => disableUnusedKeysTx(tx, ids, usedBefore, later));
+  assert.deepEqual(new Set(await unusedOf(db.usage, page.ids, usedBefore)), new Set(unused.map((name) => idOf(name))));
+  await unusedIn(db, later).disable();
   assert.deepEqual((await disabledIn(db)).toSorted(), unused);
+});
+
+onEachDatabase('while a verification was counted for no key within the days, no key is disabled', async ({ db }) => {
+  await fill(db, ['a']);
+  const usedBefore = later - unusedDaysMax * dayMs - hourMs;
+  await useKeys(db, [{ id: uncountedId, at: usedBefore }]);
+  await unusedIn(db, later).disable();
+  assert.deepEqual(await disabledIn(db), []);
+  await unusedIn(db, later + hourMs).disable();
+  assert.deepEqual(await disabledIn(db), ['a']);
 });
 
 onEachDatabase('one of several instances checks once an hour, and disables a bounded number', async (opened) => {

@@ -35,9 +35,11 @@ const listColumns = sql<{ table: string; column: string }>('test_list_columns', 
 
 // Triggers fill the index of nicknames of SQLite, also during a restore.
 onEachDatabase('every column of the schema is backed up and moved', async ({ db }) => {
-  const rows = await db.all(listColumns);
+  const files = db.usageFile ? [db, db.usageFile] : [db];
+  const rows = (await Promise.all(files.map((file) => file.all(listColumns)))).flat();
   const known = storedTables.flatMap(({ name, columns }) => Object.keys(columns).map((column) => `${name}.${column}`));
-  const found = rows.filter(({ table }) => table !== 'schema_migrations').map((row) => `${row.table}.${row.column}`);
+  const own = ['schema_migrations', 'usage_file'];
+  const found = rows.filter(({ table }) => !own.includes(table)).map((row) => `${row.table}.${row.column}`);
   assert.deepEqual(known.toSorted(), found.toSorted());
 });
 
@@ -65,6 +67,7 @@ for (const from of databaseKinds) {
         leaked_secrets: 1,
         expiry_notices: 1,
         key_usage: 1,
+        key_last_uses: 2,
         key_meters: 1,
         quota_notices: 1,
         webhook_endpoints: 1,
@@ -97,6 +100,7 @@ for (const from of databaseKinds) {
         'leaked_secrets',
         'expiry_notices',
         'key_usage',
+        'key_last_uses',
         'key_meters',
         'quota_notices',
         'webhook_endpoints',

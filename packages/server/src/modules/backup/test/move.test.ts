@@ -1,16 +1,17 @@
 /** Moving an embedded installation to PostgreSQL: completely or not at all. */
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync } from 'node:fs';
+import { copyFileSync, existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { BackupError } from '../format.ts';
 import { moveInstallation, planMove } from '../move.ts';
-import { countRows } from '../store.ts';
+import { countRows, tablesIn } from '../store.ts';
 import { databaseUrl } from '../../../app/configuration/config-values.ts';
 import { deriveKeys } from '../../../foundation/crypto/master-key.ts';
 import type { SqliteLocation } from '../../../foundation/database/database.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import { claimInstallation } from '../../../../test-kit/installation.ts';
 import { migrate } from '../../../foundation/database/migrate.ts';
+import { usagePathOf } from '../../../foundation/database/usage-file.ts';
 import { sql } from '../../../foundation/database/sql.ts';
 import { FileInUseError, retireFile } from '../../../foundation/database/retire-sqlite-file.ts';
 import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
@@ -21,6 +22,11 @@ import { contentsOf, fill } from './whole-installation.ts';
 
 const clock = new FakeClock(now + 60_000);
 const move = (source: Db, target: Db) => moveInstallation(operator, source, target, { keys, clock });
+
+const rowsOf = async (db: Db) => ({
+  ...(await countRows(db, tablesIn(db.dialect, 'main'))),
+  ...(await countRows(db.usage, tablesIn(db.dialect, 'usage'))),
+});
 
 async function newSource(): Promise<TestDb> {
   const source = await databases['sqlite']!();
@@ -34,7 +40,7 @@ test('every row of every table is moved unchanged, and one event is added', asyn
   const before = await contentsOf(source.db);
   const { rows, wasDone } = await move(source.db, target.db);
   assert.equal(wasDone, false);
-  assert.deepEqual(rows, await countRows(source.db));
+  assert.deepEqual(rows, await rowsOf(source.db));
   for (const count of Object.values(rows)) assert.ok(count > 0);
   assert.deepEqual(await contentsOf(source.db), before);
   const after = await contentsOf(target.db);
@@ -65,7 +71,7 @@ test('a completed move is recognised, and a move to a database with other rows i
   await move(source.db, target.db);
   await addAccount(target.db, 'later');
   const before = await contentsOf(target.db);
-  assert.deepEqual(await move(source.db, target.db), { rows: {}, wasDone: true });
+  assert.deepEqual(await move(source.db, target.db), { rows: {}, wasDone: true, hasUsage: true });
   // The source was used after the move, so its new rows would be lost.
   await addAccount(source.db, 'elsewhere');
   await assert.rejects(
@@ -88,7 +94,7 @@ test('a move that fails halfway leaves the target empty, and can be repeated', a
       },
     };
     await assert.rejects(moveInstallation(operator, failing, target.db, { keys, clock }), /the disk is gone/);
-    const counts = await countRows(target.db);
+    const counts = await rowsOf(target.db);
     assert.deepEqual(
       Object.entries(counts).filter(([, count]) => count > 0),
       [],
@@ -100,7 +106,7 @@ test('a move that fails halfway leaves the target empty, and can be repeated', a
 test('a dry run reports the rows that would be moved or the reason why not, and writes nothing', async () => {
   await using source = await newSource();
   await using target = await emptyDatabases['postgres']!();
-  const counts = await countRows(source.db);
+  const counts = await rowsOf(source.db);
   assert.deepEqual(await planMove(source.db, target.db, keys.check), counts);
   // No table was created.
   assert.equal((await migrate(target.db, clock)).length > 0, true);
@@ -137,14 +143,39 @@ test('a database file that another process has open is not retired, and a retire
         .connect()
         .then((db) => db.transaction((tx) => tx.run(sql('test_delete_accounts', 'delete from accounts')))),
     );
-    return (await countRows(reader))['accounts'];
+    assert.ok(reader.usage);
+    const [main, usage] = [await countRows(reader, tablesIn('sqlite', 'main')), tablesIn('sqlite', 'usage')];
+    return [main['accounts'], await countRows(reader.usage, usage)];
   });
-  assert.equal(count, 2);
-  assert.deepEqual([existsSync(path), existsSync(newPath)], [false, true]);
+  assert.deepEqual(count, [2, { key_usage: 1, key_last_uses: 2 }]);
+  for (const pathOf of [(database: string) => database, usagePathOf])
+    assert.deepEqual([existsSync(pathOf(path)), existsSync(pathOf(newPath))], [false, true]);
   assert.deepEqual(
     readdirSync(path.slice(0, path.lastIndexOf('/'))).filter(
       (name) => name.includes('-wal') || name.includes('journal'),
     ),
     [],
   );
+});
+
+test('without the usage file, everything else is moved, and days without a use of keys count anew', async () => {
+  await using other = await newSource();
+  await other.db.close();
+  for (const spoil of [
+    (usage: string) => rmSync(usage),
+    (usage: string) => writeFileSync(usage, Buffer.alloc(10_000, 'garbage')),
+    (usage: string) => copyFileSync(usagePathOf((databaseUrl(other.url) as SqliteLocation).path), usage),
+  ]) {
+    await using source = await newSource();
+    await using target = await databases['postgres']!();
+    const { path } = databaseUrl(source.url) as SqliteLocation;
+    await source.db.close();
+    spoil(usagePathOf(path));
+    const { rows, hasUsage } = await retireFile(path, `${path}.moved`, (reader) =>
+      moveInstallation(operator, reader, target.db, { keys, clock }),
+    );
+    assert.deepEqual([hasUsage, rows['api_keys'], rows['key_usage'], rows['key_last_uses']], [false, 2, 0, 0]);
+    const [installation = ''] = (await contentsOf(target.db))['installation'] ?? [];
+    assert.match(installation, new RegExp(`"unused_keys_counted_from":${clock.now()}`));
+  }
 });

@@ -22,7 +22,7 @@ for (const from of databaseKinds) {
       await using source = await databases[from]!();
       await using target = await databases[to]!();
       await fill(source.db);
-      await source.db.transaction((tx) => tx.run(insertUsage));
+      await source.db.usage.transaction((tx) => tx.run(insertUsage));
       const path = join(temp.path, 'backup');
       const { key_usage: count } = await backUp(source.db, path);
       assert.equal(count, 801);

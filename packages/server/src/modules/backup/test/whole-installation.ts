@@ -1,5 +1,6 @@
 /** An installation with rows in every table, for the tests of backup and move, and its contents for comparison. */
 import assert from 'node:assert/strict';
+import { addUsage, useKeys } from '../../../../test-kit/uses.ts';
 import { storedTables } from '../store.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import { claimInstallation } from '../../../../test-kit/installation.ts';
@@ -83,10 +84,6 @@ const insertRest = [
      values ('whe_one', 'https://example.com/', $2, 'account.created api_key.created', $1, $1, $1, $1, $1, 'timed out')`,
   ),
   sql(
-    'test_insert_key_usage',
-    `insert into key_usage (step, at, key_id, accepted, refused) values ('hour', $1, 7, 12, 3)`,
-  ),
-  sql(
     'test_insert_key_meter',
     `insert into key_meters (subject, kind, tat, used, period)
      values ('acc_bob', 'quota', $1, 41, '2026-11')`,
@@ -99,7 +96,7 @@ const insertRest = [
   sql(
     'test_fill_key',
     `update api_keys set disabled_at = $1, disabled_reason = 'owner', addresses = '192.0.2.0/24', metadata = '{"team":7}',
-       limits = '{}', last_used_from = '192.0.2.0/24', used_from = '192.0.2.0/24', revision = 3, environment = 'test',
+       limits = '{}', revision = 3, environment = 'test',
        leaked_at = $1, public_key = '{"kty":"OKP"}' where nickname = 'server'`,
   ),
   sql(
@@ -185,6 +182,11 @@ export async function fill(db: Db): Promise<Filled> {
       assert.equal(await tx.run(statement, values), 1, statement.name);
     }
   });
+  await addUsage(db, [{ keyId: 7, at: now, accepted: 12, refused: 3 }]);
+  await useKeys(db, [
+    { id: 7, at: now, from: '192.0.2.0/24', changedAt: now - 1 },
+    { id: 8, at: now, previousEndsAt: now },
+  ]);
   await cutChain(db);
   const change = { chain: 40, version: 2, position: 0, mac: Uint8Array.of(0, 1, 255), changedAt: now };
   await db.transaction((tx) => putKeyChangeTx(tx, { ...change, seal: sealOfChange(keys.auditCut, change) }));
@@ -202,18 +204,19 @@ async function cutChain(db: Db): Promise<void> {
 
 const everything = (name: string) => sql<object>(`test_every_${name}`, `select * from ${name}`);
 
-/** @returns by table: its rows as sorted text, with bytes in hexadecimal */
+/** @returns by table: its rows as sorted text, with bytes in hexadecimal; without what belongs to the second file of SQLite */
 export async function contentsOf(db: Db): Promise<Record<string, string[]>> {
-  const entries = storedTables.map(async ({ name }) => {
-    const rows = await db.all(everything(name));
+  const entries = storedTables.map(async ({ name, isUsage = false }) => {
+    const rows = await (isUsage ? db.usage : db).all(everything(name));
     const texts = rows.map((row) =>
-      JSON.stringify(Object.fromEntries(Object.entries(row).map(plain).toSorted(byName))),
+      JSON.stringify(Object.fromEntries(Object.entries(row).filter(isContent).map(plain).toSorted(byName))),
     );
     return [name, texts.toSorted()] as const;
   });
   return Object.fromEntries(await Promise.all(entries));
 }
 
+const isContent = ([name]: [string, unknown]): boolean => !name.startsWith('usage_');
 const byName = ([one]: [string, unknown], [other]: [string, unknown]): number => (one < other ? -1 : 1);
 const plain = ([name, value]: [string, unknown]): [string, unknown] => [
   name,

@@ -19,7 +19,7 @@ async function fixture(environment: Record<string, string> = {}) {
   const create = async (more: object): Promise<CreatedKey> => (await own('POST', '', more)).json as CreatedKey;
   const usage = (id: number, query = ''): Promise<Answered> => own('GET', `/${id}/usage${query}`);
   const entries = async (id: number, query = ''): Promise<Entries> => {
-    await app.service.services.verifier.flush();
+    await app.service.services.uses.flush();
     const answer = await usage(id, query);
     assert.equal(answer.status, 200, answer.text);
     return (answer.json as KeyUsage).usage.map((entry) => [
@@ -101,9 +101,9 @@ test('a refused key counts, whatever the reason, and its previous secret counts 
 
 /** The access token expires after 10 minutes, so the entries are read from the service. */
 async function entriesOfService(at: Awaited<ReturnType<typeof fixture>>, id: number): Promise<Entries> {
-  const { keyUsage, verifier } = at.app.service.services;
-  await verifier.flush();
-  const rows = await keyUsage.list(at.account.id, id, {});
+  const { keyUsage, uses } = at.app.service.services;
+  await uses.flush();
+  const { rows } = await keyUsage.list(at.account.id, id, {});
   return rows.map((row) => [row.at, row.accepted, row.refused]);
 }
 
@@ -113,7 +113,7 @@ test('an unknown credential and an access token count for no key', async () => {
   assert.equal(await at.forward(at.accessToken), 200);
   assert.equal(await at.forward('krv_unknown'), 401);
   assert.deepEqual(await at.entries(id), []);
-  assert.equal(at.app.service.services.usageCounter?.totals.written, 0);
+  assert.equal(at.app.service.services.uses.totals.written, 0);
 });
 
 testOnBoth('hours and days are listed in order, within the period, without empty ones', async () => {
@@ -121,8 +121,9 @@ testOnBoth('hours and days are listed in order, within the period, without empty
   const { id } = await at.create({ nickname: 'worker' });
   const now = at.app.clock.now();
   const hour = Math.floor(now / hourMs) * hourMs;
-  const { usageCounter } = at.app.service.services;
-  for (const age of [0, 1, 23, 24, 25, 200]) usageCounter?.accept(id, hour - age * hourMs);
+  const { collector } = at.app.service.services.uses;
+  const used = { id, updatedAt: 0, overlapEndsAt: null };
+  for (const age of [0, 1, 23, 24, 25, 200]) collector.accept(used, hour - age * hourMs, () => undefined);
   const times = async (query: string) => (await at.entries(id, query)).map(([since]) => Math.abs(since));
   assert.deepEqual(await times(''), [24, 23, 1, 0]);
   assert.deepEqual(await times('?step=hour'), [24, 23, 1, 0]);
@@ -190,9 +191,9 @@ test('with KEYREEVE_USAGE_DAYS=0, nothing is counted, and the last use is still 
   await using at = await fixture({ KEYREEVE_USAGE_DAYS: '0' });
   const { id, key } = await at.create({ nickname: 'worker' });
   assert.equal(await at.forward(key), 200);
-  const { verifier, keyUsage, usageCounter } = at.app.service.services;
-  await verifier.flush();
-  assert.equal(usageCounter, undefined);
+  const { keyUsage, uses } = at.app.service.services;
+  await uses.flush();
+  assert.deepEqual(uses.totals, { written: 0, dropped: 0, unknown: 0 });
   assertProblem(fromFetch(await at.usage(id)), 'usage_not_kept');
   const { lastUsedAt, lastDay } = await keyUsage.recent(at.account.id, id);
   assert.deepEqual([lastUsedAt, lastDay], [at.app.clock.now(), undefined]);

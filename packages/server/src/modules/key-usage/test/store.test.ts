@@ -7,7 +7,8 @@ import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { addAccount, addKey } from '../../../../test-kit/rows.ts';
 import { onEachDatabase, race, rivalsMin } from '../../../../test-kit/store-on-each-database.ts';
 import { UsageRetention } from '../retention.ts';
-import { addUsage, listUsage, totalSince, type HourOfKey } from '../store.ts';
+import { addUsage } from '../../../../test-kit/uses.ts';
+import { listUsage, totalSince, type HourOfKey } from '../store.ts';
 
 const day = Date.UTC(2026, 10, 21);
 const hour = day + 9 * hourMs;
@@ -20,12 +21,12 @@ const selectAll = sql<HourOfKey & { step: string }>(
 );
 /** Each row as `step at key accepted refused`; times in hours since {@link day}. */
 const rowsOf = async (db: Db): Promise<string[]> =>
-  (await db.all(selectAll)).map((row) =>
+  (await db.usage.all(selectAll)).map((row) =>
     [row.step, (row.at - day) / hourMs, row.keyId, row.accepted, row.refused].join(' '),
   );
 const bothDays = { step: 'day', from: 0, to: day + dayMs } as const;
 const days = async (db: Db, keyId: number): Promise<number[][]> =>
-  (await listUsage(db, keyId, bothDays)).map((row) => [(row.at - day) / dayMs, row.accepted, row.refused]);
+  (await listUsage(db.usage, keyId, bothDays)).map((row) => [(row.at - day) / dayMs, row.accepted, row.refused]);
 
 const retention = (db: Db, { keptDays = 400, rowsPerCommitMax = 1_000, at = now } = {}): UsageRetention =>
   new UsageRetention({ db, clock: new FakeClock(at), keptDays, rowsPerCommitMax });
@@ -41,9 +42,9 @@ async function twoKeys(db: Db): Promise<readonly [number, number]> {
 onEachDatabase('counts of the same key and hour add up', async ({ db }) => {
   await addUsage(db, [of(7, hour, 3, 1), of(7, hour - hourMs, 10), of(8, hour, 100)]);
   await addUsage(db, [of(7, hour, 4)]);
-  assert.deepEqual({ ...(await totalSince(db, 7, hour)) }, { accepted: 7, refused: 1 });
-  assert.deepEqual({ ...(await totalSince(db, 7, hour - hourMs)) }, { accepted: 17, refused: 1 });
-  assert.deepEqual({ ...(await totalSince(db, 9, 0)) }, { accepted: 0, refused: 0 });
+  assert.deepEqual({ ...(await totalSince(db.usage, 7, hour)) }, { accepted: 7, refused: 1 });
+  assert.deepEqual({ ...(await totalSince(db.usage, 7, hour - hourMs)) }, { accepted: 17, refused: 1 });
+  assert.deepEqual({ ...(await totalSince(db.usage, 9, 0)) }, { accepted: 0, refused: 0 });
 });
 
 onEachDatabase('concurrent flushes of the same keys add up', async (opened) => {

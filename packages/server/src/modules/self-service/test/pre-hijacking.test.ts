@@ -24,8 +24,8 @@ const attacker = 'attacker@example.com';
 // Unverified accounts cannot create keys. The reset must delete one nevertheless.
 const insertKey = sql(
   'insert_early_key',
-  `insert into api_keys (lookup, key_hash, id, account_pk, nickname, scopes, expires_at, last_used_at, created_at, updated_at, folded)
-   select 1, $2, 77, pk, 'early', '', null, null, 0, 0, 'early' from accounts where id = $1`,
+  `insert into api_keys (lookup, key_hash, id, account_pk, nickname, scopes, expires_at, created_at, updated_at, folded)
+   select 1, $2, 77, pk, 'early', '', null, 0, 0, 'early' from accounts where id = $1`,
 );
 
 /** Does everything that an unverified account can do. It was imported with its password, so it can sign in. */

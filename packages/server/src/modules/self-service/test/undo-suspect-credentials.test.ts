@@ -50,7 +50,7 @@ async function usePasskey({ app }: AccountClient, clientIp: string, authenticato
 async function useKey({ app }: AccountClient, clientIp: string, key: string): Promise<void> {
   const headers = { ...bearer(key), 'x-forwarded-for': clientIp };
   assert.equal((await app.call('GET', '/auth/forward', { headers })).status, 200);
-  await app.service.services.verifier.flush();
+  await app.service.services.uses.flush();
 }
 
 interface Undone {

@@ -30,7 +30,7 @@ async function fixture(trustedProxies = '127.0.0.1/32') {
     return rotated as RotatedKey;
   };
   const details = async (id: number): Promise<KeyDetails> => {
-    await app.service.services.verifier.flush();
+    await app.service.services.uses.flush();
     return (await app.call('GET', `/auth/api-keys/${id}`, { headers: owner })).json as KeyDetails;
   };
   const verify = async (credential: string, more: object = {}): Promise<VerifyResult> => {

@@ -245,7 +245,7 @@ test('a verification updates the key’s time of last use and not its time of la
   const { app } = at;
   const createdAt = new Date(app.clock.now()).toISOString();
   const times = async (): Promise<unknown> => {
-    await app.service.services.verifier.flush();
+    await app.service.services.uses.flush();
     const { json } = await app.call('GET', '/auth/api-keys?view=full', { headers: at.headers });
     return (json as { apiKeys: ListedKeyFull[] }).apiKeys.map(({ updatedAt, lastUsedAt }) => [updatedAt, lastUsedAt]);
   };

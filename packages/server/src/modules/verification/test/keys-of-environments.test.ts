@@ -200,7 +200,7 @@ test('a rejection for the environment spends no tokens, and counts as refused', 
   assert.equal(await at.outcomeOf(key, { environments: ['test'] }), 'quota_exceeded');
   const batch = await at.app.call('POST', '/auth/verify/batch', { headers: at.service, json: { credentials: [key] } });
   assert.deepEqual((batch.json as { results: VerifyResult[] }).results, [{ valid: false, code: 'wrong_environment' }]);
-  await at.app.service.services.verifier.flush();
+  await at.app.service.services.uses.flush();
   const usage = await at.app.call('GET', `/auth/api-keys/${id}/usage`, { headers: at.headers });
   const [counted] = (usage.json as KeyUsage).usage;
   assert.deepEqual([counted?.accepted, counted?.refused], [1, 5]);

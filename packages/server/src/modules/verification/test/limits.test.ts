@@ -203,15 +203,15 @@ test('a previous secret spends from the limits of its key', async () => {
 test('a rejection by a limit counts as refused in the usage of the key, and is not a use', async () => {
   await using at = await fixture();
   const { id, key } = await at.create('a', once);
-  const { verifier } = at.app.service.services;
+  const { verifier, uses } = at.app.service.services;
   const usedAt = new Date(at.app.clock.now()).toISOString();
   await at.verify(key, { address: '203.0.113.7' });
-  await verifier.flush();
+  await uses.flush();
   at.app.clock.advance({ seconds: 300 });
   const before = verifier.counts.quota_exceeded;
   for (let n = 0; n < 3; n++) assert.equal(codeOf(await at.verify(key, { address: '198.51.100.1' })), 'quota_exceeded');
   assert.equal(verifier.counts.quota_exceeded, before + 3);
-  await verifier.flush();
+  await uses.flush();
   const get = async (path: string): Promise<unknown> => (await at.app.call('GET', path, { headers: at.owner })).json;
   const { lastUsedAt, lastUsedFrom } = (await get(`/auth/api-keys/${id}`)) as KeyDetails;
   assert.deepEqual([lastUsedAt, lastUsedFrom], [usedAt, '203.0.113.0/24']);

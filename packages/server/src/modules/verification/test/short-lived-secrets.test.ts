@@ -46,7 +46,7 @@ async function fixture(creation: object = {}, environment: Readonly<Record<strin
   const forward = (credential = secret, query = '') =>
     app.call('GET', `/auth/forward${query}`, { headers: bearer(credential) });
   const details = async (): Promise<KeyDetails> => {
-    await app.service.services.verifier.flush();
+    await app.service.services.uses.flush();
     return (await call('GET')) as KeyDetails;
   };
   const at = { app, service, account, headers, pair, keyId, secret, call, verify, outcome, introspect, batch, forward };

@@ -26,7 +26,7 @@ function counted({ app }: Fixture): number[] {
 
 /** What its owner can read of the use of a key. */
 async function recorded({ app, owner }: Fixture, id: number): Promise<object> {
-  await app.service.services.verifier.flush();
+  await app.service.services.uses.flush();
   const get = async (path: string): Promise<unknown> => (await app.call('GET', path, { headers: owner })).json;
   const { lastUsedAt, lastUsedFrom, quotaUse } = (await get(`/auth/api-keys/${id}`)) as KeyDetails;
   const { usage } = (await get(`/auth/api-keys/${id}/usage?step=hour`)) as KeyUsage;

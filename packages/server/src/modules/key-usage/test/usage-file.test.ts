@@ -1,0 +1,234 @@
+/** The second file of an SQLite database: whatever happens to it, counts are lost at most, and no key is lost or disabled. */
+import assert from 'node:assert/strict';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { databaseUrl } from '../../../app/configuration/config-values.ts';
+import { dayMs, hourMs } from '../../../foundation/clock.ts';
+import type { SqliteLocation } from '../../../foundation/database/database.ts';
+import type { Db, UsageFileRenewal } from '../../../foundation/database/db.ts';
+import { forgetUsageFileTx, usagePathOf } from '../../../foundation/database/usage-file.ts';
+import { FakeClock } from '../../../../test-kit/fake-clock.ts';
+import { claimInstallation } from '../../../../test-kit/installation.ts';
+import { databases, type TestDb } from '../../../../test-kit/new-db.ts';
+import { addAccount, addKey, keys, now } from '../../../../test-kit/rows.ts';
+import { newTempFolder } from '../../../../test-kit/temp-folder.ts';
+import { useKeys } from '../../../../test-kit/uses.ts';
+import { findUses, readUses } from '../../api-keys/use-store.ts';
+import { listAccountKeys } from '../../api-keys/store.ts';
+import { UnusedKeys } from '../../api-keys/unused-keys.ts';
+import { backUp, restore } from '../../backup/test/backup-kit.ts';
+
+const unusedDaysMax = 30;
+/** When a key that was not used since {@link now} counts as unused. */
+const later = now + unusedDaysMax * dayMs + hourMs + 1;
+const used = 1;
+const unused = 2;
+
+const check = (db: Db, at: number): Promise<void> =>
+  new UnusedKeys({ db, clock: new FakeClock(at), unusedDaysMax, revocations: undefined }).disable();
+
+const stateOf = async (db: Db) => {
+  const uses = await findUses(db, [used, unused]);
+  const disabled = (await listAccountKeys(db, 'acc_ada')).filter(({ disabledAt }) => disabledAt !== null);
+  return { uses: [...uses.values()].map(({ lastUsedAt }) => lastUsedAt), disabled: disabled.map(({ id }) => id) };
+};
+
+/** A minute passes, as `Minutes` records it. */
+const recordCommits = (db: Db): Promise<void> => db.transaction(async (tx) => db.usageFile?.recordCommitsTx(tx));
+
+interface Fixture extends TestDb {
+  readonly path: string;
+  /** Closes the database, as at the end of the service, and opens it again. */
+  readonly reopen: (change?: () => void) => Promise<Db>;
+  readonly renewals: UsageFileRenewal[];
+}
+
+/** Key 1 was used, and an hourly check has run. */
+async function fixture(): Promise<Fixture> {
+  const opened = await databases['sqlite']!();
+  let { db } = opened;
+  const renewals: UsageFileRenewal[] = [];
+  const watch = (): void => {
+    if (db.usageFile) db.usageFile.onRenewed = (reason) => void renewals.push(reason);
+  };
+  watch();
+  await claimInstallation(db, keys.check, now);
+  await addAccount(db, 'ada');
+  for (const id of [used, unused]) await addKey(db, 'acc_ada', `key ${id}`, { id });
+  await useKeys(db, [{ id: used, at: now + dayMs }]);
+  await check(db, now + 1);
+  const { path } = databaseUrl(opened.url) as SqliteLocation;
+  const reopen = async (change?: () => void): Promise<Db> => {
+    await db.close();
+    change?.();
+    db = await opened.connect();
+    watch();
+    return db;
+  };
+  return { ...opened, path: usagePathOf(path), reopen, renewals };
+}
+
+const remove = (path: string): void => {
+  for (const suffix of ['', '-wal', '-shm']) rmSync(`${path}${suffix}`, { force: true });
+};
+
+/** A check every 12 hours, as while the service runs. */
+async function checkUntil(db: Db, from: number, until: number): Promise<void> {
+  for (let at = from; at <= until; at += 12 * hourMs) await check(db, at);
+}
+
+test('the file is kept over restarts, with the mode of the database, and unused keys are disabled', async () => {
+  await using at = await fixture();
+  const db = await at.reopen();
+  await checkUntil(db, now + dayMs, later + 12 * hourMs);
+  assert.deepEqual(await stateOf(db), { uses: [now + dayMs], disabled: [unused] });
+  assert.deepEqual(at.renewals, []);
+  assert.equal(statSync(at.path).mode & 0o777, 0o600);
+});
+
+const garbage = (path: string): void => writeFileSync(path, Buffer.alloc(100_000, 'garbage'));
+
+const badFiles: Readonly<Record<string, { spoil: (path: string) => void; reason: UsageFileRenewal }>> = {
+  'a lost file': { spoil: remove, reason: 'missing' },
+  'an empty file': { spoil: (path) => (remove(path), writeFileSync(path, '')), reason: 'missing' },
+  'a file that is no database': { spoil: (path) => (remove(path), garbage(path)), reason: 'unusable' },
+  'the first bytes of a file': {
+    spoil: (path) => {
+      const bytes = readFileSync(path).subarray(0, 4_196);
+      remove(path);
+      writeFileSync(path, bytes);
+    },
+    reason: 'unusable',
+  },
+  'the file of the keys in its place': {
+    spoil: (path) => (remove(path), copyFileSync(path.replace(/\.usage$/, ''), path)),
+    reason: 'unusable',
+  },
+};
+
+for (const [name, { spoil, reason }] of Object.entries(badFiles))
+  test(`${name} loses counts, and days without a use count anew`, async () => {
+    await using at = await fixture();
+    const db = await at.reopen(() => spoil(at.path));
+    assert.deepEqual(await stateOf(db), { uses: [], disabled: [] });
+    assert.deepEqual(at.renewals, [reason]);
+    assert.equal(existsSync(`${at.path}.unusable`), reason === 'unusable');
+    await checkUntil(db, now + 2 * dayMs, now + 31 * dayMs);
+    assert.deepEqual(await stateOf(db), { uses: [], disabled: [] });
+    await useKeys(db, [{ id: used, at: later }]);
+    await checkUntil(db, now + 31 * dayMs, now + 34 * dayMs);
+    assert.deepEqual(await stateOf(db), { uses: [later], disabled: [unused] });
+    assert.deepEqual(at.renewals, [reason], 'once');
+  });
+
+test('the file of another installation loses its rows', async () => {
+  await using at = await fixture();
+  await using other = await fixture();
+  await other.reopen(() => copyFileSync(other.path, `${at.path}.other`));
+  const db = await at.reopen(() => (remove(at.path), renameSync(`${at.path}.other`, at.path)));
+  assert.deepEqual(await stateOf(db), { uses: [], disabled: [] });
+  assert.deepEqual(at.renewals, ['foreign']);
+  await check(db, later);
+  assert.deepEqual((await stateOf(db)).disabled, []);
+});
+
+test('an older copy keeps its rows, and days without a use count anew', async () => {
+  await using at = await fixture();
+  const copy = `${at.path}.copy`;
+  let db = await at.reopen(() => copyFileSync(at.path, copy));
+  await checkUntil(db, now + dayMs, later - dayMs);
+  await useKeys(db, [{ id: unused, at: later - dayMs }]);
+  await recordCommits(db);
+  db = await at.reopen(() => (remove(at.path), copyFileSync(copy, at.path)));
+  assert.deepEqual(await stateOf(db), { uses: [now + dayMs], disabled: [] });
+  assert.deepEqual(at.renewals, ['older']);
+  await check(db, later);
+  assert.deepEqual((await stateOf(db)).disabled, [], 'its last use is in the lost file');
+  db = await at.reopen();
+  await readUses(db.usage, [used]);
+  assert.deepEqual(at.renewals, ['older'], 'the copy is the file of the database');
+});
+
+test('a start that was killed while it made a pair makes it again', async () => {
+  await using at = await fixture();
+  // The commit of the first file comes first, so the second one has an earlier generation.
+  const before = `${at.path}.before`;
+  let db = await at.reopen(() => renameSync(at.path, before));
+  await readUses(db.usage, [used]);
+  db = await at.reopen(() => (remove(at.path), renameSync(before, at.path)));
+  assert.deepEqual(await stateOf(db), { uses: [], disabled: [] });
+  assert.deepEqual(at.renewals, ['missing', 'foreign']);
+});
+
+test('a file that is replaced or damaged while it is open is replaced by a new one', async () => {
+  await using at = await fixture();
+  const { db } = at;
+  remove(at.path);
+  await useKeys(db, [{ id: unused, at: now + 1 }]);
+  assert.deepEqual((await stateOf(db)).uses, [now + 1]);
+  assert.deepEqual(at.renewals, ['missing']);
+  const open = await at.reopen(() => {
+    const bytes = readFileSync(at.path);
+    // The header and the schema stay.
+    bytes.fill(0xff, 4_096 * 4);
+    writeFileSync(at.path, bytes);
+  });
+  assert.deepEqual(await stateOf(open), { uses: [], disabled: [] });
+  await useKeys(open, [{ id: used, at: now + 5 }]).catch(() => undefined);
+  await useKeys(open, [{ id: used, at: now + 5 }]);
+  assert.deepEqual((await stateOf(open)).uses, [now + 5]);
+  assert.deepEqual(at.renewals, ['missing', 'unusable']);
+});
+
+test('while the file cannot be opened, keys are listed and backed up, and none is disabled', async () => {
+  await using at = await fixture();
+  using temp = newTempFolder();
+  const db = await at.reopen(() => (remove(at.path), mkdirSync(at.path)));
+  await assert.rejects(useKeys(db, [{ id: used, at: now }]), { code: 'unavailable' });
+  assert.deepEqual(await stateOf(db), { uses: [], disabled: [] });
+  await assert.rejects(check(db, later), { code: 'unavailable' });
+  assert.deepEqual((await stateOf(db)).disabled, []);
+  const backup = join(temp.path, 'backup');
+  const counts = await backUp(db, backup);
+  assert.deepEqual([counts['api_keys'], counts['key_usage'], counts['key_last_uses']], [2, 0, 0]);
+  await using fresh = await databases['sqlite']!();
+  assert.deepEqual((await restore(fresh.db, backup, { acceptsRevival: true })).warnings, []);
+  const { warnings, rows } = await restore(db, backup, { acceptsRevival: true, mayReplace: true });
+  assert.deepEqual([warnings.length, rows['api_keys'], rows['key_usage']], [1, 2, undefined]);
+  assert.match(warnings[0] ?? '', /^usage and times of last use/);
+});
+
+test('a restore that is killed after the commit of the first file leaves no rows of before', async () => {
+  await using at = await fixture();
+  await at.db.transaction(forgetUsageFileTx);
+  const db = await at.reopen();
+  assert.deepEqual((await stateOf(db)).uses, []);
+  assert.deepEqual(at.renewals, [], 'the restore has reported it');
+});
+
+test('a service that runs beside a restore goes on with the restored file', async () => {
+  await using at = await fixture();
+  using temp = newTempFolder();
+  const backup = join(temp.path, 'backup');
+  await backUp(at.db, backup);
+  await useKeys(at.db, [{ id: unused, at: later }]);
+  const command = await at.connect();
+  const { warnings } = await restore(command, backup, { acceptsRevival: true, mayReplace: true });
+  assert.deepEqual([warnings, (await stateOf(at.db)).uses], [[], [now + dayMs]]);
+  await useKeys(at.db, [{ id: unused, at: later }]);
+  await recordCommits(at.db);
+  await command.close();
+  const db = await at.reopen();
+  assert.deepEqual((await stateOf(db)).uses, [now + dayMs, later]);
+  assert.deepEqual(at.renewals, []);
+});
