@@ -57,10 +57,10 @@ async function write(): Promise<void> {
   writeFileSync(join(baselineFolder, 'keyreeve.db.gz'), gzipSync(readFileSync(at('keyreeve.db')), { level: 9 }));
   cpSync(at('backup.jsonl'), join(baselineFolder, 'backup.jsonl'));
   cpSync(at('journal'), join(baselineFolder, 'journal'), { recursive: true });
-  const files = migrationFolders.flatMap((folder) =>
-    readdirSync(new URL(folder, database))
+  const files = migrationFolders.flatMap((parent) =>
+    readdirSync(new URL(parent, database))
       .toSorted()
-      .map((name) => `${folder}/${name}`),
+      .map((name) => `${parent}/${name}`),
   );
   const found = Object.fromEntries(files.map((file) => [file, sha256Of(file)]));
   writeFileSync(checksums, `${JSON.stringify(found, null, 2)}\n`);
