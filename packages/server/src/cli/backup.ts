@@ -29,8 +29,8 @@ const notRecorded = (reason: string): string =>
   `keyreeve: the backup is complete, but its time could not be recorded for the metrics: ${reason}\n`;
 
 /** Only a warning: without usage, a backup has every key. */
-const withoutUsage = (reason: string): string =>
-  `keyreeve: the backup lacks usage and times of last use, because their file beside the database cannot be read: ${reason}\n`;
+const withoutUsage = (path: string, reason: string): string =>
+  `keyreeve: the backup lacks usage and times of last use, because ${path} cannot be read: ${reason}\n`;
 
 /** Only a warning: after a return to an earlier version, an incomplete backup is better than none. */
 const incomplete = (reason: string): string =>
@@ -96,7 +96,8 @@ async function writeFile(
   const clock = madeAt === undefined ? systemClock : { now: () => madeAt };
   const reason = await describeNewerSchema(db);
   if (reason !== undefined) process.stderr.write(incomplete(reason));
-  const onUsageMissing = (error: unknown) => void process.stderr.write(withoutUsage(describeFailure(error)));
+  const onUsageMissing = ({ cause, message }: Error) =>
+    void process.stderr.write(withoutUsage(db.usageFile?.path ?? '', cause instanceof Error ? cause.message : message));
   const rows = await writeBackup({ db, keys, clock, version, path, isReadBack: madeAt !== undefined, onUsageMissing });
   // Records in the deletion journal that it is complete beyond the time of the backup.
   const lost = await journal?.catchUp().catch((error: unknown) => {

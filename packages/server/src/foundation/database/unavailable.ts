@@ -19,7 +19,8 @@ export function orUnavailable<T>(read: () => T): T {
   }
 }
 
-export const isUnavailable = (error: unknown): boolean => error instanceof DomainError && error.code === 'unavailable';
+export const isUnavailable = (error: unknown): error is DomainError =>
+  error instanceof DomainError && error.code === 'unavailable';
 
 /** Another process has kept the lock of an SQLite file for the time that an attempt waits. */
 export class FileLockedError extends Error {}

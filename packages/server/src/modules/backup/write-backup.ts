@@ -13,6 +13,7 @@ import type { InstallationKeys } from '../../foundation/crypto/master-key.ts';
 import type { Db, Reader } from '../../foundation/database/db.ts';
 import { isInstallationOf } from '../../foundation/database/installation.ts';
 import { newestSchema } from '../../foundation/database/migrate.ts';
+import type { DomainError } from '../../foundation/errors.ts';
 import { isUnavailable } from '../../foundation/database/unavailable.ts';
 import { listRootKeys } from '../../foundation/database/root-keys.ts';
 import { rulesVersion } from '../../foundation/database/key-rules.ts';
@@ -39,7 +40,7 @@ export interface BackupOptions extends Core {
   /** Whether the file is read and verified before it gets its name. Default: false. */
   readonly isReadBack?: boolean;
   /** Receives why the backup lacks usage and times of last use: the second file of an SQLite database cannot be read. */
-  readonly onUsageMissing?: (error: unknown) => void;
+  readonly onUsageMissing?: (error: DomainError) => void;
 }
 
 /** By error code: what to do. */
@@ -121,7 +122,7 @@ interface Source {
   readonly reader: Reader;
   /** Of the tables of usage; undefined if their file cannot be read. Default: `reader`. */
   readonly usage?: Reader | undefined;
-  readonly onUsageMissing: (error: unknown) => void;
+  readonly onUsageMissing: (error: DomainError) => void;
 }
 
 /** Also reads the second file of an embedded database. Without it, the backup has everything but usage and times of last use. */
