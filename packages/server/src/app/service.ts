@@ -44,12 +44,11 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       const { server, health, sources, ...rest } = await startPublic(installation, options, requestLog);
       const { services, publicUrl } = rest;
       const startOthers = async () => {
-        const admin = await startAdmin(options, health, lazyMetrics({ ...sources, verifiers }), requestLog);
         const { file } = installation.db;
         const { pending, draws } = services;
         const parts = { pending, draws, publicUrl, database: file?.identity };
         await verifiers?.start({ ...parts, onReport: (report) => addReport(sources, report) });
-        return admin;
+        return startAdmin(options, health, lazyMetrics({ ...sources, verifiers }), requestLog);
       };
       const admin = await startOthers().catch((error: unknown) => {
         server.close();

@@ -9,7 +9,7 @@ import { databaseIn, newProgram, runInHost, startProgram, type Environment } fro
 
 const someMasterKey = Buffer.alloc(32, 7).toString('base64url');
 const publicWithoutTls =
-  'KEYREEVE_HOST or KEYREEVE_ADMIN_HOST is not a loopback address, but Keyreeve does not terminate TLS: set KEYREEVE_TRUSTED_PROXIES to the proxy in front of it, and KEYREEVE_PUBLIC_URL to the proxy’s https URL';
+  'KEYREEVE_HOST, KEYREEVE_ADMIN_HOST or KEYREEVE_VERIFY_HOST is not a loopback address, but Keyreeve does not terminate TLS: set KEYREEVE_TRUSTED_PROXIES to the proxy in front of it, and KEYREEVE_PUBLIC_URL to the proxy’s https URL';
 
 /** Some invalid values: `config.test.ts` has all of them. Their mistakes are reported in this order. */
 const wrongValues: readonly (readonly [name: string, value: string, mistake: string])[] = [

@@ -151,8 +151,7 @@ export class VerifierPool {
   async stop(drainSeconds: number): Promise<boolean> {
     const { timers } = this.#options;
     this.#isStopping = true;
-    // Otherwise, connections would wait in it after the last verifier has closed it.
-    this.#socket?.close();
+    this.#closeSocket();
     for (const { process } of this.#slots) {
       if (process.isListening) process.send({ kind: 'stop' });
       // It has no requests.
@@ -170,7 +169,14 @@ export class VerifierPool {
   /** Kills all verifiers immediately: they must not answer any more. */
   kill(): void {
     this.#isStopping = true;
+    this.#closeSocket();
     for (const { process } of this.#slots) process.kill();
+  }
+
+  /** Otherwise, connections would wait in it after the last verifier has closed it. */
+  #closeSocket(): void {
+    this.#socket?.close();
+    this.#socket = undefined;
   }
 
   async #bind(): Promise<boolean> {

@@ -123,7 +123,7 @@ class VerifierProgram {
     await verifier.prepare();
     const requestLog = new RequestLog(log);
     const requestCounts = new RequestCounts();
-    const trustedProxies = isUnix ? [...config.trustedProxies, unixPeer] : config.trustedProxies;
+    const trustedProxies = isUnix ? [...config.trustedProxies, `${unixPeer}/32`] : config.trustedProxies;
     const { server, http, serve } = createAppServer({ ...config, trustedProxies }, log, requestLog);
     if (isUnix) server.prependListener('connection', namePeer);
     const app = { tokens, verifier, health, log, requestLog, requestCounts, trustedProxies, publicUrl };

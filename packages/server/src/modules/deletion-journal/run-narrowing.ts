@@ -86,7 +86,8 @@ export async function runNarrowing<Id extends string | number, Made>(
   } catch (error) {
     if (isOutcomeUnknown(error) && tried && recordedOf(tried.made).length > 0) {
       revocations?.catchUpSoon();
-      for (const { txs, id, ...change } of repetition?.of(tried.made) ?? []) {
+      const repetitions = repetition?.of(tried.made) ?? [];
+      for (const { txs, id, ...change } of repetitions) {
         const finish = async (): Promise<void> => {
           await commitFirst(db, txs);
           afterCommit?.();
@@ -94,7 +95,7 @@ export async function runNarrowing<Id extends string | number, Made>(
         };
         repetition?.pending.add(id, { ...change, finish });
       }
-      for (const { id } of repetition?.of(tried.made) ?? []) await repetition?.pending.known(id);
+      await Promise.all(repetitions.map(({ id }) => repetition?.pending.known(id)));
     }
     if (isAbsence(error)) await db.confirm();
     throw error;

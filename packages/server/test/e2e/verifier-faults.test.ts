@@ -1,0 +1,86 @@
+/** Faults of processes that only verify: what they answer afterwards. */
+import assert from 'node:assert/strict';
+import { copyFileSync, renameSync, rmSync } from 'node:fs';
+import { test } from 'node:test';
+import { test as testOnEach } from '../../test-kit/app-on-each-database.ts';
+import { newPlace } from '../../test-kit/new-db.ts';
+import { newTempFolder } from '../../test-kit/temp-folder.ts';
+import { FaultProxy } from '../revocation-check/fault-proxy.ts';
+import { bearer, databaseIn, newProgram, startProgram } from './program.ts';
+import {
+  ended,
+  forwardAt,
+  killMain,
+  pidOf,
+  stopProcess,
+  VerifyConnection,
+  verifyUrlOf,
+  withVerifier,
+} from './verifier-kit.ts';
+
+const publicUrl = { KEYREEVE_PUBLIC_URL: 'http://localhost:8787' };
+
+/** Another file takes the path; a stopped process keeps the earlier one open. */
+function replaceDatabase(folder: string): void {
+  const path = databaseIn(folder);
+  copyFileSync(path, `${path}.copy`);
+  renameSync(`${path}.copy`, path);
+  for (const end of ['-wal', '-shm']) rmSync(`${path}${end}`, { force: true });
+}
+
+testOnEach(
+  'a stopped verifier accepts nothing after its main process was killed, the file replaced and a key deleted',
+  async () => {
+    await using place = await newPlace();
+    using folder = newTempFolder();
+    const environment = { ...publicUrl, ...(place.kind === 'sqlite' ? {} : place.environment) };
+    await using first = await startProgram(folder.path, { ...environment, ...withVerifier });
+    const { id, key, accessToken } = await first.newKey();
+    using connection = new VerifyConnection(verifyUrlOf(first));
+    assert.equal(await connection.forward(key), 200);
+    const verifier = pidOf(first);
+    await stopProcess(verifier);
+    await killMain(first);
+    if (place.kind === 'sqlite') {
+      // The write-ahead log becomes part of the file.
+      assert.equal((await first.command(['compact'])).status, 0);
+      replaceDatabase(folder.path);
+    }
+    await using second = await startProgram(folder.path, environment);
+    assert.equal((await second.call('DELETE', `/auth/api-keys/${id}`, bearer(accessToken))).status, 200);
+    const answers = [connection.forward(key), forwardAt(verifyUrlOf(first), key)];
+    process.kill(verifier, 'SIGCONT');
+    for (const status of await Promise.all(answers))
+      assert.ok(status === undefined || status === 503 || status === 401, String(status));
+    await ended(verifier);
+  },
+);
+
+test('verifiers of a replaced database file end with the service and accept nothing', async () => {
+  await using program = await newProgram({ ...withVerifier, KEYREEVE_DRAIN_SECONDS: '60' });
+  const { key } = await program.newKey();
+  using connection = new VerifyConnection(verifyUrlOf(program));
+  assert.equal(await connection.forward(key), 200);
+  rmSync(databaseIn(program.folder));
+  await program.waitForRecord('database_replaced');
+  await ended(pidOf(program));
+  assert.equal(await connection.forward(key), undefined);
+});
+
+test('before the response to a deletion of unknown outcome, every verifier answers 503 for the key', async () => {
+  await using place = await newPlace('postgres');
+  await using proxy = await FaultProxy.start(place.url);
+  const database = { ...place.environment, KEYREEVE_DATABASE_URL: proxy.through(place.url) };
+  await using program = await newProgram({ ...database, ...withVerifier, KEYREEVE_VERIFIERS: '2' });
+  const { id, key, accessToken } = await program.newKey();
+  const connections = Array.from({ length: 6 }, () => new VerifyConnection(verifyUrlOf(program)));
+  for (const connection of connections) assert.equal(await connection.forward(key), 200);
+  // The deletion never reaches the database, so a verifier that does not know of it would accept the key.
+  proxy.cutCommits('before it is sent', { every: 1, statement: 'delete_api_key' });
+  const deletion = await program.call('DELETE', `/auth/api-keys/${id}`, bearer(accessToken));
+  assert.equal(deletion.status, 503, deletion.text);
+  const during = await Promise.all(connections.map((connection) => connection.forward(key)));
+  assert.deepEqual(new Set(during), new Set([503]));
+  proxy.clearFaults();
+  for (const connection of connections) connection[Symbol.dispose]();
+});
