@@ -36,6 +36,8 @@ const actions: Readonly<Record<string, string>> = {
   keyreeve_accounts: 'SQLite: up to 1,000,000',
   keyreeve_sessions: 'rises without sign-ups: clients sign in instead of refreshing',
   keyreeve_build_info: 'after an upgrade, the same everywhere',
+  keyreeve_verifiers_replaced_total: 'rises: read `verifier_ended`; often too little memory',
+  keyreeve_verifier_event_loop_delay_max_seconds: 'above 0.1: add a verifier or an instance',
 };
 
 /** Sources of every metric, from which no value is read. */
@@ -43,6 +45,7 @@ const sources = {
   db: { dialect: 'postgres', times: {}, writes: {}, connections: {} },
   config: { database: { kind: 'sqlite', path: 'keyreeve.db' }, auditDays: 30 },
   uses: {},
+  verifiers: {},
   journal: {},
   verifier: {},
   hasher: {},

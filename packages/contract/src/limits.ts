@@ -258,7 +258,7 @@ const accounts = {
 
 const queues = {
   lastUsedResolutionSeconds: limit(60, 'Interval between writes of a key’s `lastUsedAt`.'),
-  usageRowsFlushed: limit(50_000, 'Waiting keys per hour that are written before the interval of 10 s has passed.'),
+  usageRowsFlushedMax: limit(50_000, 'Waiting keys per hour that are written before the interval of 10 s has passed.'),
   usageRowsPendingMax: limit(
     200_000,
     'Keys per hour whose counts and last use wait to be written. More: their verifications count as `uncounted`, for no key.',

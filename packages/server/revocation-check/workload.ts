@@ -28,6 +28,8 @@ import { describeRequest } from './verification-methods.ts';
 export interface WorkloadOptions {
   /** Base URLs. */
   readonly instances: readonly string[];
+  /** Base URLs of listeners that only verify. */
+  readonly verificationUrls?: readonly string[];
   readonly canaries: Canaries;
   /** Verifications in progress at a time, approximately. */
   readonly concurrency: number;
@@ -61,6 +63,8 @@ export class Workload {
   readonly instances: readonly Instance[];
   readonly checker = new Checker();
   readonly #canaries: Canaries;
+  /** Those of instances and of listeners that only verify. */
+  readonly #verifying: readonly Instance[];
   readonly #prober: Prober;
   /** Of the account that owns the caller key. */
   readonly #session: AccountSession;
@@ -78,14 +82,15 @@ export class Workload {
   }
 
   private constructor(options: WorkloadOptions, owner: CanaryAccount, caller: CanaryKey) {
-    const { instances, canaries, concurrency, timeoutMs = timeoutMsDefault } = options;
+    const { instances, verificationUrls = [], canaries, concurrency, timeoutMs = timeoutMsDefault } = options;
     this.#probesMax = options.probesMax ?? probesMaxDefault;
     this.#batchClients = options.batchClients ?? 0;
     this.instances = instances.map((url) => new Instance(url, timeoutMs));
+    this.#verifying = [...this.instances, ...verificationUrls.map((url) => new Instance(url, timeoutMs))];
     this.#canaries = canaries;
     this.#session = new AccountSession(owner);
     this.#caller = caller;
-    this.#prober = new Prober(this.instances, this.checker, caller);
+    this.#prober = new Prober(this.#verifying, this.checker, caller);
     this.checker.addKey(caller.id, caller.accountId, monotonicMs(), caller.kind);
     // The disabling scenario takes one share of the concurrency.
     this.#deletionScenarios = Math.max(1, Math.round(concurrency / loopsPerScenario) - 1);
@@ -164,7 +169,7 @@ export class Workload {
   }
 
   close(): void {
-    for (const instance of this.instances) instance.close();
+    for (const instance of this.#verifying) instance.close();
   }
 
   get #kinds(): readonly KeyKind[] {
@@ -202,7 +207,7 @@ export class Workload {
     const { id, secret } = await this.#canaries.newCallerKey(this.#session.account.id);
     await this.#session.send(first, 'PATCH', `/auth/api-keys/${id}`, { addresses: [clientIpOfProbes] });
     const headers = { authorization: `Bearer ${secret}`, 'x-forwarded-for': clientIpOfProbes };
-    for (const instance of this.instances) {
+    for (const instance of this.#verifying) {
       const response = await instance.send({ method: 'GET', path: '/auth/forward', headers }).catch(() => undefined);
       instance.trustsForwardedFor = response?.status === 200;
     }

@@ -20,13 +20,18 @@ spec:
           containerPort: 8787
         - name: admin
           containerPort: 8788
+        {{- if .Values.verifiers }}
+        - name: verify
+          containerPort: 8789
+        {{- end }}
       # A migration of a large database can take minutes.
       startupProbe:
         httpGet: { path: /health/live, port: admin }
         periodSeconds: 2
         failureThreshold: 300
+      # Verifiers listen after the other ports, and end with the main process.
       readinessProbe:
-        httpGet: { path: /health/ready, port: admin }
+        httpGet: { path: /health/ready, port: {{ ternary "verify" "admin" (gt (int .Values.verifiers) 0) }} }
         periodSeconds: 2
         failureThreshold: 2
       livenessProbe:

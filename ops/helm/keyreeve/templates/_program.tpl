@@ -47,6 +47,11 @@ env:
   {{- if $isPostgres }}{{ $_ := set $managed "KEYREEVE_DATABASE_URL_FILE" "/run/secrets/keyreeve/database-url" }}
   {{- else }}{{ $_ := set $managed "KEYREEVE_DATABASE_URL" "sqlite:/data/keyreeve.db" }}{{ end }}
   {{- if .Values.deletionJournal.existingClaim }}{{ $_ := set $managed "KEYREEVE_DELETION_JOURNAL" "/deletions" }}{{ end }}
+  {{- if .Values.verifiers }}
+  {{- $_ := set $managed "KEYREEVE_VERIFY_HOST" "0.0.0.0" }}
+  {{- $_ := set $managed "KEYREEVE_VERIFY_PORT" "8789" }}
+  {{- $_ := set $managed "KEYREEVE_VERIFIERS" .Values.verifiers }}
+  {{- end }}
   {{- if .Values.smtpUrlSecret.name }}{{ $_ := set $managed "KEYREEVE_SMTP_URL_FILE" "/run/secrets/keyreeve/smtp-url" }}{{ end }}
   {{- if .Values.ssoClientSecret.name }}{{ $_ := set $managed "KEYREEVE_SSO_CLIENT_SECRET_FILE" "/run/secrets/keyreeve/sso-client-secret" }}{{ end }}
   {{- range $name, $value := merge $managed (.Values.settings | default dict) }}

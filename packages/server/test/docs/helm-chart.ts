@@ -60,11 +60,13 @@ export const everything: Values = {
   imagePullSecrets: [{ name: 'registry' }],
   deletionJournal: { existingClaim: 'deletions' },
   backup: { existingClaim: 'backups', schedule: '30 2 * * *', keep: 7, podLabels: { team: 'identity' } },
+  verifiers: 2,
   smtpUrlSecret: { name: 'mail' },
   settings: { KEYREEVE_MAIL_FROM: 'Example <accounts@example.com>', KEYREEVE_USAGE_DAYS: 90, KEYREEVE_SIGNUP: 'open' },
   ingress: { enabled: true, className: 'nginx', tlsSecretName: 'tls', annotations: { 'example.com/a': 'b' } },
   networkPolicy: {
     clients: [{ namespaceSelector: { matchLabels: { name: 'ingress' } } }],
+    verificationClients: [{ namespaceSelector: { matchLabels: { name: 'gateway' } } }],
     monitoring: [{ namespaceSelector: { matchLabels: { name: 'monitoring' } } }],
   },
   podLabels: { team: 'identity' },

@@ -107,7 +107,7 @@ suite('the Helm chart', { skip }, () => {
     assert.ok(!kinds(manifestsOf({ ...postgres, replicas: 1 })).includes('PodDisruptionBudget'));
   });
 
-  test('only the peers of `monitoring` reach the port of metrics', () => {
+  test('only the peers of `monitoring` reach the port of metrics, and those of `verificationClients` verifiers', () => {
     const ports = (values: Values): unknown[] => {
       const policy = manifestsOf(values).find(({ kind }) => kind === 'NetworkPolicy')!;
       return (policy.spec['ingress'] as { ports: { port: string }[]; from?: unknown[] }[]).map(
@@ -117,6 +117,7 @@ suite('the Helm chart', { skip }, () => {
     assert.deepEqual(ports(postgres), [['http', undefined]]);
     assert.deepEqual(ports(everything), [
       ['http', 1],
+      ['verify', 1],
       ['admin', 1],
     ]);
   });

@@ -34,6 +34,8 @@ export interface ClusterOptions {
   /** The launcher of another build. */
   readonly bin?: string | undefined;
   readonly environment?: Environment;
+  /** Processes of each instance that only verify, with a listener of their own. Default: none. */
+  readonly verifiers?: number | undefined;
   /** In addition, by the number of the instance, from 0. */
   readonly environmentOf?: (instance: number) => Environment;
 }
@@ -87,6 +89,7 @@ export class Cluster implements AsyncDisposable {
         bin,
         folder: folder.path,
         port: await freePort(),
+        verifyPort: options.verifiers === undefined ? undefined : await freePort(),
         proxy,
         environment: {
           ...shared,
@@ -94,6 +97,7 @@ export class Cluster implements AsyncDisposable {
           KEYREEVE_TRUSTED_PROXIES: '127.0.0.1',
           KEYREEVE_LEAK_REPORTS: 'on',
           KEYREEVE_DATABASE_URL: proxy?.through(databaseUrl) ?? databaseUrl,
+          ...(options.verifiers === undefined ? {} : { KEYREEVE_VERIFIERS: String(options.verifiers) }),
           ...environment,
           ...environmentOf(number),
         },
@@ -108,6 +112,10 @@ export class Cluster implements AsyncDisposable {
 
   get urls(): readonly string[] {
     return this.instances.map(({ url }) => url);
+  }
+
+  get verificationUrls(): readonly string[] {
+    return this.instances.flatMap(({ verifyUrl }) => verifyUrl ?? []);
   }
 
   /** Ends the faults of the proxies, starts ended instances, and waits until all are ready. */
@@ -129,12 +137,16 @@ interface InstanceOptions {
   readonly bin: string;
   readonly folder: string;
   readonly port: number;
+  /** Undefined without a listener that only verifies. */
+  readonly verifyPort: number | undefined;
   readonly proxy: FaultProxy | undefined;
   readonly environment: Environment;
 }
 
 export class ClusterInstance implements AsyncDisposable {
   readonly url: string;
+  /** Of the listener that only verifies. */
+  readonly verifyUrl: string | undefined;
   /** Between the instance and PostgreSQL. */
   readonly proxy: FaultProxy | undefined;
   readonly #options: InstanceOptions;
@@ -143,6 +155,7 @@ export class ClusterInstance implements AsyncDisposable {
   constructor(options: InstanceOptions) {
     this.#options = options;
     this.url = `http://127.0.0.1:${options.port}`;
+    this.verifyUrl = options.verifyPort === undefined ? undefined : `http://127.0.0.1:${options.verifyPort}`;
     this.proxy = options.proxy;
   }
 
@@ -160,8 +173,9 @@ export class ClusterInstance implements AsyncDisposable {
   }
 
   async start(): Promise<void> {
-    const { bin, folder, port, environment } = this.#options;
-    const env = environmentFor(folder, { KEYREEVE_PORT: String(port), ...environment });
+    const { bin, folder, port, verifyPort, environment } = this.#options;
+    const verifying = verifyPort === undefined ? {} : { KEYREEVE_VERIFY_PORT: String(verifyPort) };
+    const env = environmentFor(folder, { KEYREEVE_PORT: String(port), ...verifying, ...environment });
     this.#child = spawnQuietly(process.execPath, [bin, 'serve'], folder, env);
     await this.ready();
   }
@@ -170,10 +184,14 @@ export class ClusterInstance implements AsyncDisposable {
   async ready(): Promise<void> {
     await until(`${this.url} is ready`, async () => {
       if (!this.isRunning) throw new Error(`the instance has ended:\n${this.output}`);
-      return fetch(`${this.url}/health/ready`).then(
-        ({ ok }) => ok,
-        () => false,
+      const urls = this.verifyUrl === undefined ? [this.url] : [this.url, this.verifyUrl];
+      const responses = urls.map((url) =>
+        fetch(`${url}/health/ready`).then(
+          ({ ok }) => ok,
+          () => false,
+        ),
       );
+      return (await Promise.all(responses)).every(Boolean);
     });
   }
 
@@ -196,6 +214,13 @@ export class ClusterInstance implements AsyncDisposable {
 
   resume(): void {
     this.#process?.kill('SIGCONT');
+  }
+
+  /** The process ids of those that only verify. */
+  get verifiers(): readonly number[] {
+    return runningProcesses()
+      .filter(({ parentPid }) => parentPid === this.#process?.pid)
+      .map(({ pid }) => pid);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

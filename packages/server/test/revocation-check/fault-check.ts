@@ -6,20 +6,21 @@ import type { Fault } from './faults.ts';
 import { ordinaryRun } from './mutant-run.ts';
 import { narrowingsDefault, runWithFaults } from './run-with-faults.ts';
 
-export interface FaultCheck extends Pick<ClusterOptions, 'instances' | 'postgres' | 'hasPooler'> {
+export interface FaultCheck extends Pick<ClusterOptions, 'instances' | 'postgres' | 'hasPooler' | 'verifiers'> {
   /** Default: open. */
   readonly scopes?: 'catalogue';
 }
 
 /** @throws AssertionError after a violation, or without enough observations to detect one */
 export async function assertRejectsDeletedKeys(
-  { instances, postgres, hasPooler = false, scopes }: FaultCheck,
+  { instances, postgres, hasPooler = false, verifiers, scopes }: FaultCheck,
   injected: readonly Fault[],
 ): Promise<void> {
   await using cluster = await Cluster.start({
     instances,
     postgres,
     hasPooler,
+    verifiers,
     environment: { KEYREEVE_SCOPES: scopes ?? 'open' },
   });
   const happened: Fault[] = [];

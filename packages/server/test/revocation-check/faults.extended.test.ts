@@ -6,7 +6,7 @@ import { after, before, test } from 'node:test';
 import { skipWithoutPgBouncer } from '../../test-kit/postgres/pgbouncer.ts';
 import { PostgresServer } from '../../test-kit/postgres/server.ts';
 import { assertRejectsDeletedKeys } from './fault-check.ts';
-import { faults } from './faults.ts';
+import { faults, verifierFaults } from './faults.ts';
 import { serverOptions } from './mutant-run.ts';
 
 let postgres: PostgresServer;
@@ -51,6 +51,23 @@ test(
 
 test('two processes on one embedded file reject deleted keys while they are killed and paused', () =>
   assertRejectsDeletedKeys({ instances: 2 }, [faults.killed, faults.paused]));
+
+test('the verifiers of two instances on PostgreSQL reject deleted keys while one is killed, one is paused, main processes are killed and paused, and commits are cut', () =>
+  assertRejectsDeletedKeys({ instances: 2, postgres, verifiers: 1 }, [
+    verifierFaults.killed,
+    verifierFaults.paused,
+    faults.killed,
+    faults.paused,
+    faults.cutBefore,
+  ]));
+
+test('two verifiers on one embedded file reject deleted keys while one is killed, one is paused, and the main process is killed and paused', () =>
+  assertRejectsDeletedKeys({ instances: 1, verifiers: 2 }, [
+    verifierFaults.killed,
+    verifierFaults.paused,
+    faults.killed,
+    faults.paused,
+  ]));
 
 test('two instances on PostgreSQL apply the scope catalogue while connections are cut around commits and one is killed', () =>
   assertRejectsDeletedKeys({ instances: 2, postgres, scopes: 'catalogue' }, [

@@ -57,6 +57,30 @@ async function pauseInstance(cluster: Cluster, { faultMs }: FaultBounds): Promis
   instance.resume();
 }
 
+const someVerifier = ({ verifiers }: ClusterInstance): number => {
+  assert.ok(verifiers.length > 0, 'only with verifiers');
+  return verifiers[randomInt(verifiers.length)] as number;
+};
+
+/** The main process must replace it. */
+async function killVerifier(cluster: Cluster): Promise<void> {
+  const instance = someInstance(cluster);
+  const { length } = instance.verifiers;
+  const pid = someVerifier(instance);
+  process.kill(pid, 'SIGKILL');
+  await until('the verifier is replaced', () => {
+    const { verifiers } = instance;
+    return verifiers.length === length && !verifiers.includes(pid);
+  });
+}
+
+async function pauseVerifier(cluster: Cluster, { faultMs }: FaultBounds): Promise<void> {
+  const pid = someVerifier(someInstance(cluster));
+  process.kill(pid, 'SIGSTOP');
+  await lasts(faultMs);
+  process.kill(pid, 'SIGCONT');
+}
+
 async function stopInstance(cluster: Cluster, { progress }: FaultBounds): Promise<void> {
   const instance = someInstance(cluster);
   const status = await instance.stop();
@@ -215,3 +239,9 @@ export const faults = {
 } as const satisfies Readonly<Record<string, Fault>>;
 
 /** For instances whose port several processes share. */
+
+/** For instances with processes that only verify. */
+export const verifierFaults = {
+  killed: { name: 'a verifier is killed and replaced', isForEmbedded: true, inject: killVerifier },
+  paused: { name: 'a verifier is paused (SIGSTOP)', isForEmbedded: true, inject: pauseVerifier },
+} as const satisfies Readonly<Record<string, Fault>>;

@@ -16,6 +16,8 @@ export interface Mutant {
   readonly faults: readonly Fault[];
   readonly database?: 'embedded';
   readonly environment?: Environment;
+  /** Processes of each instance that only verify. Default: none. */
+  readonly verifiers?: number;
 }
 
 const narrowingFile = 'modules/deletion-journal/run-narrowing.ts';

@@ -80,7 +80,7 @@ export function makeBuiltCopy(folder: string, edits: readonly Edit[]): Copy {
 
 /** Runs until the first violation or the last fault. Without edits, it runs the program itself. */
 export async function runMutant(
-  { edits, faults, database, environment }: Mutant,
+  { edits, faults, database, environment, verifiers }: Mutant,
   postgres: PostgresServer,
 ): Promise<Report> {
   using folder = newTempFolder();
@@ -89,6 +89,7 @@ export async function runMutant(
   await using cluster = await Cluster.start({
     instances: 2,
     bin: copy.bin,
+    verifiers,
     postgres: embedded ? undefined : postgres,
     environment: { ...copy.environment, ...environment },
   });

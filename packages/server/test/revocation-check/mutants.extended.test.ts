@@ -22,6 +22,7 @@ const selected = [
   'a deletion with an unknown outcome that returns success',
   'acknowledged commits that a crash may lose',
   'a deletion whose response precedes a group commit of 100 ms (embedded)',
+  'a verifier that keeps its results for 2 s',
   'a change of a key whose response precedes a group commit of 100 ms (embedded)',
   'a report of a leak whose response precedes a group commit of 100 ms (embedded)',
   'a cache of previous secrets, of 2 s, that a deletion of the key does not clear',

@@ -336,5 +336,29 @@ export const mutants: readonly Mutant[] = [
     faults: [],
     database: 'embedded',
   },
+  {
+    name: 'a verifier that keeps its results for 2 s',
+    edits: [
+      {
+        file: 'app/processes/verifier.ts',
+        find: `    await verifier.prepare();`,
+        replace: `    await verifier.prepare();
+    const kept = new Map();
+    const uncached = verifier.startKeyVerification.bind(verifier);
+    verifier.startKeyVerification = (text, conditions, answer, fail) => {
+      const known = kept.get(text);
+      if (known && monotonicMs() - known.at < 2_000) return answer(known.result);
+      const keep = (result) => {
+        if (result.valid) kept.set(text, { result, at: monotonicMs() });
+        answer(result);
+      };
+      uncached(text, conditions, keep, fail);
+    };`,
+      },
+    ],
+    faults: [],
+    database: 'embedded',
+    verifiers: 1,
+  },
   ...narrowingMutants,
 ];

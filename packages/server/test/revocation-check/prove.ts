@@ -13,7 +13,7 @@ import { filesLine, git, publishedRuns } from '../../../../scripts/run-files.ts'
 import { monotonicMs, systemClock, toInstant } from '../../src/foundation/clock.ts';
 import { PostgresServer } from '../../test-kit/postgres/server.ts';
 import { Cluster } from './cluster.ts';
-import { faults, type Fault } from './faults.ts';
+import { faults, verifierFaults, type Fault } from './faults.ts';
 import { runMutant, serverOptions } from './mutant-run.ts';
 import type { Mutant } from './mutant-edits.ts';
 import { mutants } from './mutants.ts';
@@ -24,6 +24,8 @@ interface Deployment {
   readonly name: string;
   readonly instances: number;
   readonly isEmbedded: boolean;
+  /** Processes of each instance that only verify. Default: none. */
+  readonly verifiers?: number;
   /** Default: open. */
   readonly scopes?: 'catalogue';
 }
@@ -33,6 +35,8 @@ const deployments: readonly Deployment[] = [
   { name: 'embedded, 1 process', instances: 1, isEmbedded: true },
   { name: 'PostgreSQL, 3 instances, scope catalogue', instances: 3, isEmbedded: false, scopes: 'catalogue' },
   { name: 'embedded, 2 processes, scope catalogue', instances: 2, isEmbedded: true, scopes: 'catalogue' },
+  { name: 'PostgreSQL, 2 instances of 2 verifiers', instances: 2, isEmbedded: false, verifiers: 2 },
+  { name: 'embedded, 1 verifier', instances: 1, isEmbedded: true, verifiers: 1 },
   { name: 'PostgreSQL, 1 instance', instances: 1, isEmbedded: false },
 ];
 /** The duration of a deployment before the next one. */
@@ -44,8 +48,11 @@ const errorCharactersMax = 300;
 const hourly = { deletions: 40_000, verifications: 4_000_000 };
 
 /** All faults that are possible in the deployment, in random order, endlessly. */
-function* everyFault({ isEmbedded }: Deployment): Generator<Fault> {
-  const possible = Object.values<Fault>(faults).filter(({ isForEmbedded }) => isForEmbedded || !isEmbedded);
+function* everyFault({ isEmbedded, verifiers }: Deployment): Generator<Fault> {
+  const possible = [
+    ...Object.values<Fault>(faults),
+    ...(verifiers === undefined ? [] : Object.values(verifierFaults)),
+  ].filter(({ isForEmbedded }) => isForEmbedded || !isEmbedded);
   for (;;) {
     const left = [...possible];
     while (left.length > 0) yield* left.splice(randomInt(left.length), 1);
@@ -70,11 +77,12 @@ async function runLong(minutes: number): Promise<LongRun> {
   const injected = new Map<string, number>();
   for (let turn = 0; monotonicMs() < endMs && total.violations === 0; turn++) {
     const deployment = deployments[turn % deployments.length] as Deployment;
-    const { name, instances, isEmbedded, scopes = 'open' } = deployment;
+    const { name, instances, isEmbedded, verifiers, scopes = 'open' } = deployment;
     const segmentEndMs = Math.min(endMs, monotonicMs() + segmentMs);
     await using cluster = await Cluster.start({
       instances,
       postgres: isEmbedded ? undefined : postgres,
+      verifiers,
       environment: { KEYREEVE_LOG_LEVEL: 'error', KEYREEVE_SCOPES: scopes },
     });
     const report = await runWithFaults(cluster, {

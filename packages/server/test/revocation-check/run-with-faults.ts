@@ -27,9 +27,10 @@ export const narrowingsDefault = 1;
 export async function runWithFaults(cluster: Cluster, options: FaultRunOptions): Promise<Report> {
   const { faults, deletionsBetween, faultMs, concurrency, isOver = () => false, onFault } = options;
   const { narrowingsBetween = narrowingsDefault } = options;
-  const { canaries, urls: instances } = cluster;
+  const { canaries, urls: instances, verificationUrls } = cluster;
   const workload = await Workload.prepare({
     instances,
+    verificationUrls,
     canaries,
     concurrency,
     timeoutMs: programMsMax,

@@ -135,7 +135,7 @@ export class UseCollector {
       previousEndsAt: null,
     };
     range.set(id, use);
-    if (++this.#rows === limits.usageRowsFlushed) this.onMany();
+    if (++this.#rows === limits.usageRowsFlushedMax) this.onMany();
     return use;
   }
 

@@ -231,6 +231,6 @@ test('waiting keys are bounded: others count as verifications of no key, and kno
 
 onEachDatabase('many waiting keys are written before the interval has passed', async ({ db }) => {
   const records = recordsOn(db);
-  for (let n = 1; n <= limits.usageRowsFlushed; n++) records.collector.accept(key(n), hour, unknown);
-  await until('the rows are written', () => records.totals.written === limits.usageRowsFlushed);
+  for (let n = 1; n <= limits.usageRowsFlushedMax; n++) records.collector.accept(key(n), hour, unknown);
+  await until('the rows are written', () => records.totals.written === limits.usageRowsFlushedMax);
 });
