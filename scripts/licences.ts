@@ -2,8 +2,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { LockFile } from './package-manifest.ts';
 
 const modules = fileURLToPath(new URL('../node_modules/', import.meta.url));
+
+const lockFile = new URL('../package-lock.json', import.meta.url);
 
 interface Described {
   readonly version: string;
@@ -11,15 +14,23 @@ interface Described {
   readonly license?: string;
 }
 
-/** @returns name, version and licence of each package @throws Error if a package states no licence */
-export const licencesOf = (names: readonly string[]): string =>
-  names
+/**
+ * @returns name, version and licence of each package
+ * @throws Error if a package states no licence, or another version is installed than package-lock.json states: a build would keep it
+ *   after the installation of the right one
+ */
+export function licencesOf(names: readonly string[]): string {
+  const { packages: locked } = JSON.parse(readFileSync(lockFile, 'utf8')) as LockFile;
+  return names
     .map((name) => {
       const folder = join(modules, name);
       const { version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Described;
       const file = readdirSync(folder).find((entry) => /^licen[cs]e/i.test(entry));
+      if (version !== locked[`node_modules/${name}`]?.version)
+        throw new Error(`${name} ${version} is installed, which is not the version of package-lock.json; run npm ci`);
       const text = file === undefined ? license : readFileSync(join(folder, file), 'utf8').trim();
       if (text === undefined) throw new Error(`${name} states no licence`);
       return `${name} ${version}\n\n${text}\n`;
     })
     .join(`\n${'-'.repeat(80)}\n\n`);
+}

@@ -52,7 +52,9 @@ export function stampOf({ inputs }) {
  * Whether it is that of a package or an image.
  * @param {Build} build
  */
-export const isFinal = ({ folder }) => existsSync(folder) && !existsSync(join(folder, stampName));
+export const isFinal = ({ folder }) =>
+  // A file of the build shows that this user can read the folder.
+  existsSync(join(folder, 'licences.txt')) && !existsSync(join(folder, stampName));
 
 /** @param {Build} build */
 export function isBuilt(build) {
