@@ -146,14 +146,11 @@ test(
     // The database on the disk while the program runs, with its write-ahead log and the deletion journal.
     const folder = dirname(databaseIn(program.folder));
     const names = readdirSync(folder).toSorted();
-    assert.deepEqual(
-      names,
-      ['', '-shm', '-wal', '.deletions', '.first-administrator', '.reserved'].map((suffix) => `keyreeve.db${suffix}`),
-    );
-    // Without the folder of the journal, and without the file that has a code on purpose.
-    const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(
-      (name) => !names.slice(3).includes(name),
-    );
+    // The folder of the journal, and the file that has a code on purpose.
+    const others = ['.deletions', '.first-administrator', '.reserved'].map((suffix) => `keyreeve.db${suffix}`);
+    const read = ['', '.usage'].flatMap((suffix) => ['', '-shm', '-wal'].map((end) => `keyreeve.db${suffix}${end}`));
+    assert.deepEqual(names, [...read, ...others].toSorted());
+    const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => !others.includes(name));
     assert.ok(files.some((name) => name.endsWith('.journal')));
     const onDisk = Buffer.concat(files.map((name) => readFileSync(join(folder, name))));
     const { status, stdout, stderr } = await program.stop();

@@ -26,7 +26,7 @@ test(
     assert.deepEqual([backup.status, backup.stdout], [1, '']);
     assert.match(
       backup.stderr,
-      /^keyreeve: the deletion journal .* is not complete\. .* the new backup .*\/backup, .* EROFS: .* The disk is read-only: .*\n$/,
+      /^keyreeve: the backup lacks usage .* cannot be read: .*\nkeyreeve: the deletion journal .* is not complete\. .* the new backup .*\/backup, .* EROFS: .* The disk is read-only: .*\n$/,
     );
   },
 );

@@ -19,6 +19,8 @@ const unverify = sql('test_unverify', 'update accounts set unverified_since = 1 
 
 /** Runs `action` while a transaction of another connection blocks every change. */
 async function whileLocked(app: TestApp, action: () => Promise<void>): Promise<void> {
+  // As the housekeeping of a service does soon after its start: the first use of the file writes to the database.
+  await app.db.usageFile?.reopen();
   await app.db.transaction(
     async (tx) => {
       await tx.all(lockAll);
