@@ -4,17 +4,22 @@ import { test } from 'node:test';
 import { freePort } from '../../server/test-kit/free-port.ts';
 import { until } from '../../server/test-kit/until.ts';
 import { bearer, newProgram } from '../../server/test/e2e/program.ts';
+import { forwardAt, verifyUrlOf } from '../../server/test/e2e/verifier-kit.ts';
 import { Collector } from './collector.ts';
 import { loaded, start } from './traced-program.ts';
 
-test('a service sends its spans, also the last ones', async () => {
+test('a service and its verifier send their spans, also the last ones', async () => {
   await using collector = await Collector.start();
-  const environment = { KEYREEVE_TRACE_RATIO: '1', OTEL_BSP_SCHEDULE_DELAY: '600000' };
+  const environment = {
+    KEYREEVE_TRACE_RATIO: '1',
+    KEYREEVE_VERIFY_PORT: '0',
+    OTEL_BSP_SCHEDULE_DELAY: '600000',
+  };
   await using program = await start(collector, environment);
-  const codes = await Promise.all(
-    Array.from({ length: 8 }, () => program.call('GET', '/auth/forward', bearer('krv_none'))),
+  const statuses = await Promise.all(
+    Array.from({ length: 8 }, (_, n) => forwardAt(n % 2 === 0 ? program.url : verifyUrlOf(program), 'krv_none')),
   );
-  assert.deepEqual(new Set(codes.map(({ status }) => status)), new Set([401]));
+  assert.deepEqual(new Set(statuses), new Set([401]));
   assert.equal(collector.requests, 0);
   const { status, stderr } = await program.stop();
   assert.deepEqual([status, stderr], [0, '']);

@@ -23,7 +23,7 @@ export const newRegistry = async (replaced?: ReadonlyMap<string, string>): Promi
 
 /** npm and `npx` run with the Node of this test, and never use another registry. */
 const environmentOf = (folder: string, registry: Registry): Readonly<Record<string, string>> => ({
-  ...environmentFor(folder, {}),
+  ...environmentFor(folder, { KEYREEVE_VERIFY_PORT: '0' }),
   PATH: `${dirname(process.execPath)}${delimiter}${process.env['PATH']}`,
   npm_config_registry: registry.url,
   npm_config_cache: join(folder, '.npm-cache'),

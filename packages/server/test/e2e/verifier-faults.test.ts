@@ -84,3 +84,23 @@ test('before the response to a deletion of unknown outcome, every verifier answe
   proxy.clearFaults();
   for (const connection of connections) connection[Symbol.dispose]();
 });
+
+test('a verifier that does not confirm a change of unknown outcome is killed and replaced before the response', async () => {
+  await using place = await newPlace('postgres');
+  await using proxy = await FaultProxy.start(place.url);
+  const database = { ...place.environment, KEYREEVE_DATABASE_URL: proxy.through(place.url) };
+  await using program = await newProgram({ ...database, ...withVerifier });
+  const { id, key, accessToken } = await program.newKey();
+  const verifier = pidOf(program);
+  await stopProcess(verifier);
+  proxy.cutCommits('before it is sent', { every: 1, statement: 'delete_api_key' });
+  const deletion = await program.call('DELETE', `/auth/api-keys/${id}`, bearer(accessToken));
+  assert.equal(deletion.status, 503, deletion.text);
+  assert.deepEqual(
+    program.records('verifier_unresponsive').map(({ verifierPid }) => verifierPid),
+    [verifier],
+  );
+  // The replacement knows the change from its start.
+  assert.equal(await forwardAt(verifyUrlOf(program), key), 503);
+  proxy.clearFaults();
+});

@@ -43,6 +43,17 @@ const killed: Inject = async (cluster, { progress }) => {
   await instance.start();
 };
 
+const verifierKilled: Inject = async (cluster) => {
+  const instance = someInstance(cluster);
+  const before = instance.verifiers;
+  const pid = before[randomInt(before.length)] as number;
+  process.kill(pid, 'SIGKILL');
+  await until('the verifier is replaced', () => {
+    const { verifiers } = instance;
+    return verifiers.length === before.length && !verifiers.includes(pid);
+  });
+};
+
 const paused: Inject = async (cluster, { pauseMs }) => {
   const instance = someInstance(cluster);
   await instance.pause();
@@ -57,6 +68,7 @@ const cutAll: Inject = async (cluster, { progress }) => {
 
 export const limitFaults = {
   killed,
+  verifierKilled,
   paused,
   cutAll,
   cutBefore: (cluster) => cutDraws(cluster, 'before it is sent'),

@@ -2,6 +2,7 @@
  * Verifies keys with limits on several instances of the program while faults happen, and compares what was accepted with the
  * limits. All comparisons are upper bounds that hold on a machine of any speed, except in a run without faults.
  */
+import { randomInt } from 'node:crypto';
 import type { KeyLimits } from '@keyreeve/contract';
 import { monotonicMs } from '../../src/foundation/clock.ts';
 import { awaited, until } from '../../test-kit/until.ts';
@@ -245,7 +246,9 @@ class LimitRun {
 
 /** @returns undefined without a response */
 async function verify(instance: ClusterInstance | undefined, key: string, query = ''): Promise<number | undefined> {
-  const url = `${instance?.url}/auth/forward${query}`;
+  // Of both listeners, if there are verifiers: their processes hold tokens of their own.
+  const urls = [instance?.url, instance?.verifyUrl].filter((url) => url !== undefined);
+  const url = `${urls[randomInt(urls.length)]}/auth/forward${query}`;
   const send = async (signal: AbortSignal): Promise<number> => {
     const response = await fetch(url, { headers: bearer(key), signal });
     await response.arrayBuffer();

@@ -15,3 +15,9 @@ test('three instances never accept more than a limit while they are killed and p
     'cutAfter',
     'cutAll',
   ]));
+
+test('an instance and its verifier on an embedded database accept a quota completely, and never more', () =>
+  assertKeepsLimits({ instances: 1, verifiers: 1 }, []));
+
+test('an instance and its two verifiers never accept more than a limit while they are killed and paused', () =>
+  assertKeepsLimits({ instances: 1, verifiers: 2 }, ['verifierKilled', 'paused', 'killed']));

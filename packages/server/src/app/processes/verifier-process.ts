@@ -26,17 +26,23 @@ export class VerifierProcess {
   /** The process waits for {@link start}. */
   constructor() {
     const child = (this.#child = fork(program, { serialization: 'advanced' }));
-    const { promise, resolve } = Promise.withResolvers<ProcessEnd>();
+    const ending = Promise.withResolvers<ProcessEnd>();
+    // Its last messages can arrive after its exit.
+    const silent = Promise.withResolvers<void>();
     const end = (status: number | null, signal: string | null): void => {
-      this.hasEnded = true;
       this.isListening = false;
       this.isBegun = false;
-      resolve({ status, signal });
+      ending.resolve({ status, signal });
     };
-    this.ended = promise;
     child.on('exit', end);
-    // If no process was created, there is no event `exit`.
-    child.on('error', () => child.pid === undefined && end(1, null));
+    child.on('disconnect', silent.resolve);
+    child.on('error', () => {
+      // If no process was created, there is no event `exit`.
+      if (child.pid !== undefined) return;
+      end(1, null);
+      silent.resolve();
+    });
+    this.ended = silent.promise.then(() => ending.promise).finally(() => (this.hasEnded = true));
     child.on('message', (message: ToMain) => this.#receive(message));
   }
 
@@ -67,7 +73,8 @@ export class VerifierProcess {
   }
 
   #receive(message: ToMain): void {
-    if (message.kind === 'listening') this.isListening = this.wasListening = true;
+    const runs = this.#child.exitCode === null && this.#child.signalCode === null;
+    if (message.kind === 'listening') this.isListening = this.wasListening = runs;
     // Messages arrive in the order in which they were sent.
     if (message.kind === 'pending_known')
       for (const [sequence, resolve] of this.#waiting) if (sequence <= message.sequence) resolve();

@@ -71,9 +71,9 @@ export class PendingChanges<Id extends string | number> implements PendingIds<Id
     if (this.#queues.size > 0 && this.#queues.has(id)) throw new DomainError('unavailable', { retryAfterSeconds });
   }
 
-  /** Resolves when no process of this instance answers for the id any more. */
-  async known(id: Id): Promise<void> {
-    await this.#queues.get(id)?.published;
+  /** Resolves when every other process knows the ids that have pending changes now. */
+  async published(): Promise<void> {
+    await Promise.all(Array.from(this.#queues.values(), (queue) => queue.published));
   }
 
   /** What each unfinished change makes of the object, in the order of the requests, if it is known. */

@@ -86,8 +86,7 @@ export async function runNarrowing<Id extends string | number, Made>(
   } catch (error) {
     if (isOutcomeUnknown(error) && tried && recordedOf(tried.made).length > 0) {
       revocations?.catchUpSoon();
-      const repetitions = repetition?.of(tried.made) ?? [];
-      for (const { txs, id, ...change } of repetitions) {
+      for (const { txs, id, ...change } of repetition?.of(tried.made) ?? []) {
         const finish = async (): Promise<void> => {
           await commitFirst(db, txs);
           afterCommit?.();
@@ -95,7 +94,7 @@ export async function runNarrowing<Id extends string | number, Made>(
         };
         repetition?.pending.add(id, { ...change, finish });
       }
-      if (repetition) await Promise.all(repetitions.map(({ id }) => repetition.pending.known(id)));
+      await repetition?.pending.published();
     }
     if (isAbsence(error)) await db.confirm();
     throw error;
