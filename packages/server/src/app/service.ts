@@ -47,7 +47,11 @@ export async function startService(options: ServiceOptions): Promise<Service> {
         const { file } = installation.db;
         const { pending, draws } = services;
         const parts = { pending, draws, publicUrl, database: file?.identity };
-        await verifiers?.start({ ...parts, onReport: (report) => addReport(sources, report) });
+        await verifiers?.start({
+          ...parts,
+          onReport: (report) => addReport(sources, report),
+          onUses: (uses) => services.uses.add(uses),
+        });
         return startAdmin(options, health, lazyMetrics({ ...sources, verifiers }), requestLog);
       };
       const admin = await startOthers().catch((error: unknown) => {

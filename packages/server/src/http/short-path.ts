@@ -114,7 +114,9 @@ export class ShortPath {
     const { isBusy, isNextLast } = this.#connection;
     const isReady = this.#inProgress === undefined && !isBusy && !isNextLast;
     const request = isReady ? parseShortRequest(bytes) : undefined;
-    if (!request || !this.#options.mayAnswer(request)) this.#leave(bytes);
+    // A body is held once, so that a client that sends one byte after the other does not delay the bounds of node:http.
+    const isSlow = held !== undefined && request?.body === undefined;
+    if (!request || isSlow || !this.#options.mayAnswer(request)) this.#leave(bytes);
     else if (request.body === undefined) this.#hold(bytes);
     else if (this.#isConfirmed)
       this.#answer(bytes, { ...request, body: request.body, socket: this.#connection.socket });

@@ -2,6 +2,7 @@
 import type { FileIdentity } from '../../foundation/database/file-identity.ts';
 import type { PlainError } from '../../foundation/database/plain-error.ts';
 import type { DrawRequest, DrawResult } from '../../modules/key-limits/draws.ts';
+import type { CollectedUse } from '../../modules/key-usage/use-collector.ts';
 import type { VerifierReport } from './verifier-report.ts';
 
 /** What a change of unknown outcome concerns: an API key, an account or a scope. */
@@ -53,4 +54,6 @@ export type ToMain =
   /** All pending changes up to this one are applied: the verifier answers 503 for their ids. */
   | { readonly kind: 'pending_known'; readonly sequence: number }
   | { readonly kind: 'draw'; readonly id: number; readonly request: DrawRequest }
-  | { readonly kind: 'report'; readonly report: VerifierReport };
+  | { readonly kind: 'report'; readonly report: VerifierReport }
+  /** A part of what verifications have shown of keys. */
+  | { readonly kind: 'uses'; readonly uses: readonly CollectedUse[] };

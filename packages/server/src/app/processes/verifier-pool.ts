@@ -10,6 +10,7 @@ import type { Log } from '../../foundation/log.ts';
 import { lowerPriority, usualPriority } from '../../foundation/priority.ts';
 import type { PendingChangeOfId } from '../../modules/deletion-journal/pending-changes.ts';
 import type { Draws } from '../../modules/key-limits/draws.ts';
+import type { CollectedUse } from '../../modules/key-usage/use-collector.ts';
 import type { Services } from '../wiring/wire.ts';
 import { drainMsMax } from './drain.ts';
 import type { PendingSubject, ToMain } from './messages.ts';
@@ -45,6 +46,7 @@ export interface VerifierPoolParts extends Pick<Services, 'pending'> {
   readonly database: FileIdentity | undefined;
   readonly draws: Draws;
   readonly onReport: (report: VerifierReport) => void;
+  readonly onUses: (uses: readonly CollectedUse[]) => void;
 }
 
 export interface VerifierPoolOptions {
@@ -96,6 +98,8 @@ export class VerifierPool {
       ended: { processorSeconds: 0, logRecordsLost: 0 },
     }));
     for (const slot of this.#slots) this.#follow(slot);
+    // A verifier can end before `start` awaits it.
+    this.#started?.promise.catch(() => undefined);
     const warning = process.platform === 'linux' ? lowerPriority(priorityOfMain) : undefined;
     if (warning !== undefined) log.warn({ event: 'verifier_priority', detail: warning });
   }
@@ -139,8 +143,9 @@ export class VerifierPool {
       if (await this.#bind()) {
         for (const slot of this.#slots) this.#begin(slot);
         await this.#started?.promise;
-      } else void this.#bindLater();
+      }
       this.#started = undefined;
+      if (!this.#socket) void this.#bindLater();
     } catch (error) {
       this.kill();
       throw error;
@@ -151,7 +156,9 @@ export class VerifierPool {
   async stop(drainSeconds: number): Promise<boolean> {
     const { timers } = this.#options;
     this.#isStopping = true;
-    this.#closeSocket();
+    // The path of a unix socket ends with the handle: new connections are accepted as long as they are on a port.
+    if (this.#options.address.kind === 'port') this.#closeSocket();
+    else void timers.sleep(drainSeconds * 500, { isRef: false }).then(() => this.#closeSocket());
     for (const { process } of this.#slots) {
       if (process.isListening) process.send({ kind: 'stop' });
       // It has no requests.
@@ -190,6 +197,8 @@ export class VerifierPool {
     while (!this.#isStopping) {
       await timers.sleep(bindEveryMs, { isRef: false });
       if (this.#isStopping || !(await this.#bind().catch(() => false))) continue;
+      // A stop while it was bound has found no socket.
+      if (this.#isStopping) return this.#closeSocket();
       for (const slot of this.#slots) this.#begin(slot);
       return;
     }
@@ -212,7 +221,7 @@ export class VerifierPool {
   }
 
   #receive(slot: Slot, message: ToMain): void {
-    const { draws, onReport } = this.#parts as VerifierPoolParts;
+    const { draws, onReport, onUses } = this.#parts as VerifierPoolParts;
     const { process, verifier } = slot;
     switch (message.kind) {
       case 'listening':
@@ -222,6 +231,8 @@ export class VerifierPool {
       case 'report':
         slot.state = message.report.state;
         return onReport(message.report);
+      case 'uses':
+        return onUses(message.uses);
       case 'draw': {
         const { id, request } = message;
         void draws.draw(request).then(
@@ -271,9 +282,16 @@ export class VerifierPool {
   }
 
   #replace(slot: Slot): void {
+    const { timers, log } = this.#options;
     if (this.#isStopping) return;
-    slot.process = new VerifierProcess();
-    slot.startedMs = this.#options.timers.monotonicMs();
+    try {
+      slot.process = new VerifierProcess();
+    } catch (error) {
+      log.error({ event: 'verifier_ended', verifier: slot.verifier, err: error });
+      void timers.sleep(delayMsMax, { isRef: false }).then(() => this.#replace(slot));
+      return;
+    }
+    slot.startedMs = timers.monotonicMs();
     this.#follow(slot);
     if (this.#socket) this.#begin(slot);
   }

@@ -52,12 +52,12 @@ export class VerifierProcess {
 
   start(message: Extract<ToVerifier, { kind: 'start' }>, socket: object): void {
     this.isBegun = true;
-    // Ignores errors: the process may have just ended.
-    this.#child.send(message, socket as SendHandle, () => undefined);
+    // Without a channel, the process has ended, or the system could not create it. Errors: it may have just ended.
+    if (this.#child.connected) this.#child.send(message, socket as SendHandle, () => undefined);
   }
 
   send(message: ToVerifier): void {
-    this.#child.send(message, () => undefined);
+    if (this.#child.connected) this.#child.send(message, () => undefined);
   }
 
   /** Resolves when the process has applied the pending change with this sequence, or has ended. */

@@ -6,7 +6,7 @@ import { standardOutput } from '../../foundation/log-output.ts';
 import type { Db } from '../../foundation/database/db.ts';
 import type { RequestCounts, TakenCounts } from '../../http/request-counts.ts';
 import type { KeyLimiter, QuotaReached } from '../../modules/key-limits/key-limits.ts';
-import type { CollectedUse, UseCollector } from '../../modules/key-usage/use-collector.ts';
+import type { UseCollector } from '../../modules/key-usage/use-collector.ts';
 import type { VerificationEndpoint } from '../../modules/verification/durations.ts';
 import type { ResultCounts } from '../../modules/verification/results.ts';
 import type { Verifier } from '../../modules/verification/verify.ts';
@@ -28,7 +28,6 @@ export interface VerifierState {
 }
 
 export interface VerifierReport {
-  readonly uses: readonly CollectedUse[];
   /** Used-up quotas, whose audit events the main process writes. */
   readonly quotas: readonly QuotaReached[];
   /** Verifications that were counted for no key, because too many rows were waiting. */
@@ -57,15 +56,12 @@ export function takeReport(
   { eventLoopDelayMaxMs, connections }: Pick<VerifierState, 'eventLoopDelayMaxMs' | 'connections'>,
 ): VerifierReport {
   const { user, system } = process.cpuUsage();
-  const taken = uses.take().flatMap((parts) => [...parts].flat());
-  uses.release(taken.length);
   const droppedUses = uses.dropped;
   uses.dropped = 0;
   const { failedReads } = times;
   times.failedReads = 0;
   const { forward, verify, verify_batch, introspect } = verifier.durations.byEndpoint;
   return {
-    uses: taken,
     quotas: quotas.splice(0),
     droppedUses,
     results: takeCounts(verifier.counts),
@@ -107,7 +103,6 @@ export function addReport(
   for (const [endpoint, values] of Object.entries(report.durations))
     verifier.durations.byEndpoint[endpoint as VerificationEndpoint].addAll(values);
   requestCounts.add(report.requests);
-  uses.add(report.uses);
   uses.collector.dropped += report.droppedUses;
   for (const quota of report.quotas) quotaNotices.add(quota);
   addCounts(limiter.draws, report.limiter.draws);

@@ -150,7 +150,17 @@ class VerifierProgram {
     const connections = await new Promise<number>((resolve) => server.getConnections((_, count) => resolve(count)));
     const eventLoopDelayMaxMs = this.#delay.takeMaxMs();
     await sendToMain({ kind: 'report', report: takeReport(this.#sources, { connections, eventLoopDelayMaxMs }) });
+    await this.#sendUses(this.#sources.uses);
     this.#isReporting = false;
+  }
+
+  /** In small parts, between which verifications run. */
+  async #sendUses(collector: UseCollector): Promise<void> {
+    for (const parts of collector.take())
+      for (const uses of parts) {
+        await sendToMain({ kind: 'uses', uses });
+        collector.release(uses.length);
+      }
   }
 
   async #stop(): Promise<void> {

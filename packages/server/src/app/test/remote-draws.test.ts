@@ -41,3 +41,17 @@ test('without a response in time, the outcome of a draw is unknown, and a late r
   await assert.rejects(drawing, isOutcomeUnknown);
   draws.receive({ kind: 'drawn', id: sent[0]?.id ?? 0, result });
 });
+
+test('while the main process responds to no draw, no more are sent than it can make at once', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const { draws, sent } = fixture();
+  const late = Array.from({ length: limits.drawsInProgressMax }, () => draws.draw(request));
+  for (const draw of late) draw.catch(() => undefined);
+  t.mock.timers.tick(limits.drawResponseMsMax);
+  await Promise.allSettled(late);
+  await assert.rejects(draws.draw(request), (error) => !isOutcomeUnknown(error));
+  assert.equal(sent.length, limits.drawsInProgressMax);
+  draws.receive({ kind: 'drawn', id: sent[0]?.id ?? 0, result });
+  void draws.draw(request).catch(() => undefined);
+  assert.equal(sent.length, limits.drawsInProgressMax + 1);
+});

@@ -2,6 +2,7 @@
  * Draws tokens from the database. A draw locks the rows of its limits, decides each verification by them, and commits before it
  * answers.
  */
+import { limits as bounds } from '@keyreeve/contract';
 import type { Core } from '../../foundation/core.ts';
 import { monotonicMs } from '../../foundation/clock.ts';
 import type { Transaction } from '../../foundation/database/db.ts';
@@ -16,6 +17,8 @@ import { Taking } from './taking.ts';
 export interface StoredDrawsOptions extends Core {
   readonly monotonicMs?: () => number;
 }
+
+const { drawResponseMsMax } = bounds;
 
 export class StoredDraws implements Draws {
   readonly #options: StoredDrawsOptions;
@@ -38,6 +41,8 @@ export class StoredDraws implements Draws {
   async #drawTx(tx: Transaction, { limits, questions }: DrawRequest, receivedAt: number): Promise<DrawResult> {
     const { db, clock } = this.#options;
     const waitedMs = this.#monotonicMs() - receivedAt;
+    // Another process has given up: its tokens would be lost.
+    if (waitedMs > drawResponseMsMax) throw unavailable(new Error('a draw has waited too long'));
     const meters = limits.map(({ meter }) => meter);
     const missing = limits.filter(({ isStored }) => !isStored).map(({ meter }) => meter);
     const locked = await lockMetersTx(tx, db.dialect, meters, missing);
