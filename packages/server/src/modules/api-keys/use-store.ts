@@ -106,17 +106,24 @@ export async function readUses(reader: Reader, ids: readonly number[]): Promise<
 }
 
 /**
- * The same for responses that show keys. While a second file cannot be read, no uses are known: keys can still be listed and
- * deleted.
+ * Reads uses for a response that shows keys, not for a decision. While a second file cannot be read, they are unknown: keys can
+ * still be listed and deleted.
  */
-export async function findUses(db: UsesOf, ids: readonly number[]): Promise<ReadonlyMap<number, StoredUse>> {
+export async function orUnknown<Known, Unknown>(
+  db: Pick<Db, 'usageFile'>,
+  read: () => Promise<Known>,
+  unknown: Unknown,
+): Promise<Known | Unknown> {
   try {
-    return await readUses(db.usage, ids);
+    return await read();
   } catch (error) {
     if (!db.usageFile || !isUnavailable(error)) throw error;
-    return new Map();
+    return unknown;
   }
 }
+
+export const findUses = (db: UsesOf, ids: readonly number[]): Promise<ReadonlyMap<number, StoredUse>> =>
+  orUnknown(db, () => readUses(db.usage, ids), new Map<number, StoredUse>());
 
 export type UsesOf = Pick<Db, 'usage' | 'usageFile'>;
 
