@@ -124,7 +124,7 @@ async function show(text: string, options: OutputOptions): Promise<void> {
   print(options, { id, accountId: row.accountId, ...details }, table(['id', String(id)], rowsOf(row, email, use)));
 }
 
-function rowsOf(row: ShownKey, email: string, use: RecentUse): string[][] {
+function rowsOf(row: ShownKey, email: string, use: RecentUse | undefined): string[][] {
   const key = toKeyDetails(row);
   const state = stateOf(key, systemClock.now());
   const { previous } = key;
@@ -143,8 +143,8 @@ function rowsOf(row: ShownKey, email: string, use: RecentUse): string[][] {
     ['metadata', row.metadata ?? 'none'],
     ['created', key.createdAt],
     ['changed', key.updatedAt],
-    ['last used', lastUseOf(row)],
-    ...(use.lastDay ? [['last 24 hours', `${use.lastDay.accepted} accepted, ${use.lastDay.refused} refused`]] : []),
+    ['last used', use ? lastUseOf(use) : 'not known'],
+    ...(use?.lastDay ? [['last 24 hours', `${use.lastDay.accepted} accepted, ${use.lastDay.refused} refused`]] : []),
     [
       key.publicKey === null ? 'previous secret' : 'previous public key',
       previous === null ? 'none' : stateOfPrevious(previous),

@@ -20,8 +20,9 @@ export function lastUseOf({ lastUsedAt, lastUsedFrom }: Pick<RecentUse, 'lastUse
   return lastUsedFrom === null ? toInstant(lastUsedAt) : `${toInstant(lastUsedAt)} from ${lastUsedFrom}`;
 }
 
-/** Sentences for a user who decides whether a key can be deleted. */
-export function describeUse(use: RecentUse): string {
+/** Sentences for a user who decides whether a key can be deleted. @param use undefined if it is not known */
+export function describeUse(use: RecentUse | undefined): string {
+  if (use === undefined) return 'It may be in use: the usage file cannot be read.';
   const last = use.lastUsedAt === null ? 'It has never been used.' : `Its last use was ${lastUseOf(use)}.`;
   const { accepted, refused } = use.lastDay ?? { accepted: 0, refused: 0 };
   if (use.lastDay === undefined || (use.lastUsedAt === null && refused === 0)) return last;

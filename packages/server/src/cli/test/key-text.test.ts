@@ -15,6 +15,7 @@ test('the confirmation of a deletion shows the last use, its client IP range and
     ],
     [{ ...used, lastUsedFrom: null, lastDay: undefined }, 'Its last use was 2026-11-21T09:30:00.000Z.'],
     [unused, 'It has never been used.'],
+    [undefined, 'It may be in use: the usage file cannot be read.'],
     [
       { ...unused, lastDay: { accepted: 0, refused: 3 } },
       'It has never been used. In the last 24 hours it was accepted 0 times and refused 3 times.',

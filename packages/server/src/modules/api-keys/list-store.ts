@@ -4,7 +4,7 @@ import type { Db } from '../../foundation/database/db.ts';
 import { onList } from '../../foundation/database/json-lists.ts';
 import { sql, type Dialect, type Statement } from '../../foundation/database/sql.ts';
 import { shownColumns, type KeyRow } from './store.ts';
-import { findUses, type StoredUse, type UsesOf } from './use-store.ts';
+import { findLastUsedTimes, type UsesOf } from './use-store.ts';
 
 /** The value by which a list is ordered. */
 export type Place = number | string;
@@ -113,7 +113,7 @@ export async function findListedKeys(
   const { sort, place, id } = position;
   if (sort !== 'lastUsed' && sort !== '-lastUsed') return db.all(pages[sort], [...values, place, id, count]);
   const ids = (await db.all(selectIds, values)).map((row) => row.id);
-  return rowsOf(db, byLastUse(await findUses(db, ids), ids, { place: Number(place), id }, sort), count);
+  return rowsOf(db, byLastUse(await findLastUsedTimes(db, ids), ids, { place: Number(place), id }, sort), count);
 }
 
 interface PlacedId {
@@ -123,7 +123,7 @@ interface PlacedId {
 
 /** The times of last use can be in another file than the keys, so they are not ordered by SQL. @returns those after the position */
 function byLastUse(
-  uses: ReadonlyMap<number, StoredUse>,
+  times: ReadonlyMap<number, number>,
   ids: readonly number[],
   position: PlacedId,
   sort: LastUsedSort,
@@ -131,7 +131,7 @@ function byLastUse(
   const sign = sort === 'lastUsed' ? 1 : -1;
   const compare = (one: PlacedId, other: PlacedId): number => sign * (one.place - other.place || one.id - other.id);
   return ids
-    .map((id) => ({ id, place: uses.get(id)?.lastUsedAt ?? -1 }))
+    .map((id) => ({ id, place: times.get(id) ?? -1 }))
     .filter((placed) => compare(placed, position) > 0)
     .toSorted(compare);
 }

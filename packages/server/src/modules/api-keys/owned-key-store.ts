@@ -4,7 +4,7 @@ import { sql, type Dialect } from '../../foundation/database/sql.ts';
 import { withheldColumn } from '../scope-catalogue/withheld.ts';
 import { contains, endsWith } from './list-store.ts';
 import { shownColumns, type KeyRow } from './store.ts';
-import { findUses, type UsesOf } from './use-store.ts';
+import { readUses } from './use-store.ts';
 
 export interface OwnedKeyRow extends KeyRow {
   readonly accountId: string;
@@ -50,14 +50,17 @@ function listText(dialect: Dialect): string {
 }
 const list = sql<OwnedKeyRow>('list_owned_keys', { sqlite: listText('sqlite'), postgres: listText('postgres') });
 
-/** At most `limit` of the keys with these ids that match the filter, in the order of ids. */
+/**
+ * At most `limit` of the keys with these ids that match the filter, in the order of ids.
+ * @throws DomainError `unavailable`, also while the uses that `unusedSince` needs cannot be read: used keys would be shown
+ */
 export async function listOwnedKeys(
-  db: Pick<Db, 'all'> & UsesOf,
+  db: Pick<Db, 'all' | 'usage'>,
   ids: readonly number[],
   { nicknamePart, hintEnd, accountId, scope, unusedSince, expiresBefore }: OwnedKeyFilter,
   limit: number,
 ): Promise<OwnedKeyRow[]> {
-  const uses = unusedSince === Number.MAX_SAFE_INTEGER ? undefined : await findUses(db, ids);
+  const uses = unusedSince === Number.MAX_SAFE_INTEGER ? undefined : await readUses(db.usage, ids);
   // A key without a known use counts as used at its creation, which is not later than any use.
   const unused = uses ? ids.filter((id) => (uses.get(id)?.lastUsedAt ?? 0) < unusedSince) : ids;
   const filter = [accountId, nicknamePart, hintEnd, scope, unusedSince, expiresBefore, limit];

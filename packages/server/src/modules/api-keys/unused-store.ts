@@ -28,10 +28,11 @@ const listUsed = sql<{ id: number }>(
   onList(`select key_id as id from key_last_uses where key_id in ({numbers}) and last_used_at >= $2
    union select key_id from key_usage where key_id in ({numbers}) and at > $2 - ${dayMs} and accepted > 0`),
 );
-// SQLite has one writer, and the caller runs a transaction of it.
+// SQLite has one writer, and the caller runs a transaction of it. PostgreSQL locks the tables one after the other: in the order
+// of a flush, which would otherwise be in a deadlock with this statement.
 const lockUses = sql('lock_key_last_uses', {
   sqlite: 'select null',
-  postgres: 'lock table key_last_uses, key_usage in share mode',
+  postgres: 'lock table key_usage, key_last_uses in share mode',
 });
 // A change of the key gets a later time than the one before.
 const assignments = (greatest: string): string =>

@@ -1,5 +1,6 @@
 /** The table of last uses of keys, which is in the second file of an embedded database. */
 import { limits } from '@keyreeve/contract';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { dayMs } from '../../foundation/clock.ts';
 import type { Db, Reader, Transaction } from '../../foundation/database/db.ts';
 import { onList } from '../../foundation/database/json-lists.ts';
@@ -90,6 +91,11 @@ const selectUses = sql<StoredUse>(
      used_from as "usedFrom", previous_used_at as "previousUsedAt", previous_ends_at as "previousEndsAt"
    from key_last_uses where key_id in ({numbers})`),
 );
+const selectTimes = sql<Pick<StoredUse, 'keyId' | 'lastUsedAt'>>(
+  'select_times_of_last_use',
+  onList('select key_id as "keyId", last_used_at as "lastUsedAt" from key_last_uses where key_id in ({numbers})'),
+);
+const timesPerRead = 1_000;
 const deleteUses = sql('delete_key_last_uses', onList('delete from key_last_uses where key_id in ({numbers})'));
 
 /** @param uses JSON of an array of {@link KeyUse} of different keys in the order of their ids; those without `usedAt` are ignored */
@@ -106,17 +112,40 @@ export async function readUses(reader: Reader, ids: readonly number[]): Promise<
 }
 
 /**
- * The same for responses that show keys. While a second file cannot be read, no uses are known: keys can still be listed and
- * deleted.
+ * Reads uses for a response that shows keys, not for a decision. While a second file cannot be read, they are unknown: keys can
+ * still be listed and deleted.
  */
-export async function findUses(db: UsesOf, ids: readonly number[]): Promise<ReadonlyMap<number, StoredUse>> {
+export async function orUnknown<Known, Unknown>(
+  db: Pick<Db, 'usageFile'>,
+  read: () => Promise<Known>,
+  unknown: Unknown,
+): Promise<Known | Unknown> {
   try {
-    return await readUses(db.usage, ids);
+    return await read();
   } catch (error) {
     if (!db.usageFile || !isUnavailable(error)) throw error;
-    return new Map();
+    return unknown;
   }
 }
+
+export const findUses = (db: UsesOf, ids: readonly number[]): Promise<ReadonlyMap<number, StoredUse>> =>
+  orUnknown(db, () => readUses(db.usage, ids), new Map<number, StoredUse>());
+
+/** Only the times of last use, of many keys. Other requests run between two reads: those of SQLite are synchronous. */
+export const findLastUsedTimes = (db: UsesOf, ids: readonly number[]): Promise<ReadonlyMap<number, number>> =>
+  orUnknown(
+    db,
+    async () => {
+      const times = new Map<number, number>();
+      for (let from = 0; from < ids.length; from += timesPerRead) {
+        if (from > 0) await nextTurn();
+        const rows = await db.usage.all(selectTimes, [JSON.stringify(ids.slice(from, from + timesPerRead))]);
+        for (const { keyId, lastUsedAt } of rows) times.set(keyId, lastUsedAt);
+      }
+      return times;
+    },
+    new Map<number, number>(),
+  );
 
 export type UsesOf = Pick<Db, 'usage' | 'usageFile'>;
 

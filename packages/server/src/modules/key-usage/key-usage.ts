@@ -5,7 +5,7 @@ import { dayMs, hourMs } from '../../foundation/clock.ts';
 import { DomainError, invalidAt } from '../../foundation/errors.ts';
 import { toMs } from '../../foundation/query-time.ts';
 import type { KeyChanges } from '../api-keys/changes.ts';
-import { uncountedId } from '../api-keys/use-store.ts';
+import { orUnknown, readUses, uncountedId } from '../api-keys/use-store.ts';
 import { listDaysOfKeys, listUsage, totalSince, type UsageCounts, type UsageRow } from './store.ts';
 
 export type { UsageRow };
@@ -45,26 +45,33 @@ export class KeyUsage {
   /**
    * The last use of a key and its usage in the current hour and the 24 hours before it. Verifications of the last 10 seconds
    * can be missing.
+   * @returns undefined while a second file cannot be read
    * @throws DomainError `not_key_owner`, `key_not_found`
    */
-  async recent(accountId: string, id: number): Promise<RecentUse> {
+  async recent(accountId: string, id: number): Promise<RecentUse | undefined> {
     const { db, clock, keyChanges, keptDays } = this.#options;
-    const { lastUsedAt, lastUsedFrom } = await keyChanges.read(accountId, id);
+    await keyChanges.read(accountId, id);
     const currentHour = Math.floor(clock.now() / hourMs) * hourMs;
-    const lastDay = keptDays === 0 ? undefined : await totalSince(db.usage, id, currentHour - dayMs);
-    return { lastUsedAt, lastUsedFrom, lastDay };
+    const read = async (): Promise<RecentUse> => {
+      const { lastUsedAt = null, lastUsedFrom = null } = (await readUses(db.usage, [id])).get(id) ?? {};
+      const lastDay = keptDays === 0 ? undefined : await totalSince(db.usage, id, currentHour - dayMs);
+      return { lastUsedAt, lastUsedFrom, lastDay };
+    };
+    return orUnknown(db, read, undefined);
   }
 
   /**
    * The usage of keys in the current day and the six days before it, in UTC, with one read.
-   * @returns by id; undefined if verifications are not counted
+   * @returns by id; undefined if verifications are not counted, and while a second file cannot be read
    */
   async recentOfKeys(ids: readonly number[]): Promise<ReadonlyMap<number, RecentUsage> | undefined> {
     const { db, clock, keptDays } = this.#options;
     if (keptDays === 0) return undefined;
     const first = (Math.floor(clock.now() / dayMs) - recentDays + 1) * dayMs;
     const used = new Map(ids.map((id) => [id, { accepted: 0, refused: 0, days: Array<number>(recentDays).fill(0) }]));
-    const rows = ids.length === 0 ? [] : await listDaysOfKeys(db.usage, ids, first);
+    const read = () => listDaysOfKeys(db.usage, ids, first);
+    const rows = ids.length === 0 ? [] : await orUnknown(db, read, undefined);
+    if (rows === undefined) return undefined;
     for (const { keyId, at, accepted, refused } of rows) {
       const usage = used.get(keyId);
       const day = (at - first) / dayMs;

@@ -24,17 +24,17 @@ export interface UsageRow extends UsageCounts {
 }
 
 // $1: a JSON array of rows. In the order of the key, so that two transactions lock the rows that they share in the same
-// order. On SQLite, `where true` separates the select from the conflict clause.
+// order. Rows without counts have only a time of last use.
 const addTo = (step: UsageStep): Readonly<Record<Dialect, string>> => {
   const insert = `insert into key_usage (step, at, key_id, accepted, refused) select '${step}',`;
   const onConflict = `on conflict (step, at, key_id) do update
      set accepted = key_usage.accepted + excluded.accepted, refused = key_usage.refused + excluded.refused`;
   return {
     sqlite: `${insert} value ->> '$.at', value ->> '$.keyId', value ->> '$.accepted', value ->> '$.refused'
-     from json_each($1) where true ${onConflict}`,
+     from json_each($1) where value ->> '$.accepted' > 0 or value ->> '$.refused' > 0 ${onConflict}`,
     postgres: `${insert} at, "keyId", accepted, refused
      from json_to_recordset($1::json) as given (at bigint, "keyId" bigint, accepted bigint, refused bigint)
-     order by at, "keyId" ${onConflict}`,
+     where accepted > 0 or refused > 0 order by at, "keyId" ${onConflict}`,
   };
 };
 const addHours = sql('add_hours_of_key_usage', addTo('hour'));

@@ -39,7 +39,7 @@ type HourOfKeys = (Map<number, CollectedUse> | undefined)[];
 export class UseCollector {
   /** Verifications that were counted for no key since the start, because too many rows were waiting. */
   dropped = 0;
-  /** Called when many rows wait, so that they need not wait for the next interval. */
+  /** Called when many rows wait, so that they need not wait for the next interval; not by {@link putBack}. */
   onMany: () => void = () => undefined;
   /** By start of the hour. */
   #waiting = new Map<number, HourOfKeys>();
@@ -74,20 +74,30 @@ export class UseCollector {
     this.#useOf(keyId, now).refused++;
   }
 
-  /** Adds what another collector has collected, or what a failed write has not written. */
+  /** Adds what another collector has collected. */
   add(uses: Iterable<CollectedUse>): void {
+    this.#add(uses, true);
+  }
+
+  /** Adds what a failed write has not written. It waits for the next interval: an immediate repetition would never end. */
+  putBack(uses: Iterable<CollectedUse>): void {
+    this.#add(uses, false);
+  }
+
+  #add(uses: Iterable<CollectedUse>, isNew: boolean): void {
     for (const given of uses) {
-      const use = this.#useOf(given.keyId, given.at);
+      const use = this.#useOf(given.keyId, given.at, isNew);
       // One verification has been counted.
       if (use.keyId !== given.keyId) this.dropped += given.accepted + given.refused - 1;
       use.accepted += given.accepted;
       use.refused += given.refused;
-      const isEarlier = given.usedAt !== null && (use.usedAt === null || given.usedAt < use.usedAt);
-      if (isEarlier || (given.usedAt !== null && given.changedAt > use.changedAt)) {
+      if (given.usedAt !== null && isPreferred(given, use)) {
         const { usedAt, usedFrom, changedAt, isCurrent } = given;
         Object.assign(use, { usedAt, usedFrom, changedAt, isCurrent });
       }
       if (given.previousUsedAt === null || use.keyId === uncountedId) continue;
+      // A rotation replaces the previous secret, so the later use is of the later secret.
+      if (use.previousUsedAt !== null && given.previousUsedAt < use.previousUsedAt) continue;
       const { previousUsedAt, previousEndsAt } = given;
       Object.assign(use, { previousUsedAt, previousEndsAt });
     }
@@ -110,12 +120,12 @@ export class UseCollector {
     this.#rows -= rows;
   }
 
-  #useOf(keyId: number, now: number): CollectedUse {
+  #useOf(keyId: number, now: number, isNew = true): CollectedUse {
     if (now < this.#hour || now >= this.#hour + hourMs) this.#enterHour(Math.floor(now / hourMs) * hourMs);
-    return this.#rangeOf(keyId).get(keyId) ?? this.#newUse(keyId);
+    return this.#rangeOf(keyId).get(keyId) ?? this.#newUse(keyId, isNew);
   }
 
-  #newUse(keyId: number): CollectedUse {
+  #newUse(keyId: number, isNew: boolean): CollectedUse {
     const isFull = this.#rows >= limits.usageRowsPendingMax && keyId !== uncountedId;
     if (isFull) this.dropped++;
     const id = isFull ? uncountedId : keyId;
@@ -135,7 +145,7 @@ export class UseCollector {
       previousEndsAt: null,
     };
     range.set(id, use);
-    if (++this.#rows === limits.usageRowsFlushedMax) this.onMany();
+    if (++this.#rows === limits.usageRowsFlushedMax && isNew) this.onMany();
     return use;
   }
 
@@ -150,6 +160,12 @@ export class UseCollector {
     if (!known) this.#waiting.set(at, this.#ofHour);
   }
 }
+
+/** A use after a later change of the key proves more; of uses after the same change, the first one counts. */
+const isPreferred = (given: CollectedUse, use: CollectedUse): boolean =>
+  use.usedAt === null ||
+  given.changedAt > use.changedAt ||
+  (given.changedAt === use.changedAt && given.usedAt !== null && given.usedAt < use.usedAt);
 
 function* partsOf(hour: HourOfKeys): Generator<CollectedUse[]> {
   let part: CollectedUse[] = [];

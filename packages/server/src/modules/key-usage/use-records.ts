@@ -107,10 +107,12 @@ export class UseRecords {
     if (this.#isCounting) for (const { accepted, refused } of uses) this.#totals[result] += accepted + refused;
   }
 
-  /** They keep their places, so there is always room. */
+  /** They keep their places, so there is always room. Of an unknown outcome, only times are put back. */
   #putBack(uses: readonly CollectedUse[], isUnknown: boolean): void {
     if (isUnknown) this.#finish(uses, 'unknown');
     else this.collector.release(uses.length);
-    this.collector.add(isUnknown ? uses.map((use) => ({ ...use, accepted: 0, refused: 0 })) : uses);
+    const times = (): CollectedUse[] =>
+      uses.filter(({ usedAt }) => usedAt !== null).map((use) => ({ ...use, accepted: 0, refused: 0 }));
+    this.collector.putBack(isUnknown ? times() : uses);
   }
 }

@@ -38,10 +38,11 @@ export class UndoEmailChange {
     const hash = codes.hashOf(codeText);
     const change = hash && (await findUndoableChange(db, hash, now));
     if (!hash || !change) throw new DomainError('code_invalid');
+    // Before the try is counted, so that an unavailable second file costs no tries.
+    const trusted = await findTrustedUses(this.#options, change);
     await requests.countCodeTry(hash);
     assertTyped(emailText, change);
     const { accountId } = change;
-    const trusted = await findTrustedUses(this.#options, change);
     const act = { principal: mailbox, now };
     const undoTx = async (tx: Transaction) => {
       const account = await lockAccountTx(tx, accountId);

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { dayMs, hourMs } from '../../../foundation/clock.ts';
 import { claimInstallation } from '../../../../test-kit/installation.ts';
+import { sql } from '../../../foundation/database/sql.ts';
 import type { Db, UsageDb } from '../../../foundation/database/db.ts';
 import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
@@ -16,15 +17,16 @@ import { DeletionJournal } from '../../deletion-journal/deletion-journal.ts';
 import { readJournal } from '../../deletion-journal/files.ts';
 import type { Revocations } from '../../deletion-journal/revocation.ts';
 import { addUsage, useKeys } from '../../../../test-kit/uses.ts';
-import type { HourOfKey } from '../../key-usage/store.ts';
+import { addHoursTx, type HourOfKey } from '../../key-usage/store.ts';
 import { findKeyDetails } from '../change-store.ts';
 import { findKeyStates } from '../state-store.ts';
 import { listAccountKeys } from '../store.ts';
-import { uncountedId } from '../use-store.ts';
+import { uncountedId, writeUsesTx } from '../use-store.ts';
 import { setImmediate as turn } from 'node:timers/promises';
+import { until } from '../../../../test-kit/until.ts';
 import { withTransaction } from '../../../../test-kit/wrapped-db.ts';
 import { UnusedKeys, type UnusedKeysOptions } from '../unused-keys.ts';
-import { pageUnchangedKeys, unusedOf } from '../unused-store.ts';
+import { lockUsesTx, pageUnchangedKeys, unusedOf } from '../unused-store.ts';
 
 const unusedDaysMax = 30;
 /** More than the days and the margin. */
@@ -39,8 +41,8 @@ const disabledIn = async (db: Db): Promise<string[]> =>
     .map(({ nickname }) => nickname);
 
 /** Looks every 12 hours, like a service that runs. */
-async function lookTwiceADay(db: Db, from: number, until: number): Promise<void> {
-  for (let at = from; at <= until; at += 12 * hourMs) await unusedIn(db, at).disable();
+async function lookTwiceADay(db: Db, from: number, end: number): Promise<void> {
+  for (let at = from; at <= end; at += 12 * hourMs) await unusedIn(db, at).disable();
 }
 
 async function fill(db: Db, nicknames: readonly string[]): Promise<void> {
@@ -250,4 +252,29 @@ onEachDatabase('after a pause, a jump of a clock or a restore, the time without 
   await restore(fresh.db, backup, { acceptsRevival: true, clock });
   await unusedIn(fresh.db, now + 2 * year + hourMs).disable();
   assert.deepEqual(await disabledIn(fresh.db), []);
+});
+
+/** Statements that wait for the lock of a check for unused keys. */
+const listWaiting = sql<{ pid: number }>(
+  'test_list_waiting_for_uses',
+  `select l.pid from pg_locks l where l.database = (select oid from pg_database where datname = current_database())
+     and l.mode = 'ShareLock' and l.locktype = 'relation' and not l.granted`,
+);
+
+onEachDatabase('a check that waits for a flush ends after it, without a deadlock', async ({ db, connect }) => {
+  // On SQLite, both are transactions of one writer.
+  if (db.dialect === 'sqlite') return;
+  const checking = await connect();
+  const runs = { flush: 0, check: 0 };
+  let check: Promise<void> | undefined;
+  await db.usage.transaction(async (tx) => {
+    runs.flush++;
+    await addHoursTx(tx, JSON.stringify([{ keyId: 1, at: 0, accepted: 1, refused: 0 }]));
+    check ??= checking.transaction((held) => (runs.check++, lockUsesTx(held)));
+    await until('the check waits', async () => (await checking.all(listWaiting)).length > 0);
+    const use = { keyId: 1, usedAt: now, usedFrom: null, changedAt: 0, isCurrent: true };
+    await writeUsesTx(tx, JSON.stringify([{ ...use, previousUsedAt: null, previousEndsAt: null }]));
+  });
+  await check;
+  assert.deepEqual(runs, { flush: 1, check: 1 });
 });

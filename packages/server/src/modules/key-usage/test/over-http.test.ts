@@ -195,8 +195,8 @@ test('with KEYREEVE_USAGE_DAYS=0, nothing is counted, and the last use is still 
   await uses.flush();
   assert.deepEqual(uses.totals, { written: 0, dropped: 0, unknown: 0 });
   assertProblem(fromFetch(await at.usage(id)), 'usage_not_kept');
-  const { lastUsedAt, lastDay } = await keyUsage.recent(at.account.id, id);
-  assert.deepEqual([lastUsedAt, lastDay], [at.app.clock.now(), undefined]);
+  const recent = await keyUsage.recent(at.account.id, id);
+  assert.deepEqual(recent, { lastUsedAt: at.app.clock.now(), lastUsedFrom: null, lastDay: undefined });
 });
 
 testOnBoth('an orderly stop writes every count, and instances add up', async () => {
@@ -210,6 +210,6 @@ testOnBoth('an orderly stop writes every count, and instances add up', async () 
     assert.equal(await at.forward(key), 200);
   }
   assert.deepEqual(await at.entries(id), [[0, counts + 1, 0]]);
-  const { lastDay } = await at.app.service.services.keyUsage.recent(at.account.id, id);
-  assert.deepEqual({ ...lastDay }, { accepted: counts + 1, refused: 0 });
+  const recent = await at.app.service.services.keyUsage.recent(at.account.id, id);
+  assert.deepEqual({ ...recent?.lastDay }, { accepted: counts + 1, refused: 0 });
 });

@@ -22,10 +22,13 @@ import { claimInstallation } from '../../../../test-kit/installation.ts';
 import { databases, type TestDb } from '../../../../test-kit/new-db.ts';
 import { addAccount, addKey, keys, now } from '../../../../test-kit/rows.ts';
 import { newTempFolder } from '../../../../test-kit/temp-folder.ts';
+import { newKeyChanges } from '../../../../test-kit/new-key-changes.ts';
 import { useKeys } from '../../../../test-kit/uses.ts';
+import { KeyUsage } from '../key-usage.ts';
 import { findUses, readUses } from '../../api-keys/use-store.ts';
 import { listAccountKeys } from '../../api-keys/store.ts';
 import { UnusedKeys } from '../../api-keys/unused-keys.ts';
+import { findOwnedKeys } from '../../api-keys/owned-keys.ts';
 import { backUp, restore } from '../../backup/test/backup-kit.ts';
 
 const unusedDaysMax = 30;
@@ -198,6 +201,13 @@ test('while the file cannot be opened, keys are listed and backed up, and none i
   assert.deepEqual(await stateOf(db), { uses: [], disabled: [] });
   await assert.rejects(check(db, later), { code: 'unavailable' });
   assert.deepEqual((await stateOf(db)).disabled, []);
+  const unusedSince = new Date(later).toISOString();
+  await assert.rejects(findOwnedKeys(db, { unusedSince }), { code: 'unavailable' }, 'a used key would be shown');
+  assert.equal((await findOwnedKeys(db, {})).rows.length, 2);
+  const clock = new FakeClock(later);
+  const usage = new KeyUsage({ db, clock, keyChanges: newKeyChanges(db, clock), keptDays: 90 });
+  assert.equal(await usage.recent('acc_ada', used), undefined);
+  assert.equal(await usage.recentOfKeys([used]), undefined);
   const backup = join(temp.path, 'backup');
   const counts = await backUp(db, backup);
   assert.deepEqual([counts['api_keys'], counts['key_usage'], counts['key_last_uses']], [2, 0, 0]);

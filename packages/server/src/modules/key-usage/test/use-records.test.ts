@@ -1,6 +1,7 @@
 /** What verifications show of keys is collected in memory, bounded, and written in large commits: each count once. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
 import { limits } from '@keyreeve/contract';
 import { hourMs } from '../../../foundation/clock.ts';
 import type { Db, Transaction } from '../../../foundation/database/db.ts';
@@ -144,14 +145,19 @@ onEachDatabase('counts of a commit with an unknown outcome are not written again
   const records = recordsOn(db, async () => {
     if (isUnknown) throw unavailable(new Error('the connection broke'), true);
   });
-  records.collector.accept(key(1), hour, unknown);
+  for (const id of [1, 2]) records.collector.accept(key(id), hour, unknown);
+  records.collector.refuse(3, hour);
   await assert.rejects(records.flush(), { code: 'unavailable' });
+  assert.equal(records.rows, 2, 'a rejection has no time');
   isUnknown = false;
   records.collector.accept(key(1), hour + 1, unknown);
   await records.flush();
   assert.deepEqual(await storedIn(db), ['0 1 1 0']);
-  assert.equal((await findUses(db, [1])).get(1)?.lastUsedAt, hour);
-  assert.deepEqual(records.totals, { written: 1, dropped: 0, unknown: 1 });
+  assert.deepEqual(
+    [...(await findUses(db, [1, 2])).values()].map(({ lastUsedAt }) => lastUsedAt),
+    [hour, hour],
+  );
+  assert.deepEqual(records.totals, { written: 1, dropped: 0, unknown: 3 });
 });
 
 onEachDatabase('a flush during another one returns after everything before it is written', async ({ db }) => {
@@ -233,4 +239,44 @@ onEachDatabase('many waiting keys are written before the interval has passed', a
   const records = recordsOn(db);
   for (let n = 1; n <= limits.usageRowsFlushedMax; n++) records.collector.accept(key(n), hour, unknown);
   await until('the rows are written', () => records.totals.written === limits.usageRowsFlushedMax);
+});
+
+test('a flush of many waiting keys that fails is not repeated before the next one', async () => {
+  let attempts = 0;
+  const fail = () => (attempts++, Promise.reject(unavailable(new Error('the file is closed'))));
+  const usage = { all: fail, get: fail, snapshot: fail, transaction: fail };
+  const records = new UseRecords({ usage }, new UseCollector(), true);
+  const { onMany } = records.collector;
+  records.collector.onMany = () => undefined;
+  for (let n = 1; n <= limits.usageRowsFlushedMax + 10_000; n++) records.collector.accept(key(n), hour, unknown);
+  records.collector.onMany = () => {
+    assert.ok(attempts < 10, 'the repetition ends');
+    onMany();
+  };
+  for (let expected = 1; expected <= 3; expected++) {
+    await assert.rejects(records.flush(), { code: 'unavailable' });
+    // A repetition would run before this turn ends.
+    await turn();
+    assert.equal(attempts, expected);
+  }
+  assert.equal(records.rows, limits.usageRowsFlushedMax + 10_000);
+});
+
+test('of two uses in one interval, the one after the later change of the key stays, then the first one', () => {
+  const [early, late] = [
+    { ...empty, usedAt: hour + 1, changedAt: 5, previousUsedAt: hour + 1, previousEndsAt: hour + 9 },
+    { ...empty, usedAt: hour + 2, changedAt: 6, previousUsedAt: hour + 2, previousEndsAt: hour + 3 },
+  ];
+  for (const uses of [
+    [early, late],
+    [late, early],
+    [late, early, { ...late, usedAt: hour + 3, previousUsedAt: hour }],
+  ]) {
+    const collector = new UseCollector();
+    collector.add(uses);
+    assert.deepEqual(
+      collector.take().flatMap((parts) => [...parts].flat()),
+      [late],
+    );
+  }
 });

@@ -1,5 +1,6 @@
 /** Undoing an email change: a link sent to the previous email address takes the account back from a thief. */
 import assert from 'node:assert/strict';
+import { mkdirSync, rmdirSync, rmSync } from 'node:fs';
 import { limits } from '@keyreeve/contract';
 import { dayMs } from '../../../foundation/clock.ts';
 import { deleteOldEmailChanges } from '../../accounts/email-change-store.ts';
@@ -17,6 +18,7 @@ import {
   type Tokens,
 } from '../../../../test-kit/account-client.ts';
 import { test, testOnBoth } from '../../../../test-kit/app-on-each-database.ts';
+import { until } from '../../../../test-kit/until.ts';
 import { whenAvailable } from '../../../../test-kit/when-available.ts';
 
 const owner = 'owner@example.com';
@@ -96,6 +98,24 @@ test('the previous email address can be guessed ten times an hour with a valid u
   assertRejected(await undo(client, code), 'too_many_requests');
   client.app.clock.advance({ seconds: 3600 });
   assert.equal((await undo(client, code)).status, 200);
+});
+
+test('an undo while the uses of keys cannot be read costs no tries', async () => {
+  await using client = await newAccountClient();
+  const { code, tokens } = await steal(client);
+  await client.createKey(tokens);
+  const path = client.app.db.usageFile?.path;
+  // PostgreSQL has no second file.
+  if (path === undefined) return;
+  for (const suffix of ['', '-wal', '-shm']) rmSync(`${path}${suffix}`, { force: true });
+  mkdirSync(path);
+  for (let n = 0; n <= limits.codeTriesMax; n++) assertRejected(await undo(client, code), 'unavailable');
+  rmdirSync(path);
+  await until('the undo succeeds', async () => {
+    const answer = await undo(client, code);
+    if (answer.status !== 200) assertRejected(answer, 'unavailable');
+    return answer.status === 200;
+  });
 });
 
 test('the first undo link restores the owner’s email address after two changes and a new password', async () => {
