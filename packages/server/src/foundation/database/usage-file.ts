@@ -9,7 +9,7 @@
  * days without a use of keys count anew. A file that SQLite cannot use gets another name.
  */
 import { randomBytes } from 'node:crypto';
-import { closeSync, existsSync, fchownSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
+import { closeSync, existsSync, fchownSync, openSync, realpathSync, renameSync, rmSync, statSync } from 'node:fs';
 import { systemClock } from '../clock.ts';
 import { DomainError } from '../errors.ts';
 import type { Db, Reader, SecondFile, Transaction, TransactionOptions, UsageFileRenewal } from './db.ts';
@@ -21,7 +21,9 @@ import type { SqliteDb } from './sqlite.ts';
 import { sql, type SqlValue, type Statement } from './sql.ts';
 import { unavailable } from './unavailable.ts';
 
-export const usagePathOf = (databasePath: string): string => `${databasePath}.usage`;
+/** Beside the target of a symbolic link, as `-wal` and `-shm` are: every name of a database leads to the same second file. */
+export const usagePathOf = (databasePath: string): string =>
+  `${existsSync(databasePath) ? realpathSync(databasePath) : databasePath}.usage`;
 
 /** The name of a file that SQLite could not use. A later one replaces it. */
 const unusablePathOf = (path: string): string => `${path}.unusable`;

@@ -8,13 +8,14 @@ import {
   renameSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { databaseUrl } from '../../../app/configuration/config-values.ts';
 import { dayMs, hourMs } from '../../../foundation/clock.ts';
-import type { SqliteLocation } from '../../../foundation/database/database.ts';
+import { openDatabase, type SqliteLocation } from '../../../foundation/database/database.ts';
 import type { Db, UsageFileRenewal } from '../../../foundation/database/db.ts';
 import { forgetUsageFileTx, usagePathOf } from '../../../foundation/database/usage-file.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
@@ -140,6 +141,17 @@ test('the file of another installation loses its rows', async () => {
   assert.deepEqual(at.renewals, ['foreign']);
   await check(db, later);
   assert.deepEqual((await stateOf(db)).disabled, []);
+});
+
+test('a database that is opened through a link has the same file', async () => {
+  await using at = await fixture();
+  const link = `${at.path}.link`;
+  symlinkSync(at.path.replace(/\.usage$/, ''), link);
+  const linked = await openDatabase({ kind: 'sqlite', path: link }, keys.auditChain);
+  await useKeys(linked, [{ id: unused, at: now + dayMs }]);
+  await linked.close();
+  assert.deepEqual((await stateOf(await at.reopen())).uses, [now + dayMs, now + dayMs]);
+  assert.deepEqual(at.renewals, []);
 });
 
 test('an older copy keeps its rows, and days without a use count anew', async () => {
