@@ -9,6 +9,7 @@ import {
   rmSync,
   statSync,
   symlinkSync,
+  truncateSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
@@ -243,4 +244,31 @@ test('a service that runs beside a restore goes on with the restored file', asyn
   const db = await at.reopen();
   assert.deepEqual((await stateOf(db)).uses, [now + dayMs, later]);
   assert.deepEqual(at.renewals, []);
+});
+
+test('a restore keeps the usage of the backup when a service writes meanwhile, and succeeds without it', async () => {
+  await using at = await fixture();
+  using temp = newTempFolder();
+  const backup = join(temp.path, 'backup');
+  await backUp(at.db, backup);
+  const command = await at.connect();
+  /** Restores, with something that happens before the rows of usage are loaded. */
+  const restoreWith = async (meanwhile: () => Promise<unknown>) => {
+    const { usageFile } = command;
+    assert.ok(usageFile);
+    const reopen = usageFile.reopen.bind(usageFile);
+    usageFile.reopen = async () => {
+      await reopen();
+      await meanwhile();
+    };
+    const { warnings } = await restore(command, backup, { acceptsRevival: true, mayReplace: true });
+    usageFile.reopen = reopen;
+    return warnings;
+  };
+  assert.deepEqual(await restoreWith(() => useKeys(at.db, [{ id: used, at: later }])), []);
+  assert.deepEqual((await stateOf(at.db)).uses, [now + dayMs]);
+  const [warning = ''] = await restoreWith(async () => truncateSync(backup, 100));
+  assert.match(warning, /^usage and times of last use of keys, because .*backup/);
+  assert.deepEqual((await stateOf(at.db)).uses, []);
+  await command.close();
 });
