@@ -105,20 +105,38 @@ export class UsageFile implements SecondFile {
 
   /** `body` may use the main file: the lock of this file comes first, so no transaction of the main file may use this one. */
   transaction<T>(body: (tx: Transaction) => Promise<T>, options?: TransactionOptions): Promise<T> {
-    return this.#use(async (db) => {
-      const [value, pair] = await db.transaction(async (tx) => {
-        const counted = tx.get(countCommit);
-        counted.catch(() => undefined);
-        const result = await body(tx);
-        return [result, await counted] as const;
-      }, options);
-      if (pair) this.#pair = pair;
-      return value;
-    });
+    let isOfMain = false;
+    const run = async (tx: Transaction): Promise<readonly [T, Pair | undefined]> => {
+      const counted = tx.get(countCommit);
+      counted.catch(() => undefined);
+      try {
+        return [await body(tx), await counted];
+      } catch (error) {
+        // After a statement of this file has failed, this one fails as well.
+        isOfMain = (await findUsagePair(tx, 'file').catch(() => undefined)) !== undefined;
+        throw error;
+      }
+    };
+    return this.#use(
+      async (db) => {
+        const [value, pair] = await db.transaction(run, options);
+        if (pair) this.#pair = pair;
+        return value;
+      },
+      () => !isOfMain,
+    );
   }
 
   snapshot<T>(body: (reader: Reader) => Promise<T>): Promise<T> {
-    return this.#use((db) => db.snapshot(body));
+    let isOpen = false;
+    const run = (reader: Reader): Promise<T> => {
+      isOpen = true;
+      return body(reader);
+    };
+    return this.#use(
+      (db) => db.snapshot(run),
+      () => !isOpen,
+    );
   }
 
   recordCommitsTx(tx: Transaction): void {
@@ -140,12 +158,13 @@ export class UsageFile implements SecondFile {
     await (await this.#opened?.catch(() => undefined))?.close();
   }
 
-  async #use<T>(run: (db: SqliteDb) => Promise<T>): Promise<T> {
+  /** @param isOwn whether an error is of this file. Default: yes. A caller's code may also use the main file. */
+  async #use<T>(run: (db: SqliteDb) => Promise<T>, isOwn = () => true): Promise<T> {
     const db = await this.#usable();
     try {
       return await run(db);
     } catch (error) {
-      if (isUnusable(error)) this.#unusable = { identity: db.file.identity[0] };
+      if (isUnusable(error) && isOwn()) this.#unusable = { identity: db.file.identity[0] };
       throw error;
     }
   }

@@ -18,6 +18,7 @@ import { databaseUrl } from '../../../app/configuration/config-values.ts';
 import { dayMs, hourMs } from '../../../foundation/clock.ts';
 import { openDatabase, type SqliteLocation } from '../../../foundation/database/database.ts';
 import type { Db, UsageFileRenewal } from '../../../foundation/database/db.ts';
+import { sql } from '../../../foundation/database/sql.ts';
 import { forgetUsageFileTx, usagePathOf } from '../../../foundation/database/usage-file.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { claimInstallation } from '../../../../test-kit/installation.ts';
@@ -201,6 +202,16 @@ test('a file that is replaced or damaged while it is open is replaced by a new o
   await useKeys(open, [{ id: used, at: now + 5 }]);
   assert.deepEqual((await stateOf(open)).uses, [now + 5]);
   assert.deepEqual(at.renewals, ['missing', 'unusable']);
+});
+
+test('an error of the main file within a transaction or a snapshot leaves the file in its place', async () => {
+  await using at = await fixture();
+  const { db } = at;
+  const failing = () => db.get(sql('test_no_table', 'select 1 from test_no_table'));
+  await assert.rejects(db.usage.transaction(failing), { code: 'unavailable' });
+  await assert.rejects(db.usage.snapshot(failing), { code: 'unavailable' });
+  assert.deepEqual((await stateOf(db)).uses, [now + dayMs]);
+  assert.deepEqual([at.renewals, existsSync(`${at.path}.unusable`)], [[], false]);
 });
 
 test('while the file cannot be opened, keys are listed and backed up, and none is disabled', async () => {
