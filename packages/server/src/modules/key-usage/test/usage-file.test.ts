@@ -16,6 +16,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { databaseUrl } from '../../../app/configuration/config-values.ts';
 import { dayMs, hourMs } from '../../../foundation/clock.ts';
+import { compactDatabase } from '../../../foundation/database/compact-sqlite-file.ts';
 import { openDatabase, type SqliteLocation } from '../../../foundation/database/database.ts';
 import type { Db, UsageFileRenewal } from '../../../foundation/database/db.ts';
 import { sql } from '../../../foundation/database/sql.ts';
@@ -184,6 +185,13 @@ test('a start that was killed while it made a pair makes it again', async () => 
   assert.deepEqual(at.renewals, ['missing', 'foreign']);
 });
 
+function damagePages(path: string): void {
+  const bytes = readFileSync(path);
+  // The header and the schema stay.
+  bytes.fill(0xff, 4_096 * 4);
+  writeFileSync(path, bytes);
+}
+
 test('a file that is replaced or damaged while it is open is replaced by a new one', async () => {
   await using at = await fixture();
   const { db } = at;
@@ -191,17 +199,22 @@ test('a file that is replaced or damaged while it is open is replaced by a new o
   await useKeys(db, [{ id: unused, at: now + 1 }]);
   assert.deepEqual((await stateOf(db)).uses, [now + 1]);
   assert.deepEqual(at.renewals, ['missing']);
-  const open = await at.reopen(() => {
-    const bytes = readFileSync(at.path);
-    // The header and the schema stay.
-    bytes.fill(0xff, 4_096 * 4);
-    writeFileSync(at.path, bytes);
-  });
+  const open = await at.reopen(() => damagePages(at.path));
   assert.deepEqual(await stateOf(open), { uses: [], disabled: [] });
   await useKeys(open, [{ id: used, at: now + 5 }]).catch(() => undefined);
   await useKeys(open, [{ id: used, at: now + 5 }]);
   assert.deepEqual((await stateOf(open)).uses, [now + 5]);
   assert.deepEqual(at.renewals, ['missing', 'unusable']);
+});
+
+test('the database is compacted beside a damaged file, with a warning', async () => {
+  await using at = await fixture();
+  const path = at.path.replace(/\.usage$/, '');
+  assert.deepEqual((await compactDatabase(at.db, path)).warnings, []);
+  const db = await at.reopen(() => damagePages(at.path));
+  const { bytesAfter, warnings } = await compactDatabase(db, path);
+  assert.deepEqual([bytesAfter, warnings.length], [statSync(path).size, 1]);
+  assert.match(warnings[0] ?? '', /\.usage: it is locked, or cannot be read/);
 });
 
 test('an error of the main file within a transaction or a snapshot leaves the file in its place', async () => {
