@@ -81,8 +81,6 @@ export class UsageFile implements SecondFile {
   readonly #open: (path: string) => Promise<SqliteDb>;
   #opened: Promise<SqliteDb> | undefined;
   #pair: Pair = { generation: null, commits: 0 };
-  /** That the main file has. */
-  #recorded = 0;
   /** The identity of a file that SQLite cannot use. */
   #unusable: { readonly identity: string | undefined } | undefined;
   #isClosed = false;
@@ -141,9 +139,8 @@ export class UsageFile implements SecondFile {
 
   recordCommitsTx(tx: Transaction): void {
     const { generation, commits } = this.#pair;
-    if (generation === null || commits === this.#recorded) return;
-    this.#recorded = commits;
-    tx.enqueue(recordCommits, [generation, commits]);
+    // Also if nothing has changed: a transaction that recorded the number may have been rolled back.
+    if (generation !== null) tx.enqueue(recordCommits, [generation, commits]);
   }
 
   async reopen(): Promise<void> {
@@ -212,7 +209,6 @@ export class UsageFile implements SecondFile {
   async #recognised(db: SqliteDb, wasPutAside: boolean): Promise<Pair> {
     const main = await findUsagePair(this.#main, 'main');
     const found = await findUsagePair(db, 'file');
-    this.#recorded = main?.commits ?? 0;
     if (found && isPair(found, main)) return found;
     const { generation, commits, reason } = await db.transaction(async (tx) => {
       const file = await findUsagePair(tx, 'file');

@@ -20,7 +20,7 @@ import { compactDatabase } from '../../../foundation/database/compact-sqlite-fil
 import { openDatabase, type SqliteLocation } from '../../../foundation/database/database.ts';
 import type { Db, UsageFileRenewal } from '../../../foundation/database/db.ts';
 import { sql } from '../../../foundation/database/sql.ts';
-import { forgetUsageFileTx, usagePathOf } from '../../../foundation/database/usage-file.ts';
+import { findUsagePair, forgetUsageFileTx, usagePathOf } from '../../../foundation/database/usage-file.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { claimInstallation } from '../../../../test-kit/installation.ts';
 import { databases, type TestDb } from '../../../../test-kit/new-db.ts';
@@ -172,6 +172,23 @@ test('an older copy keeps its rows, and days without a use count anew', async ()
   db = await at.reopen();
   await readUses(db.usage, [used]);
   assert.deepEqual(at.renewals, ['older'], 'the copy is the file of the database');
+});
+
+test('the number of commits is recorded again after a transaction that was rolled back', async () => {
+  await using at = await fixture();
+  const { db } = at;
+  const rolledBack = db.transaction(async (tx) => {
+    db.usageFile?.recordCommitsTx(tx);
+    throw new Error('rolled back');
+  });
+  await assert.rejects(rolledBack, /rolled back/);
+  const commits = async (file: 'file' | 'main') => {
+    const reader = file === 'file' ? db.usage : db;
+    return (await findUsagePair(reader, file))?.commits;
+  };
+  assert.equal(await commits('main'), 0);
+  await recordCommits(db);
+  assert.deepEqual([await commits('main'), await commits('file')], [1, 1]);
 });
 
 test('a start that was killed while it made a pair makes it again', async () => {
