@@ -10,7 +10,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { closeSync, existsSync, fchownSync, openSync, realpathSync, renameSync, rmSync, statSync } from 'node:fs';
-import { systemClock } from '../clock.ts';
+import { monotonicMs, systemClock } from '../clock.ts';
 import { DomainError } from '../errors.ts';
 import type { Db, Reader, SecondFile, Transaction, TransactionOptions, UsageFileRenewal } from './db.ts';
 import { identityOf } from './file-identity.ts';
@@ -27,6 +27,9 @@ export const usagePathOf = (databasePath: string): string =>
 
 /** The name of a file that SQLite could not use. A later one replaces it. */
 const unusablePathOf = (path: string): string => `${path}.unusable`;
+
+/** After a failure to open the file, calls fail without another attempt, which takes a thread. */
+const reopenAfterMs = 1_000;
 
 const folder = ownFile('foundation/database/usage-migrations/');
 
@@ -83,14 +86,18 @@ export class UsageFile implements SecondFile {
   #pair: Pair = { generation: null, commits: 0 };
   /** The identity of a file that SQLite cannot use. */
   #unusable: { readonly identity: string | undefined } | undefined;
+  /** The last failure to open the file. */
+  #failed: { readonly error: DomainError; readonly untilMs: number } | undefined;
+  readonly #nowMs: () => number;
   #isClosed = false;
 
-  /** @param open opens the file, which exists */
-  constructor(main: Db, databasePath: string, open: (path: string) => Promise<SqliteDb>) {
+  /** @param open opens the file, which exists @param nowMs monotonic */
+  constructor(main: Db, databasePath: string, open: (path: string) => Promise<SqliteDb>, nowMs = monotonicMs) {
     this.#main = main;
     this.#databasePath = databasePath;
     this.path = usagePathOf(databasePath);
     this.#open = open;
+    this.#nowMs = nowMs;
   }
 
   all<Row>(statement: Statement<Row>, values?: readonly SqlValue[]): Promise<Row[]> {
@@ -146,6 +153,7 @@ export class UsageFile implements SecondFile {
   async reopen(): Promise<void> {
     const opened = this.#opened;
     this.#opened = undefined;
+    this.#failed = undefined;
     await (await opened?.catch(() => undefined))?.close();
     await this.#use(() => Promise.resolve());
   }
@@ -169,6 +177,7 @@ export class UsageFile implements SecondFile {
   /** @returns the file at the path, which is opened again if it was replaced or has failed */
   async #usable(): Promise<SqliteDb> {
     if (this.#isClosed) throw unavailable(new Error('the database is closed'));
+    if (!this.#opened && this.#failed && this.#nowMs() < this.#failed.untilMs) throw this.#failed.error;
     const current = (this.#opened ??= this.#openPair());
     try {
       const db = await current;
@@ -177,7 +186,10 @@ export class UsageFile implements SecondFile {
     } catch (error) {
       // Undefined if the file could not be opened.
       if (!(await isOpened(current))) {
-        if (this.#opened === current) this.#opened = undefined;
+        if (this.#opened === current) {
+          this.#opened = undefined;
+          this.#failed = { error: unavailable(error), untilMs: this.#nowMs() + reopenAfterMs };
+        }
         throw unavailable(error);
       }
     }

@@ -20,7 +20,8 @@ import { compactDatabase } from '../../../foundation/database/compact-sqlite-fil
 import { openDatabase, type SqliteLocation } from '../../../foundation/database/database.ts';
 import type { Db, UsageFileRenewal } from '../../../foundation/database/db.ts';
 import { sql } from '../../../foundation/database/sql.ts';
-import { findUsagePair, forgetUsageFileTx, usagePathOf } from '../../../foundation/database/usage-file.ts';
+import { SqliteDb } from '../../../foundation/database/sqlite.ts';
+import { findUsagePair, forgetUsageFileTx, UsageFile, usagePathOf } from '../../../foundation/database/usage-file.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { claimInstallation } from '../../../../test-kit/installation.ts';
 import { databases, type TestDb } from '../../../../test-kit/new-db.ts';
@@ -260,6 +261,27 @@ test('while the file cannot be opened, keys are listed and backed up, and none i
   const { warnings, rows } = await restore(db, backup, { acceptsRevival: true, mayReplace: true });
   assert.deepEqual([warnings.length, rows['api_keys'], rows['key_usage']], [1, 2, undefined]);
   assert.match(warnings[0] ?? '', /^usage and times of last use/);
+});
+
+test('a file that cannot be opened is tried once a second', async () => {
+  await using at = await fixture();
+  const db = await at.reopen(() => (remove(at.path), mkdirSync(at.path)));
+  let nowMs = 0;
+  let attempts = 0;
+  const open = (path: string): Promise<SqliteDb> => {
+    attempts++;
+    return SqliteDb.open(path, keys.auditChain);
+  };
+  const file = new UsageFile(db, at.path.replace(/\.usage$/, ''), open, () => nowMs);
+  for (nowMs of [0, 1, 999]) await assert.rejects(readUses(file, [used]), { code: 'unavailable' });
+  assert.equal(attempts, 1);
+  nowMs = 1_000;
+  await assert.rejects(readUses(file, [used]), { code: 'unavailable' });
+  assert.equal(attempts, 2);
+  rmSync(at.path, { recursive: true });
+  await file.reopen();
+  assert.equal((await readUses(file, [used])).size, 0);
+  await file.close();
 });
 
 test('a restore that is killed after the commit of the first file leaves no rows of before', async () => {
