@@ -1,7 +1,6 @@
 /** `keyreeve compact`: returns the free pages of an SQLite database to the disk. */
 import type { Command } from 'commander';
-import { compactFile } from '../foundation/database/compact-sqlite-file.ts';
-import { freePages } from '../foundation/database/size.ts';
+import { compactDatabase } from '../foundation/database/compact-sqlite-file.ts';
 import { CliCommand } from './command.ts';
 import { UsageError } from './failure.ts';
 import { print, type OutputOptions } from './output.ts';
@@ -24,16 +23,11 @@ async function compact(options: OutputOptions): Promise<void> {
       throw new UsageError(
         'only an SQLite database can be compacted; PostgreSQL uses the space of removed rows after a vacuum',
       );
-    const main = compactFile(database.path, await freePages(db));
-    if (!db.usageFile) return main;
-    const usage = compactFile(db.usageFile.path, await freePages(db.usage));
-    return {
-      bytesBefore: main.bytesBefore + usage.bytesBefore,
-      bytesAfter: main.bytesAfter + usage.bytesAfter,
-    };
+    return compactDatabase(db, database.path);
   });
-  const { bytesBefore, bytesAfter } = compacted;
-  print(options, compacted, `The database has ${toMib(bytesAfter)} MiB now. Before, it had ${toMib(bytesBefore)} MiB.`);
+  const { bytesBefore, bytesAfter, warnings } = compacted;
+  const text = `The database has ${toMib(bytesAfter)} MiB now. Before, it had ${toMib(bytesBefore)} MiB.`;
+  print(options, compacted, [text, ...warnings.map((warning) => `Not compacted: ${warning}.`)].join('\n'));
 }
 
 const toMib = (bytes: number): string => (bytes / 2 ** 20).toFixed(1);

@@ -138,7 +138,7 @@ function describe(
     ...(hasUsage
       ? []
       : [
-          `Not moved: usage and times of last use. ${usagePathOf(path)} is missing, cannot be read, or belongs to another database.`,
+          `Not moved, or only in part: usage and times of last use. ${usagePathOf(movedPath(path))} is missing, cannot be read, or belongs to another database.`,
         ]),
     '',
     `Moved. The SQLite database is now ${movedPath(path)} and is no longer used. Set on every instance:`,

@@ -1,9 +1,10 @@
 /** Returns the free pages of an SQLite file to the disk. */
 import { statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
-import type { FreePages } from './size.ts';
+import type { Db } from './db.ts';
+import { freePages, type FreePages } from './size.ts';
 import { SqliteConnection } from './sqlite-connection.ts';
-import { orUnavailable } from './unavailable.ts';
+import { isUnavailable, orUnavailable } from './unavailable.ts';
 
 /** The disk has too little space for the copy. */
 export class NoSpaceError extends Error {}
@@ -11,6 +12,28 @@ export class NoSpaceError extends Error {}
 export interface Compacted {
   readonly bytesBefore: number;
   readonly bytesAfter: number;
+}
+
+export interface CompactedDatabase extends Compacted {
+  /** Messages about files that were not compacted. */
+  readonly warnings: readonly string[];
+}
+
+/**
+ * Compacts the file at `path`, which `db` has open, and then its second file. A failure of the second one is a warning.
+ * @throws NoSpaceError, DomainError `unavailable`
+ */
+export async function compactDatabase(db: Db, path: string): Promise<CompactedDatabase> {
+  const main = compactFile(path, await freePages(db));
+  if (!db.usageFile) return { ...main, warnings: [] };
+  try {
+    const { bytesBefore, bytesAfter } = compactFile(db.usageFile.path, await freePages(db.usage));
+    return { bytesBefore: main.bytesBefore + bytesBefore, bytesAfter: main.bytesAfter + bytesAfter, warnings: [] };
+  } catch (error) {
+    if (!isUnavailable(error) && !(error instanceof NoSpaceError)) throw error;
+    const reason = isUnavailable(error) ? 'it is locked, or cannot be read or written' : error.message;
+    return { ...main, warnings: [`${db.usageFile.path}: ${reason}`] };
+  }
 }
 
 /**

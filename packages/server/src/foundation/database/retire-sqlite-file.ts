@@ -28,7 +28,7 @@ export async function retireFile<T>(
     usage = existsSync(usagePath) ? openOrNothing(usagePath) : undefined;
     const value = await copy(Object.assign(main, { usage: usage && (await usageOf(main, usage)) }));
     renameSync(path, newPath);
-    // The database has its new name, so a file that keeps the earlier one belongs to none.
+    // The database has its new name, so a file that keeps the earlier one belongs to none. A renamed link keeps its target.
     if (existsSync(usagePath)) renameSync(usagePath, usagePathOf(newPath));
     await syncFolder(dirname(path));
     return value;

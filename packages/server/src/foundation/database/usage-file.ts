@@ -9,8 +9,8 @@
  * days without a use of keys count anew. A file that SQLite cannot use gets another name.
  */
 import { randomBytes } from 'node:crypto';
-import { closeSync, existsSync, fchownSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
-import { systemClock } from '../clock.ts';
+import { closeSync, existsSync, fchownSync, openSync, realpathSync, renameSync, rmSync, statSync } from 'node:fs';
+import { monotonicMs, systemClock } from '../clock.ts';
 import { DomainError } from '../errors.ts';
 import type { Db, Reader, SecondFile, Transaction, TransactionOptions, UsageFileRenewal } from './db.ts';
 import { identityOf } from './file-identity.ts';
@@ -21,10 +21,15 @@ import type { SqliteDb } from './sqlite.ts';
 import { sql, type SqlValue, type Statement } from './sql.ts';
 import { unavailable } from './unavailable.ts';
 
-export const usagePathOf = (databasePath: string): string => `${databasePath}.usage`;
+/** Beside the target of a symbolic link, as `-wal` and `-shm` are: every name of a database leads to the same second file. */
+export const usagePathOf = (databasePath: string): string =>
+  `${existsSync(databasePath) ? realpathSync(databasePath) : databasePath}.usage`;
 
 /** The name of a file that SQLite could not use. A later one replaces it. */
 const unusablePathOf = (path: string): string => `${path}.unusable`;
+
+/** After a failure to open the file, calls fail without another attempt, which takes a thread. */
+const reopenAfterMs = 1_000;
 
 const folder = ownFile('foundation/database/usage-migrations/');
 
@@ -79,18 +84,20 @@ export class UsageFile implements SecondFile {
   readonly #open: (path: string) => Promise<SqliteDb>;
   #opened: Promise<SqliteDb> | undefined;
   #pair: Pair = { generation: null, commits: 0 };
-  /** That the main file has. */
-  #recorded = 0;
   /** The identity of a file that SQLite cannot use. */
   #unusable: { readonly identity: string | undefined } | undefined;
+  /** The last failure to open the file. */
+  #failed: { readonly error: DomainError; readonly untilMs: number } | undefined;
+  readonly #nowMs: () => number;
   #isClosed = false;
 
-  /** @param open opens the file, which exists */
-  constructor(main: Db, databasePath: string, open: (path: string) => Promise<SqliteDb>) {
+  /** @param open opens the file, which exists @param nowMs monotonic */
+  constructor(main: Db, databasePath: string, open: (path: string) => Promise<SqliteDb>, nowMs = monotonicMs) {
     this.#main = main;
     this.#databasePath = databasePath;
     this.path = usagePathOf(databasePath);
     this.#open = open;
+    this.#nowMs = nowMs;
   }
 
   all<Row>(statement: Statement<Row>, values?: readonly SqlValue[]): Promise<Row[]> {
@@ -103,32 +110,50 @@ export class UsageFile implements SecondFile {
 
   /** `body` may use the main file: the lock of this file comes first, so no transaction of the main file may use this one. */
   transaction<T>(body: (tx: Transaction) => Promise<T>, options?: TransactionOptions): Promise<T> {
-    return this.#use(async (db) => {
-      const [value, pair] = await db.transaction(async (tx) => {
-        const counted = tx.get(countCommit);
-        counted.catch(() => undefined);
-        const result = await body(tx);
-        return [result, await counted] as const;
-      }, options);
-      if (pair) this.#pair = pair;
-      return value;
-    });
+    let isOfMain = false;
+    const run = async (tx: Transaction): Promise<readonly [T, Pair | undefined]> => {
+      const counted = tx.get(countCommit);
+      counted.catch(() => undefined);
+      try {
+        return [await body(tx), await counted];
+      } catch (error) {
+        // After a statement of this file has failed, this one fails as well.
+        isOfMain = (await findUsagePair(tx, 'file').catch(() => undefined)) !== undefined;
+        throw error;
+      }
+    };
+    return this.#use(
+      async (db) => {
+        const [value, pair] = await db.transaction(run, options);
+        if (pair) this.#pair = pair;
+        return value;
+      },
+      () => !isOfMain,
+    );
   }
 
   snapshot<T>(body: (reader: Reader) => Promise<T>): Promise<T> {
-    return this.#use((db) => db.snapshot(body));
+    let isOpen = false;
+    const run = (reader: Reader): Promise<T> => {
+      isOpen = true;
+      return body(reader);
+    };
+    return this.#use(
+      (db) => db.snapshot(run),
+      () => !isOpen,
+    );
   }
 
   recordCommitsTx(tx: Transaction): void {
     const { generation, commits } = this.#pair;
-    if (generation === null || commits === this.#recorded) return;
-    this.#recorded = commits;
-    tx.enqueue(recordCommits, [generation, commits]);
+    // Also if nothing has changed: a transaction that recorded the number may have been rolled back.
+    if (generation !== null) tx.enqueue(recordCommits, [generation, commits]);
   }
 
   async reopen(): Promise<void> {
     const opened = this.#opened;
     this.#opened = undefined;
+    this.#failed = undefined;
     await (await opened?.catch(() => undefined))?.close();
     await this.#use(() => Promise.resolve());
   }
@@ -138,12 +163,13 @@ export class UsageFile implements SecondFile {
     await (await this.#opened?.catch(() => undefined))?.close();
   }
 
-  async #use<T>(run: (db: SqliteDb) => Promise<T>): Promise<T> {
+  /** @param isOwn whether an error is of this file. Default: yes. A caller's code may also use the main file. */
+  async #use<T>(run: (db: SqliteDb) => Promise<T>, isOwn = () => true): Promise<T> {
     const db = await this.#usable();
     try {
       return await run(db);
     } catch (error) {
-      if (isUnusable(error)) this.#unusable = { identity: db.file.identity[0] };
+      if (isUnusable(error) && isOwn()) this.#unusable = { identity: db.file.identity[0] };
       throw error;
     }
   }
@@ -151,6 +177,7 @@ export class UsageFile implements SecondFile {
   /** @returns the file at the path, which is opened again if it was replaced or has failed */
   async #usable(): Promise<SqliteDb> {
     if (this.#isClosed) throw unavailable(new Error('the database is closed'));
+    if (!this.#opened && this.#failed && this.#nowMs() < this.#failed.untilMs) throw this.#failed.error;
     const current = (this.#opened ??= this.#openPair());
     try {
       const db = await current;
@@ -159,7 +186,10 @@ export class UsageFile implements SecondFile {
     } catch (error) {
       // Undefined if the file could not be opened.
       if (!(await isOpened(current))) {
-        if (this.#opened === current) this.#opened = undefined;
+        if (this.#opened === current) {
+          this.#opened = undefined;
+          this.#failed = { error: unavailable(error), untilMs: this.#nowMs() + reopenAfterMs };
+        }
         throw unavailable(error);
       }
     }
@@ -191,7 +221,6 @@ export class UsageFile implements SecondFile {
   async #recognised(db: SqliteDb, wasPutAside: boolean): Promise<Pair> {
     const main = await findUsagePair(this.#main, 'main');
     const found = await findUsagePair(db, 'file');
-    this.#recorded = main?.commits ?? 0;
     if (found && isPair(found, main)) return found;
     const { generation, commits, reason } = await db.transaction(async (tx) => {
       const file = await findUsagePair(tx, 'file');

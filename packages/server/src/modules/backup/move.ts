@@ -14,6 +14,7 @@ import {
   newestSchema,
   SchemaError,
 } from '../../foundation/database/migrate.ts';
+import { isUnavailable } from '../../foundation/database/unavailable.ts';
 import { forgetUsageFileTx } from '../../foundation/database/usage-file.ts';
 import { BackupError } from './format.ts';
 import {
@@ -41,7 +42,7 @@ export interface Moved {
   readonly rows: Counts;
   /** Whether an earlier call had moved everything, and was interrupted after its commit. */
   readonly wasDone: boolean;
-  /** Whether usage and times of last use could be read. */
+  /** Whether usage and times of last use could be read completely. Otherwise, those that could be read are moved. */
   readonly hasUsage: boolean;
 }
 
@@ -54,7 +55,7 @@ export async function moveInstallation(
 ): Promise<Moved> {
   await assertReady(source, keys.check);
   const newestEvent = await newestEventId(source);
-  const hasUsage = source.usage !== undefined;
+  let hasUsage = source.usage !== undefined;
   return target.transaction(
     async (tx) => {
       await lockTablesTx(tx);
@@ -65,7 +66,8 @@ export async function moveInstallation(
       }
       const tables = tablesIn(target.dialect, 'main');
       await clearTablesTx(tx, tables);
-      const rows = await copy(source, tx, tables);
+      const onUnreadable = (): void => void (hasUsage = false);
+      const rows = await copy(source, tx, tables, onUnreadable);
       await forgetUsageFileTx(tx);
       if (!hasUsage) await countUnusedKeysFromTx(tx, clock.now());
       await continueIdsTx(tx, newestEvent);
@@ -78,7 +80,7 @@ export async function moveInstallation(
 
 /**
  * Checks everything that can be checked without writing.
- * @returns the number of rows that would be moved
+ * @returns the number of rows that would be moved, without those of a second file that cannot be read
  * @throws BackupError, SchemaError, DomainError `unavailable`
  */
 export async function planMove(source: Db, target: Db, masterKeyCheck: Buffer): Promise<Counts> {
@@ -92,11 +94,14 @@ export async function planMove(source: Db, target: Db, masterKeyCheck: Buffer): 
     throw new BackupError('the database to move to belongs to another installation');
   }
   if (!isNew && (await holdsRows(target))) throw new BackupError('the database to move to is not empty');
-  const count = (reader: Reader, file: 'main' | 'usage') => countRows(reader, tablesIn(source.dialect, file));
-  return {
-    ...(await source.snapshot((reader) => count(reader, 'main'))),
-    ...(await source.usage.snapshot((reader) => count(reader, 'usage'))),
-  };
+  const count = (from: Pick<Db, 'snapshot'>, file: 'main' | 'usage') =>
+    from.snapshot((reader) => countRows(reader, tablesIn(source.dialect, file)));
+  return { ...(await count(source, 'main')), ...(await count(source.usage, 'usage').catch(noneIfUnavailable)) };
+}
+
+function noneIfUnavailable(error: unknown): Counts {
+  if (!isUnavailable(error)) throw error;
+  return {};
 }
 
 /** @throws SchemaError unless the schema is the newest */
@@ -115,16 +120,33 @@ async function assertReady(source: Omit<Source, 'usage'>, masterKeyCheck: Buffer
   }
 }
 
-async function copy(source: Source, tx: Transaction, tables: readonly StoredTable[]): Promise<Counts> {
+/** @param onUnreadable called when rows of the second file cannot be read; those before them are copied */
+async function copy(
+  source: Source,
+  tx: Transaction,
+  tables: readonly StoredTable[],
+  onUnreadable: () => void,
+): Promise<Counts> {
   const counts: Record<string, number> = {};
   for (const table of tables) {
     counts[table.name] = 0;
     const from = table.isUsage ? source.usage : source;
     if (!from) continue;
-    for await (const rows of pagesOf(from, table)) {
+    const pages = pagesOf(from, table);
+    for await (const rows of table.isUsage ? readable(pages, onUnreadable) : pages) {
       await insertRowsTx(tx, table, rows);
       counts[table.name] = (counts[table.name] ?? 0) + rows.length;
     }
   }
   return counts;
+}
+
+/** The pages before the first one that cannot be read. */
+async function* readable<T>(pages: AsyncIterable<T>, onUnreadable: () => void): AsyncGenerator<T> {
+  try {
+    yield* pages;
+  } catch (error) {
+    if (!isUnavailable(error)) throw error;
+    onUnreadable();
+  }
 }

@@ -105,15 +105,24 @@ async function restoreUsage(
   const tables = tablesIn(db.dialect, 'usage');
   try {
     await db.usageFile?.reopen();
-    const rows = await db.usage.transaction((tx) => load(tx, path, keys, tables), { isLong: true });
+    const rows = await db.usage.transaction(
+      async (tx) => {
+        // A running service may have written since the file was opened again.
+        await clearTablesTx(tx, tables);
+        return load(tx, path, keys, tables);
+      },
+      { isLong: true },
+    );
     return { ...restored, rows: { ...restored.rows, ...rows } };
   } catch (error) {
-    if (!isUnavailable(error)) throw error;
-    return { ...restored, warnings: [...restored.warnings, usageMissing] };
+    // Everything else is restored, so no error of this step may look like that of a restore that has changed nothing.
+    const reason = isUnavailable(error) ? 'their file beside the database cannot be written' : messageOf(error);
+    const warning = `usage and times of last use of keys, because ${reason}`;
+    return { ...restored, warnings: [...restored.warnings, warning] };
   }
 }
 
-const usageMissing = 'usage and times of last use of keys, because their file beside the database cannot be written';
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 async function restoreWithin(
   tx: Transaction,

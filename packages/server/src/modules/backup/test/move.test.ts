@@ -1,6 +1,6 @@
 /** Moving an embedded installation to PostgreSQL: completely or not at all. */
 import assert from 'node:assert/strict';
-import { copyFileSync, existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { BackupError } from '../format.ts';
 import { moveInstallation, planMove } from '../move.ts';
@@ -178,4 +178,26 @@ test('without the usage file, everything else is moved, and days without a use o
     const [installation = ''] = (await contentsOf(target.db))['installation'] ?? [];
     assert.match(installation, new RegExp(`"unused_keys_counted_from":${clock.now()}`));
   }
+});
+
+test('rows of a usage file with damaged pages are moved as far as they can be read', async () => {
+  await using source = await newSource();
+  await using target = await databases['postgres']!();
+  const { path } = databaseUrl(source.url) as SqliteLocation;
+  await source.db.close();
+  const bytes = readFileSync(usagePathOf(path));
+  // The header, the schema and the row of the pair stay.
+  bytes.fill(0xff, 4_096 * 4);
+  writeFileSync(usagePathOf(path), bytes);
+  const db = await source.connect();
+  const planned = await planMove(db, target.db, keys.check);
+  assert.deepEqual([planned['api_keys'], planned['key_usage']], [2, undefined]);
+  await db.close();
+  const { rows, hasUsage } = await retireFile(path, `${path}.moved`, (reader) => {
+    assert.ok(reader.usage);
+    return moveInstallation(operator, reader, target.db, { keys, clock });
+  });
+  assert.deepEqual([hasUsage, rows['api_keys']], [false, 2]);
+  const [installation = ''] = (await contentsOf(target.db))['installation'] ?? [];
+  assert.match(installation, new RegExp(`"unused_keys_counted_from":${clock.now()}`));
 });

@@ -8,15 +8,20 @@ import {
   renameSync,
   rmSync,
   statSync,
+  symlinkSync,
+  truncateSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { databaseUrl } from '../../../app/configuration/config-values.ts';
 import { dayMs, hourMs } from '../../../foundation/clock.ts';
-import type { SqliteLocation } from '../../../foundation/database/database.ts';
+import { compactDatabase } from '../../../foundation/database/compact-sqlite-file.ts';
+import { openDatabase, type SqliteLocation } from '../../../foundation/database/database.ts';
 import type { Db, UsageFileRenewal } from '../../../foundation/database/db.ts';
-import { forgetUsageFileTx, usagePathOf } from '../../../foundation/database/usage-file.ts';
+import { sql } from '../../../foundation/database/sql.ts';
+import { SqliteDb } from '../../../foundation/database/sqlite.ts';
+import { findUsagePair, forgetUsageFileTx, UsageFile, usagePathOf } from '../../../foundation/database/usage-file.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { claimInstallation } from '../../../../test-kit/installation.ts';
 import { databases, type TestDb } from '../../../../test-kit/new-db.ts';
@@ -145,6 +150,17 @@ test('the file of another installation loses its rows', async () => {
   assert.deepEqual((await stateOf(db)).disabled, []);
 });
 
+test('a database that is opened through a link has the same file', async () => {
+  await using at = await fixture();
+  const link = `${at.path}.link`;
+  symlinkSync(at.path.replace(/\.usage$/, ''), link);
+  const linked = await openDatabase({ kind: 'sqlite', path: link }, keys.auditChain);
+  await useKeys(linked, [{ id: unused, at: now + dayMs }]);
+  await linked.close();
+  assert.deepEqual((await stateOf(await at.reopen())).uses, [now + dayMs, now + dayMs]);
+  assert.deepEqual(at.renewals, []);
+});
+
 test('an older copy keeps its rows, and days without a use count anew', async () => {
   await using at = await fixture();
   const copy = `${at.path}.copy`;
@@ -162,6 +178,23 @@ test('an older copy keeps its rows, and days without a use count anew', async ()
   assert.deepEqual(at.renewals, ['older'], 'the copy is the file of the database');
 });
 
+test('the number of commits is recorded again after a transaction that was rolled back', async () => {
+  await using at = await fixture();
+  const { db } = at;
+  const rolledBack = db.transaction(async (tx) => {
+    db.usageFile?.recordCommitsTx(tx);
+    throw new Error('rolled back');
+  });
+  await assert.rejects(rolledBack, /rolled back/);
+  const commits = async (file: 'file' | 'main') => {
+    const reader = file === 'file' ? db.usage : db;
+    return (await findUsagePair(reader, file))?.commits;
+  };
+  assert.equal(await commits('main'), 0);
+  await recordCommits(db);
+  assert.deepEqual([await commits('main'), await commits('file')], [1, 1]);
+});
+
 test('a start that was killed while it made a pair makes it again', async () => {
   await using at = await fixture();
   // The commit of the first file comes first, so the second one has an earlier generation.
@@ -173,6 +206,13 @@ test('a start that was killed while it made a pair makes it again', async () => 
   assert.deepEqual(at.renewals, ['missing', 'foreign']);
 });
 
+function damagePages(path: string): void {
+  const bytes = readFileSync(path);
+  // The header and the schema stay.
+  bytes.fill(0xff, 4_096 * 4);
+  writeFileSync(path, bytes);
+}
+
 test('a file that is replaced or damaged while it is open is replaced by a new one', async () => {
   await using at = await fixture();
   const { db } = at;
@@ -180,17 +220,32 @@ test('a file that is replaced or damaged while it is open is replaced by a new o
   await useKeys(db, [{ id: unused, at: now + 1 }]);
   assert.deepEqual((await stateOf(db)).uses, [now + 1]);
   assert.deepEqual(at.renewals, ['missing']);
-  const open = await at.reopen(() => {
-    const bytes = readFileSync(at.path);
-    // The header and the schema stay.
-    bytes.fill(0xff, 4_096 * 4);
-    writeFileSync(at.path, bytes);
-  });
+  const open = await at.reopen(() => damagePages(at.path));
   assert.deepEqual(await stateOf(open), { uses: [], disabled: [] });
   await useKeys(open, [{ id: used, at: now + 5 }]).catch(() => undefined);
   await useKeys(open, [{ id: used, at: now + 5 }]);
   assert.deepEqual((await stateOf(open)).uses, [now + 5]);
   assert.deepEqual(at.renewals, ['missing', 'unusable']);
+});
+
+test('the database is compacted beside a damaged file, with a warning', async () => {
+  await using at = await fixture();
+  const path = at.path.replace(/\.usage$/, '');
+  assert.deepEqual((await compactDatabase(at.db, path)).warnings, []);
+  const db = await at.reopen(() => damagePages(at.path));
+  const { bytesAfter, warnings } = await compactDatabase(db, path);
+  assert.deepEqual([bytesAfter, warnings.length], [statSync(path).size, 1]);
+  assert.match(warnings[0] ?? '', /\.usage: it is locked, or cannot be read/);
+});
+
+test('an error of the main file within a transaction or a snapshot leaves the file in its place', async () => {
+  await using at = await fixture();
+  const { db } = at;
+  const failing = () => db.get(sql('test_no_table', 'select 1 from test_no_table'));
+  await assert.rejects(db.usage.transaction(failing), { code: 'unavailable' });
+  await assert.rejects(db.usage.snapshot(failing), { code: 'unavailable' });
+  assert.deepEqual((await stateOf(db)).uses, [now + dayMs]);
+  assert.deepEqual([at.renewals, existsSync(`${at.path}.unusable`)], [[], false]);
 });
 
 test('while the file cannot be opened, keys are listed and backed up, and none is disabled', async () => {
@@ -218,6 +273,27 @@ test('while the file cannot be opened, keys are listed and backed up, and none i
   assert.match(warnings[0] ?? '', /^usage and times of last use/);
 });
 
+test('a file that cannot be opened is tried once a second', async () => {
+  await using at = await fixture();
+  const db = await at.reopen(() => (remove(at.path), mkdirSync(at.path)));
+  let nowMs = 0;
+  let attempts = 0;
+  const open = (path: string): Promise<SqliteDb> => {
+    attempts++;
+    return SqliteDb.open(path, keys.auditChain);
+  };
+  const file = new UsageFile(db, at.path.replace(/\.usage$/, ''), open, () => nowMs);
+  for (nowMs of [0, 1, 999]) await assert.rejects(readUses(file, [used]), { code: 'unavailable' });
+  assert.equal(attempts, 1);
+  nowMs = 1_000;
+  await assert.rejects(readUses(file, [used]), { code: 'unavailable' });
+  assert.equal(attempts, 2);
+  rmSync(at.path, { recursive: true });
+  await file.reopen();
+  assert.equal((await readUses(file, [used])).size, 0);
+  await file.close();
+});
+
 test('a restore that is killed after the commit of the first file leaves no rows of before', async () => {
   await using at = await fixture();
   await at.db.transaction(forgetUsageFileTx);
@@ -241,4 +317,31 @@ test('a service that runs beside a restore goes on with the restored file', asyn
   const db = await at.reopen();
   assert.deepEqual((await stateOf(db)).uses, [now + dayMs, later]);
   assert.deepEqual(at.renewals, []);
+});
+
+test('a restore keeps the usage of the backup when a service writes meanwhile, and succeeds without it', async () => {
+  await using at = await fixture();
+  using temp = newTempFolder();
+  const backup = join(temp.path, 'backup');
+  await backUp(at.db, backup);
+  const command = await at.connect();
+  /** Restores, with something that happens before the rows of usage are loaded. */
+  const restoreWith = async (meanwhile: () => Promise<unknown>) => {
+    const { usageFile } = command;
+    assert.ok(usageFile);
+    const reopen = usageFile.reopen.bind(usageFile);
+    usageFile.reopen = async () => {
+      await reopen();
+      await meanwhile();
+    };
+    const { warnings } = await restore(command, backup, { acceptsRevival: true, mayReplace: true });
+    usageFile.reopen = reopen;
+    return warnings;
+  };
+  assert.deepEqual(await restoreWith(() => useKeys(at.db, [{ id: used, at: later }])), []);
+  assert.deepEqual((await stateOf(at.db)).uses, [now + dayMs]);
+  const [warning = ''] = await restoreWith(async () => truncateSync(backup, 100));
+  assert.match(warning, /^usage and times of last use of keys, because .*backup/);
+  assert.deepEqual((await stateOf(at.db)).uses, []);
+  await command.close();
 });
