@@ -46,7 +46,7 @@ export function environmentFor(folder: string, more: Environment = {}): Environm
     KEYREEVE_PORT: '0',
     KEYREEVE_ADMIN_PORT: '0',
     KEYREEVE_DRAIN_SECONDS: '0',
-    // Not from a build that somebody has made in this checkout.
+    // Runs the sources, even if this checkout contains a build.
     NODE_OPTIONS: '--conditions=keyreeve-sources',
     ...more,
   };

@@ -17,6 +17,7 @@ const selected = [
   'a cache of 2 s that the creation of a key over HTTP fills',
   'a cache of callers, of 5 s',
   'a cache of 2 s in the short path of connections that stay open',
+  'a coalescing reader whose lookups join a read in progress',
   'reads from a replica that lags by up to 100 ms',
   'a deletion with an unknown outcome that returns success',
   'acknowledged commits that a crash may lose',

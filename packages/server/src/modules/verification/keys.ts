@@ -55,15 +55,20 @@ export class Keys {
     if (isFirst)
       this.#reader.find(
         hash,
-        (key) => deliver(waiting, key),
-        (error) => this.#failShared(waiting, error),
+        (key) => {
+          this.#endShared(waiting);
+          deliver(waiting, key);
+        },
+        (error) => {
+          this.#endShared(waiting);
+          for (const one of waiting) one.fail(error);
+        },
       );
   }
 
-  #failShared(waiting: Shared['waiting'], error: unknown): void {
-    // There was no room for the lookup.
+  /** Before the callbacks: a request that joined afterwards would never get a result. Also without a read, if there was no room. */
+  #endShared(waiting: Shared['waiting']): void {
     if (this.#shared?.waiting === waiting) this.#shared = undefined;
-    for (const { fail } of waiting) fail(error);
   }
 
   /**

@@ -67,7 +67,7 @@ testOnBoth('a request without a valid caller spends, records and counts nothing'
   const unscoped = await create('unscoped', []);
   const callers: Readonly<Record<string, readonly [Headers, status: number]>> = {
     'no caller': [{}, 401],
-    'a text that is not a key': [bearer('nobody'), 401],
+    'text in no format of a credential': [bearer('nobody'), 401],
     'a deleted key': [bearer(deleted.secret.reveal()), 401],
     'a key for another IP range': [bearer(elsewhere.secret.reveal()), 401],
     'a key without the scope': [bearer(unscoped.secret.reveal()), 403],
