@@ -13,7 +13,7 @@ import { limits, type ErrorCode } from '@keyreeve/contract';
 import type { Backlog } from './backlog.ts';
 import { breakBody } from './broken-body.ts';
 import type { ConnectionPlace, ConnectionPlaces } from './connection-places.ts';
-import { ShortPath, type ShortPathOptions } from './short-path.ts';
+import { ShortPath, type NodeListeners, type ShortPathOptions } from './short-path.ts';
 import { isShortRequest } from './short-request.ts';
 
 /** Time for which a connection is read after its last response (RFC 9112 section 9.6). */
@@ -90,9 +90,10 @@ export class Connection {
   }
 
   get waitingBytes(): number {
-    if (this.#waitingBytes === 0 || this.#shortPath === undefined) return this.#waitingBytes;
-    // After the short path, Node reads ahead into the socket's own buffer.
-    return this.#waitingBytes + this.socket.readableHighWaterMark;
+    if (this.#shortPath === undefined) return this.#waitingBytes;
+    const bytes = this.#waitingBytes + this.#shortPath.waitingBytes;
+    // With the short path and after it, Node reads ahead into the socket's own buffer.
+    return bytes === 0 ? 0 : bytes + this.socket.readableHighWaterMark;
   }
 
   /** Processes a parsed request, or lets it wait for the previous response. */
@@ -130,10 +131,15 @@ export class Connection {
     this.#options.backlog.hold(this);
   }
 
+  /** To be called when bytes may no longer wait. */
+  settleBytes(): void {
+    if (this.#isHeld) this.#isHeld = this.#options.backlog.settle(this);
+  }
+
   onDrained(response: QueuedResponse): void {
     this.#pending--;
     if (response === this.#latest && response.req.complete) this.#latest = undefined;
-    if (this.#isHeld) this.#isHeld = this.#options.backlog.settle(this);
+    this.settleBytes();
     if (this.#pending > 0) return;
     this.#place.renew();
     if (this.#mayStartShortPath) this.#startShortPath(response);
@@ -153,9 +159,11 @@ export class Connection {
     // After Node has finished its own processing of this response.
     process.nextTick(() => {
       if (this.isBusy || this.#isClosing || this.#isBroken || this.socket.destroyed) return;
-      const [parser] = this.socket.listeners('data') as ((bytes: Buffer) => void)[];
+      const [data] = this.socket.listeners('data') as NodeListeners['data'][];
+      // Node adds it after that of the socket itself.
+      const end = this.socket.listeners('end').at(-1) as NodeListeners['end'] | undefined;
       // After CONNECT, Node does not parse.
-      if (parser) this.#shortPath = new ShortPath(this, options, parser);
+      if (data && end) this.#shortPath = new ShortPath(this, options, { data, end });
     });
   }
 
@@ -199,7 +207,7 @@ export class Connection {
     // The callback runs when the response before it has drained.
     this.socket.write('', () => {
       this.#isShortHeld = false;
-      if (this.#isHeld) this.#isHeld = this.#options.backlog.settle(this);
+      this.settleBytes();
       const next = this.#behindShort;
       this.#behindShort = undefined;
       if (next) this.processWaiting(next);

@@ -5,7 +5,8 @@
  * A read that is exactly one request of the subset (short-request.ts) is answered here; the rest of its body may arrive in
  * further reads. Any other read goes to node:http, and so does everything after it: the connection does not return. So the
  * parser of node:http is between two requests whenever the short path answers. Node:http also handles timeouts, half-closed
- * connections and errors.
+ * connections and errors. What arrives while a request is in progress goes to node:http after the response, because a request
+ * that is processed twice would be counted twice.
  */
 import { STATUS_CODES, validateHeaderValue, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
@@ -50,6 +51,17 @@ export interface SharedConnection {
   requestsOf(parse: () => void): readonly IncomingMessage[];
   /** The short path calls this when the kernel has not accepted a response completely. */
   holdShortResponse(): void;
+  /** The short path calls these when bytes begin to wait behind a request, and when they no longer wait. */
+  holdBytes(): void;
+  settleBytes(): void;
+}
+
+/** The listeners of node:http on a connection. */
+export interface NodeListeners {
+  /** Parses bytes. */
+  readonly data: (bytes: Buffer) => void;
+  /** Processes the end of what the client sends. */
+  readonly end: () => void;
 }
 
 /** Time for which the short path waits for the rest of a body. Then node:http, which has longer bounds, waits for it. */
@@ -64,23 +76,32 @@ interface Held {
 export class ShortPath {
   readonly #connection: SharedConnection;
   readonly #options: ShortPathOptions;
-  /** The listener of node:http, which parses bytes. */
-  readonly #parser: (bytes: Buffer) => void;
+  readonly #node: NodeListeners;
   /** Whether node:http has found in a read exactly the request that the parser of the short path found in it. */
   #isConfirmed = false;
-  #inProgress: { readonly bytes: Buffer; readonly response: ShortResponse } | undefined;
+  /** To the request in progress. */
+  #response: ShortResponse | undefined;
+  /** The read that has arrived since that request. The socket is paused, so there is one at most. */
+  #later: Buffer | undefined;
+  /** Whether the client has closed its side since that request. */
+  #isEnded = false;
   #held: Held | undefined;
 
   /** The caller starts the short path when node:http has answered all requests. */
-  constructor(connection: SharedConnection, options: ShortPathOptions, parser: (bytes: Buffer) => void) {
+  constructor(connection: SharedConnection, options: ShortPathOptions, node: NodeListeners) {
     this.#connection = connection;
     this.#options = options;
-    this.#parser = parser;
+    this.#node = node;
     this.#enter();
   }
 
   get isInProgress(): boolean {
-    return this.#inProgress !== undefined;
+    return this.#response !== undefined;
+  }
+
+  /** Number of bytes that wait behind the request in progress. */
+  get waitingBytes(): number {
+    return this.#later?.length ?? 0;
   }
 
   /** To be called when the connection closes. */
@@ -88,31 +109,28 @@ export class ShortPath {
     this.#takeHeld();
   }
 
-  /** Without its listener, node:http does not parse. */
+  /** Without its listeners, node:http does not parse. */
   #enter(): void {
     const { socket } = this.#connection;
-    socket.removeListener('data', this.#parser).on('data', this.#onData).prependListener('end', this.#onEnd);
+    socket.removeListener('data', this.#node.data).on('data', this.#onData);
+    socket.removeListener('end', this.#node.end).on('end', this.#onEnd);
   }
 
-  /** Passes the connection to node:http, which also answers a request in progress. */
+  /** Passes the connection to node:http. */
   #leave(bytes = this.#takeHeld()): void {
     const { socket } = this.#connection;
-    // First: node:http removes its listener when these bytes are a CONNECT.
-    socket.removeListener('data', this.#onData).removeListener('end', this.#onEnd).on('data', this.#parser);
-    if (this.#inProgress) {
-      const { bytes: earlier, response } = this.#inProgress;
-      this.#inProgress = undefined;
-      response.abandon();
-      this.#parser.call(socket, earlier);
-    }
-    if (bytes) this.#parser.call(socket, bytes);
+    // First: node:http removes its listeners when these bytes are a CONNECT.
+    socket.removeListener('data', this.#onData).on('data', this.#node.data);
+    socket.removeListener('end', this.#onEnd).on('end', this.#node.end);
+    if (bytes) this.#node.data.call(socket, bytes);
   }
 
   readonly #onData = (read: Buffer): void => {
+    if (this.isInProgress) return this.#wait(read);
     const held = this.#takeHeld();
     const bytes = held ? Buffer.concat([held, read]) : read;
     const { isBusy, isNextLast } = this.#connection;
-    const isReady = this.#inProgress === undefined && !isBusy && !isNextLast;
+    const isReady = !isBusy && !isNextLast;
     const request = isReady ? parseShortRequest(bytes) : undefined;
     // A body is held once, so that a client that sends one byte after the other does not delay the bounds of node:http.
     const isSlow = held !== undefined && request?.body === undefined;
@@ -123,9 +141,34 @@ export class ShortPath {
     else this.#confirm(bytes, request);
   };
 
-  /** A client that has closed its side gets its response from node:http, which then closes the connection. */
+  /** A client that has closed its side gets its response. Then node:http closes the connection. */
   readonly #onEnd = (): void => {
-    if (this.#inProgress || this.#held) this.#leave();
+    this.#isEnded = true;
+    if (!this.isInProgress && !this.#later) this.#end();
+  };
+
+  #end(bytes?: Buffer): void {
+    this.#leave(bytes);
+    if (this.#isEnded) this.#node.end.call(this.#connection.socket);
+  }
+
+  #wait(read: Buffer): void {
+    this.#later = read;
+    this.#connection.socket.pause();
+    this.#connection.holdBytes();
+  }
+
+  /** To be called after the response, if something has arrived since its request. */
+  readonly #continue = (): void => {
+    const { socket } = this.#connection;
+    const later = this.#later;
+    this.#later = undefined;
+    this.#connection.settleBytes();
+    // Not while the connection closes.
+    if (!socket.writable) return;
+    // Before node:http parses: it may pause the socket.
+    if (later) socket.resume();
+    this.#end(later);
   };
 
   #hold(bytes: Buffer): void {
@@ -152,23 +195,25 @@ export class ShortPath {
     this.#isConfirmed = isDeepStrictEqual(found, [[method, url, rawHeaders]]);
     const { socket } = this.#connection;
     // node:http has removed its listener if the connection closes.
-    if (this.#isConfirmed && socket.listeners('data').some((listener) => listener === this.#parser)) this.#enter();
+    if (this.#isConfirmed && socket.listeners('data').some((listener) => listener === this.#node.data)) this.#enter();
   }
 
   #answer(bytes: Buffer, request: ShortRequest): void {
     const { socket } = this.#connection;
     this.#options.count(1);
-    const response = new ShortResponse(socket, this.#options.lastLines, () => {
+    const response = (this.#response = new ShortResponse(socket, this.#options.lastLines, () => {
+      if (this.#response !== response) return;
+      this.#response = undefined;
       this.#options.count(-1);
-      if (this.#inProgress?.response !== response) return;
-      this.#inProgress = undefined;
       this.#connection.countRequest();
       if (!socket.destroyed && socket.writableLength > 0) this.#connection.holdShortResponse();
-    });
-    this.#inProgress = { bytes, response };
+      // After the caller, which may write other responses.
+      if (this.#later || this.#isEnded) process.nextTick(this.#continue);
+    }));
     if (this.#options.handle(request, response)) return;
+    this.#response = undefined;
     this.#options.count(-1);
-    this.#leave();
+    this.#leave(bytes);
   }
 }
 
@@ -178,7 +223,6 @@ class ShortResponse implements ShortAnswer {
   readonly #lastLines: () => string;
   readonly #onEnd: () => void;
   #head = '';
-  #isAbandoned = false;
 
   constructor(socket: Socket, lastLines: () => string, onEnd: () => void) {
     this.#socket = socket;
@@ -191,7 +235,7 @@ class ShortResponse implements ShortAnswer {
   }
 
   get destroyed(): boolean {
-    return this.#isAbandoned || this.#socket.destroyed;
+    return this.#socket.destroyed;
   }
 
   /** @throws TypeError if a value could end its line */
@@ -220,13 +264,8 @@ class ShortResponse implements ShortAnswer {
     this.#onEnd();
   }
 
-  /** Ignores the response of the handler from now on. */
-  abandon(): void {
-    this.#isAbandoned = true;
-  }
-
   destroy(): void {
-    if (!this.#isAbandoned) this.#socket.destroy();
+    this.#socket.destroy();
     this.#onEnd();
   }
 }

@@ -6,6 +6,8 @@ import { test } from 'node:test';
 import type { UsageEntry } from '@keyreeve/contract';
 import { testOnBoth } from '../../test-kit/app-on-each-database.ts';
 import { newPlace } from '../../test-kit/new-db.ts';
+import { pipelined, pipelinedRequests } from '../../test-kit/pipelined-requests.ts';
+import { head } from '../../test-kit/raw-http.ts';
 import { newTempFolder } from '../../test-kit/temp-folder.ts';
 import { until } from '../../test-kit/until.ts';
 import { bearer, newProgram, startProgram, type Program } from './program.ts';
@@ -105,6 +107,28 @@ testOnBoth('both listeners together accept no more than a limit', async () => {
   assert.ok(accepted > 0 && accepted <= quota, String(accepted));
   assert.deepEqual(new Set(statuses), new Set([200, 429]));
 });
+
+testOnBoth(
+  'at both listeners, a verification is counted once and spends a limit once, also if requests are pipelined',
+  async () => {
+    await using place = await newPlace();
+    await using program = await newProgram({ ...place.environment, ...withVerifier });
+    const { accessToken } = await program.signIn();
+    const connections = 8;
+    const limit = pipelinedRequests * connections;
+    const urls = [program.url, verifyUrlOf(program)];
+    for (const url of urls) {
+      // Each process holds drawn tokens, so each gets a key of its own.
+      const { key } = await createLimitedKey(program, accessToken, { quota: { limit, per: 'ever' } });
+      const request = head('GET /auth/forward HTTP/1.1', 'Host: a', `Authorization: Bearer ${key}`);
+      const port = Number(new URL(url).port);
+      const statuses = await Promise.all(Array.from({ length: connections }, () => pipelined(port, request)));
+      assert.deepEqual(new Set(statuses.flat()), new Set([200]), url);
+      assert.equal(await forwardAt(url, key), 429);
+    }
+    await until('both processes have counted', async () => (await acceptedIn(program)) === limit * urls.length);
+  },
+);
 
 testOnBoth('usage and last uses of verifiers are recorded, also those before an orderly stop', async () => {
   await using place = await newPlace();

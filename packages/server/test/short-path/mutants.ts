@@ -30,11 +30,11 @@ export const parserMutants: readonly ParserMutant[] = [
   },
   {
     name: 'a client that closes its side loses the beginning of its request',
-    edits: inPath('this.#inProgress || this.#held', 'this.#inProgress'),
+    edits: inPath('this.#leave(bytes);\n    if', 'this.#leave(bytes ?? Buffer.alloc(0));\n    if'),
   },
   {
     name: 'a request that the handler does not accept gets no response',
-    edits: inPath('    this.#options.count(-1);\n    this.#leave();', '    this.#options.count(-1);'),
+    edits: inPath('    this.#options.count(-1);\n    this.#leave(bytes);', '    this.#options.count(-1);'),
   },
   { name: 'Transfer-Encoding is ignored', edits: inParser(`  'transfer-encoding',\n`, '') },
   { name: 'Connection is ignored', edits: inParser('  String.raw`connection(?!: ?keep-alive\\r\\n)`,\n', '') },
@@ -75,19 +75,22 @@ export const parserMutants: readonly ParserMutant[] = [
   },
   {
     name: 'a request is answered while another is in progress',
-    edits: inPath('this.#inProgress === undefined && ', ''),
+    edits: inPath('    if (this.isInProgress) return this.#wait(read);\n', ''),
   },
-  { name: 'a request is answered while node:http answers another', edits: inPath(' && !isBusy', '') },
   {
-    name: 'the request in progress is lost when the connection leaves',
-    edits: inPath('this.#parser.call(socket, earlier);', ''),
+    name: 'bytes behind a request in progress are dropped',
+    edits: inPath('this.#end(later)', 'this.#end()'),
   },
-  { name: 'the request in progress is answered twice', edits: inPath('response.abandon();', '') },
+  {
+    name: 'a client that closes its side does not get its response',
+    edits: inPath('if (!this.isInProgress && !this.#later) this.#end();', 'this.#end();'),
+  },
+  { name: 'a request is answered while node:http answers another', edits: inPath('!isBusy && ', '') },
   {
     name: 'the connection returns to the short path without confirmation',
     edits: inPath(
-      `removeListener('end', this.#onEnd).on('data', this.#parser);`,
-      `removeListener('end', this.#onEnd).on('data', this.#parser);\n    if (bytes) setImmediate(() => this.#enter());`,
+      `.on('end', this.#node.end);`,
+      `.on('end', this.#node.end);\n    if (bytes) setImmediate(() => this.#enter());`,
     ),
   },
   {
@@ -99,8 +102,8 @@ export const parserMutants: readonly ParserMutant[] = [
     edits: inPath('socket: this.#connection.socket }', 'socket: {} as Socket }'),
   },
   {
-    name: 'a half-closed client gets no response',
-    edits: inPath('if (this.#inProgress || this.#held) this.#leave();', ''),
+    name: 'a half-closed connection stays open',
+    edits: inPath('if (this.#isEnded) this.#node.end.call(this.#connection.socket);', ''),
   },
   { name: 'the number of requests is not bounded', edits: inPath(' && !isNextLast', '') },
 ];

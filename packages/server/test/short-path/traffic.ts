@@ -203,7 +203,11 @@ function trafficOf(seed: number, mutatedShare: number): Traffic {
     // A body that does not arrive: the response depends on the time at which the client closes its side.
     if (isMutated) packets.push({ bytes: '', waits: true });
   }
-  return { seed, packets, requests, isHalfClosed: random() < 0.5 };
+  const isHalfClosed = random() < 0.5;
+  const last = packets.at(-1);
+  // The client closes its side while its last request is in progress.
+  if (isHalfClosed && last && last.bytes !== '') packets.splice(-1, 1, { ...last, waits: false });
+  return { seed, packets, requests, isHalfClosed };
 }
 
 export const pick = <T>(from: readonly T[], random: Random): T => from[Math.floor(random() * from.length)] as T;

@@ -164,31 +164,53 @@ test('a connection that has left the short path does not return', async () => {
   assert.deepEqual(at.paths, ['short', 'node', 'node']);
 });
 
-test('requests behind a request in progress are answered in order, and node:http answers that request', async () => {
+test('requests behind a request in progress are answered in order, and each of them once', async () => {
   await using at = new PathServer();
   const client = await at.client();
   await at.hold(client);
-  client.socket.write(request + request);
-  await at.requests(2);
-  for (let n = 0; n < 3; n++) {
-    await at.requests(2 + n);
+  await at.receive(client, request + request + request.slice(0, 20));
+  client.socket.end(request.slice(20));
+  for (let n = 0; n < 4; n++) {
+    await at.requests(1 + n);
+    assert.equal(at.paths.length, 1 + n);
     at.answer();
     assert.match(await client.response(), /^HTTP\/1\.1 200 OK\r\n/);
   }
+  client.socket.resume();
+  await once(client.socket, 'end');
   assert.deepEqual(at.paths, ['short', 'node', 'node', 'node']);
+});
+
+test('while a request is in progress, its connection is read up to a bound, which the backlog counts', async () => {
+  const read = 65_536;
+  await using at = new PathServer({ bytesMax: 3 * read });
+  const clients = [await at.client(), await at.client()] as const;
+  at.isWaiting = true;
+  const closed = once(at.sockets[0] as Socket, 'close');
+  for (const [index, client] of clients.entries()) {
+    client.socket.write(request);
+    await at.requests(index + 1);
+    client.socket.write('x'.repeat(16 * mib));
+    if (index > 0) break;
+    while ((at.sockets[0]?.bytesRead ?? 0) < 2 * read) await new Promise(setImmediate);
+    for (let turn = 0; turn < 100; turn++) await new Promise(setImmediate);
+    assert.ok((at.sockets[0]?.bytesRead ?? 0) < 4 * read);
+  }
+  await closed;
 });
 
 test('a client that has closed its side gets its response, and then the connection closes', async () => {
   await using at = new PathServer();
   const client = await at.client();
   await at.hold(client);
+  const [socket] = at.sockets;
   client.socket.end();
-  await at.requests(2);
+  await once(socket as Socket, 'end');
   at.answer();
   assert.match(await client.response(), /^HTTP\/1\.1 200 OK\r\n/);
   client.socket.resume();
   await once(client.socket, 'end');
-  assert.deepEqual(at.paths, ['short', 'node']);
+  assert.deepEqual(at.paths, ['short']);
 });
 
 test('an idle connection is closed after the keep-alive timeout', async () => {

@@ -4,6 +4,7 @@ import type { KeyLimits } from '@keyreeve/contract';
 import { KeptConnection } from '../../../../test-kit/kept-connection.ts';
 import { newApp, operator, type TestApp } from '../../../../test-kit/new-app.ts';
 import { newKeyPair, newPublicKeyKey, newShortLived } from '../../../../test-kit/public-key-client.ts';
+import { pipelined, pipelinedRequests } from '../../../../test-kit/pipelined-requests.ts';
 import { head } from '../../../../test-kit/raw-http.ts';
 import { sumOfCounts } from '../../../foundation/latency-histogram.ts';
 import { test } from '../../../../test-kit/app-on-each-database.ts';
@@ -225,4 +226,20 @@ test('verifications and rejections on a connection that stays open are counted o
     [keys, tokens, malformed, await rejections()],
     [before.api_key + 2, before.access_token + 1, before.malformed + 1, before.rejections + 1],
   );
+});
+
+test('a verification is counted once and spends a limit once, also if bytes or the end follow while it is in progress', async () => {
+  await using at = await fixture();
+  const connections = 8;
+  const limit = pipelinedRequests * connections;
+  const { key } = await at.limited({ quota: { limit, per: 'ever' } });
+  const { counts } = at.app.service.services.verifier;
+  const before = counts.api_key;
+  const port = Number(new URL(at.app.url).port);
+  const request = proxied(key);
+  const statuses = await Promise.all(Array.from({ length: connections }, () => pipelined(port, request)));
+  assert.deepEqual(new Set(statuses.flat()), new Set([200]));
+  assert.equal(counts.api_key - before, limit);
+  using connection = await shortConnection(at.app);
+  assert.equal(statusOf(await connection.ask(request)), 429);
 });
