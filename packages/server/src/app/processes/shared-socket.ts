@@ -7,7 +7,9 @@
 import { lookup } from 'node:dns/promises';
 import { lstatSync, rmSync } from 'node:fs';
 import net from 'node:net';
+import { DatabaseSync } from 'node:sqlite';
 import { getSystemErrorName } from 'node:util';
+import { isBusy } from '../../foundation/database/sqlite-connection.ts';
 import { urlOf } from '../../http/server.ts';
 
 export type VerifyAddress =
@@ -37,12 +39,12 @@ const socketUmask = 0o117;
 
 /** @returns undefined if another process has the socket @throws Error with `code` */
 export async function bindShared(address: VerifyAddress): Promise<SharedSocket | undefined> {
-  const bound = address.kind === 'port' ? await bindPort(address.host, address.port) : await bindPath(address.path);
-  if (bound === undefined) return undefined;
+  if (address.kind === 'socket') return bindPath(address.path);
+  const handle = await bindPort(address.host, address.port);
+  if (handle === undefined) return undefined;
   const out: { port?: number } = {};
-  bound.getsockname?.(out);
-  const url = address.kind === 'port' ? urlOf(address.host, out.port ?? address.port) : `unix:${address.path}`;
-  return { handle: bound, url, close: () => bound.close() };
+  handle.getsockname?.(out);
+  return { handle, url: urlOf(address.host, out.port ?? address.port), close: () => handle.close() };
 }
 
 async function bindPort(host: string, port: number): Promise<Handle | undefined> {
@@ -56,19 +58,64 @@ async function bindPort(host: string, port: number): Promise<Handle | undefined>
   return undefined;
 }
 
-/** The file of a socket outlives the process that has bound it, unless that process has closed it. */
-async function bindPath(path: string): Promise<Handle | undefined> {
+/**
+ * The file of a socket outlives the process that has bound it, unless that process has closed it. A connection to a socket on which
+ * no verifier listens yet is refused too, so a main process holds a lock while it has the socket.
+ */
+async function bindPath(path: string): Promise<SharedSocket | undefined> {
+  const lock = withUmask(() => lockFile(`${path}.lock`));
+  if (lock === undefined) return undefined;
+  try {
+    const handle = await bindLocked(path);
+    if (handle !== undefined) {
+      const close = (): void => {
+        handle.close();
+        lock.close();
+      };
+      return { handle, url: `unix:${path}`, close };
+    }
+  } catch (error) {
+    lock.close();
+    throw error;
+  }
+  lock.close();
+  return undefined;
+}
+
+/** @returns undefined while a process has the socket open, also a stopped one */
+async function bindLocked(path: string): Promise<Handle | undefined> {
   const handle = bindFile(path);
   if (handle !== undefined || (await isServed(path))) return handle;
-  if (!lstatSync(path).isSocket()) throw new Error(`cannot listen on ${path}: it is a file`);
-  rmSync(path);
+  if (lstatSync(path, { throwIfNoEntry: false })?.isSocket() === false)
+    throw new Error(`cannot listen on ${path}: it is a file`);
+  rmSync(path, { force: true });
   return bindFile(path);
 }
 
-function bindFile(path: string): Handle | undefined {
+/**
+ * Locks a file until the lock is closed or the process ends. Node has no function for locks of files; SQLite's is one.
+ * @returns undefined if another process holds the lock
+ */
+function lockFile(path: string): { close(): void } | undefined {
+  let database: DatabaseSync | undefined;
+  try {
+    database = new DatabaseSync(path, { timeout: 0 });
+    database.exec('begin exclusive');
+    return database;
+  } catch (error) {
+    database?.close();
+    if (isBusy(error)) return undefined;
+    const { message } = error as Error;
+    throw new Error(`cannot lock ${path}: ${message}`, { cause: error });
+  }
+}
+
+const bindFile = (path: string): Handle | undefined => withUmask(() => orInUse(bind(path, -1, -1), path));
+
+function withUmask<T>(create: () => T): T {
   const before = process.umask(socketUmask);
   try {
-    return orInUse(bind(path, -1, -1), path);
+    return create();
   } finally {
     process.umask(before);
   }
@@ -81,11 +128,15 @@ function orInUse(bound: Handle | number, where: string): Handle | undefined {
   throw Object.assign(new Error(`cannot listen on ${where}: ${code}`), { code });
 }
 
-/** Whether a process, also a stopped one, has the socket open. */
+/** Whether a process, also a stopped one, listens on the socket. @throws Error with `code` EACCES */
 const isServed = (path: string): Promise<boolean> =>
-  new Promise((resolve) => {
+  new Promise((resolve, reject) => {
     const socket = net.connect(path);
     socket.once('connect', () => resolve(true));
-    socket.once('error', ({ code }: NodeJS.ErrnoException) => resolve(code !== 'ECONNREFUSED'));
+    socket.once('error', (error: NodeJS.ErrnoException) => {
+      const { code = '' } = error;
+      if (code === 'EACCES') reject(error);
+      else resolve(!['ECONNREFUSED', 'ENOENT'].includes(code));
+    });
     socket.once('connect', () => socket.destroy());
   });
