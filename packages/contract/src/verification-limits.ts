@@ -30,6 +30,10 @@ export const verificationLimits = {
     2_000,
     'Time in which a verifier must know of a change of unknown outcome. Longer: the main process kills it.',
   ),
+  verifierSilenceMsMax: limit(
+    10_000,
+    'Time without any message of a verifier, which sends one each second. Longer: the main process kills it.',
+  ),
   limitsPerDrawMax: limit(256, 'Limits of keys and accounts that share one draw of tokens.'),
   drawsWaitingMax: limit(
     2_000,

@@ -117,11 +117,15 @@ export const logEvents = {
     'a verifier exited and is replaced',
     'read earlier lines; `SIGKILL`: often too little memory',
   ],
-  verifier_not_started: ['fatal', 'a verifier cannot start', 'correct the cause in `err`'],
+  verifier_not_started: [
+    'fatal',
+    'a verifier cannot start',
+    'correct the cause in `err`; after an upgrade in place, restart the service',
+  ],
   verifier_refuses: ['fatal', 'a verifier ends: its main process has ended, or the database file was replaced'],
   verifier_unresponsive: [
     'error',
-    'a verifier did not confirm a change of unknown outcome, and was killed',
+    'a verifier did not confirm a change of unknown outcome, or sent no message for 10 s, and was killed',
     'if it repeats, the machine is overloaded',
   ],
   verifier_priority: ['warn', 'the main process has the priority of its verifiers', 'read `detail`'],
@@ -129,6 +133,11 @@ export const logEvents = {
     'warn',
     'another process has the verification listener; the service tries again',
     'end that process: `ss -lptn`, often a stopped verifier of an earlier start',
+  ],
+  verify_socket_not_bound: [
+    'error',
+    'the verification listener cannot be bound after it was in use; the service tries again',
+    'correct the cause in `err`, such as the permissions of the folder',
   ],
   log_records_lost: ['error', '`records` records are missing here', 'free disk space, or check the reader of the log'],
   housekeeping_failed: [

@@ -1,11 +1,15 @@
 /** Faults of processes that only verify: what they answer afterwards. */
 import assert from 'node:assert/strict';
-import { copyFileSync, renameSync, rmSync } from 'node:fs';
+import { copyFileSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { test as testOnEach } from '../../test-kit/app-on-each-database.ts';
 import { newPlace } from '../../test-kit/new-db.ts';
 import { newTempFolder } from '../../test-kit/temp-folder.ts';
+import { until } from '../../test-kit/until.ts';
 import { FaultProxy } from '../revocation-check/fault-proxy.ts';
+import { makeCopy } from '../revocation-check/mutant-run.ts';
 import { bearer, databaseIn, newProgram, startProgram } from './program.ts';
 import {
   ended,
@@ -103,4 +107,79 @@ test('a verifier that does not confirm a change of unknown outcome is killed and
   // The replacement knows the change from its start.
   assert.equal(await forwardAt(verifyUrlOf(program), key), 503);
   proxy.clearFaults();
+});
+
+test('a verifier that hangs is killed and replaced, also without a change', async () => {
+  await using program = await newProgram(withVerifier);
+  const { key } = await program.newKey();
+  const verifier = pidOf(program);
+  await stopProcess(verifier);
+  await until('the verifier is replaced', () => pidOf(program) !== verifier);
+  assert.deepEqual(
+    program.records('verifier_unresponsive').map(({ verifierPid }) => verifierPid),
+    [verifier],
+  );
+  assert.equal(await forwardAt(verifyUrlOf(program), key), 200);
+});
+
+test('after an upgrade in place, a replaced verifier refuses to run beside the earlier main process', async () => {
+  using folder = newTempFolder();
+  const { bin, environment } = makeCopy(folder.path, []);
+  await using program = await newProgram({ ...environment, ...withVerifier }, [bin, 'serve']);
+  const { key } = await program.newKey();
+  const path = join(folder.path, 'packages/server/package.json');
+  const before = readFileSync(path, 'utf8');
+  const { version } = JSON.parse(before) as { version: string };
+  writeFileSync(path, before.replace(`"version": "${version}"`, '"version": "999.0.0"'));
+  process.kill(pidOf(program), 'SIGKILL');
+  await program.waitForRecord('verifier_not_started');
+  const [{ err } = {}] = program.records('verifier_not_started');
+  const { message } = err as { message: string };
+  assert.match(message, /^the program was upgraded while the service ran: .*999\.0\.0.*\. Restart the service$/);
+  assert.ok(message.includes(`the main process is ${version} `), message);
+  assert.equal(await forwardAt(program.url, key), 200);
+  writeFileSync(path, before);
+  assert.equal(await forwardAt(verifyUrlOf(program), key), 200);
+});
+
+const withoutSockets = { skip: process.platform === 'win32' };
+
+test(
+  'of main processes that start together with one unix socket, one gets it, and the next after its end',
+  withoutSockets,
+  async () => {
+    using folder = newTempFolder();
+    const path = join(folder.path, 'verify.sock');
+    const socket = { KEYREEVE_VERIFY_SOCKET: path };
+    const programs = await Promise.all(Array.from({ length: 4 }, () => newProgram(socket)));
+    try {
+      const haveIt = () => programs.filter((program) => program.records('verifier_listening').length > 0);
+      const [first, ...others] = haveIt();
+      assert.ok(first && others.length === 0);
+      for (const program of programs)
+        assert.equal(program.records('verify_socket_in_use').length, program === first ? 0 : 1);
+      const { key } = await first.newKey();
+      assert.equal(await forwardAt(`unix:${path}`, key), 200);
+      await killMain(first);
+      await until('another one has the socket', () => haveIt().length === 2);
+      assert.equal(await forwardAt(`unix:${path}`, key), 401);
+    } finally {
+      for (const program of programs) await program[Symbol.asyncDispose]();
+    }
+  },
+);
+
+test('a socket that was in use and cannot be bound later: the log has the reason, once', withoutSockets, async () => {
+  using folder = newTempFolder();
+  const path = join(folder.path, 'verify.sock');
+  const lock = new DatabaseSync(`${path}.lock`);
+  lock.exec('begin exclusive');
+  await using program = await newProgram({ KEYREEVE_VERIFY_SOCKET: path });
+  writeFileSync(path, '');
+  lock.close();
+  await program.waitForRecord('verify_socket_not_bound');
+  rmSync(path);
+  await program.waitForRecord('verifier_listening');
+  const reasons = program.records('verify_socket_not_bound').map(({ err }) => (err as { message: string }).message);
+  assert.deepEqual(reasons, [`cannot listen on ${path}: it is a file`]);
 });

@@ -19,6 +19,8 @@ export type ToVerifier =
   /** With the socket on which it listens. */
   | {
       readonly kind: 'start';
+      /** Of the main process. After an upgrade in place, that of the verifier can be another. */
+      readonly build: string;
       /** Number of the verifier, from 1. A replacement has the same number. */
       readonly verifier: number;
       /** Of the main process. */

@@ -15,6 +15,7 @@ import type { Services } from '../wiring/wire.ts';
 import { drainMsMax } from './drain.ts';
 import type { PendingSubject, ToMain } from './messages.ts';
 import { bindShared, type SharedSocket, type VerifyAddress } from './shared-socket.ts';
+import { readVerifierBuild } from './verifier-build.ts';
 import { VerifierProcess } from './verifier-process.ts';
 import type { VerifierReport, VerifierState } from './verifier-report.ts';
 
@@ -26,6 +27,10 @@ const delayMsMax = 5_000;
 const bindEveryMs = 500;
 /** After the drain: the last report, and the end of the process. */
 const closeMsMax = 3_000;
+/** Each verifier sends a report each second. */
+const silenceCheckEveryMs = 2_000;
+/** Consecutive. More than one, because a pause of this process is no silence of a verifier. */
+const silentChecksMax = limits.verifierSilenceMsMax / silenceCheckEveryMs;
 /** Verifications matter more than changes, and changes more than hashes. */
 const priorityOfMain = 2;
 
@@ -72,6 +77,8 @@ interface Slot {
 export class VerifierPool {
   readonly #options: Required<VerifierPoolOptions>;
   readonly #slots: readonly Slot[];
+  /** Read with the first processes, before an upgrade in place can replace it. */
+  readonly #build = readVerifierBuild();
   readonly #allEnded = Promise.withResolvers<void>();
   #parts: VerifierPoolParts | undefined;
   #socket: SharedSocket | undefined;
@@ -146,6 +153,7 @@ export class VerifierPool {
       }
       this.#started = undefined;
       if (!this.#socket) void this.#bindLater();
+      void this.#endSilent();
     } catch (error) {
       this.kill();
       throw error;
@@ -194,13 +202,35 @@ export class VerifierPool {
   async #bindLater(): Promise<void> {
     const { log, timers, address } = this.#options;
     log.warn({ event: 'verify_socket_in_use', ...address });
+    let lastReason = '';
+    const bind = (): Promise<boolean> =>
+      this.#bind().catch((error: unknown) => {
+        const reason = String(error);
+        // Not for each attempt.
+        if (reason !== lastReason) log.error({ event: 'verify_socket_not_bound', ...address, err: error });
+        lastReason = reason;
+        return false;
+      });
     while (!this.#isStopping) {
       await timers.sleep(bindEveryMs, { isRef: false });
-      if (this.#isStopping || !(await this.#bind().catch(() => false))) continue;
+      if (this.#isStopping || !(await bind())) continue;
       // A stop while it was bound has found no socket.
       if (this.#isStopping) return this.#closeSocket();
       for (const slot of this.#slots) this.#begin(slot);
       return;
+    }
+  }
+
+  /** Kills verifiers that hang: their connections would wait, and new ones too if no other verifier accepts them. */
+  async #endSilent(): Promise<void> {
+    const { timers, log } = this.#options;
+    while (!this.#isStopping) {
+      await timers.sleep(silenceCheckEveryMs, { isRef: false });
+      for (const { verifier, process } of this.#slots) {
+        if (this.#isStopping || !process.isListening || process.checkSilence() <= silentChecksMax) continue;
+        log.error({ event: 'verifier_unresponsive', verifier, verifierPid: process.pid });
+        process.kill();
+      }
     }
   }
 
@@ -216,7 +246,7 @@ export class VerifierPool {
     const ids = { keys: pending.keys.ids, accounts: pending.accounts.ids, scopes: pending.scopes.ids };
     const isUnix = this.#options.address.kind === 'socket';
     const [mainPid, priority] = [globalThis.process.pid, usualPriority()];
-    const known = { verifier, mainPid, publicUrl, database, pending: ids, priority, isUnix };
+    const known = { build: this.#build, verifier, mainPid, publicUrl, database, pending: ids, priority, isUnix };
     process.start({ kind: 'start', ...known }, (this.#socket as SharedSocket).handle);
   }
 

@@ -1,10 +1,7 @@
 /** A process that only verifies, as the main process sees it. `verifier.ts` is its program. */
 import { fork, type ChildProcess, type SendHandle } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
-import { ownScript } from '../../foundation/own-files.ts';
 import type { ToMain, ToVerifier } from './messages.ts';
-
-const program = fileURLToPath(ownScript('app/processes/verifier'));
+import { verifierProgram } from './verifier-build.ts';
 
 export interface ProcessEnd {
   readonly status: number | null;
@@ -19,13 +16,15 @@ export class VerifierProcess {
   wasListening = false;
   /** Whether it has what it needs to listen. */
   isBegun = false;
+  /** Checks since its last message. */
+  #silentChecks = 0;
   readonly #child: ChildProcess;
   /** Those that wait for an acknowledgement, by sequence. */
   readonly #waiting = new Map<number, () => void>();
 
   /** The process waits for {@link start}. */
   constructor() {
-    const child = (this.#child = fork(program, { serialization: 'advanced' }));
+    const child = (this.#child = fork(verifierProgram, { serialization: 'advanced' }));
     const ending = Promise.withResolvers<ProcessEnd>();
     // Its last messages can arrive after its exit.
     const silent = Promise.withResolvers<void>();
@@ -68,11 +67,17 @@ export class VerifierProcess {
     this.#waiting.delete(sequence);
   }
 
+  /** @returns how often it was called since the last message of the process */
+  checkSilence(): number {
+    return ++this.#silentChecks;
+  }
+
   kill(): void {
     this.#child.kill('SIGKILL');
   }
 
   #receive(message: ToMain): void {
+    this.#silentChecks = 0;
     const runs = this.#child.exitCode === null && this.#child.signalCode === null;
     if (message.kind === 'listening') this.isListening = this.wasListening = runs;
     // Messages arrive in the order in which they were sent.

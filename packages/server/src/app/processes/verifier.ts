@@ -30,12 +30,15 @@ import type { ToMain, ToVerifier } from './messages.ts';
 import { PendingCopies } from './pending-copies.ts';
 import { ReadGuard } from './read-guard.ts';
 import { RemoteDraws } from './remote-draws.ts';
+import { readVerifierBuild } from './verifier-build.ts';
 import { takeReport, type ReportSources } from './verifier-report.ts';
 import { verifierRoutesOf } from './verifier-routes.ts';
 
 type Start = Extract<ToVerifier, { kind: 'start' }>;
 
 const reportEveryMs = 1_000;
+/** Read at once, because an upgrade in place can replace the file. */
+const build = readVerifierBuild();
 /** The IP address of the peer of a unix socket. It counts as a trusted proxy, because only the user and the group can connect. */
 const unixPeer = '127.0.0.1';
 
@@ -79,6 +82,10 @@ class VerifierProgram {
   }
 
   async listen(socket: object): Promise<void> {
+    if (this.#start.build !== build) {
+      const versions = `the main process is ${this.#start.build}, this verifier is ${build}`;
+      throw new Error(`the program was upgraded while the service ran: ${versions}. Restart the service`);
+    }
     const guard = new ReadGuard({
       parentPid: () => process.ppid,
       monotonicMs,
