@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers';
 import type { KeyLimits } from '@keyreeve/contract';
 import { runningProcesses } from '../../test-kit/postgres/processes.ts';
 import { until } from '../../test-kit/until.ts';
-import { bearer, type Environment, type Key, type Program } from './program.ts';
+import { basic, bearer, goodPassword, type Environment, type Key, type Program } from './program.ts';
 
 export const withVerifier: Environment = { KEYREEVE_VERIFY_PORT: '0' };
 
@@ -100,4 +100,18 @@ export async function createServiceKey(program: Program): Promise<string> {
   const { status, stdout, stderr } = await program.command([...args, '--scope', 'keyreeve:verify', '--json']);
   assert.equal(status, 0, stderr);
   return (JSON.parse(stdout) as Key).key;
+}
+
+/** After a rotation of the signing keys with `--now`, the listener of verifiers accepts no access token from before. */
+export async function assertRejectsTokensOfRevokedKeys(program: Program): Promise<void> {
+  const { accessToken } = await program.signIn();
+  const connections = Array.from({ length: 4 }, () => new VerifyConnection(verifyUrlOf(program)));
+  const statuses = async (token: string) => new Set(await Promise.all(connections.map((each) => each.forward(token))));
+  assert.deepEqual(await statuses(accessToken), new Set([200]));
+  const { status, stderr } = await program.command(['signing-key', 'rotate', '--now']);
+  assert.equal(status, 0, stderr);
+  assert.deepEqual(await statuses(accessToken), new Set([401]));
+  const { json, text: answer } = await program.call('POST', '/auth/token', basic('you@example.com', goodPassword));
+  assert.deepEqual(await statuses((json as { accessToken: string }).accessToken), new Set([200]), answer);
+  for (const connection of connections) connection[Symbol.dispose]();
 }

@@ -13,6 +13,7 @@ import { until } from '../../test-kit/until.ts';
 import { bearer, newProgram, startProgram, type Program } from './program.ts';
 import { scrape } from './scrape.ts';
 import {
+  assertRejectsTokensOfRevokedKeys,
   createLimitedKey,
   createServiceKey,
   ended,
@@ -93,6 +94,12 @@ testOnBoth('a key works at every verifier at once, and a deleted key at none', a
   }
   for (const connection of connections) connection[Symbol.dispose]();
   assert.equal((await program.stop()).status, 0);
+});
+
+testOnBoth('verifiers reject the access tokens of revoked signing keys at once', async () => {
+  await using place = await newPlace();
+  await using program = await newProgram({ ...place.environment, ...withVerifier, KEYREEVE_VERIFIERS: '2' });
+  await assertRejectsTokensOfRevokedKeys(program);
 });
 
 testOnBoth('both listeners together accept no more than a limit', async () => {

@@ -23,6 +23,7 @@ const selected = [
   'acknowledged commits that a crash may lose',
   'a deletion whose response precedes a group commit of 100 ms (embedded)',
   'a verifier that keeps its results for 2 s',
+  'a verifier that keeps the scopes that the catalogue withholds from a key, for 2 s',
   'a change of a key whose response precedes a group commit of 100 ms (embedded)',
   'a report of a leak whose response precedes a group commit of 100 ms (embedded)',
   'a cache of previous secrets, of 2 s, that a deletion of the key does not clear',

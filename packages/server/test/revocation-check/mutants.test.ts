@@ -5,8 +5,9 @@ import { assertFits } from './edits-fit.ts';
 import { limitMutants } from '../limits/limit-mutants.ts';
 import { mutants } from './mutants.ts';
 import { findUndeclaredNames } from './undeclared-names.ts';
+import { signingKeyMutant } from './verifier-mutants.ts';
 
-const builds = [...mutants, ...limitMutants];
+const builds = [...mutants, signingKeyMutant, ...limitMutants];
 for (const { name, edits } of builds) {
   test(`the edits of a broken build fit the sources: ${name}`, () => assertFits(edits));
 }

@@ -20,6 +20,7 @@ import {
   type Mutant,
 } from './mutant-edits.ts';
 import { narrowingMutants } from './narrowing-mutants.ts';
+import { verifierMutants } from './verifier-mutants.ts';
 
 const beforeImported = `export class ImportedKeys {`;
 
@@ -334,29 +335,6 @@ export const mutants: readonly Mutant[] = [
     faults: [],
     database: 'embedded',
   },
-  {
-    name: 'a verifier that keeps its results for 2 s',
-    edits: [
-      {
-        file: 'app/processes/verifier.ts',
-        find: `    await verifier.prepare();`,
-        replace: `    await verifier.prepare();
-    const kept = new Map();
-    const uncached = verifier.startKeyVerification.bind(verifier);
-    verifier.startKeyVerification = (text, conditions, answer, fail) => {
-      const known = kept.get(text);
-      if (known && monotonicMs() - known.at < 2_000) return answer(known.result);
-      const keep = (result) => {
-        if (result.valid) kept.set(text, { result, at: monotonicMs() });
-        answer(result);
-      };
-      uncached(text, conditions, keep, fail);
-    };`,
-      },
-    ],
-    faults: [],
-    database: 'embedded',
-    verifiers: 1,
-  },
+  ...verifierMutants,
   ...narrowingMutants,
 ];

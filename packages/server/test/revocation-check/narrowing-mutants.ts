@@ -18,10 +18,10 @@ function keep(id: number, value: any): any {
 ${beforeResults}`,
 };
 
-/** In `results.ts`: a value of each key that is kept for 2 s. @param expression in terms of `key` */
-const keptOfKey = (expression: string): readonly Edit[] => [
+/** In `results.ts`: a value of each key that is kept for 2 s, if the condition is true. @param expression in terms of `key` */
+export const keptOfKey = (expression: string, condition = 'true'): readonly Edit[] => [
   keep,
-  { file: results, find: expression, replace: `keep(key.id, ${expression})` },
+  { file: results, find: expression, replace: `(${condition} ? keep(key.id, ${expression}) : ${expression})` },
 ];
 
 const catalogue = { KEYREEVE_SCOPES: 'catalogue' } as const;
