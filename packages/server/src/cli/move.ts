@@ -7,7 +7,13 @@ import { ConfigError, processEnvironment, readConfig, type Config } from '../app
 import { databaseUrl } from '../app/configuration/config-values.ts';
 import { deriveKeys } from '../foundation/crypto/master-key.ts';
 import type { RootKeys } from '../foundation/crypto/root-key.ts';
-import { describeDatabase, openDatabase, type DatabaseLocation } from '../foundation/database/database.ts';
+import {
+  describeDatabase,
+  openDatabase,
+  openForReads,
+  type DatabaseLocation,
+  type SqliteLocation,
+} from '../foundation/database/database.ts';
 import type { Db, Reader } from '../foundation/database/db.ts';
 import { LateAuditKey } from '../foundation/database/late-audit-key.ts';
 import { usagePathOf } from '../foundation/database/usage-file.ts';
@@ -85,12 +91,12 @@ async function rootKeysIn(
 
 async function plan(
   options: OutputOptions,
-  from: DatabaseLocation,
+  from: SqliteLocation,
   to: DatabaseLocation,
   masterKey: Buffer,
 ): Promise<void> {
   // No transaction of a plan records an audit event.
-  const source = await openDatabase(from, new LateAuditKey());
+  const source = await openForReads(from, new LateAuditKey());
   const rows = await closeAfter(source, async () => {
     const { check } = deriveKeys((await rootKeysIn(source, from, masterKey)).newest);
     const target = await openDatabase(to, new LateAuditKey());
@@ -100,7 +106,7 @@ async function plan(
   print(options, { rows, target: describeDatabase(to) }, text);
 }
 
-async function closeAfter<T>(db: Db, action: () => Promise<T>): Promise<T> {
+async function closeAfter<T>(db: Pick<Db, 'close'>, action: () => Promise<T>): Promise<T> {
   try {
     return await action();
   } finally {

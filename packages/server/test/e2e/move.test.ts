@@ -1,6 +1,7 @@
 /** `keyreeve move`: credentials stay valid after a move, and a killed move changes nothing. */
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, dirname } from 'node:path';
 import { test } from 'node:test';
 import { newTempFolder } from '../../test-kit/temp-folder.ts';
 import {
@@ -28,6 +29,32 @@ const environmentAfter = (settings: Environment, url: string): Environment => ({
   ...fixedUrl,
   ...settings,
   KEYREEVE_DATABASE_URL: url,
+});
+
+test('a dry run of a move neither creates the usage file nor puts it aside', async () => {
+  using folder = newTempFolder();
+  await using database = await newTargetDatabase();
+  {
+    await using before = await startProgram(folder.path, fixedUrl);
+    await before.newKey();
+    await before.stop();
+  }
+  const path = `${databaseIn(folder.path)}.usage`;
+  const filesBeside = () => readdirSync(dirname(path)).filter((name) => name.includes('.usage'));
+  const run = async (): Promise<Record<string, number>> => {
+    const args = ['move', '--to', database.url, '--dry-run', '--json'];
+    const { status, stdout, stderr } = await runProgram(args, { folder: folder.path, environment: fixedUrl });
+    assert.equal(status, 0, stderr);
+    return (JSON.parse(stdout) as { rows: Record<string, number> }).rows;
+  };
+  assert.ok('key_usage' in (await run()));
+  for (const suffix of ['', '-wal', '-shm']) rmSync(`${path}${suffix}`, { force: true });
+  assert.ok(!('key_usage' in (await run())));
+  assert.deepEqual(filesBeside(), []);
+  writeFileSync(path, 'not a database');
+  assert.ok(!('key_usage' in (await run())));
+  assert.deepEqual(filesBeside(), [basename(path)]);
+  assert.equal(readFileSync(path, 'utf8'), 'not a database');
 });
 
 test('after a move, keys, tokens and passwords are valid, and the old installation does not start', async () => {

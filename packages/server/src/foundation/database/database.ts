@@ -1,4 +1,5 @@
 /** The location of a database, and its driver. Only this file refers to every driver. */
+import { existsSync } from 'node:fs';
 import type { DatabaseWaits } from './database-waits.ts';
 import type { AuditKey, BeforeRead, Db } from './db.ts';
 import type { PostgresLocation } from './postgres-url.ts';
@@ -45,6 +46,42 @@ export async function openDatabase(
     }
     case 'postgres':
       return (await import('./postgres.ts')).PostgresDb.open(location, auditKey, beforeRead);
+  }
+}
+
+/** A database that is only read. No file is created or changed. */
+export interface ReadDatabase extends Pick<Db, 'dialect' | 'all' | 'get' | 'snapshot' | 'close'> {
+  /** The second file; undefined if it is missing, cannot be read, or belongs to another database. */
+  readonly usage: Pick<Db, 'snapshot'> | undefined;
+}
+
+/** Opens an embedded database that exists. @throws DomainError `unavailable` */
+export async function openForReads({ path }: SqliteLocation, auditKey: AuditKey): Promise<ReadDatabase> {
+  const { SqliteDb } = await import('./sqlite.ts');
+  const { findUsagePair, isPair, usagePathOf } = await import('./usage-file.ts');
+  const open = (file: string): SqliteDb => SqliteDb.openReader(file, auditKey, (read) => read?.assertInPlace());
+  const main = open(path);
+  const usage = existsSync(usagePathOf(path)) ? orNothing(() => open(usagePathOf(path))) : undefined;
+  const isOwn = async (): Promise<boolean> =>
+    usage !== undefined && isPair(await findUsagePair(usage, 'file'), await findUsagePair(main, 'main'));
+  return {
+    dialect: main.dialect,
+    all: (statement, values) => main.all(statement, values),
+    get: (statement, values) => main.get(statement, values),
+    snapshot: (body) => main.snapshot(body),
+    usage: (await isOwn().catch(() => false)) ? usage : undefined,
+    close: async () => {
+      await usage?.close();
+      await main.close();
+    },
+  };
+}
+
+function orNothing<T>(open: () => T): T | undefined {
+  try {
+    return open();
+  } catch {
+    return undefined;
   }
 }
 

@@ -38,6 +38,11 @@ interface Source extends Reader, Pick<Db, 'dialect'> {
   readonly usage?: Reader | undefined;
 }
 
+interface PlannedSource extends Omit<Source, 'usage'>, Pick<Db, 'snapshot'> {
+  /** As in {@link Source}. */
+  readonly usage: Pick<Db, 'snapshot'> | undefined;
+}
+
 export interface Moved {
   readonly rows: Counts;
   /** Whether an earlier call had moved everything, and was interrupted after its commit. */
@@ -83,7 +88,7 @@ export async function moveInstallation(
  * @returns the number of rows that would be moved, without those of a second file that cannot be read
  * @throws BackupError, SchemaError, DomainError `unavailable`
  */
-export async function planMove(source: Db, target: Db, masterKeyCheck: Buffer): Promise<Counts> {
+export async function planMove(source: PlannedSource, target: Db, masterKeyCheck: Buffer): Promise<Counts> {
   await assertReady(source, masterKeyCheck);
   const missing = await countMissingMigrations(target);
   if (missing > 0 && !(await mayCreate(target))) {
@@ -96,7 +101,8 @@ export async function planMove(source: Db, target: Db, masterKeyCheck: Buffer): 
   if (!isNew && (await holdsRows(target))) throw new BackupError('the database to move to is not empty');
   const count = (from: Pick<Db, 'snapshot'>, file: 'main' | 'usage') =>
     from.snapshot((reader) => countRows(reader, tablesIn(source.dialect, file)));
-  return { ...(await count(source, 'main')), ...(await count(source.usage, 'usage').catch(noneIfUnavailable)) };
+  const main = await count(source, 'main');
+  return source.usage ? { ...main, ...(await count(source.usage, 'usage').catch(noneIfUnavailable)) } : main;
 }
 
 function noneIfUnavailable(error: unknown): Counts {
