@@ -1,7 +1,10 @@
 /** The pages of keys: what a click does on the server, lists of any size, and requests that a newer one replaces. */
 import assert from 'node:assert/strict';
+import { hourMs } from '../../server/src/foundation/clock.ts';
+import { uncountedId } from '../../server/src/modules/api-keys/use-store.ts';
 import { insertKeys } from '../../server/test-kit/many-rows.ts';
 import { bearer, newApp, operator } from '../../server/test-kit/new-app.ts';
+import { addUsage } from '../../server/test-kit/uses.ts';
 import { consoleTests } from './kit/console-site.ts';
 import type { Visitor } from './kit/visitor.ts';
 
@@ -43,6 +46,24 @@ test('the first page of 10,000 keys has at most 100 rows', async (site) => {
   await page.getByText('No entry matches the filters.').first().waitFor();
   await page.getByRole('button', { name: 'Clear filters' }).first().click();
   await rows.nth(99).waitFor();
+});
+
+test('the page of a key shows how many requests were counted for no key', async (site) => {
+  const visitor = await site.openSignedIn();
+  const { page } = visitor;
+  await createKeys(visitor, 1);
+  await visitor.goto('/console/keys');
+  await page.getByRole('link', { name: 'key 1' }).click();
+  await page.getByText('No requests in 24 hours.').waitFor();
+  assert.equal(await page.getByText('counted for no key').count(), 0);
+  const at = Math.floor(site.app.clock.now() / hourMs) * hourMs;
+  await addUsage(site.app.db, [{ keyId: uncountedId, at, accepted: 1_200, refused: 34 }]);
+  await page.reload();
+  await page
+    .getByText(
+      'Requests of all API keys in 24 hours that were counted for no key: 1,234. The numbers above can be too low.',
+    )
+    .waitFor();
 });
 
 test(

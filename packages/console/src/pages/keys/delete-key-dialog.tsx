@@ -47,7 +47,7 @@ export function DeleteKeyDialog({ owner, of: { id, nickname, lastUsedAt }, onDel
       owner.get(id, abort),
       config.value?.features.usageDays ? owner.usage(id, 'hour', since, abort) : null,
     ]);
-    return { key, requests: usage?.reduce((sum, { accepted, refused }) => sum + accepted + refused, 0) };
+    return { key, requests: usage?.usage.reduce((sum, { accepted, refused }) => sum + accepted + refused, 0) };
   });
   return (
     <ActionDialog

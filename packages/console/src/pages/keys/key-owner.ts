@@ -7,7 +7,7 @@ export type KeyQuery = NonNullable<RequestOf<'GET /auth/api-keys'>['query']>;
 export type NewKey = RequestOf<'POST /auth/api-keys'>['body'];
 export type KeyChange = RequestOf<'PATCH /auth/api-keys/:id'>['body'];
 export type Rotation = NonNullable<RequestOf<'POST /auth/api-keys/:id/rotate'>['body']>;
-export type Usage = ResponseOf<'GET /auth/api-keys/:id/usage'>['usage'];
+export type Usage = ResponseOf<'GET /auth/api-keys/:id/usage'>;
 export type KeyDetails = ResponseOf<'GET /auth/api-keys/:id'>;
 /** A row of the list, with `view=full`. */
 export type ListedKey = Extract<ResponseOf<'GET /auth/api-keys'>['apiKeys'][number], { scopes: unknown }>;
@@ -64,9 +64,9 @@ export function keysOf(accountId?: string): KeyOwner {
     rotate: (id, body) => call(`POST ${base}/api-keys/:id/rotate`, { params: { id }, body }),
     endPrevious: (id) => call(`DELETE ${base}/api-keys/:id/previous`, { params: { id } }),
     remove: (id) => call(`DELETE ${base}/api-keys/:id`, { params: { id } }),
-    usage: async (id, step, from, signal) => {
+    usage: (id, step, from, signal) => {
       const query = { step, from: from.toISOString() };
-      return (await call(`GET ${base}/api-keys/:id/usage`, { params: { id }, query, ...(signal && { signal }) })).usage;
+      return call(`GET ${base}/api-keys/:id/usage`, { params: { id }, query, ...(signal && { signal }) });
     },
   };
 }

@@ -29,7 +29,7 @@ const labelOf = (at: number, step: Period['step']): string =>
   ).format(at);
 
 /** The server omits hours and days without verifications. */
-function barsOf(usage: Usage, { step, count }: Period, from: Date): Bar[] {
+function barsOf({ usage }: Usage, { step, count }: Period, from: Date): Bar[] {
   const byTime = new Map(usage.map((entry) => [Date.parse(entry.at), entry]));
   return Array.from({ length: count }, (_, i) => {
     const at = from.getTime() + i * stepMs[step];
@@ -63,7 +63,8 @@ export function KeyUsage({ owner, id }: { readonly owner: KeySource; readonly id
     const period = chosen.value;
     const size = stepMs[period.step];
     const from = new Date((Math.floor(serverNow() / size) - period.count + 1) * size);
-    return { period, bars: barsOf(await owner.usage(id, period.step, from, abort), period, from) };
+    const shown = await owner.usage(id, period.step, from, abort);
+    return { period, bars: barsOf(shown, period, from), uncounted: shown.uncounted };
   });
   return (
     <Section
@@ -80,7 +81,7 @@ export function KeyUsage({ owner, id }: { readonly owner: KeySource; readonly id
       }
     >
       <Loaded of={usage} rows={4}>
-        {({ period, bars }) => {
+        {({ period, bars, uncounted }) => {
           const sentence = sentenceOf(bars, text.keys.periods[period.name]);
           return (
             <div class="stack">
@@ -91,6 +92,9 @@ export function KeyUsage({ owner, id }: { readonly owner: KeySource; readonly id
                 unit={text.keys.times[period.step]}
                 series={[text.keys.accepted, text.keys.refused]}
               />
+              {uncounted > 0 && (
+                <p class="muted">{text.keys.uncounted(formatNumber(uncounted), text.keys.periods[period.name])}</p>
+              )}
             </div>
           );
         }}

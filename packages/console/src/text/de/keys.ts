@@ -118,4 +118,6 @@ export const keys = {
   noUsage: (period: string) => `Keine Anfragen (${period}).`,
   usage: ({ total, refused, period, peak, at }: Record<'total' | 'refused' | 'period' | 'peak' | 'at', string>) =>
     `${total} Anfragen (${period}), davon ${refused} abgelehnt. Höchstwert: ${peak} (${at}).`,
+  uncounted: (count: string, period: string) =>
+    `Anfragen aller API-Schlüssel, die für keinen Schlüssel gezählt wurden (${period}): ${count}. Die Zahlen oben können zu niedrig sein.`,
 };

@@ -112,4 +112,6 @@ export const keys = {
   noUsage: (period: string) => `No requests in ${period}.`,
   usage: ({ total, refused, period, peak, at }: Record<'total' | 'refused' | 'period' | 'peak' | 'at', string>) =>
     `${total} requests in ${period}, ${refused} of them refused. Peak: ${peak} (${at}).`,
+  uncounted: (count: string, period: string) =>
+    `Requests of all API keys in ${period} that were counted for no key: ${count}. The numbers above can be too low.`,
 };

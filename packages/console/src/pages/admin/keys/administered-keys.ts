@@ -24,10 +24,9 @@ export function administeredKeysOf(accountId: string): KeySource {
     // The form of administrators has only the members that this route accepts.
     change: (id, body) => call('PATCH /admin/accounts/:id/api-keys/:keyId', { ...requestOf(id), body }),
     remove: (id) => call('DELETE /admin/accounts/:id/api-keys/:keyId', requestOf(id)),
-    usage: async (id, step, from, signal) => {
+    usage: (id, step, from, signal) => {
       const query = { step, from: from.toISOString() };
-      const request = { ...requestOf(id, signal), query };
-      return (await call('GET /admin/accounts/:id/api-keys/:keyId/usage', request)).usage;
+      return call('GET /admin/accounts/:id/api-keys/:keyId/usage', { ...requestOf(id, signal), query });
     },
   };
 }
