@@ -18,7 +18,8 @@ COPY --from=build /app /app
 RUN mkdir -m 0700 /data /data/deletions && chown 65532:65532 /data /data/deletions
 USER 65532:65532
 VOLUME /data
-EXPOSE 8787
+# The second port is that of the docs for KEYREEVE_VERIFY_PORT. Nothing listens on it without that setting.
+EXPOSE 8787 8789
 HEALTHCHECK CMD ["node", "-e", "fetch('http://127.0.0.1:8788/health/live').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
 ENTRYPOINT ["node", "/app/packages/server/bin/keyreeve.js"]
 CMD ["serve"]

@@ -16,7 +16,7 @@ import { alerts, dashboardExpressions, folder, panels, promtool, unitTests } fro
 import { newProgram, type Environment } from './program.ts';
 
 const page = readFileSync(join(root, 'docs/operating.md'), 'utf8');
-const panelsMax = 14;
+const panelsMax = 15;
 
 /** The names of the metrics of a running program, without those of the library. */
 async function metricsOf(environment: Environment): Promise<string[]> {

@@ -23,6 +23,7 @@ import type { Finding } from '../../modules/overview/attention.ts';
 import type { Config } from '../configuration/config.ts';
 import { warningsOf } from '../configuration/config-warnings.ts';
 import { checkDisks } from './disk-check.ts';
+import { checkVerifiers } from './verifier-check.ts';
 import { masterKeyPath } from './earlier-installation.ts';
 import { masterKeyChecks, rootKeyChecks } from '../key-files/master-key-checks.ts';
 import { version } from '../version.ts';
@@ -51,6 +52,7 @@ export const configurationChecks = async (config: Config): Promise<Check[]> => [
   ...(await checkDisks(config)),
   ...checkExposure(config),
   ...checkMail(config),
+  ...checkVerifiers(config),
 ];
 
 /** @throws DomainError `unavailable` */
