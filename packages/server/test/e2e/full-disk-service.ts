@@ -19,7 +19,7 @@ async function keysOf(program: Program, accessToken: string): Promise<number[]> 
 }
 
 /** Creates keys until the disk is full: the write-ahead log can have space that is allocated already. */
-async function createUntilRejected(program: Program, accessToken: string): Promise<Key[]> {
+export async function createUntilRejected(program: Program, accessToken: string): Promise<Key[]> {
   const created: Key[] = [];
   for (let count = 0; count < 90; count++) {
     const response = await program.call('POST', '/auth/api-keys', bearer(accessToken), { nickname: `key ${count}` });
