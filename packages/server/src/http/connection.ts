@@ -161,7 +161,7 @@ export class Connection {
       if (this.isBusy || this.#isClosing || this.#isBroken || this.socket.destroyed) return;
       const [data] = this.socket.listeners('data') as NodeListeners['data'][];
       // Node adds it after that of the socket itself.
-      const end = this.socket.listeners('end').at(-1) as NodeListeners['end'] | undefined;
+      const end = this.socket.listeners('end').at(-1);
       // After CONNECT, Node does not parse.
       if (data && end) this.#shortPath = new ShortPath(this, options, { data, end });
     });

@@ -109,19 +109,6 @@ test('a verifier that does not confirm a change of unknown outcome is killed and
   proxy.clearFaults();
 });
 
-test('a verifier that hangs is killed and replaced, also without a change', async () => {
-  await using program = await newProgram(withVerifier);
-  const { key } = await program.newKey();
-  const verifier = pidOf(program);
-  await stopProcess(verifier);
-  await until('the verifier is replaced', () => pidOf(program) !== verifier);
-  assert.deepEqual(
-    program.records('verifier_unresponsive').map(({ verifierPid }) => verifierPid),
-    [verifier],
-  );
-  assert.equal(await forwardAt(verifyUrlOf(program), key), 200);
-});
-
 test('after an upgrade in place, a replaced verifier refuses to run beside the earlier main process', async () => {
   using folder = newTempFolder();
   const { bin, environment } = makeCopy(folder.path, []);

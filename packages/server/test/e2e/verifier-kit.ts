@@ -1,6 +1,5 @@
 /** Tests of a service with processes that only verify. */
 import assert from 'node:assert/strict';
-import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { Agent, request, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
@@ -87,8 +86,10 @@ export async function forwardAt(url: string, key: string, headers: Environment =
   return await connection.forward(key, headers);
 }
 
+let limitedKeys = 0;
+
 export async function createLimitedKey(program: Program, accessToken: string, limits: KeyLimits): Promise<Key> {
-  const json = { nickname: `limited ${randomUUID()}`, limits };
+  const json = { nickname: `limited ${++limitedKeys}`, limits };
   const { status, text: body, json: key } = await program.call('POST', '/auth/api-keys', bearer(accessToken), json);
   assert.equal(status, 201, body);
   return key as Key;

@@ -2,7 +2,12 @@
 import { availableParallelism } from 'node:os';
 import { plural } from '../../foundation/plural.ts';
 import type { Config } from '../configuration/config.ts';
-import type { Check } from './checks.ts';
+
+interface VerifierCheck {
+  readonly name: string;
+  readonly state: 'ok' | 'note';
+  readonly detail: string;
+}
 
 type VerifierSettings = Pick<Config, 'verifyPort' | 'verifySocket' | 'verifiers'>;
 
@@ -13,7 +18,7 @@ type VerifierSettings = Pick<Config, 'verifyPort' | 'verifySocket' | 'verifiers'
 export function checkVerifiers(
   { verifyPort, verifySocket, verifiers }: VerifierSettings,
   processors = availableParallelism(),
-): Check[] {
+): VerifierCheck[] {
   if (verifyPort === undefined && verifySocket === undefined) return [];
   const name = 'verifiers';
   const found = `${plural(verifiers, 'verifier')}, ${plural(processors, 'processor')}`;

@@ -7,9 +7,8 @@
 import { lookup } from 'node:dns/promises';
 import { lstatSync, rmSync } from 'node:fs';
 import net from 'node:net';
-import { DatabaseSync } from 'node:sqlite';
 import { getSystemErrorName } from 'node:util';
-import { isBusy } from '../../foundation/database/sqlite-connection.ts';
+import { lockFile } from '../../foundation/database/file-lock.ts';
 import { urlOf } from '../../http/server.ts';
 
 export type VerifyAddress =
@@ -90,24 +89,6 @@ async function bindLocked(path: string): Promise<Handle | undefined> {
     throw new Error(`cannot listen on ${path}: it is a file`);
   rmSync(path, { force: true });
   return bindFile(path);
-}
-
-/**
- * Locks a file until the lock is closed or the process ends. Node has no function for locks of files; SQLite's is one.
- * @returns undefined if another process holds the lock
- */
-function lockFile(path: string): { close(): void } | undefined {
-  let database: DatabaseSync | undefined;
-  try {
-    database = new DatabaseSync(path, { timeout: 0 });
-    database.exec('begin exclusive');
-    return database;
-  } catch (error) {
-    database?.close();
-    if (isBusy(error)) return undefined;
-    const { message } = error as Error;
-    throw new Error(`cannot lock ${path}: ${message}`, { cause: error });
-  }
 }
 
 const bindFile = (path: string): Handle | undefined => withUmask(() => orInUse(bind(path, -1, -1), path));

@@ -227,7 +227,8 @@ export class VerifierPool {
     while (!this.#isStopping) {
       await timers.sleep(silenceCheckEveryMs, { isRef: false });
       for (const { verifier, process } of this.#slots) {
-        if (this.#isStopping || !process.isListening || process.checkSilence() <= silentChecksMax) continue;
+        // At one check only: the end of a killed process arrives later.
+        if (this.#isStopping || !process.isListening || process.checkSilence() !== silentChecksMax + 1) continue;
         log.error({ event: 'verifier_unresponsive', verifier, verifierPid: process.pid });
         process.kill();
       }

@@ -1,0 +1,21 @@
+/** A lock of a file between processes. Node has no function for that; SQLite's locks end with the process that holds them. */
+import { DatabaseSync } from 'node:sqlite';
+import { isBusy } from './sqlite-connection.ts';
+
+/**
+ * Holds the lock until it is closed. The file is created if it does not exist, and stays empty.
+ * @returns undefined if another process holds the lock
+ * @throws Error if the file cannot be used
+ */
+export function lockFile(path: string): { close(): void } | undefined {
+  let database: DatabaseSync | undefined;
+  try {
+    database = new DatabaseSync(path, { timeout: 0 });
+    database.exec('begin exclusive');
+    return database;
+  } catch (error) {
+    database?.close();
+    if (isBusy(error)) return undefined;
+    throw new Error(`cannot lock ${path}: ${(error as Error).message}`, { cause: error });
+  }
+}
