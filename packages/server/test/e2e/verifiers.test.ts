@@ -174,7 +174,7 @@ test('metrics are sums that do not fall when a verifier is killed, which loses o
   await ended(pid);
   // It waits for the replacement, because the main process keeps the socket.
   assert.equal(await forwardAt(url, key), 200);
-  assert.notEqual(pidOf(program), pid);
+  await until('the log has the replacement', () => pidOf(program) !== pid);
   await until('the replacement has reported', async () => (await acceptedIn(program)) === 12);
   const metrics = await scrape(program);
   const counts = ['configured', 'listening', 'replaced_total'].map((name) => metrics.get(`keyreeve_verifiers_${name}`));
