@@ -15,6 +15,7 @@ const entryPoints = [
   'foundation/own-files',
   'foundation/database/sqlite-writer',
   'foundation/crypto/hashing-thread',
+  'modules/api-keys/procedures',
 ];
 /** Packages with libraries of the platform, and one that is loaded with the first public key: npm installs them. */
 export const external = ['@node-rs/argon2', '@node-rs/bcrypt', '@noble/curves'];

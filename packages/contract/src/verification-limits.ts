@@ -17,6 +17,10 @@ export const verificationLimits = {
     'Waiting signatures of access tokens that name one account.',
     'unavailable',
   ),
+  signaturesRememberedMax: limit(
+    5_000,
+    'Access tokens of each signing key whose signature is not verified again, in each process. Everything else is.',
+  ),
   drawsInProgressMax: limit(
     2,
     'Draws of tokens at once, per process. On PostgreSQL, each has a connection of its own.',

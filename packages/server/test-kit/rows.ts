@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { dayMs } from '../src/foundation/clock.ts';
 import { insertServiceAccountTx } from '../src/modules/accounts/service-account-store.ts';
 import { createAccount } from '../src/modules/accounts/store.ts';
-import { createKey, type NewKey } from '../src/modules/api-keys/store.ts';
+import { createKey, type NewKey } from '../src/modules/api-keys/new-key.ts';
 import type { AuditRow } from '../src/modules/audit/chain.ts';
 import { listAuditEvents } from './audit-log.ts';
 import { testKeys } from './new-db.ts';

@@ -1,5 +1,5 @@
 /** Pages of lists: their size, and opaque cursors that name the last entry of a page. */
-import { limits } from '@keyreeve/contract';
+import { limits } from '@keyreeve/contract/limits';
 import { DomainError } from './errors.ts';
 
 export interface PageRequest {

@@ -1,5 +1,6 @@
 /** The type of all expected failures. `http/problem.ts` converts it into a response, `cli/run.ts` into a line of text. */
-import { errors, type ErrorCode, type RequestOptions, type SecondFactorMethod } from '@keyreeve/contract';
+import type { RequestOptions, SecondFactorMethod } from '@keyreeve/contract';
+import { errors, type ErrorCode } from '@keyreeve/contract/errors';
 
 export interface FieldError {
   /** JSON pointer (RFC 6901) into the body. */

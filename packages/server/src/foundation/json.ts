@@ -1,5 +1,5 @@
 /** A strict JSON parser: it rejects text that two parsers may interpret differently (ASVS 1.5.2, 1.5.3). */
-import { limits } from '@keyreeve/contract';
+import { limits } from '@keyreeve/contract/limits';
 import { DomainError } from './errors.ts';
 
 /** Names through which careless code could reach an object's prototype. */

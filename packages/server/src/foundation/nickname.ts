@@ -2,7 +2,7 @@
  * Nicknames of keys, and names of service accounts and passkeys. People read them, and headers contain them, so invisible and
  * deceptive characters are rejected (Unicode UTS 39), except joiners where words need them.
  */
-import { limits } from '@keyreeve/contract';
+import { limits } from '@keyreeve/contract/limits';
 import { DomainError } from './errors.ts';
 import { withoutNeededJoiners } from './joiners.ts';
 

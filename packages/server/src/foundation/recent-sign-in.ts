@@ -1,5 +1,5 @@
 /** The sign-in that sensitive operations require. */
-import { limits } from '@keyreeve/contract';
+import { limits } from '@keyreeve/contract/limits';
 import { DomainError } from './errors.ts';
 import type { Principal } from './principal.ts';
 import { isRecent } from './recent.ts';

@@ -1,5 +1,5 @@
 /** Whether a time is recent, for clocks that differ or jump. */
-import { limits } from '@keyreeve/contract';
+import { limits } from '@keyreeve/contract/limits';
 
 /**
  * Whether `since` is at most `ms` in the past. A time beyond the accepted clock skew in the future is not recent, so a

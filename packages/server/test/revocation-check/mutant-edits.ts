@@ -48,19 +48,32 @@ export const earlyResponse = (file: string): readonly Edit[] => [
   },
   {
     file: narrowingFile,
-    find: `    made = await db.transaction(async (tx) => {`,
-    replace: `    const early = Promise.withResolvers<Made>();
-    const committed = db.transaction(async (tx) => {`,
+    find: `      made = await db.transaction(async (tx) => {`,
+    replace: `    {
+      const early = Promise.withResolvers<Made>();
+      const committed = db.transaction(async (tx) => {`,
   },
   {
     file: narrowingFile,
-    find: `      return tried.made;
-    });`,
-    replace: `      if (isEarly) early.resolve(tried.made);
-      return tried.made;
-    });
-    committed.then(early.resolve, early.reject);
-    made = await early.promise;`,
+    find: `        return tried.made;
+      });`,
+    replace: `        if (isEarly) early.resolve(tried.made);
+        return tried.made;
+      });
+      committed.then(early.resolve, early.reject);
+      made = await early.promise;
+    }`,
+  },
+  {
+    file: narrowingFile,
+    find: `    if ('perform' in change) made = await change.perform(db);`,
+    replace: `    if (isEarly && 'perform' in change) {
+      const early = Promise.withResolvers<any>();
+      const perform = ({ procedure, input }: any) =>
+        db.transaction(async (tx) => early.resolve(await procedure.runTx(tx, input)));
+      change.perform({ perform } as any).then(early.resolve, early.reject);
+      made = await early.promise;
+    } else if ('perform' in change) made = await change.perform(db);`,
   },
 ];
 

@@ -119,7 +119,7 @@ export const mutants: readonly Mutant[] = [
       else ${readAndKeep}
     }`),
       {
-        file: 'modules/api-keys/store.ts',
+        file: 'modules/api-keys/deletion-store.ts',
         find: deleteRow,
         replace: `${deleteRow}\n  for (const [text, { result }] of (globalThis as any).results ?? []) if (result.keyId === id) (globalThis as any).results.delete(text);`,
       },
@@ -141,7 +141,7 @@ export const mutants: readonly Mutant[] = [
         replace: `const { keyPrefixes, db } = this.#options;`,
       },
       {
-        file: 'modules/api-keys/store.ts',
+        file: 'modules/api-keys/deletion-store.ts',
         find: deleteRow,
         replace: `${deleteRow}\n  await tx.get(sql<never>('announce', \`select pg_notify('deleted', $1::text)\`), [String(id)]);`,
       },
@@ -309,7 +309,7 @@ export const mutants: readonly Mutant[] = [
     name: 'a deletion without its audit event',
     edits: [
       {
-        file: 'modules/api-keys/store.ts',
+        file: 'modules/api-keys/deletion-store.ts',
         find: `  await recordEventTx(tx, { at: now, principal, action: 'api_key.deleted', accountId, target: String(id), details });\n`,
         replace: `  await details;\n`,
       },
@@ -322,13 +322,23 @@ export const mutants: readonly Mutant[] = [
     edits: [
       {
         file: 'foundation/database/sqlite-commits.ts',
-        find: `      const operation = { body, resolve: resolve as (value: unknown) => void, reject };`,
-        replace: `      const early = async (issue: any): Promise<T> => {
-        const value = await body(issue);
-        if (share.workClass === 'narrowing') resolve(value);
-        return value;
-      };
-      const operation = { body: early, resolve: resolve as (value: unknown) => void, reject };`,
+        find: `resolve: resolve as (value: unknown) => void, reject, isLong }, reject);`,
+        replace: `resolve: resolve as (value: unknown) => void, reject, isLong, isEarly: share.workClass === 'narrowing' } as any, reject);`,
+      },
+      {
+        file: 'foundation/database/sqlite-commits.ts',
+        find: `            : callInSavepoint(writer, next.work),`,
+        replace: `            : callInSavepoint(writer, next.work, (next as any).isEarly ? next.resolve : () => undefined),`,
+      },
+      {
+        file: 'foundation/database/sqlite-commits.ts',
+        find: `called: CalledProcedure): Outcome {`,
+        replace: `called: CalledProcedure, early: (value: unknown) => void): Outcome {`,
+      },
+      {
+        file: 'foundation/database/sqlite-commits.ts',
+        find: `  const released = writer.issue(['release']);`,
+        replace: `  void value.then(early, () => undefined);\n  const released = writer.issue(['release']);`,
       },
       delayedCommit,
     ],

@@ -54,6 +54,8 @@ export interface OpenOptions {
    * that, so that the result of a failed restore cannot start as a new installation.
    */
   readonly fill?: FindRootKeys | undefined;
+  /** Files of procedures that the writer thread of SQLite loads at its start. */
+  readonly procedures?: readonly string[];
   /** The source of the configuration. Default: that of the process. */
   readonly environment?: Environment | undefined;
   /** Of a process that only reads. */
@@ -65,11 +67,12 @@ export const movedPath = (databasePath: string): string => `${databasePath}.move
 
 /** @throws ConfigError, SchemaError, DomainError `unavailable` */
 export async function openInstallation(config: Config, options: OpenOptions): Promise<OpenedInstallation> {
-  const { fill, environment = processEnvironment(), beforeRead } = options;
+  const { fill, procedures, environment = processEnvironment(), beforeRead } = options;
   const traces = fill ? [] : await tracesOfEarlier(config);
   const masterKey = await masterKeyOf(config, options, traces);
   const auditKey = new LateAuditKey();
-  const db = await openDatabase(locationOf(config, environment), auditKey, beforeRead);
+  const location = { ...locationOf(config, environment), ...(procedures ? { procedures } : {}) };
+  const db = await openDatabase(location, auditKey, beforeRead);
   const where = describeDatabase(config.database);
   try {
     // First, because other statements can fail on a schema that this program does not know.

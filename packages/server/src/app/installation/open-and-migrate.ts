@@ -1,4 +1,5 @@
 /** Opens the installation for a service, in the process that may create it and migrate its schema. */
+import { script as keyProcedures } from '../../modules/api-keys/procedures.ts';
 import { keyPrefixWarnings } from '../../modules/api-keys/key-prefixes.ts';
 import { catalogueWarnings } from '../../modules/scope-catalogue/warnings.ts';
 import { warningsOf } from '../configuration/config-warnings.ts';
@@ -15,6 +16,7 @@ export async function openAndMigrate({ config, clock, log, environment }: Servic
   const installation = await openInstallation(config, {
     clock,
     mayCreate: true,
+    procedures: [keyProcedures],
     onMigrationWait: (wait) => log.warn({ event: 'migration_waits', ...wait }),
     environment,
   });

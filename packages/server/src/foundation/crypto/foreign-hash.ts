@@ -2,7 +2,7 @@
  * Password hashes of other systems: their parameters, bounds and cost. `foreign-hash-formats.ts` parses them,
  * `digest.ts` computes them. `password.ts` stores them under the pepper until the first sign-in replaces them.
  */
-import { limits } from '@keyreeve/contract';
+import { limits } from '@keyreeve/contract/limits';
 
 /** The names of each scheme's parameters. */
 const parametersOf = {

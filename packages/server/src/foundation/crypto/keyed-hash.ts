@@ -14,6 +14,11 @@ export class KeyedHash {
     this.#key = key;
   }
 
+  /** The key, for a thread that computes the same. */
+  reveal(): Uint8Array {
+    return this.#key;
+  }
+
   /** HMAC-SHA-256(key, SHA-256(text)): 32 bytes. */
   mac(text: string | Uint8Array): Buffer {
     return this.#hmac(hash('sha256', text, 'buffer'));
@@ -27,7 +32,10 @@ export class KeyedHash {
   /** {@link stored} for a credential of which only the SHA-256 is known. @throws RangeError unless it has 32 bytes */
   storedOfDigest(sha256: Uint8Array): Buffer {
     if (sha256.length !== digestBytes) throw new RangeError('a SHA-256 has 32 bytes');
-    return Buffer.concat([Buffer.of(storedVersion), this.#hmac(sha256)]);
+    // With memory of its own: a message to a thread contains the whole memory that the bytes are a view of.
+    const stored = Buffer.alloc(1 + digestBytes, storedVersion);
+    stored.set(this.#hmac(sha256), 1);
+    return stored;
   }
 
   #hmac(digest: Uint8Array): Buffer {

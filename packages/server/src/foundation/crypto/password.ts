@@ -9,7 +9,7 @@
  */
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { availableParallelism } from 'node:os';
-import { limits } from '@keyreeve/contract';
+import { limits } from '@keyreeve/contract/limits';
 import { monotonicMs } from '../clock.ts';
 import { currentSpan } from '../database/share.ts';
 import { DomainError } from '../errors.ts';

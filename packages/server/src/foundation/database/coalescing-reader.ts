@@ -5,7 +5,7 @@
  * sees every deletion that was acknowledged before it began: the deletion was committed before the acknowledgement, and the
  * statement's snapshot is taken later.
  */
-import { limits } from '@keyreeve/contract';
+import { limits } from '@keyreeve/contract/limits';
 import { isTraced, startShared, type Span } from '../tracing.ts';
 import type { SharedReads } from './db.ts';
 import { unavailable } from './unavailable.ts';

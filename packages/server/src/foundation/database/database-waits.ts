@@ -1,5 +1,5 @@
 /** How long an operation waits for its database. */
-import { limits } from '@keyreeve/contract';
+import { limits } from '@keyreeve/contract/limits';
 
 /** Milliseconds. An operation that waits longer fails with `unavailable`. */
 export interface DatabaseWaits {

@@ -11,6 +11,8 @@ export interface SqliteLocation {
   readonly path: string;
   /** Reads use a memory mapping of this much of the file. Default: none. */
   readonly mappedMib?: number;
+  /** Files of procedures that the writer thread loads at its start. Default: none. */
+  readonly procedures?: readonly string[];
   /** Default: those of the product. */
   readonly waits?: DatabaseWaits;
 }
@@ -32,9 +34,9 @@ export async function openDatabase(
   switch (location.kind) {
     case 'sqlite': {
       const { SqliteDb } = await import('./sqlite.ts');
-      const { path, mappedMib = 0, waits } = location;
+      const { path, mappedMib = 0, procedures = [], waits } = location;
       if (beforeRead) return mapped(SqliteDb.openReader(path, auditKey, beforeRead), mappedMib);
-      const db = mapped(await SqliteDb.open(path, auditKey, { waits }), mappedMib);
+      const db = mapped(await SqliteDb.open(path, auditKey, { waits, procedures }), mappedMib);
       const { UsageFile } = await import('./usage-file.ts');
       const open = async (usagePath: string): Promise<typeof db> => {
         const file = await SqliteDb.open(usagePath, auditKey, { waits, isBackground: true });

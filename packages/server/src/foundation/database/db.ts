@@ -19,6 +19,8 @@ export interface AuditKey {
   /** Of the root key that the key derives from. Absent: 1. */
   readonly rootKeyVersion?: number;
   mac(text: string): Uint8Array;
+  /** The key, 32 bytes: the writer thread of SQLite computes the same. */
+  reveal(): Uint8Array;
 }
 
 /**
@@ -39,6 +41,22 @@ export interface Transaction extends Reader {
    * @throws Error if the transaction has ended
    */
   enqueue(statement: Statement<never>, values?: readonly SqlValue[]): void;
+}
+
+/** A body of transactions that needs nothing but its input (`procedure.ts`). */
+export interface Procedure<Input, Output> {
+  /** The file that exports it, as of `ownScript`. It is an entry point of the build (`packages/server/build.ts`). */
+  readonly script: string;
+  /** The name of the export. */
+  readonly name: string;
+  /** @param input is copied between threads (structured clone), so it has no functions, and a `Buffer` arrives as `Uint8Array` */
+  readonly runTx: (tx: Transaction, input: Input) => Promise<Output>;
+}
+
+/** A procedure with its input. */
+export interface ProcedureCall<Input, Output> {
+  readonly procedure: Procedure<Input, Output>;
+  readonly input: Input;
 }
 
 export interface TransactionOptions {
@@ -123,6 +141,13 @@ export interface Db {
    * other transactions wait for it. If it throws, the transaction is rolled back. It may run again after a conflict.
    */
   transaction<T>(body: (tx: Transaction) => Promise<T>, options?: TransactionOptions): Promise<T>;
+  /** As {@link transaction}, for a body that needs nothing but its input. */
+  perform<Input, Output>(call: ProcedureCall<Input, Output>): Promise<Output>;
+  /**
+   * Whether the next procedure runs without a wait for bodies of transactions, which can take long. Then a read that rejects it
+   * early costs more than it saves.
+   */
+  readonly isWriterFree: boolean;
   /**
    * Resolves when everything that was visible before the call is as durable as an acknowledged commit. Needed before a
    * response that a plain read decided: a deletion that the read saw may not have reached the standby yet.

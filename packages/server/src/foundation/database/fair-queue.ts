@@ -6,7 +6,7 @@
  * The queue is bounded per owner, in total and in time. When it is full, it rejects the newest operation of the owner with
  * the most operations.
  */
-import { limits } from '@keyreeve/contract';
+import { limits } from '@keyreeve/contract/limits';
 import { DomainError } from '../errors.ts';
 import type { DatabaseWaits } from './database-waits.ts';
 import { systemOwner, type Share, type WorkClass } from './share.ts';

@@ -21,6 +21,11 @@ export class LateAuditKey implements AuditKey {
     return this.#opened.mac(text);
   }
 
+  /** @throws Error before {@link use} */
+  reveal(): Uint8Array {
+    return this.#opened.reveal();
+  }
+
   get #opened(): AuditKey {
     if (!this.#key) throw new Error('the keys of the installation have not been opened');
     return this.#key;

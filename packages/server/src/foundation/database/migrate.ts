@@ -7,7 +7,7 @@
  */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
-import { limits } from '@keyreeve/contract';
+import { limits } from '@keyreeve/contract/limits';
 import { monotonicMs, type Clock } from '../clock.ts';
 import { madeBeforeFirstRelease } from '../made-before.ts';
 import type { Db, Reader, Transaction } from './db.ts';

@@ -3,7 +3,7 @@
  * read the table, such as a backup, and later reads of the table wait for `alter table`. A migration therefore waits for less
  * than the time limit of a read (`postgresStatementMsMax`), releases its tables, and repeats after a longer pause.
  */
-import { limits } from '@keyreeve/contract';
+import { limits } from '@keyreeve/contract/limits';
 import type { Transaction } from './db.ts';
 import { DomainError } from '../errors.ts';
 import { sql, type Statement } from './sql.ts';

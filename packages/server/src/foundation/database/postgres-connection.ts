@@ -3,7 +3,7 @@
  * regardless of the server's defaults.
  */
 import { Client, DatabaseError, Pool, types as pgTypes, type ClientBase, type ClientConfig, type Connection } from 'pg';
-import { limits } from '@keyreeve/contract';
+import { limits } from '@keyreeve/contract/limits';
 import { monotonicMs } from '../clock.ts';
 import type { DatabaseWaits } from './database-waits.ts';
 import type { PostgresServers } from './postgres-servers.ts';

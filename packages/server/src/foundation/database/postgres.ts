@@ -5,7 +5,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
-import { limits } from '@keyreeve/contract';
+import { limits } from '@keyreeve/contract/limits';
 import { monotonicMs } from '../clock.ts';
 import { inSpan } from '../tracing.ts';
 import type {
@@ -18,6 +18,7 @@ import type {
   Reader,
   Transaction,
   TransactionOptions,
+  ProcedureCall,
 } from './db.ts';
 import { CoalescedCall } from './coalesced-call.ts';
 import { OperationTimes } from './operation-times.ts';
@@ -56,6 +57,8 @@ export class PostgresDb implements Db {
   };
   readonly writes = new WriteHealth(() => this.confirm());
   readonly usage = this;
+  /** A transaction occupies a connection and locks rows. */
+  readonly isWriterFree = false;
   readonly #servers: PostgresServers;
   readonly #readers: pg.Pool;
   readonly #writers: pg.Pool;
@@ -153,6 +156,10 @@ export class PostgresDb implements Db {
     };
     const commit = { name: 'db.commit', kind: 'client' } as const;
     return inSpan(currentSpan(), commit, () => this.#tracked(() => this.#slots.run(share, run)));
+  }
+
+  perform<Input, Output>({ procedure, input }: ProcedureCall<Input, Output>): Promise<Output> {
+    return this.transaction((tx) => procedure.runTx(tx, input));
   }
 
   confirm(workClass: ConfirmationClass = 'narrowing'): Promise<void> {

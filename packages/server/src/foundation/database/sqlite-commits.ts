@@ -4,7 +4,8 @@
  * after the commit.
  *
  * The end of an operation is sent with the start of the next one, or with the commit. So a single operation whose
- * statements are issued together needs two messages to the writer thread.
+ * statements are issued together needs two messages to the writer thread. Procedures need no wait at all: those that wait
+ * together are one message with their commit.
  */
 import { monotonicMs } from '../clock.ts';
 import type { TransactionOptions } from './db.ts';
@@ -12,9 +13,10 @@ import type { DatabaseWaits } from './database-waits.ts';
 import { FairQueue, writesWaiting } from './fair-queue.ts';
 import type { DatabaseFile } from './file-identity.ts';
 import type { Share } from './share.ts';
+import { handled, type CalledProcedure } from './sqlite-steps.ts';
 import type { OperationBody } from './sqlite-transaction.ts';
 import type { WriterThread } from './sqlite-writer-thread.ts';
-import { isFileLocked, isOutcomeUnknown, unavailable } from './unavailable.ts';
+import { isFileLocked, isOutcomeUnknown, isUnavailable, unavailable } from './unavailable.ts';
 import type { WriteHealth } from './write-health.ts';
 
 /** Maximum of operations that share a commit. */
@@ -26,7 +28,8 @@ const operationsPerCommitMax = 64;
 const batchWorkMsMax = 10;
 
 interface Operation {
-  readonly body: OperationBody<unknown>;
+  /** The writer thread runs a procedure, the main thread a body. */
+  readonly work: OperationBody<unknown> | CalledProcedure;
   readonly isLong: boolean;
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: unknown) => void;
@@ -49,6 +52,8 @@ export class SqliteCommits {
   readonly #waiting: FairQueue<Operation>;
   #committing: Promise<void> | undefined;
   #lastCommitMs = 0;
+  /** That wait or run. */
+  #bodies = 0;
 
   constructor(options: SqliteCommitsOptions) {
     this.#options = options;
@@ -56,13 +61,23 @@ export class SqliteCommits {
     this.#waiting = new FairQueue(writesWaiting(options.waits));
   }
 
-  /** Resolves when the commit is durable. If `body` throws, its statements are undone. @throws DomainError `unavailable` */
-  run<T>(body: OperationBody<T>, share: Share, { isLong = false }: TransactionOptions = {}): Promise<T> {
-    return new Promise<T>((resolve, reject) => {
-      const operation = { body, resolve: resolve as (value: unknown) => void, reject };
-      this.#waiting.push(share, { ...operation, isLong }, reject);
-      this.#committing ??= this.#commitAll();
-    });
+  /** Resolves when the commit is durable. If the work throws, its statements are undone. @throws DomainError `unavailable` */
+  run<T>(
+    work: OperationBody<T> | CalledProcedure,
+    share: Share,
+    { isLong = false }: TransactionOptions = {},
+  ): Promise<T> {
+    const isBody = typeof work === 'function';
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    if (isBody) this.#bodies++;
+    this.#waiting.push(share, { work, resolve: resolve as (value: unknown) => void, reject, isLong }, reject);
+    this.#committing ??= this.#commitAll();
+    return isBody ? promise.finally(() => this.#bodies--) : promise;
+  }
+
+  /** Whether neither a body waits nor runs, but procedures at most. */
+  get isFree(): boolean {
+    return this.#bodies === 0;
   }
 
   /** Resolves when no operation waits or runs. */
@@ -102,7 +117,7 @@ export class SqliteCommits {
   async #commitTogether(first: Operation): Promise<void> {
     const { file, health, onCommit } = this.#options;
     const operations = [first];
-    const deliveries: (() => Promise<void>)[] = [];
+    const outcomes: Outcome[] = [];
     const startedMs = monotonicMs();
     const workMsMax = Math.max(batchWorkMsMax, this.#lastCommitMs);
     let committingMs: number;
@@ -111,7 +126,11 @@ export class SqliteCommits {
       if (first.isLong) await beginWithoutBound(writer);
       else void writer.issue(['begin']);
       for (let next: Operation | undefined = first; next;) {
-        deliveries.push(await runInSavepoint(writer, next));
+        outcomes.push(
+          typeof next.work === 'function'
+            ? await runInSavepoint(writer, next.work)
+            : callInSavepoint(writer, next.work),
+        );
         const isFull = operations.length >= operationsPerCommitMax || monotonicMs() - startedMs > workMsMax;
         next = isFull ? undefined : this.#waiting.take();
         if (next) operations.push(next);
@@ -123,13 +142,13 @@ export class SqliteCommits {
       health.failed();
       // A later flush could report success although this one lost data, so the file is opened again.
       if (isOutcomeUnknown(error)) this.#writer.markFailed();
-      for (const { reject } of operations) reject(unavailable(error));
+      for (const [index, { reject }] of operations.entries()) void failed(outcomes[index], error).then(reject);
       return;
     }
     health.succeeded();
     this.#lastCommitMs = monotonicMs() - committingMs;
     onCommit(monotonicMs() - startedMs);
-    for (const deliver of deliveries) void deliver();
+    for (const [index, { resolve, reject }] of operations.entries()) outcomes[index]?.result.then(resolve, reject);
   }
 }
 
@@ -145,23 +164,40 @@ async function beginWithoutBound(writer: WriterThread): Promise<void> {
   }
 }
 
-/**
- * @returns a function that delivers the result, to be called after the commit
- * @throws DomainError `unavailable` if the transaction cannot continue
- */
-async function runInSavepoint(
-  writer: WriterThread,
-  { body, resolve, reject }: Operation,
-): Promise<() => Promise<void>> {
+/** What an operation of a transaction that has not been committed will return. */
+interface Outcome {
+  /** Rejects if the operation was undone. */
+  readonly result: Promise<unknown>;
+}
+
+/** @throws DomainError `unavailable` if the transaction cannot continue */
+async function runInSavepoint(writer: WriterThread, body: OperationBody<unknown>): Promise<Outcome> {
   void writer.issue(['savepoint']);
   try {
     const value = await body((kind, text, values) => writer.issue([kind, text, values]));
-    const released = writer.issue(['release']);
-    return () => released.then(() => resolve(value), reject);
+    return { result: handled(writer.issue(['release']).then(() => value)) };
   } catch (error) {
     await writer.issue(['undo']);
-    return async () => reject(error);
+    return { result: handled(Promise.reject(error)) };
   }
+}
+
+function callInSavepoint(writer: WriterThread, called: CalledProcedure): Outcome {
+  void writer.issue(['savepoint']);
+  const value = writer.issue(['call', called]);
+  const released = writer.issue(['release']);
+  return { result: handled(value.then((found) => released.then(() => found))) };
+}
+
+/** @returns the error of an operation whose transaction failed: of one that was undone, the outcome is known */
+async function failed(outcome: Outcome | undefined, error: unknown): Promise<unknown> {
+  const own = await outcome?.result.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  return own === undefined || isUnavailable(own)
+    ? unavailable(error)
+    : unavailable(new Error('a commit failed', { cause: error }));
 }
 
 /** A change in a replaced file is lost, so it is not acknowledged. @throws DomainError `unavailable` */

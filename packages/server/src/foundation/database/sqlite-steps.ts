@@ -9,9 +9,22 @@ import type { SqliteConnection } from './sqlite-connection.ts';
 import type { SqlValue } from './sql.ts';
 
 export type StatementKind = 'all' | 'get' | 'run';
+
+/** A procedure, its input, and what its transaction has besides. */
+export interface CalledProcedure {
+  readonly script: string;
+  readonly name: string;
+  readonly input: unknown;
+  readonly auditKey: { readonly key: Uint8Array; readonly rootKeyVersion: number };
+  readonly traceId: string | undefined;
+}
+
 export type Step =
   | readonly [kind: StatementKind, text: string, values: readonly SqlValue[]]
   | readonly [kind: 'open' | 'begin' | 'savepoint' | 'release' | 'undo' | 'commit' | 'close'];
+
+/** In the place of the statements of an operation. */
+export type CallStep = readonly [kind: 'call', called: CalledProcedure];
 
 /** SQLite has attempted a commit, which may have reached the disk. */
 export class CommitError extends Error {}
@@ -58,6 +71,11 @@ export class SqliteSteps {
       case 'close':
         return this.#connection.close();
     }
+  }
+
+  /** Fails the rest of the operation: `release` undoes it. */
+  failOperation(error: unknown): void {
+    this.#operationFailure ??= messageOf(error);
   }
 
   #statement(kind: StatementKind, text: string, values: readonly SqlValue[]): unknown {

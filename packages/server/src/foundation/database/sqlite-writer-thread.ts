@@ -4,13 +4,14 @@
  */
 import { Worker } from 'node:worker_threads';
 import type { SqlValue } from './sql.ts';
-import { handled, type Step } from './sqlite-steps.ts';
+import { errorOf as errorOfProcedure } from './procedure.ts';
+import { handled, type CallStep, type Step } from './sqlite-steps.ts';
 import type { StepFailure, WriterData, WriterRequest, WriterResponse } from './sqlite-writer.ts';
 import { FileLockedError, unavailable } from './unavailable.ts';
 import { ownScript } from '../own-files.ts';
 
 interface PendingStep {
-  readonly step: Step;
+  readonly step: Step | CallStep;
   readonly resolve: (result: unknown) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -24,8 +25,8 @@ export class WriterThread {
   readonly #sent: (readonly PendingStep[])[] = [];
   #failure: Error | undefined;
 
-  constructor(path: string, { isBackground = false }: Pick<WriterData, 'isBackground'> = {}) {
-    const workerData: WriterData = { path, isBackground };
+  constructor(path: string, options: Omit<WriterData, 'path'> = {}) {
+    const workerData: WriterData = { path, ...options };
     this.#worker = new Worker(ownScript('foundation/database/sqlite-writer'), { workerData });
     this.#worker.on('message', (response: WriterResponse) => this.#settle(response));
     this.#worker.on('error', (error) => this.#fail(error instanceof Error ? error : new Error(String(error))));
@@ -40,10 +41,10 @@ export class WriterThread {
   /**
    * The result need not be awaited: after a failed statement the rest of its operation fails, and after a failed `begin` or
    * `savepoint` everything up to the commit.
-   * @returns the result of a statement
-   * @throws DomainError `unavailable`, with `isOutcomeUnknown` for a commit that may have reached the disk
+   * @returns the result of a statement or of a procedure
+   * @throws DomainError `unavailable`, with `isOutcomeUnknown` for a commit that may have reached the disk; what a procedure throws
    */
-  issue(step: Step): Promise<unknown> {
+  issue(step: Step | CallStep): Promise<unknown> {
     if (this.#failure) return handled(Promise.reject(unavailable(this.#failure)));
     // Runs after the promise callbacks of this turn.
     if (this.#issued.length === 0) process.nextTick(() => this.#send());
@@ -95,12 +96,14 @@ export class WriterThread {
   }
 }
 
-const errorOf = ({ message, isOutcomeUnknown, isFileLocked = false }: StepFailure): unknown =>
-  unavailable(isFileLocked ? new FileLockedError(message) : new Error(message), isOutcomeUnknown);
+const errorOf = ({ message, isOutcomeUnknown, isFileLocked = false, procedure }: StepFailure): unknown =>
+  procedure
+    ? errorOfProcedure(procedure)
+    : unavailable(isFileLocked ? new FileLockedError(message) : new Error(message), isOutcomeUnknown);
 
 /** A message would contain the whole memory that the bytes are a view of: 64 KiB for a small Buffer. */
-function compact(step: Step): Step {
-  if (step.length === 1) return step;
+function compact(step: Step | CallStep): Step | CallStep {
+  if (step.length !== 3) return step;
   const [kind, text, values] = step;
   return [kind, text, values.map((value) => (isView(value) ? new Uint8Array(value) : value))];
 }

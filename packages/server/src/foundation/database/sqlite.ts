@@ -6,15 +6,26 @@
 import { monotonicMs } from '../clock.ts';
 import { inSpan } from '../tracing.ts';
 import { databaseWaits, type DatabaseWaits } from './database-waits.ts';
-import type { AuditKey, BeforeRead, Db, Reader, SecondFile, Transaction, TransactionOptions, UsageDb } from './db.ts';
+import type {
+  AuditKey,
+  BeforeRead,
+  Db,
+  Reader,
+  SecondFile,
+  Transaction,
+  TransactionOptions,
+  UsageDb,
+  ProcedureCall,
+} from './db.ts';
 import { DatabaseFile, DatabaseReplacedError, identityOf } from './file-identity.ts';
 import { OperationTimes } from './operation-times.ts';
-import { currentShare, currentSpan, inCurrentShare } from './share.ts';
+import { currentShare, currentSpan, inCurrentShare, type Share } from './share.ts';
 import { SqliteCommits, type SqliteCommitsOptions } from './sqlite-commits.ts';
 import { SqliteBatchReader } from './sqlite-batch.ts';
 import { createFile, SqliteConnection } from './sqlite-connection.ts';
 import { SqliteReader } from './sqlite-reader.ts';
-import { SqliteTransaction, type IssueStatement } from './sqlite-transaction.ts';
+import type { CalledProcedure } from './sqlite-steps.ts';
+import { SqliteTransaction, type IssueStatement, type OperationBody } from './sqlite-transaction.ts';
 import { WriterThread } from './sqlite-writer-thread.ts';
 import { sql, type ManyStatement, type SqlValue, type Statement } from './sql.ts';
 import { orUnavailable, unavailable } from './unavailable.ts';
@@ -27,7 +38,9 @@ export interface OpenSqliteOptions {
   /** Default: those of the product. */
   readonly waits?: DatabaseWaits | undefined;
   /** Whether its commits can wait for other work of the machine. */
-  readonly isBackground?: boolean | undefined;
+  readonly isBackground?: boolean;
+  /** Files of procedures that the writer thread loads at its start. */
+  readonly procedures?: readonly string[];
 }
 
 export class SqliteDb implements Db {
@@ -55,9 +68,9 @@ export class SqliteDb implements Db {
   static async open(
     path: string,
     auditKey: AuditKey,
-    { waits = databaseWaits, isBackground = false }: OpenSqliteOptions = {},
+    { waits = databaseWaits, ...options }: OpenSqliteOptions = {},
   ): Promise<SqliteDb> {
-    const newWriter = (): WriterThread => new WriterThread(path, { isBackground });
+    const newWriter = (): WriterThread => new WriterThread(path, options);
     for (let attempt = 0; attempt < openAttemptsMax; attempt++) {
       createFile(path);
       const found = identityOf(path);
@@ -134,10 +147,6 @@ export class SqliteDb implements Db {
   }
 
   async transaction<T>(body: (tx: Transaction) => Promise<T>, options: TransactionOptions = {}): Promise<T> {
-    const commits = this.#commits;
-    if (this.#isClosing) throw unavailable(new Error('the database is closed'));
-    if (!commits) throw unavailable(new Error('this process only reads'));
-    orUnavailable(() => this.file.assertInPlace());
     const share = currentShare();
     // The commit calls it in the turn of another operation.
     const inShare = inCurrentShare(body);
@@ -149,8 +158,29 @@ export class SqliteDb implements Db {
         tx.end();
       }
     };
+    return this.#commit(run, share, options);
+  }
+
+  async perform<Input, Output>({ procedure, input }: ProcedureCall<Input, Output>): Promise<Output> {
+    const { script, name } = procedure;
+    const share = currentShare();
+    const { rootKeyVersion = 1 } = this.#auditKey;
+    const auditKey = { key: this.#auditKey.reveal(), rootKeyVersion };
+    return this.#commit({ script, name, input, auditKey, traceId: share.traceId }, share);
+  }
+
+  get isWriterFree(): boolean {
+    return this.#commits?.isFree === true;
+  }
+
+  /** @throws DomainError `unavailable` */
+  #commit<T>(work: OperationBody<T> | CalledProcedure, share: Share, options?: TransactionOptions): Promise<T> {
+    const commits = this.#commits;
+    if (this.#isClosing) throw unavailable(new Error('the database is closed'));
+    if (!commits) throw unavailable(new Error('this process only reads'));
+    orUnavailable(() => this.file.assertInPlace());
     const commit = { name: 'db.commit', kind: 'client' } as const;
-    return inSpan(currentSpan(), commit, () => commits.run(run, share, options));
+    return inSpan(currentSpan(), commit, () => commits.run(work, share, options));
   }
 
   /**

@@ -2,7 +2,7 @@
  * Slots of the writing connections to PostgreSQL. Each class leaves the other its reserved connections. An account uses one
  * connection at a time: a second one would only wait for the lock on the account's row. Draws have connections of their own.
  */
-import { limits } from '@keyreeve/contract';
+import { limits } from '@keyreeve/contract/limits';
 import type { DatabaseWaits } from './database-waits.ts';
 import { FairQueue, writesWaiting } from './fair-queue.ts';
 import type { Share, WorkClass } from './share.ts';

@@ -7,6 +7,7 @@ import type { Secret } from '../../foundation/crypto/secret.ts';
 import { CoalescingReader } from '../../foundation/database/coalescing-reader.ts';
 import type { PageRequest } from '../../foundation/cursor.ts';
 import type { Transaction } from '../../foundation/database/db.ts';
+import { callOf } from '../../foundation/database/procedure.ts';
 import { keyDeletions } from '../deletion-journal/revocation.ts';
 import { PendingChanges } from '../deletion-journal/pending-changes.ts';
 import { runNarrowing } from '../deletion-journal/run-narrowing.ts';
@@ -19,12 +20,15 @@ import { parseAddresses } from './addresses.ts';
 import type { CreationNotices } from './creation-notices.ts';
 import { assertRecentSignIn } from '../../foundation/recent-sign-in.ts';
 import { assertExpiry, latestExpiry } from './expiry.ts';
+import { assertBelowKeyLimit, assertMayCreate, findForCreation, type CreationState } from './creation-store.ts';
+import { finishDeletionTx } from './deletion-store.ts';
 import { assertHashFree } from './given-hash-store.ts';
 import { hintOf, makeKey } from './key-format.ts';
 import { pageKeys, searchKeys, type KeySearch } from './key-list.ts';
 import type { KeySettings } from './key-settings.ts';
 import { toApiKey, type ApiKey, type OwnedKey } from './key-view.ts';
 import { toMetadata } from './metadata.ts';
+import { createKey, type NewKey } from './new-key.ts';
 import { findOwnedKeys, type OwnedKeySearch } from './owned-keys.ts';
 import { validateNickname } from '../../foundation/nickname.ts';
 import { parsePublicKey } from './public-key.ts';
@@ -36,6 +40,7 @@ import {
   validateScopes,
 } from './scopes.ts';
 import { importedIdOf, randomHash } from './stored-hash.ts';
+import * as procedures from './procedures.ts';
 import * as store from './store.ts';
 import { withLastUses } from './use-store.ts';
 import { findWithheldScopes } from './withheld-store.ts';
@@ -77,13 +82,13 @@ export class ApiKeys {
   /** Prefixes that this process has recorded: later creations need not write them. */
   readonly #recordedPrefixes = new Set<string>();
   readonly #owners: CoalescingReader<number, { accountId: string }>;
-  readonly #creations: CoalescingReader<readonly [accountId: string, nickname: string], store.CreationState>;
+  readonly #creations: CoalescingReader<readonly [accountId: string, nickname: string], CreationState>;
 
   constructor(options: ApiKeysOptions) {
     const { db } = options;
     this.#options = options;
     this.#owners = new CoalescingReader((ids) => store.findKeyOwners(db, ids), db.sharedReads);
-    this.#creations = new CoalescingReader((lookups) => store.findForCreation(db, lookups), db.sharedReads);
+    this.#creations = new CoalescingReader((lookups) => findForCreation(db, lookups), db.sharedReads);
   }
 
   /**
@@ -147,7 +152,7 @@ export class ApiKeys {
     return key;
   }
 
-  async #create<Made extends Pick<store.NewKey, 'id' | 'hash' | 'hint' | 'isGiven' | 'publicKey' | 'prefix'>>(
+  async #create<Made extends Pick<NewKey, 'id' | 'hash' | 'hint' | 'isGiven' | 'publicKey' | 'prefix'>>(
     principal: Principal,
     accountId: string,
     request: KeyRequest,
@@ -168,7 +173,7 @@ export class ApiKeys {
     const environment = environments.toStored(request.environment);
     assertFirstEnvironment(scopes, environment);
     const made = make(environments.prefixOf(environment));
-    const key: store.NewKey = {
+    const key: NewKey = {
       ...made,
       accountId,
       nickname,
@@ -182,8 +187,8 @@ export class ApiKeys {
       now,
       grants: scopesToGrant(principal, scopes, hasCatalogue),
     };
-    await this.#assertCreatable(principal, key);
-    await store.createKey(db, creator, key, { keysMax: keysPerAccountMax, creationLimits, creationNotices });
+    if (!db.isWriterFree) await this.#assertCreatable(principal, key);
+    await createKey(db, creator, key, { keysMax: keysPerAccountMax, creationLimits, creationNotices });
     creationNotices.sendSoon();
     const shownEnvironment = environments.nameOf(environment) ?? null;
     const noState = { disabledAt: null, disabledReason: null, leakedAt: null, lastUsedAt: null };
@@ -193,16 +198,16 @@ export class ApiKeys {
   }
 
   /**
-   * Rejects by reads what {@link store.createKey} would reject, so that a rejected creation does not occupy the writer.
+   * Rejects by reads what {@link createKey} would reject, so that a rejected creation does not wait for the writer.
    * @throws DomainError as `createKey`
    */
-  async #assertCreatable(principal: Principal, key: store.NewKey): Promise<void> {
+  async #assertCreatable(principal: Principal, key: NewKey): Promise<void> {
     const { db, keysPerAccountMax, creationLimits } = this.#options;
     const { accountId, nickname, scopes, grants = [], now } = key;
     const state = this.#creations.read([accountId, nickname]);
     // The transaction distinguishes an unknown account from a session that has just ended.
     await allInOrder([
-      state.then((found) => found && store.assertMayCreate(found)),
+      state.then((found) => found && assertMayCreate(found)),
       creationLimits && isCountedCreator(principal) && assertCreationAllowed(db, creationLimits, principal, now),
       assertMayGrant(db, accountId, grants, pointerIn(scopes)),
       key.isGiven && assertHashFree(db, key),
@@ -273,14 +278,16 @@ export class ApiKeys {
    * @throws DomainError `not_key_owner`, `key_not_found`, `invalid_access_token` when the session has ended, `unavailable`
    */
   async delete(principal: Principal, accountId: string, id: number): Promise<void> {
-    const now = this.#options.clock.now();
-    const finishTx = (tx: Transaction): Promise<void> => store.finishDeletionTx(tx, { principal, now }, accountId, id);
+    const { db, clock } = this.#options;
+    const now = clock.now();
+    const finishTx = (tx: Transaction): Promise<void> => finishDeletionTx(tx, { principal, now }, accountId, id);
     await runNarrowing(this.#options, {
       read: async () => {
+        if (db.isWriterFree) return;
         const owner = await this.#owners.read(id);
         if (owner?.accountId !== accountId) throw new DomainError(owner ? 'not_key_owner' : 'key_not_found');
       },
-      changeTx: (tx) => store.deleteKeyTx(tx, { principal, now }, accountId, id),
+      perform: (writer) => writer.perform(callOf(procedures.deleteKey, { principal, now, accountId, id })),
       recordedOf: () => keyDeletions([id], now),
       repetition: { pending: this.pending, of: () => [{ id, kind: 'delete', txs: [finishTx] }] },
     });
@@ -288,7 +295,7 @@ export class ApiKeys {
 }
 
 /** @throws DomainError `key_limit_reached`, `nickname_taken` */
-function assertFree({ keyCount, isTaken }: store.CreationState, keysMax: number): void {
-  store.assertBelowKeyLimit(keyCount, keysMax);
+function assertFree({ keyCount, isTaken }: CreationState, keysMax: number): void {
+  assertBelowKeyLimit(keyCount, keysMax);
   if (isTaken > 0) throw new DomainError('nickname_taken');
 }

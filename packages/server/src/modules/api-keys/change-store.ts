@@ -5,7 +5,8 @@ import type { Db, Reader, Transaction } from '../../foundation/database/db.ts';
 import { hasSameName } from '../../foundation/database/joiners.ts';
 import { databaseTime, sql, type Dialect } from '../../foundation/database/sql.ts';
 import { fold } from '../../foundation/fold.ts';
-import { recordPrefixTx, type KeyRow } from './store.ts';
+import { recordPrefixTx } from './creation-store.ts';
+import type { KeyRow } from './store.ts';
 import { joinQuotaUse, quotaUseColumns, type QuotaUseRow } from '../key-limits/quota-use.ts';
 
 /** A key with everything that a change may need. */

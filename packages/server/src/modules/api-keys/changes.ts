@@ -27,7 +27,7 @@ import type { KeyChangeRequest, RotationRequest } from './key-request.ts';
 import { isOverlapping, planRotation } from './rotation-plan.ts';
 import { scopesToGrant, splitScopes } from './scopes.ts';
 import { randomHash } from './stored-hash.ts';
-import { findForCreation, lockOwnerTx } from './store.ts';
+import { findForCreation, lockOwnerTx } from './creation-store.ts';
 import { findUses, type StoredUse } from './use-store.ts';
 import { findWithheldScopes } from './withheld-store.ts';
 

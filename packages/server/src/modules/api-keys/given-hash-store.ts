@@ -8,7 +8,8 @@ import { DomainError } from '../../foundation/errors.ts';
 /** A key with a given hash. Its id derives from the hash, so it stays the same after a rotation. */
 export interface GivenHash {
   readonly id: number;
-  readonly hash: Buffer;
+  /** 33 bytes. */
+  readonly hash: Uint8Array;
   /** Milliseconds. */
   readonly now: number;
 }
@@ -34,7 +35,8 @@ const countHolders = sql<Holders>(
 
 /** Rejects by a read what {@link insertGivenTx} would reject. @throws DomainError `secret_taken` */
 export async function assertHashFree(reader: Pick<Reader, 'get'>, { id, hash }: GivenHash, heldMax = 0): Promise<void> {
-  const found = await reader.get(countHolders, [lookupOf(hash), id, String(id)]);
+  const stored = Buffer.from(hash.buffer, hash.byteOffset, hash.byteLength);
+  const found = await reader.get(countHolders, [lookupOf(stored), id, String(id)]);
   const { keys = 0, previousSecrets = 0, leaked = 0, deleted = 0 } = found ?? {};
   if (keys > heldMax || previousSecrets > 0 || leaked > 0 || deleted > 0) throw new DomainError('secret_taken');
 }

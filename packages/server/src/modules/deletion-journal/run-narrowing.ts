@@ -32,12 +32,18 @@ export interface Repetition<Id> extends Omit<PendingChange, 'finish'> {
   readonly txs: readonly ((tx: Transaction) => Promise<unknown>)[];
 }
 
+/** Checks the caller and makes the change. One function, because the statements of both are sent together. */
+type Change<Made> =
+  | { readonly changeTx: (tx: Transaction) => Promise<Made> }
+  /** Performs a procedure, from whose result nothing follows: if the writer thread dies, there is none. */
+  | { readonly perform: (db: Db) => Promise<Made & void> };
+
 /** @typeParam Made what the transaction returns, from which the entries and the repetitions follow */
-export interface Narrowing<Id extends string | number, Made> {
+export type Narrowing<Id extends string | number, Made> = Change<Made> & NarrowingOptions<Id, Made>;
+
+interface NarrowingOptions<Id extends string | number, Made> {
   /** Rejects by reads what the transaction would reject, so that a rejected change does not occupy the writer. */
   readonly read?: () => Promise<void>;
-  /** Checks the caller and makes the change. One function, because the statements of both are sent together. */
-  readonly changeTx: (tx: Transaction) => Promise<Made>;
   /** Empty if the change removes no rights. */
   readonly recordedOf: (made: Made) => readonly Recorded[];
   /** Called after each commit, such as to send the mail of the change. */
@@ -70,29 +76,33 @@ export interface Narrowing<Id extends string | number, Made> {
  */
 export async function runNarrowing<Id extends string | number, Made>(
   { db, revocations }: Pick<RecordingCore, 'db' | 'revocations'>,
-  { read, changeTx, recordedOf, afterCommit, repetition }: Narrowing<Id, Made>,
+  { read, recordedOf, afterCommit, repetition, ...change }: Narrowing<Id, Made>,
 ): Promise<Made> {
   repetition?.pending.assertRoom();
   let tried = undefined as { readonly made: Made } | undefined;
   let made: Made;
   try {
     await read?.();
-    made = await db.transaction(async (tx) => {
-      // After a conflict it runs again. Only the result of the last run may have been committed.
-      tried = undefined;
-      tried = { made: await changeTx(tx) };
-      return tried.made;
-    });
+    if ('perform' in change) made = await change.perform(db);
+    else
+      made = await db.transaction(async (tx) => {
+        // After a conflict it runs again. Only the result of the last run may have been committed.
+        tried = undefined;
+        tried = { made: await change.changeTx(tx) };
+        return tried.made;
+      });
   } catch (error) {
+    // A procedure that was rejected has a known outcome.
+    if ('perform' in change) tried = { made: undefined as Made };
     if (isOutcomeUnknown(error) && tried && recordedOf(tried.made).length > 0) {
       revocations?.catchUpSoon();
-      for (const { txs, id, ...change } of repetition?.of(tried.made) ?? []) {
+      for (const { txs, id, ...repeated } of repetition?.of(tried.made) ?? []) {
         const finish = async (): Promise<void> => {
           await commitFirst(db, txs);
           afterCommit?.();
           revocations?.catchUpSoon();
         };
-        repetition?.pending.add(id, { ...change, finish });
+        repetition?.pending.add(id, { ...repeated, finish });
       }
       await repetition?.pending.published();
     }

@@ -14,7 +14,11 @@ export interface KeyCreationLimits {
   readonly creationsPerMinuteMax: number;
 }
 
-function counterOf(creationLimits: KeyCreationLimits, { kind, accountId }: CountedCreator): WindowCounter {
+/** The counter of the creations by a principal, which `countTx` raises. */
+export function creationCounterOf(
+  creationLimits: KeyCreationLimits,
+  { kind, accountId }: CountedCreator,
+): WindowCounter {
   const { bucketHash, creationsPerMinuteMax: perMinute } = creationLimits;
   const counter = (name: string, max: number, windowMs = hourMs): WindowCounter => {
     return { bucket: bucketHash.stored(JSON.stringify([name, accountId])), max, windowMs, policy: 'creations' };
@@ -32,7 +36,7 @@ export async function countCreationTx(
   principal: CountedCreator,
   now: number,
 ): Promise<void> {
-  await countTx(tx, counterOf(creationLimits, principal), now);
+  await countTx(tx, creationCounterOf(creationLimits, principal), now);
 }
 
 /** Rejects by a read what {@link countCreationTx} would reject. @throws DomainError `too_many_creations` */
@@ -42,5 +46,5 @@ export async function assertCreationAllowed(
   principal: CountedCreator,
   now: number,
 ): Promise<void> {
-  await assertAllowed(db, counterOf(creationLimits, principal), now);
+  await assertAllowed(db, creationCounterOf(creationLimits, principal), now);
 }

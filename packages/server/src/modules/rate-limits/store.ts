@@ -79,7 +79,7 @@ const deleteUntouchedRows = sql(
   `delete from rate_limit_buckets where touched_at < $1 and bucket in (select bucket from rate_limit_buckets where touched_at < $1 limit $2)`,
 );
 
-export async function incrementTx(tx: Transaction, bucket: Buffer, now: number, decay?: Decay): Promise<Bucket> {
+export async function incrementTx(tx: Transaction, bucket: Uint8Array, now: number, decay?: Decay): Promise<Bucket> {
   const row =
     decay && 'leakMs' in decay
       ? await tx.get(incrementLeakingBucket, [bucket, now, decay.leakMs, now + aheadMsMax])
@@ -95,28 +95,28 @@ export async function incrementTx(tx: Transaction, bucket: Buffer, now: number, 
 const windowOf = (decay: { readonly windowMs: number } | undefined, now: number): readonly [number, number] =>
   decay === undefined ? [-1, Number.MAX_SAFE_INTEGER] : [now - decay.windowMs, now + aheadMsMax];
 
-export function blockTx(tx: Transaction, bucket: Buffer, until: number): void {
+export function blockTx(tx: Transaction, bucket: Uint8Array, until: number): void {
   tx.enqueue(blockBucket, [bucket, until]);
 }
 
 /** Never below zero. */
-export function decrementTx(tx: Transaction, bucket: Buffer): void {
+export function decrementTx(tx: Transaction, bucket: Uint8Array): void {
   tx.enqueue(decrementBucket, [bucket]);
 }
 
-export function clearTx(tx: Transaction, bucket: Buffer): void {
+export function clearTx(tx: Transaction, bucket: Uint8Array): void {
   tx.enqueue(deleteBucket, [bucket]);
 }
 
 /** The committed counters, in order, from one snapshot taken after the call. Does not wait for writes. */
-export const readBuckets = (db: Db, buckets: readonly Buffer[]): Promise<(BucketRow | undefined)[]> =>
+export const readBuckets = (db: Db, buckets: readonly Uint8Array[]): Promise<(BucketRow | undefined)[]> =>
   db.getMany(
     selectBuckets,
     buckets.map((bucket) => [bucket]),
   );
 
 /** Without a lock: another transaction may change the counter. */
-export const readBucketTx = (tx: Transaction, bucket: Buffer): Promise<BucketRow | undefined> =>
+export const readBucketTx = (tx: Transaction, bucket: Uint8Array): Promise<BucketRow | undefined> =>
   tx.get(selectBucket, [bucket]);
 
 /** What {@link incrementTx} would return for this row. A request that is rejected by it costs no commit. */

@@ -4,7 +4,7 @@ import { DomainError } from '../../foundation/errors.ts';
 import { incrementTx, predictIncrement, readBuckets, type Bucket } from './store.ts';
 
 export interface WindowCounter {
-  readonly bucket: Buffer;
+  readonly bucket: Uint8Array;
   readonly max: number;
   readonly windowMs: number;
   /** The error is `too_many_` with it. */

@@ -2,7 +2,7 @@
  * Access tokens: JWTs (RFC 9068). Only the `kid` selects the key, and the key determines the algorithm (RFC 8725 sections
  * 3.1 to 3.12). Each token has exactly one accepted encoding.
  */
-import type { KeyObject } from 'node:crypto';
+import { hash, type KeyObject } from 'node:crypto';
 import { SignJWT } from 'jose';
 import { limits } from '@keyreeve/contract';
 import type { Clock } from '../../foundation/clock.ts';
@@ -47,6 +47,8 @@ export interface UnverifiedToken extends Pick<CompactJwt, 'signed' | 'signature'
   readonly claims: AccessTokenClaims;
   /** The public key that the token names. */
   readonly key: KeyObject;
+  /** SHA-256 of the token, which has one accepted encoding. */
+  readonly digest: string;
 }
 
 /** @param authenticatedAt the time of the sign-in, in milliseconds since 1970 */
@@ -54,6 +56,11 @@ export type SignAccessToken = (accountId: string, sessionId: string, authenticat
 
 export class AccessTokens {
   readonly #options: AccessTokenOptions;
+  /**
+   * Tokens with a right signature, by its key: it stays right, and everything else is checked each time. Only the holder of a
+   * token can add it.
+   */
+  readonly #signed = new WeakMap<KeyObject, Set<string>>();
   readonly #turns = new Turns({
     runningMax: signaturesVerifiedMax,
     runningPerOwnerMax: signaturesVerifiedMax / 2,
@@ -105,7 +112,8 @@ export class AccessTokens {
     const { signed, signature } = jwt;
     if (!signer || signer.alg !== alg || signer.signatureBytes !== signature.length) return undefined;
     if (claims.expiresAt <= now - limits.clockSkewSeconds) return 'expired';
-    return { claims: { ...claims, kid: signer.kid }, key: signer.key, signed, signature };
+    const digest = hash('sha256', text, 'base64');
+    return { claims: { ...claims, kid: signer.kid }, key: signer.key, signed, signature, digest };
   }
 
   /** Whether the key may have signed a token that was issued then. @throws DomainError `unavailable` */
@@ -115,7 +123,7 @@ export class AccessTokens {
 
   /** Verifies the signature. */
   isSigned(token: UnverifiedToken): boolean {
-    return isSignedBy(token, token.key);
+    return this.#wasSigned(token) || this.#remember(token, isSignedBy(token, token.key));
   }
 
   /**
@@ -124,15 +132,28 @@ export class AccessTokens {
    * @throws DomainError `unavailable` if too many wait
    */
   async isSignedInTurn(token: UnverifiedToken): Promise<boolean> {
+    if (this.#wasSigned(token)) return true;
     const end = await this.#turns.begin(token.claims.accountId).catch((error: unknown) => {
       // The limit of an account is no limit of the service that asks.
       throw new DomainError('unavailable', { cause: error, retryAfterSeconds: 1 });
     });
     try {
-      return await isSignedByInThread(token, token.key);
+      return this.#remember(token, await isSignedByInThread(token, token.key));
     } finally {
       end();
     }
+  }
+
+  #wasSigned({ key, digest }: UnverifiedToken): boolean {
+    return this.#signed.get(key)?.has(digest) === true;
+  }
+
+  #remember({ key, digest }: UnverifiedToken, isSigned: boolean): boolean {
+    if (!isSigned) return false;
+    const digests = this.#signed.get(key) ?? new Set();
+    this.#signed.set(key, digests.add(digest));
+    if (digests.size > limits.signaturesRememberedMax) digests.delete(digests.values().next().value ?? '');
+    return true;
   }
 
   /** @param now seconds since 1970 */

@@ -1,13 +1,15 @@
 /** The messages between the main thread and the writer thread, and the end of the thread at each of them. */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import { Worker } from 'node:worker_threads';
+import { callOf } from '../procedure.ts';
 import { sql } from '../sql.ts';
 import type { WriterResponse } from '../sqlite-writer.ts';
 import { isOutcomeUnknown } from '../unavailable.ts';
 import { newSqliteDb, type TestDb } from '../../../../test-kit/new-db.ts';
 import { codeOf } from '../../../../test-kit/store-on-each-database.ts';
 import { watchWriterMessages } from '../../../../test-kit/thread-messages.ts';
+import { addThing } from './thing-procedures.ts';
 import { add, createTable, idsIn, insert } from './things.ts';
 
 const endTransaction = sql('test_end', 'rollback');
@@ -23,6 +25,42 @@ test('a change whose statements are issued together exchanges two messages with 
   const messages = watchWriterMessages(t);
   assert.equal(await add(opened.db, 1), 1);
   assert.deepEqual(messages, ['begin savepoint run get', 'run release commit']);
+});
+
+test('a procedure exchanges one message with the writer thread, also several that wait together', async (t) => {
+  await using opened = await newSqlite();
+  const { db } = opened;
+  const messages = watchWriterMessages(t);
+  const perform = (id: number): Promise<number> => db.perform(callOf(addThing, { id }));
+  assert.equal(await perform(1), 1);
+  assert.deepEqual(messages.splice(0), ['begin savepoint call release commit']);
+  assert.deepEqual(await Promise.all([perform(2), perform(3), perform(4)]), [2, 3, 4]);
+  const two = 'savepoint call release savepoint call release';
+  assert.deepEqual(messages, [`begin ${two} savepoint call release commit`]);
+});
+
+test('procedures and bodies share a commit', async () => {
+  await using opened = await newSqlite();
+  const { db } = opened;
+  assert.equal(db.isWriterFree, true);
+  const body = add(db, 1);
+  assert.equal(db.isWriterFree, false);
+  const found = await Promise.all([body, db.perform(callOf(addThing, { id: 2 })), add(db, 3)]);
+  assert.deepEqual(found, [1, 3, 4]);
+  assert.equal(db.isWriterFree, true);
+  assert.deepEqual(await idsIn(db), [1, 2, 3, 101, 103]);
+});
+
+test('a procedure that does not exist, or whose file does not, fails alone', async () => {
+  await using opened = await newSqlite();
+  const { db } = opened;
+  const ids: number[] = [];
+  for (const wrong of [{ name: 'missing' }, { script: 'foundation/database/test/missing' }]) {
+    const other = add(db, ids.length + 1);
+    await assert.rejects(db.perform(callOf({ ...addThing, ...wrong }, { id: 50 })), /missing/);
+    ids.push(await other);
+  }
+  assert.deepEqual(await idsIn(db), [1, 2, 101, 102]);
 });
 
 test('changes that share a commit exchange one message each and one for the commit', async (t) => {
@@ -123,20 +161,39 @@ for (const [name, { message, isPerformed, isUnknown, stored }] of Object.entries
   });
 }
 
+/** Replaces the response to the next message of so many steps by one in which the commit has failed. */
+function failCommit(t: TestContext, steps: number): void {
+  const emit = Reflect.get(Worker.prototype, 'emit') as (...args: unknown[]) => boolean;
+  let isFailing = true;
+  t.mock.method(Worker.prototype, 'emit', function (this: Worker, event: string, ...args: unknown[]): boolean {
+    const [results, failures] = event === 'message' ? (args[0] as WriterResponse) : [];
+    if (!isFailing || results?.length !== steps) return Reflect.apply(emit, this, [event, ...args]);
+    isFailing = false;
+    const failed = new Map([...(failures ?? []), [steps - 1, { message: 'disk I/O error', isOutcomeUnknown: true }]]);
+    return Reflect.apply(emit, this, [event, [results, failed] satisfies WriterResponse]);
+  });
+}
+
+test('a commit that fails leaves the outcome of procedures unknown, except of those that were rejected', async (t) => {
+  await using opened = await newSqlite();
+  const { db } = opened;
+  const perform = (id: number, isRejected = false): Promise<unknown> =>
+    db.perform(callOf(addThing, { id, isRejected })).catch((reason: unknown) => reason);
+  await perform(1);
+  failCommit(t, 8);
+  const errors = await Promise.all([perform(2), perform(3, true)]);
+  assert.deepEqual(errors.map(codeOf), ['unavailable', 'unavailable']);
+  assert.deepEqual(errors.map(isOutcomeUnknown), [true, false]);
+  assert.deepEqual(await idsIn(db), [1, 2]);
+  assert.equal(await perform(4), 3);
+});
+
 test('a commit that fails leaves the outcome of all its changes unknown, and the file is opened again', async (t) => {
   await using opened = await newSqlite();
   const { db } = opened;
   const threads = new Set<Worker>();
   watchWriterMessages(t, (worker) => threads.add(worker) !== undefined);
-  const emit = Reflect.get(Worker.prototype, 'emit') as (...args: unknown[]) => boolean;
-  let isFailing = true;
-  t.mock.method(Worker.prototype, 'emit', function (this: Worker, event: string, ...args: unknown[]): boolean {
-    const [results] = event === 'message' ? (args[0] as WriterResponse) : [];
-    if (!isFailing || results?.length !== 3) return Reflect.apply(emit, this, [event, ...args]);
-    isFailing = false;
-    const failures = new Map([[2, { message: 'disk I/O error', isOutcomeUnknown: true }]]);
-    return Reflect.apply(emit, this, [event, [results, failures] satisfies WriterResponse]);
-  });
+  failCommit(t, 3);
   const error: unknown = await add(db, 1).catch((reason: unknown) => reason);
   assert.deepEqual([codeOf(error), isOutcomeUnknown(error)], ['unavailable', true]);
   await add(db, 2);

@@ -16,7 +16,7 @@ import { Outbox } from '../../outbox/outbox.ts';
 import { claimJobs } from '../../outbox/store.ts';
 import { CreationNotices } from '../creation-notices.ts';
 import { listRecipients } from '../key-mail-store.ts';
-import { createKey, type NewKey } from '../store.ts';
+import { createKey, type NewKey } from '../new-key.ts';
 import { disableAccount } from '../../../../test-kit/store-changes.ts';
 
 test('the owner gets a mail when an operator creates a key, and none for an own key', async () => {

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { claimFirstEnvironment, findFirstEnvironment } from '../../../foundation/database/installation.ts';
 import { claimInstallation } from '../../../../test-kit/installation.ts';
 import { keyPrefixWarnings } from '../key-prefixes.ts';
+import { createKey } from '../new-key.ts';
 import * as store from '../store.ts';
 import { codeOf, onEachDatabase, outcomes, race, rivalsMin } from '../../../../test-kit/store-on-each-database.ts';
 import type { Db } from '../../../foundation/database/db.ts';
@@ -16,7 +17,7 @@ onEachDatabase('concurrent creations record a prefix once', async (opened) => {
   const rivals = Math.max(rivalsMin, 16);
   const settled = await race(opened, rivals, async (connection, rival) => {
     const more = { id: rival + 1, hash: hashOf(`rival ${rival}`), prefix: 'krv' };
-    await store.createKey(connection, operator, newKey(ada, `key ${rival}`, more), { keysMax: 100 });
+    await createKey(connection, operator, newKey(ada, `key ${rival}`, more), { keysMax: 100 });
     return 'created';
   });
   assert.deepEqual(outcomes(settled), { created: rivals });
@@ -29,9 +30,7 @@ onEachDatabase('a rejected creation records no prefix', async ({ db }) => {
   const ada = await addAccount(db);
   await addKey(db, ada, 'taken');
   const again = newKey(ada, 'taken', { id: 2, hash: hashOf('again'), prefix: 'krv' });
-  const rejected: unknown = await store
-    .createKey(db, operator, again, { keysMax: 100 })
-    .catch((error: unknown) => error);
+  const rejected: unknown = await createKey(db, operator, again, { keysMax: 100 }).catch((error: unknown) => error);
   assert.equal(codeOf(rejected), 'nickname_taken');
   assert.deepEqual(await prefixesIn(db), []);
 });

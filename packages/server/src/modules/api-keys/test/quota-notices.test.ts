@@ -11,7 +11,7 @@ import type { Db } from '../../../foundation/database/db.ts';
 import { OrphanedMeters } from '../../key-limits/orphaned-meters.ts';
 import type { QuotaReached } from '../../key-limits/key-limits.ts';
 import { QuotaNotices, type QuotaNoticesOptions } from '../quota-notices.ts';
-import { createKey } from '../store.ts';
+import { createKey } from '../new-key.ts';
 import { sql } from '../../../foundation/database/sql.ts';
 import { deleteKey } from '../../../../test-kit/store-changes.ts';
 

@@ -4,6 +4,7 @@ import { limits } from '@keyreeve/contract';
 import { useKeys } from '../../../../test-kit/uses.ts';
 import { findKeyStates } from '../state-store.ts';
 import { findUses, withLastUses } from '../use-store.ts';
+import { createKey, type NewKey } from '../new-key.ts';
 import * as store from '../store.ts';
 import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { lookupOf } from '../../../foundation/crypto/keyed-hash.ts';
@@ -23,15 +24,10 @@ import {
 } from '../../../../test-kit/rows.ts';
 import { deleteKey, disableAccount } from '../../../../test-kit/store-changes.ts';
 
-const create = async (
-  db: Db,
-  key: store.NewKey,
-  keysMax = 100,
-  creationLimits?: KeyCreationLimits,
-): Promise<'created'> => {
+const create = async (db: Db, key: NewKey, keysMax = 100, creationLimits?: KeyCreationLimits): Promise<'created'> => {
   const { accountId } = key;
   const owner = { kind: 'account', accountId, sessionId: `ses_${accountId.slice(4)}` } as const;
-  await store.createKey(db, creationLimits ? owner : operator, key, { keysMax, creationLimits });
+  await createKey(db, creationLimits ? owner : operator, key, { keysMax, creationLimits });
   return 'created';
 };
 const resolutionMs = limits.lastUsedResolutionSeconds * 1000;

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { replacePasswordHash, setPasswordHash } from '../../accounts/credentials-store.ts';
 import * as accounts from '../../accounts/store.ts';
-import * as apiKeys from '../../api-keys/store.ts';
+import { createKey } from '../../api-keys/new-key.ts';
 import type { Principal } from '../../../foundation/principal.ts';
 import type { AuditAction } from '../audit.ts';
 import type { AuditRow } from '../chain.ts';
@@ -170,11 +170,11 @@ const operations: Readonly<
       tokens.endSession(db, { principal: { kind: 'system' }, now }, 'ses_unknown', 'session.reuse_detected'),
   },
   'api_key.created': {
-    change: (db) => apiKeys.createKey(db, ada, newKey('acc_ada', 'new', { id: 43, scopes: ['a'] }), { keysMax: 100 }),
+    change: (db) => createKey(db, ada, newKey('acc_ada', 'new', { id: 43, scopes: ['a'] }), { keysMax: 100 }),
     rows: [
       { ...row('account:acc_ada', 'api_key.created', 'acc_ada', '43'), details: '{"nickname":"new","scopes":["a"]}' },
     ],
-    refused: (db) => apiKeys.createKey(db, ada, newKey('acc_ada', 'held', { id: 43 }), { keysMax: 100 }),
+    refused: (db) => createKey(db, ada, newKey('acc_ada', 'held', { id: 43 }), { keysMax: 100 }),
   },
   'api_key.deleted': {
     change: (db) => deleteKey(db, { principal: ada, now }, 'acc_ada', 42),

@@ -9,7 +9,7 @@ import { claimInstallation } from '../../../../test-kit/installation.ts';
 import { sql } from '../../../foundation/database/sql.ts';
 import { changeLimits } from '../../administration/store.ts';
 import { findKeyStates } from '../../api-keys/state-store.ts';
-import type { NewKey } from '../../api-keys/store.ts';
+import type { NewKey } from '../../api-keys/new-key.ts';
 import { DeletionJournal } from '../../deletion-journal/deletion-journal.ts';
 import { toLimitsText } from '../../key-limits/definition.ts';
 import { KeyLimiter } from '../../key-limits/key-limits.ts';

@@ -13,7 +13,7 @@ import { putKeyChangeTx } from '../../audit/key-change-store.ts';
 import { sealOfChange } from '../../audit/key-changes.ts';
 import { listChain } from '../../audit/store.ts';
 import { dayMs } from '../../../foundation/clock.ts';
-import type { NewKey } from '../../api-keys/store.ts';
+import type { NewKey } from '../../api-keys/new-key.ts';
 import { testRootKeys } from '../../../../test-kit/new-db.ts';
 import { addAccount, addKey, addSession, addSigningKey, keys, now, operator } from '../../../../test-kit/rows.ts';
 import { deleteAccount, deleteKey, disableAccount } from '../../../../test-kit/store-changes.ts';

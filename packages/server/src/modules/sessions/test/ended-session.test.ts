@@ -1,7 +1,8 @@
 /** A change checks the session again in its own transaction, after the access token has been verified. */
 import assert from 'node:assert/strict';
 import { setPasswordHash } from '../../accounts/credentials-store.ts';
-import { createKey, listAccountKeys } from '../../api-keys/store.ts';
+import { createKey } from '../../api-keys/new-key.ts';
+import { listAccountKeys } from '../../api-keys/store.ts';
 import type { Principal } from '../../../foundation/principal.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import { replaceSigningKeys } from '../../signing-keys/store.ts';

@@ -45,10 +45,11 @@ function routesOf(app: TestApp, serviceKey: string): Readonly<Record<string, Sen
   };
 }
 
-testOnBoth('the signature of a token is verified only if its key, its times and its session are right', async () => {
+testOnBoth('a signature is verified only if key, times and session are right, and a right one only once', async () => {
   await using app = await newApp();
   const signedIn = await app.signIn();
   const [other, signedOut] = [await app.signIn(), await app.signIn()];
+  await assertAccepted(app, signedOut.accessToken, 'before the session ends');
   await app.call('POST', '/auth/token/revoke', { json: { refreshToken: signedOut.refreshToken } });
   const { header, payload, sign } = await genuineOf(app, signedIn);
   const now = app.clock.now() / 1000;
@@ -72,8 +73,9 @@ testOnBoth('the signature of a token is verified only if its key, its times and 
   for (const [route, send] of Object.entries(routesOf(app, await app.serviceKey()))) {
     for (const [what, token] of Object.entries(unverified))
       assert.equal(await countOf(send, token), 0, `${route}: ${what}`);
-    for (const token of [signedIn.accessToken, forged(signedIn.accessToken)])
-      assert.equal(await countOf(send, token), 1, route);
+    assert.equal(await countOf(send, forged(signedIn.accessToken)), 1, `${route}: forged`);
+    const genuine = await withClaims({ jti: `for ${route}` });
+    assert.deepEqual([await countOf(send, genuine), await countOf(send, genuine)], [1, 0], `${route}: genuine`);
   }
   for (const [what, token] of Object.entries(unverified)) await assertRejected(app, token, what);
   for (const [route, send] of Object.entries(routesOf(app, 'no key')).slice(2))
@@ -121,10 +123,11 @@ test('after a rotation of the signing keys, a forged token with the old or the n
   for (const token of [accessToken, signedIn.accessToken]) await assertRejected(app, token, 'of a revoked key');
 });
 
-/** Reads forged tokens of two accounts, and a genuine one of the second account. */
+/** Reads forged tokens of two accounts, and genuine ones of the second account. */
 async function twoAccounts(app: TestApp) {
   const [attacker, owner] = [await app.signIn(), await app.signIn()];
   const accessTokens = accessTokensOf(app);
+  const { header, payload, sign } = await genuineOf(app, owner);
   const readToken = async (text: string): Promise<UnverifiedToken> => {
     const token = await accessTokens.read(text);
     assert.ok(typeof token === 'object');
@@ -133,19 +136,22 @@ async function twoAccounts(app: TestApp) {
   return {
     accessTokens,
     forgery: await readToken(forged(attacker.accessToken)),
-    genuine: await readToken(owner.accessToken),
+    forgeryOfOwner: await readToken(forged(owner.accessToken)),
+    /** @returns a token of the owner whose signature has not been verified */
+    genuine: async (jti: string) => readToken(await sign(header, { ...payload, jti })),
   };
 }
 
 test('forged tokens of one account delay another account by a few signatures', async () => {
   await using app = await newApp();
   const { accessTokens, forgery, genuine } = await twoAccounts(app);
+  const token = await genuine('one');
   let rejected = 0;
   const flood = Array.from({ length: 1_000 }, async () => {
     assert.equal(await accessTokens.isSignedInTurn(forgery), false);
     rejected++;
   });
-  assert.equal(await accessTokens.isSignedInTurn(genuine), true);
+  assert.equal(await accessTokens.isSignedInTurn(token), true);
   assert.ok(rejected < 100, `${rejected} forged tokens were rejected first`);
   await Promise.all(flood);
 });
@@ -153,13 +159,45 @@ test('forged tokens of one account delay another account by a few signatures', a
 test('beyond the bound of waiting signatures, tokens of the account get 503, those of others do not', async () => {
   await using app = await newApp();
   const { accessTokens, forgery, genuine } = await twoAccounts(app);
+  const token = await genuine('two');
   const started = limits.signaturesVerifiedMax / 2 + limits.signaturesWaitingPerAccountMax;
   const flood = Promise.allSettled(Array.from({ length: started + 100 }, () => accessTokens.isSignedInTurn(forgery)));
-  assert.equal(await accessTokens.isSignedInTurn(genuine), true);
+  assert.equal(await accessTokens.isSignedInTurn(token), true);
   const failures = (await flood).flatMap((outcome) =>
     outcome.status === 'rejected' ? [outcome.reason as unknown] : [],
   );
   assert.equal(failures.length, 100);
   for (const error of failures) assert.ok(error instanceof DomainError && error.code === 'unavailable');
   assert.equal(await accessTokens.isSignedInTurn(forgery), false, 'after the flood');
+});
+
+test('beyond the bound of waiting signatures, a token of the account that was verified before is accepted', async () => {
+  await using app = await newApp();
+  const { accessTokens, forgeryOfOwner, genuine } = await twoAccounts(app);
+  const token = await genuine('before the flood');
+  assert.equal(await accessTokens.isSignedInTurn(token), true);
+  const started = limits.signaturesVerifiedMax / 2 + limits.signaturesWaitingPerAccountMax;
+  const flood = Promise.allSettled(
+    Array.from({ length: started + 1 }, () => accessTokens.isSignedInTurn(forgeryOfOwner)),
+  );
+  assert.equal(await accessTokens.isSignedInTurn(token), true);
+  await assert.rejects(accessTokens.isSignedInTurn(await genuine('new')), { code: 'unavailable' });
+  await flood;
+});
+
+test('the number of remembered signatures is bounded: the oldest is verified again', async () => {
+  await using app = await newApp();
+  const { accessTokens, genuine } = await twoAccounts(app);
+  const first = await genuine('0');
+  using verified = countVerifications();
+  const countOf = (token: UnverifiedToken): number => {
+    const before = verified.count();
+    assert.equal(accessTokens.isSigned(token), true);
+    return verified.count() - before;
+  };
+  assert.deepEqual([countOf(first), countOf(first)], [1, 0]);
+  for (let number = 1; number < limits.signaturesRememberedMax; number++) countOf(await genuine(`${number}`));
+  assert.equal(countOf(first), 0);
+  countOf(await genuine('one more'));
+  assert.equal(countOf(first), 1);
 });

@@ -1,0 +1,88 @@
+/** Stores a new key, in a transaction with its audit event and its mail. */
+import type { Principal } from '../../foundation/principal.ts';
+import { lookupOf } from '../../foundation/crypto/keyed-hash.ts';
+import type { Db } from '../../foundation/database/db.ts';
+import { callOf } from '../../foundation/database/procedure.ts';
+import { fold } from '../../foundation/fold.ts';
+import { toLimits } from '../key-limits/definition.ts';
+import { isCountedCreator } from '../rate-limits/key-change-limits.ts';
+import { creationCounterOf, type KeyCreationLimits } from '../rate-limits/key-creation-limits.ts';
+import { createKeyTx, type Creation } from './creation-store.ts';
+import type { CreationNotices } from './creation-notices.ts';
+import * as procedures from './procedures.ts';
+import { thumbprintOf } from './public-key.ts';
+
+export interface NewKey {
+  readonly id: number;
+  readonly hash: Buffer;
+  /** The part of the secret that may be shown; null if the secret is not known. */
+  readonly hint: string | null;
+  /** Whether the hash was in the request. */
+  readonly isGiven?: boolean;
+  /** The stored form. The hash is then random. */
+  readonly publicKey?: string;
+  readonly accountId: string;
+  readonly nickname: string;
+  readonly scopes: readonly string[];
+  /** As in {@link KeyRow}; true when an administrator grants a reserved scope. */
+  readonly needsRole?: boolean;
+  readonly expiresAt: number | null;
+  /** CIDR ranges, separated by spaces; null: any IP address. */
+  readonly addresses?: string | null;
+  /** JSON in canonical form. */
+  readonly limits?: string | null;
+  /** JSON. */
+  readonly metadata?: string | null;
+  /** The name of a further environment; null or absent for the first one. */
+  readonly environment?: string | null;
+  readonly now: number;
+  /** Scopes that the scope catalogue must allow the account to grant. */
+  readonly grants?: readonly string[];
+  /** Absent when it is already recorded. */
+  readonly prefix?: string | undefined;
+}
+
+export interface CreationRules {
+  readonly keysMax: number;
+  readonly creationLimits?: KeyCreationLimits | undefined;
+  readonly creationNotices?: CreationNotices | undefined;
+}
+/** @throws DomainError as {@link createKeyTx}; nothing is stored then */
+export async function createKey(db: Db, principal: Principal, key: NewKey, rules: CreationRules): Promise<void> {
+  const { creationNotices } = rules;
+  const creation = creationOf(principal, key, rules);
+  if (!creationNotices?.isNeeded(principal, key.accountId)) return db.perform(callOf(procedures.createKey, creation));
+  await db.transaction(async (tx) => {
+    await createKeyTx(tx, creation);
+    await creationNotices.queueTx(tx, principal, key);
+  });
+}
+
+function creationOf(creator: Principal, key: NewKey, { keysMax, creationLimits }: CreationRules): Creation {
+  const { id, hash, hint, accountId, nickname, scopes, needsRole = false, expiresAt, now, isGiven = false } = key;
+  const { addresses = null, limits = null, metadata = null, environment = null, publicKey = null, grants = [] } = key;
+  const row = [id, accountId, nickname, scopes.join(' '), expiresAt, now, needsRole ? 1 : 0, hint, addresses, limits];
+  const isCounted = creationLimits && isCountedCreator(creator);
+  return {
+    creator,
+    accountId,
+    id,
+    hash,
+    isGiven,
+    values: [lookupOf(hash), hash, ...row, metadata, environment, publicKey, fold(nickname)],
+    scopes,
+    grants,
+    keysMax,
+    counter: isCounted ? creationCounterOf(creationLimits, creator) : undefined,
+    prefix: key.prefix === undefined ? undefined : { prefix: key.prefix, environment },
+    details: {
+      nickname,
+      scopes,
+      ...(limits === null ? {} : { limits: toLimits(limits) }),
+      ...(environment === null ? {} : { environment }),
+      ...(isGiven ? { given: true } : {}),
+      ...(publicKey === null ? {} : { publicKey: thumbprintOf(publicKey) }),
+    },
+    now,
+  };
+}
