@@ -9,6 +9,7 @@ import { sql } from '../../foundation/database/sql.ts';
 import { insertEvents } from '../../../test-kit/many-rows.ts';
 import { bearer, newApp, operator } from '../../../test-kit/new-app.ts';
 import { currentKind } from '../../../test-kit/new-db.ts';
+import { untilHousekeepingHasEnded } from '../../../test-kit/thread-messages.ts';
 import { databaseChecks, checkFreePages } from '../installation/checks.ts';
 import { databaseUrl } from '../configuration/config-values.ts';
 import { readConfig } from '../configuration/config.ts';
@@ -42,6 +43,8 @@ test('after a retention, the space of removed rows is reported, and returned bes
     assert.equal(check?.state, 'note');
     assert.match(check.detail, /^9\d % of the database file \(1\d MiB\) is free for new rows; `keyreeve compact`/);
 
+    // It blocks this thread, on which a transaction of the service would wait meanwhile, with the lock of the file.
+    await untilHousekeepingHasEnded(app);
     const { bytesBefore, bytesAfter } = compactFile(path, found);
     assert.equal(bytesBefore, found.bytes);
     assert.deepEqual([bytesAfter < 2 * mib, statSync(path).size], [true, bytesAfter]);
