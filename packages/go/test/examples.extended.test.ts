@@ -19,7 +19,11 @@ const skipExamples =
 test('the examples let a key with the scope through, and no other', { skip: skipExamples }, async () => {
   await using service = await startRealService();
   const { accessToken } = await service.app.signIn();
-  const environment = { KEYREEVE_URL: service.url, KEYREEVE_SERVICE_KEY: service.serviceKey, ACCESS_TOKEN: accessToken };
+  const environment = {
+    KEYREEVE_URL: service.url,
+    KEYREEVE_SERVICE_KEY: service.serviceKey,
+    ACCESS_TOKEN: accessToken,
+  };
   const race = noRaceDetector === false ? ['-race'] : [];
   const args = ['test', '-count=1', '-timeout=0', '-v', ...race, './...'];
   const { status, output } = await runGo(args, examples, environment);
