@@ -130,7 +130,7 @@ test('the tutorial of Flask works as it stands, and prints what it shows', { ski
   const [, start = '', ...others] = shellBlocks(page).map((block) => block.replaceAll('5001', port));
   const variables = `PYTHONDONTWRITEBYTECODE=1 PYTHONPATH='${packageFolder}src'`;
   const flask = `${variables} '${python}' -m flask --app '${folder.path}/app.py' run`;
-  const startBlock = `${start.replace('flask run', flask).replace(' &', ' >/dev/null 2>&1 &')}trap 'kill $SERVER 2>/dev/null' EXIT\n`;
+  const startBlock = `${start.replace('flask run', flask).replace(' &', ' >/dev/null 2>&1 &')}trap 'kill $SERVER 2>/dev/null || true' EXIT\n`;
   const outputs = await outputsOf([keys, startBlock, ...others], program);
   const blocks = others.filter((block) => block.includes('# {'));
   assert.equal(blocks.length, 3);
