@@ -15,7 +15,7 @@ import { readPage } from '../../server/test/docs/shell-blocks.ts';
 import { bearer, newProgram, type Key, type Program } from '../../server/test/e2e/program.ts';
 
 const blockOf = (path: string, index: number): string =>
-  Array.from(readPage(path).matchAll(/^```js\n([^]*?)^```$/gm), ([, text = '']) => text)[index] ?? '';
+  Array.from(readPage(path).matchAll(/^```js\n([^]*?)^```$/gm), ([, block = '']) => block)[index] ?? '';
 
 /** Of a handshake. */
 const upgrade = {
@@ -100,11 +100,11 @@ async function startServer(seconds: number): Promise<Server> {
 }
 
 /** Deletes the key of an open connection. @returns the status and the reason with which the server then closes the connection */
-async function endOf({ program, accessToken, connect }: Server): Promise<[code: number, reason: string]> {
+async function endOf(server: Server): Promise<[code: number, reason: string]> {
   for (;;) {
-    const { key, connection } = await connect();
+    const { key, connection } = await server.connect();
     const closing = new Promise<CloseEvent>((resolve) => connection.addEventListener('close', resolve));
-    const deleted = await program.call('DELETE', `/auth/api-keys/${key.id}`, bearer(accessToken));
+    const deleted = await server.program.call('DELETE', `/auth/api-keys/${key.id}`, bearer(server.accessToken));
     assert.equal(deleted.status, 200);
     const { code, reason } = await awaited('the connection closes', closing);
     // Keyreeve has not answered within the deadline of the library.
