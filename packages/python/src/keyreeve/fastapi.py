@@ -97,7 +97,9 @@ class _SentHeaders:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers: list[tuple[str, str]] = []
-        await self._app({**scope, _HEADERS: headers}, receive, sending(send, lambda: headers))
+        # Not in a copy: middleware around this one reads what the router adds to the scope.
+        scope[_HEADERS] = headers
+        await self._app(scope, receive, sending(send, lambda: headers))
 
 
 class _RefusedResponse:
