@@ -69,26 +69,33 @@ async function startServer(seconds: number): Promise<Server> {
   const child = spawn(process.execPath, [script], { env, stdio: 'inherit' });
   const url = `http://${host}/`;
   let keys = 0;
+  await until('the server listens', () =>
+    fetch(url).then(
+      () => true,
+      () => false,
+    ),
+  );
   return {
     url,
     program,
     accessToken,
     async connect() {
-      const body = { nickname: `client ${++keys}`, scopes: ['orders:read'] };
-      const key = (await program.call('POST', '/auth/api-keys', bearer(accessToken), body)).json as Key;
-      let connection: WebSocket | undefined;
-      // The server listens soon, and answers 503 if Keyreeve has not answered it within the deadline of the library.
-      await until('the server accepts the connection', async () => {
-        const opening = new WebSocket(url, { headers: bearer(key.key) });
-        connection = opening;
+      for (;;) {
+        // The connection spends the only token.
+        const limits = { quota: { limit: 1, per: 'month' } };
+        const body = { nickname: `client ${++keys}`, scopes: ['orders:read'], limits };
+        const key = (await program.call('POST', '/auth/api-keys', bearer(accessToken), body)).json as Key;
+        const connection = new WebSocket(url, { headers: bearer(key.key) });
         const first = new Promise<unknown>((resolve) => {
-          opening.addEventListener('message', ({ data }) => resolve(data));
-          opening.addEventListener('error', () => resolve(undefined));
+          connection.addEventListener('message', ({ data }) => resolve(data));
+          connection.addEventListener('error', () => resolve(undefined));
         });
-        return (await first) === JSON.stringify({ nickname: body.nickname });
-      });
-      assert.ok(connection);
-      return { key, connection };
+        // 503 if Keyreeve has not answered within the deadline of the library.
+        const message = await awaited('the server accepts or refuses the connection', first);
+        if (message === undefined) continue;
+        assert.equal(message, JSON.stringify({ nickname: body.nickname }));
+        return { key, connection };
+      }
     },
     async [Symbol.asyncDispose]() {
       const closed = once(child, 'close');
@@ -99,11 +106,16 @@ async function startServer(seconds: number): Promise<Server> {
   };
 }
 
-/** Deletes the key of an open connection. @returns the status and the reason with which the server then closes the connection */
-async function endOf(server: Server): Promise<[code: number, reason: string]> {
+/** Deletes the key of an open connection, after a verification of it or before. @returns the status and the reason with which the server then closes the connection */
+async function endOf(server: Server, isVerifiedBefore: boolean): Promise<[code: number, reason: string]> {
   for (;;) {
     const { key, connection } = await server.connect();
     const closing = new Promise<CloseEvent>((resolve) => connection.addEventListener('close', resolve));
+    if (isVerifiedBefore)
+      await until('the connection is verified again, and its limit has no tokens', async () => {
+        const metrics = await (await fetch(`${server.program.adminUrl}/metrics`)).text();
+        return /^keyreeve_verifications_total\{.*reason="quota_exceeded".*\} [1-9]/m.test(metrics);
+      });
     const deleted = await server.program.call('DELETE', `/auth/api-keys/${key.id}`, bearer(server.accessToken));
     assert.equal(deleted.status, 200);
     const { code, reason } = await awaited('the connection closes', closing);
@@ -113,8 +125,8 @@ async function endOf(server: Server): Promise<[code: number, reason: string]> {
 }
 
 test('a WebSocket is refused without a key, and closed at the interval after the deletion of its key', async () => {
-  await using server = await startServer(0.05);
-  assert.deepEqual(await endOf(server), [1008, 'invalid_credential']);
+  await using server = await startServer(0.005);
+  assert.deepEqual(await endOf(server, true), [1008, 'invalid_credential']);
   const [response] = (await once(get(server.url, { headers: upgrade }), 'response')) as [IncomingMessage];
   const { 'content-type': type, 'www-authenticate': challenge } = response.headers;
   assert.deepEqual(
@@ -126,7 +138,7 @@ test('a WebSocket is refused without a key, and closed at the interval after the
 
 test('the webhook of a deletion closes a WebSocket before the interval', async () => {
   await using server = await startServer(86_400);
-  assert.deepEqual(await endOf(server), [1008, 'invalid_credential']);
+  assert.deepEqual(await endOf(server, false), [1008, 'invalid_credential']);
   const forged = await fetch(server.url, { method: 'POST', body: '{"type":"api_key.deleted","data":{}}' });
   assert.equal(forged.status, 401);
 });

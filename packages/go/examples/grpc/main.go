@@ -82,8 +82,10 @@ func guardStream(first, again *keyreeve.Check, interval time.Duration) grpc.Stre
 			case err := <-ended:
 				return err
 			case <-ticker.C:
-				// A return ends the stream, so that the handler gets an error from it.
-				if _, err := authorize(stream.Context(), again); err != nil {
+				_, err := authorize(stream.Context(), again)
+				// A limit without tokens ends no stream, because the credential is still valid.
+				if err != nil && status.Code(err) != codes.ResourceExhausted {
+					// Ends the stream, so that the handler gets an error from it.
 					return err
 				}
 			}

@@ -123,7 +123,8 @@ func TestAStreamIsRefusedLikeACall(t *testing.T) {
 func TestAnOpenStreamEndsWhenItsKeyIsDeleted(t *testing.T) {
 	connection := connect(t)
 	for {
-		key := service.CreateKey(t, `"scopes":["orders:read"]`)
+		// The stream spends the only token.
+		key := service.CreateKey(t, `"scopes":["orders:read"],"limits":{"quota":{"limit":1,"per":"month"}}`)
 		err := endOfStream(t, connection, key)
 		// Keyreeve has not answered within the deadline of the library.
 		if status.Code(err) == codes.Unavailable {
