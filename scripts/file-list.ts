@@ -16,7 +16,7 @@ const listed: readonly (readonly [folder: string, ending: RegExp])[] = [
   ['scripts', /\.ts$/],
 ];
 
-const isTest = (folder: string): boolean => /\/(?:test|testdata)(?:\/|$)/.test(folder);
+const isTest = (folder: string): boolean => /\/(?:test|testdata|examples)(?:\/|$)/.test(folder);
 
 function linesOf(folder: string, ending: RegExp): string[] {
   const entries = readdirSync(`${root}/${folder}`, { withFileTypes: true });

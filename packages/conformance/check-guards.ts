@@ -127,6 +127,7 @@ function assertResponse(
       compared ? compared.includes(name) : !expect.ignored?.includes(name);
     const membersOf = (of: object): object => Object.fromEntries(Object.entries(of).filter(isCompared));
     assert.deepEqual(membersOf(result), membersOf(expect.result));
+    assertHeaders(headers, expect, ['RateLimit', 'RateLimit-Policy']);
     return;
   }
   const code = expect.problem ?? '';
@@ -136,7 +137,11 @@ function assertResponse(
   else assert.deepEqual(JSON.parse(body), { type: `/problems/${code}`, ...problem, code });
   assert.match(headers.get('content-type')?.join() ?? '', /^application\/problem\+json(?:; ?charset=utf-8)?$/i);
   assert.deepEqual(headers.get('cache-control'), ['no-store']);
-  for (const name of ['WWW-Authenticate', 'Retry-After', 'RateLimit', 'RateLimit-Policy']) {
+  assertHeaders(headers, expect, ['WWW-Authenticate', 'Retry-After', 'RateLimit', 'RateLimit-Policy']);
+}
+
+function assertHeaders(headers: Response['headers'], expect: GuardCase['expect'], names: readonly string[]): void {
+  for (const name of names) {
     const value = expect.headers?.[name];
     assert.deepEqual(headers.get(name.toLowerCase()), value === undefined ? undefined : [value], name);
   }

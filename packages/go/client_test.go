@@ -211,6 +211,26 @@ func TestNoTextContainsACredential(t *testing.T) {
 	}
 }
 
+func TestACheckReadsNamesInAnyCaseAndShowsTheCauseOfA503(t *testing.T) {
+	service := newTestService(t, (*testRequest).accept)
+	client := newTestClient(t, service)
+	check, err := client.NewCheck(CheckOptions{})
+	equal(t, err, nil)
+	accepted, refused := check.Request(context.Background(), map[string][]string{"authorization": {"Bearer key"}}, "")
+	equal(t, refused == nil, true)
+	equal(t, accepted.Result.AccountID, "key")
+	two := map[string][]string{"authorization": {"Bearer key"}, "Authorization": {"Bearer key"}}
+	accepted, refused = check.Request(context.Background(), two, "")
+	equal(t, []any{accepted == nil, refused.Status, refused.Code}, []any{true, 401, "ambiguous_credentials"})
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	_, refused = check.Request(ctx, map[string][]string{"x-api-key": {"key"}}, "")
+	equal(t, []any{refused.Status, errors.Is(refused.Cause, ErrUnavailable)}, []any{503, true})
+	equal(t, len(service.all(t, 0)), 1)
+	none, err := client.NewCheck(CheckOptions{Environments: []string{}})
+	equal(t, []bool{none == nil, errors.Is(err, ErrInvalid)}, []bool{true, true})
+}
+
 func TestAHandlerWithoutAGuardHasNoResult(t *testing.T) {
 	result, ok := ResultFrom(httptest.NewRequest("GET", "/", nil).Context())
 	equal(t, []any{result, ok}, []any{Result{}, false})

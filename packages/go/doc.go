@@ -3,5 +3,5 @@
 // Each verification asks the service after the call, so a deleted key is refused. Verifications that wait together share one
 // request. Nothing is cached.
 //
-// A [Client] verifies credentials, and [Client.Guard] protects an [net/http.Handler].
+// A [Client] verifies credentials, [Client.Guard] protects an [net/http.Handler], and a [Check] the requests of other frameworks.
 package keyreeve

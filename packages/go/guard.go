@@ -2,6 +2,7 @@ package keyreeve
 
 import (
 	"context"
+	"maps"
 	"net"
 	"net/http"
 )
@@ -14,6 +15,8 @@ type GuardOptions struct {
 	Environments []string
 	// Tokens that a request spends from each limit, 0 to 10,000, made by [Cost]. Default: 1.
 	Cost *int
+	// Whether the response to an accepted request gets RateLimit and RateLimit-Policy.
+	RateLimitFields bool
 	// Returns the client IP, if a proxy is in front of the server. Text that is not an IP address counts as none. Default: the peer
 	// of the connection.
 	Address func(*http.Request) string
@@ -23,8 +26,8 @@ type GuardOptions struct {
 
 type resultKey struct{}
 
-// ResultFrom returns the verification result of a request that a guard has let through. The second result is false if no guard is
-// in front of the handler.
+// ResultFrom returns the verification result of a request that a guard has let through, or that of [Accepted.Context]. The second
+// result is false if the context has none.
 func ResultFrom(ctx context.Context) (Result, bool) {
 	result, ok := ctx.Value(resultKey{}).(Result)
 	return result, ok
@@ -36,8 +39,8 @@ func ResultFrom(ctx context.Context) (Result, bool) {
 //
 // Guard panics for options that the service rejects, like [http.ServeMux.Handle] does for a pattern.
 func (c *Client) Guard(options GuardOptions) func(http.Handler) http.Handler {
-	conditions := Options{Scopes: options.Scopes, Environments: options.Environments, Cost: options.Cost}.clone()
-	if err := conditions.check(); err != nil {
+	check, err := c.NewCheck(CheckOptions{options.Scopes, options.Environments, options.Cost, options.RateLimitFields})
+	if err != nil {
 		panic(err)
 	}
 	addressOf := options.Address
@@ -46,41 +49,17 @@ func (c *Client) Guard(options GuardOptions) func(http.Handler) http.Handler {
 	}
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			result, refused := c.checkRequest(r, conditions, addressOf(r), options.OnUnavailable)
+			accepted, refused := check.Request(r.Context(), r.Header, addressOf(r))
 			if refused != nil {
-				refused.write(w)
+				if refused.Cause != nil && options.OnUnavailable != nil {
+					options.OnUnavailable(r, refused.Cause)
+				}
+				refused.Write(w)
 				return
 			}
-			next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), resultKey{}, result)))
+			maps.Copy(w.Header(), accepted.Header)
+			next.ServeHTTP(w, r.WithContext(accepted.Context(r.Context())))
 		})
-	}
-}
-
-// checkRequest returns an accepted result or a refusal.
-func (c *Client) checkRequest(
-	r *http.Request, conditions Options, address string, onUnavailable func(*http.Request, error),
-) (Result, *refusal) {
-	presented, code := credentialOf(r.Header)
-	if code != "" {
-		return Result{}, problem(code, conditions.Scopes)
-	}
-	if isIPAddress(address) {
-		conditions.Address = address
-	}
-	result, err := c.Verify(r.Context(), presented.text, conditions)
-	switch {
-	case err != nil:
-		if onUnavailable != nil {
-			onUnavailable(r, err)
-		}
-		return Result{}, unavailableRefusal()
-	case !result.Valid:
-		return Result{}, refusalOf(result, conditions.Scopes)
-	case presented.isAPIKeyHeader && result.Type != typeAPIKey:
-		// As at `/auth/forward`: X-API-Key is for API keys only.
-		return Result{}, problem(problemInvalidCredential, conditions.Scopes)
-	default:
-		return result, nil
 	}
 }
 

@@ -3,6 +3,7 @@ package keyreeve
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"strconv"
 	"strings"
@@ -91,21 +92,41 @@ var problems = map[string]problemDocument{
 	},
 }
 
-// refusal is the response of a guard to a request that it does not let through.
-type refusal struct {
-	document problemDocument
-	header   http.Header
+// Refusal is the response to a request that is not let through.
+type Refusal struct {
+	// 401, 403, 429 or 503.
+	Status int
+	// Of the problem document, such as "missing_credential".
+	Code string
+	// Of each refusal Content-Type, Content-Length and Cache-Control, of some WWW-Authenticate, Retry-After or the limits.
+	Header http.Header
+	// The problem document (RFC 9457) in JSON and UTF-8, for each method except HEAD.
+	Body []byte
+	// Of a 503, why the result is not known: [ErrUnavailable], or [context.Canceled] if the client has ended its request.
+	Cause error
 }
 
-// problem makes a refusal. The scopes are those that the guard requires.
-func problem(code string, scopes []string) *refusal {
+// Write sends the response. The server omits the body of a response to a HEAD request.
+func (r *Refusal) Write(w http.ResponseWriter) {
+	maps.Copy(w.Header(), r.Header)
+	w.WriteHeader(r.Status)
+	_, _ = w.Write(r.Body)
+}
+
+// problem makes a refusal. The scopes are those that the check requires.
+func problem(code string, scopes []string) *Refusal {
 	document := problems[code]
 	document.Type, document.Code = "/problems/"+code, code
+	// A document of texts and a number has a form in JSON.
+	body, _ := json.Marshal(document)
 	header := http.Header{}
+	header.Set("Content-Type", "application/problem+json; charset=utf-8")
+	header.Set("Content-Length", strconv.Itoa(len(body)))
+	header.Set("Cache-Control", "no-store")
 	if challenge := challengeOf(code, scopes); challenge != "" {
 		header.Set("WWW-Authenticate", challenge)
 	}
-	return &refusal{document, header}
+	return &Refusal{Status: document.Status, Code: code, Header: header, Body: body}
 }
 
 // challengeOf follows RFC 6750 section 3. The challenge of a missing scope names all required scopes.
@@ -125,14 +146,15 @@ func challengeOf(code string, scopes []string) string {
 }
 
 // The result of the verification is not known.
-func unavailableRefusal() *refusal {
+func unavailableRefusal(cause error) *Refusal {
 	refused := problem(problemUnavailable, nil)
-	refused.header.Set("Retry-After", "1")
+	refused.Header.Set("Retry-After", "1")
+	refused.Cause = cause
 	return refused
 }
 
 // refusalOf answers with 403 and 429 if the credential is valid under other conditions. Every other one gets the same 401.
-func refusalOf(result Result, scopes []string) *refusal {
+func refusalOf(result Result, scopes []string) *Refusal {
 	switch result.Code {
 	case problemInsufficientScope, problemAddressNotAllowed, problemWrongEnvironment:
 		return problem(result.Code, scopes)
@@ -140,23 +162,23 @@ func refusalOf(result Result, scopes []string) *refusal {
 		return problem(problemAddressUnknown, scopes)
 	case problemRateLimited, problemQuotaExceeded:
 		refused := problem(result.Code, scopes)
-		addLimits(refused.header, result)
+		if result.RetryAfterSeconds != nil {
+			refused.Header.Set("Retry-After", strconv.FormatInt(*result.RetryAfterSeconds, 10))
+		}
+		addLimits(refused.Header, result.Limits)
 		return refused
 	default:
 		return problem(problemInvalidCredential, scopes)
 	}
 }
 
-// addLimits follows draft-ietf-httpapi-ratelimit-headers-11.
-func addLimits(header http.Header, result Result) {
-	if result.RetryAfterSeconds != nil {
-		header.Set("Retry-After", strconv.FormatInt(*result.RetryAfterSeconds, 10))
-	}
-	if result.Limits == nil {
+// addLimits follows draft-ietf-httpapi-ratelimit-headers-11. It adds nothing if neither the key nor its account has limits.
+func addLimits(header http.Header, limits []RemainingLimit) {
+	if limits == nil {
 		return
 	}
-	policies, rests := make([]string, len(result.Limits)), make([]string, len(result.Limits))
-	for index, limit := range result.Limits {
+	policies, rests := make([]string, len(limits)), make([]string, len(limits))
+	for index, limit := range limits {
 		policies[index] = fmt.Sprintf("%q;q=%d%s", limit.Policy, limit.Limit, secondsOf("w", limit.WindowSeconds))
 		rests[index] = fmt.Sprintf("%q;r=%d%s", limit.Policy, limit.Remaining, secondsOf("t", limit.ResetSeconds))
 	}
@@ -169,19 +191,4 @@ func secondsOf(name string, seconds *int64) string {
 		return ""
 	}
 	return fmt.Sprintf(";%s=%d", name, *seconds)
-}
-
-// write sends the response. The server omits the body of a response to a HEAD request.
-func (r *refusal) write(w http.ResponseWriter) {
-	// A document of texts and a number has a form in JSON.
-	body, _ := json.Marshal(r.document)
-	header := w.Header()
-	for name, values := range r.header {
-		header[name] = values
-	}
-	header.Set("Content-Type", "application/problem+json; charset=utf-8")
-	header.Set("Content-Length", strconv.Itoa(len(body)))
-	header.Set("Cache-Control", "no-store")
-	w.WriteHeader(r.document.Status)
-	_, _ = w.Write(body)
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log"
+	"maps"
 	"net"
 	"net/http"
 	"os"
@@ -31,6 +32,11 @@ type programOptions struct {
 	Cost         *int     `json:"cost"`
 }
 
+type programGuardOptions struct {
+	programOptions
+	RateLimitFields bool `json:"rateLimitFields"`
+}
+
 type programLine struct {
 	ID         int            `json:"id"`
 	Guard      *programGuard  `json:"guard"`
@@ -40,10 +46,10 @@ type programLine struct {
 }
 
 type programGuard struct {
-	Framework  string         `json:"framework"`
-	URL        string         `json:"url"`
-	ServiceKey string         `json:"serviceKey"`
-	Options    programOptions `json:"options"`
+	Framework  string              `json:"framework"`
+	URL        string              `json:"url"`
+	ServiceKey string              `json:"serviceKey"`
+	Options    programGuardOptions `json:"options"`
 }
 
 type programMove struct {
@@ -68,6 +74,42 @@ func writeReply(written programReply) {
 	}
 }
 
+var guardedApplications = map[string]func(*Client, programGuardOptions) http.Handler{
+	"net/http": func(client *Client, options programGuardOptions) http.Handler {
+		protect := client.Guard(GuardOptions{
+			Scopes: options.Scopes, Environments: options.Environments, Cost: options.Cost,
+			RateLimitFields: options.RateLimitFields,
+		})
+		return protect(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			result, _ := ResultFrom(r.Context())
+			writeResult(w, result)
+		}))
+	},
+	"core check": func(client *Client, options programGuardOptions) http.Handler {
+		check, err := client.NewCheck(
+			CheckOptions{options.Scopes, options.Environments, options.Cost, options.RateLimitFields},
+		)
+		if err != nil {
+			log.Fatal(err)
+		}
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			accepted, refused := check.Request(r.Context(), r.Header, peerOf(r))
+			if refused != nil {
+				refused.Write(w)
+				return
+			}
+			maps.Copy(w.Header(), accepted.Header)
+			writeResult(w, accepted.Result)
+		})
+	},
+}
+
+func writeResult(w http.ResponseWriter, result Result) {
+	if err := json.NewEncoder(w).Encode(map[string]any{"result": result}); err != nil {
+		log.Print(err)
+	}
+}
+
 // startGuard returns the URL of an application behind a guard, and the clock of the guard.
 func startGuard(started programGuard) (string, *manualClock) {
 	client, err := New(Config{URL: started.URL, ServiceKey: started.ServiceKey})
@@ -76,20 +118,12 @@ func startGuard(started programGuard) (string, *manualClock) {
 	}
 	clock := newManualClock()
 	client.sender.clock = clock
-	protect := client.Guard(GuardOptions{
-		Scopes: started.Options.Scopes, Environments: started.Options.Environments, Cost: started.Options.Cost,
-	})
-	application := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		result, _ := ResultFrom(r.Context())
-		if err := json.NewEncoder(w).Encode(map[string]any{"result": result}); err != nil {
-			log.Print(err)
-		}
-	})
+	application := guardedApplications[started.Framework](client, started.Options)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		log.Fatal(err)
 	}
-	go func() { log.Fatal(http.Serve(listener, protect(application))) }()
+	go func() { log.Fatal(http.Serve(listener, application)) }()
 	return "http://" + listener.Addr().String(), clock
 }
 

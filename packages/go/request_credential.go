@@ -1,7 +1,6 @@
 package keyreeve
 
 import (
-	"net/http"
 	"regexp"
 	"slices"
 	"strings"
@@ -20,8 +19,8 @@ type requestCredential struct {
 
 // credentialOf is like the service at `/auth/forward`: two credentials are refused, even equal ones. An empty or blank line is
 // none. The second result is the code of the problem, or empty.
-func credentialOf(header http.Header) (requestCredential, string) {
-	authorization, apiKey := notBlank(header.Values("Authorization")), notBlank(header.Values("X-Api-Key"))
+func credentialOf(header map[string][]string) (requestCredential, string) {
+	authorization, apiKey := notBlank(header, "Authorization"), notBlank(header, "X-Api-Key")
 	values := slices.Concat(authorization, apiKey)
 	if len(values) == 0 {
 		return requestCredential{}, problemMissingCredential
@@ -50,11 +49,16 @@ func credentialOf(header http.Header) (requestCredential, string) {
 	return requestCredential{bearer[1], false}, ""
 }
 
-func notBlank(lines []string) []string {
+func notBlank(header map[string][]string, wanted string) []string {
 	var present []string
-	for _, line := range lines {
-		if strings.Trim(line, " \t") != "" {
-			present = append(present, line)
+	for name, lines := range header {
+		if !strings.EqualFold(name, wanted) {
+			continue
+		}
+		for _, line := range lines {
+			if strings.Trim(line, " \t") != "" {
+				present = append(present, line)
+			}
 		}
 	}
 	return present

@@ -1,8 +1,7 @@
 /** The guard for Express, also for other frameworks with the same middleware and for `node:http`. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { newCheck, type CheckOptions } from './check.ts';
 import type { Verifier } from './client.ts';
-import { newGuard, type GuardOptions } from './guard.ts';
-import { headersOfNode } from './request-credential.ts';
 import type { AcceptedCredential } from './verification-result.ts';
 
 declare global {
@@ -28,14 +27,15 @@ type ExpressRequest = Omit<IncomingMessage, 'socket'> & {
  */
 export function guard(
   verifier: Verifier,
-  options: GuardOptions = {},
+  options: CheckOptions = {},
 ): (request: ExpressRequest, response: ServerResponse, next: () => void) => Promise<void> {
-  const check = newGuard(verifier, options);
+  const check = newCheck(verifier, options);
   return async (request, response, next) => {
     const { ip, socket } = request;
-    const { result, refusal } = await check({ headers: headersOfNode(request), address: ip ?? socket?.remoteAddress });
+    const { result, refusal, headers } = await check(request, ip ?? socket?.remoteAddress);
+    for (const [name, value] of Object.entries(refusal ? refusal.headers : headers)) response.setHeader(name, value);
     if (refusal) {
-      response.writeHead(refusal.status, { ...refusal.headers, 'Content-Length': Buffer.byteLength(refusal.body) });
+      response.statusCode = refusal.status;
       response.end(refusal.body);
       return;
     }

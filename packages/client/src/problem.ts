@@ -1,5 +1,5 @@
 /** The problem documents (RFC 9457) of guards: those of the service, without the id of its request. */
-import type { RefusalCode, RefusedCredential, RemainingLimit } from './verification-result.ts';
+import type { RefusalCode, RefusedCredential, RemainingLimit, VerificationResult } from './verification-result.ts';
 
 const problems = {
   missing_credential: {
@@ -61,11 +61,15 @@ const problems = {
 
 export type ProblemCode = keyof typeof problems;
 
-/** The response of a guard to a request that it does not let through. */
+/** The response to a request that is not let through. */
 export interface Refusal {
+  /** 401, 403, 429 or 503. */
   readonly status: number;
+  /** Of the problem document, such as `missing_credential`. */
+  readonly code: ProblemCode;
+  /** All except Content-Length: of each refusal Content-Type and Cache-Control, of some WWW-Authenticate, Retry-After or the limits. */
   readonly headers: Readonly<Record<string, string>>;
-  /** JSON. */
+  /** The problem document (RFC 9457) in JSON, for each method except HEAD. */
   readonly body: string;
 }
 
@@ -89,6 +93,7 @@ export function problemResponse(
   const { status, title, detail } = problems[code];
   return {
     status,
+    code,
     headers: {
       'Content-Type': 'application/problem+json; charset=utf-8',
       'Cache-Control': 'no-store',
@@ -114,19 +119,18 @@ export function refusalResponse(result: RefusedCredential, scopes: readonly stri
       return problemResponse('address_unknown');
     case 'rate_limited':
     case 'quota_exceeded':
-      return problemResponse(code, [], limitHeaders(result));
+      return problemResponse(code, [], { ...retryAfter(result), ...limitFields(result) });
     default:
       return problemResponse('invalid_credential');
   }
 }
 
-/** draft-ietf-httpapi-ratelimit-headers-11. */
-function limitHeaders({ retryAfterSeconds, limits }: RefusedCredential): Record<string, string> {
-  return {
-    ...(retryAfterSeconds === undefined ? {} : { 'Retry-After': String(retryAfterSeconds) }),
-    ...(limits === undefined ? {} : { 'RateLimit-Policy': policiesOf(limits), RateLimit: remainingOf(limits) }),
-  };
-}
+const retryAfter = ({ retryAfterSeconds }: RefusedCredential): Record<string, string> =>
+  retryAfterSeconds === undefined ? {} : { 'Retry-After': String(retryAfterSeconds) };
+
+/** draft-ietf-httpapi-ratelimit-headers-11. Empty if neither the key nor its account has limits. */
+export const limitFields = ({ limits }: VerificationResult): Record<string, string> =>
+  limits === undefined ? {} : { 'RateLimit-Policy': policiesOf(limits), RateLimit: remainingOf(limits) };
 
 const policiesOf = (limits: readonly RemainingLimit[]): string =>
   limits.map(({ policy, limit, windowSeconds }) => `"${policy}";q=${limit}${seconds('w', windowSeconds)}`).join(', ');

@@ -5,14 +5,14 @@ import { getConnInfo } from '@hono/node-server/conninfo';
 import express from 'express';
 import { fastify } from 'fastify';
 import { Hono } from 'hono';
+import { newCheck, type CheckOptions } from '../src/check.ts';
 import type { Verifier } from '../src/client.ts';
 import * as forExpress from '../src/express.ts';
 import * as forFastify from '../src/fastify.ts';
-import type { GuardOptions } from '../src/guard.ts';
 import * as forHono from '../src/hono.ts';
 import * as forNext from '../src/next.ts';
 
-type Start = (verifier: Verifier, options: GuardOptions) => Server | Promise<Server>;
+type Start = (verifier: Verifier, options: CheckOptions) => Server | Promise<Server>;
 
 const loopback = '127.0.0.1';
 
@@ -36,6 +36,16 @@ function behindAdapter(listener: Listener): Listener {
 }
 
 export const applications: Readonly<Record<string, Start>> = {
+  'core check'(verifier, options) {
+    const check = newCheck(verifier, options);
+    const listener = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+      const { result, refusal, headers } = await check(request, request.socket.remoteAddress);
+      if (refusal) response.writeHead(refusal.status, refusal.headers).end(refusal.body);
+      else response.writeHead(200, headers).end(JSON.stringify({ result }));
+    };
+    return createServer((request, response) => void listener(request, response)).listen(0, loopback);
+  },
+
   express(verifier, options) {
     const app = express();
     app.use(forExpress.guard(verifier, options));

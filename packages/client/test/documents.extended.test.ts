@@ -59,7 +59,7 @@ async function fixture(): Promise<Fixture> {
 }
 
 /** Writes a script for the service of the test. @returns its path */
-function write({ folder }: Fixture, script: string, port = 0): string {
+function write({ folder }: Pick<Fixture, 'folder'>, script: string, port = 0): string {
   const path = join(folder, 'script.js');
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
   writeFileSync(path, script.replaceAll('https://auth.example.com', program.url).replaceAll('3000', String(port)));
@@ -115,7 +115,7 @@ test('the snippet about accounts creates and deletes a key', async () => {
   assert.match(await run(at, readme['Accounts and keys'] ?? ''), /^krv_\w+\n\d+\n$/);
 });
 
-for (const framework of ['Express', 'Fastify', 'Hono'])
+for (const framework of ['Express', 'Fastify', 'Hono', 'Other frameworks'])
   test(`the snippet for ${framework} protects its route`, async () => {
     using at = await fixture();
     const port = await freePort();

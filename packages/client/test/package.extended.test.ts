@@ -26,13 +26,19 @@ console.log(JSON.stringify(await verify()));
 console.log(import.meta.resolve('@keyreeve/client').split('/').at(-1));
 `;
 
-const typed = `import { Keyreeve, type VerificationResult } from '@keyreeve/client';
+const typed = `import type { IncomingMessage } from 'node:http';
+import { Keyreeve, newCheck, type Outcome, type VerificationResult } from '@keyreeve/client';
 import { signIn } from '@keyreeve/client/account';
 import { guard } from '@keyreeve/client/express';
 const client = new Keyreeve({ url: 'https://auth.example.com', serviceKey: 'krv_service' });
 export const result: VerificationResult = await client.verify('a', { cost: 0 });
 export const account: string | undefined = result.valid ? result.accountId : undefined;
 export const keys = (await signIn({ url: 'https://auth.example.com' }, { email: 'a', password: 'b' })).listKeys();
+const check = newCheck(client, { scopes: ['orders:read'], rateLimitFields: true });
+export const outcome: Outcome = await check(new Headers({ 'X-API-Key': 'a' }), '127.0.0.1');
+export const status: number = outcome.refusal ? outcome.refusal.status : Object.keys(outcome.headers).length;
+export const ofNode = (request: IncomingMessage) => check(request, request.socket.remoteAddress);
+export const ofEvent = (event: { headers: Record<string, string> }) => check(Object.entries(event.headers));
 export const middleware = guard(client, { scopes: ['orders:read'] });
 `;
 

@@ -4,7 +4,7 @@ import type { AddressInfo, Server } from 'node:net';
 import { createInterface } from 'node:readline';
 import { Client } from '../src/client.ts';
 import { openFetchTransport } from '../src/fetch-transport.ts';
-import type { GuardOptions } from '../src/guard.ts';
+import type { CheckOptions } from '../src/check.ts';
 import { openNodeTransport } from '../src/node-transport.ts';
 import type { VerifyOptions } from '../src/question.ts';
 import { applications } from './applications.ts';
@@ -22,7 +22,7 @@ interface GuardLine {
   readonly framework: string;
   readonly url: string;
   readonly serviceKey: string;
-  readonly options: GuardOptions;
+  readonly options: CheckOptions;
 }
 
 const overFetch = ' over fetch';

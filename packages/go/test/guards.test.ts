@@ -2,4 +2,4 @@
 import { testGuards } from '../../conformance/check-library.ts';
 import { goLibrary } from './mutants.ts';
 
-testGuards(goLibrary, ['net/http']);
+testGuards(goLibrary, ['net/http', 'core check']);

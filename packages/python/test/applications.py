@@ -4,6 +4,7 @@ import json
 import socket
 import socketserver
 from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Annotated, Any
 from unittest import mock
 from wsgiref.simple_server import ServerHandler, WSGIRequestHandler, WSGIServer
@@ -17,11 +18,13 @@ from django.http import HttpRequest, JsonResponse
 from django.test.utils import override_settings
 from django.urls import re_path
 from fastapi import Depends, FastAPI
+from flask import Flask, g
 
 import keyreeve.asgi
 import keyreeve.django
+import keyreeve.flask
 import keyreeve.wsgi
-from keyreeve import AcceptedCredential, Keyreeve
+from keyreeve import AcceptedCredential, Check, Keyreeve, Refusal
 from keyreeve.fastapi import Require
 
 Options = dict[str, Any]
@@ -64,9 +67,64 @@ def serve_wsgi(app: Any) -> Serve:
     return serve
 
 
+def use_check(new_client: NewClient, url: str, service_key: str, options: Options) -> Serve:
+    check = Check(new_client(url, service_key), **options)
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            outcome = check.check(self.headers.items(), self.client_address[0])
+            if isinstance(outcome, Refusal):
+                status, body = outcome.status, outcome.body
+            else:
+                status, body = 200, json.dumps({"result": outcome.result.to_json()}).encode()
+            self.send_response(status)
+            for name, value in outcome.headers:
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(b"" if self.command == "HEAD" else body)
+
+        do_HEAD = do_POST = do_GET
+
+        def log_message(self, format: str, *args: Any) -> None:
+            return
+
+    def serve(listener: socket.socket) -> None:
+        server = ThreadingHTTPServer(listener.getsockname(), Handler, bind_and_activate=False)
+        server.socket.close()
+        server.socket = listener
+        server.serve_forever()
+
+    return serve
+
+
+def use_flask(guards_all: bool) -> Callable[..., Serve]:
+    def start(new_client: NewClient, url: str, service_key: str, options: Options) -> Serve:
+        app = Flask(__name__)
+        fields = options.pop("rate_limit_fields", False)
+        require = keyreeve.flask.Require(new_client(url, service_key), rate_limit_fields=fields)
+        guard = require(*options.pop("scopes", []), **options)
+        if guards_all:
+            app.before_request(guard.before_request)
+
+            @app.route("/<path:path>", methods=["GET", "POST"])
+            def respond(path: str) -> dict[str, Any]:
+                return {"result": g.keyreeve.to_json()}
+
+        else:
+
+            @app.route("/<path:path>", methods=["GET", "POST"])
+            @guard
+            async def respond_async(path: str) -> dict[str, Any]:
+                return {"result": g.keyreeve.to_json()}
+
+        return serve_wsgi(app)
+
+    return start
+
+
 def use_fastapi(new_client: NewClient, url: str, service_key: str, options: Options) -> Serve:
     app = FastAPI()
-    require = Require(new_client(url, service_key))
+    require = Require(new_client(url, service_key), rate_limit_fields=options.pop("rate_limit_fields", False))
     require.install(app)
     scopes = options.pop("scopes", [])
 
@@ -137,6 +195,9 @@ def with_routes(app: Any, urls: Any) -> Any:
 
 
 applications: dict[str, Callable[[NewClient, str, str, Options], Serve]] = {
+    "core check": use_check,
+    "flask": use_flask(guards_all=False),
+    "flask-all": use_flask(guards_all=True),
     "fastapi": use_fastapi,
     "asgi": use_asgi,
     "wsgi": use_wsgi,

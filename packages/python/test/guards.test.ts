@@ -3,9 +3,12 @@ import { testGuards } from '../../conformance/check-library.ts';
 import { pythonLibrary } from './mutants.ts';
 
 testGuards(pythonLibrary, [
+  'core check',
   'wsgi',
   'asgi',
   'fastapi',
+  'flask',
+  'flask-all',
   'django',
   'django-async',
   'django-middleware',

@@ -32,7 +32,8 @@ def start_guard(line_id: int, guard: dict[str, Any]) -> None:
     from applications import applications
 
     listener = socket.create_server(("127.0.0.1", 0), backlog=128)
-    options = {name: guard["options"][name] for name in ("scopes", "environments", "cost") if name in guard["options"]}
+    names = {"scopes": "scopes", "environments": "environments", "cost": "cost", "rateLimitFields": "rate_limit_fields"}
+    options = {names[name]: value for name, value in guard["options"].items()}
     clock = ManualClock()
     start = applications[guard["framework"]]
     serve = start(partial(Keyreeve, _clock=clock), guard["url"], guard["serviceKey"], options)

@@ -14,8 +14,11 @@ import { freePort } from '../../server/test-kit/free-port.ts';
 import { newTempFolder } from '../../server/test-kit/temp-folder.ts';
 import { packageFolder, python, pythonEnvironment, runPython, skip } from './python.ts';
 
+/** Without the indentation of a list. */
 const pythonBlocks = (page: string): string[] =>
-  [...page.matchAll(/^```python\n([^]*?)^```$/gm)].map(([, block = '']) => block);
+  Array.from(page.matchAll(/^( *)```python\n([^]*?)^ *```$/gm), ([, indent = '', block = '']) =>
+    block.replaceAll(new RegExp(`^${indent}`, 'gm'), ''),
+  );
 
 /** Name → text of each block whose first line names a file. */
 const files = new Map(
@@ -47,6 +50,8 @@ urlpatterns = [path("orders", views.orders)]
 const servers: Readonly<Record<string, (port: number) => string[]>> = {
   'fastapi_app.py': (port) => ['-m', 'uvicorn', 'fastapi_app:app', '--port', String(port)],
   'asgi_app.py': (port) => ['-m', 'uvicorn', 'asgi_app:app', '--port', String(port)],
+  'flask_app.py': () => wsgi('from flask_app import app'),
+  'http_app.py': () => ['http_app.py'],
   'wsgi_app.py': () => wsgi('from wsgi_app import app'),
   'views.py': () => wsgi(django),
 };
@@ -110,5 +115,27 @@ test('the tutorial of FastAPI works as it stands, and prints what it shows', { s
   for (const [index, block] of others.entries()) {
     const [, shown = ''] = /^# (.*)$/m.exec(block) ?? [];
     assert.ok(outputs[index + 1]?.trim().startsWith(shown.replace(/…\}$/, '')), `${outputs[index + 1]}\n${shown}`);
+  }
+});
+
+test('the tutorial of Flask works as it stands, and prints what it shows', { skip }, async (t) => {
+  if (!hasCurl(t)) return;
+  const page = readPage('docs/tutorials/flask.md');
+  using folder = newTempFolder();
+  writeFileSync(join(folder.path, 'app.py'), pythonBlocks(page)[0] ?? '');
+  await using program = await newProgram();
+  const port = String(await freePort());
+  const [keys = ''] = shellBlocks(readPage('docs/tutorials/express.md'));
+  // The packages are installed.
+  const [, start = '', ...others] = shellBlocks(page).map((block) => block.replaceAll('5001', port));
+  const variables = `PYTHONDONTWRITEBYTECODE=1 PYTHONPATH='${packageFolder}src'`;
+  const flask = `${variables} '${python}' -m flask --app '${folder.path}/app.py' run`;
+  const startBlock = `${start.replace('flask run', flask).replace(' &', ' >/dev/null 2>&1 &')}trap 'kill $SERVER 2>/dev/null || true' EXIT\n`;
+  const outputs = await outputsOf([keys, startBlock, ...others], program);
+  const blocks = others.filter((block) => block.includes('# {'));
+  assert.equal(blocks.length, 3);
+  for (const [index, block] of blocks.entries()) {
+    const [, shown = ''] = /^ *# (.*)$/m.exec(block) ?? [];
+    assert.ok(outputs[index + 2]?.trim().startsWith(shown.replace(/…\}$/, '')), `${outputs[index + 2]}\n${shown}`);
   }
 });

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ._result import RefusedCredential, RemainingLimit
+from ._result import RefusedCredential, RemainingLimit, VerificationResult
 
 # By code: status, title and detail.
 _PROBLEMS = {
@@ -71,12 +71,16 @@ _BEARER = 'Bearer realm="keyreeve"'
 
 @dataclass(frozen=True)
 class Refusal:
-    """The response of a guard to a request that it does not let through."""
+    """The response to a request that is not let through."""
 
+    # 401, 403, 429 or 503.
     status: int
+    # Of the problem document, such as missing_credential.
+    code: str
     title: str
+    # Of each refusal Content-Type, Content-Length and Cache-Control, of some WWW-Authenticate, Retry-After or the limits.
     headers: tuple[tuple[str, str], ...]
-    # JSON in UTF-8.
+    # The problem document (RFC 9457) in JSON and UTF-8, for each method except HEAD.
     body: bytes
 
 
@@ -92,7 +96,7 @@ def problem(code: str, scopes: Sequence[str] = (), more: Sequence[tuple[str, str
         *_challenge(code, scopes),
         *more,
     )
-    return Refusal(status, title, headers, body)
+    return Refusal(status, code, title, headers, body)
 
 
 def unavailable() -> Refusal:
@@ -107,7 +111,7 @@ def refusal_of(result: RefusedCredential, scopes: Sequence[str]) -> Refusal:
     if result.code == "address_required":
         return problem("address_unknown")
     if result.code in ("rate_limited", "quota_exceeded"):
-        return problem(result.code, more=_limit_headers(result))
+        return problem(result.code, more=[*_retry_after(result), *limit_fields(result)])
     return problem("invalid_credential")
 
 
@@ -122,15 +126,16 @@ def _challenge(code: str, scopes: Sequence[str]) -> list[tuple[str, str]]:
     return [("WWW-Authenticate", _BEARER + errors[code])] if code in errors else []
 
 
-def _limit_headers(result: RefusedCredential) -> list[tuple[str, str]]:
-    """draft-ietf-httpapi-ratelimit-headers-11."""
-    headers = []
-    if result.retry_after_seconds is not None:
-        headers.append(("Retry-After", str(result.retry_after_seconds)))
-    if result.limits is not None:
-        headers.append(("RateLimit-Policy", ", ".join(_policy(limit) for limit in result.limits)))
-        headers.append(("RateLimit", ", ".join(_rest(limit) for limit in result.limits)))
-    return headers
+def _retry_after(result: RefusedCredential) -> list[tuple[str, str]]:
+    return [] if result.retry_after_seconds is None else [("Retry-After", str(result.retry_after_seconds))]
+
+
+def limit_fields(result: VerificationResult) -> tuple[tuple[str, str], ...]:
+    """draft-ietf-httpapi-ratelimit-headers-11. Empty if neither the key nor its account has limits."""
+    if result.limits is None:
+        return ()
+    policies, rests = map(_policy, result.limits), map(_rest, result.limits)
+    return (("RateLimit-Policy", ", ".join(policies)), ("RateLimit", ", ".join(rests)))
 
 
 def _policy(limit: RemainingLimit) -> str:

@@ -5,11 +5,11 @@ The application finds the result in `scope["state"]["keyreeve"]`; in Starlette a
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, MutableMapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping, Sequence
 from typing import Any
 
 from ._client import Keyreeve
-from ._guard import CredentialHeaders, Guard
+from ._check import Check
 from ._problem import Refusal
 
 Scope = MutableMapping[str, Any]
@@ -31,7 +31,10 @@ def peer_of(scope: Scope) -> str | None:
 
 
 class KeyreeveMiddleware:
-    """address: returns the client IP, if a proxy is in front of the server. Default: the peer of the connection."""
+    """Has the options of `keyreeve.Check`.
+
+    address: returns the client IP, if a proxy is in front of the server. Default: the peer of the connection.
+    """
 
     def __init__(
         self,
@@ -41,10 +44,11 @@ class KeyreeveMiddleware:
         scopes: Sequence[str] = (),
         environments: Sequence[str] | None = None,
         cost: int | None = None,
+        rate_limit_fields: bool = False,
         address: AddressOf = peer_of,
     ) -> None:
         self._app = app
-        self._guard = Guard(client, scopes, environments, cost)
+        self._check = Check(client, scopes, environments, cost, rate_limit_fields)
         self._address = address
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -52,19 +56,23 @@ class KeyreeveMiddleware:
             return await self._app(scope, receive, send)
         if scope["type"] not in ("http", "websocket"):
             raise RuntimeError(f"keyreeve guards no connections of the type {scope['type']}")
-        outcome = await self._guard.check_async(credential_headers(scope), self._address(scope))
+        outcome = await self._check.check_async(scope["headers"], self._address(scope))
         if isinstance(outcome, Refusal):
             return await send_refusal(scope, send, outcome)
         # Copies: a server can pass the same state to several requests.
-        state = {**(scope.get("state") or {}), "keyreeve": outcome}
-        await self._app({**scope, "state": state}, receive, send)
+        state = {**(scope.get("state") or {}), "keyreeve": outcome.result}
+        await self._app({**scope, "state": state}, receive, sending(send, lambda: outcome.headers))
 
 
-def credential_headers(scope: Scope) -> CredentialHeaders:
-    def values_of(wanted: bytes) -> list[str]:
-        return [value.decode("latin-1") for name, value in scope["headers"] if name.lower() == wanted]
+def sending(send: Send, headers: Callable[[], Iterable[tuple[str, str]]]) -> Send:
+    """Adds headers to the response, also to that of a WebSocket handshake. They are read when the response starts."""
 
-    return CredentialHeaders(values_of(b"authorization"), values_of(b"x-api-key"))
+    async def send_more(message: Message) -> None:
+        if message["type"] in ("http.response.start", "websocket.accept", f"{_DENIAL}.start"):
+            message = {**message, "headers": [*message.get("headers", ()), *_encoded(headers())]}
+        await send(message)
+
+    return send_more
 
 
 async def send_refusal(scope: Scope, send: Send, refusal: Refusal) -> None:
@@ -74,6 +82,9 @@ async def send_refusal(scope: Scope, send: Send, refusal: Refusal) -> None:
         if _DENIAL not in (scope.get("extensions") or {}):
             return await send({"type": "websocket.close", "code": _POLICY_VIOLATION})
         prefix = _DENIAL
-    headers = [(name.lower().encode(), value.encode()) for name, value in refusal.headers]
-    await send({"type": f"{prefix}.start", "status": refusal.status, "headers": headers})
+    await send({"type": f"{prefix}.start", "status": refusal.status, "headers": _encoded(refusal.headers)})
     await send({"type": f"{prefix}.body", "body": b"" if scope.get("method") == "HEAD" else refusal.body})
+
+
+def _encoded(headers: Iterable[tuple[str, str]]) -> list[tuple[bytes, bytes]]:
+    return [(name.lower().encode(), value.encode()) for name, value in headers]

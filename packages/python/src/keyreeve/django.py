@@ -13,10 +13,10 @@ from asgiref.sync import iscoroutinefunction, markcoroutinefunction
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 
+from ._check import AcceptedRequest, Check
 from ._client import Keyreeve
-from ._guard import Guard
 from ._problem import Refusal
-from .wsgi import credential_headers
+from .wsgi import credential_lines
 
 View = Callable[..., Any]
 
@@ -36,15 +36,18 @@ class DjangoSettings(_RequiredSettings, total=False):
     SCOPES: Sequence[str]
     ENVIRONMENTS: Sequence[str]
     COST: int
+    # Whether responses get RateLimit and RateLimit-Policy.
+    RATE_LIMIT_FIELDS: bool
 
 
 def require(
     *scopes: str,
     environments: Sequence[str] | None = None,
     cost: int | None = None,
+    rate_limit_fields: bool = False,
     client: Keyreeve | None = None,
 ) -> Callable[[View], View]:
-    """Decorates a view, also an asynchronous one, with a guard.
+    """Decorates a view, also an asynchronous one, with a guard. Has the options of `keyreeve.Check`.
 
     client: default: that of the settings.
 
@@ -53,8 +56,8 @@ def require(
 
     def decorate(view: View) -> View:
         # Reads the settings with the first request, because modules with views are imported earlier.
-        guard = functools.cache(lambda: Guard(client or _client(), scopes, environments, cost))
-        guarded = _guarded(view, guard)
+        options = (scopes, environments, cost, rate_limit_fields)
+        guarded = _guarded(view, functools.cache(lambda: Check(client or _client(), *options)))
         guarded.csrf_exempt = True  # type: ignore[attr-defined]
         return guarded
 
@@ -69,8 +72,14 @@ class KeyreeveMiddleware:
 
     def __init__(self, get_response: Callable[[HttpRequest], Any]) -> None:
         options: DjangoSettings = settings.KEYREEVE
-        guard = Guard(_client(), options.get("SCOPES", ()), options.get("ENVIRONMENTS"), options.get("COST"))
-        self._respond = _guarded(get_response, lambda: guard)
+        check = Check(
+            _client(),
+            options.get("SCOPES", ()),
+            options.get("ENVIRONMENTS"),
+            options.get("COST"),
+            options.get("RATE_LIMIT_FIELDS", False),
+        )
+        self._respond = _guarded(get_response, lambda: check)
         if iscoroutinefunction(get_response):
             markcoroutinefunction(self)
 
@@ -80,26 +89,26 @@ class KeyreeveMiddleware:
         return self._respond(request)
 
 
-def _guarded(view: View, guard: Callable[[], Guard]) -> View:
+def _guarded(view: View, check: Callable[[], Check]) -> View:
     if iscoroutinefunction(view):
 
         @functools.wraps(view)
         async def respond_async(request: HttpRequest, *args: Any, **named: Any) -> Any:
-            outcome = await guard().check_async(credential_headers(request.META), _address_of(request))
+            outcome = await check().check_async(credential_lines(request.META), _address_of(request))
             if isinstance(outcome, Refusal):
-                return _response(request, outcome)
-            request.keyreeve = outcome
-            return await view(request, *args, **named)
+                return _refused(request, outcome)
+            request.keyreeve = outcome.result
+            return _with_headers(await view(request, *args, **named), outcome)
 
         return respond_async
 
     @functools.wraps(view)
     def respond(request: HttpRequest, *args: Any, **named: Any) -> Any:
-        outcome = guard().check(credential_headers(request.META), _address_of(request))
+        outcome = check().check(credential_lines(request.META), _address_of(request))
         if isinstance(outcome, Refusal):
-            return _response(request, outcome)
-        request.keyreeve = outcome
-        return view(request, *args, **named)
+            return _refused(request, outcome)
+        request.keyreeve = outcome.result
+        return _with_headers(view(request, *args, **named), outcome)
 
     return respond
 
@@ -120,6 +129,12 @@ def _address_of(request: HttpRequest) -> str | None:
     return find(request) if find else request.META.get("REMOTE_ADDR")
 
 
-def _response(request: HttpRequest, refusal: Refusal) -> HttpResponse:
+def _with_headers(response: Any, outcome: AcceptedRequest) -> Any:
+    for name, value in outcome.headers:
+        response[name] = value
+    return response
+
+
+def _refused(request: HttpRequest, refusal: Refusal) -> HttpResponse:
     body = b"" if request.method == "HEAD" else refusal.body
     return HttpResponse(body, status=refusal.status, headers=dict(refusal.headers))

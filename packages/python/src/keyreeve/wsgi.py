@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
+from ._check import Check
 from ._client import Keyreeve
-from ._guard import CredentialHeaders, Guard
 from ._problem import Refusal
 
 Environ = dict[str, Any]
@@ -23,7 +23,10 @@ def peer_of(environ: Environ) -> str | None:
 
 
 class KeyreeveMiddleware:
-    """address: returns the client IP, if a proxy is in front of the server. Default: the peer of the connection."""
+    """Has the options of `keyreeve.Check`.
+
+    address: returns the client IP, if a proxy is in front of the server. Default: the peer of the connection.
+    """
 
     def __init__(
         self,
@@ -33,24 +36,26 @@ class KeyreeveMiddleware:
         scopes: Sequence[str] = (),
         environments: Sequence[str] | None = None,
         cost: int | None = None,
+        rate_limit_fields: bool = False,
         address: AddressOf = peer_of,
     ) -> None:
         self._app = app
-        self._guard = Guard(client, scopes, environments, cost)
+        self._check = Check(client, scopes, environments, cost, rate_limit_fields)
         self._address = address
 
     def __call__(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
-        outcome = self._guard.check(credential_headers(environ), self._address(environ))
+        outcome = self._check.check(credential_lines(environ), self._address(environ))
         if isinstance(outcome, Refusal):
             start_response(f"{outcome.status} {HTTPStatus(outcome.status).phrase}", list(outcome.headers))
             return [] if environ["REQUEST_METHOD"] == "HEAD" else [outcome.body]
-        return self._app({**environ, "keyreeve": outcome}, start_response)
+
+        def start(status: str, headers: list[tuple[str, str]], *error: Any) -> Any:
+            return start_response(status, [*headers, *outcome.headers], *error)
+
+        return self._app({**environ, "keyreeve": outcome.result}, start)
 
 
-def credential_headers(environ: Mapping[str, Any]) -> CredentialHeaders:
+def credential_lines(environ: Mapping[str, Any]) -> list[tuple[str | bytes, str | bytes]]:
     """A WSGI server joins the lines of a repeated header with a comma (RFC 3875 section 4.1.18)."""
-
-    def values_of(name: str) -> list[str]:
-        return [environ[name]] if name in environ else []
-
-    return CredentialHeaders(values_of("HTTP_AUTHORIZATION"), values_of("HTTP_X_API_KEY"))
+    names = {"HTTP_AUTHORIZATION": "authorization", "HTTP_X_API_KEY": "x-api-key"}
+    return [(header, environ[name]) for name, header in names.items() if name in environ]
