@@ -2,6 +2,7 @@
  * Reads the settings from the environment; no other file reads it. All errors are reported together, so that an operator
  * corrects them in one pass.
  */
+import { isIgnored } from './ignored-names.ts';
 import { mailMistakes } from './mail-config.ts';
 import type { Setting } from './setting.ts';
 import { settings } from './settings.ts';
@@ -130,10 +131,8 @@ function unknownNames(environment: Environment): string[] {
       isSecret ? [name, `${name}_FILE`] : [name],
     ),
   );
-  // Kubernetes and Docker set these for a service with the name "keyreeve".
-  const isServiceLink = (name: string): boolean => /^KEYREEVE_(?:SERVICE_|PORT_\d+_|ENV_|NAME$)/.test(name);
   return Object.keys(environment)
-    .filter((name) => name.startsWith('KEYREEVE_') && !known.has(name) && !isServiceLink(name))
+    .filter((name) => name.startsWith('KEYREEVE_') && !known.has(name) && !isIgnored(name))
     .map((name) => `${name} is not a setting of Keyreeve`);
 }
 
