@@ -55,7 +55,10 @@ function configurationPage(): string {
     return `\`${name}\`${fallback === '' ? '' : ` (\`${fallback}\`)`} | ${doc.replaceAll('|', '\\|')}${alsoFile}`;
   });
   const intro = `Keyreeve reads these environment variables at its start. It reports all errors, also unknown names \`KEYREEVE_…\`, and exits
-with status 78. \`keyreeve doctor\` prints the settings in force, without secrets.`;
+with status 78. \`keyreeve doctor\` prints the settings in force, without secrets, and names those that differ from the ones of
+running instances.
+
+\`keyreeve --env-file FILE …\` or \`KEYREEVE_SETTINGS_FILE\` names [a file with settings](operating.md#the-settings-file).`;
   const reserved = `## Names of clients
 
 These names are reserved for clients. The service and the command line ignore them.`;

@@ -1,6 +1,7 @@
 /** A process that only verifies, as the main process sees it. `verifier.ts` is its program. */
 import { fork, type ChildProcess, type SendHandle } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { processEnvironment } from '../configuration/config.ts';
 import { ownScript } from '../../foundation/own-files.ts';
 import type { ToMain, ToVerifier } from './messages.ts';
 
@@ -25,7 +26,11 @@ export class VerifierProcess {
 
   /** The process waits for {@link start}. */
   constructor() {
-    const child = (this.#child = fork(program, { serialization: 'advanced' }));
+    const child = (this.#child = fork(program, {
+      serialization: 'advanced',
+      // With the settings file as this process has read it.
+      env: { ...processEnvironment() },
+    }));
     const ending = Promise.withResolvers<ProcessEnd>();
     // Its last messages can arrive after its exit.
     const silent = Promise.withResolvers<void>();
