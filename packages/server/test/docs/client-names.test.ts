@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { clientNames } from '../../src/app/configuration/ignored-names.ts';
 import type { Setting } from '../../src/app/configuration/setting.ts';
+import { settingsFileName } from '../../src/app/configuration/settings-file.ts';
 import { settings } from '../../src/app/configuration/settings.ts';
 import { texts } from './tree.ts';
 
@@ -15,6 +16,7 @@ const handedOut = [...texts].filter(
 test('a name that a document or a library gives to a client does not stop the service', () => {
   const known = new Set([
     ...Object.keys(clientNames),
+    settingsFileName,
     ...Object.values<Setting<unknown>>(settings).flatMap(({ name, isSecret }) => [
       name,
       ...(isSecret ? [`${name}_FILE`] : []),

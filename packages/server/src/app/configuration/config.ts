@@ -154,7 +154,7 @@ function unknownNames(environment: Environment): string[] {
     ),
   );
   return Object.keys(environment)
-    .filter((name) => name.startsWith('KEYREEVE_') && !known.has(name) && !isIgnored(name))
+    .filter((name) => name.startsWith('KEYREEVE_') && !known.has(name) && !isIgnored(name) && name !== settingsFileName)
     .map((name) => `${name} is not a setting of Keyreeve`);
 }
 

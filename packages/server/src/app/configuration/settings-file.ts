@@ -11,7 +11,7 @@ export const settingsFileName = 'KEYREEVE_SETTINGS_FILE';
 
 /**
  * @returns the environment with the variables `KEYREEVE_…` of the file, without {@link settingsFileName}
- * @throws Error if the file cannot be read, others can change it, it has a secret and others can read it, or a line has no value
+ * @throws Error if the file cannot be read, others can change it, it has a secret and others can read it, it names another file, or a line has no `=`
  */
 export function withSettingsFile(path: string, environment: Environment): Environment {
   const { [settingsFileName]: _, ...own } = environment;
@@ -19,6 +19,8 @@ export function withSettingsFile(path: string, environment: Environment): Enviro
   const incomplete = text.split('\n').findIndex((line) => /^\s*KEYREEVE_/.test(line) && !line.includes('='));
   if (incomplete >= 0) throw new Error(`the settings file ${path} has no “=” in line ${incomplete + 1}`);
   const found = Object.entries(parseEnv(text)).filter(([name]) => name.startsWith('KEYREEVE_'));
+  if (found.some(([name]) => name === settingsFileName))
+    throw new Error(`the settings file ${path} must not name another one in ${settingsFileName}`);
   const secret = found.find(([name, value]) => isSecret(name) && value !== '')?.[0];
   const all = { ...Object.fromEntries(found), ...own };
   if (secret !== undefined && all[settings.mayReadWorldReadableSecrets.name] !== 'accept')

@@ -4,6 +4,7 @@ import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { newTempFolder } from '../../../test-kit/temp-folder.ts';
+import { readConfig } from '../configuration/config.ts';
 import { withSettingsFile } from '../configuration/settings-file.ts';
 
 type Environment = Readonly<Record<string, string>>;
@@ -43,6 +44,10 @@ NODE_OPTIONS=--inspect
   });
 });
 
+test('an empty name of a file is none', () => {
+  assert.deepEqual(readConfig({ KEYREEVE_SETTINGS_FILE: '' }), readConfig({}));
+});
+
 const secret = 'KEYREEVE_SMTP_URL=smtps://user:password@example.com\n';
 const rejected: readonly (readonly [name: string, text: string, mode: number, message: string])[] = [
   [
@@ -68,6 +73,12 @@ const rejected: readonly (readonly [name: string, text: string, mode: number, me
     'KEYREEVE_PORT=1\nKEYREEVE_HOST 127.0.0.1\n',
     0o600,
     'the settings file FILE has no “=” in line 2',
+  ],
+  [
+    'it names another file',
+    'KEYREEVE_SETTINGS_FILE=/etc/other\n',
+    0o600,
+    'the settings file FILE must not name another one in KEYREEVE_SETTINGS_FILE',
   ],
 ];
 for (const [name, text, mode, message] of rejected)
