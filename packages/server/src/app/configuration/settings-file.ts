@@ -21,15 +21,23 @@ export function withSettingsFile(path: string, environment: Environment): Enviro
   const found = Object.entries(parseEnv(text)).filter(([name]) => name.startsWith('KEYREEVE_'));
   if (found.some(([name]) => name === settingsFileName))
     throw new Error(`the settings file ${path} must not name another one in ${settingsFileName}`);
-  const secret = found.find(([name, value]) => isSecret(name) && value !== '')?.[0];
+  const secret = found.find(([name, value = '']) => isSecret(name, value))?.[0];
   const all = { ...Object.fromEntries(found), ...own };
   if (secret !== undefined && all[settings.mayReadWorldReadableSecrets.name] !== 'accept')
     readSecretFile(path, `the settings file ${path} has a value of ${secret} and`, { mayBeWorldReadable: false });
   return { ...Object.fromEntries(found.filter(([name]) => !own[otherFormOf(name)])), ...own };
 }
 
-const isSecret = (name: string): boolean =>
-  Object.values<Setting<unknown>>(settings).some((setting) => setting.isSecret && setting.name === name);
+/** An SQLite database URL and an empty value are no secrets. */
+function isSecret(name: string, value: string): boolean {
+  const found = Object.values<Setting<unknown>>(settings).find((setting) => setting.name === name);
+  if (!found?.isSecret || value === '') return false;
+  try {
+    return found.describe?.(value) !== value;
+  } catch {
+    return true;
+  }
+}
 
 /** Of a secret: as a value, and as the path of a file. The environment can have one form and the file the other. */
 const otherFormOf = (name: string): string =>

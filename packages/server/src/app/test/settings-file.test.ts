@@ -30,6 +30,7 @@ KEYREEVE_MAIL_FROM='Example <a@example.com> # 1'
 KEYREEVE_HOST=127.0.0.1
 KEYREEVE_SMTP_URL_FILE=/etc/keyreeve/smtp
 KEYREEVE_TYPO=
+KEYREEVE_DATABASE_URL=sqlite:/srv/keyreeve.db
 NODE_OPTIONS=--inspect
 `;
   const environment = { PATH: '/bin', KEYREEVE_HOST: '', KEYREEVE_SMTP_URL: 'smtps://b', KEYREEVE_SETTINGS_FILE: 'x' };
@@ -41,6 +42,7 @@ NODE_OPTIONS=--inspect
     KEYREEVE_HOST: '',
     KEYREEVE_SMTP_URL: 'smtps://b',
     KEYREEVE_TYPO: '',
+    KEYREEVE_DATABASE_URL: 'sqlite:/srv/keyreeve.db',
   });
 });
 
@@ -90,6 +92,11 @@ test('a secret is read from a file that only its owner can read, or that all can
   const accepting = { KEYREEVE_WORLD_READABLE_SECRETS: 'accept' };
   assert.deepEqual(read(secret, accepting, 0o644), { ...found, ...accepting });
   assert.match(String(read(secret, accepting, 0o646)), /can be changed by others/);
+  for (const url of ['postgres://user:password@db/keyreeve', 'postgres:invalid'])
+    assert.match(
+      String(read(`KEYREEVE_DATABASE_URL=${url}\n`, {}, 0o644)),
+      /has a value of KEYREEVE_DATABASE_URL and can be read/,
+    );
 });
 
 test('a missing file is rejected', () => {
