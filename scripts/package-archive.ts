@@ -26,17 +26,13 @@ export function buildArchive(root: string, folder: string, build: Build): string
   return join(folder, basename(packed?.filename ?? ''));
 }
 
-/** Builds the archive in the folder of the command line, and prints its path. @param name of the script in package.json */
-export const runPackageCommand = (name: string, build: Build): void =>
-  runArchiveCommand(name, (root, folder) => buildArchive(root, folder, build));
+/** For a release: builds the archive in the folder of the command line, and prints its path. */
+export const runPackageCommand = (build: Build): void =>
+  runArchiveCommand((root, folder) => buildArchive(root, folder, build));
 
 /** As `runPackageCommand`. @param build returns the path of the archive */
-export function runArchiveCommand(name: string, build: (root: string, folder: string) => string): void {
+export function runArchiveCommand(build: (root: string, folder: string) => string): void {
   const [folder] = process.argv.slice(2);
-  if (folder === undefined) {
-    process.stderr.write(`usage: npm run ${name} -- <new folder>\n`);
-    process.exitCode = 64;
-  } else {
-    process.stdout.write(`${build(fileURLToPath(new URL('..', import.meta.url)), folder)}\n`);
-  }
+  if (folder === undefined) throw new Error('name a new folder');
+  process.stdout.write(`${build(fileURLToPath(new URL('..', import.meta.url)), folder)}\n`);
 }

@@ -1,6 +1,6 @@
 /**
- * `npm run package:client -- <new folder>`: builds the npm package `@keyreeve/client` from its sources and packs it: JavaScript
- * with the lines of the sources, and declarations of its types. Node refuses to strip types below `node_modules`.
+ * Builds the npm package `@keyreeve/client` from its sources: JavaScript with the lines of the sources, and declarations of its types.
+ * Node refuses to strip types below `node_modules`.
  */
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -68,4 +68,4 @@ const withTypes = (exports: Manifest['exports']): object =>
     }),
   );
 
-if (import.meta.main) runPackageCommand('package:client', buildClientPackage);
+if (import.meta.main) runPackageCommand(buildClientPackage);

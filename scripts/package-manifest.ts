@@ -34,7 +34,7 @@ export function packageManifest(server: Manifest, workspace: Manifest, external:
   return {
     ...rest,
     description: workspace['description'],
-    // As in the checkout: `npx keyreeve` finds the bundled Node first, also where it cannot run.
+    // As in the checkout: `npx` finds the bundled Node first, also where it cannot run.
     scripts: { postinstall: 'node -e 0 || "$npm_node_execpath" bin/use-own-node.js' },
     exports: { './package.json': './package.json' },
     imports: { '#console/*': './console/*' },

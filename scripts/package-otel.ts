@@ -1,7 +1,6 @@
 /**
- * `npm run package:otel -- <new folder>`: builds the npm package `@keyreeve/otel` from its sources and packs it: JavaScript with
- * the lines of the sources. The package exports nothing, so it has no declarations. Node refuses to strip types below
- * `node_modules`. The script needs no installed dependencies.
+ * Builds the npm package `@keyreeve/otel` from its sources: JavaScript with the lines of the sources. The package exports nothing, so
+ * it has no declarations. Node refuses to strip types below `node_modules`. The script needs no installed dependencies.
  */
 import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
@@ -29,4 +28,4 @@ export function buildOtelPackage(root: string, folder: string): string {
   return folder;
 }
 
-if (import.meta.main) runPackageCommand('package:otel', buildOtelPackage);
+if (import.meta.main) runPackageCommand(buildOtelPackage);

@@ -1,6 +1,6 @@
 /**
- * `npm run package -- <new folder>`: builds the npm package `keyreeve` and packs it: the program and the console as builds, and the
- * documents. See docs/decisions/14-telemetry-tests-releases.md.
+ * Builds the npm package `keyreeve`: the program and the console as builds, and the documents. See
+ * docs/decisions/14-telemetry-tests-releases.md.
  */
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -47,4 +47,4 @@ export const readPackageManifest = (root: string): Manifest =>
 
 export const readJson = (path: string): unknown => JSON.parse(readFileSync(path, 'utf8'));
 
-if (import.meta.main) runPackageCommand('package', addFiles);
+if (import.meta.main) runPackageCommand(addFiles);

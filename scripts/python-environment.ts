@@ -3,7 +3,7 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 
 const folder = 'node_modules/.cache/python';
-const requirements = 'packages/python/requirements.txt';
+export const requirements = 'packages/python/requirements.txt';
 const remedy =
   `Run \`python3 -m venv --clear ${folder}\`, then ` +
   `\`${folder}/bin/pip install --require-hashes -r ${requirements}\`.`;

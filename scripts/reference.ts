@@ -1,6 +1,7 @@
 /** The reference pages, generated from the program's own tables. */
 import { readFileSync } from 'node:fs';
 import { errors, limitGroups, limits, type Limit } from '@keyreeve/contract';
+import { clientNames } from '../packages/server/src/app/configuration/ignored-names.ts';
 import { settings } from '../packages/server/src/app/configuration/settings.ts';
 import { withFiles } from './file-list.ts';
 import { withTables } from './operating-tables.ts';
@@ -54,8 +55,21 @@ function configurationPage(): string {
     return `\`${name}\`${fallback === '' ? '' : ` (\`${fallback}\`)`} | ${doc.replaceAll('|', '\\|')}${alsoFile}`;
   });
   const intro = `Keyreeve reads these environment variables at its start. It reports all errors, also unknown names \`KEYREEVE_…\`, and exits
-with status 78. \`keyreeve doctor\` prints the settings in force, without secrets.`;
-  return page('# Configuration', intro, table('variable (default) | meaning\n--- | ---', rows));
+with status 78. \`keyreeve doctor\` prints the settings in force, without secrets, and names those that differ from the ones of
+running instances.
+
+\`keyreeve --env-file FILE …\` or \`KEYREEVE_SETTINGS_FILE\` names [a file with settings](operating.md#the-settings-file).`;
+  const reserved = `## Names of clients
+
+These names are reserved for clients. The service and the command line ignore them.`;
+  const names = Object.entries(clientNames).map(([name, doc]) => `\`${name}\` | ${doc}`);
+  return page(
+    '# Configuration',
+    intro,
+    table('variable (default) | meaning\n--- | ---', rows),
+    reserved,
+    table('variable | meaning\n--- | ---', names),
+  );
 }
 
 function signInSection(): string {

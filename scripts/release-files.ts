@@ -123,7 +123,7 @@ function changesOf(root: string): string {
 }
 
 /** In the format of `sha256sum --check`. */
-const checksumsOf = (folder: string): string =>
+export const checksumsOf = (folder: string): string =>
   readdirSync(folder)
     .toSorted()
     .map((name) => `${sha256(readFileSync(join(folder, name)))}  ${name}\n`)

@@ -17,10 +17,13 @@ test(
     const visitor = await site.open();
     visitor.expectStatus(400);
     const { page } = visitor;
-    await page.goto('/');
+    // The link of the terminal, with an invalid code.
+    const wrong = `krvc_${'0'.repeat(49)}`;
+    await page.goto(`/#${wrong}`);
     await page.getByRole('heading', { name: 'Create the first administrator' }).waitFor();
-    assert.equal(new URL(page.url()).pathname, '/console');
-    await page.getByLabel('Setup code').fill(`krvc_${'0'.repeat(49)}`);
+    const { pathname, hash } = new URL(page.url());
+    assert.deepEqual([pathname, hash, await page.getByLabel('Setup code').inputValue()], ['/console', '', wrong]);
+    assert.equal(await page.evaluate('document.activeElement.name'), 'email');
     await page.getByLabel('Email address').fill('root@example.org');
     await page.getByLabel('Password', { exact: true }).fill(goodPassword);
     await page.getByRole('button', { name: 'Create administrator' }).click();

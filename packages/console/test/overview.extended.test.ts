@@ -60,9 +60,11 @@ test('new verifications, events and problems appear without a reload, and only p
   const now = clock.now();
   const counts = { results: { expired: 7 }, signIns: {}, hashes: {}, verificationMs: [], databaseMs: [] };
   const minute = now - (now % 60_000) - 60_000;
-  await saveMinutes(db, { id: 'ins_other', version: '9.9.9', startedAt: now, seenAt: now, masterKeyId: '' }, [
-    { minute, counts: JSON.stringify(counts) },
-  ]);
+  await saveMinutes(
+    db,
+    { id: 'ins_other', version: '9.9.9', startedAt: now, seenAt: now, masterKeyId: '', settings: '{}' },
+    [{ minute, counts: JSON.stringify(counts) }],
+  );
   await service.services.scopeCatalogue.set(operator, 'orders:read', { description: '', entitled: false });
   await nextUpdate(page);
   await count.getByText('7', { exact: true }).waitFor();
@@ -254,9 +256,11 @@ test('the values of a minute can be read by keyboard, and the values of all minu
   const { clock, db } = site.app;
   const now = clock.now();
   const counts = { results: { api_key: 1_234 }, signIns: {}, hashes: {}, verificationMs: [], databaseMs: [] };
-  await saveMinutes(db, { id: 'ins_keyboard', version: '1', startedAt: now, seenAt: now, masterKeyId: '' }, [
-    { minute: now - (now % 60_000) - 60_000, counts: JSON.stringify(counts) },
-  ]);
+  await saveMinutes(
+    db,
+    { id: 'ins_keyboard', version: '1', startedAt: now, seenAt: now, masterKeyId: '', settings: '{}' },
+    [{ minute: now - (now % 60_000) - 60_000, counts: JSON.stringify(counts) }],
+  );
   const { page } = await openOverview(site);
   await page.locator('.chart-area [role=img]').focus();
   await page.keyboard.press('End');

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { buildWheel } from '../../../scripts/package-python.ts';
+import { backend, buildWheel } from '../../../scripts/package-python.ts';
 import { newTempFolder } from '../../server/test-kit/temp-folder.ts';
 import { makeMutant, pythonMutants } from './mutants.ts';
 import { runPython, runRules, skip } from './python.ts';
@@ -23,6 +23,15 @@ test('the wheel has the library with its types, and needs no other package', { s
   const code = 'import keyreeve, keyreeve.asgi, keyreeve.wsgi; print(keyreeve.__file__)';
   const imported = await runPython(['-S', '-c', code], { PYTHONPATH: target });
   assert.equal(imported.output.trim(), join(target, 'keyreeve/__init__.py'));
+});
+
+test('a new environment for the build gets every package that the build backend needs', { skip }, async () => {
+  const code = `import importlib.metadata as m, json, re, sys
+names = lambda name: [re.match(r"[\\w.-]+", r).group() for r in m.requires(name) or [] if "extra ==" not in r]
+print(json.dumps({name: [n for n in names(name) if n != "tomli"] for name in sys.argv[1:]}))`;
+  const { output } = await runPython(['-c', code, ...backend], {});
+  const needed = Object.values(JSON.parse(output) as Record<string, string[]>).flat();
+  assert.deepEqual([...new Set(['hatchling', ...needed])].toSorted(), backend);
 });
 
 suite('the tests detect broken builds of the Python library', () => {

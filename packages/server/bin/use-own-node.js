@@ -1,6 +1,6 @@
 /**
  * After an installation in which the bundled Node cannot run (see `bundled-node.js`): removes it from `node_modules/.bin`,
- * where npm looks first, so that `npm start`, `npm test` and `npx keyreeve` use the Node that npm itself runs on, if it is
+ * where npm looks first, so that `npm start`, `npm test` and `npx` use the Node that npm itself runs on, if it is
  * recent enough. Plain JavaScript for Node 20.
  */
 import { rmSync } from 'node:fs';

@@ -12,7 +12,14 @@ const minuteMs = 60_000;
 export async function seedOverview({ clock, db, service }: TestApp, webhookId: string): Promise<void> {
   const now = clock.now();
   const end = now - (now % minuteMs);
-  const busy = { id: randomId('ins'), version: '0.2.0', startedAt: now - 90 * minuteMs, seenAt: end, masterKeyId: '' };
+  const busy = {
+    id: randomId('ins'),
+    version: '0.2.0',
+    startedAt: now - 90 * minuteMs,
+    seenAt: end,
+    masterKeyId: '',
+    settings: '{}',
+  };
   const minutes = Array.from({ length: 60 }, (_, index): MinuteRow => {
     const counts = countsAt(index);
     return { minute: end - (60 - index) * minuteMs, counts: JSON.stringify(counts) };
@@ -22,7 +29,14 @@ export async function seedOverview({ clock, db, service }: TestApp, webhookId: s
   const seenAt = now - 5 * minuteMs;
   await saveMinutes(
     db,
-    { id: randomId('ins'), version: hostileTexts.markup, startedAt: seenAt - minuteMs, seenAt, masterKeyId: '' },
+    {
+      id: randomId('ins'),
+      version: hostileTexts.markup,
+      startedAt: seenAt - minuteMs,
+      seenAt,
+      masterKeyId: '',
+      settings: '{}',
+    },
     [],
   );
   await service.services.minutes.write();

@@ -12,6 +12,15 @@ import { dayMs, systemClock } from '../foundation/clock.ts';
 import { describeConfig, processEnvironment, readConfig, type Config } from '../app/configuration/config.ts';
 import { configurationChecks, installationChecks, runtimeCheck, type Check } from '../app/installation/checks.ts';
 import { instanceChecks } from '../app/key-files/master-key-checks.ts';
+import {
+  differingSettings,
+  isOfMachine,
+  settingsRecord,
+  type SettingsRecord,
+} from '../app/configuration/settings-record.ts';
+import type { InstallationKeys } from '../foundation/crypto/master-key.ts';
+import { isRunning } from '../modules/overview/attention.ts';
+import { listAllInstances } from '../modules/overview/store.ts';
 import type { Db } from '../foundation/database/db.ts';
 import { findLastBackupAt } from '../foundation/database/installation.ts';
 import { findSchemaState, type SchemaState } from '../foundation/database/migrate.ts';
@@ -76,7 +85,7 @@ async function checkInstallation(): Promise<CheckedDatabase> {
   try {
     return await withInstallation(
       {},
-      async ({ config, journal, outbox, signingKeys, singleSignOn, installation: { db } }) => {
+      async ({ config, journal, outbox, signingKeys, singleSignOn, installation: { db, keys } }) => {
         // The result is a check.
         await db.writes.check().catch(() => undefined);
         const state = await findSchemaState(db);
@@ -84,6 +93,7 @@ async function checkInstallation(): Promise<CheckedDatabase> {
         const checks = [
           ...(await installationChecks({ config, db, clock: systemClock, outbox, signingKeys })),
           ...(await instanceChecks(db, systemClock.now())),
+          ...(await checkSettings(db, keys)),
           describeSchema(schema),
           ...(await checkLifetimes(db, config)),
           ...(await checkManagementKeys(db)),
@@ -99,6 +109,18 @@ async function checkInstallation(): Promise<CheckedDatabase> {
   } catch (error) {
     return { schema: null, checks: [{ name: 'database', state: 'failed', detail: describeFailure(error) }] };
   }
+}
+
+/** Running instances with other settings than this command: it has another environment, or the instance was not restarted. */
+async function checkSettings(db: Db, keys: Pick<InstallationKeys, 'settingsRecord'>): Promise<Check[]> {
+  const own = settingsRecord(processEnvironment(), keys.settingsRecord);
+  const running = (await listAllInstances(db)).filter((row) => isRunning(row, systemClock.now()));
+  return running.flatMap(({ id, settings }) => {
+    const names = differingSettings(own, JSON.parse(settings) as SettingsRecord);
+    if (names.length === 0) return [];
+    const detail = `${id} was started with other values than this command: ${names.join(', ')}. Restart it, or run the command with its environment (--env-file)`;
+    return [{ name: 'settings of instances', state: names.every(isOfMachine) ? 'note' : 'warning', detail }];
+  });
 }
 
 /** For a return to an earlier version: docs/upgrade.md. */

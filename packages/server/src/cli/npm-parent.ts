@@ -1,5 +1,5 @@
 /**
- * Detects that npm has exited. `npm start` and `npx keyreeve serve` run the program in a shell. A SIGTERM to npm ends npm and
+ * Detects that npm has exited. `npm start` and `npx --no-install keyreeve serve` run the program in a shell. A SIGTERM to npm ends npm and
  * the shell but does not reach the program, which would continue without a parent.
  */
 import { processEnvironment } from '../app/configuration/config.ts';

@@ -1,4 +1,5 @@
 /** The command tree: all commands of the program. */
+import { useSettingsFile } from '../app/configuration/config.ts';
 import { lowerPriority } from '../foundation/priority.ts';
 import { accountCommand } from './account.ts';
 import { adminCommand } from './admin.ts';
@@ -31,6 +32,7 @@ export function createProgram(setStatus: SetStatus, lower: () => void = () => lo
     .description('Self-hosted account authentication and API keys.')
     .version(version)
     .examples('keyreeve serve', 'keyreeve account create you@example.com', 'keyreeve account create --help');
+  program.option('--env-file <file>', 'read settings from this file');
   program.addHelpText('after', '\nDocumentation: README.md, docs/configuration.md');
   const commands = [
     serveCommand(setStatus),
@@ -58,6 +60,7 @@ export function createProgram(setStatus: SetStatus, lower: () => void = () => lo
   ];
   for (const command of commands) program.addCommand(command);
   program.hook('preAction', (_, command) => {
+    useSettingsFile(program.opts<{ envFile?: string }>().envFile);
     if (command instanceof CliCommand && command.hasLowPriority) lower();
   });
   return program;

@@ -1,17 +1,16 @@
 /** `keyreeve serve`: runs the service until a signal stops it. */
 import type { Command } from 'commander';
-import { systemClock, toInstant } from '../foundation/clock.ts';
-import { processEnvironment, readConfig, type Config } from '../app/configuration/config.ts';
-import { describeDatabase } from '../foundation/database/database.ts';
+import { systemClock } from '../foundation/clock.ts';
+import { processEnvironment, readConfig } from '../app/configuration/config.ts';
 import { DatabaseReplacedError } from '../foundation/database/file-identity.ts';
 import { RootKeyChangedError } from '../foundation/database/root-key-changed.ts';
-import { firstStart, type FirstStart } from '../app/installation/first-start.ts';
-import { masterKeyPath } from '../app/installation/earlier-installation.ts';
+import { firstStart } from '../app/installation/first-start.ts';
 import { createLog, type Log } from '../foundation/log.ts';
 import { startService, type Service } from '../app/service.ts';
 import { CliCommand, type SetStatus } from './command.ts';
+import { greet } from './greeting.ts';
 import { onNpmExit } from './npm-parent.ts';
-import { version } from './output.ts';
+import { RequestLines } from './request-lines.ts';
 
 export function serveCommand(setStatus: SetStatus): Command {
   return new CliCommand('serve')
@@ -29,11 +28,15 @@ async function serve(): Promise<number> {
   const config = readConfig(processEnvironment(), { isTerminal: process.stdin.isTTY });
   // Imported before the first scrape: importing it later would block the event loop for 20 to 30 ms.
   await import('../app/metrics/metrics.ts');
-  const log: Log = createLog(config.logLevel);
+  const requests = new RequestLines();
+  const log: Log = createLog(config.logLevel, undefined, process.stdout.isTTY ? requests.isHidden : undefined);
   const service = await startService({ config, clock: systemClock, log });
   const stopped = untilStopped(service, log, failureOf(service));
+  const { firstAdministrator } = service.services;
+  const first = await firstStart(firstAdministrator, config, log);
+  if (first) requests.hideUntil(() => firstAdministrator.administratorExists());
   // After the signal handlers are installed, because the greeting mentions Ctrl-C.
-  printGreeting(service, config, log, await firstStart(service.services.firstAdministrator, config, log));
+  await greet(service, config, log, first);
   return exitSoon(await stopped);
 }
 
@@ -98,50 +101,4 @@ function logReplaced(log: Log, { path, message }: DatabaseReplacedError): void {
 function exitSoon(status: number): number {
   setTimeout(() => process.exit(status), 500).unref();
   return status;
-}
-
-function printGreeting(service: Service, config: Config, log: Log, first: FirstStart | undefined): void {
-  const { database: location, masterKey } = config;
-  const { url, adminUrl, verifyUrl, publicUrl } = service;
-  const keyPath = masterKey || location.kind !== 'sqlite' ? undefined : masterKeyPath(location.path);
-  const database = describeDatabase(location);
-  const record = { version, url, adminUrl, verifyUrl, publicUrl, database, masterKeyFile: keyPath };
-  const firstAdministratorFile = first?.kind === 'code' ? first.path : undefined;
-  log.info({ event: 'listening', ...record, firstAdministratorFile });
-  if (!process.stderr.isTTY) return;
-  const lines = [
-    `Keyreeve ${version} listens on ${url} (metrics and health on ${adminUrl}).`,
-    ...(verifyUrl === undefined ? [] : [`Processes that only verify listen on ${verifyUrl}.`]),
-    `Database: ${database}${keyPath ? `. Master key: ${keyPath}. Back up both, in different places` : '. Back it up'}.`,
-    ...(config.hasConsole
-      ? consoleLines(`${config.consoleUrl ?? publicUrl}/console`, first, location)
-      : [
-          'Next, in another terminal:',
-          '  npx keyreeve account create you@example.com',
-          `  curl -X POST -u you@example.com ${url}/auth/token`,
-        ]),
-    `API reference: ${url}/docs. Press Ctrl-C to stop.`,
-  ];
-  process.stderr.write(`${lines.join('\n')}\n`);
-}
-
-/**
- * The log goes to standard output. The code is printed only if input and both outputs are the terminal, so that no file gets it:
- * `docker run -t` without `-i` has a terminal without input, and keeps its output.
- */
-function consoleLines(url: string, first: FirstStart | undefined, { kind }: Config['database']): readonly string[] {
-  if (!first) return [`Console: ${url}`];
-  if (first.kind === 'bootstrap')
-    return [
-      `Console: ${url}. To create the first administrator there, get a code in another terminal:`,
-      `  npx keyreeve admin bootstrap${kind === 'sqlite' ? '' : ' --output first-administrator'}`,
-    ];
-  const isPerson = process.stdin.isTTY && process.stdout.isTTY;
-  const place = isPerson ? [':', `  ${first.code.reveal()}`] : [` in the file ${first.path}.`];
-  const [after = '', ...code] = place;
-  return [
-    `Open ${url} and create the first administrator with the code${after}`,
-    ...code,
-    `It works once, until ${toInstant(first.expiresAt)}. After that, a start creates another one.`,
-  ];
 }

@@ -32,6 +32,8 @@ export class LogOutput {
   /** Set while a slow destination has time to accept more. */
   #retry: NodeJS.Timeout | undefined;
   #unreported = 0;
+  /** Call these when nothing is being written. */
+  #settlers: (() => void)[] = [];
 
   constructor(fd: number, writes: Writes = { write, writeSync }) {
     this.#fd = fd;
@@ -49,6 +51,11 @@ export class LogOutput {
     }
     // Each record tries again after a failure.
     if (!this.#isWriting && !this.#retry) this.#writeNext();
+  }
+
+  /** Resolves when the destination has all records that it accepts now. */
+  settled(): Promise<void> {
+    return this.#isWriting ? new Promise((resolve) => void this.#settlers.push(resolve)) : Promise.resolve();
   }
 
   /** Writes what waits, before the process ends. It gives up after a second. */
@@ -79,13 +86,19 @@ export class LogOutput {
   #finish(error: Error | null, written: number): void {
     this.#isWriting = false;
     if (error && isSlow(error)) this.#retry = setTimeout(() => this.#writeNext(), retryMs).unref();
-    if (error) return;
+    if (error) return this.#settle();
     this.#chunk = this.#chunk.subarray(written);
     this.#writeNext();
-    if (this.#unreported === 0 || this.#isWriting) return;
+    if (this.#isWriting) return;
+    this.#settle();
+    if (this.#unreported === 0) return;
     const lost = this.#unreported;
     this.#unreported = 0;
     this.onRecovery(lost);
+  }
+
+  #settle(): void {
+    for (const resolve of this.#settlers.splice(0)) resolve();
   }
 
   #takeLines(): Buffer<ArrayBuffer> {

@@ -10,6 +10,8 @@ import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
 export interface SecretFileOptions {
   /** Whether other users may read the file. They may never write to it. */
   readonly mayBeWorldReadable: boolean;
+  /** Whether a file of another user than this one and root is rejected, even if other users may read it. */
+  readonly mustBeOwn?: boolean;
 }
 
 /** A part of `fs.Stats`. */
@@ -61,13 +63,13 @@ export function rejectionReasonOf(
   path: string,
   file: FileAccess,
   self: ProcessIdentity | undefined,
-  { mayBeWorldReadable }: SecretFileOptions,
+  { mayBeWorldReadable, mustBeOwn = !mayBeWorldReadable }: SecretFileOptions,
 ): string | undefined {
   // Windows has no such owners and modes.
   if (self === undefined) return undefined;
   // Root can read every file. If root runs the command, the owner is the service's user.
   const isOwn = file.uid === self.uid || self.uid === 0;
-  if (!isOwn && file.uid !== 0 && !mayBeWorldReadable)
+  if (!isOwn && file.uid !== 0 && mustBeOwn)
     return `belongs to another user (${file.uid}); it must belong to the user of the service (chown ${self.uid} ${path}) or to root`;
   const isSharedByRoot = file.uid === 0 && (isOtherGroupOf(self, file.gid) || isSystemdCredential(self, file));
   const allowed = mayBeWorldReadable ? readableByOthers : isSharedByRoot ? readableByGroup : 0;

@@ -32,7 +32,6 @@ export class OperatingBlocks {
 
 /** Stand for programs that this machine lacks, or that would change it. */
 const functions = `
-npx() { shift; '${process.execPath}' '${keyreeveBin}' "$@"; }
 keyreeve() { '${process.execPath}' '${keyreeveBin}' "$@"; }
 npm() { keyreeve doctor > /dev/null; }
 systemctl() { :; }

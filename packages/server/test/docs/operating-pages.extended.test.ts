@@ -133,31 +133,31 @@ test('commands, the check for monitoring, backups and restores of docs/operating
       'create you@example.com ': 'create you@example.com --generate ',
       'key delete 3920480220219155 ': 'key delete --account you@example.com --nickname verifier --yes ',
     };
-    const text = take('operating.md', 'npx keyreeve account create');
+    const text = take('operating.md', 'keyreeve account create');
     assert.match(runBlock(text, { ...shell, replaced: accounts }), /verifier/);
-    assert.match(runBlock(take('operating.md', 'npx keyreeve signing-key'), shell), /^Created [^]*Created /);
+    assert.match(runBlock(take('operating.md', 'keyreeve signing-key'), shell), /^Created [^]*Created /);
     await program.stop();
   }
   const proxy = take('operating.md', 'KEYREEVE_PUBLIC_URL=');
   runBlock(proxy, shell);
 
   mkdirSync(at('backups'));
-  runBlock(take('backup.md', 'npx keyreeve backup --to backups/'), shell);
-  const nightly = take('backup.md', 'npx keyreeve backup --to backups --keep');
+  runBlock(take('backup.md', 'keyreeve backup --to backups/'), shell);
+  const nightly = take('backup.md', 'keyreeve backup --to backups --keep');
   assert.ok(
-    readPage('docs/backup.md').includes(`0 3 * * *  cd /srv/keyreeve && ${nightly}`),
+    readPage('docs/backup.md').includes(`0 3 * * *  cd /srv/keyreeve && node_modules/.bin/${nightly}`),
     'the line of the crontab',
   );
   runBlock(nightly, shell);
   assert.equal(readdirSync(at('backups')).length, 2);
   for (const copy of ['a', 'b']) cpSync(at('data/keyreeve.db.deletions'), at(copy), { recursive: true });
-  runBlock(take('backup.md', 'npx keyreeve journal replay'), shell);
-  const upgrade = take('upgrade.md', 'npx keyreeve doctor');
+  runBlock(take('backup.md', 'keyreeve journal replay'), shell);
+  const upgrade = take('upgrade.md', 'keyreeve doctor');
   const shape = (text: string): string => text.trim().replaceAll(/ +/g, ' ');
   assert.equal(`# ${shape(runBlock(upgrade, shell))}`, shape(upgrade.split('\n')[1] ?? ''));
 
   // The first line needs a new database, the others replace one.
-  const restore = take('backup.md', 'npx keyreeve restore').replaceAll('--replace ', '--replace --yes ').split('\n');
+  const restore = take('backup.md', 'keyreeve restore').replaceAll('--replace ', '--replace --yes ').split('\n');
   const key = { KEYREEVE_MASTER_KEY: readFileSync(at('data/keyreeve.db.master-key'), 'utf8').trim() };
   for (const [index, line] of restore.filter((one) => one !== '').entries()) {
     const place = index === 1 ? {} : { ...key, KEYREEVE_DATABASE_URL: `sqlite:${at(`new-${index}/keyreeve.db`)}` };
@@ -211,13 +211,13 @@ test('a cluster: the move to PostgreSQL and the settings of docs/backup.md and d
   };
   const shell = { folder: folder.path, environment, replaced };
   runBlock('keyreeve account create you@example.com --generate', shell);
-  runBlock(take('backup.md', 'npx keyreeve move'), shell);
+  runBlock(take('backup.md', 'keyreeve move'), shell);
   const { KEYREEVE_DATABASE_URL: _, ...others } = environment;
   const moved = { ...shell, environment: others };
   const list = `keyreeve account list\n`;
   assert.match(runBlock(`set -a\n${take('backup.md', 'KEYREEVE_DATABASE_URL=')}${list}`, moved), /you@example\.com/);
   const settings = take('cluster.md', 'export KEYREEVE_DATABASE_URL=');
-  const rotate = take('cluster.md', 'npx keyreeve signing-key rotate');
+  const rotate = take('cluster.md', 'keyreeve signing-key rotate');
   assert.match(runBlock(settings + list + rotate, moved), /you@example\.com[^]*Created /);
 });
 

@@ -34,8 +34,8 @@ test('the rotations of the master key of docs/master-key.md', () => {
   const shell = { folder: folder.path, environment: environmentFor(folder.path), replaced };
   mkdirSync(at('etc'));
   runBlock('keyreeve account create you@example.com --generate', shell);
-  runBlock(operating.take('master-key.md', 'npx keyreeve master-key rotate'), shell);
-  const added = runBlock(operating.take('master-key.md', 'keyreeve master-key rotate'), shell);
+  runBlock(operating.take('master-key.md', 'keyreeve master-key rotate  '), shell);
+  const added = runBlock(operating.take('master-key.md', 'keyreeve master-key rotate --new-file'), shell);
   assert.match(
     added,
     /^Added the master key [0-9a-f]{16}, which is in \S+\/master-key-2\. The previous one is [0-9a-f]{16}\./,

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { programMsMax } from '../../test-kit/time-limits.ts';
-import { environmentFor, keyreeveBin, newProgram, type Environment } from '../e2e/program.ts';
+import { environmentFor, newProgram, type Environment } from '../e2e/program.ts';
 import { assertLike, shownJson } from './shown-json.ts';
 
 /** The folder of the repository. */
@@ -24,9 +24,8 @@ export async function outputsOf(
   blocks: readonly string[],
   program: Awaited<ReturnType<typeof newProgram>>,
 ): Promise<string[]> {
-  // npm would take longer than the command. Each response ends its line.
-  const functions = `npx() { shift; '${process.execPath}' '${keyreeveBin}' "$@"; }
-curl() { command curl "$@"; printf '\\n'; }\n`;
+  // Each response ends its line.
+  const functions = `curl() { command curl "$@"; printf '\\n'; }\n`;
   const script = [functions + setup.join(''), ...blocks].join(`printf '%s' '${separator}'\n`);
   const { stdout } = await promisify(execFile)(
     '/bin/sh',

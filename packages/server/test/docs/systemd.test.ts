@@ -76,7 +76,7 @@ test('the unit stops after the service has drained, and the page prepares the fi
   const [, folder = ''] = /^(\/opt\/\w+)\/node_modules\/keyreeve\/bin\/keyreeve\.js$/.exec(script) ?? [];
   assert.deepEqual(
     [
-      `npm install --prefix ${folder} keyreeve`,
+      `npm install --prefix ${folder} /root/keyreeve-`,
       `cp ${folder}/node_modules/keyreeve/docs/systemd/keyreeve.service /etc/systemd/system/`,
       `> ${credential}`,
       settingsOf('EnvironmentFile')[0] ?? '',

@@ -5,7 +5,8 @@ import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { newTempFolder } from '../../test-kit/temp-folder.ts';
-import { databaseIn, newProgram, runInHost, startProgram, type Environment } from './program.ts';
+import { bearer, databaseIn, newProgram, runInHost, startProgram, type Environment } from './program.ts';
+import { verifyUrlOf } from './verifier-kit.ts';
 
 const someMasterKey = Buffer.alloc(32, 7).toString('base64url');
 const publicWithoutTls =
@@ -65,6 +66,85 @@ test(
     assert.equal(existsSync(`${databaseIn(folder.path)}.master-key`), false);
   },
 );
+
+test('settings come from a file that the operator names, and never from a file .env that lies in the folder', async () => {
+  using folder = newTempFolder();
+  const path = join(folder.path, 'settings');
+  writeFileSync(path, 'KEYREEVE_SSO_NAME=from the file\nKEYREEVE_KEY_PREFIX=acme\n', { mode: 0o600 });
+  writeFileSync(join(folder.path, '.env'), 'KEYREEVE_KEY_PREFIX=planted\n', { mode: 0o600 });
+  const prefix = async (args: readonly string[], environment: Environment = {}) => {
+    const { stdout } = await runInHost([...args, 'doctor', '--json'], { folder: folder.path, environment });
+    const { configuration } = JSON.parse(stdout) as { configuration: { name: string; value: string }[] };
+    return configuration.find(({ name }) => name === 'KEYREEVE_KEY_PREFIX')?.value;
+  };
+  assert.equal(await prefix(['--env-file', path]), 'acme');
+  assert.equal(await prefix([], { KEYREEVE_SETTINGS_FILE: path }), 'acme');
+  assert.equal(await prefix(['--env-file', path], { KEYREEVE_KEY_PREFIX: 'won' }), 'won');
+  assert.equal(await prefix([]), 'krv');
+  chmodSync(path, 0o666);
+  assert.deepEqual(
+    await runInHost(['doctor', '--env-file', path], { folder: folder.path }),
+    rejection([
+      `the settings file ${path} can be changed by others; it must have mode 0644 at most (chmod 644 ${path})`,
+    ]),
+  );
+});
+
+test('the verifiers of a service have the settings of its file as it was at the start', async () => {
+  using folder = newTempFolder();
+  const path = join(folder.path, 'settings');
+  writeFileSync(path, 'KEYREEVE_VERIFY_PORT=0\nKEYREEVE_KEY_PREFIX=acme\n', { mode: 0o600 });
+  await using program = await startProgram(folder.path, { KEYREEVE_SETTINGS_FILE: path });
+  const { accessToken } = await program.signIn();
+  const { key } = await program.createKey(accessToken);
+  assert.match(key, /^acme_/);
+  const verify = async (): Promise<number> =>
+    (await fetch(`${verifyUrlOf(program)}/auth/forward`, { headers: bearer(key) })).status;
+  assert.equal(await verify(), 200);
+  rmSync(path);
+  const [first] = program.records('verifier_listening');
+  process.kill(Number(first?.['verifierPid']), 'SIGKILL');
+  await program.waitFor('another verifier', () => program.records('verifier_listening')[1]);
+  assert.equal(await verify(), 200);
+});
+
+test('doctor names the settings that differ from those of running instances, and the database has no value of them', async () => {
+  const secret = 'smtps://user:open-sesame@mail.example.com:465';
+  const environment = {
+    KEYREEVE_SMTP_URL: secret,
+    KEYREEVE_MAIL_FROM: 'accounts@example.com',
+    KEYREEVE_VERIFY_PORT: '0',
+    KEYREEVE_USAGE_DAYS: '400',
+  };
+  await using program = await newProgram(environment);
+  const differing = async (more: Environment): Promise<readonly (readonly [string, string])[]> => {
+    const all = { ...environment, ...more };
+    const { stdout } = await runInHost(['doctor', '--json'], { folder: program.folder, environment: all });
+    const { checks } = JSON.parse(stdout) as { checks: { name: string; state: string; detail: string }[] };
+    return checks
+      .filter(({ name }) => name === 'settings of instances')
+      .map(({ state, detail }) => [state, /than this command: (.*?)\. Restart/.exec(detail)?.[1] ?? detail]);
+  };
+  assert.deepEqual(await differing({}), []);
+  assert.deepEqual(await differing({ KEYREEVE_USAGE_DAYS: '' }), [], 'the default');
+  assert.deepEqual(await differing({ KEYREEVE_LOG_LEVEL: 'debug' }), [['note', 'KEYREEVE_LOG_LEVEL']]);
+  const other = { KEYREEVE_SMTP_URL: `${secret}0`.replace('4650', '587'), KEYREEVE_PASSWORD_LENGTH_MIN: '20' };
+  assert.deepEqual(await differing(other), [['warning', 'KEYREEVE_PASSWORD_LENGTH_MIN, KEYREEVE_SMTP_URL']]);
+  const path = join(program.folder, 'smtp-url');
+  writeFileSync(path, secret, { mode: 0o600 });
+  assert.deepEqual(
+    await differing({ KEYREEVE_SMTP_URL: '', KEYREEVE_SMTP_URL_FILE: path }),
+    [],
+    'a file is read again',
+  );
+
+  using db = new DatabaseSync(databaseIn(program.folder), { readOnly: true });
+  const rows = db.prepare('select settings from instances').all();
+  assert.equal(rows.length, 1);
+  const recorded = JSON.parse(String(rows[0]?.['settings'])) as Record<string, string>;
+  assert.ok('KEYREEVE_SMTP_URL' in recorded && !('KEYREEVE_USAGE_DAYS' in recorded));
+  for (const hash of Object.values(recorded)) assert.match(hash, /^[\w-]{12}$/);
+});
 
 test('a database with a missing or another master key is rejected, and no master key is created', async () => {
   await using program = await newProgram();

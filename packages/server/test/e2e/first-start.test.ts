@@ -4,6 +4,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { newPlace } from '../../test-kit/new-db.ts';
+import { until } from '../../test-kit/until.ts';
 import { newTempFolder } from '../../test-kit/temp-folder.ts';
 import { databaseIn, environmentFor, goodPassword, keyreeveBin, startProgram, type Environment } from './program.ts';
 import { noTerminal, Terminal } from './terminal.ts';
@@ -52,28 +53,34 @@ suite('on a terminal', { skip: noTerminal }, () => {
       folder,
       environmentFor(folder, environment),
     );
-  const consoleUrl = /(http:\/\/localhost:\d+)\/console/;
 
-  test('on a terminal the code is printed with the URL of the console, and not logged', async () => {
+  test('a link with the code is the last line, requests do not move it, and the code is not logged', async () => {
     using folder = newTempFolder();
     await using terminal = start(folder.path, '');
-    await terminal.shows('Press Ctrl-C to stop.\r\n');
-    const code = readFileSync(codeFileIn(folder.path), 'utf8').trim();
+    const code = await terminal.waitFor('the link', () => codePattern.exec(terminal.stdout)?.[0]);
+    assert.equal(readFileSync(codeFileIn(folder.path), 'utf8'), `${code}\n`);
+    const [, url = ''] = /\r\n\r\n(http:\/\/localhost:\d+)\/#krvc_\w{49}\r\n$/.exec(terminal.stdout) ?? [];
     const lines = terminal.stdout.split('\r\n');
-    const [url = ''] = consoleUrl.exec(terminal.stdout)?.slice(1) ?? [];
-    const at = lines.indexOf(`Open ${url}/console and create the first administrator with the code:`);
-    assert.ok(at > 0, terminal.stdout);
-    assert.equal(lines[at + 1], `  ${code}`);
-    assert.match(lines[at + 2] ?? '', /^It works once, until 20\d\d-.*Z\. After that, a start creates another one\.$/);
-    assert.equal(terminal.stdout.split(code).length, 2, 'printed once');
+    assert.match(lines.at(-4) ?? '', /with this link until 20\d\d-.*Z:$/);
+    assert.ok((lines.at(-2) ?? '').length <= 80);
     for (const line of lines.filter((text) => text.startsWith('{'))) assert.doesNotMatch(line, codePattern);
+
+    // As the browser that opens the link.
+    const page = await fetch(url, { headers: { accept: 'text/html' } });
+    assert.deepEqual([page.status, new URL(page.url).pathname], [200, '/console']);
+    assert.equal((await fetch(`${url}/auth/account`)).status, 401);
     assert.equal(await redeem(url, code), 201);
+    assert.ok(terminal.stdout.endsWith(`${code}\r\n`), terminal.stdout);
+    await until('a line of a request', async () => {
+      await fetch(`${url}/auth/account`);
+      return terminal.stdout.includes('"event":"refused"');
+    });
   });
 
   test('without input from the terminal, as in a container, it shows the path of the file instead of the code', async () => {
     using folder = newTempFolder();
     await using terminal = start(folder.path, ' < /dev/null', { KEYREEVE_LOG_LEVEL: 'trace' });
-    await terminal.shows('Press Ctrl-C to stop.\r\n');
+    await terminal.shows('a start creates another one.\r\n');
     assert.ok(terminal.stdout.includes(`in the file ${codeFileIn(folder.path)}.\r\n`), terminal.stdout);
     assert.doesNotMatch(terminal.stdout, codePattern);
   });
@@ -81,7 +88,7 @@ suite('on a terminal', { skip: noTerminal }, () => {
   test('if the output is redirected, the terminal shows the path of the file instead of the code', async () => {
     using folder = newTempFolder();
     await using terminal = start(folder.path, ' > log', { KEYREEVE_LOG_LEVEL: 'trace' });
-    await terminal.shows('Press Ctrl-C to stop.\r\n');
+    await terminal.shows('a start creates another one.\r\n');
     const path = codeFileIn(folder.path);
     assert.match(
       terminal.stdout,
@@ -99,8 +106,8 @@ suite('on a terminal', { skip: noTerminal }, () => {
       assert.equal(await redeem(program.url, readFileSync(codeFileIn(folder.path), 'utf8').trim()), 201);
     }
     await using terminal = start(folder.path, '');
-    await terminal.shows('Press Ctrl-C to stop.\r\n');
-    assert.match(terminal.stdout, /\r\nConsole: http:\/\/localhost:\d+\/console\r\n/);
+    await terminal.shows('/console\r\n');
+    assert.match(terminal.stdout, /\r\nConsole: http:\/\/localhost:\d+\/console\r\n$/);
     assert.doesNotMatch(terminal.stdout, /code|bootstrap/);
   });
 
@@ -108,10 +115,10 @@ suite('on a terminal', { skip: noTerminal }, () => {
     await using place = await newPlace('postgres');
     using folder = newTempFolder();
     await using terminal = start(folder.path, '', place.environment);
-    await terminal.shows('Press Ctrl-C to stop.\r\n');
+    await terminal.shows('--output first-administrator\r\n');
     assert.match(
       terminal.stdout,
-      /Console: http:\/\/localhost:\d+\/console\. To create the first administrator there, get a code in another terminal:\r\n {2}npx keyreeve admin bootstrap --output first-administrator\r\n/,
+      /Console: http:\/\/localhost:\d+\/console\. To create the first administrator there, get a code in another terminal:\r\n {2}npx --no-install keyreeve admin bootstrap --output first-administrator\r\n/,
     );
     assert.doesNotMatch(terminal.stdout, codePattern);
   });

@@ -1,4 +1,4 @@
-/** `npm start` and `npx keyreeve serve` in the checkout. */
+/** `npm start` and `npx --no-install keyreeve serve` in the checkout. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-/** The npm package in an empty folder outside the checkout, installed from a registry on the loopback interface. */
+/** The npm package in an empty folder outside the checkout, installed from its archive, with a registry on the loopback interface. */
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
 import { delimiter, dirname, join } from 'node:path';
@@ -12,18 +12,16 @@ import { checkout, sharedPackage } from './shared-package.ts';
 export const manifest = readPackageManifest(checkout);
 
 /** @param replaced folders instead of those of the dependencies in the checkout */
-export const newRegistry = async (replaced?: ReadonlyMap<string, string>): Promise<Registry> =>
+/** With the dependencies of the package. */
+export const newRegistry = (replaced?: ReadonlyMap<string, string>): Promise<Registry> =>
   startRegistry({
     checkout,
-    manifest,
-    archive: (await sharedPackage()).archive,
-    lock: packageLock(manifest, readJson(join(checkout, 'package-lock.json')) as LockFile),
+    locks: [packageLock(manifest, readJson(join(checkout, 'package-lock.json')) as LockFile)],
     ...(replaced && { replaced }),
   });
 
 /** npm and `npx` run with the Node of this test, and never use another registry. */
-const environmentOf = (folder: string, registry: Registry): Readonly<Record<string, string>> => ({
-  ...environmentFor(folder, { KEYREEVE_VERIFY_PORT: '0' }),
+export const npmEnvironment = (folder: string, registry: Registry): Readonly<Record<string, string>> => ({
   PATH: `${dirname(process.execPath)}${delimiter}${process.env['PATH']}`,
   npm_config_registry: registry.url,
   npm_config_cache: join(folder, '.npm-cache'),
@@ -37,7 +35,10 @@ export class Installation implements Disposable {
   readonly #environment: Readonly<Record<string, string>>;
 
   constructor(registry: Registry) {
-    this.#environment = environmentOf(this.path, registry);
+    this.#environment = {
+      ...environmentFor(this.path, { KEYREEVE_VERIFY_PORT: '0' }),
+      ...npmEnvironment(this.path, registry),
+    };
   }
 
   start(command: string, ...args: readonly string[]): Program {
@@ -53,18 +54,23 @@ export class Installation implements Disposable {
     return this.start(command, ...args).exited();
   }
 
+  /** Installs the archive of the package. @throws Error if the command fails */
+  async install(...options: readonly string[]): Promise<void> {
+    await this.npm('install', ...options, (await sharedPackage()).archive);
+  }
+
   /** @throws Error if the command fails */
   async npm(...args: readonly string[]): Promise<void> {
     const { status, stdout, stderr } = await this.run('npm', ...args);
     assert.equal(status, 0, stdout + stderr);
   }
 
-  /** `npx keyreeve account create`, with a password on standard input. */
+  /** `keyreeve account create`, with a password on standard input. */
   async createAccount(email: string): Promise<void> {
     await new Promise<void>((resolve, reject) => {
       const child = execFile(
         'npx',
-        ['keyreeve', 'account', 'create', email, '--password-stdin'],
+        ['--no-install', 'keyreeve', 'account', 'create', email, '--password-stdin'],
         { cwd: this.path, env: this.#environment },
         (error, _, stderr) => (error ? reject(new Error(stderr, { cause: error })) : resolve()),
       );

@@ -1,29 +1,25 @@
 /**
- * An npm registry on the loopback interface: the package under test, and its dependencies of production, which it packs from
- * the checkout's `node_modules`. Of packages for other platforms it has only the manifests.
+ * An npm registry on the loopback interface: the dependencies of production of a package under test, which it packs from the checkout's
+ * `node_modules`. Of packages for other platforms it has only the manifests. It has no package of this project.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createReadStream, existsSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { basename, dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { LockFile, Manifest } from '../../../../scripts/package-manifest.ts';
 
-export interface Release {
+interface Release {
   readonly manifest: Manifest;
-  /** A folder to pack, or an archive. */
+  /** A folder to pack. */
   readonly path: string;
 }
 
 export interface RegistryContent {
   readonly checkout: string;
-  readonly manifest: Manifest;
-  readonly archive: string;
-  readonly lock: LockFile;
-  /** Further packages of the workspace, and their dependencies. */
-  readonly further?: readonly Release[];
+  readonly locks: readonly LockFile[];
   /** Folders instead of those in `node_modules`, by the names of the packages. */
   readonly replaced?: ReadonlyMap<string, string>;
 }
@@ -50,22 +46,14 @@ export async function startRegistry(content: RegistryContent): Promise<Registry>
   };
 }
 
-function releasesOf({
-  checkout,
-  manifest,
-  archive,
-  lock,
-  further = [],
-  replaced,
-}: RegistryContent): ReadonlyMap<string, Release[]> {
-  const installed = Object.entries(lock.packages).flatMap(([path, { version, integrity: _integrity, ...members }]) => {
+function releasesOf({ checkout, locks, replaced }: RegistryContent): ReadonlyMap<string, Release[]> {
+  const packages = new Map(locks.flatMap((lock) => Object.entries(lock.packages)));
+  const releases = [...packages].flatMap(([path, { version, integrity: _integrity, ...members }]) => {
     const name = path.split('node_modules/').at(-1) ?? '';
     if (name === '' || version === undefined) return [];
     return [{ manifest: { ...members, name, version }, path: replaced?.get(name) ?? join(checkout, path) }];
   });
-  return Map.groupBy([...installed, ...further, { manifest, path: archive }], (release) =>
-    String(release.manifest['name']),
-  );
+  return Map.groupBy(releases, (release) => release.manifest.name);
 }
 
 /** `/<name>` is the list of a package's versions; `/<name>/-/<version>.tgz` is an archive. */
@@ -94,7 +82,6 @@ async function respond(
 }
 
 async function sendArchive(path: string, response: ServerResponse): Promise<void> {
-  if (path.endsWith('.tgz')) return pipeline(createReadStream(path), response);
   // Not compressed: the bundled Node has 120 MB. Its headers and manual pages are not needed.
   const excluded = ['node_modules', 'include', 'share'].map((folder) => `--exclude=${basename(path)}/${folder}`);
   const tar = spawn('tar', ['-cf', '-', ...excluded, '-C', dirname(path), basename(path)], {

@@ -11,18 +11,24 @@ const bundled = Object.keys(manifest.optionalDependencies ?? {});
 test('the revocation check of the installed package passes', async () => {
   await using registry = await newRegistry();
   using installation = new Installation(registry);
-  await installation.npm('install', 'keyreeve');
+  await installation.install();
   await using program = installation.start('node_modules/.bin/keyreeve', 'serve');
   await program.waitForRecord('listening');
   const options = ['--instances', program.url, '--deletions', '10', '--concurrency', '2'];
-  const { status, stdout, stderr } = await installation.run('npx', 'keyreeve', 'prove-revocation', ...options);
+  const { status, stdout, stderr } = await installation.run(
+    'npx',
+    '--no-install',
+    'keyreeve',
+    'prove-revocation',
+    ...options,
+  );
   assert.equal(status, 0, stdout + stderr);
 });
 
 test('without its optional dependencies, the package names the command that installs them', async () => {
   await using registry = await newRegistry();
   using installation = new Installation(registry);
-  await installation.npm('install', '--omit=optional', 'keyreeve');
+  await installation.install('--omit=optional');
   const asNode20 = `data:text/javascript,Object.defineProperty(process.versions, 'node', { value: '20.20.2' })`;
   assert.deepEqual(await installation.launcher(['--import', asNode20]), {
     status: 69,
@@ -53,8 +59,8 @@ test('where the bundled Node cannot run, npx runs the package with the Node of n
   }
   await using registry = await newRegistry(replaced);
   using installation = new Installation(registry);
-  await installation.npm('install', 'keyreeve');
-  assert.deepEqual(await installation.run('npx', 'keyreeve', '--version'), {
+  await installation.install();
+  assert.deepEqual(await installation.run('npx', '--no-install', 'keyreeve', '--version'), {
     status: 0,
     stdout: '0.1.0\n',
     stderr: '',

@@ -57,14 +57,14 @@ test('each file of the build has a source map, with which a stack trace names a 
   );
 });
 
-suite('after `npm install keyreeve` in an empty folder', () => {
+suite('after `npm install` of the archive in an empty folder', () => {
   let registry: Registry;
   let installation: Installation;
 
   before(async () => {
     registry = await newRegistry();
     installation = new Installation(registry);
-    await installation.npm('install', 'keyreeve');
+    await installation.install();
   });
   after(async () => {
     installation[Symbol.dispose]();

@@ -122,7 +122,7 @@ suite('on a terminal', { skip: noTerminal }, () => {
         folder.path,
         environment,
       );
-      await terminal.shows('Press Ctrl-C to stop.\r\n');
+      await terminal.shows('/auth/token\r\n');
       const greeting = terminal.stdout;
       terminal.child.stdin?.write('\u0003');
       assert.equal((await terminal.exited()).status, 0);
@@ -138,10 +138,10 @@ suite('on a terminal', { skip: noTerminal }, () => {
         [
           `Keyreeve ${version} listens on ${url} (metrics and health on ${adminUrl}).`,
           `Database: ${database}. Master key: ${database}.master-key. Back up both, in different places.`,
-          'Next, in another terminal:',
-          '  npx keyreeve account create you@example.com',
-          `  curl -X POST -u you@example.com ${url}/auth/token`,
           `API reference: ${url}/docs. Press Ctrl-C to stop.`,
+          'Next, in another terminal:',
+          '  npx --no-install keyreeve account create you@example.com',
+          `  curl -X POST -u you@example.com ${url}/auth/token`,
           '',
         ].join('\n'),
       );

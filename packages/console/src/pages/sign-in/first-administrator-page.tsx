@@ -12,7 +12,16 @@ import { text } from '../../text/text.ts';
 import { OriginNotice } from './sign-in-page.tsx';
 import { NewPasswordField } from './new-password-field.tsx';
 
-const command = 'npx keyreeve admin bootstrap --output setup-code';
+const command = 'keyreeve admin bootstrap --output setup-code';
+
+/** The code in the fragment of the link that the terminal shows. It leaves the URL, which screens and histories show. */
+function takeCode(): string {
+  const [, code = ''] = /^#(krvc_\w+)$/.exec(location.hash) ?? [];
+  if (code !== '') history.replaceState(history.state, '', location.pathname + location.search);
+  return code;
+}
+
+const linkedCode = takeCode();
 
 export function FirstAdministratorPage() {
   const create = useAction(async (fields: Fields) => {
@@ -39,7 +48,8 @@ export function FirstAdministratorPage() {
           look="code"
           placeholder="krvc_…"
           codes={['code_invalid']}
-          autofocus
+          defaultValue={linkedCode}
+          autofocus={linkedCode === ''}
         />
         <details>
           <summary>{text.signIn.whereTitle}</summary>
@@ -49,7 +59,14 @@ export function FirstAdministratorPage() {
             <CodeBlock label={text.signIn.whereCommandLabel} code={command} />
           </div>
         </details>
-        <Field label={text.general.email} name="email" type="email" autocomplete="username" codes={['email_invalid']} />
+        <Field
+          label={text.general.email}
+          name="email"
+          type="email"
+          autocomplete="username"
+          codes={['email_invalid']}
+          autofocus={linkedCode !== ''}
+        />
         <NewPasswordField />
       </Form>
     </Page>

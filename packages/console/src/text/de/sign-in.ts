@@ -48,7 +48,7 @@ export const signIn = {
   firstSubmit: 'Administrator erstellen',
   whereTitle: 'Wo finde ich den Einrichtungscode?',
   whereFile:
-    'Mit SQLite zeigt Keyreeve den Code in dem Terminal, in dem es gestartet wurde, und schreibt ihn in eine Datei neben der Datenbank, zum Beispiel keyreeve.db.first-administrator.',
+    'Mit SQLite zeigt Keyreeve einen Link mit dem Code in dem Terminal, in dem es gestartet wurde, und schreibt den Code in eine Datei neben der Datenbank, zum Beispiel keyreeve.db.first-administrator.',
   whereCommand:
     'Der Code gilt einmal und eine Stunde lang. Mit PostgreSQL, oder um den Code zu ersetzen, schreiben Sie einen in eine neue Datei:',
   whereCommandLabel: 'Befehl',

@@ -44,7 +44,7 @@ export const signIn = {
   firstSubmit: 'Create administrator',
   whereTitle: 'Where is the setup code?',
   whereFile:
-    'With SQLite, Keyreeve shows the code in the terminal in which it was started, and writes it to a file beside the database, for example keyreeve.db.first-administrator.',
+    'With SQLite, Keyreeve shows a link with the code in the terminal in which it was started, and writes the code to a file beside the database, for example keyreeve.db.first-administrator.',
   whereCommand:
     'The code works once, within an hour. With PostgreSQL, or to replace the code, write one to a new file:',
   whereCommandLabel: 'Command',

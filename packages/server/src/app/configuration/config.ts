@@ -2,16 +2,18 @@
  * Reads the settings from the environment; no other file reads it. All errors are reported together, so that an operator
  * corrects them in one pass.
  */
+import { isIgnored } from './ignored-names.ts';
 import { mailMistakes } from './mail-config.ts';
-import type { Setting } from './setting.ts';
+import type { Environment, Setting } from './setting.ts';
 import { settings } from './settings.ts';
+import { settingsFileName, withSettingsFile } from './settings-file.ts';
 import { singleSignOnMistakes } from './single-sign-on-config.ts';
 import type { DatabaseLocation } from '../../foundation/database/database.ts';
 import { isLoopback } from '../../foundation/ip-address.ts';
 import { isUsable } from '../../modules/passkeys/relying-party.ts';
 import { readSecretFile } from '../../foundation/secret-file.ts';
 
-export type Environment = Readonly<Record<string, string | undefined>>;
+export type { Environment };
 
 /** The settings in force. A value is undefined if its setting is empty and has no default. */
 export type Config = { readonly [Key in keyof typeof settings]: ReturnType<(typeof settings)[Key]['parse']> };
@@ -26,10 +28,31 @@ export class ConfigError extends Error {
   }
 }
 
-export const processEnvironment = (): Environment => process.env;
+let settingsFile: string | undefined;
+/** As read first, so that all parts and processes of a service have the same settings. */
+let withFile: { readonly path: string; readonly environment: Environment } | undefined;
+
+/** @param path of the option `--env-file`; undefined: that of `KEYREEVE_SETTINGS_FILE`, if any */
+export function useSettingsFile(path: string | undefined): void {
+  settingsFile = path;
+  withFile = undefined;
+}
+
+/** The environment, with the settings file if there is one. @throws ConfigError if the file is rejected */
+export function processEnvironment(): Environment {
+  const path = settingsFile ?? process.env[settingsFileName];
+  if (!path) return process.env;
+  if (withFile?.path === path) return withFile.environment;
+  try {
+    withFile = { path, environment: withSettingsFile(path, process.env) };
+    return withFile.environment;
+  } catch (error) {
+    throw new ConfigError([error instanceof Error ? error.message : String(error)]);
+  }
+}
 
 /** For `keyreeve prove-revocation --url`, which reads no setting. It is no setting of the service. */
-export const canaryCredential = (): string | undefined => processEnvironment()['KEYREEVE_CANARY_CREDENTIAL'];
+export const canaryCredential = (): string | undefined => process.env['KEYREEVE_CANARY_CREDENTIAL'];
 
 /** @throws ConfigError */
 export function readConfig(environment: Environment, { isTerminal = false } = {}): Config {
@@ -130,14 +153,12 @@ function unknownNames(environment: Environment): string[] {
       isSecret ? [name, `${name}_FILE`] : [name],
     ),
   );
-  // Kubernetes and Docker set these for a service with the name "keyreeve".
-  const isServiceLink = (name: string): boolean => /^KEYREEVE_(?:SERVICE_|PORT_\d+_|ENV_|NAME$)/.test(name);
   return Object.keys(environment)
-    .filter((name) => name.startsWith('KEYREEVE_') && !known.has(name) && !isServiceLink(name))
+    .filter((name) => name.startsWith('KEYREEVE_') && !known.has(name) && !isIgnored(name) && name !== settingsFileName)
     .map((name) => `${name} is not a setting of Keyreeve`);
 }
 
-/** @returns undefined if the setting is not set or empty */
+/** @returns undefined if the setting is not set or empty @throws Error if its file cannot be read */
 function textOf(environment: Environment, { name, isSecret }: Setting<unknown>): string | undefined {
   const text = environment[name] || undefined;
   const file = isSecret ? environment[`${name}_FILE`] : undefined;

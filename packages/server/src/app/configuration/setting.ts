@@ -1,4 +1,6 @@
-/** The form of a setting (`settings.ts`). */
+/** The form of a setting (`settings.ts`), and where its value comes from. */
+
+export type Environment = Readonly<Record<string, string | undefined>>;
 
 export interface Setting<T> {
   /** The environment variable. */

@@ -1,5 +1,6 @@
 /** A process that only verifies, as the main process sees it. `verifier.ts` is its program. */
 import { fork, type ChildProcess, type SendHandle } from 'node:child_process';
+import { processEnvironment } from '../configuration/config.ts';
 import type { ToMain, ToVerifier } from './messages.ts';
 import { verifierProgram } from './verifier-build.ts';
 
@@ -24,7 +25,11 @@ export class VerifierProcess {
 
   /** The process waits for {@link start}. */
   constructor() {
-    const child = (this.#child = fork(verifierProgram, { serialization: 'advanced' }));
+    const child = (this.#child = fork(verifierProgram, {
+      serialization: 'advanced',
+      // With the settings file as this process has read it.
+      env: { ...processEnvironment() },
+    }));
     const ending = Promise.withResolvers<ProcessEnd>();
     // Its last messages can arrive after its exit.
     const silent = Promise.withResolvers<void>();

@@ -6,6 +6,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { ConfigError, describeConfig, readConfig, type Config } from '../configuration/config.ts';
 import { warningsOf } from '../configuration/config-warnings.ts';
+import { clientNames } from '../configuration/ignored-names.ts';
 import type { Setting } from '../configuration/setting.ts';
 import { settings } from '../configuration/settings.ts';
 import { mailDefaults, mailWithTokens } from './mail-defaults.ts';
@@ -253,6 +254,16 @@ test('all errors are reported together, one for each setting', () => {
     [],
     'each setting that can be invalid is in the table',
   );
+});
+
+test('names of clients are no settings, and are ignored', () => {
+  const environment = Object.fromEntries(Object.keys(clientNames).map((name) => [name, 'x']));
+  assert.deepEqual(readConfig(environment), defaults);
+  for (const name of Object.keys(clientNames)) {
+    assert.match(name, /^KEYREEVE_[A-Z_]+$/);
+    assert.ok(!names.includes(name), name);
+  }
+  assert.deepEqual(mistakesIn({ KEYREEVE_URL: 'x', KEYREEVE_URI: 'x' }), ['KEYREEVE_URI is not a setting of Keyreeve']);
 });
 
 test('an unknown name with the prefix KEYREEVE_ is an error, unless a container platform sets it', () => {

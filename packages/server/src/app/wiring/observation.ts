@@ -10,6 +10,7 @@ import { Minutes } from '../../modules/overview/minutes.ts';
 import { Overview } from '../../modules/overview/overview.ts';
 import type { Verifier } from '../../modules/verification/verify.ts';
 import { Webhooks } from '../../modules/webhooks/webhooks.ts';
+import { settingsRecord } from '../configuration/settings-record.ts';
 import { findingsOf } from '../installation/checks.ts';
 import { version } from '../version.ts';
 import type { WiringCore } from './core.ts';
@@ -62,12 +63,16 @@ export function wireObservation(wiring: WiringCore, observed: Observed) {
   };
 }
 
-function newMinutes({ core, masterKeyId, keys }: WiringCore, { verifier, hasher, signIns }: Observed): Minutes {
+function newMinutes(
+  { core, environment, masterKeyId, keys }: WiringCore,
+  { verifier, hasher, signIns }: Observed,
+): Minutes {
   return new Minutes({
     ...core,
     version,
     // Only a service records its process.
     masterKeyId: masterKeyId ?? '',
+    settings: JSON.stringify(settingsRecord(environment, keys.settingsRecord)),
     rootKeyVersion: masterKeyId === undefined ? undefined : keys.version,
     sources: {
       results: verifier.counts,

@@ -58,6 +58,8 @@ export interface InstallationKeys {
   readonly auditCut: KeyedHash;
   /** Authenticates backups. */
   readonly backup: KeyedHash;
+  /** Of the settings that an instance records. */
+  readonly settingsRecord: KeyedHash;
   /** Authenticates the deletion journal. */
   readonly deletionJournal: KeyedHash;
   /** Identifies the installation in its database, its backups and its deletion journal. */
@@ -120,6 +122,7 @@ function deriveVersion(rootKey: Uint8Array, version: number, earlier: readonly I
     auditChain: new VersionedHash(derive('audit chain'), version),
     auditCut: new KeyedHash(derive('audit cut')),
     backup: new KeyedHash(derive('backup')),
+    settingsRecord: new KeyedHash(derive('settings record')),
     deletionJournal: new KeyedHash(derive('deletion journal')),
     check: derive('check'),
   };

@@ -63,6 +63,21 @@ test('records that a full disk rejects are written, complete and in order, when 
   assert.deepEqual([disk.content, output.lost], ['first\nsecond\nthird\nfourth\n', 0]);
 });
 
+test('the output is settled when the destination has all records, or rejects them', async () => {
+  const disk = new Disk(8);
+  const output = new LogOutput(1, disk);
+  await output.settled();
+  for (const line of ['first\n', 'second\n']) output.write(line);
+  let isSettled = false;
+  const settled = output.settled().then(() => (isSettled = true));
+  disk.complete();
+  await Promise.resolve();
+  assert.deepEqual([disk.content, isSettled], ['first\n', false]);
+  disk.completeAll();
+  await settled;
+  assert.equal(disk.content, 'first\nse');
+});
+
 test('records beyond the bound are lost and counted, and the loss is reported once', () => {
   const disk = new Disk(0);
   const output = new LogOutput(1, disk);

@@ -41,6 +41,13 @@ const cases: readonly (readonly [string, ProcessIdentity, FileAccess, RegExp, Re
   ['root’s own 0640', root, ofRoot(0, 0o640), /must have mode 0600/, /^accepted$/],
   ['Kubernetes with fsGroup, as root', root, ofRoot(2000, 0o440), /^accepted$/, /^accepted$/],
 ];
+test('where a file must belong to its reader or to root, another user’s is rejected, even if all may read it', () => {
+  const options = { mayBeWorldReadable: true, mustBeOwn: true };
+  assert.match(rejectionReasonOf('/file', ofOther(0o644), service, options) ?? '', /belongs to another user \(1001\)/);
+  for (const file of [ofService(0o644), ofRoot(0, 0o644)])
+    assert.equal(rejectionReasonOf('/file', file, service, options), undefined);
+});
+
 for (const [name, self, file, byDefault, accepting] of cases) {
   test(`a secret file is accepted or rejected by its owner and mode: ${name}`, () => {
     assert.match(resultOf(self, file, false), byDefault);

@@ -11,7 +11,14 @@ export const overviewTables: readonly Table[] = [
   {
     name: 'instances',
     key: 'id',
-    columns: { id: 'text', version: 'text', started_at: 'integer', seen_at: 'integer', master_key_id: 'text' },
+    columns: {
+      id: 'text',
+      version: 'text',
+      started_at: 'integer',
+      seen_at: 'integer',
+      master_key_id: 'text',
+      settings: 'text',
+    },
     isInBackup: false,
   },
 ];

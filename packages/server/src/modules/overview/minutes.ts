@@ -43,6 +43,8 @@ export interface MinutesOptions extends Core {
   readonly version: string;
   /** Of the master key that the process has started with. */
   readonly masterKeyId: string;
+  /** JSON of the settings that the process has started with. */
+  readonly settings: string;
   /** That the process has opened. Undefined: it is not compared. */
   readonly rootKeyVersion?: number | undefined;
   readonly sources: MinuteSources;
@@ -124,8 +126,8 @@ export class Minutes {
   }
 
   #rowAt(seenAt: number): InstanceRow {
-    const { version, masterKeyId } = this.#options;
-    return { id: this.id, version, startedAt: this.#startedAt, seenAt, masterKeyId };
+    const { version, masterKeyId, settings } = this.#options;
+    return { id: this.id, version, startedAt: this.#startedAt, seenAt, masterKeyId, settings };
   }
 
   /** @throws DomainError `unavailable` */

@@ -12,6 +12,8 @@ export interface InstanceRow {
   readonly seenAt: number;
   /** Of the master key that it has started with. */
   readonly masterKeyId: string;
+  /** JSON of the settings that it has started with (`app/configuration/settings-record.ts`). */
+  readonly settings: string;
 }
 
 export interface MinuteRow {
@@ -28,7 +30,7 @@ const saveMinute = sql(
 );
 const saveInstance = sql(
   'save_instance',
-  `insert into instances (id, version, started_at, seen_at, master_key_id) values ($1, $2, $3, $4, $5)
+  `insert into instances (id, version, started_at, seen_at, master_key_id, settings) values ($1, $2, $3, $4, $5, $6)
    on conflict (id) do update set seen_at = excluded.seen_at`,
 );
 const removeInstance = sql('delete_instance', 'delete from instances where id = $1');
@@ -38,12 +40,12 @@ const listMinuteRows = sql<MinuteRow>(
 );
 const listInstanceRows = sql<InstanceRow>(
   'list_instances',
-  `select id, version, started_at as "startedAt", seen_at as "seenAt", master_key_id as "masterKeyId" from instances
+  `select id, version, started_at as "startedAt", seen_at as "seenAt", master_key_id as "masterKeyId", settings from instances
    order by started_at desc, id limit $1`,
 );
 const listAllRows = sql<InstanceRow>(
   'list_all_instances',
-  `select id, version, started_at as "startedAt", seen_at as "seenAt", master_key_id as "masterKeyId" from instances
+  `select id, version, started_at as "startedAt", seen_at as "seenAt", master_key_id as "masterKeyId", settings from instances
    order by started_at, id`,
 );
 // SQLite has one writer.
@@ -84,8 +86,8 @@ export const listMinutes = (reader: Reader, since: number): Promise<MinuteRow[]>
 
 /** A process writes its row when it starts, and each minute. */
 export const saveInstanceTx = async (tx: Transaction, instance: InstanceRow): Promise<void> => {
-  const { id, version, startedAt, seenAt, masterKeyId } = instance;
-  await tx.run(saveInstance, [id, version, startedAt, seenAt, masterKeyId]);
+  const { id, version, startedAt, seenAt, masterKeyId, settings } = instance;
+  await tx.run(saveInstance, [id, version, startedAt, seenAt, masterKeyId, settings]);
 };
 
 /** All, in the order of their starts. Rows of processes that ended are kept for two days. */

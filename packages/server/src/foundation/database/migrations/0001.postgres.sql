@@ -31,7 +31,8 @@ create table instances (
   version text collate "C" not null,
   started_at bigint not null,
   seen_at bigint not null,
-  master_key_id text collate "C" not null
+  master_key_id text collate "C" not null,
+  settings text collate "C" not null
 );
 
 create table verification_minutes (

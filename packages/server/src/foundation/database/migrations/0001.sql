@@ -46,7 +46,9 @@ create table instances (
   started_at integer not null,
   seen_at integer not null,
   -- The master key that the process started with.
-  master_key_id text not null
+  master_key_id text not null,
+  -- JSON: keyed hashes of the settings that the process started with, by name.
+  settings text not null
 ) strict;
 
 -- What a process counted in one minute. A process that counted nothing has no row.

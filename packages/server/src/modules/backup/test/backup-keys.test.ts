@@ -57,7 +57,7 @@ onEachDatabase('a database of another installation is replaced only while no ins
   await claimInstallation(other.db, deriveKeys(second).check, now);
   const run = (seenAt: number): Promise<void> =>
     other.db.transaction((tx) =>
-      saveInstanceTx(tx, { id: 'ins_other', version: '1', startedAt: now, seenAt, masterKeyId: '' }),
+      saveInstanceTx(tx, { id: 'ins_other', version: '1', startedAt: now, seenAt, masterKeyId: '', settings: '{}' }),
     );
   await run(later);
   const before = await contentsOf(other.db);

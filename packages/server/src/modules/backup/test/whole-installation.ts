@@ -124,8 +124,8 @@ const insertRest = [
   sql('test_insert_minute', `insert into verification_minutes (minute, instance, counts) values ($1, 'ins_one', '{}')`),
   sql(
     'test_insert_instance',
-    `insert into instances (id, version, started_at, seen_at, master_key_id)
-     values ('ins_one', '0.2.0', $1, $1, '0123456789abcdef')`,
+    `insert into instances (id, version, started_at, seen_at, master_key_id, settings)
+     values ('ins_one', '0.2.0', $1, $1, '0123456789abcdef', '{}')`,
   ),
   sql(
     'test_insert_retention',

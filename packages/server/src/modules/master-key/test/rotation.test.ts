@@ -48,7 +48,9 @@ const cancel = async (db: Db, by: Buffer, endedInstances: readonly string[] = []
   cancelRotation(operator, { ...(await as(db, by)), endedInstances });
 
 const run = (db: Db, id: string, masterKeyId: string, seenAt = now): Promise<void> =>
-  db.transaction((tx) => saveInstanceTx(tx, { id, version: '1.2.3', startedAt: now - 1_000, seenAt, masterKeyId }));
+  db.transaction((tx) =>
+    saveInstanceTx(tx, { id, version: '1.2.3', startedAt: now - 1_000, seenAt, masterKeyId, settings: '{}' }),
+  );
 
 const openers = async (db: Db): Promise<string[]> => masterKeysIn(await listRootKeys(db)).map(({ id }) => id);
 
@@ -193,7 +195,7 @@ onEachDatabase('an instance that starts while its master key is removed is recor
     const [mayStart, finished] = await Promise.all([
       other.transaction(async (tx) => {
         if (!(await isMasterKeyTx(tx, masterKeyId))) return false;
-        await saveInstanceTx(tx, { id, version: '1', startedAt: now, seenAt: now, masterKeyId });
+        await saveInstanceTx(tx, { id, version: '1', startedAt: now, seenAt: now, masterKeyId, settings: '{}' });
         return true;
       }),
       finish(opened.db, to).then(

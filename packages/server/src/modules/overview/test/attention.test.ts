@@ -124,6 +124,7 @@ test('a process that another one has replaced is not missing', () => {
     startedAt,
     seenAt,
     masterKeyId: '',
+    settings: '{}',
   });
   const missing = (...rows: ReturnType<typeof row>[]): string[] => missingOf(rows, 60 * minute).map(({ id }) => id);
   assert.deepEqual(missing(row('a', 0, 60 * minute), row('b', 0, 57 * minute)), []);

@@ -57,7 +57,10 @@ test('the overview has what was counted in the last minute, and this process', a
 const newMinutes = (db: MinutesOptions['db'], clock: FakeClock) => {
   const results: Record<string, number> = { api_key: 0 };
   const sources = { results, signIns: {}, hashes: () => ({}), verificationMs: new VerificationDurations() };
-  return { results, minutes: new Minutes({ db, clock, version: '1', masterKeyId: '0123456789abcdef', sources }) };
+  return {
+    results,
+    minutes: new Minutes({ db, clock, version: '1', masterKeyId: '0123456789abcdef', settings: '{}', sources }),
+  };
 };
 
 onEachDatabase(

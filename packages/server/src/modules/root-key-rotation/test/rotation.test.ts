@@ -255,7 +255,14 @@ test('an instance whose last time is in the future is named as one with a wrong 
   await using installation = await newRotatable();
   await installation.run(async ({ db, clock }) => {
     const now = clock.now();
-    const row = { id: 'ins_ahead', version: '1', startedAt: now, seenAt: now + 3_600_000, masterKeyId: '' };
+    const row = {
+      id: 'ins_ahead',
+      version: '1',
+      startedAt: now,
+      seenAt: now + 3_600_000,
+      masterKeyId: '',
+      settings: '{}',
+    };
     await db.transaction(async (tx) => {
       await saveInstanceTx(tx, row);
       await saveInstanceTx(tx, { ...row, id: 'ins_running', seenAt: now });
@@ -298,7 +305,15 @@ testOnBoth('a process that opened the database before the rotation does not star
   const { clock } = opened;
   const { masterKeyId } = other.rootKeys;
   const sources = { results: {}, signIns: {}, hashes: () => ({}), verificationMs: { counts: [] } };
-  const minutes = new Minutes({ db: other.db, clock, version: '1.0.0', masterKeyId, rootKeyVersion: 1, sources });
+  const minutes = new Minutes({
+    db: other.db,
+    clock,
+    version: '1.0.0',
+    masterKeyId,
+    settings: '{}',
+    rootKeyVersion: 1,
+    sources,
+  });
   const log = createLog('fatal', { write: () => undefined });
   await assert.rejects(announce({ minutes }, other, log), RootKeyChangedError);
   await assert.rejects(minutes.write(), isRootKeyChanged);

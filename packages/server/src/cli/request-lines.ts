@@ -1,0 +1,34 @@
+/**
+ * Hides the log lines of requests on a terminal while an installation has no administrator: the pages that a person opens would
+ * move the link for the first administrator out of view.
+ */
+import type { LogEvent } from '../foundation/log-events.ts';
+import type { LogLine } from '../foundation/log.ts';
+
+const requestEvents: readonly LogEvent[] = ['request', 'refused', 'repeated'];
+
+export class RequestLines {
+  /** Reads the database. Undefined: the lines are shown. */
+  #administratorExists: (() => Promise<boolean>) | undefined;
+  #isChecking = false;
+
+  hideUntil(administratorExists: () => Promise<boolean>): void {
+    this.#administratorExists = administratorExists;
+  }
+
+  /** A failure of the service is shown. */
+  readonly isHidden = ({ event, status }: LogLine): boolean => {
+    if (!this.#administratorExists || !requestEvents.includes(event) || Number(status ?? 0) >= 500) return false;
+    void this.#check(this.#administratorExists);
+    return true;
+  };
+
+  /** Each hidden line starts a check, unless one is running. After a failed one, the next line starts another. */
+  async #check(administratorExists: () => Promise<boolean>): Promise<void> {
+    if (this.#isChecking) return;
+    this.#isChecking = true;
+    const exists = await administratorExists().catch(() => false);
+    this.#isChecking = false;
+    if (exists) this.#administratorExists = undefined;
+  }
+}
