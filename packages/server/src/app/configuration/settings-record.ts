@@ -43,7 +43,6 @@ const ofMachine: readonly (keyof typeof settings)[] = [
   'adminPort',
   'adminNames',
   'database',
-  'sqliteMappedMib',
   'mayReadWorldReadableSecrets',
   'deletionJournal',
   'mailTemplates',

@@ -114,12 +114,6 @@ export const settings = {
     databaseUrl,
     { isSecret: true, describe: describeDatabaseUrl },
   ),
-  sqliteMappedMib: setting(
-    'KEYREEVE_SQLITE_MMAP_MIB',
-    '0',
-    'SQLite: MiB of the file to map, at most 2047, for cheaper reads above 40 MiB. A disk error or truncation then ends the process.',
-    integer(0, 2_047),
-  ),
   masterKey: setting(
     'KEYREEVE_MASTER_KEY',
     '',

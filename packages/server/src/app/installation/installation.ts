@@ -93,9 +93,9 @@ export async function openInstallation(config: Config, options: OpenOptions): Pr
 }
 
 function locationOf(config: Config, environment: Environment): DatabaseLocation {
-  const { database, sqliteMappedMib: mappedMib, mayReadWorldReadableSecrets: mayKeyBeWorldReadable } = config;
+  const { database, mayReadWorldReadableSecrets: mayKeyBeWorldReadable } = config;
   return database.kind === 'sqlite'
-    ? { ...database, mappedMib }
+    ? database
     : { ...database, latest: latestSecret(config, 'database', environment), mayKeyBeWorldReadable };
 }
 

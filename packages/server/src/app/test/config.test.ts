@@ -52,7 +52,6 @@ const defaults: Config = {
   passkeyRpId: undefined,
   ...singleSignOnDefaults,
   database: { kind: 'sqlite', path: join(checkout, 'data/keyreeve.db') },
-  sqliteMappedMib: 0,
   masterKey: undefined,
   mayReadWorldReadableSecrets: false,
   deletionJournal: join(checkout, 'data/keyreeve.db.deletions'),

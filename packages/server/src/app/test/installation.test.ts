@@ -8,7 +8,6 @@ import { ConfigError, readConfig } from '../configuration/config.ts';
 import { deriveKeys } from '../../foundation/crypto/master-key.ts';
 import { openDatabase } from '../../foundation/database/database.ts';
 import { migrate } from '../../foundation/database/migrate.ts';
-import { sql } from '../../foundation/database/sql.ts';
 import { JournalFile } from '../../modules/deletion-journal/files.ts';
 import { masterKeyPath } from '../installation/earlier-installation.ts';
 import { openInstallation } from '../installation/installation.ts';
@@ -16,8 +15,6 @@ import { currentKind, databaseKinds, newPlace } from '../../../test-kit/new-db.t
 import { newTempFolder } from '../../../test-kit/temp-folder.ts';
 import { openTogether } from './open-together.ts';
 import { fixedRootKeys } from '../../../test-kit/fixed-root-keys.ts';
-
-const mappedBytes = sql<{ mmap_size: number }>('test_mapped_bytes', 'pragma mmap_size');
 
 type Environment = Readonly<Record<string, string>>;
 
@@ -136,17 +133,6 @@ suite('a first start that was killed continues', () => {
     removeDatabase(data.path);
     await rejects(data.environment, 'keyreeve restore --from');
   });
-});
-
-test('reads map as much of an SQLite file as is configured, by default nothing', async () => {
-  using data = newData();
-  const options = { clock: systemClock, mayCreate: true };
-  for (const mib of ['', '3']) {
-    const environment = { ...data.environment, KEYREEVE_SQLITE_MMAP_MIB: mib };
-    const { db } = await openInstallation(readConfig(environment), options);
-    assert.equal((await db.get(mappedBytes))?.mmap_size, Number(mib) * 2 ** 20);
-    await db.close();
-  }
 });
 
 test('16 concurrent first starts open the same installation', async () => {

@@ -222,7 +222,6 @@ export const invalidValues: readonly (readonly [name: string, value: string, rea
   ['KEYREEVE_WEBHOOK_TARGETS', 'hooks.internal:0', /must be like/],
   ['KEYREEVE_WEBHOOK_TARGETS', 'hooks.internal:70000', /must be like/],
   ['KEYREEVE_WEBHOOK_TARGETS', '10.0.0.0/33', /must be like/],
-  ['KEYREEVE_SQLITE_MMAP_MIB', '2048', /from 0 to 2047/],
   ['KEYREEVE_VERIFY_PORT', '65536', /from 0 to 65535/],
   ['KEYREEVE_VERIFY_HOST', 'http://a', /must be/],
   ['KEYREEVE_VERIFY_SOCKET', 'a\0b', /zero byte/],

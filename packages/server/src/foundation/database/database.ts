@@ -9,8 +9,6 @@ export interface SqliteLocation {
   readonly kind: 'sqlite';
   /** Absolute path of the file. */
   readonly path: string;
-  /** Reads use a memory mapping of this much of the file. Default: none. */
-  readonly mappedMib?: number;
   /** Files of procedures that the writer thread loads at its start. Default: none. */
   readonly procedures?: readonly string[];
   /** Default: those of the product. */
@@ -34,9 +32,9 @@ export async function openDatabase(
   switch (location.kind) {
     case 'sqlite': {
       const { SqliteDb } = await import('./sqlite.ts');
-      const { path, mappedMib = 0, procedures = [], waits } = location;
-      if (beforeRead) return mapped(SqliteDb.openReader(path, auditKey, beforeRead), mappedMib);
-      const db = mapped(await SqliteDb.open(path, auditKey, { waits, procedures }), mappedMib);
+      const { path, procedures = [], waits } = location;
+      if (beforeRead) return SqliteDb.openReader(path, auditKey, beforeRead);
+      const db = await SqliteDb.open(path, auditKey, { waits, procedures });
       const { UsageFile } = await import('./usage-file.ts');
       const open = async (usagePath: string): Promise<typeof db> => {
         const file = await SqliteDb.open(usagePath, auditKey, { waits, isBackground: true });
@@ -89,11 +87,6 @@ function orNothing<T>(open: () => T): T | undefined {
 
 /** Of reads of the second file, which lists of keys and the housekeeping make. */
 const usageCacheKib = 4_096;
-
-function mapped(db: SqliteDb, mib: number): SqliteDb {
-  if (mib > 0) db.mapFile(mib);
-  return db;
-}
 
 /** The database URL without the password, for messages and logs. */
 export function describeDatabase(location: DatabaseLocation): string {

@@ -117,11 +117,6 @@ export class SqliteDb implements Db {
     this.#reader.exec(`pragma cache_size = -${kib}`);
   }
 
-  /** Maps this much of the file into memory for reads, at most 2 GiB. */
-  mapFile(mib: number): void {
-    this.#reader.exec(`pragma mmap_size = ${mib * 2 ** 20}`);
-  }
-
   async all<Row>(statement: Statement<Row>, values: readonly SqlValue[] = []): Promise<Row[]> {
     return this.#read(() => this.#checkedReader.prepare(statement.text.sqlite).all(...values) as Row[]);
   }

@@ -19,8 +19,6 @@ const list = sql<{ id: number }>('test_list', 'select id from things order by id
 
 const getThing = sqlMany<{ id: number }>('test_get', { sqlite: 'select id from things where id = $1', postgres: '' });
 
-const mappedBytes = sql<{ mmap_size: number }>('test_mapped_bytes', 'pragma mmap_size');
-
 function checkpoint(path: string): void {
   const database = new DatabaseSync(path);
   database.exec('pragma wal_checkpoint(truncate)');
@@ -49,16 +47,11 @@ const changes: Readonly<Record<string, (path: string) => string>> = {
   'a -shm that is replaced': (path) => (replaceByCopy(`${path}-shm`), `${path}-shm`),
 };
 
-test('a read through a memory mapping sees each commit that was acknowledged before', async (t) => {
+test('a read sees each commit that was acknowledged before, also when another connection has emptied the -wal', async (t) => {
   using temp = newTempFolder();
-  const path = join(temp.path, 'mapped.db');
+  const path = join(temp.path, 'checkpoints.db');
   const db = await SqliteDb.open(path, testKeys.auditChain);
-  db.mapFile(1);
   t.after(() => db.close().catch(() => undefined));
-  assert.deepEqual(
-    (await db.all(mappedBytes)).map((row) => ({ ...row })),
-    [{ mmap_size: 2 ** 20 }],
-  );
   await db.transaction((tx) => tx.run(createTable));
   for (let id = 1; id <= 20; id++) {
     await db.transaction((tx) => tx.run(insert, [id]));
