@@ -201,6 +201,13 @@ export function linksUrl(text: string): string {
   return url.href.replace(/\/$/, '');
 }
 
+/** In commands that the console shows, the path is between single quotes. */
+export function exampleRequest(text: string): { readonly method: string; readonly path: string } {
+  const [, method = '', path = ''] = /^([A-Z]{3,7}) (\/[\w.~!$&()*+,;=:@%/?-]{0,500})$/.exec(text) ?? [];
+  if (method === '') throw new Error(`must be like GET /v1/orders, not “${text}”`);
+  return { method, path };
+}
+
 /** @returns the absolute path. A relative path starts where that of a database does. */
 export function folder(text: string): string {
   if (text.includes('\0')) throw new Error("can't be a folder: it contains a zero byte");

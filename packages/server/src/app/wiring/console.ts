@@ -4,6 +4,7 @@ import { ConsoleSessions } from '../../modules/console/console-sessions.ts';
 import { SessionCookie } from '../../modules/console/cookie.ts';
 import type { Console } from '../../modules/console/routes.ts';
 import { singleSignOnOf } from '../configuration/single-sign-on-config.ts';
+import type { Config } from '../configuration/config.ts';
 import type { WiringCore } from './core.ts';
 import type { SignInServices } from './sign-in.ts';
 
@@ -30,19 +31,26 @@ export function wireConsole(wiring: WiringCore, signIn: SignInServices): Console
   });
   const configuration = new ConsoleConfiguration({
     ...core,
-    product,
-    origin,
-    features: {
-      signUp: config.isSignUpOpen,
-      mail: config.smtpUrl !== undefined,
-      passkeys: signIn.passkeys.isAvailable,
-      usageDays: config.usageDays,
-      keyDaysMax: config.keyLifetimeDaysMax ?? 0,
-      passwordLengthMin: config.passwordLengthMin,
-      environments: config.environments.map(({ name }) => name),
-      singleSignOn: singleSignOnOf(config) ? config.ssoName : null,
-      scopesCatalogue: config.scopes === 'catalogue',
+    fixed: {
+      product,
+      origin,
+      verificationUrl: config.isPublicPortVerifying ? issuer : null,
+      exampleRequest: exampleOf(config),
+      features: {
+        signUp: config.isSignUpOpen,
+        mail: config.smtpUrl !== undefined,
+        passkeys: signIn.passkeys.isAvailable,
+        usageDays: config.usageDays,
+        keyDaysMax: config.keyLifetimeDaysMax ?? 0,
+        passwordLengthMin: config.passwordLengthMin,
+        environments: config.environments.map(({ name }) => name),
+        singleSignOn: singleSignOnOf(config) ? config.ssoName : null,
+        scopesCatalogue: config.scopes === 'catalogue',
+      },
     },
   });
   return { origin, baseUrl, cookie, sessions, configuration };
 }
+
+const exampleOf = ({ apiUrl, apiExample: { method, path } = { method: 'GET', path: '/' } }: Config) =>
+  apiUrl === undefined ? null : { method, url: apiUrl + path };
