@@ -19,7 +19,7 @@ import { config, confirmation, ending, isAdministrator, outage, session, signOut
 import { useAction } from './resource.ts';
 import { loadAdminTexts } from './text/admin-text.ts';
 import { text } from './text/text.ts';
-import { docsUrl, root } from './root.ts';
+import { basePath, docsUrl, root } from './root.ts';
 
 const furtherPages = () => import('./pages/further-pages.ts');
 const Administration = lazyPage(async () => {
@@ -160,9 +160,13 @@ const Brand = () => (
 
 const BrandName = () => (
   <>
-    <svg class="icon brand-mark" viewBox="0 0 16 16" aria-hidden="true">
-      <path d="M4.5 2.5v11M4.5 9l6.5-6.5M7 6.5l5 7" />
-    </svg>
+    {config.value?.mark ? (
+      <img class="own-mark" src={basePath + config.value.mark} alt="" />
+    ) : (
+      <svg class="icon brand-mark" viewBox="0 0 16 16" aria-hidden="true">
+        <path d="M4.5 2.5v11M4.5 9l6.5-6.5M7 6.5l5 7" />
+      </svg>
+    )}
     <span class="brand-name">{productName()}</span>
   </>
 );

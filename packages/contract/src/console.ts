@@ -47,6 +47,7 @@ export const ConsoleConfig = Named('ConsoleConfig', {
     Text('https://auth.example.com', 'Where services verify credentials; null if only another listener does'),
   ),
   exampleRequest: orNull(ExampleRequest),
+  mark: orNull(Text('/account/mark', 'Path of an image: the operator’s mark')),
   languages: Type.Array(Languages),
   now: Instant,
 });

@@ -29,6 +29,7 @@ export const builds = {
       'console/package.json',
       'console/tsconfig.json',
       'console/src',
+      'server/src/http/tokens.css',
       'go/README.md',
       '../docs/verification.md',
       '../docs/tutorials/express.md',

@@ -4,6 +4,7 @@
  */
 import { keyPrefixDefault, limits } from '@keyreeve/contract';
 import {
+  accent,
   ipRangeLimit,
   cidr,
   databaseUrl,
@@ -18,6 +19,7 @@ import {
   httpOrigin,
   linksUrl,
   list,
+  markFile,
   masterKey,
   oneOf,
   optional,
@@ -101,6 +103,18 @@ export const settings = {
     '',
     'Origin of the console, such as `https://console.example.com`. If its host is another one, the console exists only there. Default: the public URL.',
     optional(httpOrigin),
+  ),
+  mark: setting(
+    'KEYREEVE_MARK',
+    '',
+    'File with [your mark](console.md#your-name-mark-and-colour), an SVG or PNG image, for the console, the pages of links in mail, and, as PNG, mail.',
+    optional(markFile),
+  ),
+  accent: setting(
+    'KEYREEVE_ACCENT',
+    '',
+    'Your colour, such as `#0a7d5a`, for the same. Its shades keep their contrast in both themes.',
+    optional(accent),
   ),
   apiUrl: setting(
     'KEYREEVE_API_URL',

@@ -48,6 +48,8 @@ const defaults: Config = {
   audience: undefined,
   hasConsole: true,
   consoleUrl: undefined,
+  mark: undefined,
+  accent: undefined,
   apiUrl: undefined,
   apiExample: undefined,
   passkeyRpId: undefined,

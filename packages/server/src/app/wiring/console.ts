@@ -3,6 +3,7 @@ import { ConsoleConfiguration } from '../../modules/console/configuration.ts';
 import { ConsoleSessions } from '../../modules/console/console-sessions.ts';
 import { SessionCookie } from '../../modules/console/cookie.ts';
 import type { Console } from '../../modules/console/routes.ts';
+import { markPath } from '../../modules/look/look.ts';
 import { singleSignOnOf } from '../configuration/single-sign-on-config.ts';
 import type { Config } from '../configuration/config.ts';
 import type { WiringCore } from './core.ts';
@@ -10,7 +11,7 @@ import type { SignInServices } from './sign-in.ts';
 
 /** @returns undefined if the console is off */
 export function wireConsole(wiring: WiringCore, signIn: SignInServices): Console | undefined {
-  const { config, core, keys, issuer, mailer, product, rejectsAdministrators } = wiring;
+  const { config, core, keys, issuer, look, mailer, rejectsAdministrators } = wiring;
   const { accounts, currentPassword, passkeySignIns, secondFactors, signIns } = signIn;
   if (!config.hasConsole) return undefined;
   const baseUrl = config.consoleUrl ?? issuer;
@@ -32,10 +33,11 @@ export function wireConsole(wiring: WiringCore, signIn: SignInServices): Console
   const configuration = new ConsoleConfiguration({
     ...core,
     fixed: {
-      product,
+      product: look.operator,
       origin,
       verificationUrl: config.isPublicPortVerifying ? issuer : null,
       exampleRequest: exampleOf(config),
+      mark: look.mark ? markPath : null,
       features: {
         signUp: config.isSignUpOpen,
         mail: config.smtpUrl !== undefined,
