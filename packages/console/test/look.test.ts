@@ -28,9 +28,13 @@ const look = { KEYREEVE_MARK: svgPath, KEYREEVE_ACCENT: '#ffd400' };
 const test = consoleTests({ environment: look });
 const databases = ['sqlite'] as const;
 
-/** @returns the width of the mark in the image, 0 if it was not loaded */
+/** @returns the width of the mark in the image. It rejects if the browser cannot show the image */
 const widthOfMark = (page: Page): Promise<unknown> =>
-  page.evaluate(`document.querySelector('img[src="/account/mark"]')?.naturalWidth ?? 0`);
+  page.evaluate(`(async () => {
+    const image = document.querySelector('img[src="/account/mark"]');
+    await image.decode();
+    return image.naturalWidth;
+  })()`);
 
 async function assertReadable(page: Page, what: string): Promise<void> {
   const faults = await findViolations(page);
