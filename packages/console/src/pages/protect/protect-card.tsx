@@ -53,7 +53,7 @@ function CheckedCard() {
     // oxlint-disable-next-line react/exhaustive-deps -- `pause` is another function in each rendering
   }, [isSeen]);
   // Nothing of the page moves if the card is not needed.
-  if (state.value === 'unknown') return <div aria-busy={isLoading} hidden />;
+  if (state.value === 'unknown') return <div aria-busy={isLoading || value !== undefined} hidden />;
   return (
     <Card nicknames={value?.apiKeys.map(({ nickname }) => nickname) ?? []} isVerified={state.value === 'verified'} />
   );
@@ -87,7 +87,9 @@ function Card({ nicknames, isVerified }: CardProps) {
         <p class="muted hint">{texts.createHint}</p>
         {create.problem && <ProblemNotice problem={create.problem} />}
       </div>
-      <Examples addresses={addressesOf(settings.value?.settings)} />
+      <div aria-busy={settings.isLoading}>
+        <Examples addresses={addressesOf(settings.value?.settings)} />
+      </div>
       <p class={isVerified ? 'first-verification done' : 'first-verification'}>
         <Icon name={isVerified ? 'success' : 'wait'} />
         {isVerified ? texts.verified : texts.waiting}
