@@ -6,6 +6,7 @@ import { copyFileSync, cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path';
 import * as esbuild from 'esbuild';
 import { licencesOf } from '../../scripts/licences.ts';
+import { readExamples } from './examples.ts';
 
 const root = import.meta.dirname;
 const source = join(root, 'src');
@@ -23,6 +24,8 @@ const optionsOf = (folder: string): esbuild.BuildOptions => ({
   preserveSymlinks: true,
   format: 'esm',
   target: ['chrome120', 'firefox121', 'safari17.5'],
+  // A text, because the first load would contain an object.
+  define: { EXAMPLES: JSON.stringify(JSON.stringify(readExamples())) },
   jsx: 'automatic',
   jsxImportSource: 'preact',
   minify: true,

@@ -3,11 +3,11 @@ import { render } from 'preact';
 import { LocationProvider } from 'preact-iso/router';
 import { Problem } from './problem.ts';
 import { productName } from './product-name.ts';
-import { loadSession } from './session.ts';
+import { config, loadSession } from './session.ts';
 import { Shell } from './shell.tsx';
 import { ProblemNotice } from './parts/problem-notice.tsx';
 import { loadTexts, text } from './text/text.ts';
-import { root } from './root.ts';
+import { basePath, root } from './root.ts';
 
 const element = document.querySelector('#app')!;
 
@@ -20,6 +20,7 @@ async function start(): Promise<void> {
     return showFailure(data.reason);
   }
   document.title = productName();
+  showMark();
   element.replaceChildren();
   render(
     <LocationProvider scope={root}>
@@ -27,6 +28,14 @@ async function start(): Promise<void> {
     </LocationProvider>,
     element,
   );
+}
+
+/** The operator's mark as the icon of the tab. */
+function showMark(): void {
+  const icon = document.querySelector<HTMLLinkElement>('link[rel=icon]');
+  if (!icon || !config.value?.mark) return;
+  icon.removeAttribute('type');
+  icon.href = basePath + config.value.mark;
 }
 
 /** Reloads the page by itself: a person may not be there when the service responds again. */

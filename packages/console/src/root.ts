@@ -6,3 +6,6 @@ export const root = new URL('../..', import.meta.url).pathname.replace(/\/$/, ''
 
 /** What precedes the paths of the service: empty, or such as `/id`. */
 export const basePath = root.slice(0, -'/console'.length);
+
+/** The documentation, which the service has. */
+export const docsUrl = `${basePath}/docs`;

@@ -19,12 +19,19 @@ import { config, confirmation, ending, isAdministrator, outage, session, signOut
 import { useAction } from './resource.ts';
 import { loadAdminTexts } from './text/admin-text.ts';
 import { text } from './text/text.ts';
-import { root } from './root.ts';
+import { basePath, docsUrl, root } from './root.ts';
 
 const furtherPages = () => import('./pages/further-pages.ts');
 const Administration = lazyPage(async () => {
   const [{ Administration: component }] = await Promise.all([
     import('./pages/admin/administration.tsx'),
+    loadAdminTexts(),
+  ]);
+  return component;
+});
+const ProtectCard = lazyPage(async () => {
+  const [{ ProtectCard: component }] = await Promise.all([
+    import('./pages/protect/protect-card.tsx'),
     loadAdminTexts(),
   ]);
   return component;
@@ -80,10 +87,19 @@ function SignedOut() {
             <SignInPage />
           )}
         </div>
+        <DocumentationLink />
       </main>
     </div>
   );
 }
+
+/** On every page. In the narrow bar at the top, only its icon is visible. */
+const DocumentationLink = () => (
+  <a class="button quiet documentation" href={docsUrl}>
+    <Icon name="book" />
+    <span class="documentation-label">{text.general.documentation}</span>
+  </a>
+);
 
 /** For URLs of pages that only exist before the sign-in. */
 function ToStart() {
@@ -92,7 +108,7 @@ function ToStart() {
   return null;
 }
 
-const Keys = () => <KeysPage CreateKeyDialog={CreateKeyDialog} />;
+const Keys = () => <KeysPage CreateKeyDialog={CreateKeyDialog} ProtectCard={ProtectCard} />;
 
 /** The role may end while one of these pages is open. The router keeps its component until the URL changes. */
 const ForAdministrators = () => (isAdministrator.value ? <Administration /> : <NotFoundPage />);
@@ -105,6 +121,7 @@ function SignedIn() {
         <div class="top-content">
           <Brand />
           {mustEnrol ? <div class="navigation" /> : <Navigation />}
+          <DocumentationLink />
           <AccountMenu />
         </div>
       </header>
@@ -143,9 +160,13 @@ const Brand = () => (
 
 const BrandName = () => (
   <>
-    <svg class="icon brand-mark" viewBox="0 0 16 16" aria-hidden="true">
-      <path d="M4.5 2.5v11M4.5 9l6.5-6.5M7 6.5l5 7" />
-    </svg>
+    {config.value?.mark ? (
+      <img class="own-mark" src={basePath + config.value.mark} alt="" />
+    ) : (
+      <svg class="icon brand-mark" viewBox="0 0 16 16" aria-hidden="true">
+        <path d="M4.5 2.5v11M4.5 9l6.5-6.5M7 6.5l5 7" />
+      </svg>
+    )}
     <span class="brand-name">{productName()}</span>
   </>
 );

@@ -45,10 +45,13 @@ const otherFiles = [
   'foundation/crypto/hashing-thread',
 ];
 
+const { inputs } = builds.console;
+
 /** @param server whether the copy has the service instead of the stub */
 function copyCheckout(folder: string, server = false): void {
   const parts = ['console', 'contract', server ? 'server' : 'server/bin', 'server/build.ts', 'server/package.json'];
-  const files = ['package-lock.json', 'scripts', ...parts.map((part) => join('packages', part))];
+  // The console has inputs in other folders.
+  const files = ['package-lock.json', 'scripts', ...[...parts, ...inputs].map((part) => join('packages', part))];
   const filter = (path: string): boolean => !/\/(?:node_modules|test|test-kit|dist)$/.test(path);
   for (const file of files) cpSync(join(checkout, file), join(folder, file), { recursive: true, filter });
   if (!server) {

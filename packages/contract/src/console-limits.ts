@@ -17,5 +17,7 @@ export const consoleLimits = {
   testMailsPerHourMax: limit(20, 'Test mails that an administrator sends in an hour.', 'too_many_requests'),
   // Each extension is a write.
   consoleExtensionSeconds: limit(300, 'Shortest time between two extensions of a session of the console.'),
+  markBytesMax: limit(65_536, 'The file of `KEYREEVE_MARK`.'),
+  markPixelsMax: limit(1_024, 'Width and height of `KEYREEVE_MARK` as a PNG image.'),
   ...singleSignOnLimits,
 } as const satisfies Limits;

@@ -30,6 +30,12 @@ export const ConsoleFeatures = Named('ConsoleFeatures', {
   scopesCatalogue: Type.Boolean({ description: 'Whether keys may only have declared scopes' }),
 });
 
+export const ExampleRequest = Named(
+  'ExampleRequest',
+  { method: Text('GET'), url: Text('https://api.example.com/v1/orders') },
+  { description: 'A request to the operator’s API with which people can try a key; null if none is configured' },
+);
+
 const Languages = Type.Enum([...languages], { examples: ['en'] });
 
 export const ConsoleConfig = Named('ConsoleConfig', {
@@ -37,6 +43,11 @@ export const ConsoleConfig = Named('ConsoleConfig', {
   features: ConsoleFeatures,
   needsAdministrator: Type.Boolean({ description: 'Whether the installation has no administrator yet' }),
   origin: Text('https://auth.example.com', 'Where people open the console'),
+  verificationUrl: orNull(
+    Text('https://auth.example.com', 'Where services verify credentials; null if only another listener does'),
+  ),
+  exampleRequest: orNull(ExampleRequest),
+  mark: orNull(Text('/account/mark', 'Path of an image: the operator’s mark')),
   languages: Type.Array(Languages),
   now: Instant,
 });

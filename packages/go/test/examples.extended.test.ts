@@ -59,9 +59,9 @@ test('the tutorial of gin works as it stands, and prints what it shows', { skip:
   const tidied = Array.from(modules, ([, path = '', version = '']) => `go mod edit -require ${path}@${version}\n`).join(
     '',
   );
-  const [keys = ''] = shellBlocks(readPage('docs/tutorials/express.md'));
+  const keys = shellBlocks(readPage('docs/tutorials/express.md')).find((block) => block.includes('key create')) ?? '';
   const [install = '', start = '', ...others] = shellBlocks(page).map((block) => block.replaceAll('3000', port));
-  const variables = `cd '${folder.path}'\nexport GOPROXY=off GOTOOLCHAIN=local GOFLAGS= checkout='${packageFolder}../..'\n`;
+  const variables = `cd '${folder.path}'\nexport GOPROXY=off GOTOOLCHAIN=local GOFLAGS= KEYREEVE='${packageFolder}../..'\n`;
   const installBlock = `${variables}${install.replace('go mod tidy\n', tidied)}`;
   const startBlock = `${start.replace(' &\n', ' >/dev/null 2>&1 &\n')}trap 'kill $SERVER 2>/dev/null || true' EXIT
 until command curl -s -o /dev/null 'http://127.0.0.1:${port}/'; do sleep 0.1; done\n`;

@@ -23,7 +23,21 @@ const shared = ['contract/src', '../scripts/build.ts', '../package-lock.json'];
 export const builds = {
   console: {
     folder: join(packages, 'console/dist'),
-    inputs: ['console/build.ts', 'console/package.json', 'console/tsconfig.json', 'console/src', ...shared],
+    inputs: [
+      'console/build.ts',
+      'console/examples.ts',
+      'console/package.json',
+      'console/tsconfig.json',
+      'console/src',
+      'server/src/http/tokens.css',
+      'go/README.md',
+      '../docs/verification.md',
+      '../docs/tutorials/express.md',
+      '../docs/tutorials/fastapi.md',
+      '../docs/forward-auth/nginx.conf',
+      '../docs/forward-auth/Caddyfile',
+      ...shared,
+    ],
   },
   program: {
     // In the npm package, too.

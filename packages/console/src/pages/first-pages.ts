@@ -2,6 +2,7 @@
  * What the first load contains besides the shell. Each file that loads later exports it too, so that the build puts the code that they share
  * into one file. An export of the shell instead would be a circle, because the shell imports these files.
  */
+export { lazyPage } from '../parts/lazy-page.tsx';
 export { ConfirmationDialog } from '../confirmation-dialog.tsx';
 export { KeysPage } from './keys/keys-page.tsx';
 export { NotFoundPage } from './not-found-page.tsx';

@@ -7,11 +7,12 @@ import { useCopy } from './copy.ts';
 interface CopyFieldProps {
   readonly label: string;
   readonly value: string;
+  readonly hint?: string;
   /** Several lines, such as a command. */
   readonly isBlock?: boolean;
 }
 
-export function CopyField({ label, value, isBlock = false }: CopyFieldProps) {
+export function CopyField({ label, value, hint, isBlock = false }: CopyFieldProps) {
   const id = useId();
   const { isCopied, isFailed, copy } = useCopy();
   const field = useRef<HTMLInputElement & HTMLTextAreaElement>(null);
@@ -34,6 +35,7 @@ export function CopyField({ label, value, isBlock = false }: CopyFieldProps) {
           <span class="visually-hidden"> {label}</span>
         </Button>
       </div>
+      {hint && <div class="hint">{hint}</div>}
       {isFailed && <div class="hint">{text.general.copyFailed}</div>}
     </div>
   );

@@ -22,6 +22,6 @@ export function lazyPage<P extends object>(load: () => Promise<ComponentType<P>>
     });
     // The browser keeps a failed import, so only a new load of the page tries again.
     if (problem.value) return <ProblemNotice problem={problem.value} onRetry={() => location.reload()} />;
-    return Component.value ? <Component.value {...props} /> : null;
+    return Component.value ? <Component.value {...props} /> : <div aria-busy hidden />;
   };
 }

@@ -6,6 +6,7 @@ import { keys } from './de/admin/keys.ts';
 import { mail } from './de/admin/mail.ts';
 import { overview } from './de/admin/overview.ts';
 import { problems } from './de/admin/problems.ts';
+import { protect } from './de/admin/protect.ts';
 import { scopes } from './de/admin/scopes.ts';
 import { webhooks } from './de/admin/webhooks.ts';
 import { settings } from './de/admin/settings.ts';
@@ -16,6 +17,7 @@ export const deAdmin: AdminTexts = {
   general,
   overview,
   problems,
+  protect,
   accounts,
   keys,
   webhooks,

@@ -6,6 +6,7 @@ import { keys } from './en/admin/keys.ts';
 import { mail } from './en/admin/mail.ts';
 import { overview } from './en/admin/overview.ts';
 import { problems } from './en/admin/problems.ts';
+import { protect } from './en/admin/protect.ts';
 import { scopes } from './en/admin/scopes.ts';
 import { webhooks } from './en/admin/webhooks.ts';
 import { settings } from './en/admin/settings.ts';
@@ -15,6 +16,7 @@ export const enAdmin = {
   general,
   overview,
   problems,
+  protect,
   accounts,
   keys,
   webhooks,

@@ -2,6 +2,7 @@
 import { accountDialogScenes, accountPageScenes } from './admin-account-scenes.ts';
 import { webhookDialogScenes, webhookPageScenes } from './admin-webhook-scenes.ts';
 import { overviewScenes } from './admin-overview-scenes.ts';
+import { protectScenes } from './protect-scenes.ts';
 import { ofDataPage } from './page-states.ts';
 import { opening, scenesAs, type Scene } from './scene.ts';
 
@@ -19,6 +20,7 @@ const dataPages = [
 
 export const adminPageScenes: readonly Scene[] = [
   ...overviewScenes,
+  ...protectScenes,
   ...accountPageScenes,
   ...webhookPageScenes,
   ...dataPages.flatMap((page) => ofDataPage({ ...page, as: 'administrator' })),

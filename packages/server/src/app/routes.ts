@@ -21,6 +21,8 @@ import { keyUsageRoutes } from '../modules/key-usage/routes.ts';
 import { githubLeakRoutes } from '../modules/leaks/github-routes.ts';
 import { leakRoutes } from '../modules/leaks/routes.ts';
 import type { LinkPageOptions } from '../modules/link-pages/link-pages.ts';
+import type { Look } from '../modules/look/look.ts';
+import { markRoutes } from '../modules/look/routes.ts';
 import { scopeAdminRoutes, scopeRoutes } from '../modules/scope-catalogue/routes.ts';
 import { passkeyRoutes, passkeySignInRoutes } from '../modules/passkeys/routes.ts';
 import { enrolmentRoutes } from '../modules/second-factors/routes.ts';
@@ -55,6 +57,7 @@ export interface RouteOptions extends Services {
   /** Without a slash at the end. */
   readonly publicUrl: string;
   readonly basePath: BasePath;
+  readonly look: Look;
   readonly linkPages: LinkPageOptions;
   readonly consoleAssets: ConsoleAssets;
   readonly consoleHost: ConsoleHost;
@@ -89,6 +92,7 @@ function ownRoutesOf(options: RouteOptions): readonly Route[] {
     ...discoveryRoutes(signingKeys, publicUrl),
     ...contractRoutes(publicUrl, options.basePath, (host) => options.consoleHost.isConsole(host)),
     ...consolePageRoutes(options.consoleAssets),
+    ...markRoutes(options.look.mark),
     // GitHub, which signs its requests
     ...githubLeakRoutes(options.githubReports),
     // Any client that has a leaked secret of an API key

@@ -7,7 +7,8 @@ import { ConfigError, processEnvironment, readConfig, type Config } from '../app
 import { randomId } from '../foundation/crypto/secret.ts';
 import type { MailMessage, MailTemplate } from '../modules/mail/mail.ts';
 import { render } from '../modules/mail/render.ts';
-import { operatorName } from '../modules/mail/sender.ts';
+import type { Look } from '../modules/look/look.ts';
+import { lookOf } from '../app/configuration/look-config.ts';
 import { samples } from '../modules/mail/templates/samples.ts';
 import { templateNames } from '../modules/mail/templates/templates.ts';
 import { testMail } from '../modules/mail/test-mail.ts';
@@ -49,7 +50,7 @@ export function mailCommand(): Command {
 function preview(template: MailTemplate, { html = false, language, ...options }: PreviewOptions): void {
   const config = readConfig(processEnvironment());
   const message: MailMessage = { to: 'you@example.com', template, data: samples[template] };
-  const rendered = render(mailTemplates(config), productIn(config), message, language ?? config.language);
+  const rendered = render(mailTemplates(config), lookIn(config).operator, message, language ?? config.language);
   print(options, rendered, html ? rendered.html.trimEnd() : `${rendered.subject}\n\n${rendered.text.trimEnd()}`);
 }
 
@@ -58,9 +59,9 @@ async function sendTest(email: string, options: OutputOptions): Promise<void> {
   if (!parseEmail(email)) throw new UsageError(`“${email}” is not an email address`);
   const server = mailServerOf(config, systemClock, processEnvironment());
   if (!server) throw new ConfigError(['KEYREEVE_SMTP_URL and KEYREEVE_MAIL_FROM are not set, so no mail is sent']);
-  const mail = { ...testMail(productIn(config)), id: randomId('msg'), to: email, writtenAt: systemClock.now() };
+  const mail = { ...testMail(lookIn(config)), id: randomId('msg'), to: email, writtenAt: systemClock.now() };
   const { messageId, response } = await server.send(mail);
   print(options, { to: email, messageId, response }, `Sent to ${email} as ${messageId}. The mail server: ${response}`);
 }
 
-const productIn = ({ mailFrom, publicUrl = 'http://localhost' }: Config): string => operatorName(mailFrom, publicUrl);
+const lookIn = (config: Config): Look => lookOf(config, config.publicUrl ?? 'http://localhost');

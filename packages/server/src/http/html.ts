@@ -36,16 +36,19 @@ const escape = (text: string): string =>
 export const inlineCode = (text: string): Html => new Html(escape(text).replaceAll(/`([^`]+)`/g, '<code>$1</code>'));
 
 /**
- * Reads a page. Its style sheets and its script, if it has one, become part of the page: a browser loads nothing else.
+ * Reads a page. Its style sheets and its script, if it has one, become part of the page: a browser loads nothing else, except images
+ * of the service, if the page has some.
+ * @param more.style follows the style sheets
  * @throws Error when a file cannot be read
  */
-export function readPage(url: URL): Page {
+export function readPage(url: URL, more: { readonly style?: string; readonly hasImages?: boolean } = {}): Page {
   const styles = /(?:<link rel="stylesheet" href="[^"]+" \/>\n)+/;
   const script = /<script src="([^"]+)"><\/script>/;
   const markup = readMarkup(url);
   const read = (name: string): string => readFileSync(new URL(name, url), 'utf8');
   const styleText = [...markup.matchAll(/ rel="stylesheet" href="([^"]+)"/g)]
     .map(([, name = '']) => read(name))
+    .concat(more.style ?? [])
     .join('');
   const [, scriptName] = script.exec(markup) ?? [];
   const scriptText = scriptName && read(scriptName);
@@ -60,6 +63,7 @@ export function readPage(url: URL): Page {
     policy: [
       "default-src 'none'",
       `style-src ${hashSource(styleText)}`,
+      ...(more.hasImages ? ["img-src 'self'"] : []),
       ...(scriptText === undefined ? [] : [`script-src ${hashSource(scriptText)}`, "connect-src 'self'"]),
       "base-uri 'none'",
       "form-action 'none'",

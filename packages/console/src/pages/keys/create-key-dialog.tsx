@@ -13,17 +13,26 @@ export interface CreateKeyDialogProps {
 }
 
 export function CreateKeyDialog({ owner, onClose }: CreateKeyDialogProps) {
-  const secret = useSignal<string>();
-  return secret.value === undefined ? (
+  const created = useSignal<{ readonly key: string; readonly scopes: readonly string[] }>();
+  return created.value === undefined ? (
     <ActionDialog
       title={text.keys.create}
       size="large"
-      onClose={() => secret.peek() === undefined && onClose(false)}
-      act={async (fields) => (secret.value = (await owner.create(newKeyOf(fields))).key)}
+      onClose={() => created.peek() === undefined && onClose(false)}
+      act={async (fields) => {
+        const body = newKeyOf(fields);
+        const { key } = await owner.create(body);
+        created.value = { key, scopes: body.scopes ?? [] };
+      }}
     >
       <KeyFields isOwn={owner.isOwn} />
     </ActionDialog>
   ) : (
-    <KeySecretDialog title={text.keys.created} secret={secret.value} onClose={() => onClose(true)} />
+    <KeySecretDialog
+      title={text.keys.created}
+      secret={created.value.key}
+      scopes={created.value.scopes}
+      onClose={() => onClose(true)}
+    />
   );
 }

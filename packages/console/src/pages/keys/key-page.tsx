@@ -18,6 +18,7 @@ import { KeyFacts } from './key-facts.tsx';
 import { changeOf, KeyFields } from './key-fields.tsx';
 import { isOwner, keysOf, type KeyChange, type KeyDetails, type KeySource } from './key-owner.ts';
 import { stateOf } from './key-state.tsx';
+import { KeyUse } from './key-use.tsx';
 import { KeyUsage } from './key-usage.tsx';
 import { RotateDialog } from './rotate-dialog.tsx';
 
@@ -56,6 +57,7 @@ export function KeyView({ owner, id }: KeyViewProps) {
           <div class="stack wide">
             <Notices current={loaded} onEnd={isOwner(owner) ? () => void (dialog.value = 'end') : undefined} />
             {Boolean(config.value?.features.usageDays) && <KeyUsage owner={owner} id={id} />}
+            <KeyUse of={loaded} />
             <KeyFacts of={loaded} />
           </div>
         )}

@@ -34,7 +34,7 @@ export function RotateDialog({ owner, current, onClose }: RotateDialogProps) {
     const { key, previousExpiresAt } = rotated.value;
     const end = previousExpiresAt ? text.keys.validUntil(formatDateTime(previousExpiresAt)) : text.keys.hasEnded;
     return (
-      <KeySecretDialog title={text.keys.rotated} secret={key} onClose={onClose}>
+      <KeySecretDialog title={text.keys.rotated} secret={key} scopes={current.scopes} onClose={onClose}>
         <Facts
           facts={[
             [text.keys.newSecret, <code key="new">{`${key.slice(0, key.indexOf('_') + 1)}…${key.slice(-4)}`}</code>],

@@ -1,21 +1,45 @@
-/** Shows the secret of a new or rotated key, once. */
+/** Shows the secret of a new or rotated key, once, with commands that use it. */
 import { CopyField } from '../../parts/copy-field.tsx';
 import { SecretDialog, type SecretDialogProps } from '../../parts/secret-dialog.tsx';
-import { config } from '../../session.ts';
+import { isAdministrator } from '../../session.ts';
 import { text } from '../../text/text.ts';
+import { isServiceKey, requestCommand, verifyCommand } from './key-commands.ts';
 
-export const KeySecretDialog = (props: Omit<SecretDialogProps, 'examples'>) => (
-  <SecretDialog
-    {...props}
-    examples={
-      <>
-        <CopyField label={text.keys.environmentLine} value={`KEYREEVE_KEY=${props.secret}`} />
-        <CopyField
-          label={text.keys.tryIt}
-          isBlock
-          value={`curl -i ${config.value?.origin ?? location.origin}/auth/forward \\\n  -H 'Authorization: Bearer ${props.secret}'`}
-        />
-      </>
-    }
-  />
-);
+interface KeySecretDialogProps extends Omit<SecretDialogProps, 'examples'> {
+  readonly scopes: readonly string[];
+}
+
+export function KeySecretDialog({ scopes, ...props }: KeySecretDialogProps) {
+  const { secret } = props;
+  const isForService = isServiceKey(scopes);
+  const command = isForService ? verifyCommand(secret, secret) : commandOf(secret);
+  return (
+    <SecretDialog
+      {...props}
+      examples={
+        <>
+          <CopyField
+            label={text.keys.environmentLine}
+            value={`${isForService ? 'KEYREEVE_SERVICE_KEY' : 'KEYREEVE_KEY'}=${secret}`}
+          />
+          {command !== undefined && (
+            <CopyField
+              label={text.keys.tryIt}
+              hint={isForService ? text.keys.verifiesItself : ''}
+              isBlock
+              value={command}
+            />
+          )}
+        </>
+      }
+    />
+  );
+}
+
+/**
+ * What the person can try with a key, for its owner and for administrators. `/auth/forward` is for proxies only, and is often not
+ * reachable from outside.
+ * @param key a secret, or a variable of the shell
+ */
+export const commandOf = (key: string): string | undefined =>
+  requestCommand(key) ?? (isAdministrator.value ? verifyCommand('$KEYREEVE_SERVICE_KEY', key) : undefined);

@@ -20,6 +20,7 @@ export const general = {
   copied: 'Kopiert',
   saved: 'Gespeichert',
   copyFailed: 'Der Browser hat das Kopieren nicht erlaubt. Der Text ist ausgewählt: Kopieren Sie ihn mit der Tastatur.',
+  documentation: 'Dokumentation',
   closeDialog: 'Dialog schließen',
   capsLock: 'Die Feststelltaste ist aktiv.',
   accountMenu: 'Kontomenü',

@@ -71,6 +71,12 @@ export const keys = {
   secretOnce: 'Speichern Sie das Geheimnis jetzt. Es wird nur einmal angezeigt und lässt sich nicht wiederherstellen.',
   environmentLine: 'Umgebungsvariable',
   tryIt: 'Befehl zum Testen',
+  verifiesItself: 'Der Schlüssel prüft sich selbst, wie Ihr Dienst die Schlüssel seiner Aufrufer prüft.',
+  use: 'So verwenden Sie diesen Schlüssel',
+  useKey: 'Ein Programm sendet den Schlüssel mit jeder Anfrage, als „Authorization: Bearer …“ oder „X-API-Key: …“.',
+  useService: 'Ein Dienst sendet ihn an Keyreeve, um die Schlüssel seiner Aufrufer zu prüfen.',
+  usePublicKey:
+    'Sein Client signiert mit dem privaten Schlüssel eine Assertion und erhält dafür ein kurzlebiges Geheimnis.',
   stored: 'Ich habe es gespeichert',
   closeUnstored: 'Das Geheimnis wird nicht noch einmal angezeigt. Ohne Speichern schließen?',
   closeAnyway: 'Ohne Speichern schließen',

@@ -20,6 +20,7 @@ export const general = {
   copy: 'Copy',
   copied: 'Copied',
   copyFailed: 'The browser did not allow the copy. The text is selected: copy it with the keyboard.',
+  documentation: 'Documentation',
   closeDialog: 'Close the dialog',
   capsLock: 'Caps Lock is on.',
   accountMenu: 'Account menu',

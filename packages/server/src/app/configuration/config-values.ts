@@ -10,6 +10,8 @@ import { parsePostgresUrl } from '../../foundation/database/postgres-url.ts';
 import { toCidr } from '../../foundation/ip-address.ts';
 import { isPrintable } from '../../foundation/printable.ts';
 import { isProtected } from '../../modules/single-sign-on/bounded-fetch.ts';
+import { accentOf, type Accent } from '../../modules/look/accent.ts';
+import { parseMark, type Mark } from '../../modules/look/mark.ts';
 import { parsePublicKeys, type PublicKeys } from '../../modules/leaks/github-keys.ts';
 import type { IpRangeLimit } from '../../modules/rate-limits/sign-in-limits.ts';
 import type { WebhookTarget } from '../../modules/webhooks/address-guard.ts';
@@ -130,21 +132,33 @@ export function cidr(text: string): string {
   return network;
 }
 
-/** @param path of a file with the public keys of GitHub */
-export function githubKeysFile(path: string): PublicKeys {
-  let bytes: Buffer;
-  try {
-    bytes = readFileSync(path);
-  } catch {
-    throw new Error(`is the file ${path}, which can't be read`);
-  }
-  try {
-    return parsePublicKeys(bytes);
-  } catch (error) {
-    throw new Error(`is the file ${path}, which ${error instanceof Error ? error.message : String(error)}`, {
-      cause: error,
-    });
-  }
+/** @param parse throws an Error that says what is wrong with the content, such as "is empty" */
+const file =
+  <T>(parse: (bytes: Buffer) => T) =>
+  (path: string): T => {
+    let bytes: Buffer;
+    try {
+      bytes = readFileSync(path);
+    } catch {
+      throw new Error(`is the file ${path}, which can't be read`);
+    }
+    try {
+      return parse(bytes);
+    } catch (error) {
+      throw new Error(`is the file ${path}, which ${error instanceof Error ? error.message : String(error)}`, {
+        cause: error,
+      });
+    }
+  };
+
+/** The public keys of GitHub. */
+export const githubKeysFile: (path: string) => PublicKeys = file(parsePublicKeys);
+
+export const markFile: (path: string) => Mark = file(parseMark);
+
+export function accent(text: string): Accent {
+  if (!/^#[0-9a-f]{6}$/i.test(text)) throw new Error(`must be a colour like #0a7d5a, not “${text}”`);
+  return accentOf(text);
 }
 
 /** An IP network, or one port of a host. */
@@ -199,6 +213,13 @@ export function linksUrl(text: string): string {
     url && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '' && !/[?#]/.test(text);
   if (!isPage) throw new Error(`must be like https://example.com/account, not “${text}”`);
   return url.href.replace(/\/$/, '');
+}
+
+/** In commands that the console shows, the path is between single quotes. */
+export function exampleRequest(text: string): { readonly method: string; readonly path: string } {
+  const [, method = '', path = ''] = /^([A-Z]{3,7}) (\/[\w.~!$&()*+,;=:@%/?-]{0,500})$/.exec(text) ?? [];
+  if (method === '') throw new Error(`must be like GET /v1/orders, not “${text}”`);
+  return { method, path };
 }
 
 /** @returns the absolute path. A relative path starts where that of a database does. */

@@ -103,6 +103,8 @@ function contradictions(config: Config): string[] {
   if (config.refreshMaxTtlSeconds < config.refreshIdleTtlSeconds) {
     mistakes.push('KEYREEVE_REFRESH_MAX_TTL_SECONDS must be at least KEYREEVE_REFRESH_IDLE_TTL_SECONDS');
   }
+  if (config.apiExample !== undefined && config.apiUrl === undefined)
+    mistakes.push('KEYREEVE_API_EXAMPLE can be set only with KEYREEVE_API_URL');
   mistakes.push(...mailMistakes(config));
   const consoleUrl = config.consoleUrl ?? url ?? 'http://localhost';
   if (config.passkeyRpId !== undefined && !isUsable(consoleUrl, config.passkeyRpId)) {

@@ -89,7 +89,7 @@ export const mailSettings = {
   signInUrl: setting(
     'KEYREEVE_SIGN_IN_URL',
     '',
-    'Your sign-in page, to which the pages of links in mail lead.',
+    'Your sign-in page, to which the pages of links in mail lead. Default: that of the console.',
     optional(linksUrl),
   ),
 } as const;

@@ -4,10 +4,12 @@
  */
 import { keyPrefixDefault, limits } from '@keyreeve/contract';
 import {
+  accent,
   ipRangeLimit,
   cidr,
   databaseUrl,
   environments,
+  exampleRequest,
   flag,
   folder,
   githubKeysFile,
@@ -15,7 +17,9 @@ import {
   integer,
   keyPrefix,
   httpOrigin,
+  linksUrl,
   list,
+  markFile,
   masterKey,
   oneOf,
   optional,
@@ -99,6 +103,30 @@ export const settings = {
     '',
     'Origin of the console, such as `https://console.example.com`. If its host is another one, the console exists only there. Default: the public URL.',
     optional(httpOrigin),
+  ),
+  mark: setting(
+    'KEYREEVE_MARK',
+    '',
+    'File with [your mark](console.md#your-name-mark-and-colour), an SVG or PNG image, for the console, the pages of links in mail, and, as PNG, mail.',
+    optional(markFile),
+  ),
+  accent: setting(
+    'KEYREEVE_ACCENT',
+    '',
+    'Your colour, such as `#0a7d5a`, for the same. Its shades keep their contrast in both themes.',
+    optional(accent),
+  ),
+  apiUrl: setting(
+    'KEYREEVE_API_URL',
+    '',
+    'URL of your API, such as `https://api.example.com`. The console then shows everybody [how to try a key](console.md#what-people-try) there.',
+    optional(linksUrl),
+  ),
+  apiExample: setting(
+    'KEYREEVE_API_EXAMPLE',
+    '',
+    'That request: a method, and a path below `KEYREEVE_API_URL`, such as `GET /v1/orders?limit=1`. Default: `GET /`.',
+    optional(exampleRequest),
   ),
   passkeyRpId: setting(
     'KEYREEVE_PASSKEY_RP_ID',

@@ -1,5 +1,6 @@
 /** The listener for clients: listens, wires the modules, and then serves. */
 import { describeConfig, processEnvironment, type Config } from '../configuration/config.ts';
+import { lookOf } from '../configuration/look-config.ts';
 import { announcePhase } from '../../foundation/tracing.ts';
 import { announce } from '../processes/announce.ts';
 import { pingDatabase } from '../../foundation/database/installation.ts';
@@ -7,6 +8,8 @@ import { App } from '../app.ts';
 import { BasePath } from '../../http/base-path.ts';
 import type { Health } from '../processes/health.ts';
 import type { LinkPageOptions } from '../../modules/link-pages/link-pages.ts';
+import { styleOf } from '../../modules/look/accent.ts';
+import type { Look } from '../../modules/look/look.ts';
 import { RequestCounts } from '../../http/request-counts.ts';
 import type { RequestLog } from '../../http/request-log.ts';
 import { listen } from '../../http/server.ts';
@@ -15,7 +18,6 @@ import type { OpenedInstallation } from '../installation/installation.ts';
 import type { Log } from '../../foundation/log.ts';
 import { ConsoleAssets } from '../../modules/console/assets.ts';
 import { ConsoleHost } from '../../modules/console/paths.ts';
-import { operatorName } from '../../modules/mail/sender.ts';
 import { LinkedIdentities } from '../../modules/single-sign-on/linked-identities.ts';
 import { SettingsView } from '../configuration/settings-view.ts';
 import type { ServiceOptions } from '../processes/service-options.ts';
@@ -85,6 +87,8 @@ function appPartsOf(services: Services, options: ServiceOptions, { db }: OpenedI
   const { consoleUrl, trustedProxies, traceRatio } = config;
   const basePath = new BasePath(publicUrl);
   const folder = options.consoleFolder;
+  const look = lookOf(config, publicUrl);
+  const style = look.accent && styleOf(look.accent);
   return {
     publicUrl,
     basePath,
@@ -92,16 +96,17 @@ function appPartsOf(services: Services, options: ServiceOptions, { db }: OpenedI
     traceRatio,
     requestBounds,
     linkedIdentities: new LinkedIdentities(db),
-    linkPages: linkPagesOf(config, publicUrl, basePath),
-    consoleAssets: new ConsoleAssets({ log, folder, ...(consoleUrl === undefined ? { basePath } : {}) }),
+    look,
+    linkPages: linkPagesOf(config, look, publicUrl, basePath),
+    consoleAssets: new ConsoleAssets({ log, folder, style, ...(consoleUrl === undefined ? { basePath } : {}) }),
     consoleHost: new ConsoleHost({ isOn: config.hasConsole, consoleUrl, publicUrl }),
     settingsView: new SettingsView({ ...services, config, db, clock }, describeConfig(environment)),
   };
 }
 
-const linkPagesOf = (config: Config, publicUrl: string, basePath: BasePath): LinkPageOptions => ({
-  operator: operatorName(config.mailFrom, publicUrl),
-  signInUrl: config.signInUrl,
+const linkPagesOf = (config: Config, look: Look, publicUrl: string, basePath: BasePath): LinkPageOptions => ({
+  look,
+  signInUrl: config.signInUrl ?? (config.hasConsole ? signInOf(config, basePath) : undefined),
   defaultLanguage: config.language,
   passwordLengthMin: config.passwordLengthMin,
   basePath,
@@ -109,3 +114,7 @@ const linkPagesOf = (config: Config, publicUrl: string, basePath: BasePath): Lin
     ? `${config.consoleUrl ?? ''}/console/account`
     : `${config.linksUrl ?? '/account'}/reset-password`,
 });
+
+/** Of the console. */
+const signInOf = ({ consoleUrl }: Config, basePath: BasePath): string =>
+  consoleUrl === undefined ? basePath.with('/console/sign-in') : `${consoleUrl}/console/sign-in`;

@@ -49,6 +49,10 @@ const defaults: Config = {
   audience: undefined,
   hasConsole: true,
   consoleUrl: undefined,
+  mark: undefined,
+  accent: undefined,
+  apiUrl: undefined,
+  apiExample: undefined,
   passkeyRpId: undefined,
   ...singleSignOnDefaults,
   database: { kind: 'sqlite', path: join(checkout, 'data/keyreeve.db') },
@@ -185,6 +189,11 @@ const accepted: readonly (readonly [environment: Environment, expected: Partial<
     { ...mail, KEYREEVE_SIGNUP: 'open', KEYREEVE_MAIL_TEMPLATES: '/srv/templates' },
     { ...mailInForce, isSignUpOpen: true, mailTemplates: '/srv/templates' },
   ],
+  [{ KEYREEVE_API_URL: 'https://api.example.com/' }, { apiUrl: 'https://api.example.com', apiExample: undefined }],
+  [
+    { KEYREEVE_API_URL: 'https://example.com/api', KEYREEVE_API_EXAMPLE: 'POST /v1/orders?limit=1' },
+    { apiUrl: 'https://example.com/api', apiExample: { method: 'POST', path: '/v1/orders?limit=1' } },
+  ],
   [{ KEYREEVE_LINKS_URL: 'https://example.com/account/' }, { linksUrl: 'https://example.com/account' }],
   [{ KEYREEVE_LINKS_URL: 'http://localhost:3000' }, { linksUrl: 'http://localhost:3000' }],
   [
@@ -296,6 +305,7 @@ const contradictory: readonly (readonly [environment: Environment, reason: RegEx
   [{ KEYREEVE_MAIL_FROM: mail.KEYREEVE_MAIL_FROM }, /must both be set, or neither/],
   [{ ...mailWithTokens, KEYREEVE_SMTP_OAUTH_SCOPE: '' }, /KEYREEVE_SMTP_OAUTH_SCOPE must all be set, or none of them/],
   [{ ...mailWithTokens, ...mail }, /needs a user name without a password in KEYREEVE_SMTP_URL/],
+  [{ KEYREEVE_API_EXAMPLE: 'GET /v1/orders' }, /KEYREEVE_API_EXAMPLE can be set only with KEYREEVE_API_URL/],
   [{ KEYREEVE_SIGNUP: 'open' }, /KEYREEVE_SIGNUP can be open only with KEYREEVE_SMTP_URL/],
   [{ KEYREEVE_ENVIRONMENTS: 'live:acme,test:krv' }, /gives the prefix krv to a further environment/],
   [

@@ -3,13 +3,15 @@ import { ConsoleConfiguration } from '../../modules/console/configuration.ts';
 import { ConsoleSessions } from '../../modules/console/console-sessions.ts';
 import { SessionCookie } from '../../modules/console/cookie.ts';
 import type { Console } from '../../modules/console/routes.ts';
+import { markPath } from '../../modules/look/look.ts';
 import { singleSignOnOf } from '../configuration/single-sign-on-config.ts';
+import type { Config } from '../configuration/config.ts';
 import type { WiringCore } from './core.ts';
 import type { SignInServices } from './sign-in.ts';
 
 /** @returns undefined if the console is off */
 export function wireConsole(wiring: WiringCore, signIn: SignInServices): Console | undefined {
-  const { config, core, keys, issuer, mailer, product, rejectsAdministrators } = wiring;
+  const { config, core, keys, issuer, look, mailer, rejectsAdministrators } = wiring;
   const { accounts, currentPassword, passkeySignIns, secondFactors, signIns } = signIn;
   if (!config.hasConsole) return undefined;
   const baseUrl = config.consoleUrl ?? issuer;
@@ -30,19 +32,27 @@ export function wireConsole(wiring: WiringCore, signIn: SignInServices): Console
   });
   const configuration = new ConsoleConfiguration({
     ...core,
-    product,
-    origin,
-    features: {
-      signUp: config.isSignUpOpen,
-      mail: config.smtpUrl !== undefined,
-      passkeys: signIn.passkeys.isAvailable,
-      usageDays: config.usageDays,
-      keyDaysMax: config.keyLifetimeDaysMax ?? 0,
-      passwordLengthMin: config.passwordLengthMin,
-      environments: config.environments.map(({ name }) => name),
-      singleSignOn: singleSignOnOf(config) ? config.ssoName : null,
-      scopesCatalogue: config.scopes === 'catalogue',
+    fixed: {
+      product: look.operator,
+      origin,
+      verificationUrl: config.isPublicPortVerifying ? issuer : null,
+      exampleRequest: exampleOf(config),
+      mark: look.mark ? markPath : null,
+      features: {
+        signUp: config.isSignUpOpen,
+        mail: config.smtpUrl !== undefined,
+        passkeys: signIn.passkeys.isAvailable,
+        usageDays: config.usageDays,
+        keyDaysMax: config.keyLifetimeDaysMax ?? 0,
+        passwordLengthMin: config.passwordLengthMin,
+        environments: config.environments.map(({ name }) => name),
+        singleSignOn: singleSignOnOf(config) ? config.ssoName : null,
+        scopesCatalogue: config.scopes === 'catalogue',
+      },
     },
   });
   return { origin, baseUrl, cookie, sessions, configuration };
 }
+
+const exampleOf = ({ apiUrl, apiExample: { method, path } = { method: 'GET', path: '/' } }: Config) =>
+  apiUrl === undefined ? null : { method, url: apiUrl + path };

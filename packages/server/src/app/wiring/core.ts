@@ -9,10 +9,10 @@ import { DeletionJournal } from '../../modules/deletion-journal/deletion-journal
 import type { RecordingCore } from '../../modules/deletion-journal/revocation.ts';
 import { Links } from '../../modules/mail/links.ts';
 import { Mailer } from '../../modules/mail/mail.ts';
-import { operatorName } from '../../modules/mail/sender.ts';
 import { OneTimeCodes } from '../../modules/one-time-codes/one-time-codes.ts';
 import { Outbox, type OutboxOptions } from '../../modules/outbox/outbox.ts';
 import { processEnvironment, type Config, type Environment } from '../configuration/config.ts';
+import { lookOf } from '../configuration/look-config.ts';
 import { lifetimesOf } from '../configuration/mail-config.ts';
 import type { Installation } from '../installation/installation.ts';
 
@@ -55,15 +55,17 @@ export function newCore(options: WiringOptions) {
   const outbox = new Outbox({ db, clock, seal: keys.outboxSeal, delayMsMax, traceRatio, onFailure });
   /** Options that extend `Core` or `RecordingCore` get it by a spread, and name what else they need. */
   const core: RecordingCore = { db, clock, revocations: journal };
+  const look = lookOf(config, issuer);
   return {
     ...options,
     core,
+    look,
     /** For the clients that read a secret again after its file has changed. */
     environment: options.environment ?? processEnvironment(),
     areRequestsLimited: options.areRequestsLimited ?? true,
     keys,
     /** The name of the service in mail and in authenticator apps. */
-    product: operatorName(config.mailFrom, issuer),
+    product: look.operator,
     rejectsAdministrators: !config.mayAdministratorsUsePasswords,
     /** Undefined without rate limits. */
     creationLimits: config.isRateLimited

@@ -15,8 +15,8 @@ import type { WiringCore } from './core.ts';
 import type { SignInServices } from './sign-in.ts';
 
 /** @throws ConfigError with all errors in the operator's templates */
-export function mailTemplates({ mailTemplates: folder }: Config): Templates {
-  const { templates, mistakes } = readTemplates(folder);
+export function mailTemplates(config: Config): Templates {
+  const { templates, mistakes } = readTemplates(config.mailTemplates, config);
   if (mistakes.length > 0) throw new ConfigError(mistakes);
   return templates;
 }
@@ -35,16 +35,20 @@ export function mailServerOf(config: Config, clock: Clock, environment: Environm
   const accessTokens =
     oauth &&
     new AccessTokens({ ...oauth, clientSecret: () => latestClientSecret() ?? oauth.clientSecret, clock, user });
-  return new SmtpServer(() => latestUrl() ?? smtpUrl, parseSender(mailFrom), { mayBePlain, accessTokens });
+  return new SmtpServer(() => latestUrl() ?? smtpUrl, parseSender(mailFrom), {
+    mayBePlain,
+    accessTokens,
+    mark: config.mark,
+  });
 }
 
 export function wireMail(wiring: WiringCore, { accounts, requests }: SignInServices) {
-  const { core, outbox, mailer, links, codes, product } = wiring;
+  const { core, outbox, mailer, links, codes, look } = wiring;
   return {
     codes,
     links,
     mailer,
-    mailTest: new MailTest({ clock: core.clock, accounts, requests, product, server: handleMail(wiring) }),
+    mailTest: new MailTest({ clock: core.clock, accounts, requests, look, server: handleMail(wiring) }),
     outbox,
     outboxView: new OutboxView({ ...core, outbox }),
   };

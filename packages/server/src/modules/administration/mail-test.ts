@@ -5,6 +5,7 @@ import { randomId } from '../../foundation/crypto/secret.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import type { AccountPrincipal } from '../../foundation/principal.ts';
 import type { Accounts } from '../accounts/accounts.ts';
+import type { Look } from '../look/look.ts';
 import type { SmtpServer } from '../mail/smtp.ts';
 import { testMail } from '../mail/test-mail.ts';
 import { JobFailure } from '../outbox/job.ts';
@@ -16,8 +17,7 @@ export interface MailTestOptions {
   readonly requests: RequestLimits;
   /** Undefined without a mail server. */
   readonly server: SmtpServer | undefined;
-  /** The operator's name. */
-  readonly product: string;
+  readonly look: Look;
 }
 
 /** A response of HTTP cannot wait as long as the outbox. */
@@ -35,11 +35,11 @@ export class MailTest {
    * @throws DomainError `mail_not_configured`, `too_many_requests`
    */
   async send({ accountId }: AccountPrincipal): Promise<MailTestResult> {
-    const { clock, accounts, requests, server, product } = this.#options;
+    const { clock, accounts, requests, server, look } = this.#options;
     if (!server) throw new DomainError('mail_not_configured');
     const { email: to } = await accounts.findById(accountId);
     await requests.countTestMail(accountId);
-    const mail = { ...testMail(product), id: randomId('msg'), to, writtenAt: clock.now() };
+    const mail = { ...testMail(look), id: randomId('msg'), to, writtenAt: clock.now() };
     try {
       const { response } = await server.send(mail, { msMax: sendMsMax });
       return { to, delivered: true, response, failure: null };

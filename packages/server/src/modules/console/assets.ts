@@ -21,6 +21,7 @@ const contentTypes: ReadonlyMap<string, string> = new Map([
   ['.woff2', 'font/woff2'],
 ]);
 const indexName = 'index.html';
+const styleName = 'app.css';
 /** In the page as it is in the folder. */
 const folderOfNoBuild = '/console/assets/0/';
 const hashChars = 22;
@@ -36,6 +37,8 @@ export interface ConsoleAssetsOptions {
   readonly log: Pick<Log, 'error'>;
   /** Default: none, because the console has an origin of its own. */
   readonly basePath?: BasePath;
+  /** Follows the style of the console. Default: none. */
+  readonly style?: string | undefined;
   /** Default: the folder of the package `@keyreeve/console`. */
   readonly folder?: string | undefined;
 }
@@ -59,7 +62,7 @@ export class ConsoleAssets {
 
   async #read(): Promise<Assets | undefined> {
     try {
-      return await readAssets(this.#options.folder ?? packageFolder(), this.#options.basePath);
+      return await readAssets(this.#options);
     } catch (error) {
       // Once for each process, because any client can cause it.
       if (!this.#isReported) this.#options.log.error({ event: 'console_files_missing', err: error });
@@ -73,13 +76,16 @@ export class ConsoleAssets {
 const packageFolder = (): string => dirname(fileURLToPath(import.meta.resolve('#console/dist/index.html')));
 
 /** @throws Error if a file cannot be read or the page is missing */
-async function readAssets(folder: string, basePath: BasePath | undefined): Promise<Assets> {
+async function readAssets({ folder = packageFolder(), basePath, style = '' }: ConsoleAssetsOptions): Promise<Assets> {
   const entries = await readdir(folder, { withFileTypes: true });
   const names = entries
     .filter((entry) => entry.isFile() && contentTypes.has(extname(entry.name)))
     .map(({ name }) => name);
   const read = await Promise.all(
-    names.toSorted().map(async (name) => ({ name, bytes: await readFile(join(folder, name)) })),
+    names.toSorted().map(async (name) => {
+      const bytes = await readFile(join(folder, name));
+      return { name, bytes: name === styleName ? Buffer.concat([bytes, Buffer.from(style)]) : bytes };
+    }),
   );
   const index = read.find(({ name }) => name === indexName);
   if (!index) throw new Error(`${folder} has no ${indexName}`);

@@ -6,11 +6,8 @@ import { toInstant } from '../../foundation/clock.ts';
 import { CoalescedCall } from '../../foundation/database/coalesced-call.ts';
 
 export interface ConsoleConfigurationOptions extends Core {
-  /** The operator's name. */
-  readonly product: string;
-  /** Of the console. */
-  readonly origin: string;
-  readonly features: ConsoleConfig['features'];
+  /** What depends only on the settings. */
+  readonly fixed: Omit<ConsoleConfig, 'needsAdministrator' | 'now' | 'languages'>;
 }
 
 export class ConsoleConfiguration {
@@ -28,13 +25,11 @@ export class ConsoleConfiguration {
 
   /** Reads the database only while there is no administrator. Requests that arrive together share one read. */
   async read(): Promise<ConsoleConfig> {
-    const { clock, product, origin, features } = this.#options;
+    const { clock, fixed } = this.#options;
     if (this.#needsAdministrator) await this.#check.call();
     return {
-      product,
-      features,
+      ...fixed,
       needsAdministrator: this.#needsAdministrator,
-      origin,
       languages: [...languages],
       now: toInstant(clock.now()),
     };

@@ -186,10 +186,11 @@ function appendLine(text) {
   statusElement.append(line);
 }
 
-/** Appends nothing if the operator has configured no sign-in page. */
+/** Appends nothing without a sign-in page: the console can be off. */
 function appendSignInLink() {
   if (!texts.signInUrl) return;
   const link = document.createElement('a');
+  link.className = 'button';
   link.href = texts.signInUrl;
   link.textContent = texts.signIn;
   const line = document.createElement('p');

@@ -6,14 +6,15 @@ import * as contract from '@keyreeve/contract';
 import { linkPageTexts, type ExplainedError, type FormTexts, type LinkPage, type LinkPageTexts } from './texts.ts';
 import type { BasePath } from '../../http/base-path.ts';
 import { FixedContent } from '../../http/fixed-content.ts';
-import { readPage, readTemplates, type Html } from '../../http/html.ts';
+import { readPage, readTemplates, type Html, type Page } from '../../http/html.ts';
 import { route, type Call, type Route } from '../../http/route.ts';
+import { styleOf } from '../look/accent.ts';
+import { markPath, type Look } from '../look/look.ts';
 import { ownFile } from '../../foundation/own-files.ts';
 
 export interface LinkPageOptions {
-  /** The operator's name. */
-  readonly operator: string;
-  /** URL of the sign-in page; undefined if none is configured. */
+  readonly look: Look;
+  /** URL of the sign-in page; undefined if there is none. */
   readonly signInUrl: string | undefined;
   /** For a browser that prefers none of the supported languages. */
   readonly defaultLanguage: contract.Language;
@@ -62,8 +63,9 @@ const aboutInput: readonly ExplainedError[] = [
   'email_wrong',
 ];
 
-const page = readPage(ownFile('modules/link-pages/link-page.html'));
 const templates = readTemplates(ownFile('modules/link-pages/link-page-form.html'), [
+  'icon',
+  'mark',
   'form',
   'code',
   'email',
@@ -76,11 +78,14 @@ const templates = readTemplates(ownFile('modules/link-pages/link-page-form.html'
 const routes: Readonly<Record<LinkPage, contract.RouteContract>> = contract;
 
 export function linkPages(options: LinkPageOptions): readonly Route[] {
+  const { mark, accent } = options.look;
+  const style = accent ? styleOf(accent) : '';
+  const page = readPage(ownFile('modules/link-pages/link-page.html'), { style, hasImages: mark !== undefined });
   const pages = (Object.keys(forms) as LinkPage[]).flatMap((name) => {
     const bodies = Object.fromEntries(
       contract.languages.map((language) => [
         language,
-        new FixedContent('text/html; charset=utf-8', pageOf(name, language, options)),
+        new FixedContent('text/html; charset=utf-8', pageOf(page, name, language, options)),
       ]),
     ) as Record<contract.Language, FixedContent>;
     const answer = ({ language = options.defaultLanguage, contentRequest }: Call) =>
@@ -103,14 +108,17 @@ const isRewritten =
     path.startsWith(pagePath) && /^\/?(?:%(?:25){0,4}23[\w%]*)?$/.test(path.slice(pagePath.length));
 
 /** Depends only on the configuration and the language, not on the request. */
-function pageOf(name: LinkPage, language: contract.Language, options: LinkPageOptions): string {
+function pageOf(page: Page, name: LinkPage, language: contract.Language, options: LinkPageOptions): string {
   const texts = linkPageTexts[language];
   const { title, code, noCode, renewal } = texts.pages[name];
   const { code: codeForm, noCode: noCodeForm } = forms[name];
+  const marks = options.look.mark ? [options.basePath.with(markPath)] : [];
   return page.template({
     language,
     title,
-    operator: options.operator,
+    operator: options.look.operator,
+    icon: marks.map((path) => templates.icon({ path })),
+    mark: marks.map((path) => templates.mark({ path })),
     texts: JSON.stringify({ ...scriptTexts(texts, options), renewal }),
     forms: [
       ...(noCode && noCodeForm ? [formOf('no code', { ...noCodeForm, ...noCode }, texts, options)] : []),
@@ -120,7 +128,7 @@ function pageOf(name: LinkPage, language: contract.Language, options: LinkPageOp
   }).text;
 }
 
-function scriptTexts(texts: LinkPageTexts, { operator, signInUrl }: LinkPageOptions) {
+function scriptTexts(texts: LinkPageTexts, { look: { operator }, signInUrl }: LinkPageOptions) {
   const { sending, incomplete, unreachable, noKeys, liveKeys, errors } = texts;
   const { liveFactors, authenticator, passkey, recoveryCodes, removeFactors } = texts;
   const factors = { liveFactors, authenticator, passkey, recoveryCodes, removeFactors };

@@ -1,11 +1,13 @@
 /** Sends messages to the configured mail server (RFC 5321), over TLS unless the server is on this machine. */
 import { JobFailure } from '../outbox/job.ts';
 import { isLoopback } from '../../foundation/ip-address.ts';
+import type { Mark } from '../look/mark.ts';
 import type { AccessTokens } from './access-tokens.ts';
 import type { RenderedMail } from './render.ts';
 import type { Sender } from './sender.ts';
 import { failureOf, NotSentError } from './smtp-failure.ts';
 import { sendOverSession, type SendOptions, type SignIn, type SmtpTarget } from './smtp-session.ts';
+import { isInMail, markId } from './templates/html.ts';
 import { signInWith } from './smtp-sign-in.ts';
 
 export interface OutgoingMail extends RenderedMail {
@@ -25,6 +27,8 @@ export interface Sent {
 export interface SmtpServerOptions {
   /** Whether a server with a private IP address needs no TLS. */
   readonly mayBePlain?: boolean;
+  /** Attached to messages that show it. */
+  readonly mark?: Mark | undefined;
   /** For a sign-in with XOAUTH2 instead of a password. */
   readonly accessTokens?: AccessTokens | undefined;
 }
@@ -85,6 +89,8 @@ export class SmtpServer {
 
   async #compose({ id, to, subject, text, html, writtenAt }: OutgoingMail) {
     const { name, address, domain } = this.#from;
+    const { mark } = this.#options;
+    const isShown = isInMail(mark) && html.includes(`"cid:${markId}"`);
     const { default: MailComposer } = await import('nodemailer/lib/mail-composer');
     return new MailComposer({
       envelope: { from: address, to: [to] },
@@ -93,6 +99,8 @@ export class SmtpServer {
       subject,
       text,
       html,
+      // A Buffer: the library would read text as the path of a file.
+      ...(isShown && { attachments: [{ cid: markId, filename: 'mark.png', content: Buffer.from(mark.bytes) }] }),
       messageId: `<${id}@${domain}>`,
       date: new Date(writtenAt),
       // RFC 3834: suppresses automatic replies.

@@ -1,4 +1,5 @@
 /** The mail that `keyreeve mail test` sends, which shows whether mail arrives and how it looks. */
+import type { Look } from '../look/look.ts';
 import { renderTemplate, type RenderedMail } from './render.ts';
 import { htmlOf } from './templates/html.ts';
 
@@ -9,5 +10,5 @@ const template = {
 You need not do anything.`,
 };
 
-export const testMail = (product: string): RenderedMail =>
-  renderTemplate({ ...template, html: htmlOf(template, 'en') }, new Map([['product', product]]), 'en');
+export const testMail = (look: Look): RenderedMail =>
+  renderTemplate({ ...template, html: htmlOf(template, 'en', look) }, new Map([['product', look.operator]]), 'en');

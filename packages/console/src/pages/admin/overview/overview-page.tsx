@@ -5,6 +5,7 @@ import { formatTime } from '../../../format.ts';
 import { useLive, type Live } from '../../../live.ts';
 import { Badge } from '../../../parts/badge.tsx';
 import { Button } from '../../../parts/button.tsx';
+import { lazyPage } from '../../../parts/lazy-page.tsx';
 import { Loaded } from '../../../parts/loaded.tsx';
 import { Page } from '../../../parts/page.tsx';
 import { adminText } from '../../../text/admin-text.ts';
@@ -14,6 +15,9 @@ import { EventsSection, JobsSection, ProcessesSection } from './installation-sec
 import { AcceptedSection, RefusalsSection, SignInsSection, VerificationsSection } from './minute-sections.tsx';
 import type { Overview } from './overview.ts';
 
+/** Its code is not part of the other pages, because few installations show it. */
+const ProtectCard = lazyPage(async () => (await import('../../protect/protect-card.tsx')).ProtectCard);
+
 /** Several requests without a success. */
 const outdatedMs = 20_000;
 
@@ -22,6 +26,7 @@ export function OverviewPage() {
   const texts = adminText.overview;
   return (
     <Page title={adminText.general.overview} intro={texts.intro} actions={<Status of={overview} />}>
+      <ProtectCard />
       <Loaded of={overview} rows={10}>
         {(loaded) => (
           <div class="sections">

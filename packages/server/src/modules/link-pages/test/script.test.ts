@@ -36,7 +36,7 @@ interface Answer {
 }
 
 const options = {
-  operator: 'Example',
+  look: { operator: 'Example', mark: undefined, accent: undefined },
   signInUrl: undefined,
   defaultLanguage: 'en',
   passwordLengthMin: 15,

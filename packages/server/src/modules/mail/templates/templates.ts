@@ -9,7 +9,7 @@ import { languages, type Language } from '@keyreeve/contract';
 import type { MailTemplate } from '../mail.ts';
 import { builtInOf } from './built-in-languages.ts';
 import { placeholdersOf, type Form } from './fill.ts';
-import { htmlOf } from './html.ts';
+import { htmlOf, type MailLook } from './html.ts';
 import { samples } from './samples.ts';
 
 export type Template = Readonly<Record<Form, string>>;
@@ -24,8 +24,14 @@ const forms = Object.keys(endings) as readonly Form[];
 const stems = templateNames.flatMap((name) => [name, ...languages.map((language) => `${name}.${language}`)]);
 const fileNames = new Set(stems.flatMap((stem) => forms.map((form) => `${stem}${endings[form]}`)));
 
-/** @returns the templates, and all mistakes of the operator as sentences that begin with a file name */
-export function readTemplates(folder: string | undefined): { templates: Templates; mistakes: readonly string[] } {
+/**
+ * @param look of the built-in templates
+ * @returns the templates, and all mistakes of the operator as sentences that begin with a file name
+ */
+export function readTemplates(
+  folder: string | undefined,
+  look?: MailLook,
+): { templates: Templates; mistakes: readonly string[] } {
   const mistakes: string[] = [];
   const names = folder === undefined ? [] : namesIn(folder, mistakes);
   // With a misspelt name, the built-in template would stay in use.
@@ -43,7 +49,7 @@ export function readTemplates(folder: string | undefined): { templates: Template
         templateNames.map((name) => [
           name,
           own.get(`${name}.${language}`) ??
-            own.get(name) ?? { ...builtInOf[language][name], html: htmlOf(builtInOf[language][name], language) },
+            own.get(name) ?? { ...builtInOf[language][name], html: htmlOf(builtInOf[language][name], language, look) },
         ]),
       ),
     ]),

@@ -4,6 +4,13 @@ import { createServer, type Socket } from 'node:net';
 import { once } from 'node:events';
 import { test } from 'node:test';
 import type { SMTPServerOptions } from 'smtp-server';
+import { accentOf } from '../../look/accent.ts';
+import type { Look } from '../../look/look.ts';
+import { parseMark } from '../../look/mark.ts';
+import { render } from '../render.ts';
+import { samples } from '../templates/samples.ts';
+import { readTemplates } from '../templates/templates.ts';
+import { pngMark, svgMark } from '../../../../test-kit/marks.ts';
 import { parseSender } from '../sender.ts';
 import { SmtpServer, type OutgoingMail } from '../smtp.ts';
 import { JobFailure } from '../../outbox/job.ts';
@@ -211,4 +218,33 @@ test('a new password of the mail server applies to the next message', async () =
   password = 'second';
   await server.send(mail);
   assert.deepEqual([passwords, mailbox.messages.length], [['first', 'second'], 1]);
+});
+
+test('a message that shows the mark as PNG has it as an attachment, and others have none', async () => {
+  await using mailbox = await Mailbox.start();
+  const look: Look = { operator: 'Example', mark: parseMark(pngMark()), accent: accentOf('#ffd400') };
+  const server = new SmtpServer(() => `smtp://127.0.0.1:${mailbox.port}`, from, { mark: look.mark });
+  const { templates } = readTemplates(undefined, look);
+  const { html } = render(
+    templates,
+    'Example',
+    { to: mail.to, template: 'invitation', data: samples.invitation },
+    'en',
+  );
+  assert.match(html, /background: #[0-9a-f]{6};/);
+  assert.ok(!html.includes('#3450d2'), 'the button has the colour of the operator');
+  await server.send({ ...mail, html });
+  const shown = (await mailbox.next()).parsed;
+  assert.deepEqual(
+    shown.attachments.map(({ mimeType, contentId, content }) => [
+      mimeType,
+      contentId,
+      Buffer.from(content as ArrayBuffer).equals(pngMark()),
+    ]),
+    [['image/png', '<mark>', true]],
+  );
+  await server.send(mail);
+  assert.deepEqual((await mailbox.next()).parsed.attachments, []);
+  const svg = readTemplates(undefined, { mark: parseMark(Buffer.from(svgMark)) }).templates.en.invitation.html;
+  assert.ok(!svg.includes('<img'), 'mail programs show no SVG');
 });

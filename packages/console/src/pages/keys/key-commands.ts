@@ -1,0 +1,33 @@
+/** Commands of a POSIX shell that use a key. */
+import { config } from '../../session.ts';
+
+/** Between single quotes, only the single quote is special. */
+const quoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
+
+/** @param word a secret, or a variable such as `$KEYREEVE_KEY` */
+const bearer = (word: string): string =>
+  word.startsWith('$') ? `-H "Authorization: Bearer ${word}"` : `-H ${quoted(`Authorization: Bearer ${word}`)}`;
+
+/** Keys with this scope are for services, which verify the keys of their callers. */
+export const verifyScope = 'keyreeve:verify';
+export const isServiceKey = (scopes: readonly string[]): boolean => scopes.includes(verifyScope);
+
+/** A request to the operator's API. @returns undefined if the operator has configured none */
+export function requestCommand(key: string): string | undefined {
+  const { method, url } = config.value?.exampleRequest ?? {};
+  if (method === undefined || url === undefined) return undefined;
+  return `curl -i${method === 'GET' ? '' : ` -X ${method}`} ${quoted(url)} \\\n  ${bearer(key)}`;
+}
+
+/** A verification as a service sends it. @returns undefined if the public URL verifies nothing */
+export function verifyCommand(serviceKey: string, key: string): string | undefined {
+  const url = config.value?.verificationUrl;
+  if (typeof url !== 'string') return undefined;
+  const body = JSON.stringify({ credential: key });
+  return [
+    `curl -s ${url}/auth/verify`,
+    bearer(serviceKey),
+    `-H 'Content-Type: application/json'`,
+    `-d ${key.startsWith('$') ? JSON.stringify(body) : quoted(body)}`,
+  ].join(' \\\n  ');
+}
