@@ -42,6 +42,8 @@ export interface DomainErrorOptions {
   readonly passkey?: RequestOptions | undefined;
   /** The requested change may have been committed. */
   readonly isOutcomeUnknown?: boolean;
+  /** With `isOutcomeUnknown`: the change may also have been rejected, because its checks had no result. */
+  readonly mayBeRejected?: boolean;
   /** Only for the log. */
   readonly cause?: unknown;
 }

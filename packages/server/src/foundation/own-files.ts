@@ -2,6 +2,9 @@
  * The files of the program: in a checkout below `src/`, in a build below `dist/`, which has the same folders and JavaScript for each file
  * that Node runs. `build.ts` makes this file one of its own in the build, so that its place tells where the others are.
  */
+import { hash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+
 const root = new URL('..', import.meta.url);
 const extension = import.meta.url.endsWith('.ts') ? '.ts' : '.js';
 
@@ -10,3 +13,20 @@ export const ownFile = (path: string): URL => new URL(path, root);
 
 /** @param path of a file that a thread or process runs, without its extension */
 export const ownScript = (path: string): URL => ownFile(`${path}${extension}`);
+
+/**
+ * SHA-256 of a script, in hexadecimal digits. A build imports its other parts under names with hashes of their contents, so the hash of a
+ * script changes with all of them.
+ * @throws Error if it cannot be read
+ */
+export const hashOfScript = (path: string): string => hash('sha256', readFileSync(ownScript(path)));
+
+const used = new Map<string, string>();
+
+/** @throws Error if the script is not the one of the first call, because another version of the program has replaced it */
+export function assertSameScript(path: string): void {
+  const found = hashOfScript(path);
+  const first = used.get(path) ?? found;
+  used.set(path, first);
+  if (found !== first) throw new Error(`another version of the program has replaced ${path}; restart the service`);
+}

@@ -35,6 +35,8 @@ const bind = Reflect.get(net, '_createServerHandle') as Bind;
 
 /** Only the user and the group may connect: the peer counts as a trusted proxy. */
 const socketUmask = 0o117;
+/** Only the user may read the lock, and so hold it. */
+const lockUmask = 0o177;
 
 /** @returns undefined if another process has the socket @throws Error with `code` */
 export async function bindShared(address: VerifyAddress): Promise<SharedSocket | undefined> {
@@ -62,7 +64,7 @@ async function bindPort(host: string, port: number): Promise<Handle | undefined>
  * no verifier listens yet is refused too, so a main process holds a lock while it has the socket.
  */
 async function bindPath(path: string): Promise<SharedSocket | undefined> {
-  const lock = withUmask(() => lockFile(`${path}.lock`));
+  const lock = withUmask(() => lockFile(`${path}.lock`), lockUmask);
   if (lock === undefined) return undefined;
   try {
     const handle = await bindLocked(path);
@@ -93,8 +95,8 @@ async function bindLocked(path: string): Promise<Handle | undefined> {
 
 const bindFile = (path: string): Handle | undefined => withUmask(() => orInUse(bind(path, -1, -1), path));
 
-function withUmask<T>(create: () => T): T {
-  const before = process.umask(socketUmask);
+function withUmask<T>(create: () => T, umask = socketUmask): T {
+  const before = process.umask(umask);
   try {
     return create();
   } finally {

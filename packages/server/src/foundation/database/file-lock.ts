@@ -1,13 +1,19 @@
 /** A lock of a file between processes. Node has no function for that; SQLite's locks end with the process that holds them. */
+import { lstatSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { isBusy } from './sqlite-connection.ts';
 
 /**
- * Holds the lock until it is closed. The file is created if it does not exist, and stays empty.
+ * Holds the lock until it is closed. The file is created if it does not exist, and stays empty. SQLite has a file `<path>-journal`
+ * beside it meanwhile. Whoever can read the file can hold the lock.
  * @returns undefined if another process holds the lock
- * @throws Error if the file cannot be used
+ * @throws Error if the file cannot be used, or if it is not one of this user
  */
 export function lockFile(path: string): { close(): void } | undefined {
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  // A link could lead to another database.
+  if (found && !(found.isFile() && found.uid === (process.getuid?.() ?? found.uid)))
+    throw new Error(`cannot lock ${path}: it is not a file of this user`);
   let database: DatabaseSync | undefined;
   try {
     database = new DatabaseSync(path, { timeout: 0 });

@@ -8,6 +8,7 @@
  * together are one message with their commit.
  */
 import { monotonicMs } from '../clock.ts';
+import { DomainError } from '../errors.ts';
 import type { TransactionOptions } from './db.ts';
 import type { DatabaseWaits } from './database-waits.ts';
 import { FairQueue, writesWaiting } from './fair-queue.ts';
@@ -21,6 +22,8 @@ import type { WriteHealth } from './write-health.ts';
 
 /** Maximum of operations that share a commit. */
 const operationsPerCommitMax = 64;
+/** Maximum of procedures that are sent together. */
+const proceduresPerMessageMax = 16;
 /**
  * No operation joins a batch after this time, or after the duration of the last commit if that is longer. So the next
  * operation waits for little more than that, and at least half of the time is not spent waiting for the disk.
@@ -131,6 +134,9 @@ export class SqliteCommits {
             ? await runInSavepoint(writer, next.work)
             : callInSavepoint(writer, next.work),
         );
+        // Otherwise the time would not be seen until all of them are done.
+        if (typeof next.work !== 'function' && outcomes.length % proceduresPerMessageMax === 0)
+          await outcomes.at(-1)?.result.catch(() => undefined);
         const isFull = operations.length >= operationsPerCommitMax || monotonicMs() - startedMs > workMsMax;
         next = isFull ? undefined : this.#waiting.take();
         if (next) operations.push(next);
@@ -189,15 +195,19 @@ function callInSavepoint(writer: WriterThread, called: CalledProcedure): Outcome
   return { result: handled(value.then((found) => released.then(() => found))) };
 }
 
-/** @returns the error of an operation whose transaction failed: of one that was undone, the outcome is known */
+/**
+ * @returns the error of an operation whose transaction failed: of one that was undone, the outcome is known. One without a result,
+ *   because the writer thread has ended, may have been rejected.
+ */
 async function failed(outcome: Outcome | undefined, error: unknown): Promise<unknown> {
   const own = await outcome?.result.then(
     () => undefined,
     (reason: unknown) => reason,
   );
-  return own === undefined || isUnavailable(own)
-    ? unavailable(error)
-    : unavailable(new Error('a commit failed', { cause: error }));
+  if (own === undefined) return unavailable(error);
+  if (!isUnavailable(own)) return unavailable(new Error('a commit failed', { cause: error }));
+  const { code, options } = unavailable(error);
+  return new DomainError(code, { ...options, mayBeRejected: true });
 }
 
 /** A change in a replaced file is lost, so it is not acknowledged. @throws DomainError `unavailable` */

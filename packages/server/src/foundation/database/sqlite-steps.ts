@@ -37,6 +37,8 @@ export class SqliteSteps {
   readonly #connection: SqliteConnection;
   /** Why the transaction cannot continue. */
   #transactionFailure: string | undefined = noTransaction;
+  /** Whether an operation of the transaction has ended without being undone. */
+  #hasReleased = false;
   /** Why the operation cannot continue. */
   #operationFailure: string | undefined;
 
@@ -56,6 +58,7 @@ export class SqliteSteps {
         return undefined;
       case 'begin':
         this.#transactionFailure = undefined;
+        this.#hasReleased = false;
         return this.#control(() => this.#begin());
       case 'savepoint':
         this.#operationFailure = undefined;
@@ -63,7 +66,11 @@ export class SqliteSteps {
       case 'undo':
         return this.#control(() => this.#undoOperation());
       case 'release':
-        if (this.#operationFailure === undefined) return this.#control(() => this.#run('release operation'));
+        if (this.#operationFailure === undefined) {
+          this.#control(() => this.#run('release operation'));
+          this.#hasReleased = true;
+          return undefined;
+        }
         this.#control(() => this.#undoOperation());
         throw new Error(this.#operationFailure);
       case 'commit':
@@ -118,7 +125,8 @@ export class SqliteSteps {
     if (!this.#connection.isTransaction) this.#transactionFailure ??= endedBySqlite;
     if (this.#transactionFailure !== undefined) throw new Error(this.#transactionFailure);
     try {
-      this.#run('commit');
+      // A commit writes the pages that operations have changed, also if all were undone.
+      this.#run(this.#hasReleased ? 'commit' : 'rollback');
     } catch (error) {
       throw new CommitError(messageOf(error));
     }

@@ -8,13 +8,15 @@ import { errorOf as errorOfProcedure } from './procedure.ts';
 import { handled, type CallStep, type Step } from './sqlite-steps.ts';
 import type { StepFailure, WriterData, WriterRequest, WriterResponse } from './sqlite-writer.ts';
 import { FileLockedError, unavailable } from './unavailable.ts';
-import { ownScript } from '../own-files.ts';
+import { assertSameScript, ownScript } from '../own-files.ts';
 
 interface PendingStep {
   readonly step: Step | CallStep;
   readonly resolve: (result: unknown) => void;
   readonly reject: (error: unknown) => void;
 }
+
+const program = 'foundation/database/sqlite-writer';
 
 /** Steps run in the order of the calls. */
 export class WriterThread {
@@ -25,9 +27,11 @@ export class WriterThread {
   readonly #sent: (readonly PendingStep[])[] = [];
   #failure: Error | undefined;
 
+  /** @throws Error if another version of the program has replaced the files of this one */
   constructor(path: string, options: Omit<WriterData, 'path'> = {}) {
     const workerData: WriterData = { path, ...options };
-    this.#worker = new Worker(ownScript('foundation/database/sqlite-writer'), { workerData });
+    for (const script of [program, ...(options.procedures ?? [])]) assertSameScript(script);
+    this.#worker = new Worker(ownScript(program), { workerData });
     this.#worker.on('message', (response: WriterResponse) => this.#settle(response));
     this.#worker.on('error', (error) => this.#fail(error instanceof Error ? error : new Error(String(error))));
     this.#worker.on('exit', () => this.#fail(new Error('the writer thread has ended')));
@@ -77,7 +81,12 @@ export class WriterThread {
     const steps = this.#issued;
     this.#issued = [];
     this.#sent.push(steps);
-    this.#worker.postMessage(steps.map(({ step }) => compact(step)) satisfies WriterRequest);
+    try {
+      this.#worker.postMessage(steps.map(({ step }) => compact(step)) satisfies WriterRequest);
+    } catch (error) {
+      // An input that cannot be copied. The rest of the transaction must not run without it.
+      this.#fail(error instanceof Error ? error : new Error(String(error)));
+    }
   }
 
   #settle([results, failures]: WriterResponse): void {

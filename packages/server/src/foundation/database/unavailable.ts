@@ -47,3 +47,7 @@ const hasCause = (error: unknown, sqlState: string): boolean =>
 /** Whether a failed change may have been committed. */
 export const isOutcomeUnknown = (error: unknown): boolean =>
   error instanceof DomainError && error.options.isOutcomeUnknown === true;
+
+/** Whether a change of unknown outcome may also have been rejected. */
+export const mayBeRejected = (error: unknown): boolean =>
+  error instanceof DomainError && error.options.mayBeRejected === true;

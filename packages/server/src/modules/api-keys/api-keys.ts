@@ -283,7 +283,6 @@ export class ApiKeys {
     const finishTx = (tx: Transaction): Promise<void> => finishDeletionTx(tx, { principal, now }, accountId, id);
     await runNarrowing(this.#options, {
       read: async () => {
-        if (db.isWriterFree) return;
         const owner = await this.#owners.read(id);
         if (owner?.accountId !== accountId) throw new DomainError(owner ? 'not_key_owner' : 'key_not_found');
       },

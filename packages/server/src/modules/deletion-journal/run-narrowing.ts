@@ -7,7 +7,7 @@
  */
 import { errors, type ErrorCode } from '@keyreeve/contract';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
-import { isOutcomeUnknown } from '../../foundation/database/unavailable.ts';
+import { isOutcomeUnknown, mayBeRejected } from '../../foundation/database/unavailable.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import type { PendingChange, PendingChanges } from './pending-changes.ts';
 import type { RecordingCore, Revocation, Revocations } from './revocation.ts';
@@ -65,7 +65,8 @@ interface NarrowingOptions<Id extends string | number, Made> {
  *    waits by itself (`postgres-transaction.ts`).
  * 4. After a commit of unknown outcome, the caller gets 503, when every process of this instance knows the ids. The transactions
  *    of the repetitions run until one commits or all are rejected; until then, this instance answers 503 for their ids. A change that removed no rights, and one whose
- *    transaction was rejected in a batch with others, is not repeated.
+ *    transaction was rejected in a batch with others, is not repeated. A procedure that may have been rejected is performed again, with
+ *    its checks, unless `read` rejects it.
  * 5. A rejection of a repetition is final, because the state that caused it lasts, except 429 and 503. It waits for the
  *    standby as in step 3.
  * 6. Then the deletion journal records the change, before the response. After an unknown outcome it catches up instead, at
@@ -82,7 +83,8 @@ export async function runNarrowing<Id extends string | number, Made>(
   let tried = undefined as { readonly made: Made } | undefined;
   let made: Made;
   try {
-    await read?.();
+    // A rejection by a procedure costs less than a read, unless it has to wait.
+    if (!('perform' in change && db.isWriterFree)) await read?.();
     if ('perform' in change) made = await change.perform(db);
     else
       made = await db.transaction(async (tx) => {
@@ -92,13 +94,15 @@ export async function runNarrowing<Id extends string | number, Made>(
         return tried.made;
       });
   } catch (error) {
-    // A procedure that was rejected has a known outcome.
     if ('perform' in change) tried = { made: undefined as Made };
     if (isOutcomeUnknown(error) && tried && recordedOf(tried.made).length > 0) {
       revocations?.catchUpSoon();
+      const unchecked = 'perform' in change && mayBeRejected(error) ? change : undefined;
+      // A key of another account does not become pending.
+      if (unchecked && (await isRejected(read))) throw error;
       for (const { txs, id, ...repeated } of repetition?.of(tried.made) ?? []) {
         const finish = async (): Promise<void> => {
-          await commitFirst(db, txs);
+          await finishFirst(db, unchecked ? [unchecked.perform] : txs.map((tx) => () => db.transaction(tx)));
           afterCommit?.();
           revocations?.catchUpSoon();
         };
@@ -142,16 +146,26 @@ async function record(revocations: Revocations | undefined, recorded: readonly R
 }
 
 /** @throws unless one transaction commits, or all are rejected and the state that rejects them is durable */
-async function commitFirst(db: Db, txs: Repetition<unknown>['txs']): Promise<void> {
-  for (const tx of txs) {
+async function finishFirst(db: Db, attempts: readonly ((db: Db) => Promise<unknown>)[]): Promise<void> {
+  for (const attempt of attempts) {
     try {
-      await db.transaction(tx);
+      await attempt(db);
       return;
     } catch (error) {
       if (!(error instanceof DomainError) || isTemporary(error.code)) throw error;
     }
   }
   await db.confirm();
+}
+
+/** Whether a read rejects a change. If the change has happened, it does too. */
+async function isRejected(read: (() => Promise<void>) | undefined): Promise<boolean> {
+  try {
+    await read?.();
+    return false;
+  } catch (error) {
+    return error instanceof DomainError && !isTemporary(error.code);
+  }
 }
 
 /** Such as a full queue of the writer: the change can still be made. */

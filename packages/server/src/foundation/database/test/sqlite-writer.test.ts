@@ -1,12 +1,16 @@
 /** The messages between the main thread and the writer thread, and the end of the thread at each of them. */
 import assert from 'node:assert/strict';
+import { statSync } from 'node:fs';
 import { test, type TestContext } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import { callOf } from '../procedure.ts';
 import { sql } from '../sql.ts';
 import type { WriterResponse } from '../sqlite-writer.ts';
 import { isOutcomeUnknown } from '../unavailable.ts';
-import { newSqliteDb, type TestDb } from '../../../../test-kit/new-db.ts';
+import { newSqliteDb, testKeys, type TestDb } from '../../../../test-kit/new-db.ts';
+import { newTempFolder } from '../../../../test-kit/temp-folder.ts';
+import { SqliteDb } from '../sqlite.ts';
+import { join } from 'node:path';
 import { codeOf } from '../../../../test-kit/store-on-each-database.ts';
 import { watchWriterMessages } from '../../../../test-kit/thread-messages.ts';
 import { addThing } from './thing-procedures.ts';
@@ -37,6 +41,47 @@ test('a procedure exchanges one message with the writer thread, also several tha
   assert.deepEqual(await Promise.all([perform(2), perform(3), perform(4)]), [2, 3, 4]);
   const two = 'savepoint call release savepoint call release';
   assert.deepEqual(messages, [`begin ${two} savepoint call release commit`]);
+});
+
+test('many procedures that wait together are several messages with one commit', async (t) => {
+  await using opened = await newSqlite();
+  const { db } = opened;
+  t.mock.method(performance, 'now', () => 0);
+  const messages = watchWriterMessages(t);
+  await Promise.all(Array.from({ length: 20 }, (_, id) => db.perform(callOf(addThing, { id }))));
+  assert.deepEqual(
+    messages.map((message) => message.split(' ').filter((step) => step === 'call' || step === 'commit').length),
+    [16, 5],
+  );
+});
+
+test('a transaction in which everything was rejected writes nothing', async (t) => {
+  using temp = newTempFolder();
+  const path = join(temp.path, 'things.db');
+  const db = await SqliteDb.open(path, testKeys.auditChain);
+  t.after(() => db.close());
+  await db.transaction((tx) => tx.run(createTable));
+  const sizeOfLog = (): number => statSync(`${path}-wal`).size;
+  const before = sizeOfLog();
+  const rejected = callOf(addThing, { id: 1, isRejected: true });
+  await assert.rejects(db.perform(rejected), { code: 'key_limit_reached' });
+  const body = db.transaction(async (tx) => {
+    await tx.run(insert, [2]);
+    throw new Error('rejected');
+  });
+  await assert.rejects(body, /rejected/);
+  assert.equal(sizeOfLog(), before);
+  await Promise.allSettled([db.perform(rejected), db.perform(callOf(addThing, { id: 3 }))]);
+  assert.deepEqual(await idsIn(db), [3]);
+  assert.ok(sizeOfLog() > before);
+});
+
+test('an input that cannot be copied fails its transaction, and the next one succeeds', async () => {
+  await using opened = await newSqlite();
+  const { db } = opened;
+  const id = (() => 1) as unknown as number;
+  await assert.rejects(db.perform(callOf(addThing, { id })), { code: 'unavailable' });
+  assert.equal(await db.perform(callOf(addThing, { id: 2 })), 1);
 });
 
 test('procedures and bodies share a commit', async () => {
