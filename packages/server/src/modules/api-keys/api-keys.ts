@@ -278,15 +278,14 @@ export class ApiKeys {
    * @throws DomainError `not_key_owner`, `key_not_found`, `invalid_access_token` when the session has ended, `unavailable`
    */
   async delete(principal: Principal, accountId: string, id: number): Promise<void> {
-    const { db, clock } = this.#options;
-    const now = clock.now();
+    const now = this.#options.clock.now();
     const finishTx = (tx: Transaction): Promise<void> => finishDeletionTx(tx, { principal, now }, accountId, id);
     await runNarrowing(this.#options, {
       read: async () => {
         const owner = await this.#owners.read(id);
         if (owner?.accountId !== accountId) throw new DomainError(owner ? 'not_key_owner' : 'key_not_found');
       },
-      perform: (writer) => writer.perform(callOf(procedures.deleteKey, { principal, now, accountId, id })),
+      perform: (db) => db.perform(callOf(procedures.deleteKey, { principal, now, accountId, id })),
       recordedOf: () => keyDeletions([id], now),
       repetition: { pending: this.pending, of: () => [{ id, kind: 'delete', txs: [finishTx] }] },
     });
