@@ -16,6 +16,7 @@ export interface Running {
   readonly verifyPort: number;
   /** Time from the start to the first response. */
   readonly startMs: number;
+  readonly ended: Promise<void>;
   readonly stop: () => Promise<void>;
 }
 
@@ -53,7 +54,12 @@ export async function start(
   const [command = '', ...rest] = pinned(cores, program);
   const child = spawn(command, rest, { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'inherit'] });
   programs.add(child);
-  child.on('exit', () => programs.delete(child));
+  const ended = new Promise<void>((resolve) => {
+    child.on('exit', () => {
+      programs.delete(child);
+      resolve();
+    });
+  });
   const {
     url,
     adminUrl,
@@ -61,14 +67,12 @@ export async function start(
   } = await (healthUrl === undefined ? printedUrls(child) : answering(child, healthUrl));
   await fetch(healthUrl ?? `${url}/health/live`).then((response) => response.arrayBuffer());
   const startMs = performance.now() - startedAt;
-  const stop = (): Promise<void> =>
-    new Promise((resolve) => {
-      if (child.exitCode !== null || child.signalCode !== null) return resolve();
-      child.on('exit', () => resolve());
-      child.kill('SIGTERM');
-    });
+  const stop = (): Promise<void> => {
+    child.kill('SIGTERM');
+    return ended;
+  };
   const portOf = (text: string): number => Number(new URL(text).port);
-  return { process: child, port: portOf(url), adminUrl, verifyPort: portOf(verifyUrl), startMs, stop };
+  return { process: child, port: portOf(url), adminUrl, verifyPort: portOf(verifyUrl), startMs, ended, stop };
 }
 
 function printedUrls(child: ChildProcess): Promise<Listening> {

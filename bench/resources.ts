@@ -31,7 +31,7 @@ export async function startTimes(bench: Bench, report: Report): Promise<void> {
     name,
     run: async () => {
       const running = await run();
-      await running.stop();
+      await endFromWithin(running);
       return { startMs: running.startMs };
     },
   });
@@ -50,6 +50,15 @@ export async function startTimes(bench: Bench, report: Report): Promise<void> {
   report.add('npm’s own share', { values: npmMs, unit: 'ms' });
   const withoutNpm = values('npm start').map((ms, round) => ms - (npmMs[round] ?? 0));
   report.add('`npm start` without npm’s own share', { values: withoutNpm, unit: 'ms', bar });
+}
+
+/**
+ * Ends the program that npm has started, and npm with it. If npm ended first, the processor time of the program would count as foreign
+ * load.
+ */
+async function endFromWithin({ process: { pid = 0 }, ended }: Running): Promise<void> {
+  process.kill(processTree(pid).at(-1) ?? pid, 'SIGTERM');
+  await ended;
 }
 
 export async function memory(bench: Bench, report: Report): Promise<void> {
