@@ -43,6 +43,7 @@ const otherFiles = [
   'foundation/own-files',
   'foundation/database/sqlite-writer',
   'foundation/crypto/hashing-thread',
+  'modules/api-keys/procedures',
 ];
 
 const { inputs } = builds.console;

@@ -5,6 +5,7 @@
 import { DomainError, type DomainErrorOptions } from '../errors.ts';
 import type { ErrorCode } from '@keyreeve/contract/errors';
 import { ownScript } from '../own-files.ts';
+import { isRootKeyChanged, rootKeyChanged } from './root-key-changed.ts';
 import type { Procedure, ProcedureCall } from './db.ts';
 
 export const callOf = <Input, Output>(
@@ -30,13 +31,17 @@ export async function procedureOf(script: string, name: string): Promise<Procedu
   return procedure;
 }
 
-/** The failure of a procedure as a message between threads: the code and options of a {@link DomainError}, or another error. */
+/** The failure of a procedure as a message between threads, which copies no class: that of a {@link DomainError}, or another error. */
 export type ProcedureFailure =
-  | { readonly code: ErrorCode; readonly options: DomainErrorOptions }
+  | { readonly code: ErrorCode; readonly options: DomainErrorOptions; readonly isRootKeyChanged: boolean }
   | { readonly error: unknown };
 
 export const toFailure = (error: unknown): ProcedureFailure =>
-  error instanceof DomainError ? { code: error.code, options: error.options } : { error };
+  error instanceof DomainError
+    ? { code: error.code, options: error.options, isRootKeyChanged: isRootKeyChanged(error) }
+    : { error };
 
-export const errorOf = (failure: ProcedureFailure): unknown =>
-  'code' in failure ? new DomainError(failure.code, failure.options) : failure.error;
+export function errorOf(failure: ProcedureFailure): unknown {
+  if ('error' in failure) return failure.error;
+  return failure.isRootKeyChanged ? rootKeyChanged() : new DomainError(failure.code, failure.options);
+}
