@@ -23,7 +23,7 @@ const email = 'you@example.com';
 /** Of the page: the name of each file, and its block. */
 const files: readonly (readonly [string, string])[] = [
   ...readPage('docs/tutorials/single-page-app.md').matchAll(
-    /Write `([\w./]+)`[^]*?\n\n *```(?:js|html)\n([^]*?)^ *```$/gm,
+    /[Ww]rite `([\w./]+)`[^]*?\n\n *```(?:js|html)\n([^]*?)^ *```$/gm,
   ),
 ].map(([, name = '', block = '']) => [name, block.replaceAll(/^ {3}/gm, '')]);
 
