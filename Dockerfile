@@ -3,10 +3,10 @@ FROM node:26-trixie-slim AS build
 WORKDIR /app
 COPY . .
 # The builds need more packages than the service, which gets its own afterwards. Without their stamps, the builds are never checked. The
-# image has its own Node, so the pinned ones are removed.
+# image has its own Node, so the pinned ones are removed. The documents are inputs of the console's build only.
 RUN npm ci --include=dev --ignore-scripts --workspace packages/console --workspace packages/server \
     && node scripts/build.ts \
-    && rm packages/console/dist/stamp packages/server/dist/stamp \
+    && rm -r packages/console/dist/stamp packages/server/dist/stamp docs packages/go \
     && npm ci --omit=dev --ignore-scripts --include-workspace-root --workspace packages/server \
     && rm -rf node_modules/node-linux-* node_modules/node-darwin-* node_modules/node-bin-* node_modules/node-win-*
 

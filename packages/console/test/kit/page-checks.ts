@@ -28,7 +28,8 @@ const dataOf = ({ keys }: Seeded): readonly (string | RegExp)[] => [
   // Actors and actions of the audit log.
   /\baccount:/,
   /\b[a-z_]+\.[a-z_]+\b/,
-  // The examples of “Protect your API”.
+  // The examples of “Protect your API”, and the keys that its scenes have created.
+  /\bservice(?: \d+)?\b/,
   /\b(?:nginx|Caddy|Express|FastAPI|Go|curl)\b/,
   'orders:read',
   'orders:write',
