@@ -94,6 +94,7 @@ async function runLane({ runs, taggedFiles }: Lane): Promise<number> {
 
 async function main(args: readonly string[]): Promise<number> {
   const files = globSync('{packages,bench}/**/*.test.ts', { cwd: root, exclude: ['**/node_modules/**'] }).toSorted();
+  if (args[0] === '--extended' && args.length > 1) throw new Error('--extended runs the whole lane: name no path');
   if (args[0] === '--extended') return runLane(extendedLane(files));
   if (args.length > 0) return runPart(selectTests(files, args));
   return (await run('npm', ['run', '--silent', 'check'])) || (await runLane(productLane(files)));

@@ -14,7 +14,7 @@ export const withTransaction = (db: Db, transaction: Db['transaction']): Db => (
   usageFile: db.usageFile,
   snapshot: (...args) => db.snapshot(...args),
   transaction,
-  perform: ({ procedure, input }) => transaction((tx) => procedure.runTx(tx, input)),
+  perform: ({ runTx }, input) => transaction((tx) => runTx(tx, input)),
   isWriterFree: false,
   close: () => db.close(),
 });

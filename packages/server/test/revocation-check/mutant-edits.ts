@@ -69,8 +69,8 @@ export const earlyResponse = (file: string): readonly Edit[] => [
     find: `    if ('perform' in change) made = await change.perform(db);`,
     replace: `    if (isEarly && 'perform' in change) {
       const early = Promise.withResolvers<any>();
-      const perform = ({ procedure, input }: any) =>
-        db.transaction(async (tx) => early.resolve(await procedure.runTx(tx, input)));
+      const perform = ({ runTx }: any, input: any) =>
+        db.transaction(async (tx) => early.resolve(await runTx(tx, input)));
       change.perform({ perform } as any).then(early.resolve, early.reject);
       made = await early.promise;
     } else if ('perform' in change) made = await change.perform(db);`,

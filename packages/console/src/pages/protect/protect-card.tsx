@@ -32,7 +32,7 @@ type KeyPage = ResponseOf<'GET /admin/api-keys'>;
 const isVerifying = ({ apiKeys, nextCursor }: KeyPage): boolean =>
   nextCursor !== null || apiKeys.some(({ lastUsedAt, scopes }) => lastUsedAt !== null && isOfVerifications(scopes));
 
-/** The use of a management key or of a revocation check says nothing about the API. */
+/** Whether the last use of a key with these scopes shows that a service verifies keys. That of a management key or of a revocation check does not. */
 const isOfVerifications = (scopes: readonly string[]): boolean =>
   isServiceKey(scopes) || !scopes.some((scope) => scope.startsWith('keyreeve:'));
 

@@ -53,12 +53,6 @@ export interface Procedure<Input, Output> {
   readonly runTx: (tx: Transaction, input: Input) => Promise<Output>;
 }
 
-/** A procedure with its input. */
-export interface ProcedureCall<Input, Output> {
-  readonly procedure: Procedure<Input, Output>;
-  readonly input: Input;
-}
-
 export interface TransactionOptions {
   /**
    * The transaction may take minutes, such as a migration or a restore: time limits do not apply, nor does that of the wait for
@@ -142,7 +136,7 @@ export interface Db {
    */
   transaction<T>(body: (tx: Transaction) => Promise<T>, options?: TransactionOptions): Promise<T>;
   /** As {@link transaction}, for a body that needs nothing but its input. */
-  perform<Input, Output>(call: ProcedureCall<Input, Output>): Promise<Output>;
+  perform<Input, Output>(procedure: Procedure<Input, Output>, input: Input): Promise<Output>;
   /**
    * Whether the next procedure runs without a wait for bodies of transactions, which can take long. Then a read that rejects it
    * early costs more than it saves.

@@ -4,8 +4,8 @@ import { DatabaseSync } from 'node:sqlite';
 import { isBusy } from './sqlite-connection.ts';
 
 /**
- * Holds the lock until it is closed. The file is created if it does not exist, and stays empty. SQLite has a file `<path>-journal`
- * beside it meanwhile. Whoever can read the file can hold the lock.
+ * Locks the file until the result is closed. Creates the file if it does not exist; it stays empty. SQLite keeps a file `<path>-journal`
+ * beside it while the lock is held. A user who can read the file can lock it.
  * @returns undefined if another process holds the lock
  * @throws Error if the file cannot be used, or if it is not one of this user
  */

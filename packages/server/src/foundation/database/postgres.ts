@@ -18,7 +18,7 @@ import type {
   Reader,
   Transaction,
   TransactionOptions,
-  ProcedureCall,
+  Procedure,
 } from './db.ts';
 import { CoalescedCall } from './coalesced-call.ts';
 import { OperationTimes } from './operation-times.ts';
@@ -158,8 +158,8 @@ export class PostgresDb implements Db {
     return inSpan(currentSpan(), commit, () => this.#tracked(() => this.#slots.run(share, run)));
   }
 
-  perform<Input, Output>({ procedure, input }: ProcedureCall<Input, Output>): Promise<Output> {
-    return this.transaction((tx) => procedure.runTx(tx, input));
+  perform<Input, Output>({ runTx }: Procedure<Input, Output>, input: Input): Promise<Output> {
+    return this.transaction((tx) => runTx(tx, input));
   }
 
   confirm(workClass: ConfirmationClass = 'narrowing'): Promise<void> {

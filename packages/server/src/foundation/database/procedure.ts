@@ -6,12 +6,7 @@ import { DomainError, type DomainErrorOptions } from '../errors.ts';
 import type { ErrorCode } from '@keyreeve/contract/errors';
 import { ownScript } from '../own-files.ts';
 import { isRootKeyChanged, rootKeyChanged } from './root-key-changed.ts';
-import type { Procedure, ProcedureCall } from './db.ts';
-
-export const callOf = <Input, Output>(
-  procedure: Procedure<Input, Output>,
-  input: Input,
-): ProcedureCall<Input, Output> => ({ procedure, input });
+import type { Procedure } from './db.ts';
 
 type Procedures = Readonly<Record<string, Procedure<unknown, unknown>>>;
 

@@ -170,7 +170,7 @@ async function beginWithoutBound(writer: WriterThread): Promise<void> {
   }
 }
 
-/** What an operation of a transaction that has not been committed will return. */
+/** What an operation returns after the commit. In an object, because an async function that returned the promise would wait for it. */
 interface Outcome {
   /** Rejects if the operation was undone. */
   readonly result: Promise<unknown>;

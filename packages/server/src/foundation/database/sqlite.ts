@@ -15,7 +15,7 @@ import type {
   Transaction,
   TransactionOptions,
   UsageDb,
-  ProcedureCall,
+  Procedure,
 } from './db.ts';
 import { DatabaseFile, DatabaseReplacedError, identityOf } from './file-identity.ts';
 import { OperationTimes } from './operation-times.ts';
@@ -156,8 +156,7 @@ export class SqliteDb implements Db {
     return this.#commit(run, share, options);
   }
 
-  async perform<Input, Output>({ procedure, input }: ProcedureCall<Input, Output>): Promise<Output> {
-    const { script, name } = procedure;
+  async perform<Input, Output>({ script, name }: Procedure<Input, Output>, input: Input): Promise<Output> {
     const share = currentShare();
     const { rootKeyVersion = 1 } = this.#auditKey;
     const auditKey = { key: this.#auditKey.reveal(), rootKeyVersion };

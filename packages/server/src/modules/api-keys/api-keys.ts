@@ -7,7 +7,6 @@ import type { Secret } from '../../foundation/crypto/secret.ts';
 import { CoalescingReader } from '../../foundation/database/coalescing-reader.ts';
 import type { PageRequest } from '../../foundation/cursor.ts';
 import type { Transaction } from '../../foundation/database/db.ts';
-import { callOf } from '../../foundation/database/procedure.ts';
 import { keyDeletions } from '../deletion-journal/revocation.ts';
 import { PendingChanges } from '../deletion-journal/pending-changes.ts';
 import { runNarrowing } from '../deletion-journal/run-narrowing.ts';
@@ -285,7 +284,7 @@ export class ApiKeys {
         const owner = await this.#owners.read(id);
         if (owner?.accountId !== accountId) throw new DomainError(owner ? 'not_key_owner' : 'key_not_found');
       },
-      perform: (db) => db.perform(callOf(procedures.deleteKey, { principal, now, accountId, id })),
+      perform: (db) => db.perform(procedures.deleteKey, { principal, now, accountId, id }),
       recordedOf: () => keyDeletions([id], now),
       repetition: { pending: this.pending, of: () => [{ id, kind: 'delete', txs: [finishTx] }] },
     });

@@ -2,7 +2,6 @@
 import type { Principal } from '../../foundation/principal.ts';
 import { lookupOf } from '../../foundation/crypto/keyed-hash.ts';
 import type { Db } from '../../foundation/database/db.ts';
-import { callOf } from '../../foundation/database/procedure.ts';
 import { fold } from '../../foundation/fold.ts';
 import { toLimits } from '../key-limits/definition.ts';
 import { isCountedCreator } from '../rate-limits/key-change-limits.ts';
@@ -51,7 +50,7 @@ export interface CreationRules {
 export async function createKey(db: Db, principal: Principal, key: NewKey, rules: CreationRules): Promise<void> {
   const { creationNotices } = rules;
   const creation = creationOf(principal, key, rules);
-  if (!creationNotices?.isNeeded(principal, key.accountId)) return db.perform(callOf(procedures.createKey, creation));
+  if (!creationNotices?.isNeeded(principal, key.accountId)) return db.perform(procedures.createKey, creation);
   await db.transaction(async (tx) => {
     await createKeyTx(tx, creation);
     await creationNotices.queueTx(tx, principal, key);

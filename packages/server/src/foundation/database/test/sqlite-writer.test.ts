@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { statSync } from 'node:fs';
 import { test, type TestContext } from 'node:test';
 import { Worker } from 'node:worker_threads';
-import { callOf } from '../procedure.ts';
 import { sql } from '../sql.ts';
 import type { WriterResponse } from '../sqlite-writer.ts';
 import { isOutcomeUnknown } from '../unavailable.ts';
@@ -35,7 +34,7 @@ test('a procedure exchanges one message with the writer thread, also several tha
   await using opened = await newSqlite();
   const { db } = opened;
   const messages = watchWriterMessages(t);
-  const perform = (id: number): Promise<number> => db.perform(callOf(addThing, { id }));
+  const perform = (id: number): Promise<number> => db.perform(addThing, { id });
   assert.equal(await perform(1), 1);
   assert.deepEqual(messages.splice(0), ['begin savepoint call release commit']);
   assert.deepEqual(await Promise.all([perform(2), perform(3), perform(4)]), [2, 3, 4]);
@@ -48,7 +47,7 @@ test('many procedures that wait together are several messages with one commit', 
   const { db } = opened;
   t.mock.method(performance, 'now', () => 0);
   const messages = watchWriterMessages(t);
-  await Promise.all(Array.from({ length: 20 }, (_, id) => db.perform(callOf(addThing, { id }))));
+  await Promise.all(Array.from({ length: 20 }, (_, id) => db.perform(addThing, { id })));
   assert.deepEqual(
     messages.map((message) => message.split(' ').filter((step) => step === 'call' || step === 'commit').length),
     [16, 5],
@@ -63,15 +62,15 @@ test('a transaction in which everything was rejected writes nothing', async (t) 
   await db.transaction((tx) => tx.run(createTable));
   const sizeOfLog = (): number => statSync(`${path}-wal`).size;
   const before = sizeOfLog();
-  const rejected = callOf(addThing, { id: 1, isRejected: true });
-  await assert.rejects(db.perform(rejected), { code: 'key_limit_reached' });
+  const rejected = { id: 1, isRejected: true };
+  await assert.rejects(db.perform(addThing, rejected), { code: 'key_limit_reached' });
   const body = db.transaction(async (tx) => {
     await tx.run(insert, [2]);
     throw new Error('rejected');
   });
   await assert.rejects(body, /rejected/);
   assert.equal(sizeOfLog(), before);
-  await Promise.allSettled([db.perform(rejected), db.perform(callOf(addThing, { id: 3 }))]);
+  await Promise.allSettled([db.perform(addThing, rejected), db.perform(addThing, { id: 3 })]);
   assert.deepEqual(await idsIn(db), [3]);
   assert.ok(sizeOfLog() > before);
 });
@@ -80,8 +79,8 @@ test('an input that cannot be copied fails its transaction, and the next one suc
   await using opened = await newSqlite();
   const { db } = opened;
   const id = (() => 1) as unknown as number;
-  await assert.rejects(db.perform(callOf(addThing, { id })), { code: 'unavailable' });
-  assert.equal(await db.perform(callOf(addThing, { id: 2 })), 1);
+  await assert.rejects(db.perform(addThing, { id }), { code: 'unavailable' });
+  assert.equal(await db.perform(addThing, { id: 2 }), 1);
 });
 
 test('procedures and bodies share a commit', async () => {
@@ -90,7 +89,7 @@ test('procedures and bodies share a commit', async () => {
   assert.equal(db.isWriterFree, true);
   const body = add(db, 1);
   assert.equal(db.isWriterFree, false);
-  const found = await Promise.all([body, db.perform(callOf(addThing, { id: 2 })), add(db, 3)]);
+  const found = await Promise.all([body, db.perform(addThing, { id: 2 }), add(db, 3)]);
   assert.deepEqual(found, [1, 3, 4]);
   assert.equal(db.isWriterFree, true);
   assert.deepEqual(await idsIn(db), [1, 2, 3, 101, 103]);
@@ -102,7 +101,7 @@ test('a procedure that does not exist, or whose file does not, fails alone', asy
   const ids: number[] = [];
   for (const wrong of [{ name: 'missing' }, { script: 'foundation/database/test/missing' }]) {
     const other = add(db, ids.length + 1);
-    await assert.rejects(db.perform(callOf({ ...addThing, ...wrong }, { id: 50 })), /missing/);
+    await assert.rejects(db.perform({ ...addThing, ...wrong }, { id: 50 }), /missing/);
     ids.push(await other);
   }
   assert.deepEqual(await idsIn(db), [1, 2, 101, 102]);
@@ -223,7 +222,7 @@ test('a commit that fails leaves the outcome of procedures unknown, except of th
   await using opened = await newSqlite();
   const { db } = opened;
   const perform = (id: number, isRejected = false): Promise<unknown> =>
-    db.perform(callOf(addThing, { id, isRejected })).catch((reason: unknown) => reason);
+    db.perform(addThing, { id, isRejected }).catch((reason: unknown) => reason);
   await perform(1);
   failCommit(t, 8);
   const errors = await Promise.all([perform(2), perform(3, true)]);

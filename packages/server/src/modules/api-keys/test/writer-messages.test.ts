@@ -46,7 +46,7 @@ test('a deletion without a result, because the writer thread has ended, is made 
   await until('the key is deleted', async () => (await verify()) === 401);
 });
 
-test('a deletion without a result ends no key of another account, and makes it unavailable for nobody', async (t) => {
+test('if the writer thread ends, a deletion of another account’s key is not repeated, and the key stays valid', async (t) => {
   await using app = await newApp();
   const [owner, other] = [await app.signIn(), await app.signIn()];
   const created = await app.call('POST', '/auth/api-keys', {
