@@ -3,10 +3,12 @@ FROM node:26-trixie-slim AS build
 WORKDIR /app
 COPY . .
 # The builds need more packages than the service, which gets its own afterwards. Without their stamps, the builds are never checked. The
-# image has its own Node, so the pinned ones are removed. The documents are inputs of the console's build only.
-RUN npm ci --include=dev --ignore-scripts --workspace packages/console --workspace packages/server \
+# image has its own Node, so the pinned ones are removed. The documents are inputs of the builds only.
+RUN npm ci --include=dev --ignore-scripts --workspace packages/console --workspace packages/guides \
+    --workspace packages/server \
     && node scripts/build.ts \
-    && rm -r packages/console/dist/stamp packages/server/dist/stamp docs packages/go \
+    && rm -r packages/console/dist/stamp packages/guides/dist/stamp packages/server/dist/stamp docs bench \
+    packages/go packages/python \
     && npm ci --omit=dev --ignore-scripts --include-workspace-root --workspace packages/server \
     && rm -rf node_modules/node-linux-* node_modules/node-darwin-* node_modules/node-bin-* node_modules/node-win-*
 

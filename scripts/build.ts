@@ -1,8 +1,8 @@
 /**
- * `npm run build`: builds the console and the program, as `npm start` does if their inputs have changed. Packages are built from the
- * same functions.
+ * `npm run build`: builds the console, the guides and the program, as `npm start` does if their inputs have changed. Packages are built
+ * from the same functions. `npm run build -- --site <new folder>` writes the guides as a site for any web server, below any path.
  */
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { builds, isBuilt, stampName, stampOf } from '../packages/server/bin/build-stamp.js';
 
@@ -11,6 +11,7 @@ type BuildName = keyof typeof builds;
 /** Loaded when needed: without the development dependencies, esbuild is missing. */
 const builders: Readonly<Record<BuildName, () => Promise<(folder: string) => void>>> = {
   console: async () => (await import('../packages/console/build.ts')).buildConsole,
+  guides: async () => (await import('../packages/guides/build.ts')).buildGuides,
   program: async () => (await import('../packages/server/build.ts')).buildProgram,
 };
 
@@ -65,8 +66,20 @@ async function tryBuild(name: BuildName, isForced: boolean): Promise<boolean> {
   }
 }
 
+/** @throws Error if the folder exists, or a document has an error */
+async function writeSite(folder: string): Promise<void> {
+  const { buildGuides } = await import('../packages/guides/build.ts');
+  mkdirSync(folder);
+  buildGuides(folder, 'files');
+}
+
 if (import.meta.main) {
-  const isForced = !process.argv.includes('--if-changed');
-  const built = [await tryBuild('console', isForced), await tryBuild('program', isForced)];
-  if (built.includes(false)) process.exitCode = 1;
+  const [option, folder] = process.argv.slice(2);
+  if (option === '--site') {
+    if (folder === undefined) throw new Error('name a new folder');
+    await writeSite(folder);
+  } else {
+    for (const name of Object.keys(builds) as BuildName[])
+      if (!(await tryBuild(name, option !== '--if-changed'))) process.exitCode = 1;
+  }
 }

@@ -12,6 +12,7 @@ const listed: readonly (readonly [folder: string, ending: RegExp])[] = [
   ['packages/python/src/keyreeve', /\.py$/],
   ['packages/go', /(?<!_test)\.go$/],
   ['packages/console/src', /\.tsx?$/],
+  ['packages/guides/src', /\.ts$/],
   ['packages/server/revocation-check', /\.ts$/],
   ['scripts', /\.ts$/],
 ];

@@ -37,7 +37,7 @@ export function packageManifest(server: Manifest, workspace: Manifest, external:
     // As in the checkout: `npx` finds the bundled Node first, also where it cannot run.
     scripts: { postinstall: 'node -e 0 || "$npm_node_execpath" bin/use-own-node.js' },
     exports: { './package.json': './package.json' },
-    imports: { '#console/*': './console/*' },
+    imports: { '#console/*': './console/*', '#guides/*': './guides/*' },
     dependencies: Object.fromEntries(Object.entries(dependencies).filter(([name]) => external.includes(name))),
     ...(workspace.optionalDependencies && { optionalDependencies: workspace.optionalDependencies }),
   };

@@ -1,10 +1,11 @@
 /**
- * Builds the npm package `keyreeve`: the program and the console as builds, and the documents. See
+ * Builds the npm package `keyreeve`: the program, the console and the guides as builds, and the documents. See
  * docs/decisions/14-telemetry-tests-releases.md.
  */
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { buildConsole } from '../packages/console/build.ts';
+import { buildGuides } from '../packages/guides/build.ts';
 import { buildProgram, external } from '../packages/server/build.ts';
 import { buildArchive, runPackageCommand } from './package-archive.ts';
 import { packageManifest, type Manifest } from './package-manifest.ts';
@@ -35,6 +36,7 @@ function addFiles(root: string, target: string): void {
   }
   buildProgram(join(target, 'dist'), join(root, 'packages/server'));
   buildConsole(join(target, 'console/dist'));
+  buildGuides(join(target, 'guides/dist'));
   writeFileSync(join(target, 'package.json'), `${JSON.stringify(readPackageManifest(root), null, 2)}\n`);
 }
 

@@ -14,11 +14,12 @@ export interface TestResources extends AsyncDisposable {
 }
 
 /**
- * Also builds the console, once: processes of tests never do.
- * @throws Error if the console cannot be built or PostgreSQL does not start. Without Chromium, tests report that it is missing.
+ * Also builds the console and the guides, once: processes of tests never do.
+ * @throws Error if they cannot be built or PostgreSQL does not start. Without Chromium, tests report that it is missing.
  */
 export async function startTestResources(): Promise<TestResources> {
   await buildIfChanged('console');
+  await buildIfChanged('guides');
   await using started = new AsyncDisposableStack();
   const folder = started.use(newTempFolder(memoryFolder()));
   // As `/tmp`: some programs run as another user.

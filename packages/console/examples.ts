@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path';
 
 const repository = dirname(dirname(import.meta.dirname));
 
-/** Paths in the repository, which `bin/build-stamp.js` and `.dockerignore` name too. */
+/** Paths in the repository, which `bin/build-stamp.js` names too. They are documents, so the image has them (`.dockerignore`). */
 export const exampleFiles = {
   nginx: 'docs/forward-auth/nginx.conf',
   caddy: 'docs/forward-auth/Caddyfile',

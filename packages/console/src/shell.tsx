@@ -93,13 +93,14 @@ function SignedOut() {
   );
 }
 
-/** On every page. In the narrow bar at the top, only its icon is visible. */
-const DocumentationLink = () => (
-  <a class="button quiet documentation" href={docsUrl}>
-    <Icon name="book" />
-    <span class="documentation-label">{text.general.documentation}</span>
-  </a>
-);
+/** On every page, if the service has it. In the narrow bar at the top, only its icon is visible. */
+const DocumentationLink = () =>
+  config.value?.features.docs && (
+    <a class="button quiet documentation" href={docsUrl}>
+      <Icon name="book" />
+      <span class="documentation-label">{text.general.documentation}</span>
+    </a>
+  );
 
 /** For URLs of pages that only exist before the sign-in. */
 function ToStart() {

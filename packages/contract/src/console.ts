@@ -27,6 +27,7 @@ export const ConsoleFeatures = Named('ConsoleFeatures', {
   passwordLengthMin: Type.Integer({ minimum: 1, description: 'Fewest characters of a new password' }),
   environments: Type.Array(Text('live'), { description: 'Empty if the installation has none' }),
   singleSignOn: orNull(Text('Example ID', 'The name of the OpenID provider; null without single sign-on')),
+  docs: Type.Boolean({ description: 'Whether the service has its documentation at `/docs`' }),
   scopesCatalogue: Type.Boolean({ description: 'Whether keys may only have declared scopes' }),
 });
 

@@ -43,17 +43,8 @@ export const getOpenApi = route('getOpenApi', 'GET /openapi.json', {
   success: { status: 200, description: 'The document', schema: OpenApiDocument, isFixed: true },
 });
 
-export const getDocs = route('getDocs', 'GET /docs', {
-  tag: 'Contract',
-  summary: 'Read this contract on a page',
-  auth: 'none',
-  success: {
-    status: 200,
-    description: 'A page that loads nothing from other hosts',
-    contentType: 'text/html; charset=utf-8',
-    isFixed: true,
-  },
-});
+/** The documentation, for people. It is not part of the contract. */
+export const docsPath = '/docs';
 
 export const getProblem = route('getProblem', 'GET /problems/:code', {
   tag: 'Contract',
@@ -71,7 +62,7 @@ export const ServiceInfo = Named('ServiceInfo', {
     description: 'Version of the HTTP contract, as in /openapi.json. The version of the program is not disclosed',
     examples: ['1.0.0'],
   }),
-  docs: Path('/docs'),
+  docs: Type.Optional(Path(docsPath)),
   openapi: Path('/openapi.json'),
   jwks: Path('/.well-known/jwks.json'),
   health: Path('/health/ready'),

@@ -25,7 +25,7 @@ import { createKey, deleteKey, listKeys } from './api-keys.ts';
 import { registerPublicKey } from './public-key-registration.ts';
 import { reportGithubLeaks } from './github-leaks.ts';
 import { getKeyUsage } from './key-usage.ts';
-import { getDocs, getOpenApi, getProblem, getRoot, live, ready } from './health.ts';
+import { getOpenApi, getProblem, getRoot, live, ready } from './health.ts';
 import { reportLeaks } from './leaks.ts';
 import {
   acceptEmailPage,
@@ -118,7 +118,6 @@ export const allRoutes: readonly RouteContract[] = [
   live,
   ready,
   getOpenApi,
-  getDocs,
   getProblem,
   getRoot,
 ];

@@ -104,7 +104,7 @@ export const Metadata = Named('ServerMetadata', {
   introspection_endpoint_auth_methods_supported: Type.Array(Text('client_secret_basic')),
   response_types_supported: Type.Array(Type.String(), { examples: [[]] }),
   grant_types_supported: Type.Array(Text(jwtBearerGrant)),
-  service_documentation: Text('https://auth.example.com/docs'),
+  service_documentation: Type.Optional(Text('https://auth.example.com/docs')),
 });
 export type Metadata = Static<typeof Metadata>;
 

@@ -19,7 +19,7 @@ const shared = ['contract/src', '../scripts/build.ts', '../package-lock.json'];
  * @property {readonly string[]} inputs below `packages/`
  */
 
-/** @type {Readonly<Record<'console' | 'program', Build>>} */
+/** @type {Readonly<Record<'console' | 'guides' | 'program', Build>>} */
 export const builds = {
   console: {
     folder: join(packages, 'console/dist'),
@@ -36,6 +36,31 @@ export const builds = {
       '../docs/tutorials/fastapi.md',
       '../docs/forward-auth/nginx.conf',
       '../docs/forward-auth/Caddyfile',
+      ...shared,
+    ],
+  },
+  guides: {
+    folder: join(packages, 'guides/dist'),
+    inputs: [
+      'guides/build.ts',
+      'guides/package.json',
+      'guides/src',
+      'server/src/http/html.ts',
+      'server/src/http/tokens.css',
+      'console/src/static/icon.svg',
+      // The documents, which README.md leads to.
+      '../README.md',
+      '../docs',
+      '../ops',
+      'client/README.md',
+      'python/README.md',
+      'go/README.md',
+      '../bench/RESULTS.md',
+      '../ARCHITECTURE.md',
+      '../CHANGELOG.md',
+      '../CONTRIBUTING.md',
+      '../SECURITY.md',
+      '../LICENSE',
       ...shared,
     ],
   },

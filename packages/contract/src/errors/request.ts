@@ -14,7 +14,7 @@ export const requestErrors = {
     meaning:
       'A field is missing, unknown, of the wrong type or out of its bounds. `errors` names each place by a JSON pointer.',
     cause: 'A field of the body or a query parameter is missing, unknown, of the wrong type or out of its bounds.',
-    fix: 'Correct each place that `errors` names by a JSON pointer. The bounds of each field are on the page /docs.',
+    fix: 'Correct each place that `errors` names by a JSON pointer. The bounds of each field are on the page /docs/api.',
   },
   malformed_json: {
     status: 400,
@@ -36,7 +36,7 @@ export const requestErrors = {
     title: 'Not found',
     meaning: 'No resource has this path.',
     cause: 'No resource has this path.',
-    fix: 'Compare the path with the page /docs. A slash at the end makes a different path.',
+    fix: 'Compare the path with the page /docs/api. A slash at the end makes a different path.',
   },
   method_not_allowed: {
     status: 405,

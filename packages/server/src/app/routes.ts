@@ -10,9 +10,9 @@ import {
   serviceAccountSettingRoutes,
 } from '../modules/administration/routes.ts';
 import { canaryKeyRoutes } from '../modules/canary-keys/routes.ts';
-import { contractRoutes } from '../modules/api-reference/routes.ts';
+import { guideRoutes } from '../modules/documentation/guide-routes.ts';
+import { contractRoutes } from '../modules/documentation/routes.ts';
 import { apiKeyRoutes, serviceAccountKeyRoutes, type RecentUsageOf } from '../modules/api-keys/routes.ts';
-import type { ConsoleAssets } from '../modules/console/assets.ts';
 import { consolePageRoutes } from '../modules/console/page-routes.ts';
 import type { ConsoleHost } from '../modules/console/paths.ts';
 import { mirrorOf } from '../modules/console/mirror.ts';
@@ -38,6 +38,7 @@ import { verificationRoutes } from '../modules/verification/routes.ts';
 import { overviewRoutes } from '../modules/overview/routes.ts';
 import { webhookRoutes } from '../modules/webhooks/routes.ts';
 import type { BasePath } from '../http/base-path.ts';
+import type { BuiltFiles } from '../http/built-files.ts';
 import type { Log } from '../foundation/log.ts';
 import type { RequestLog } from '../http/request-log.ts';
 import type { Route } from '../http/route.ts';
@@ -59,7 +60,9 @@ export interface RouteOptions extends Services {
   readonly basePath: BasePath;
   readonly look: Look;
   readonly linkPages: LinkPageOptions;
-  readonly consoleAssets: ConsoleAssets;
+  readonly consoleFiles: BuiltFiles;
+  /** Undefined if the documentation is off. */
+  readonly guideFiles: BuiltFiles | undefined;
   readonly consoleHost: ConsoleHost;
 }
 
@@ -89,9 +92,13 @@ function ownRoutesOf(options: RouteOptions): readonly Route[] {
   return [
     // Any client
     ...healthRoutes(health),
-    ...discoveryRoutes(signingKeys, publicUrl),
-    ...contractRoutes(publicUrl, options.basePath, (host) => options.consoleHost.isConsole(host)),
-    ...consolePageRoutes(options.consoleAssets),
+    ...discoveryRoutes(signingKeys, publicUrl, options.guideFiles !== undefined),
+    ...contractRoutes(options.basePath, {
+      hasConsole: (host) => options.consoleHost.isConsole(host),
+      hasDocs: options.guideFiles !== undefined,
+    }),
+    ...(options.guideFiles ? guideRoutes(options.guideFiles) : []),
+    ...consolePageRoutes(options.consoleFiles),
     ...markRoutes(options.look.mark),
     // GitHub, which signs its requests
     ...githubLeakRoutes(options.githubReports),

@@ -28,7 +28,7 @@ export async function greet(service: Service, config: Config, log: Log, first: F
     `Keyreeve ${version} listens on ${url} (metrics and health on ${adminUrl}).`,
     ...(verifyUrl === undefined ? [] : [`Processes that only verify listen on ${verifyUrl}.`]),
     `Database: ${database}${keyPath ? `. Master key: ${keyPath}. Back up both, in different places` : '. Back it up'}.`,
-    `API reference: ${url}/docs. Press Ctrl-C to stop.`,
+    `${config.hasDocs ? `Documentation: ${url}/docs. ` : ''}Press Ctrl-C to stop.`,
     ...nextLines(config, url, config.consoleUrl ?? publicUrl, first),
   ];
   process.stderr.write(`${lines.join('\n')}\n`);

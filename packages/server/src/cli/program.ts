@@ -33,7 +33,7 @@ export function createProgram(setStatus: SetStatus, lower: () => void = () => lo
     .version(version)
     .examples('keyreeve serve', 'keyreeve account create you@example.com', 'keyreeve account create --help');
   program.option('--env-file <file>', 'read settings from this file');
-  program.addHelpText('after', '\nDocumentation: README.md, docs/configuration.md');
+  program.addHelpText('after', '\nDocumentation: the page /docs of the service, such as http://127.0.0.1:8787/docs');
   const commands = [
     serveCommand(setStatus),
     migrateCommand(),

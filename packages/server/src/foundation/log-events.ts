@@ -53,6 +53,11 @@ export const logEvents = {
     'the console cannot be served',
     'install the package again; in a checkout, `npm run build`',
   ],
+  docs_files_missing: [
+    'error',
+    'the documentation cannot be served',
+    'install the package again; in a checkout, `npm run build`',
+  ],
   outbox_failed: ['warn', 'a mail or webhook failed and is retried', 'read `err`, run `keyreeve mail test`'],
   outbox_given_up: [
     'error',

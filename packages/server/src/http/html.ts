@@ -29,11 +29,12 @@ export interface Page {
 }
 
 /** For text and for attribute values in double quotes. */
-const escape = (text: string): string =>
+export const escapeHtml = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
 
 /** Text in which backticks mark code. */
-export const inlineCode = (text: string): Html => new Html(escape(text).replaceAll(/`([^`]+)`/g, '<code>$1</code>'));
+export const inlineCode = (text: string): Html =>
+  new Html(escapeHtml(text).replaceAll(/`([^`]+)`/g, '<code>$1</code>'));
 
 /**
  * Reads a page. Its style sheets and its script, if it has one, become part of the page: a browser loads nothing else, except images
@@ -110,7 +111,7 @@ function templateOf(markup: string): Template {
 
 function textOf(value: Value): string {
   if (value instanceof Html) return value.text;
-  return typeof value === 'object' ? value.map(({ text }) => text).join('\n') : escape(String(value));
+  return typeof value === 'object' ? value.map(({ text }) => text).join('\n') : escapeHtml(String(value));
 }
 
 /** CSP Level 3, section 2.3.1: the SHA-256 of the element's content in base64. */

@@ -1,5 +1,5 @@
 /**
- * Finds a route by path and method. A segment `:name` is a parameter, and `*` at the end is for the rest of the path. Paths
+ * Finds a route by path and method. A segment `:name` is a parameter, and `*` at the end is for the rest of the path, which is the parameter `rest`. Paths
  * without parameters take precedence, then those without `*`.
  */
 import type { Route } from './route.ts';
@@ -62,7 +62,7 @@ export class Router {
       ({ contract, covers }) => path.startsWith(contract.path.slice(0, -1)) && covers?.(path) !== false,
     );
     const route = found.find(({ contract }) => contract.method === method);
-    if (route) return { route, params: {} };
+    if (route) return { route, params: { rest: path.slice(route.contract.path.length - 1) } };
     return found.length === 0 ? undefined : wrongMethod(found.map(({ contract }) => contract.method));
   }
 

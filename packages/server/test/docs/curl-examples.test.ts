@@ -1,4 +1,4 @@
-/** The curl commands of the reference page, run as they stand: each is a request that its route understands. */
+/** The curl commands of the API reference, run as they stand: each is a request that its route understands. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { test } from 'node:test';
@@ -23,7 +23,15 @@ import { hasCurl } from './curl-program.ts';
 
 const run = promisify(execFile);
 
-/** The command that the page shows for a route, and what the page sets before it. */
+/** The page with the list of operations, and those of all groups. */
+async function readReference(app: TestApp): Promise<string> {
+  const { text } = await app.call('GET', '/docs/api');
+  const names = new Set([...text.matchAll(/href="(api\/[\w-]+)/g)].map(([, name = '']) => name));
+  const pages = await Promise.all([...names].map((name) => app.call('GET', `/docs/${name}`)));
+  return [text, ...pages.map((page) => page.text)].join('\n');
+}
+
+/** The command that the pages show for a route, and what the first one sets before it. */
 function commandsOf(page: string): { readonly variables: string; readonly commands: ReadonlyMap<string, string> } {
   const text = (html: string): string =>
     html.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&quot;', '"').replaceAll('&amp;', '&');
@@ -81,7 +89,7 @@ const isUnderstood = (route: RouteContract, code: ErrorCode): boolean => {
   );
 };
 
-test('every curl command of the reference page runs as it stands, and its route understands it', async (t) => {
+test('every curl command of the API reference runs as it stands, and its route understands it', async (t) => {
   if (!hasCurl(t)) return;
   using folder = newTempFolder();
   const environment = { ...optionalRoutes, ...githubSettings(folder.path, publishedVector) };
@@ -92,8 +100,7 @@ test('every curl command of the reference page runs as it stands, and its route 
     MANAGEMENT_KEY: (await newBackend(app)).key,
     CANARY_CREDENTIAL: (await issueCredential(app)).secret,
   };
-  const { text: page } = await app.call('GET', '/docs');
-  const { variables, commands } = commandsOf(page);
+  const { variables, commands } = commandsOf(await readReference(app));
   const names = [...variables.matchAll(/^(\w+)=/gm)].map(([, name]) => name);
   assert.equal(commands.size, allRoutes.length);
   const misunderstood: string[] = [];

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { posix } from 'node:path';
 import { test } from 'node:test';
+import { anchorOf } from '../../../guides/src/markdown.ts';
 import { root, texts } from './tree.ts';
 
 const pages = [...texts].filter(([path]) => /^(?:[^/]+|docs\/.*|bench\/.*)\.md$/.test(path));
@@ -11,13 +12,6 @@ const textOf = (path: string): string => texts.get(path) ?? '';
 
 /** Text that is shown as it is holds no links. */
 const withoutCode = (text: string): string => text.replaceAll(/^```[^]*?^```/gm, '').replaceAll(/`[^`\n]*`/g, '');
-
-/** As the pages' hosts make them: lower case, without punctuation, spaces as hyphens. */
-const anchorOf = (heading: string): string =>
-  heading
-    .toLowerCase()
-    .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
-    .replaceAll(' ', '-');
 
 const anchorsOf = (text: string): string[] =>
   [...text.replaceAll(/^```[^]*?^```/gm, '').matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => anchorOf(heading));

@@ -8,7 +8,7 @@ export const root = fileURLToPath(new URL('../../../../', import.meta.url));
 /** Relative to the repository, with `/`. */
 export const paths: readonly string[] = globSync('**', {
   cwd: root,
-  exclude: ['**/node_modules', '**/data', '**/__pycache__', 'packages/{console,server}/dist*', 'dist', '.git'],
+  exclude: ['**/node_modules', '**/data', '**/__pycache__', 'packages/{console,guides,server}/dist*', 'dist', '.git'],
 }).filter((path) => statSync(join(root, path)).isFile());
 
 /** Path → text. */

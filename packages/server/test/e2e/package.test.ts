@@ -26,6 +26,8 @@ test('the package contains JavaScript, its licence and its README, and neither s
     'dist/licences.txt',
     'console/dist/index.html',
     'console/dist/licences.txt',
+    'guides/dist/index.html',
+    'guides/dist/licences.txt',
   ];
   assert.deepEqual(
     names.filter((name) => !contained.includes(name)),
@@ -87,7 +89,7 @@ suite('after `npm install` of the archive in an empty folder', () => {
     const refused = await program.call('GET', '/auth/forward', bearer(key));
     assert.equal(refused.status, 401);
     // What the package serves from files.
-    for (const path of ['/console/', '/docs', '/openapi.json']) {
+    for (const path of ['/console/', '/docs', '/docs/tutorials/express', '/openapi.json']) {
       assert.equal((await program.call('GET', path, { accept: 'text/html' })).status, 200, path);
     }
     program.signal('SIGTERM');

@@ -138,7 +138,7 @@ suite('on a terminal', { skip: noTerminal }, () => {
         [
           `Keyreeve ${version} listens on ${url} (metrics and health on ${adminUrl}).`,
           `Database: ${database}. Master key: ${database}.master-key. Back up both, in different places.`,
-          `API reference: ${url}/docs. Press Ctrl-C to stop.`,
+          `Documentation: ${url}/docs. Press Ctrl-C to stop.`,
           'Next, in another terminal:',
           '  npx --no-install keyreeve account create you@example.com',
           `  curl -X POST -u you@example.com ${url}/auth/token`,

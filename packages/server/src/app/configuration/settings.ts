@@ -104,6 +104,12 @@ export const settings = {
     'Origin of the console, such as `https://console.example.com`. If its host is another one, the console exists only there. Default: the public URL.',
     optional(httpOrigin),
   ),
+  hasDocs: setting(
+    'KEYREEVE_DOCS',
+    'on',
+    'This documentation at `/docs`. `off`: these paths do not exist.',
+    flag('on', ['on', 'off']),
+  ),
   mark: setting(
     'KEYREEVE_MARK',
     '',

@@ -16,7 +16,8 @@ import { listen } from '../../http/server.ts';
 import { isRootKeyChanged, RootKeyChangedError } from '../../foundation/database/root-key-changed.ts';
 import type { OpenedInstallation } from '../installation/installation.ts';
 import type { Log } from '../../foundation/log.ts';
-import { ConsoleAssets } from '../../modules/console/assets.ts';
+import { consoleFiles } from '../../modules/console/assets.ts';
+import { guideFiles } from '../../modules/documentation/guides.ts';
 import { ConsoleHost } from '../../modules/console/paths.ts';
 import { LinkedIdentities } from '../../modules/single-sign-on/linked-identities.ts';
 import { SettingsView } from '../configuration/settings-view.ts';
@@ -98,7 +99,8 @@ function appPartsOf(services: Services, options: ServiceOptions, { db }: OpenedI
     linkedIdentities: new LinkedIdentities(db),
     look,
     linkPages: linkPagesOf(config, look, publicUrl, basePath),
-    consoleAssets: new ConsoleAssets({ log, folder, style, ...(consoleUrl === undefined ? { basePath } : {}) }),
+    consoleFiles: consoleFiles({ log, folder, style, ...(consoleUrl === undefined ? { basePath } : {}) }),
+    guideFiles: config.hasDocs ? guideFiles({ log, style, publicUrl }) : undefined,
     consoleHost: new ConsoleHost({ isOn: config.hasConsole, consoleUrl, publicUrl }),
     settingsView: new SettingsView({ ...services, config, db, clock }, describeConfig(environment)),
   };

@@ -59,7 +59,7 @@ test('the addresses in documents, pages and mail contain the path of the public 
   assert.deepEqual((await json('/id/openapi.json'))['servers'], [{ url: '/id' }]);
   assert.equal((await json('/id'))['docs'], '/id/docs');
   const relative = /(?:href|src|data-to)="(\/[^"]*)"/g;
-  const pages = ['/id/docs', '/id/account/reset-password', '/id/problems/key_not_found', '/id/console'];
+  const pages = ['/id/account/reset-password', '/id/problems/key_not_found', '/id/console'];
   for (const page of pages)
     for (const [, address = ''] of (await read(page)).matchAll(relative)) assert.match(address, /^\/id\//, page);
   assert.match(await read('/id/account/reset-password'), /data-to="\/id\/auth\/password-reset/);

@@ -37,6 +37,7 @@ const unknownPaths = [
   '/auth/verify/batch/',
   '/openapi.yaml',
   '/docs/',
+  '/docs/index',
   '/problems',
   '/problems/',
   '/problems/nothing',

@@ -340,7 +340,6 @@ const requestsWith = (provider: OpenIdProvider): Readonly<Record<string, Send>> 
   live: read('/health/live'),
   ready: read('/health/ready'),
   getOpenApi: read('/openapi.json'),
-  getDocs: read('/docs'),
   getProblem: read('/problems/not_found'),
 });
 

@@ -47,6 +47,7 @@ export function wireConsole(wiring: WiringCore, signIn: SignInServices): Console
         passwordLengthMin: config.passwordLengthMin,
         environments: config.environments.map(({ name }) => name),
         singleSignOn: singleSignOnOf(config) ? config.ssoName : null,
+        docs: config.hasDocs,
         scopesCatalogue: config.scopes === 'catalogue',
       },
     },

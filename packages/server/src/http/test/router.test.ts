@@ -68,14 +68,14 @@ test('a path that ends with /* is that of all paths below it which no other rout
   const [config, one] = [toRoute('GET', '/console/config'), toRoute('POST', '/console/:id')];
   const router = new Router([covering, config]);
   for (const path of ['/console/', '/console/keys', '/console/a/b', '/console/config/'])
-    assert.deepEqual(router.find('GET', path), { route: covering, params: {} }, path);
-  assert.deepEqual(router.find('HEAD', '/console/keys'), { route: covering, params: {} });
+    assert.deepEqual(router.find('GET', path), { route: covering, params: { rest: path.slice(9) } }, path);
+  assert.deepEqual(router.find('HEAD', '/console/keys'), { route: covering, params: { rest: 'keys' } });
   assert.deepEqual(router.find('GET', '/console/config'), { route: config, params: {} });
   assert.deepEqual(router.find('POST', '/console/keys'), { allowed: ['GET', 'HEAD'] });
   for (const path of ['/console', '/consoles', '/console/api', '/console/api/x'])
     for (const method of ['GET', 'POST']) assert.equal(router.find(method, path), undefined, path);
   const both = new Router([page, change, one]);
-  assert.deepEqual(both.find('PUT', '/console/a/b'), { route: change, params: {} });
+  assert.deepEqual(both.find('PUT', '/console/a/b'), { route: change, params: { rest: 'a/b' } });
   assert.deepEqual(both.find('DELETE', '/console/a/b'), { allowed: ['GET', 'HEAD', 'PUT'] });
   assert.deepEqual(both.find('GET', '/console/a'), { allowed: ['POST'] });
 });

@@ -4,10 +4,9 @@
  */
 import Type from 'typebox';
 import type { RouteContract } from '@keyreeve/contract';
-import { DomainError } from '../../foundation/errors.ts';
+import { notBuilt, pagePolicy, type BuiltFiles } from '../../http/built-files.ts';
 import type { RouteResponse } from '../../http/response.ts';
 import { route, type Call, type Route } from '../../http/route.ts';
-import type { ConsoleAssets } from './assets.ts';
 import { isPagePath } from './paths.ts';
 
 const page = {
@@ -33,45 +32,14 @@ const asset = {
   errors: ['not_found'],
 } as const satisfies RouteContract;
 
-/**
- * Only files of the console run or are loaded, the page sends requests only to its origin, and a script cannot turn text
- * into HTML (Trusted Types).
- */
-const policy = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self'",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-  "require-trusted-types-for 'script'",
-  "trusted-types 'none'",
-].join('; ');
-
-const missing =
-  'The console is not built. In a checkout of Keyreeve, run `npm ci --include=dev && npm run build`, and start Keyreeve again. ' +
-  'Otherwise install Keyreeve again. The API works without the console.\n';
-
-export function consolePageRoutes(assets: ConsoleAssets): readonly Route[] {
+export function consolePageRoutes(files: BuiltFiles): readonly Route[] {
   const answerPage = async ({ contentRequest }: Call): Promise<RouteResponse> => {
-    const found = await assets.get();
-    if (!found) return { status: 503, contentType: 'text/plain; charset=utf-8', body: missing };
-    return found.page.respond(contentRequest, { policy });
+    const found = (await files.get())?.files.get('index.html');
+    return found?.respond(contentRequest, { policy: pagePolicy }) ?? notBuilt('The console is');
   };
   return [
     route(page, answerPage),
     { ...route(subPage, answerPage), covers: isPagePath },
-    route(asset, async ({ params, contentRequest }) => {
-      const found = await assets.get();
-      const file = found?.files.get(params.name);
-      if (!found || !file) throw new DomainError('not_found');
-      // During a rolling upgrade, the page may come from an instance with another build.
-      const isCurrent = params.build === found.build;
-      return file.respond(contentRequest, {
-        cacheControl: isCurrent ? 'public, max-age=31536000, immutable' : 'no-cache',
-      });
-    }),
+    route(asset, ({ params, contentRequest }) => files.respond(params.build, params.name, contentRequest)),
   ];
 }

@@ -67,7 +67,7 @@ export function sessionRoutes(tokens: TokenPairs): readonly Route[] {
 }
 
 /** @param issuer the public URL */
-export function discoveryRoutes(signingKeys: SigningKeys, issuer: string): readonly Route[] {
+export function discoveryRoutes(signingKeys: SigningKeys, issuer: string, hasDocs: boolean): readonly Route[] {
   const cacheControl = contract.discoveryCacheControl;
   const metadata: contract.Metadata = {
     issuer,
@@ -80,7 +80,7 @@ export function discoveryRoutes(signingKeys: SigningKeys, issuer: string): reado
     // Empty, because there is no authorization endpoint. RFC 8414 requires the field.
     response_types_supported: [],
     grant_types_supported: [contract.jwtBearerGrant],
-    service_documentation: `${issuer}${contract.getDocs.path}`,
+    ...(hasDocs && { service_documentation: issuer + contract.docsPath }),
   };
   const keep = keepContent('application/json; charset=utf-8');
   const discovery = new FixedContent('application/json; charset=utf-8', JSON.stringify(metadata));

@@ -1,7 +1,7 @@
 /** The members of a schema as the rows of a table. Nested members have a path; alternatives are merged. */
 import type { TSchema } from 'typebox';
 import { documentedAs } from '@keyreeve/contract';
-import { inlineCode, type Html } from '../../http/html.ts';
+import { inlineCode, type Html } from '../../server/src/http/html.ts';
 import { parts } from './reference-parts.ts';
 
 interface Schema {

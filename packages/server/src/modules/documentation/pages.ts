@@ -3,26 +3,40 @@ import { STATUS_CODES } from 'node:http';
 import type { Static } from 'typebox';
 import { errors, OAuthError, type ErrorCode, type ServiceInfo } from '@keyreeve/contract';
 import { DomainError, type DomainErrorOptions } from '../../foundation/errors.ts';
-import { inlineCode, readPage } from '../../http/html.ts';
+import { inlineCode, readPage, readTemplates } from '../../http/html.ts';
 import { toOAuthError } from '../../http/oauth-error.ts';
 import { toProblem } from '../../http/problem.ts';
 import { ownFile } from '../../foundation/own-files.ts';
 
-const problem = readPage(ownFile('modules/api-reference/problem.html'));
-const root = readPage(ownFile('modules/api-reference/root.html'));
+const problem = readPage(ownFile('modules/documentation/problem.html'));
+const root = readPage(ownFile('modules/documentation/root.html'));
+const parts = readTemplates(ownFile('modules/documentation/page-parts.html'), ['documentation', 'link']);
 
 /** Content-Security-Policy of each page. */
 export const problemPolicy = problem.policy;
 export const rootPolicy = root.policy;
 
-export function problemPage(code: ErrorCode): string {
+/** @param hasDocs whether the service has its documentation */
+export function problemPage(code: ErrorCode, hasDocs: boolean): string {
   const { status, title, meaning, cause, fix } = errors[code];
   const texts = { meaning: inlineCode(meaning), cause: inlineCode(cause), fix: inlineCode(fix) };
-  return problem.template({ code, status, title, ...texts, example: exampleOf(code) }).text;
+  const documentation = hasDocs ? parts.documentation({ code }) : '';
+  return problem.template({ code, status, title, ...texts, example: exampleOf(code), documentation }).text;
 }
 
 /** The page that a browser shows at `/`. */
-export const rootPage = (info: Static<typeof ServiceInfo>): string => root.template(info).text;
+export function rootPage({ name, contractVersion, ...paths }: Static<typeof ServiceInfo>): string {
+  const labels = {
+    docs: 'Documentation, with all operations',
+    openapi: 'OpenAPI 3.1 document',
+    jwks: 'Public keys of access tokens',
+    health: 'Readiness',
+  } as const;
+  const links = Object.entries(paths).map(([kind, href]) =>
+    parts.link({ href, label: labels[kind as keyof typeof labels] }),
+  );
+  return root.template({ name, contractVersion, links }).text;
+}
 
 /** A response with this error, without the security headers. */
 function exampleOf(code: ErrorCode): string {

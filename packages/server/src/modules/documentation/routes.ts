@@ -1,32 +1,28 @@
-/** The routes that publish the contract: OpenAPI, the reference page, a page for each error code and the page at `/`. */
+/** The routes that publish the contract: OpenAPI, a page for each error code and the page at `/`. */
 import * as contract from '@keyreeve/contract';
 import { DomainError } from '../../foundation/errors.ts';
 import type { BasePath } from '../../http/base-path.ts';
 import { problemPage, problemPolicy, rootPage, rootPolicy } from './pages.ts';
-import { referencePage, referencePolicy } from './reference-page.ts';
 import { FixedContent } from '../../http/fixed-content.ts';
 import { jsonType } from '../../http/response.ts';
 import { route, type Route } from '../../http/route.ts';
 
-/**
- * @param publicUrl where clients reach this installation
- * @param hasConsole whether the console is at this host, as the header Host names it
- */
-export function contractRoutes(
-  publicUrl: string,
-  basePath: BasePath,
-  hasConsole: (host: string | undefined) => boolean,
-): readonly Route[] {
+export interface PublishedPages {
+  /** Whether the console is at this host, as the header Host names it. */
+  readonly hasConsole: (host: string | undefined) => boolean;
+  readonly hasDocs: boolean;
+}
+
+export function contractRoutes(basePath: BasePath, { hasConsole, hasDocs }: PublishedPages): readonly Route[] {
   const openApi = () => contract.openApiDocument(contract.allRoutes, basePath.root);
   const document = once(() => new FixedContent(jsonType, JSON.stringify(openApi())));
-  const info = infoOf(basePath);
-  const docs = once(() => new FixedContent(pageType, referencePage(contract.allRoutes, publicUrl)));
+  const info = infoOf(basePath, hasDocs);
   const root = once(() => new FixedContent(pageType, rootPage(info)));
   const service = once(() => new FixedContent(jsonType, JSON.stringify(info)));
   const problems = new Map(
     Object.keys(contract.errors).map((code) => [
       code,
-      once(() => new FixedContent(pageType, problemPage(code as contract.ErrorCode))),
+      once(() => new FixedContent(pageType, problemPage(code as contract.ErrorCode, hasDocs))),
     ]),
   );
   return [
@@ -37,7 +33,6 @@ export function contractRoutes(
       return root().respond(contentRequest, { headers, policy: rootPolicy });
     }),
     route(contract.getOpenApi, ({ contentRequest }) => document().respond(contentRequest)),
-    route(contract.getDocs, ({ contentRequest }) => docs().respond(contentRequest, { policy: referencePolicy })),
     route(contract.getProblem, async ({ params: { code }, contentRequest }) => {
       const problem = problems.get(code);
       if (!problem) throw new DomainError('not_found');
@@ -49,10 +44,10 @@ export function contractRoutes(
 const pageType = 'text/html; charset=utf-8';
 
 /** It has the version of the contract, not that of the program, which no response discloses (ASVS 13.4.6). */
-const infoOf = (basePath: BasePath) => ({
+const infoOf = (basePath: BasePath, hasDocs: boolean) => ({
   name: 'Keyreeve' as const,
   contractVersion: contract.contractVersion,
-  docs: basePath.with(contract.getDocs.path),
+  ...(hasDocs && { docs: basePath.with(contract.docsPath) }),
   openapi: basePath.with(contract.getOpenApi.path),
   jwks: basePath.with(contract.getJwks.path),
   health: basePath.with(contract.ready.path),

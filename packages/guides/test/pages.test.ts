@@ -1,0 +1,178 @@
+/** The guides and the API reference in a browser: accessibility, widths, search, and without scripts. */
+import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { extname } from 'node:path';
+import type { Browser, Page } from 'playwright-core';
+import { allRoutes } from '@keyreeve/contract';
+import { findUnreadable, findViolations } from '../../console/test/accessibility.ts';
+import { consoleTests } from '../../console/test/kit/console-site.ts';
+import { findOverflow } from '../../console/test/kit/layout.ts';
+import { newSite } from './built-site.ts';
+
+const test = consoleTests();
+const options = { databases: ['sqlite'] } as const;
+const inspected = [
+  '/docs',
+  '/docs/api-keys',
+  '/docs/operating',
+  '/docs/forward-auth',
+  '/docs/asvs',
+  '/docs/tutorials/gin',
+  '/docs/below-a-path',
+  '/docs/api',
+  '/docs/api/api-keys',
+  '/docs/api/errors',
+  '/problems/invalid_request',
+];
+const browserOf = (page: Page): Browser => page.context().browser()!;
+
+for (const colorScheme of ['light', 'dark'] as const)
+  test(
+    `in the ${colorScheme} theme, no page has an accessibility fault, and none is wider than a phone`,
+    async (site) => {
+      const { page } = await site.open({ colorScheme });
+      for (const path of inspected) {
+        await page.setViewportSize({ width: 1280, height: 900 });
+        await page.goto(path);
+        assert.deepEqual(await findViolations(page), [], path);
+        await page.setViewportSize({ width: 320, height: 640 });
+        assert.deepEqual([...(await findOverflow(page)), ...(await findUnreadable(page))], [], path);
+      }
+      await page.goto('/docs/api-keys');
+      await page.getByRole('button', { name: 'Contents' }).click();
+      await page.getByRole('navigation', { name: 'Documentation' }).waitFor();
+      assert.deepEqual(await findViolations(page), [], 'the open list of pages');
+    },
+    options,
+  );
+
+test(
+  'the search opens with a slash, finds pages while a person types, and is used by keyboard alone',
+  async (site) => {
+    const visitor = await site.open();
+    const { page } = visitor;
+    await page.goto('/docs/tutorials/gin');
+    await page.keyboard.press('/');
+    await page.keyboard.type('how do i upgr');
+    const results = page.locator('.results a');
+    await results.first().waitFor();
+    assert.deepEqual(await findViolations(page), [], 'the results');
+    await page.keyboard.press('Escape');
+    await results.first().waitFor({ state: 'hidden' });
+    await page.keyboard.type('ade');
+    await results.first().waitFor();
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    await page.waitForURL('**/docs/upgrade');
+    await page.getByRole('searchbox').fill('xylophone');
+    await page.getByText('No pages found').waitFor();
+    await page.getByRole('searchbox').fill('Flask');
+    await results.first().waitFor();
+    await page.keyboard.press('Enter');
+    await page.waitForURL('**/docs/tutorials/flask');
+  },
+  options,
+);
+
+test(
+  'a button copies a block of code',
+  async (site) => {
+    const { page } = await site.open();
+    await page.goto('/docs/upgrade');
+    const code = await page.locator('pre code').first().textContent();
+    await page.getByRole('button', { name: 'Copy' }).first().click();
+    await page.getByRole('button', { name: 'Copied' }).waitFor();
+    assert.equal(await page.evaluate('navigator.clipboard.readText()'), code);
+  },
+  options,
+);
+
+interface Operation {
+  readonly id: string;
+  readonly blocks: readonly string[];
+}
+
+const readOperations = `[...document.querySelectorAll('article')].map((article) => ({
+  id: article.getAttribute('aria-labelledby'),
+  blocks: [...article.querySelectorAll('pre')].map((block) => block.innerText),
+}))`;
+
+test(
+  'each operation shows a request and a response, and has a link in the navigation',
+  async (site) => {
+    const { page } = await site.open();
+    const operations = new Map<string, readonly string[]>();
+    const tags = new Set(allRoutes.map(({ tag }) => tag));
+    for (const tag of tags) {
+      await page.goto(`/docs/api/${tag.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-')}`);
+      const found: readonly Operation[] = await page.evaluate(readOperations);
+      for (const { id, blocks } of found) operations.set(id, blocks);
+    }
+    for (const { id, success } of allRoutes) {
+      const [request = '', response = ''] = operations.get(id.toLowerCase()) ?? [];
+      assert.match(request, /^curl /, id);
+      assert.match(response, new RegExp(`^HTTP/1\\.1 ${success.status} `), id);
+    }
+    await page.goto('/docs/api/api-keys');
+    await page.getByRole('navigation').getByRole('link', { name: 'Delete an API key', exact: true }).click();
+    await page.waitForURL(({ hash }) => hash === '#deletekey');
+    assert.ok(await page.getByRole('heading', { name: 'Delete an API key', exact: true }).isVisible());
+  },
+  options,
+);
+
+test(
+  'without scripts, a person reads every page and opens the list of pages on a phone',
+  async (site) => {
+    const { page: other } = await site.open();
+    await using context = await browserOf(other).newContext({
+      javaScriptEnabled: false,
+      baseURL: site.origin,
+      viewport: { width: 375, height: 812 },
+    });
+    const page = await context.newPage();
+    await page.goto('/docs');
+    assert.equal(await page.getByRole('search').isVisible(), false);
+    await page.getByRole('button', { name: 'Contents' }).click();
+    const navigation = page.getByRole('navigation', { name: 'Documentation' });
+    await navigation.getByText('Try it').click();
+    await navigation.getByRole('link', { name: 'Protect an API with gin' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Protect an API with gin' }).waitFor();
+    await page.setViewportSize({ width: 1280, height: 900 });
+    assert.ok(await navigation.getByRole('link', { name: 'Protect a gRPC server' }).isVisible());
+  },
+  options,
+);
+
+test(
+  'the site for any web server works below a path',
+  async (site) => {
+    using built = newSite('files');
+    const types = { '.html': 'text/html', '.css': 'text/css', '.js': 'text/javascript', '.json': 'application/json' };
+    const server = createServer(({ url = '' }, response) => {
+      const name = new URL(url, 'http://localhost').pathname.replace('/a/b/', '').replace(/^$/, 'index.html');
+      const content = built.files.get(name);
+      const type = types[extname(name) as keyof typeof types] ?? 'text/plain';
+      response.writeHead(content === undefined ? 404 : 200, { 'content-type': type }).end(content);
+    });
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const { page: other } = await site.open();
+    await using context = await browserOf(other).newContext();
+    try {
+      const page = await context.newPage();
+      await page.goto(`http://127.0.0.1:${(server.address() as AddressInfo).port}/a/b/`);
+      await page.getByRole('searchbox').fill('gRPC');
+      await page.locator('.results a').first().click();
+      await page.getByRole('heading', { level: 1, name: 'Protect a gRPC server' }).waitFor();
+      assert.match(page.url(), /\/a\/b\/tutorials\/grpc\.html$/);
+      await page.getByRole('link', { name: 'Keyreeve', exact: true }).click();
+      await page.getByRole('heading', { level: 1, name: 'Keyreeve' }).waitFor();
+    } finally {
+      await context.close();
+      server.close();
+    }
+  },
+  options,
+);
