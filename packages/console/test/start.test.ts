@@ -1,4 +1,7 @@
-/** `npm start` in a copy of the checkout: it builds what has changed, and starts the service without the console or from its sources if it cannot. */
+/**
+ * `npm start` in a copy of the checkout: it builds what has changed, and starts the service without the console, without the guides or from
+ * its sources if it cannot.
+ */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import {
@@ -24,6 +27,7 @@ const checkout = join(import.meta.dirname, '../../..');
 const remedy = 'Run `npm ci --include=dev && npm run build`, and start Keyreeve again.';
 const notBuilt = {
   console: `keyreeve: The console is not built, so it answers 503. ${remedy}\n`,
+  guides: `keyreeve: The documentation is not built, so it answers 503. ${remedy}\n`,
   program: `keyreeve: The program is not built, so it starts from its sources, more slowly. ${remedy}\n`,
 };
 
@@ -46,12 +50,19 @@ const otherFiles = [
   'modules/api-keys/procedures',
 ];
 
-const { inputs } = builds.console;
+const inputs = new Set([...builds.console.inputs, ...builds.guides.inputs]);
 
 /** @param server whether the copy has the service instead of the stub */
 function copyCheckout(folder: string, server = false): void {
-  const parts = ['console', 'contract', server ? 'server' : 'server/bin', 'server/build.ts', 'server/package.json'];
-  // The console has inputs in other folders.
+  const parts = [
+    'console',
+    'guides',
+    'contract',
+    server ? 'server' : 'server/bin',
+    'server/build.ts',
+    'server/package.json',
+  ];
+  // The console and the guides have inputs in other folders.
   const files = ['package-lock.json', 'scripts', ...[...parts, ...inputs].map((part) => join('packages', part))];
   const filter = (path: string): boolean => !/\/(?:node_modules|test|test-kit|dist)$/.test(path);
   for (const file of files) cpSync(join(checkout, file), join(folder, file), { recursive: true, filter });
@@ -73,35 +84,39 @@ const npmStart = (folder: string, env = process.env): Promise<Exit> =>
 const removeBuilder = (folder: string): void => rmSync(join(folder, 'node_modules/esbuild'));
 
 /** A build replaces its folder. */
-const buildsOf = (folder: string): readonly number[] =>
-  ['console', 'server'].map((name) => statSync(join(folder, 'packages', name, 'dist')).ino);
+const buildsOf = (folder: string): Readonly<Record<string, number>> =>
+  Object.fromEntries(
+    ['console', 'guides', 'server'].map((name) => [name, statSync(join(folder, 'packages', name, 'dist')).ino]),
+  );
 
-test('console and program are built at the first start, and again only after a change of an input of theirs', async () => {
+test('console, guides and program are built at the first start, and again only after a change of an input of theirs', async () => {
   using folder = newTempFolder();
   copyCheckout(folder.path);
   const at = (path: string): string => join(folder.path, path);
-  const start = async (): Promise<readonly number[]> => {
+  const start = async (): Promise<Readonly<Record<string, number>>> => {
     assert.deepEqual(await npmStart(folder.path), { status: 0, stdout: built, stderr: '' });
     return buildsOf(folder.path);
   };
   const append = (path: string) => () => appendFileSync(at(path), '\n');
-  const changes: readonly [string, () => void, isOfConsole: boolean, isOfProgram: boolean][] = [
-    ['a text', append('packages/console/src/text/en.ts'), true, false],
-    ['a time', () => utimesSync(at('packages/console/src/index.html'), 1, 1), true, false],
-    ['a new file', () => writeFileSync(at('packages/console/src/new.ts'), 'export {};'), true, false],
-    ['a deleted file', () => rmSync(at('packages/console/src/new.ts')), true, false],
-    ['the contract', append('packages/contract/src/index.ts'), true, true],
-    ['the build', append('scripts/build.ts'), true, true],
-    ['the lock file', append('package-lock.json'), true, true],
-    ['the output of `npm run console:watch`', () => rmSync(at('packages/console/dist/stamp')), true, false],
-    ['the program', append('packages/server/src/cli/main.ts'), false, true],
+  const changes: readonly [what: string, change: () => void, ...built: readonly string[]][] = [
+    ['a text', append('packages/console/src/text/en.ts'), 'console'],
+    ['a time', () => utimesSync(at('packages/console/src/index.html'), 1, 1), 'console'],
+    ['a new file', () => writeFileSync(at('packages/console/src/new.ts'), 'export {};'), 'console'],
+    ['a deleted file', () => rmSync(at('packages/console/src/new.ts')), 'console'],
+    ['the contract', append('packages/contract/src/index.ts'), 'console', 'guides', 'server'],
+    ['the build', append('scripts/build.ts'), 'console', 'guides', 'server'],
+    ['the lock file', append('package-lock.json'), 'console', 'guides', 'server'],
+    ['the output of `npm run console:watch`', () => rmSync(at('packages/console/dist/stamp')), 'console'],
+    ['the program', append('packages/server/src/cli/main.ts'), 'server'],
+    ['a page of the documents', append('docs/upgrade.md'), 'guides'],
+    ['an example of the console', append('docs/forward-auth/nginx.conf'), 'console', 'guides'],
   ];
   let last = await start();
   for (const [what, change, ...expected] of changes) {
     change();
     const now = await start();
     assert.deepEqual(
-      now.map((build, index) => build !== last[index]),
+      Object.keys(now).filter((name) => now[name] !== last[name]),
       expected,
       what,
     );
@@ -152,9 +167,11 @@ test('without esbuild, the service starts and the console answers 503 with the c
   const page = await program.call('GET', '/console/keys', { accept: 'text/html' });
   assert.equal(page.status, 503);
   assert.match(page.text, /^The console is not built\. .* run `npm ci --include=dev && npm run build`/);
+  const guide = await program.call('GET', '/docs/upgrade', { accept: 'text/html' });
+  assert.deepEqual([guide.status, guide.text.slice(0, 35)], [503, 'The documentation is not built. In ']);
   assert.equal((await program.call('GET', '/health/ready')).status, 200);
   assert.match(program.stderr, /The console cannot be built: Cannot find package 'esbuild'/);
-  assert.ok(program.stderr.endsWith(notBuilt.program + notBuilt.console), program.stderr);
+  assert.ok(program.stderr.endsWith(notBuilt.program + notBuilt.console + notBuilt.guides), program.stderr);
 });
 
 const obstacles: readonly (readonly [string, (folder: string) => void, RegExp])[] = [

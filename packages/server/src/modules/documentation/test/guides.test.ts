@@ -1,5 +1,6 @@
 /** The documentation over HTTP: headers, caching, the installation's own URL, and how it is turned off. */
 import assert from 'node:assert/strict';
+import type { ConsoleConfig } from '@keyreeve/contract';
 import { assertProblem, fromFetch } from '../../../../test-kit/assert-problem.ts';
 import { newApp } from '../../../../test-kit/new-app.ts';
 import { test } from '../../../../test-kit/app-on-each-database.ts';
@@ -60,6 +61,15 @@ test('the API reference has the public URL of the installation', async () => {
   const tokens = await app.call('GET', '/docs/api/tokens');
   assert.match(tokens.text, /&quot;issuer&quot;: &quot;https:\/\/id\.example\.org\/keys&quot;/);
   assert.doesNotMatch(overview.text + tokens.text, /auth\.example\.com/);
+});
+
+test('the console knows whether it can link the documentation', async () => {
+  for (const value of ['on', 'off']) {
+    await using app = await newApp({ environment: { KEYREEVE_DOCS: value } });
+    const headers = { 'x-keyreeve-console': 'background' };
+    const { features } = (await app.call('GET', '/console/config', { headers })).json as ConsoleConfig;
+    assert.equal(features.docs, value === 'on');
+  }
 });
 
 test('when it is off, no path exists and nothing leads there', async () => {
