@@ -21,7 +21,7 @@ const openApiName = `${referenceName}/openapi.json`;
 
 /**
  * @param folder an existing one
- * @throws Error if a link leads nowhere, a page is in no group of the navigation, or a file cannot be written
+ * @throws Error if a link leads nowhere, README.md has no table of tasks, or a file cannot be written
  */
 export function writeSite(root: string, folder: string, kind: SiteKind): void {
   const documents = readDocuments(root);

@@ -5,7 +5,9 @@ export function addCopyButtons(): void {
     const button = document.createElement('button');
     button.type = 'button';
     button.className = 'copy';
+    button.ariaLive = 'polite';
     button.textContent = 'Copy';
+    button.addEventListener('blur', () => (button.textContent = 'Copy'));
     button.addEventListener('click', () => void copy(code.textContent ?? '', button));
     const frame = document.createElement('div');
     frame.className = 'code';
@@ -14,7 +16,7 @@ export function addCopyButtons(): void {
   }
 }
 
-/** The text of the button says what happened. Without https, browsers have no clipboard, except at localhost. */
+/** The text of the button says what happened. Over plain HTTP, browsers have no clipboard, except at localhost. */
 async function copy(text: string, button: HTMLButtonElement): Promise<void> {
   try {
     await navigator.clipboard.writeText(text);
