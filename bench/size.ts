@@ -63,7 +63,8 @@ async function addedBytes(db: Db): Promise<number> {
   const now = systemClock.now();
   const today = now - (now % dayMs);
   const hoursKeptMs = limits.usageHoursKeptDays * dayMs;
-  const add = (step: 'day' | 'hour', at: number) => db.usage.transaction((tx) => tx.run(addUsage, [...given, step, at]));
+  const add = (step: 'day' | 'hour', at: number) =>
+    db.usage.transaction((tx) => tx.run(addUsage, [...given, step, at]));
   for (let at = today - usageDays * dayMs; at < today - hoursKeptMs; at += dayMs) await add('day', at);
   for (let at = today - hoursKeptMs; at < today; at += hourMs) await add('hour', at);
   await db.usage.transaction((tx) => tx.run(addLastUses, [...given, now]));
