@@ -19,6 +19,8 @@ import { keyIdAt, type Seeded } from './seeded.ts';
 const fewKeys = 10_000;
 /** Their usage has more than a million rows, so the size of a row is that of many keys. */
 const usedKeys = 2_000;
+/** In an hour. */
+const flushes = 10;
 /** The default of `KEYREEVE_USAGE_DAYS`. */
 const usageDays = 400;
 const bytesPerMib = 2 ** 20;
@@ -56,17 +58,21 @@ async function opened({ databaseUrl: url, masterKey }: Seeded): Promise<Db & Asy
   return Object.assign(db, { [Symbol.asyncDispose]: () => db.close() });
 }
 
-/** Adds the rows in the order in which a service writes them: days, then hours, each for all keys. @returns how much they take */
+/**
+ * Adds the rows in the order in which a service writes them: days, each for all keys in the order of their ids, and then hours, in each of
+ * which the keys are used in another order. @returns how much they take
+ */
 async function addedBytes(db: Db): Promise<number> {
   const before = await databaseBytes(db.usage);
-  const given = [keyIdAt(0), keyIdAt(1) - keyIdAt(0), usedKeys] as const;
+  const step = keyIdAt(1) - keyIdAt(0);
   const now = systemClock.now();
   const today = now - (now % dayMs);
   const hoursKeptMs = limits.usageHoursKeptDays * dayMs;
-  const add = (step: 'day' | 'hour', at: number) =>
-    db.usage.transaction((tx) => tx.run(addUsage, [...given, step, at]));
+  const add = (kind: 'day' | 'hour', at: number, part = 0, parts = 1) =>
+    db.usage.transaction((tx) => tx.run(addUsage, [keyIdAt(part), step * parts, usedKeys / parts, kind, at]));
   for (let at = today - usageDays * dayMs; at < today - hoursKeptMs; at += dayMs) await add('day', at);
-  for (let at = today - hoursKeptMs; at < today; at += hourMs) await add('hour', at);
-  await db.usage.transaction((tx) => tx.run(addLastUses, [...given, now]));
+  for (let at = today - hoursKeptMs; at < today; at += hourMs)
+    for (let part = 0; part < flushes; part++) await add('hour', at, (part * 3) % flushes, flushes);
+  await db.usage.transaction((tx) => tx.run(addLastUses, [keyIdAt(0), step, usedKeys, now]));
   return (await databaseBytes(db.usage)) - before;
 }
